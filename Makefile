@@ -1,0 +1,47 @@
+# Every target sets itself up: the first one that runs makes .venv, and makes it again when what it holds is out of date.
+# Needs python3 (3.11 or newer) with its venv module, and nothing else. Another interpreter: make PYTHON=python3.12 test
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test bench lint figures clean
+.DEFAULT_GOAL := demo
+
+demo: $(READY)  ## generate stories, train a model, analyse it, write runs/demo/report.html
+	@$(BIN)/tslens demo
+
+# Every step runs even when an earlier one failed, so that one run tells everything.
+LINT := "ruff check ." "ruff format --check ." "mypy"
+TEST := $(LINT) "pytest -q -n 2 --dist loadfile"
+steps = summary=; status=0; for step in $(1); do \
+		printf '\n== %s\n' "$$step"; \
+		if $(BIN)/python -m $$step; then mark=ok; else mark=FAILED; status=1; fi; \
+		summary="$$summary$$(printf '%-7s %s' "$$mark" "$$step")|"; \
+	done; \
+	printf '\n%s' "$$summary" | tr '|' '\n'; exit $$status
+
+test: $(READY)  ## lint, types and tests
+	@$(call steps,$(TEST))
+
+lint: $(READY)  ## lint and types
+	@$(call steps,$(LINT))
+
+bench: $(READY)  ## ratios against other libraries, measured on this machine
+	@$(BIN)/tslens bench
+
+figures: $(READY)  ## run every study again; each writes its own folder under figures/
+	@set -e; for study in analyses/*.py; do echo "$$study"; $(BIN)/python "$$study"; done
+
+clean:  ## remove what make made; runs/ and figures/ stay
+	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "tslens needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Try: make PYTHON=python3.12" >&2; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { \
+		rm -rf .venv; echo "$(PYTHON) cannot make a virtual environment. On Debian: apt-get install python3-venv" >&2; exit 2; }
+	@echo "Setting up .venv (once; a few minutes) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

@@ -1,0 +1,57 @@
+"""What every test may count on: fixed seeds, one thread, no network libraries, and the shared real data where it is."""
+
+import os
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+# Before torch, transformers or datasets are imported by anyone.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("MPLBACKEND", "agg")
+for _switch in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY"):
+    os.environ[_switch] = "1"
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def checkout() -> Path:
+    """The repository's root."""
+    return CHECKOUT
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real data, beside the checkout or at $TSLENS_SHARED; where it is absent the test is skipped."""
+    folder = Path(os.environ.get("TSLENS_SHARED", CHECKOUT.parent / "shared"))
+    if not (folder / "data").is_dir():
+        pytest.skip(f"needs the real data: {folder}/data is not there")
+    return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> None:
+    """One thread per process: the workers of pytest-xdist share the cores, and sums keep their order."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def _seeds() -> None:
+    """Every test starts from the same seeds, in whatever order tests run."""
+    import torch
+
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002  libraries under test still draw from it
+    torch.manual_seed(0)
+
+
+@pytest.fixture
+def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder that is also the working folder, so that `runs/` and the like land in it."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -1,0 +1,137 @@
+"""The library from a shell: which commands there are, and what a person sees when one cannot do its work.
+
+A command is a function in a module of this folder; its parameters are its flags and its docstring is its help. It is
+named in `COMMANDS` by its import path, so that `tslens --help` imports none of them.
+
+Exit codes: 0 done; 2 the input must be mended (one line on stderr says what was given, what is allowed and what to
+do); 130 interrupted. Anything else is a defect of tslens and shows its traceback. `TSLENS_DEBUG=1` shows the
+traceback always.
+
+The network is used for one thing, a Hugging Face id that the user names; `TSLENS_OFFLINE=1` forbids that too.
+"""
+
+import difflib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cyclopts import App, CycloptsError, UnknownCommandError
+
+from tslens import __version__
+
+
+class Command(NamedTuple):
+    """A command: the words a person types, where its function lives, and its line in the help."""
+
+    words: str
+    path: str
+    help: str
+
+
+COMMANDS: tuple[Command, ...] = ()
+
+GROUPS = {
+    "analyze": "Say what heads, neurons and layers do, with evidence.",
+    "stories": "Make, clean and pack stories.",
+}
+
+
+def build_app() -> App:
+    """The cyclopts app with every command of `COMMANDS`, none of them imported."""
+    app = App(
+        name="tslens",
+        help="Train small story models and say, with evidence, what their heads, neurons and layers do.",
+        version=f"tslens {__version__}",
+        help_format="plaintext",
+        suppress_keyboard_interrupt=False,  # main() reports it
+    )
+    groups: dict[str, App] = {}
+    for words, path, help_line in COMMANDS:
+        *parents, name = words.split()
+        parent = app
+        for group in parents:
+            if group not in groups:
+                groups[group] = App(name=group, help=GROUPS[group])
+                app.command(groups[group])
+            parent = groups[group]
+        parent.command(path, name=name, help=help_line)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line (default: the process's own) and return its exit code."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    _settle_environment()
+    debug = os.environ.get("TSLENS_DEBUG", "") not in ("", "0")
+    try:
+        app = build_app()
+        _use_docstring(app, arguments)
+        result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except BrokenPipeError:
+        # The reader left (`tslens ... | head`). Python flushes stdout once more on exit: give it somewhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt as error:
+        if debug:
+            raise
+        return _complain(str(error) or "interrupted", 130)
+    except (CycloptsError, ValueError, OSError) as error:
+        if debug:
+            raise
+        return _complain(_explain(error), 2)
+
+
+def _settle_environment() -> None:
+    """Turn TSLENS_OFFLINE into the switches of the libraries underneath, which read them when first imported."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    if os.environ.get("TSLENS_OFFLINE", "") not in ("", "0"):
+        for switch in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE"):
+            os.environ[switch] = "1"
+
+
+def _use_docstring(app: App, arguments: Sequence[str]) -> None:
+    """Give the command about to run its whole docstring as help, in place of the one line that the list shows."""
+    for words, _, _ in COMMANDS:
+        chain = words.split()
+        if list(arguments[: len(chain)]) == chain:
+            for word in chain:
+                app = app[word]
+            app.help = None
+            return
+
+
+def _complain(message: str, code: int) -> int:
+    """Print one line on stderr, whatever line breaks the message had, and return the exit code."""
+    print("tslens:", " ".join(message.split()), file=sys.stderr)
+    return code
+
+
+def _explain(error: CycloptsError | ValueError | OSError) -> str:
+    """What was wrong, in a sentence."""
+    if isinstance(error, UnknownCommandError):
+        return _explain_unknown_command(error)
+    if isinstance(error, CycloptsError):
+        error.verbose = False
+        asked = " ".join(["tslens", *(error.command_chain or ())])
+        return f"{error} See {asked} --help"
+    if isinstance(error, OSError) and error.strerror:
+        where = f": {error.filename}" if error.filename else ""
+        return f"{error.strerror[:1].lower()}{error.strerror[1:]}{where}"
+    return str(error) or type(error).__name__
+
+
+def _explain_unknown_command(error: UnknownCommandError) -> str:
+    """Name the nearest commands. cyclopts's own text would import every command to find out."""
+    assert error.unused_tokens
+    given = error.unused_tokens[0]
+    chain = list(error.command_chain or ())
+    known = sorted(
+        {command.words.split()[len(chain)] for command in COMMANDS if command.words.split()[: len(chain)] == chain}
+    )
+    near = difflib.get_close_matches(given, known, n=3, cutoff=0.5)
+    guess = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+    asked = " ".join(["tslens", *chain])
+    return f"no command is called {given!r}.{guess} Known: {', '.join(known)}. See {asked} --help"
