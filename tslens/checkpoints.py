@@ -1,0 +1,129 @@
+"""Where a run lives and how it is written: atomically, hashed, and never outside its folder.
+
+A run is a folder: `config.json`, `model.safetensors`, `tokenizer.json`, `metrics.jsonl`, `checkpoints/step-*/`.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from torch import Tensor
+
+FORMAT = 1
+CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.json", "metrics.jsonl"
+
+
+def root() -> Path:
+    """The folder of all runs: `$TSLENS_RUNS`, else `runs` in the working folder."""
+    return Path(os.environ.get("TSLENS_RUNS", "runs"))
+
+
+def safe_name(name: str) -> str:
+    """The name itself if it can be a folder's; ValueError if it is empty, hidden, or would lead elsewhere."""
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,99}", name):
+        raise ValueError(
+            f"{name!r} cannot be a run's name: use letters, digits, '.', '_', '-' (100 at most, not starting with '.'),"
+            " so that it stays in its folder."
+        )
+    return name
+
+
+def run_folder(name: str) -> Path:
+    """`runs/<name>`; the name cannot leave the folder."""
+    return root() / safe_name(name)
+
+
+def runs() -> dict[str, Path]:
+    """The finished or checkpointed runs of this folder, by name, sorted."""
+    folder = root()
+    found = sorted(folder.iterdir()) if folder.is_dir() else []
+    return {p.name: p for p in found if (p / CONFIG).is_file() and (p / WEIGHTS).is_file()}
+
+
+@contextlib.contextmanager
+def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a file that appears under its name only when it is whole and on the disk; on any error nothing changes."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(scratch, mode, encoding=None if "b" in mode else "utf-8") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(scratch, path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def sha256(path: str | Path) -> str:
+    """The file's SHA-256 in hexadecimal, read in pieces."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_tensors(path: str | Path, tensors: dict[str, Tensor]) -> str:
+    """Write a safetensors file atomically; returns its hash."""
+    from safetensors.torch import save
+
+    data = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
+    with atomic(path, "wb") as file:
+        file.write(data)
+    return hashlib.sha256(data).hexdigest()
+
+
+def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+    """Write weights, then the `config.json` that vouches for them by hash.
+
+    An older config is removed first: killed at any moment, the folder is either a whole model or not a model.
+    """
+    folder = Path(folder)
+    (folder / CONFIG).unlink(missing_ok=True)
+    digest = write_tensors(folder / WEIGHTS, tensors)
+    write_json(folder / CONFIG, {"format": FORMAT, **config, "sha256": digest})
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write JSON atomically, readable."""
+    with atomic(path) as file:
+        json.dump(value, file, indent=1, ensure_ascii=False)
+        file.write("\n")
+
+
+def read_json(path: str | Path) -> Any:
+    """Parse a JSON file; ValueError names the file if it is not JSON."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is not JSON ({error}). It was altered or cut off.") from error
+
+
+def read(folder: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The config and the weights of a run or checkpoint, checked against the hash."""
+    folder = Path(folder)
+    config = read_json(folder / CONFIG)
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise ValueError(f"{folder}/{CONFIG} is not a tslens model of format {FORMAT}.")
+    return config, read_tensors(folder / WEIGHTS, config.get("sha256"))
+
+
+def read_tensors(path: str | Path, digest: str | None) -> dict[str, Tensor]:
+    """A safetensors file whose hash must be `digest`; nothing is ever unpickled."""
+    from safetensors.torch import load
+
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"{path} is missing. Restore it, or resume from an earlier checkpoint of the run.")
+    data = path.read_bytes()
+    found = hashlib.sha256(data).hexdigest()
+    if found != digest:
+        raise ValueError(
+            f"{path} was truncated or altered: its SHA-256 is {found[:12]}…, "
+            f"recorded was {str(digest)[:12]}…. Restore it, or resume from an earlier checkpoint of the run."
+        )
+    return load(data)

@@ -1,0 +1,163 @@
+"""What every answer is: a frozen dataclass whose axes are written once, in its annotations.
+
+A `Result` turns itself into a frame, a figure, HTML and a folder. The string in `Float[Tensor, "layer head"]` is
+what the tests check, what a reader reads, and what names the columns of `to_frame()`.
+"""
+
+import dataclasses
+import html
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from torch import Tensor
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+FORMAT = 1
+
+
+def axes_of(result: type | object, field: str) -> tuple[str, ...] | None:
+    """The axis names of a field (`()` for a scalar tensor), or None where the field holds no tensor."""
+    cls = result if isinstance(result, type) else type(result)
+    annotations = {f.name: f.type for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    text = getattr(annotations[field], "dim_str", None)
+    return None if text is None else tuple(text.split())
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Result:
+    """Base of all answers. A subclass declares fields, `frame_axes`, and `figure()`.
+
+    Tensors are annotated with jaxtyping and kept on the CPU; every other field is JSON (text, numbers, lists,
+    dicts). `labels` gives an axis other names than 0, 1, 2, ...: `{"role": ["previous token", ...]}`.
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def axis_labels(self) -> Mapping[str, list[Any]]:
+        """Names along an axis, by axis; axes that are not here are numbered."""
+        return {}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The fields that hold arrays, by name."""
+        return {
+            f.name: getattr(self, f.name)
+            for f in dataclasses.fields(self)
+            if isinstance(getattr(self, f.name), Tensor)
+        }
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """One row per element of the axes, one column per axis and per field.
+
+        Without `field`: the table over `frame_axes`, with every field that has exactly these axes. With `field`:
+        the long table of that one field, whatever its axes.
+        """
+        import numpy as np
+        import pandas as pd
+
+        arrays = self.tensors()
+        if field is not None and field not in arrays:
+            raise ValueError(f"{type(self).__name__} has no array {field!r}. It has: {', '.join(arrays)}.")
+        axes = (axes_of(self, field) or ()) if field is not None else self.frame_axes
+        chosen = {k: v for k, v in arrays.items() if (k == field if field is not None else axes_of(self, k) == axes)}
+        shape = next(iter(chosen.values())).shape
+        index = np.indices(shape).reshape(len(shape), -1)
+        columns: dict[str, Any] = {}
+        for axis, positions in zip(axes, index, strict=True):
+            names = self.axis_labels.get(axis)
+            columns[axis] = positions if names is None else [names[i] for i in positions]
+        for name, values in chosen.items():
+            columns[name] = values.float().numpy().ravel() if values.is_floating_point() else values.numpy().ravel()
+        return pd.DataFrame(columns)
+
+    def summary(self) -> "pd.DataFrame":
+        """The table that is printed and shown in Jupyter; a subclass may choose fewer or friendlier columns."""
+        return self.to_frame()
+
+    def figure(self) -> "Figure":
+        """The picture of this answer, returned and never shown."""
+        raise NotImplementedError(f"{type(self).__name__} draws no figure")
+
+    def __str__(self) -> str:
+        return self.summary().to_string(index=False, float_format=lambda x: f"{x:.3f}", max_rows=40)
+
+    def _repr_html_(self) -> str:
+        from tslens.plots import svg
+
+        table = self.summary().head(20).to_html(index=False, float_format=lambda x: f"{x:.3f}", border=0, escape=True)
+        name = html.escape(type(self).__name__)
+        try:
+            picture = svg(self.figure())
+        except NotImplementedError:
+            picture = ""
+        return f"<div class='tslens-result'><h4>{name}</h4>{picture}{table}</div>"
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything that is not an array, plus the summary as records: what `--json` prints."""
+        plain = {
+            f.name: getattr(self, f.name)
+            for f in dataclasses.fields(self)
+            if not isinstance(getattr(self, f.name), Tensor)
+        }
+        return {"result": type(self).__name__, **plain, "rows": json.loads(self.summary().to_json(orient="records"))}
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `<folder>/<ClassName>/` with `arrays.safetensors` and `result.json`, all or nothing; returns it.
+
+        The folder is written beside its place and renamed into it, so a reader never sees half a result.
+        """
+        from safetensors.torch import save_file
+
+        name = type(self).__name__
+        target = Path(folder) / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        arrays = {k: v.detach().cpu().contiguous().clone() for k, v in self.tensors().items()}
+        for key in arrays:
+            del plain[key]
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}-") as scratch:
+            fresh = Path(scratch) / name
+            fresh.mkdir()
+            if arrays:
+                save_file(arrays, str(fresh / "arrays.safetensors"))
+            text = json.dumps({"format": FORMAT, "result": name, "fields": plain}, ensure_ascii=False, indent=1)
+            (fresh / "result.json").write_text(text, encoding="utf-8")
+            if target.exists():
+                os.rename(target, Path(scratch) / "old")
+            os.rename(fresh, target)
+        return target
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read what `save` wrote. `folder` is the one given to `save`, or the result's own."""
+        from safetensors.torch import load_file
+
+        place = Path(folder)
+        if not (place / "result.json").exists():
+            place = place / cls.__name__
+        if not (place / "result.json").exists():
+            raise ValueError(f"{folder} holds no saved {cls.__name__}: no {cls.__name__}/result.json there.")
+        try:
+            record = json.loads((place / "result.json").read_text(encoding="utf-8"))
+            arrays = load_file(str(place / "arrays.safetensors")) if (place / "arrays.safetensors").exists() else {}
+        except Exception as error:
+            raise ValueError(f"{place} cannot be read ({error}). Save the result again.") from error
+        if record.get("result") != cls.__name__ or record.get("format") != FORMAT:
+            raise ValueError(
+                f"{place} holds {record.get('result')!r} in format {record.get('format')}, "
+                f"not {cls.__name__!r} in format {FORMAT}."
+            )
+        return cls(**_tuples(cls, record["fields"]), **arrays)
+
+
+def _tuples(cls: type, fields: dict[str, Any]) -> dict[str, Any]:
+    """JSON has only lists; fields annotated as tuples get theirs back."""
+    kinds = {f.name: f.type for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    return {k: tuple(v) if str(kinds[k]).startswith("tuple") and isinstance(v, list) else v for k, v in fields.items()}

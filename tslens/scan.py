@@ -1,0 +1,180 @@
+"""One pass, many questions: run a model once over stories and feed every reducer that asks.
+
+A reducer is one question about activations over a corpus. Memory does not grow with the corpus, only the activations
+asked for are ever kept, and because states merge, parts of a corpus can be scanned in different places.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from tslens import forward
+from tslens.models import Spec, spec_of, tokenizer_of
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    from transformer_lens import HookedTransformer
+
+    from tslens.tokenizer import Tokenizer
+
+BATCH_TOKENS = 4096
+WINDOW = 256  # stories that are read ahead and sorted by length, so that rows of a batch need little padding
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Stories as rows: BOS first, one story a row, right-padded."""
+
+    tokens: Int[Tensor, "batch pos"]
+    """Token ids; BOS where padded."""
+    mask: Bool[Tensor, "batch pos"]
+    """True on tokens of the story and its BOS, False on padding."""
+    stories: Int[Tensor, " batch"]
+    """Index of each row's story in the corpus, in reading order."""
+    texts: tuple[str, ...]
+    """The stories themselves."""
+
+
+State = TypeVar("State")
+Answer_co = TypeVar("Answer_co", bound=Result, covariant=True)
+
+
+class Reducer(Protocol[State, Answer_co]):
+    """One question. States are plain data (tensors, numbers, lists): they may be shipped and merged elsewhere."""
+
+    def hooks(self, spec: Spec) -> Sequence[str]:
+        """The activations that the question needs, by TransformerLens's names."""
+        ...
+
+    def start(self, model: "HookedTransformer") -> State:
+        """The empty state, with whatever of the model the question needs."""
+        ...
+
+    def update(self, state: State, activations: Mapping[str, Tensor], batch: Batch) -> State:
+        """The state after a batch; may change `state` in place."""
+        ...
+
+    def merge(self, a: State, b: State) -> State:
+        """The state of both corpora; associative."""
+        ...
+
+    def finish(self, state: State) -> Answer_co:
+        """The answer."""
+        ...
+
+
+def batches(
+    texts: Iterable[str], tokenizer: "Tokenizer", *, context: int, batch_tokens: int = BATCH_TOKENS
+) -> Iterator[Batch]:
+    """Stories as batches of at most `batch_tokens` places, sorted by length within a window that is read ahead.
+
+    A story longer than `context` is cut to its first `context` tokens. ValueError where there is no story at all.
+    """
+    numbered = enumerate(texts)
+    seen = 0
+    while window := list(islice(numbered, WINDOW)):
+        seen += len(window)
+        ids = tokenizer.encode([text for _, text in window])
+        rows = sorted(
+            ((row[:context], index, text) for row, (index, text) in zip(ids, window, strict=True)),
+            key=lambda r: len(r[0]),
+        )
+        while rows:
+            n = _rows_that_fit(rows, batch_tokens)
+            yield _collate(rows[:n], tokenizer.bos)
+            rows = rows[n:]
+    if not seen:
+        raise ValueError("There is no story to scan: the source is empty or everything was filtered out.")
+
+
+def _rows_that_fit(rows: list[tuple[list[int], int, str]], batch_tokens: int) -> int:
+    n = 1
+    while n < len(rows) and len(rows[n][0]) * (n + 1) <= batch_tokens:
+        n += 1
+    return n
+
+
+def _collate(rows: list[tuple[list[int], int, str]], pad: int) -> Batch:
+    width = max(len(ids) for ids, _, _ in rows)
+    tokens = torch.full((len(rows), width), pad, dtype=torch.long)
+    mask = torch.zeros(len(rows), width, dtype=torch.bool)
+    for i, (ids, _, _) in enumerate(rows):
+        tokens[i, : len(ids)] = torch.tensor(ids, dtype=torch.long)
+        mask[i, : len(ids)] = True
+    return Batch(tokens, mask, torch.tensor([index for _, index, _ in rows]), tuple(text for _, _, text in rows))
+
+
+def states(
+    model: "HookedTransformer",
+    stories: Iterable[str],
+    reducers: Sequence[Reducer[Any, Any]],
+    *,
+    context: int | None = None,
+    batch_tokens: int = BATCH_TOKENS,
+    precision: str = "float32",
+    progress: bool = True,
+) -> list[Any]:
+    """Run the pass and return every reducer's state, to be merged with others or finished."""
+    spec, tokenizer = spec_of(model), tokenizer_of(model)
+    wanted = tuple(dict.fromkeys(name for reducer in reducers for name in reducer.hooks(spec)))
+    forward.check_hooks(spec, wanted)
+    dtype = forward.precision(precision)
+    device = next(model.parameters()).device
+    context = min(context or spec.n_ctx, spec.n_ctx)
+    running = [reducer.start(model) for reducer in reducers]
+    source = _progress(stories) if progress else stories
+    with torch.inference_mode():
+        for batch in batches(source, tokenizer, context=context, batch_tokens=batch_tokens):
+            acts = forward.activations(model, batch.tokens.to(device), wanted, dtype=dtype) if wanted else {}
+            for i, reducer in enumerate(reducers):
+                running[i] = reducer.update(running[i], acts, batch)
+    return running
+
+
+def _progress(stories: Iterable[str]) -> Iterator[str]:
+    """The same stories, with a bar that shows how far the pass is."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    total = len(stories) if hasattr(stories, "__len__") else None
+    columns = (TextColumn("scan"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, transient=True, console=_stderr()) as bar:
+        yield from bar.track(stories, total=total)
+
+
+def _stderr() -> Any:
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+R1 = TypeVar("R1", bound=Result)
+
+
+@overload
+def scan(
+    model: "HookedTransformer", stories: Iterable[str], reducers: Reducer[Any, R1], **options: Any
+) -> R1: ...
+@overload
+def scan(
+    model: "HookedTransformer", stories: Iterable[str], reducers: Sequence[Reducer[Any, Any]], **options: Any
+) -> list[Any]: ...
+def scan(
+    model: "HookedTransformer",
+    stories: Iterable[str],
+    reducers: Reducer[Any, Any] | Sequence[Reducer[Any, Any]],
+    **options: Any,
+) -> Any:
+    """Answer every question in one pass: one reducer gives its Result, several give a list in their order.
+
+    Options: `context` (tokens of a story that are read, at most the model's own), `batch_tokens`, `precision`
+    (float32, bfloat16, auto), `progress`. ValueError for an unknown activation (with the nearest name) or no stories.
+    """
+    several = isinstance(reducers, Sequence)
+    asked: list[Reducer[Any, Any]] = list(reducers) if isinstance(reducers, Sequence) else [reducers]
+    answers = [r.finish(s) for r, s in zip(asked, states(model, stories, asked, **options), strict=True)]
+    return answers if several else answers[0]
