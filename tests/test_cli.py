@@ -1,0 +1,193 @@
+"""The frame of the command line: what a person sees when a command cannot do its work, and how fast help answers."""
+
+import errno
+import inspect
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from tslens import __version__, cli
+
+TROUBLES = {
+    "value": ValueError("no model is called '512x21'.\n  Did you mean '512x12'?"),
+    "missing": FileNotFoundError(errno.ENOENT, "No such file or directory", "stories.txt"),
+    "full": OSError(errno.ENOSPC, "No space left on device"),
+    "denied": PermissionError("cannot write 'runs/a': the folder is read-only"),
+    "stopped": KeyboardInterrupt(),
+    "saved": KeyboardInterrupt("stopped at step 40; to go on: tslens train --resume runs/a"),
+    "defect": TypeError("a defect of ours"),
+}
+
+
+def fail(trouble: str = "value") -> None:
+    """Fail in one of several ways.
+
+    Second paragraph.
+    """
+    raise TROUBLES[trouble]
+
+
+def show(path: Path, *, n: int = 1, how: Literal["plain", "fancy"] = "plain") -> None:
+    """Print the path n times."""
+    print(*[path] * n, how)
+
+
+def deep() -> int:
+    """Return a number of its own as exit code."""
+    return 3
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four commands of this module in place of the library's own."""
+    table = {"fail": fail, "show": show, "analyze deep": deep, "analyze deeper": deep}
+    rows = [cli.Command(words, f"{__name__}:{f.__name__}", f"{words}, in short.") for words, f in table.items()]
+    monkeypatch.setattr(cli, "COMMANDS", tuple(rows))
+    monkeypatch.delenv("TSLENS_DEBUG", raising=False)
+
+
+def complaint(capsys: pytest.CaptureFixture[str]) -> str:
+    """What stands on stderr, which must be one line that begins with the program's name; stdout must be empty."""
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("tslens: ") and err.count("\n") == 1 and err.endswith("\n")
+    return err
+
+
+@pytest.mark.usefixtures("commands")
+class TestFrame:
+    def test_a_command_runs(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert cli.main(["show", "a.txt", "--n", "2"]) == 0
+        assert capsys.readouterr() == ("a.txt a.txt plain\n", "")
+
+    def test_exit_code_of_a_command(self) -> None:
+        assert cli.main(["analyze", "deep"]) == 3
+
+    @pytest.mark.parametrize(
+        ("trouble", "line"),
+        [
+            ("value", "tslens: no model is called '512x21'. Did you mean '512x12'?\n"),
+            ("missing", "tslens: no such file or directory: stories.txt\n"),
+            ("full", "tslens: no space left on device\n"),
+            ("denied", "tslens: cannot write 'runs/a': the folder is read-only\n"),
+        ],
+    )
+    def test_what_a_user_can_mend_is_one_line(
+        self, trouble: str, line: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert cli.main(["fail", trouble]) == 2
+        assert complaint(capsys) == line
+
+    @pytest.mark.parametrize(
+        ("trouble", "line"),
+        [
+            ("stopped", "tslens: interrupted\n"),
+            ("saved", "tslens: stopped at step 40; to go on: tslens train --resume runs/a\n"),
+        ],
+    )
+    def test_interrupt(self, trouble: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert cli.main(["fail", trouble]) == 130
+        assert complaint(capsys) == line
+
+    def test_a_defect_keeps_its_traceback(self) -> None:
+        with pytest.raises(TypeError, match="a defect of ours"):
+            cli.main(["fail", "defect"])
+
+    def test_debug_shows_the_traceback(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("TSLENS_DEBUG", "1")
+        with pytest.raises(ValueError, match="512x21"):
+            cli.main(["fail"])
+
+    @pytest.mark.parametrize(
+        ("arguments", "told"),
+        [
+            (["shwo"], ["'shwo'", "Did you mean 'show'?", "Known: analyze, fail, show", "tslens --help"]),
+            (["zzz"], ["'zzz'", "Known: analyze, fail, show"]),
+            (["analyze", "depe"], ["'depe'", "'deep'", "Known: deep, deeper", "tslens analyze --help"]),
+            (["show", "a", "--m", "2"], ["--m", "tslens show --help"]),
+            (["show", "a", "--hwo", "fancy"], ["--hwo", "Did you mean --how?"]),
+            (["show", "a", "--how", "fanciest"], ["fanciest", "plain", "fancy"]),
+            (["show", "a", "--n", "two"], ["--n", "two", "int"]),
+            (["show"], ["--path", "tslens show --help"]),
+            (["show", "a", "b", "c", "d", "e"], ["tslens show --help"]),
+        ],
+    )
+    def test_a_slip_of_typing_is_one_line(
+        self, arguments: list[str], told: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert cli.main(arguments) == 2
+        line = complaint(capsys)
+        for part in told:
+            assert part in line
+
+    def test_help_lists_commands_and_imports_none(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(cli, "COMMANDS", (cli.Command("ghost", "tslens.no_such_module:ghost", "Haunt."),))
+        assert cli.main(["--help"]) == 0
+        assert "Haunt." in capsys.readouterr().out
+        assert cli.main(["gost"]) == 2
+        assert "Did you mean 'ghost'?" in complaint(capsys)
+
+    def test_help_of_a_command_is_its_docstring(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert cli.main(["fail", "--help"]) == 0
+        assert "Second paragraph." in capsys.readouterr().out
+
+    def test_version(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert cli.main(["--version"]) == 0
+        assert capsys.readouterr().out == f"tslens {__version__}\n"
+
+    def test_offline_is_asked_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        switches = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
+        for switch in switches:
+            monkeypatch.delenv(switch, raising=False)
+        cli.main(["analyze", "deep"])
+        assert not any(switch in os.environ for switch in switches)
+        monkeypatch.setenv("TSLENS_OFFLINE", "1")
+        try:
+            cli.main(["analyze", "deep"])
+            assert all(os.environ[switch] == "1" for switch in switches)
+        finally:
+            for switch in switches:
+                os.environ.pop(switch, None)
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS, ids=lambda command: command.words)
+def test_every_command_exists_and_says_in_the_list_what_it_says_itself(command: cli.Command) -> None:
+    module, function = command.path.split(":")
+    documentation = inspect.getdoc(getattr(import_module(module), function))
+    assert documentation is not None
+    assert documentation.split("\n\n")[0].replace("\n", " ") == command.help
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS, ids=lambda command: command.words)
+def test_every_command_has_help(command: cli.Command, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*command.words.split(), "--help"]) == 0
+    assert f"tslens {command.words}" in capsys.readouterr().out
+
+
+def test_a_reader_that_leaves_is_no_trouble() -> None:
+    code = (
+        "import os, sys; from tslens import cli\n"
+        "def flood():\n    'Flood.'\n    [print('x' * 100) for _ in range(10_000)]\n"
+        "sys.modules['flooding'] = type(sys)('flooding'); sys.modules['flooding'].flood = flood\n"
+        "cli.COMMANDS = (cli.Command('flood', 'flooding:flood', 'Flood.'),)\n"
+        "sys.exit(cli.main(['flood']))"
+    )
+    writer = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert writer.stdout is not None and writer.stderr is not None
+    with writer.stdout, writer.stderr:
+        writer.stdout.readline()
+        writer.stdout.close()
+        assert writer.stderr.read() == b""
+    assert writer.wait() == 141
+
+
+def test_python_dash_m() -> None:
+    done = subprocess.run([sys.executable, "-m", "tslens", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"tslens {__version__}\n"
