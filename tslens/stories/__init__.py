@@ -1,0 +1,113 @@
+"""Which stories? Every source has a name: ``stories("made")``, ``stories("tales.jsonl")``, ``stories("owner/name")``."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from types import ModuleType
+from typing import Any
+
+from tslens.stories.clean import Cleaner, CleaningReport
+from tslens.stories.sources import Source, find_source
+from tslens.stories.split import SPLITS, Split, split_of
+
+__all__ = ["Cleaner", "CleaningReport", "Source", "Split", "Stories", "find_source", "split_of", "stories"]
+
+MADE = "made"
+MADE_COUNT = 10_000  # how many the generator makes where no limit is given
+_ENDLESS = 10**9
+
+
+@dataclass(frozen=True)
+class Stories:
+    """Stories of one or several sources, cleaned, of one split, at most so many; read anew at each ``iter``."""
+
+    sources: tuple[Source | str, ...]
+    """``"made"``, or where to read"""
+    split: Split | None
+    limit: int | None
+    clean: bool
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """What they are called in a record of a run."""
+        places = [part if isinstance(part, str) else part.place for part in self.sources]
+        return ",".join(places) + (f" ({self.split})" if self.split else "")
+
+    @property
+    def n_bytes(self) -> int | None:
+        """The size on disk of all that will be read, where it is known beforehand."""
+        sizes = [part.n_bytes if isinstance(part, Source) else None for part in self.sources]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if len(known) == len(sizes) and self.limit is None else None
+
+    def __iter__(self) -> Iterator[str]:
+        return self.counted(Cleaner())
+
+    def counted(self, cleaner: Cleaner) -> Iterator[str]:
+        """The stories, with what was mended and dropped counted in ``cleaner.report``.
+
+        Raises:
+            ValueError: a source cannot be read (see :class:`Source`), or no story is left of it.
+        """
+        found = chain.from_iterable(self._read(part, cleaner) for part in self.sources)
+        if self.split is not None:
+            found = (story for story in found if split_of(story) == self.split)
+        found = islice(found, self.limit)
+        first = next(found, None)
+        if first is None:
+            counts = f" (cleaning: {cleaner.report})" if self.clean else ""
+            raise ValueError(f"no story is left of {self.name}{counts}; give more stories, or another split")
+        return chain([first], found)
+
+    def _read(self, part: Source | str, cleaner: Cleaner) -> Iterator[str]:
+        if isinstance(part, Source):
+            return cleaner(part) if self.clean else iter(part)
+        from tslens.stories.generator import generate
+
+        return (made.text for made in generate(MADE_COUNT if self.limit is None else _ENDLESS, self.seed))
+
+
+def stories(
+    source: str = MADE, *, split: Split | None = None, limit: int | None = None, clean: bool = True, seed: int = 0
+) -> Stories:
+    """Stories by name, read lazily, as often as one likes.
+
+    Args:
+        source: ``made`` (the embedded generator), ``train`` or ``validation`` (that split of ``made``), a ``.txt``,
+            ``.jsonl``, ``.csv`` or ``.parquet`` file, a folder in the hub's layout, or a hub id; ``PLACE:COLUMN``
+            names the column, ``PLACE@SPLIT`` a dataset's own split (``train`` if not given). Several, joined by commas.
+        split: only the stories that :func:`split_of` puts there. A dataset's own splits are another matter: models
+            trained on ``owner/name`` are to be judged on ``owner/name@validation``.
+        limit: at most so many stories. Without it the generator makes 10,000 (of which the split takes its share).
+        clean: mend and drop (see :class:`Cleaner`); made stories need none.
+        seed: of the generator.
+
+    Raises:
+        ValueError: an unknown split, a limit below 1, an unknown kind of file.
+        FileNotFoundError: no such file; the nearest names are given.
+    """
+    if split not in (None, *SPLITS):
+        raise ValueError(f"there is no split {split!r}; give {' or '.join(SPLITS)}, or none for all stories")
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit={limit} leaves no story; give 1 or more")
+    if source in SPLITS:
+        if split not in (None, source):
+            raise ValueError(f"the source {source!r} and split={split!r} contradict each other; give one of them")
+        source, split = MADE, "train" if source == "train" else "validation"
+    names = [name.strip() for name in source.split(",") if name.strip()]
+    if not names:
+        raise ValueError("no source of stories is named; give 'made', a file, a dataset folder or a hub id")
+    parts = tuple(name if name == MADE else find_source(name) for name in names)
+    return Stories(parts, split, limit, clean, seed)
+
+
+class _Callable(ModuleType):
+    """``tslens.stories`` is this package and can be called: ``from tslens import stories; stories("made")``."""
+
+    def __call__(self, *args: Any, **options: Any) -> Stories:
+        return stories(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -1,0 +1,30 @@
+"""Is a story for training or for validation? Decided by its own words, so that a duplicate never straddles."""
+
+import re
+from hashlib import blake2b
+from typing import Literal
+
+from tslens.stories.clean import repair
+
+Split = Literal["train", "validation"]
+SPLITS: tuple[Split, ...] = ("train", "validation")
+
+_NOT_A_WORD = re.compile(r"[\W_]+")
+
+
+def split_of(text: str, validation: float = 0.05, salt: str = "") -> Split:
+    """The split of a story: the same for all that differ only in case, spaces, punctuation or mojibake.
+
+    Args:
+        text: the story.
+        validation: the share of stories that is for validation, between 0 and 1. A larger share contains a smaller.
+        salt: another salt gives another, independent split.
+
+    Raises:
+        ValueError: a share outside 0 to 1.
+    """
+    if not 0 <= validation <= 1:
+        raise ValueError(f"validation={validation} is not a share; give one between 0 and 1")
+    words = _NOT_A_WORD.sub(" ", repair(text).casefold()).strip()
+    digest = blake2b(f"{salt}\n{words}".encode(), digest_size=8).digest()
+    return "validation" if int.from_bytes(digest, "little") < validation * 2**64 else "train"

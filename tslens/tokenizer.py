@@ -1,0 +1,296 @@
+"""How does text become tokens, and tokens text? (Nothing here knows about files of stories.)
+
+Every story is preceded by the token ``<|endoftext|>``: it is the beginning of sequence and the separator in one. That
+is decided here and only here.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tokenizers
+from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors, trainers
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+END_OF_STORY = "<|endoftext|>"
+BOS_NAMES = (END_OF_STORY, "<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "[EOS]", "</s>", "<eos>")
+
+
+def _byte_letters() -> dict[int, str]:
+    """GPT-2's printable letter for each byte (Radford et al. 2019): printable Latin-1 stands for itself."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {byte: chr(byte) for byte in printable} | {byte: chr(256 + n) for n, byte in enumerate(others)}
+
+
+BYTE_LETTERS = _byte_letters()
+LETTER_BYTES = {letter: byte for byte, letter in BYTE_LETTERS.items()}
+
+
+def in_batches(texts: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Lists of ``size`` texts, the last one shorter (``itertools.batched``, which Python 3.11 lacks)."""
+    stream = iter(texts)
+    while some := list(islice(stream, size)):
+        yield some
+
+
+class Tokenizer:
+    """A ``tokenizers.Tokenizer`` that puts BOS before every text and never finds one inside.
+
+    Args:
+        backend: the tokenizer to wrap; it is copied, so later changes to it have no effect here.
+        bos: the text of the token that precedes every story (``<s>`` for llama2.c's tokenizers).
+
+    Raises:
+        ValueError: the backend has no token of that text.
+    """
+
+    def __init__(self, backend: tokenizers.Tokenizer, bos: str = END_OF_STORY) -> None:
+        self.backend = tokenizers.Tokenizer.from_str(backend.to_str())
+        self.backend.no_truncation()
+        self.backend.no_padding()
+        self.backend.encode_special_tokens = True  # the literal text of a special token is text like any other
+        found = self.backend.token_to_id(bos)
+        if found is None:
+            raise ValueError(f"the tokenizer has no token {bos!r} to put before a story; name one that it has")
+        self.bos: int = found
+        self.bos_text = bos
+
+    def __repr__(self) -> str:
+        return f"Tokenizer({self.size:,} tokens, bos={self.bos_text!r}, hash={self.hash[:12]})"
+
+    @cached_property
+    def size(self) -> int:
+        """How many ids there are (``d_vocab``): one more than the largest id."""
+        return max(self.backend.get_vocab(with_added_tokens=True).values()) + 1
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256, in hexadecimal, of all that decides which ids a text gets and which text ids give."""
+        whole = json.loads(self.backend.to_str())
+        kept = {key: whole[key] for key in ("added_tokens", "normalizer", "pre_tokenizer", "model", "decoder")}
+        canonical = json.dumps(kept | {"bos": self.bos_text}, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    # Text to tokens and back
+
+    def encode(self, texts: Sequence[str], *, bos: bool = True) -> list[list[int]]:
+        """The ids of each text, BOS first unless ``bos`` is false."""
+        if isinstance(texts, str):
+            raise ValueError("encode takes a list of texts, and was given one text; write encode([text])")
+        head = [self.bos] if bos else []
+        return [head + encoding.ids for encoding in self.encodings(texts)]
+
+    def encodings(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
+        """The bare encodings of the texts, without BOS, and without offsets (which cost a third of the time)."""
+        return self.backend.encode_batch_fast(list(texts), add_special_tokens=False)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of the ids, BOS left out."""
+        kept = [int(i) for i in ids]
+        return str(self.backend.decode([i for i in kept if i != self.bos], skip_special_tokens=False))
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Each token as text to show; bytes that are no whole character are written ``\\xNN``; BOS is its name."""
+        return [self._piece(int(i)) for i in ids]
+
+    def _piece(self, token: int) -> str:
+        text = self.backend.id_to_token(token)
+        if text is None:
+            raise ValueError(f"no token has the id {token}; ids run from 0 to {self.size - 1}")
+        if token == self.bos:
+            return self.bos_text
+        if self._byte_level:
+            if not all(letter in LETTER_BYTES for letter in text):
+                return str(text)  # an added token, stored as plain text
+            return bytes(LETTER_BYTES[letter] for letter in text).decode("utf-8", errors="backslashreplace")
+        if len(text) == 6 and text.startswith("<0x") and text.endswith(">"):  # SentencePiece's byte fallback
+            return bytes([int(text[3:5], 16)]).decode("utf-8", errors="backslashreplace")
+        return str(text).replace("▁", " ")
+
+    @cached_property
+    def _byte_level(self) -> bool:
+        whole = json.loads(self.backend.to_str())
+        return '"ByteLevel"' in json.dumps([whole["pre_tokenizer"], whole["decoder"]])
+
+    def offsets(self, text: str, *, bos: bool = True) -> list[tuple[int, int]]:
+        """The characters ``(start, end)`` of ``text`` under each token of ``encode([text])[0]``; BOS has (0, 0).
+
+        The tokens of one character that takes several (an emoji in bytes) all carry that character's span.
+        """
+        spans = self.backend.encode(text, add_special_tokens=False).offsets
+        return [(0, 0), *spans] if bos else list(spans)
+
+    # Files
+
+    def save(self, path: str | Path) -> None:
+        """Write ``tokenizer.json``, in the layout of Hugging Face."""
+        target = Path(path)
+        partial = target.with_name(target.name + ".tmp")
+        partial.write_text(self.backend.to_str(pretty=True), encoding="utf-8")
+        partial.replace(target)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Tokenizer":
+        """The tokenizer in a Hugging Face ``tokenizer.json``, ours or another's.
+
+        Raises:
+            ValueError: the file is no tokenizer, or has none of the known BOS tokens.
+            FileNotFoundError: there is no such file.
+        """
+        source = Path(path)
+        if not source.is_file():
+            raise FileNotFoundError(f"there is no tokenizer at {source}; give the path of a tokenizer.json")
+        try:
+            backend = tokenizers.Tokenizer.from_file(str(source))
+        except Exception as error:  # the library raises bare Exception for every fault of a file
+            reason = str(error).splitlines()[0]
+            raise ValueError(f"{source} is not a Hugging Face tokenizer.json ({reason}); give one that is") from None
+        known = [name for name in BOS_NAMES if backend.token_to_id(name) is not None]
+        if not known:
+            raise ValueError(f"{source} has no token to put before a story; looked for {', '.join(BOS_NAMES)}")
+        return cls(backend, known[0])
+
+    # Ways to make one
+
+    @classmethod
+    def train(cls, texts: Iterable[str], size: int = 4096) -> "Tokenizer":
+        """A byte-level BPE of ``size`` tokens learnt from the texts (Sennrich et al. 2016, arXiv 1508.07909).
+
+        BOS has the id 0 and the 256 bytes follow, so every text can be encoded and comes back exactly. A corpus too
+        small to fill the vocabulary gives a smaller one.
+
+        Raises:
+            ValueError: fewer than 257 tokens asked for, or no text given.
+        """
+        if size < 257:
+            raise ValueError(f"a vocabulary of {size} is too small; give 257 (the bytes and BOS) or more")
+        stream = iter(texts)
+        first = next(stream, None)
+        if first is None:
+            raise ValueError("there are no stories to train a tokenizer on; give at least one")
+        trainer = trainers.BpeTrainer(
+            vocab_size=size,
+            special_tokens=[END_OF_STORY],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        )
+        backend = _byte_level_backend(models.BPE())
+        backend.train_from_iterator(chain([first], stream), trainer)
+        return cls(backend)
+
+    @classmethod
+    def from_gpt2(
+        cls, vocab: str | Path, merges: str | Path, *, keep: int | None = None, texts: Iterable[str] = ()
+    ) -> "Tokenizer":
+        """The byte-level BPE of GPT-2 and GPT-Neo from its two files, whole or cut to its ``keep`` commonest tokens.
+
+        The cut (Eldan and Li 2023, arXiv 2305.07759, who kept 10k) counts the tokens of ``texts``. All 256 bytes and
+        BOS stay, and so does whatever a kept token is merged from: every text is still encoded without loss, and one
+        whose tokens were all kept is cut into the same pieces as before. Ids are renumbered in the old order.
+
+        Raises:
+            ValueError: a file of another layout, ``keep`` below 257 or above the vocabulary, or no texts to count.
+            FileNotFoundError: there is no such file.
+        """
+        ids, pairs = _read_gpt2(Path(vocab), Path(merges))
+        if keep is not None:
+            if not 257 <= keep <= len(ids):
+                raise ValueError(f"keep={keep} is not between 257 (the bytes and BOS) and {len(ids):,}, all of it")
+            whole = cls(_gpt2_backend(ids, pairs))
+            ids, pairs = _cut(ids, pairs, keep, _count_tokens(whole, texts))
+        return cls(_gpt2_backend(ids, pairs))
+
+    def to_transformers(self) -> "PreTrainedTokenizerFast":
+        """The same tokenizer for ``HookedTransformer.tokenizer``: it puts BOS first, which is also EOS and padding."""
+        from transformers import PreTrainedTokenizerFast
+
+        backend = tokenizers.Tokenizer.from_str(self.backend.to_str())
+        backend.post_processor = processors.TemplateProcessing(
+            single=[self.bos_text, "$A"], special_tokens=[(self.bos_text, self.bos)]
+        )
+        made: Any = PreTrainedTokenizerFast(
+            tokenizer_object=backend,
+            bos_token=self.bos_text,
+            eos_token=self.bos_text,
+            pad_token=self.bos_text,
+            add_bos_token=True,  # TransformerLens would otherwise look for it on the hub, by a name it does not have
+            split_special_tokens=True,
+            clean_up_tokenization_spaces=False,
+        )
+        return made
+
+
+def _byte_level_backend(model: models.BPE) -> tokenizers.Tokenizer:
+    backend = tokenizers.Tokenizer(model)
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    return backend
+
+
+def _gpt2_backend(ids: dict[str, int], pairs: list[tuple[str, str]]) -> tokenizers.Tokenizer:
+    backend = _byte_level_backend(models.BPE(vocab=ids, merges=pairs))
+    backend.add_special_tokens([AddedToken(END_OF_STORY, special=True, normalized=False)])
+    return backend
+
+
+def _read_gpt2(vocab: Path, merges: Path) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """GPT-2's token ids and its merges in order, checked to fit each other."""
+    for path in (vocab, merges):
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no {path}; give GPT-2's vocab.json and merges.txt")
+    try:
+        ids = json.loads(vocab.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{vocab} is not JSON ({error}); give GPT-2's vocab.json") from None
+    lines = merges.read_text(encoding="utf-8").split("\n")
+    rows = [line.split(" ") for line in lines if line and not line.startswith("#version")]
+    if not isinstance(ids, dict) or not all(letter in ids for letter in BYTE_LETTERS.values()):
+        raise ValueError(f"{vocab} is not a byte-level vocabulary (it lacks some of the 256 bytes); give GPT-2's")
+    bad = next((row for row in rows if len(row) != 2 or not {*row, "".join(row)} <= ids.keys()), None)
+    if bad is not None:
+        raise ValueError(f"{merges} has the merge {' '.join(bad)!r}, unknown to {vocab.name}; give a matching pair")
+    ids.setdefault(END_OF_STORY, max(ids.values()) + 1)
+    return ids, [(left, right) for left, right in rows]
+
+
+def _count_tokens(tokenizer: Tokenizer, texts: Iterable[str]) -> np.ndarray:
+    """How often each id occurs in the texts, shape (size,)."""
+    counts = np.zeros(tokenizer.size, dtype=np.int64)
+    for some in in_batches(texts, 1000):
+        flat = list(chain.from_iterable(encoding.ids for encoding in tokenizer.encodings(some)))
+        counts += np.bincount(flat, minlength=tokenizer.size) if flat else 0
+    if not counts.any():
+        raise ValueError("there are no texts to count tokens on; a cut vocabulary needs texts=")
+    return counts
+
+
+def _cut(
+    ids: dict[str, int], pairs: list[tuple[str, str]], keep: int, counts: np.ndarray
+) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """The ``keep`` commonest tokens with all that they are merged from, renumbered, and the merges among them."""
+    parts = {left + right: (left, right) for left, right in reversed(pairs)}  # the earliest merge of each product wins
+    kept = {*BYTE_LETTERS.values(), END_OF_STORY}
+    for token in sorted(ids, key=lambda token: (-counts[ids[token]], ids[token])):
+        needed = set(_ancestry(token, parts)) - kept
+        if len(kept) + len(needed) <= keep:
+            kept |= needed
+        if len(kept) == keep:
+            break
+    order = sorted(kept, key=lambda token: ids[token])
+    merges = [(left, right) for left, right in pairs if {left, right, left + right} <= kept]
+    return {token: new for new, token in enumerate(order)}, merges
+
+
+def _ancestry(token: str, parts: dict[str, tuple[str, str]]) -> Iterator[str]:
+    """The token, and every token that is merged on the way to it."""
+    yield token
+    for part in parts.get(token, ()):
+        yield from _ancestry(part, parts)
