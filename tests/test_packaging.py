@@ -1,6 +1,5 @@
 """The wheel carries everything, installs nothing generic, and importing it is cheap."""
 
-import importlib.metadata
 import importlib.resources
 import re
 import subprocess
@@ -170,13 +169,4 @@ def test_the_shape_checks_are_on() -> None:
     from tslens import stats
 
     with pytest.raises((TypeCheckError, BeartypeCallHintParamViolation)):
-        stats.wilson("three", 10)  # type: ignore[arg-type]
-
-
-def test_requirements_are_those_installed(project: dict) -> None:
-    """An editable install made before pyproject.toml changed would test something else."""
-    installed = importlib.metadata.requires("tslens") or []
-    wanted = project["project"]["dependencies"]
-    squeeze = lambda text: re.sub(r"[\s\"']", "", text.split(";")[0]).lower()  # noqa: E731
-    names = {re.match(r"[\w.-]+", squeeze(text)).group() for text in installed}  # type: ignore[union-attr]
-    assert {re.match(r"[\w.-]+", squeeze(text)).group() for text in wanted} <= names  # type: ignore[union-attr]
+        stats.wilson(3, 10, level="high")  # type: ignore[arg-type]

@@ -1,0 +1,229 @@
+"""Intervals, nulls and effect sizes, each against a value worked out by hand and against SciPy."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from tslens import stats
+
+
+def test_interval_reads_well() -> None:
+    interval = stats.Interval(0.523, 0.481, 0.562, 0.95, "BCa")
+    assert str(interval) == "0.523 [0.481, 0.562]"
+    assert 0.5 in interval and 0.6 not in interval
+    assert interval.halfwidth == pytest.approx(0.0405)
+
+
+class TestMean:
+    def test_by_hand(self) -> None:
+        # mean 2, s = 1, t(0.975, 2) = 4.302653, so 4.302653 / sqrt 3 either side
+        interval = stats.mean_interval([1, 2, 3])
+        assert interval.estimate == 2
+        assert interval.high - 2 == pytest.approx(4.302652729911275 / math.sqrt(3))
+        assert interval.halfwidth == pytest.approx(interval.high - 2)
+
+    def test_scipy_agrees_on_every_head(self) -> None:
+        x = np.random.default_rng(1).normal(size=(30, 4, 8))
+        interval = stats.mean_interval(x, level=0.9)
+        reference = scipy_stats.ttest_1samp(x, 0).confidence_interval(0.9)
+        np.testing.assert_allclose(interval.low, reference.low)
+        np.testing.assert_allclose(interval.high, reference.high)
+        assert interval.estimate.shape == (4, 8)
+
+    def test_paired_is_the_interval_of_the_differences(self) -> None:
+        rng = np.random.default_rng(2)
+        before, after = rng.normal(size=(2, 20, 3))
+        interval = stats.paired_difference(after, before)
+        reference = scipy_stats.ttest_rel(after, before).confidence_interval(0.95)
+        np.testing.assert_allclose(interval.low, reference.low)
+        np.testing.assert_allclose(interval.high, reference.high)
+
+    def test_refusals(self) -> None:
+        with pytest.raises(ValueError, match="at least 2 values; got 1"):
+            stats.mean_interval([3.0])
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            stats.mean_interval([1, 2, 3], level=95)
+        with pytest.raises(ValueError, match="one shape"):
+            stats.paired_difference([1, 2, 3], [1, 2])
+
+
+class TestBootstrap:
+    def test_scipy_agrees_to_the_last_draw(self) -> None:
+        x = np.random.default_rng(3).exponential(size=40)
+        interval = stats.bootstrap(x, np.median, n=500, seed=7)
+        one_at_a_time = scipy_stats.bootstrap((x,), np.median, n_resamples=500, batch=1, rng=np.random.default_rng(7))
+        assert (interval.low, interval.high) == pytest.approx(tuple(one_at_a_time.confidence_interval))
+        assert interval.estimate == np.median(x)
+        assert interval.method == "bootstrap, BCa"
+
+    def test_arrays_are_done_elementwise(self) -> None:
+        x = np.random.default_rng(4).exponential(size=(25, 2, 3))
+        together = stats.bootstrap(x, n=200)
+        alone = stats.bootstrap(x[:, 1, 2], n=200)
+        assert together.low.shape == (2, 3)
+        assert (together.low[1, 2], together.high[1, 2]) == pytest.approx((alone.low, alone.high))
+
+    def test_what_does_not_vary_has_no_width(self) -> None:
+        interval = stats.bootstrap(np.ones(10), n=50)
+        assert (interval.low, interval.estimate, interval.high) == (1, 1, 1)
+        assert "percentile" in interval.method
+
+    def test_rows_of_their_own_cluster_are_rows(self) -> None:
+        x = np.random.default_rng(5).normal(size=200)
+        alone = stats.bootstrap(x, n=2000, clusters=np.arange(200))
+        reach = stats.mean_interval(x).halfwidth
+        assert alone.halfwidth == pytest.approx(reach, rel=0.1)
+
+    def test_copies_within_a_cluster_teach_nothing(self) -> None:
+        """Each value written ten times: by clusters as wide as before, by rows sqrt(10) too narrow."""
+        x = np.random.default_rng(6).normal(size=50)
+        copies, labels = np.repeat(x, 10), np.repeat([f"story {i}" for i in range(50)], 10)
+        clustered = stats.bootstrap(copies, n=2000, clusters=labels)
+        naive = stats.bootstrap(copies, n=2000)
+        assert clustered.halfwidth == pytest.approx(stats.mean_interval(x).halfwidth, rel=0.15)
+        assert clustered.halfwidth / naive.halfwidth == pytest.approx(math.sqrt(10), rel=0.15)
+
+    def test_unequal_clusters_weigh_by_their_rows(self) -> None:
+        """Two clusters, sizes 1 and 3: a resample is one of means 0, 1 (by hand: 0 rows of ones or all) or 0.75."""
+        interval = stats.bootstrap([0.0, 1, 1, 1], n=400, clusters=["a", "b", "b", "b"])
+        assert interval.estimate == 0.75
+        assert (interval.low, interval.high) == (0, 1)
+
+    def test_coverage(self) -> None:
+        """Of 200 samples of 30 exponentials about 95% cover the mean; below 88% the interval would be wrong."""
+        rng = np.random.default_rng(8)
+        covered = [1.0 in stats.bootstrap(rng.exponential(size=30), n=300, seed=i) for i in range(200)]
+        assert np.mean(covered) > 0.88
+
+    def test_refusals(self) -> None:
+        with pytest.raises(ValueError, match="at least 2 rows"):
+            stats.bootstrap([1.0])
+        with pytest.raises(ValueError, match="3 labels for 4 rows"):
+            stats.bootstrap([1.0, 2, 3, 4], clusters=[0, 0, 1])
+        with pytest.raises(ValueError, match="at least 2 clusters"):
+            stats.bootstrap([1.0, 2, 3, 4], clusters=[0, 0, 0, 0])
+
+
+class TestWilson:
+    def test_by_hand(self) -> None:
+        # z = 1.96: centre (0.5 * 10 + 1.92) / 13.84 = 0.5, reach 1.96 sqrt(2.5 + 0.9604) / 13.8416 = 0.2634
+        interval = stats.wilson(5, 10)
+        assert interval.estimate == 0.5
+        assert (interval.low, interval.high) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+
+    @given(n=st.integers(1, 500), share=st.floats(0, 1))
+    def test_scipy_agrees(self, n: int, share: float) -> None:
+        k = round(share * n)
+        reference = scipy_stats.binomtest(k, n).proportion_ci(method="wilson")
+        interval = stats.wilson(k, n)
+        assert (interval.low, interval.high) == pytest.approx((reference.low, reference.high), abs=1e-9)
+        assert 0 <= interval.low <= interval.estimate <= interval.high <= 1
+
+    def test_elementwise_and_empty(self) -> None:
+        interval = stats.wilson(np.array([[0, 3], [0, 7]]), np.array([[0, 3], [5, 7]]))
+        assert np.isnan(interval.estimate[0, 0])
+        assert (interval.low[0, 0], interval.high[0, 0]) == (0, 1)
+        assert interval.high[0, 1] == 1 and interval.low[1, 0] == 0
+
+    def test_refusal(self) -> None:
+        with pytest.raises(ValueError, match="between 0 and n"):
+            stats.wilson(11, 10)
+
+
+class TestManyTests:
+    def test_by_hand(self) -> None:
+        # m = 4: 0.01 * 4 / 1, 0.02 * 4 / 2, 0.03 * 4 / 3, 0.5 * 4 / 4 = 0.04 throughout, then 0.5
+        np.testing.assert_allclose(stats.benjamini_hochberg([0.5, 0.02, 0.01, 0.03]), [0.5, 0.04, 0.04, 0.04])
+
+    def test_scipy_agrees_on_every_head(self) -> None:
+        p = np.random.default_rng(9).uniform(size=(12, 8)) ** 3
+        reference = scipy_stats.false_discovery_control(p, axis=None).reshape(p.shape)
+        np.testing.assert_allclose(stats.benjamini_hochberg(p), reference)
+
+    def test_a_test_that_was_not_made_is_not_counted(self) -> None:
+        q = stats.benjamini_hochberg([0.01, np.nan, 0.04])
+        np.testing.assert_allclose(q[[0, 2]], [0.02, 0.04])
+        assert np.isnan(q[1])
+
+    def test_refusal(self) -> None:
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            stats.benjamini_hochberg([0.5, 1.5])
+
+
+class TestPermutation:
+    def test_by_hand(self) -> None:
+        assert stats.permutation_p(10, np.arange(9)) == 0.1  # beats all nine: (1 + 0) / (1 + 9)
+        assert stats.permutation_p(8, np.arange(9)) == 0.2  # equals one of them
+        assert stats.permutation_p(-1, np.arange(9), "less") == 0.1
+        assert stats.permutation_p(10, np.arange(9), "two-sided") == 0.2
+        assert stats.permutation_p(4, np.arange(9), "two-sided") == 1
+
+    def test_under_the_null_it_is_uniform(self) -> None:
+        rng = np.random.default_rng(10)
+        p = stats.permutation_p(rng.normal(size=2000), rng.normal(size=(99, 2000)))
+        assert scipy_stats.kstest(p, "uniform").pvalue > 0.001
+        assert (p <= 0.05).mean() == pytest.approx(0.05, abs=0.02)
+
+    def test_refusals(self) -> None:
+        with pytest.raises(ValueError, match="draws x"):
+            stats.permutation_p([1.0, 2.0], np.zeros((99, 3)))
+        with pytest.raises(ValueError, match="greater, less, two-sided; got 'up'"):
+            stats.permutation_p(1, np.zeros(9), "up")
+
+
+class TestCohensH:
+    def test_by_hand(self) -> None:
+        assert stats.cohens_h(1, 0) == pytest.approx(math.pi)
+        assert stats.cohens_h(0.75, 0.25) == pytest.approx(math.pi / 3)  # asin(sqrt .75) = 60 degrees, asin(.5) = 30
+
+    @given(st.floats(0, 1), st.floats(0, 1))
+    def test_is_antisymmetric(self, p: float, q: float) -> None:
+        assert stats.cohens_h(p, q) == pytest.approx(-stats.cohens_h(q, p))
+
+    def test_refusal(self) -> None:
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            stats.cohens_h(1.2, 0.5)
+
+
+class TestAuroc:
+    def test_by_hand(self) -> None:
+        # pairs (2,1) (2,2) (3,1) (3,2): wins 1 + 0.5 + 1 + 1 of 4; over = [.75, 1], under = [1, .75],
+        # each with sample variance 1/32, so the variance is 1/64 + 1/64
+        interval = stats.auroc([2, 3], [1, 2])
+        assert interval.estimate == 0.875
+        assert interval.low == pytest.approx(0.875 - 1.959964 * math.sqrt(1 / 32))
+        assert interval.high == 1
+        assert interval.method == "DeLong"
+
+    def test_scipy_agrees(self) -> None:
+        rng = np.random.default_rng(11)
+        x, y = rng.integers(0, 20, 80) + 3, rng.integers(0, 20, 120)
+        u = scipy_stats.mannwhitneyu(x, y).statistic
+        assert stats.auroc(x, y).estimate == pytest.approx(u / (80 * 120))
+
+    def test_the_pairwise_definition_gives_the_same_variance(self) -> None:
+        rng = np.random.default_rng(12)
+        x, y = rng.normal(1, 1, 30), rng.normal(0, 2, 40)
+        wins = (x[:, None] > y) + 0.5 * (x[:, None] == y)
+        variance = wins.mean(1).var(ddof=1) / 30 + wins.mean(0).var(ddof=1) / 40
+        assert stats.auroc(x, y).halfwidth == pytest.approx(1.959964 * math.sqrt(variance))
+
+    def test_swapping_the_classes_mirrors_it(self) -> None:
+        rng = np.random.default_rng(13)
+        x, y = rng.normal(0.5, 1, 30), rng.normal(size=40)
+        one, other = stats.auroc(x, y), stats.auroc(y, x)
+        assert (one.estimate, one.low) == pytest.approx((1 - other.estimate, 1 - other.high))
+
+    def test_perfect_separation_still_has_width(self) -> None:
+        interval = stats.auroc([5, 6, 7], [1, 2, 3])
+        assert interval.estimate == interval.high == 1
+        assert interval.low < 0.95
+        assert interval.method == "Hanley-McNeil"
+
+    def test_refusal(self) -> None:
+        with pytest.raises(ValueError, match="got 1 and 3"):
+            stats.auroc([1], [1, 2, 3])

@@ -1,0 +1,264 @@
+"""How sure are we? Intervals, nulls and effect sizes for numbers read off models.
+
+Every function takes NumPy arrays and is exact about one thing. An `Interval` is an estimate with its bounds. Heads
+and neurons come by the thousand, so what can be vectorised is: arrays in, arrays out, of the same shape.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.floating[Any]]
+Statistic = Callable[[NDArray[Any]], ArrayLike]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and its confidence interval, in the units of what was estimated.
+
+    The fields are floats, or arrays of one shape where many things were estimated at once.
+    """
+
+    estimate: Any
+    low: Any
+    high: Any
+    level: float
+    method: str
+
+    @property
+    def halfwidth(self) -> Any:
+        """Half the length of the interval."""
+        return (self.high - self.low) / 2
+
+    def __contains__(self, value: float) -> bool:
+        """Whether the interval covers `value` (scalar intervals)."""
+        return bool(self.low <= value <= self.high)
+
+    def __str__(self) -> str:
+        """`0.52 [0.48, 0.56]`, for one estimate."""
+        return f"{self.estimate:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+
+def _mean_of_rows(rows: NDArray[Any]) -> ArrayLike:
+    return np.asarray(rows.mean(0))
+
+
+def mean_interval(values: ArrayLike, level: float = 0.95, axis: int = 0) -> Interval:
+    """The mean along `axis` with Student's t interval (Student 1908); needs two values.
+
+    Right where the values are independent and either many or about normal. For tokens of the same story, which
+    are neither, use `bootstrap` with the stories as clusters.
+    """
+    from scipy import stats
+
+    _check_level(level)
+    x = np.asarray(values, dtype=float)
+    n = x.shape[axis]
+    if n < 2:
+        raise ValueError(f"a mean's interval needs at least 2 values; got {n}")
+    mean = x.mean(axis)
+    reach = stats.t.ppf((1 + level) / 2, n - 1) * x.std(axis, ddof=1) / np.sqrt(n)
+    return Interval(_scalar(mean), _scalar(mean - reach), _scalar(mean + reach), level, "Student t")
+
+
+def bootstrap(
+    values: ArrayLike,
+    statistic: Statistic = _mean_of_rows,
+    n: int = 2000,
+    seed: int = 0,
+    clusters: ArrayLike | None = None,
+    level: float = 0.95,
+) -> Interval:
+    """`statistic(values)` with a bootstrap interval from `n` resamples of the rows.
+
+    `statistic` takes rows and returns a number or an array (by default the mean over rows); bounds are elementwise.
+
+    Without `clusters` single rows are drawn and the interval is BCa (Efron 1987, doi:10.2307/2289144). Where BCa is
+    undefined (nothing varies), or with more than 5,000 rows, where its jackknife costs much and corrects nothing, it
+    is the percentile interval. With `clusters`, one label per row, whole clusters are drawn (Davison and Hinkley
+    1997, section 3.8) and the interval is the percentile one: the right choice for tokens, which hang together
+    within a story.
+    """
+    _check_level(level)
+    x = np.asarray(values)
+    if len(x) < 2:
+        raise ValueError(f"a bootstrap needs at least 2 rows; got {len(x)}")
+    rng = np.random.default_rng(seed)
+    if clusters is None:
+        draws = (rng.integers(0, len(x), len(x)) for _ in range(n))
+    else:
+        members = _members(np.asarray(clusters), len(x))
+        picks = rng.integers(0, len(members), (n, len(members)))
+        draws = (np.concatenate([members[i] for i in pick]) for pick in picks)
+    estimate = np.asarray(statistic(x), dtype=float)
+    resampled = np.stack([np.asarray(statistic(x[rows]), dtype=float) for rows in draws])
+    if clusters is None and len(x) <= 5000:
+        jackknife = np.stack([np.asarray(statistic(np.delete(x, i, axis=0)), dtype=float) for i in range(len(x))])
+        low, high, method = _bca(estimate, resampled, jackknife, level)
+    else:
+        low, high = np.quantile(resampled, _tails(level), axis=0)
+        method = "bootstrap, percentile" if clusters is None else "cluster bootstrap, percentile"
+    return Interval(_scalar(estimate), _scalar(low), _scalar(high), level, method)
+
+
+def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:
+    """A share `successes / n` with Wilson's score interval (Wilson 1927, doi:10.2307/2276774).
+
+    Honest at 0 and at n, where the textbook interval has no width. Where n is 0 the share is NaN and the interval
+    is [0, 1]. Elementwise over arrays.
+    """
+    from scipy import stats
+
+    _check_level(level)
+    k, total = np.broadcast_arrays(np.asarray(successes, dtype=float), np.asarray(n, dtype=float))
+    if (k < 0).any() or (k > total).any():
+        raise ValueError("successes must lie between 0 and n")
+    z2 = stats.norm.ppf((1 + level) / 2) ** 2
+    share = np.divide(k, total, out=np.full(k.shape, np.nan), where=total > 0)
+    p = np.where(total > 0, share, 0.5)
+    middle = (p * total + z2 / 2) / (total + z2)
+    reach = np.sqrt(z2) * np.sqrt(p * (1 - p) * total + z2 / 4) / (total + z2)
+    low = np.where(k == 0, 0.0, middle - reach)  # exact there; without this, rounding leaves 1e-17
+    high = np.where(k == total, 1.0, middle + reach)
+    return Interval(_scalar(share), _scalar(low), _scalar(high), level, "Wilson score")
+
+
+def benjamini_hochberg(p: ArrayLike) -> Array:
+    """q-values, one per p-value and in the same shape: the false discovery rate at which each would be called.
+
+    Benjamini and Hochberg 1995 (doi:10.1111/j.2517-6161.1995.tb02031.x). NaN marks a test that was not made: it
+    stays NaN and is not counted.
+    """
+    values = np.asarray(p, dtype=float)
+    made = ~np.isnan(values)
+    tested = values[made]
+    if ((tested < 0) | (tested > 1)).any():
+        raise ValueError("p-values must lie between 0 and 1")
+    order = np.argsort(tested)
+    ranked = tested[order] * len(tested) / np.arange(1, len(tested) + 1)
+    stepped = np.minimum.accumulate(ranked[::-1])[::-1]
+    q = np.full(values.shape, np.nan)
+    found = np.empty_like(tested)
+    found[order] = np.minimum(stepped, 1.0)
+    q[made] = found
+    return q
+
+
+def permutation_p(observed: ArrayLike, null: ArrayLike, alternative: str = "greater") -> Any:
+    """The share of the null at least as extreme as what was observed, counting the observation itself.
+
+    (1 + #extreme) / (1 + #null), never zero (Phipson and Smyth 2010, doi:10.2202/1544-6115.1585). `null` has its
+    draws along the first axis and the shape of `observed` after it. `alternative` is "greater", "less" or
+    "two-sided" (twice the smaller tail).
+    """
+    seen, draws = np.asarray(observed, dtype=float), np.asarray(null, dtype=float)
+    if draws.shape[1:] != seen.shape:
+        raise ValueError(f"null must be draws x {seen.shape}; got {draws.shape}")
+    greater = (1 + (draws >= seen).sum(0)) / (1 + len(draws))
+    less = (1 + (draws <= seen).sum(0)) / (1 + len(draws))
+    tails = {"greater": greater, "less": less, "two-sided": np.minimum(1.0, 2 * np.minimum(greater, less))}
+    if alternative not in tails:
+        raise ValueError(f"alternative is one of {', '.join(tails)}; got {alternative!r}")
+    return _scalar(tails[alternative])
+
+
+def paired_difference(after: ArrayLike, before: ArrayLike, level: float = 0.95, axis: int = 0) -> Interval:
+    """The mean of `after - before` with Student's t interval over the pairs, in the units of the two."""
+    x, y = np.asarray(after, dtype=float), np.asarray(before, dtype=float)
+    if x.shape != y.shape:
+        raise ValueError(f"pairs need two arrays of one shape; got {x.shape} and {y.shape}")
+    interval = mean_interval(x - y, level, axis)
+    return Interval(interval.estimate, interval.low, interval.high, level, "paired Student t")
+
+
+def cohens_h(p: ArrayLike, q: ArrayLike) -> Any:
+    """How far the share `p` is from the share `q`: 2 asin(sqrt p) - 2 asin(sqrt q), in radians (Cohen 1988, ch. 6).
+
+    0.2 is called small, 0.5 medium, 0.8 large. Elementwise over arrays.
+    """
+    a, b = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
+    if ((a < 0) | (a > 1)).any() or ((b < 0) | (b > 1)).any():
+        raise ValueError("shares must lie between 0 and 1")
+    return _scalar(2 * np.arcsin(np.sqrt(a)) - 2 * np.arcsin(np.sqrt(b)))
+
+
+def auroc(positives: ArrayLike, negatives: ArrayLike, level: float = 0.95) -> Interval:
+    """The chance that a positive scores above a negative, ties counting half, with DeLong's interval.
+
+    DeLong, DeLong and Clarke-Pearson 1988 (doi:10.2307/2531595), by ranks (Sun and Xu 2014,
+    doi:10.1109/LSP.2014.2337313), so n log n and not n^2. The interval is clipped to [0, 1]; where positives and
+    negatives do not overlap at all DeLong's variance is 0, and Hanley and McNeil's (1982,
+    doi:10.1148/radiology.143.1.7063747) taken one half-pair short of perfect stands in for it.
+    """
+    from scipy import stats
+
+    _check_level(level)
+    x, y = np.asarray(positives, dtype=float).ravel(), np.asarray(negatives, dtype=float).ravel()
+    m, n = len(x), len(y)
+    if m < 2 or n < 2:
+        raise ValueError(f"an AUROC's interval needs 2 positives and 2 negatives; got {m} and {n}")
+    ranks = stats.rankdata(np.concatenate([x, y]))
+    over = (ranks[:m] - stats.rankdata(x)) / n  # for each positive, the share of negatives below it
+    under = 1 - (ranks[m:] - stats.rankdata(y)) / m  # for each negative, the share of positives above it
+    area = float(over.mean())
+    variance = over.var(ddof=1) / m + under.var(ddof=1) / n
+    method = "DeLong"
+    if variance == 0:
+        variance, method = _hanley_mcneil(min(max(area, 0.5 / (m * n)), 1 - 0.5 / (m * n)), m, n), "Hanley-McNeil"
+    reach = float(stats.norm.ppf((1 + level) / 2) * np.sqrt(variance))
+    return Interval(area, max(0.0, area - reach), min(1.0, area + reach), level, method)
+
+
+def _hanley_mcneil(area: float, m: int, n: int) -> float:
+    """Variance of an AUROC from its value and the two counts alone, scores taken as exponential."""
+    two_positives, two_negatives = area / (2 - area), 2 * area**2 / (1 + area)
+    spread = (m - 1) * (two_positives - area**2) + (n - 1) * (two_negatives - area**2)
+    return (area * (1 - area) + spread) / (m * n)
+
+
+def _members(labels: NDArray[Any], rows: int) -> list[NDArray[np.intp]]:
+    """The rows of each cluster."""
+    if len(labels) != rows:
+        raise ValueError(f"clusters must label each row: {len(labels)} labels for {rows} rows")
+    _, cluster, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(sizes) < 2:
+        raise ValueError("a cluster bootstrap needs at least 2 clusters; all rows have the same label")
+    return np.split(np.argsort(cluster, kind="stable"), np.cumsum(sizes)[:-1])
+
+
+def _bca(estimate: Array, resampled: Array, jackknife: Array, level: float) -> tuple[Array, Array, str]:
+    """The bounds of BCa, elementwise; those of the percentile where bias or acceleration is undefined."""
+    from scipy.special import ndtr, ndtri
+
+    deviation = jackknife.mean(0) - jackknife
+    spread = (deviation**2).sum(0) ** 1.5
+    below = ((resampled < estimate).mean(0) + (resampled <= estimate).mean(0)) / 2
+    defined = (spread > 0) & (below > 0) & (below < 1)
+    acceleration = (deviation**3).sum(0) / (6 * np.where(defined, spread, 1.0))
+    bias = ndtri(np.where(defined, below, 0.5))
+    bounds = []
+    for tail in _tails(level):
+        shifted = bias + ndtri(tail)
+        wanted = np.where(defined, ndtr(bias + shifted / (1 - acceleration * shifted)), tail)
+        columns = zip(resampled.reshape(len(resampled), -1).T, wanted.ravel(), strict=True)
+        bounds.append(np.reshape([np.quantile(column, q) for column, q in columns], estimate.shape))
+    method = "bootstrap, BCa" if defined.all() else "bootstrap, percentile where BCa is undefined"
+    return bounds[0], bounds[1], method
+
+
+def _tails(level: float) -> tuple[float, float]:
+    return (1 - level) / 2, (1 + level) / 2
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"a confidence level lies between 0 and 1, for instance 0.95; got {level}")
+
+
+def _scalar(value: Any) -> Any:
+    """A float for what has no axes, else the array."""
+    array = np.asarray(value)
+    return float(array) if array.ndim == 0 else array
