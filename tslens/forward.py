@@ -154,13 +154,14 @@ def causal_mask(n: int, window: int | None, device: torch.device) -> Bool[Tensor
     return mask if window is None else mask.triu(1 - window)
 
 
-def _window(spec: Spec, layer: int) -> int | None:
+def window_of(spec: Spec, layer: int) -> int | None:
+    """How many tokens a layer's attention sees (itself included), or None for all before it."""
     return spec.window if layer in spec.local_layers else None
 
 
 def _fused_attend(spec: Spec) -> Attend:
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        window, n = _window(spec, layer), q.shape[1]
+        window, n = window_of(spec, layer), q.shape[1]
         mask = causal_mask(n, window, q.device) if window is not None and window < n else None
         z = F.scaled_dot_product_attention(
             q.transpose(1, 2),
@@ -184,7 +185,7 @@ def _open_attend(spec: Spec, keep: Keep) -> Attend:
         k, v = (t.repeat_interleave(groups, dim=2) if groups > 1 else t for t in (k, v))
         scale = spec.d_head**-0.5 if spec.scaled else 1.0
         scores = torch.matmul(q.transpose(1, 2) * scale, k.permute(0, 2, 3, 1))
-        scores = scores.masked_fill(~causal_mask(q.shape[1], _window(spec, layer), q.device), float("-inf"))
+        scores = scores.masked_fill(~causal_mask(q.shape[1], window_of(spec, layer), q.device), float("-inf"))
         keep(f"blocks.{layer}.attn.hook_attn_scores", scores)
         pattern = scores.float().softmax(dim=-1)
         keep(f"blocks.{layer}.attn.hook_pattern", pattern)
@@ -293,7 +294,9 @@ def residual(
     check_hooks(spec, hooks)
     n = tokens.shape[1]
     if n > spec.n_ctx:
-        raise ValueError(f"A row of {n} tokens is longer than this model's context of {spec.n_ctx}. Cut it or split it.")
+        raise ValueError(
+            f"A row of {n} tokens is longer than this model's context of {spec.n_ctx}. Cut it."
+        )
     keep = _Keeper(hooks) if hooks else None
     positions = torch.arange(n, device=tokens.device)
     x = embed(model, spec, tokens, positions)

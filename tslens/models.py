@@ -97,7 +97,9 @@ class Spec:
         """The spec that a name such as `512x12` or `256x8x8` stands for, with other fields as given."""
         match = re.fullmatch(r"(\d+)x(\d+)(?:x(\d+))?", name)
         if not match:
-            raise ValueError(f"{name!r} is no shape. Write WIDTHxLAYERS or WIDTHxLAYERSxHEADS, such as 256x8 or 256x8x8.")
+            raise ValueError(
+                f"{name!r} is no shape. Write WIDTHxLAYERS or WIDTHxLAYERSxHEADS, such as 256x8 or 256x8x8."
+            )
         width, layers, heads = match.groups()
         return cls(d_model=int(width), n_layers=int(layers), n_heads=int(heads or DEFAULT_HEADS), **fields)
 
@@ -225,7 +227,7 @@ class _Tied(nn.Module):
         self.hook_out = HookPoint()
 
     @property
-    def W_U(self) -> Tensor:
+    def W_U(self) -> Tensor:  # noqa: N802  TransformerLens calls it so
         return self._embed[0].W_E.T  # type: ignore[operator, no-any-return]
 
     def forward(self, residual: Tensor) -> Tensor:
@@ -354,7 +356,9 @@ def tokenizer_of(model: "HookedTransformer") -> Tokenizer:
     """The tokenizer that `load` or `attach_tokenizer` gave this model."""
     tokenizer = getattr(model, "story_tokenizer", None)
     if tokenizer is None:
-        raise ValueError("This model has no tokenizer. Give it one with tslens.models.attach_tokenizer(model, tokenizer).")
+        raise ValueError(
+            "This model has no tokenizer. Give it one with tslens.models.attach_tokenizer(model, tokenizer)."
+        )
     return tokenizer  # type: ignore[no-any-return]
 
 
@@ -369,7 +373,9 @@ def load_weights(model: "HookedTransformer", tensors: dict[str, Tensor], *, orig
     """Copy weights into the model (any float dtype); a missing, extra or misshapen one is refused with its name."""
     shapes = parameter_shapes(spec_of(model))
     if missing := sorted(shapes.keys() - tensors.keys()):
-        raise ValueError(f"{origin} lack {missing[0]!r} (and {len(missing) - 1} more) of a {spec_of(model).name} model.")
+        raise ValueError(
+            f"{origin} lack {missing[0]!r} (and {len(missing) - 1} more) of a {spec_of(model).name} model."
+        )
     if extra := sorted(tensors.keys() - shapes.keys()):
         raise ValueError(f"{origin} hold {extra[0]!r}, which a {spec_of(model).name} model does not have.")
     parameters = dict(model.named_parameters())

@@ -48,9 +48,7 @@ class Result:
     def tensors(self) -> dict[str, Tensor]:
         """The fields that hold arrays, by name."""
         return {
-            f.name: getattr(self, f.name)
-            for f in dataclasses.fields(self)
-            if isinstance(getattr(self, f.name), Tensor)
+            f.name: getattr(self, f.name) for f in dataclasses.fields(self) if isinstance(getattr(self, f.name), Tensor)
         }
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":

@@ -138,7 +138,14 @@ def states(
 
 def _progress(stories: Iterable[str]) -> Iterator[str]:
     """The same stories, with a bar that shows how far the pass is."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     total = len(stories) if hasattr(stories, "__len__") else None
     columns = (TextColumn("scan"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
@@ -156,9 +163,7 @@ R1 = TypeVar("R1", bound=Result)
 
 
 @overload
-def scan(
-    model: "HookedTransformer", stories: Iterable[str], reducers: Reducer[Any, R1], **options: Any
-) -> R1: ...
+def scan(model: "HookedTransformer", stories: Iterable[str], reducers: Reducer[Any, R1], **options: Any) -> R1: ...
 @overload
 def scan(
     model: "HookedTransformer", stories: Iterable[str], reducers: Sequence[Reducer[Any, Any]], **options: Any

@@ -1,0 +1,254 @@
+"""What a model writes: batched sampling, greedy and beam search with a key/value cache.
+
+Runs the fused forward's blocks on the model's own parameters. Prompts of different lengths are padded on the left and
+the padding is masked. What is drawn for a row depends on the seed and the row's number, not on the rest of the batch.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from tslens import forward
+from tslens.models import spec_of, tokenizer_of
+
+if TYPE_CHECKING:
+    from transformer_lens import HookedTransformer
+
+
+@dataclasses.dataclass(frozen=True)
+class Sampling:
+    """How the next token is chosen: `temperature` 0 is greedy; `top_k` and `top_p` keep the likeliest tokens only
+    (Fan et al. 2018; Holtzman et al. 2020, arXiv 1904.09751); `beams` above 1 is beam search at temperature 0."""
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    beams: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.temperature < 0:
+            raise ValueError(f"temperature is {self.temperature}; it must be 0 (greedy) or more.")
+        if self.top_k is not None and self.top_k < 1:
+            raise ValueError(f"top_k is {self.top_k}; it must be at least 1.")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p is {self.top_p}; it must be above 0 and at most 1.")
+        if self.beams < 1:
+            raise ValueError(f"beams is {self.beams}; it must be at least 1.")
+        if self.beams > 1 and self.temperature > 0:
+            raise ValueError(
+                "Beam search looks for the likeliest story: set temperature to 0, or beams to 1."
+            )
+
+
+class _Cache:
+    """Keys and values of all layers for the places filled so far, and the running model around them."""
+
+    def __init__(self, model: "HookedTransformer", rows: list[list[int]], places: int, dtype: torch.dtype) -> None:
+        self.model, self.spec, self.dtype = model, spec_of(model), dtype
+        self.device = next(model.parameters()).device
+        self.layers = forward.layers(model, self.spec, dtype)
+        self.unembed = model.unembed.W_U.to(dtype)
+        shape = (len(rows), self.spec.key_value_heads, places, self.spec.d_head)
+        self.keys = [torch.zeros(shape, dtype=dtype, device=self.device) for _ in self.layers]
+        self.values = [torch.zeros(shape, dtype=dtype, device=self.device) for _ in self.layers]
+        width = max(len(row) for row in rows)
+        self.pad = torch.tensor([width - len(row) for row in rows], device=self.device)
+        self.ragged = bool((self.pad > 0).any())
+        self.filled = 0
+        filler = rows[0][0]
+        padded = [[filler] * (width - len(row)) + row for row in rows]
+        self.prompt = torch.tensor(padded, device=self.device)
+
+    def reorder(self, rows: Int[Tensor, " row"]) -> None:
+        """Row i goes on from what was row `rows[i]`."""
+        self.keys = [k[rows] for k in self.keys]
+        self.values = [v[rows] for v in self.values]
+        self.pad = self.pad[rows]
+
+    def step(self, tokens: Int[Tensor, "row pos"]) -> Float[Tensor, "row d_vocab"]:
+        """Feed tokens, return the logits after the last of them."""
+        n = tokens.shape[1]
+        places = torch.arange(self.filled, self.filled + n, device=self.device)
+        positions = (places - self.pad[:, None]).clamp(min=0) if self.ragged else places
+        x = forward.embed(self.model, self.spec, tokens, positions)
+        turn = forward.rotary(self.spec, positions) if self.spec.style == "llama" else None
+        masks = {w: self._mask(n, w) for w in {forward.window_of(self.spec, i) for i in range(self.spec.n_layers)}}
+
+        def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            end = self.filled + n
+            keys, values = self.keys[layer], self.values[layer]
+            keys[:, :, self.filled : end] = k.transpose(1, 2)
+            values[:, :, self.filled : end] = v.transpose(1, 2)
+            mask = masks[forward.window_of(self.spec, layer)]
+            return F.scaled_dot_product_attention(
+                q.transpose(1, 2),
+                keys[:, :, :end],
+                values[:, :, :end],
+                attn_mask=mask,
+                is_causal=mask is None and n > 1,
+                scale=None if self.spec.scaled else 1.0,
+                enable_gqa=q.shape[2] != k.shape[2],
+            ).transpose(1, 2)
+
+        for i, layer in enumerate(self.layers):
+            x = forward.block(self.spec, i, layer, x, turn, attend, None)
+        self.filled += n
+        final = self.model.ln_final
+        last = forward.norm(x[:, -1], final.w, getattr(final, "b", None), self.spec.eps, self.spec.style)
+        return (last.to(self.dtype) @ self.unembed).float()
+
+    def _mask(self, n: int, window: int | None) -> Bool[Tensor, "row 1 query key"] | None:
+        """Where a query may look, or None where plain causality says it all. Padding sees itself, to stay finite."""
+        end = self.filled + n
+        if not self.ragged and (window is None or window >= end) and (n == 1 or self.filled == 0):
+            return None
+        query = torch.arange(self.filled, end, device=self.device)[:, None]
+        key = torch.arange(end, device=self.device)[None, :]
+        seen = key <= query
+        if window is not None:
+            seen &= key > query - window
+        if not self.ragged:
+            return seen[None, None]
+        return (seen & (key >= self.pad[:, None, None]) | (key == query))[:, None]
+
+
+def generate_ids(
+    model: "HookedTransformer",
+    prompts: Sequence[Sequence[int]],
+    *,
+    max_new_tokens: int = 256,
+    sampling: Sampling | None = None,
+    stop: int | None = None,
+    precision: str = "float32",
+) -> list[list[int]]:
+    """The new tokens of each row, without the prompt and without the stop token.
+
+    A row ends at `stop` (the tokenizer's end of story by default), after `max_new_tokens`, or where the model's
+    context is full. ValueError for an empty prompt or one that fills the context.
+    """
+    sampling = sampling or Sampling()
+    spec = spec_of(model)
+    stop = tokenizer_of(model).bos if stop is None else stop
+    rows = [list(p) for p in prompts]
+    if not rows:
+        return []
+    longest = max(len(row) for row in rows)
+    if not all(rows):
+        raise ValueError("An empty prompt cannot be continued. Start it with the end-of-story token.")
+    if longest >= spec.n_ctx:
+        raise ValueError(f"A prompt of {longest} tokens fills this model's context of {spec.n_ctx}. Shorten it.")
+    if max_new_tokens < 1:
+        raise ValueError(f"max_new_tokens is {max_new_tokens}; it must be at least 1.")
+    steps = min(max_new_tokens, spec.n_ctx - longest)
+    with torch.inference_mode():
+        cache = _Cache(model, rows, longest + steps, forward.precision(precision))
+        if sampling.beams > 1:
+            return _beam_search(cache, steps, sampling.beams, stop)
+        return _sample(cache, steps, sampling, stop)
+
+
+def _sample(cache: _Cache, steps: int, sampling: Sampling, stop: int) -> list[list[int]]:
+    n = cache.prompt.shape[0]
+    chance = torch.stack(
+        [torch.rand(steps, generator=torch.Generator().manual_seed(sampling.seed * 1_000_003 + i)) for i in range(n)]
+    ).to(cache.device)
+    chosen = torch.full((n, steps), stop, device=cache.device)
+    alive = torch.ones(n, dtype=torch.bool, device=cache.device)
+    scores = cache.step(cache.prompt)
+    for t in range(steps):
+        token = choose(scores, chance[:, t], sampling)
+        token = torch.where(alive, token, stop)
+        chosen[:, t] = token
+        alive &= token != stop
+        if t + 1 == steps or not alive.any():
+            break
+        scores = cache.step(token[:, None])
+    return [_until(row, stop) for row in chosen.tolist()]
+
+
+def _until(row: list[int], stop: int) -> list[int]:
+    return row[: row.index(stop)] if stop in row else row
+
+
+def choose(
+    scores: Float[Tensor, "row d_vocab"], chance: Float[Tensor, " row"], sampling: Sampling
+) -> Int[Tensor, " row"]:
+    """One token a row: the likeliest at temperature 0, else the one at which the cumulative probability of the kept
+    tokens, likeliest first, passes `chance` (uniform on [0, 1))."""
+    if sampling.temperature == 0:
+        return scores.argmax(dim=-1)
+    k = min(sampling.top_k or scores.shape[-1], scores.shape[-1])
+    if sampling.top_k is None and sampling.top_p is None:
+        cumulative = (scores / sampling.temperature).softmax(dim=-1).cumsum(dim=-1)
+        place = torch.searchsorted(cumulative, (chance * cumulative[:, -1])[:, None], right=True)
+        return place.squeeze(1).clamp(max=scores.shape[-1] - 1)
+    values, tokens = scores.topk(k, dim=-1)
+    probability = (values / sampling.temperature).softmax(dim=-1)
+    cumulative = probability.cumsum(dim=-1)
+    if sampling.top_p is not None:
+        keep = cumulative - probability < sampling.top_p
+        probability = probability * keep
+        cumulative = probability.cumsum(dim=-1)
+    place = torch.searchsorted(cumulative, (chance * cumulative[:, -1])[:, None], right=True)
+    return tokens.gather(1, place.clamp(max=k - 1)).squeeze(1)
+
+
+def _beam_search(cache: _Cache, steps: int, beams: int, stop: int) -> list[list[int]]:
+    """The finished or running hypothesis with the highest mean log-probability per token, for each prompt."""
+    n, device = cache.prompt.shape[0], cache.device
+    scores = cache.step(cache.prompt).log_softmax(dim=-1)
+    vocabulary = scores.shape[-1]
+    cache.reorder(torch.arange(n, device=device).repeat_interleave(beams))
+    scores = scores.repeat_interleave(beams, dim=0)
+    total = torch.full((n, beams), float("-inf"), device=device)
+    total[:, 0] = 0.0  # the beams start alike: only one may speak
+    text: list[list[list[int]]] = [[[] for _ in range(beams)] for _ in range(n)]
+    best: list[tuple[float, list[int]]] = [(float("-inf"), [])] * n
+    for t in range(steps):
+        reach = (total[:, :, None] + scores.view(n, beams, vocabulary)).flatten(1)
+        values, places = reach.topk(min(2 * beams, reach.shape[1]), dim=-1)
+        source, token = places // vocabulary, places % vocabulary
+        rows, tokens = [], []
+        for i in range(n):
+            kept: list[tuple[int, int, float]] = []
+            for value, b, w in zip(values[i].tolist(), source[i].tolist(), token[i].tolist(), strict=True):
+                if w == stop:
+                    best[i] = max(best[i], (value / (t + 1), text[i][b]), key=lambda h: h[0])
+                elif len(kept) < beams:
+                    kept.append((b, w, value))
+            text[i] = [text[i][b] + [w] for b, w, _ in kept]
+            total[i] = torch.tensor([value for _, _, value in kept], device=device)
+            rows += [i * beams + b for b, _, _ in kept]
+            tokens += [w for _, w, _ in kept]
+        running = [float(total[i].max()) / (t + 1) for i in range(n)]
+        if t + 1 == steps or all(best[i][0] >= running[i] for i in range(n)):
+            break
+        cache.reorder(torch.tensor(rows, device=device))
+        scores = cache.step(torch.tensor(tokens, device=device)[:, None]).log_softmax(dim=-1)
+    for i in range(n):
+        b = int(total[i].argmax())
+        best[i] = max(best[i], (float(total[i, b]) / max(1, len(text[i][b])), text[i][b]), key=lambda h: h[0])
+    return [hypothesis for _, hypothesis in best]
+
+
+def generate(
+    model: "HookedTransformer",
+    prompts: str | Sequence[str] = "",
+    *,
+    n: int = 1,
+    max_new_tokens: int = 256,
+    sampling: Sampling | None = None,
+    precision: str = "float32",
+) -> list[str]:
+    """Stories, prompt included: `n` for each prompt, in order. An empty prompt starts a new story."""
+    tokenizer = tokenizer_of(model)
+    asked = [prompts] if isinstance(prompts, str) else list(prompts)
+    rows = [row for row in tokenizer.encode(asked) for _ in range(n)]
+    new = generate_ids(model, rows, max_new_tokens=max_new_tokens, sampling=sampling, precision=precision)
+    return [tokenizer.decode(row + more) for row, more in zip(rows, new, strict=True)]
