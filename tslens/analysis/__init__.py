@@ -1,0 +1,1 @@
+"""The questions: one module each, and none knows another."""

@@ -1,0 +1,113 @@
+"""What does each MLP neuron fire on, and what does it write? The answer, and how it is shown."""
+
+import dataclasses
+import html
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+UNRESOLVED = "unresolved"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Neurons(Result):
+    """Every MLP neuron of every layer: its top tokens beside quantile and random samples, its statistics, the part of
+    speech of what it fires on with evidence, and its direct effect on the logits.
+
+    Activations are `blocks.L.mlp.hook_post`. BOS and padding are in no list and no average (unless asked for BOS).
+    The top tokens alone mislead (Bolukbasi et al. 2021, arXiv 2104.07143): read them beside the samples.
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("layer", "neuron")
+
+    firing_rate: Float[Tensor, "layer neuron"]
+    """Share of tokens with an activation above 0."""
+    mean: Float[Tensor, "layer neuron"]
+    """Mean activation over tokens."""
+    max: Float[Tensor, "layer neuron"]
+    """Largest activation."""
+
+    label: Int[Tensor, "layer neuron"]
+    """Index into `tags` of the part of speech the neuron is labelled with, -1 where unresolved."""
+    best: Int[Tensor, "layer neuron"]
+    """Index into `tags` of the part of speech that stands out most among the top tokens, labelled or not."""
+    share: Float[Tensor, "layer neuron"]
+    """Share of `best` among the top tokens; a context that recurs word for word counts once."""
+    share_low: Float[Tensor, "layer neuron"]
+    """Lower bound of the share, Wilson 95%."""
+    share_high: Float[Tensor, "layer neuron"]
+    """Upper bound of the share, Wilson 95%."""
+    lift: Float[Tensor, "layer neuron"]
+    """`share` over the base rate of `best`."""
+    q: Float[Tensor, "layer neuron"]
+    """False discovery rate (Benjamini-Hochberg over all neurons and parts of speech) of the one-sided Fisher test
+    against the random sample."""
+    auroc: Float[Tensor, "layer neuron"]
+    """How well the activation tells `best` from other tokens over the random sample: 0.5 is chance."""
+    distinct: Int[Tensor, "layer neuron"]
+    """How many different contexts the top tokens have: the trials behind `share`."""
+    tag_share: Float[Tensor, "layer neuron tag"]
+    """Share of each part of speech among the top tokens."""
+    tag_base: Float[Tensor, " tag"]
+    """Share of each part of speech among the random sample: the base rate."""
+
+    top_values: Float[Tensor, "layer neuron rank"]
+    """Largest activations, falling; NaN where the corpus has fewer tokens than ranks."""
+    top_tokens: Int[Tensor, "layer neuron rank"]
+    """Their token ids (-1 where there is none)."""
+    top_tags: Int[Tensor, "layer neuron rank"]
+    """Their parts of speech, as indices into `tags` (-1 where there is none)."""
+    top_story: Int[Tensor, "layer neuron rank"]
+    """Index of the story in reading order."""
+    top_pos: Int[Tensor, "layer neuron rank"]
+    """Position in the story; BOS is 0."""
+    top_contexts: Int[Tensor, "layer neuron rank window"]
+    """Token ids around, the token itself in the middle; -1 outside the story."""
+
+    sample_tokens: Int[Tensor, " sample"]
+    """Tokens drawn at random from the corpus, the same for all neurons, in random order."""
+    sample_tags: Int[Tensor, " sample"]
+    """Their parts of speech, as indices into `tags`."""
+    sample_story: Int[Tensor, " sample"]
+    """Index of the story in reading order."""
+    sample_pos: Int[Tensor, " sample"]
+    """Position in the story; BOS is 0."""
+    sample_contexts: Int[Tensor, "sample window"]
+    """Token ids around, as in `top_contexts`."""
+    random_values: Float[Tensor, "layer neuron random"]
+    """Activations on the first tokens of the sample: examples without choice."""
+    quantile_values: Float[Tensor, "layer neuron quantile example"]
+    """Activations about each quantile (`quantiles`) of the neuron over the sample, falling."""
+    quantile_samples: Int[Tensor, "layer neuron quantile example"]
+    """Which tokens of the sample they belong to."""
+
+    promoted_tokens: Int[Tensor, "layer neuron effect"]
+    """Tokens whose logits the neuron raises most when it fires."""
+    promoted_values: Float[Tensor, "layer neuron effect"]
+    """Change of those logits per unit of activation, before the division by the final norm's scale, falling."""
+    suppressed_tokens: Int[Tensor, "layer neuron effect"]
+    """Tokens whose logits the neuron lowers most."""
+    suppressed_values: Float[Tensor, "layer neuron effect"]
+    """Change of those logits, rising."""
+
+    quantiles: list[float]
+    """Levels of `quantile_values`, falling."""
+    tags: list[str]
+    """Universal parts of speech; X is what is no word: a line break, BOS."""
+    pieces: list[str]
+    """The vocabulary as text to show, by token id."""
+    model: str
+    """Shape of the model."""
+    precision: str
+    """Precision of the forward pass."""
+    n_tokens: int
+    """Tokens that were read, without BOS."""
+    n_stories: int
+    """Stories that were read."""
