@@ -1,0 +1,9 @@
+"""What does each attention head do, and how sure are we?
+
+`scan(model, stories, Roles())` gives `Heads`, one row per head; `pattern(model, text)` the attention over one story;
+`ablation(model)` what the loss says when a head is taken out.
+"""
+
+from tslens.analysis.heads.result import CLASSES, ROLES, Heads, Pattern
+
+__all__ = ["CLASSES", "ROLES", "Heads", "Pattern"]

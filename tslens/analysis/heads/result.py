@@ -1,0 +1,151 @@
+"""What is said about every head: its role with the evidence, and its attention over one story."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROLES = (
+    "previous token",
+    "positional",
+    "BOS sink",
+    "self",
+    "duplicate token",
+    "induction",
+    "semantic",
+    "diffuse",
+    "unresolved",
+)
+"""What a head may be called. `role_code` counts along this list."""
+
+CLASSES = ("BOS sink", "self", "previous token", "duplicate token", "induction")
+"""Roles that say which keys are looked at: each is a class of keys, measured for every head."""
+
+
+@dataclass(frozen=True, eq=False)
+class Heads(Result):
+    """The role of every head with its evidence, and what was measured to find it.
+
+    Averages are over queries that have at least two keys besides BOS, over stories that weigh by their length.
+    Intervals are 95%, from the delete-a-group jackknife over groups of whole stories.
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head")
+
+    model: str
+    """Name of the model's shape."""
+    stories: int
+    """Stories that were read."""
+    queries: int
+    """Query positions that the averages are over."""
+    groups: int
+    """Groups of stories behind the intervals."""
+
+    role_code: Int[Tensor, "layer head"]
+    """The role, as its place in `ROLES`."""
+    effect: Float[Tensor, "layer head"]
+    """How strongly the role holds, 0 to 1: the share of the head's departure from uniform attention that it explains."""
+    effect_low: Float[Tensor, "layer head"]
+    """Lower end of the effect's interval."""
+    effect_high: Float[Tensor, "layer head"]
+    """Upper end of the effect's interval."""
+    q: Float[Tensor, "layer head"]
+    """False discovery rate at which the role beats its null, over all heads and roles tried (Benjamini-Hochberg)."""
+
+    positional_fraction: Float[Tensor, "layer head"]
+    """How much of the departure from uniform attention is the same at a position whatever the story, at most 1."""
+    positional_low: Float[Tensor, "layer head"]
+    """Lower end of its interval."""
+    positional_high: Float[Tensor, "layer head"]
+    """Upper end of its interval."""
+    r_full: Float[Tensor, "layer head"]
+    """Pearson correlation of attention weight and token distance over the full square, as published."""
+    r_causal: Float[Tensor, "layer head"]
+    """The same over the causal half; attention that decays with distance gives a negative one."""
+    published_positional: Bool[Tensor, "layer head"]
+    """What the published rule says: `r_full` above 0.5."""
+    causal_positional: Bool[Tensor, "layer head"]
+    """What the rule says over the causal half, whatever the sign: `|r_causal|` above 0.5."""
+
+    departure: Float[Tensor, "layer head"]
+    """Mean KL divergence of the attention from uniform over the causal prefix, nats."""
+    entropy: Float[Tensor, "layer head"]
+    """Mean entropy of the attention, nats."""
+    entropy_share: Float[Tensor, "layer head"]
+    """The entropy over that of uniform attention: 1 is uniform, 0 is one key."""
+    mean_distance: Float[Tensor, "layer head"]
+    """Mean distance from query to key, tokens."""
+
+    on_bos: Float[Tensor, "layer head"]
+    """Attention mass on BOS."""
+    on_self: Float[Tensor, "layer head"]
+    """Attention mass on the query's own token."""
+    previous: Float[Tensor, "layer head"]
+    """Mass on the token before, on natural stories."""
+    duplicate: Float[Tensor, "layer head"]
+    """Mass on earlier tokens equal to the query's, on natural stories, over queries that have one."""
+    induction: Float[Tensor, "layer head"]
+    """Mass on tokens that follow an earlier token equal to the query's, on natural stories, where there is one."""
+    previous_times_fair: Float[Tensor, "layer head"]
+    """`previous` over the mass that uniform attention puts there."""
+    duplicate_times_fair: Float[Tensor, "layer head"]
+    """`duplicate` over the mass that uniform attention puts there."""
+    induction_times_fair: Float[Tensor, "layer head"]
+    """`induction` over the mass that uniform attention puts there."""
+    previous_random: Float[Tensor, "layer head"]
+    """Mass on the token before, on random tokens."""
+    duplicate_random: Float[Tensor, "layer head"]
+    """Mass on the token's first occurrence, where random tokens are repeated."""
+    induction_random: Float[Tensor, "layer head"]
+    """Mass on the token after the first occurrence, where random tokens are repeated."""
+
+    offset_mass: Float[Tensor, "layer head offset"]
+    """Mean attention to the key so many tokens back, BOS left out, over queries that have such a key."""
+    claim_effect: Float[Tensor, "claim layer head"]
+    """For each of `CLASSES`, the share of the departure from uniform attention that these keys alone explain."""
+    claim_low: Float[Tensor, "claim layer head"]
+    """Lower end of its interval."""
+    claim_high: Float[Tensor, "claim layer head"]
+    """Upper end of its interval."""
+    claim_q: Float[Tensor, "claim layer head"]
+    """False discovery rate at which the claim beats its null."""
+
+    @property
+    def axis_labels(self) -> Mapping[str, list[Any]]:
+        return {"claim": list(CLASSES)}
+
+    @property
+    def roles(self) -> list[list[str]]:
+        """The role of each head, by layer and head."""
+        return [[ROLES[code] for code in row] for row in self.role_code.tolist()]
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """As every Result's, with the role in words as the column `role`."""
+        frame = super().to_frame(field)
+        if field is None:
+            frame.insert(2, "role", [role for row in self.roles for role in row])
+            del frame["role_code"]
+        return frame
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern(Result):
+    """The attention of every head over one text."""
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head", "query", "key")
+
+    model: str
+    """Name of the model's shape."""
+    text: str
+    """What was read."""
+    tokens: list[str]
+    """The tokens as text to show, BOS first: the names of both `query` and `key`."""
+    pattern: Float[Tensor, "layer head query key"]
+    """Attention weights; each query's add up to 1, and keys after the query have 0."""
