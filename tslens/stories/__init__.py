@@ -1,4 +1,4 @@
-"""Which stories? Every source has a name: ``stories("made")``, ``stories("tales.jsonl")``, ``stories("owner/name")``."""
+"""Which stories? Every source has a name: ``stories("made")``, ``stories("tales.csv")``, ``stories("owner/name")``."""
 
 import sys
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ class Stories:
         Raises:
             ValueError: a source cannot be read (see :class:`Source`), or no story is left of it.
         """
-        found = chain.from_iterable(self._read(part, cleaner) for part in self.sources)
+        found: Iterator[str] = chain.from_iterable(self._read(part, cleaner) for part in self.sources)
         if self.split is not None:
             found = (story for story in found if split_of(story) == self.split)
         found = islice(found, self.limit)

@@ -247,7 +247,9 @@ def _dataset(place: str, column: str | None, part: str) -> Iterator[str]:
     if first is None:
         return
     column = column_of(first, column, place)
-    texts = (_checked(row[column], column, f"{place}, row {n}") for n, row in enumerate(chain([first], rows), 1))
+    texts: Iterator[str] = (
+        _checked(row[column], column, f"{place}, row {n}") for n, row in enumerate(chain([first], rows), 1)
+    )
     head = list(islice(texts, 2000))
     separator = SEPARATOR.decode()
     texts = chain(head, texts)

@@ -1,0 +1,346 @@
+"""How are stories kept as tokens on disk, so that training reads them at once and in any order?
+
+A pack is a folder of three files: ``tokens.bin`` (the tokens of all stories, BOS before each), ``starts.bin`` (where
+each story starts, int64) and ``pack.json`` (what they are, and whether they are all there). Packing appends and notes
+at most a second apart how far it is; a killed packing goes on from there, and its files are those of one never killed.
+"""
+
+import errno
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from tslens.tokenizer import Tokenizer, in_batches
+
+VERSION = 1
+TOKENS, STARTS, RECORD = "tokens.bin", "starts.bin", "pack.json"
+BATCH = 1000  # stories that are encoded at once
+NOTE_EVERY = 1.0  # seconds of work that a kill can cost
+
+
+@dataclass(frozen=True)
+class Record:
+    """What ``pack.json`` says."""
+
+    version: int
+    tokenizer: str
+    """hash of the tokenizer"""
+    dtype: str
+    """uint16, or uint32 where the vocabulary needs it"""
+    source: str
+    stories: int = 0
+    tokens: int = 0
+    """with BOS"""
+    bytes: int = 0
+    """UTF-8 bytes of the stories, without any separator"""
+    longest: int = 0
+    """tokens of the longest story, with BOS"""
+    digest: str = ""
+    """BLAKE2b of the stories so far, by which a resumed packing knows that its source is still the same"""
+    finished: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Stories as tokens, mapped from disk."""
+
+    folder: Path
+    record: Record
+    tokens: np.ndarray
+    """shape (tokens,): every story after its BOS, one after the other"""
+    starts: np.ndarray
+    """shape (stories,): the place of each story's BOS in ``tokens``"""
+
+    @property
+    def n_stories(self) -> int:
+        return self.record.stories
+
+    @property
+    def n_tokens(self) -> int:
+        """With one BOS a story."""
+        return self.record.tokens
+
+    @property
+    def n_bytes(self) -> int:
+        """UTF-8 bytes of all stories: what bits per byte are counted by."""
+        return self.record.bytes
+
+    def __len__(self) -> int:
+        return self.n_stories
+
+    def story(self, number: int) -> np.ndarray:
+        """The tokens of one story, BOS first."""
+        if not 0 <= number < self.n_stories:
+            raise IndexError(f"story {number} is not among the {self.n_stories:,} of {self.folder}")
+        end = self.starts[number + 1] if number + 1 < self.n_stories else self.n_tokens
+        return self.tokens[self.starts[number] : end]
+
+    @classmethod
+    def open(cls, folder: str | Path, tokenizer: Tokenizer) -> "Packed":
+        """The pack in a folder, if it is whole and was made with this tokenizer.
+
+        Raises:
+            FileNotFoundError: the folder holds no pack.
+            ValueError: another tokenizer, a packing that was not finished, a truncated file, an unknown version.
+        """
+        folder = Path(folder)
+        record = _read_record(folder)
+        if record is None:
+            raise FileNotFoundError(f"{folder} holds no packed stories; make them with: tslens stories pack SOURCE")
+        _refuse_other_tokenizer(folder, record, tokenizer)
+        if not record.finished:
+            raise ValueError(f"{folder} was not finished ({record.stories:,} stories packed); pack again to resume")
+        arrays = {}
+        for name, dtype, count in ((TOKENS, record.dtype, record.tokens), (STARTS, "int64", record.stories)):
+            path, expected = folder / name, count * np.dtype(dtype).itemsize
+            found = path.stat().st_size if path.is_file() else 0
+            if found != expected:
+                raise ValueError(
+                    f"{path} has {found:,} bytes and should have {expected:,}; pack again, without resuming"
+                )
+            arrays[name] = np.memmap(path, dtype=dtype, mode="r", shape=(count,))
+        return cls(folder, record, arrays[TOKENS], arrays[STARTS])
+
+
+def pack(
+    stories: Iterable[str],
+    tokenizer: Tokenizer,
+    folder: str | Path,
+    *,
+    source: str,
+    resume: bool = True,
+    progress: bool = True,
+) -> Packed:
+    """Write the stories into a folder as tokens, and open it.
+
+    Args:
+        stories: what to pack; read once, and again from the first for a packing that is resumed.
+        tokenizer: how; its hash is recorded.
+        folder: where; made if need be.
+        source: what the record calls the stories.
+        resume: go on where an earlier packing of the same stories stopped (one that was finished is only checked);
+            otherwise begin anew, over whatever was packed there.
+        progress: show stories and megabytes a second.
+
+    Raises:
+        ValueError: no stories; or, when resuming, a pack made with another tokenizer or of other stories.
+        OSError: the disk is full, or the folder cannot be written. What is there can be resumed, not opened.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    record = _read_record(folder) if resume else None
+    if record is None:
+        dtype = "uint16" if tokenizer.size <= 2**16 else "uint32"
+        record = Record(VERSION, tokenizer.hash, dtype, source)
+        _write_record(folder, record)  # before the files: what was there must not open as finished any more
+    _refuse_other_tokenizer(folder, record, tokenizer)
+    stream, digest = iter(stories), blake2b(digest_size=16)
+    for story in islice(stream, record.stories):
+        _digest(digest, story)
+    if record.stories and digest.hexdigest() != record.digest:
+        raise ValueError(
+            f"{folder} holds {record.stories:,} stories that are not the first of {source}; "
+            "name another folder, or pack without resuming"
+        )
+    with _bar(progress, getattr(stories, "n_bytes", None), record) as show, _clear_when_full(folder):
+        record = _append(stream, tokenizer, folder, record, digest, show)
+        if record.stories == 0:
+            raise ValueError(f"there are no stories in {source} to pack; give at least one")
+        _write_record(folder, replace(record, finished=True))
+    return Packed.open(folder, tokenizer)
+
+
+def _append(
+    stream: Iterator[str],
+    tokenizer: Tokenizer,
+    folder: Path,
+    record: Record,
+    digest: Any,
+    show: Callable[[Record], None],
+) -> Record:
+    """Write what is left of the stream behind what the record counts; the record of all."""
+    noted = time.monotonic()
+    with (
+        _opened(folder / TOKENS, record.tokens * np.dtype(record.dtype).itemsize) as tokens,
+        _opened(folder / STARTS, record.stories * 8) as starts,
+    ):
+        for texts, flat, lengths in _encoded(stream, tokenizer, record.dtype):
+            tokens.write(flat.tobytes())
+            starts.write((record.tokens + np.cumsum(lengths) - lengths).astype(np.int64).tobytes())
+            record = replace(
+                record,
+                stories=record.stories + len(texts),
+                tokens=record.tokens + flat.size,
+                bytes=record.bytes + sum(_digest(digest, text) for text in texts),
+                longest=max(record.longest, int(lengths.max())),
+                digest=digest.hexdigest(),
+            )
+            show(record)
+            if time.monotonic() - noted > NOTE_EVERY:
+                _settle(tokens, starts)
+                _write_record(folder, record)
+                noted = time.monotonic()
+        _settle(tokens, starts)
+    return record
+
+
+def _encoded(
+    stream: Iterator[str], tokenizer: Tokenizer, dtype: str
+) -> Iterator[tuple[list[str], np.ndarray, np.ndarray]]:
+    """Batches of stories with their tokens (one array, BOS before each story) and lengths (BOS counted).
+
+    While one batch is encoded, the next is read and cleaned.
+    """
+
+    def encode(texts: list[str]) -> tuple[list[str], np.ndarray, np.ndarray]:
+        rows = [encoding.ids for encoding in tokenizer.encodings(texts)]
+        lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)) + 1
+        flat = np.empty(int(lengths.sum()), dtype=dtype)
+        is_bos = np.zeros(flat.size, dtype=bool)
+        is_bos[np.cumsum(lengths) - lengths] = True
+        flat[is_bos] = tokenizer.bos
+        flat[~is_bos] = np.fromiter(chain.from_iterable(rows), dtype=dtype, count=flat.size - len(rows))
+        return texts, flat, lengths
+
+    with ThreadPoolExecutor(max_workers=1) as encoder:
+        ahead = None
+        for texts in in_batches(stream, BATCH):
+            current, ahead = ahead, encoder.submit(encode, texts)
+            if current is not None:
+                yield current.result()
+        if ahead is not None:
+            yield ahead.result()
+
+
+def _digest(digest: Any, story: str) -> int:
+    """Add a story to the digest of all; its size in UTF-8 bytes."""
+    raw = story.encode()
+    digest.update(len(raw).to_bytes(8, "little"))
+    digest.update(raw)
+    return len(raw)
+
+
+# Files
+
+
+@contextmanager
+def _opened(path: Path, size: int) -> Iterator[BinaryIO]:
+    """A file opened for writing behind its first ``size`` bytes; what a kill left behind them is cut off."""
+    with path.open("r+b" if size else "wb") as file:
+        if size:
+            if file.seek(0, os.SEEK_END) < size:
+                raise ValueError(f"{path} is shorter than its record says; pack again, without resuming")
+            file.truncate(size)
+            file.seek(size)
+        yield file
+
+
+def _settle(*files: BinaryIO) -> None:
+    for file in files:
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write_record(folder: Path, record: Record) -> None:
+    """Replace ``pack.json`` in one step."""
+    partial = folder / f"{RECORD}.tmp"
+    with partial.open("wb") as file:
+        file.write(json.dumps(asdict(record), indent=2).encode() + b"\n")
+        _settle(file)
+    partial.replace(folder / RECORD)
+
+
+def _read_record(folder: Path) -> Record | None:
+    """What ``pack.json`` says, or None if there is none."""
+    path = folder / RECORD
+    if not path.is_file():
+        return None
+    try:
+        found = json.loads(path.read_bytes())
+        version = found.get("version")
+        record = Record(**found) if version == VERSION else None
+    except (ValueError, TypeError, AttributeError):
+        raise ValueError(f"{path} is not the record of packed stories; pack again, without resuming") from None
+    if record is None:
+        raise ValueError(f"{path} is of version {version!r}, and this tslens reads version {VERSION}; pack again")
+    return record
+
+
+def _refuse_other_tokenizer(folder: Path, record: Record, tokenizer: Tokenizer) -> None:
+    if record.tokenizer != tokenizer.hash:
+        raise ValueError(
+            f"{folder} was packed with another tokenizer (hash {record.tokenizer[:12]}, and this one is "
+            f"{tokenizer.hash[:12]}); load the tokenizer it was packed with, or pack again"
+        )
+
+
+@contextmanager
+def _clear_when_full(folder: Path) -> Iterator[None]:
+    """Say of a full disk what can be done about it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        (folder / f"{RECORD}.tmp").unlink(missing_ok=True)
+        message = "the disk is full, and the stories are not all packed; make room and pack again to resume"
+        raise OSError(error.errno, message, str(folder)) from None
+
+
+@contextmanager
+def _bar(progress: bool, total: int | None, done: Record) -> Iterator[Callable[[Record], None]]:
+    """A function that shows how far the packing is, which began at the record ``done``."""
+    if not progress:
+        yield lambda record: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("packing"), BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task, began = bar.add_task("reading", total=total), time.monotonic()
+
+        def show(record: Record) -> None:
+            seconds = max(time.monotonic() - began, 1e-3)
+            speed = f"{(record.stories - done.stories) / seconds:,.0f} stories/s"
+            speed += f" · {(record.bytes - done.bytes) / seconds / 1e6:.1f} MB/s"
+            bar.update(task, completed=record.bytes, description=f"{record.stories:,} stories · {speed}")
+
+        yield show
+        bar.update(task, total=bar.tasks[0].completed)  # the file's size was a guess at the size of what is kept
+
+
+def throughput(stories: Sequence[str], tokenizer: Tokenizer, repeats: int = 3) -> tuple[float, float]:
+    """UTF-8 bytes a second of bare ``encode_batch`` and of :func:`pack` on the same stories, each its best of several.
+
+    Both are given the stories in memory and the same batches, and take turns, so that what else the machine does
+    hits both.
+    """
+
+    def bare(_: str) -> None:
+        for texts in in_batches(stories, BATCH):
+            tokenizer.backend.encode_batch(texts, add_special_tokens=False)
+
+    def packing(folder: str) -> None:
+        pack(stories, tokenizer, folder, source="throughput", progress=False)
+
+    best = {bare: float("inf"), packing: float("inf")}
+    for _ in range(repeats):
+        for work in best:
+            with tempfile.TemporaryDirectory() as folder:
+                began = time.perf_counter()
+                work(folder)
+                best[work] = min(best[work], time.perf_counter() - began)
+    size = sum(len(story.encode()) for story in stories)
+    return size / best[bare], size / best[packing]
