@@ -346,9 +346,11 @@ def attach_tokenizer(model: "HookedTransformer", tokenizer: Tokenizer) -> None:
             f"This tokenizer has {tokenizer.size} tokens and the model a vocabulary of {model.cfg.d_vocab}: "
             "it is not this model's tokenizer. Load the one that it was trained with."
         )
+    made = tokenizer.to_transformers()
+    made.init_kwargs.setdefault("name_or_path", "")  # TransformerLens reads it, transformers 5 no longer sets it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.set_tokenizer(tokenizer.to_transformers(), default_padding_side="right")
+        model.set_tokenizer(made, default_padding_side="right")
     model.story_tokenizer = tokenizer
 
 
@@ -415,7 +417,8 @@ def load(name: str | Path) -> "HookedTransformer":
     if text.startswith("llama2c:"):
         from tslens import llama2c
 
-        return from_weights(*llama2c.read(*text.removeprefix("llama2c:").split(",")), origin=text)
+        file, _, tokenizer_file = text.removeprefix("llama2c:").partition(",")
+        return from_weights(*llama2c.read(file, tokenizer_file or None), origin=text)
     if text.startswith("hf:"):
         from tslens import huggingface
 

@@ -1,0 +1,193 @@
+"""How is a llama2.c checkpoint read? (the legacy `.bin` of karpathy/llama2.c and the tokenizer `.bin` beside it)
+
+A checkpoint is seven int32 and then fp32 weights, little-endian, without names; its size follows from the seven. A
+tokenizer is one int32 and then, for each token, a float32 score, an int32 length and that many bytes.
+"""
+
+import math
+import struct
+from pathlib import Path
+
+import numpy as np
+import tokenizers
+import torch
+from tokenizers import AddedToken, decoders, models, normalizers
+from torch import Tensor
+
+from tslens.models import Spec
+from tslens.tokenizer import Tokenizer
+
+FIELDS = ("dim", "hidden_dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "seq_len")
+MAGIC = 0x616B3432  # the first int32 of the later, versioned formats
+BOS, FIRST_BYTE, FIRST_PIECE = 1, 3, 259  # llama2.c fixes these ids: <unk>, <s>, </s>, 256 bytes, then the pieces
+
+
+def read(file: str | Path, tokenizer_file: str | Path | None = None) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
+    """The shape, the weights by TransformerLens name (fp32) and the tokenizer of a llama2.c checkpoint.
+
+    Without `tokenizer_file` the tokenizer is looked for beside the checkpoint: `tok<vocab_size>.bin`, then
+    `tokenizer.bin`. Raises FileNotFoundError for a missing file and ValueError for one that is truncated, too long, of
+    another format, or a tokenizer of another vocabulary, saying what was expected.
+    """
+    path = Path(file)
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no llama2.c checkpoint {path}. Write llama2c:FILE[,TOKENIZER].")
+    spec = _read_header(path)
+    tensors = _read_weights(path, spec)
+    tokens = Path(tokenizer_file) if tokenizer_file is not None else _tokenizer_beside(path, spec.d_vocab)
+    return spec, tensors, read_tokenizer(tokens, spec.d_vocab)
+
+
+def _read_header(path: Path) -> Spec:
+    with path.open("rb") as file:
+        head = file.read(4 * len(FIELDS))
+    if len(head) < 4 * len(FIELDS):
+        raise ValueError(f"{path} has {len(head)} bytes; the header of a llama2.c checkpoint alone takes 28.")
+    if struct.unpack_from("<I", head)[0] == MAGIC:
+        raise ValueError(f"{path} is in a versioned llama2.c format; export it with `export.py --version 0` (legacy).")
+    header = dict(zip(FIELDS, struct.unpack("<7i", head), strict=True))
+    said = ", ".join(f"{name} {value}" for name, value in header.items())
+    if any(value < 1 for name, value in header.items() if name != "vocab_size") or not header["vocab_size"]:
+        raise ValueError(f"{path} is no llama2.c checkpoint: its header says {said}.")
+    try:
+        return Spec(
+            d_model=header["dim"],
+            n_layers=header["n_layers"],
+            n_heads=header["n_heads"],
+            d_vocab=abs(header["vocab_size"]),
+            n_ctx=header["seq_len"],
+            style="llama",
+            n_key_value_heads=None if header["n_kv_heads"] == header["n_heads"] else header["n_kv_heads"],
+            d_mlp=header["hidden_dim"],
+            tied=header["vocab_size"] > 0,  # llama2.c marks a classifier of its own by a negative vocabulary
+            rotary_adjacent=True,
+            eps=1e-5,
+        )
+    except ValueError as error:
+        raise ValueError(f"{path} is no llama2.c checkpoint (its header says {said}): {error}") from None
+
+
+def _layout(spec: Spec) -> dict[str, tuple[int, ...]]:
+    """The arrays of a checkpoint in their order, by llama2.c's names; matrices are [output, input]."""
+    d, n, m = spec.d_model, spec.n_layers, spec.mlp_width
+    kv, half = spec.key_value_heads * spec.d_head, spec.d_head // 2
+    shapes: dict[str, tuple[int, ...]] = {"token_embedding": (spec.d_vocab, d), "rms_att": (n, d)}
+    shapes |= {"wq": (n, d, d), "wk": (n, kv, d), "wv": (n, kv, d), "wo": (n, d, d), "rms_ffn": (n, d)}
+    shapes |= {"w1": (n, m, d), "w2": (n, d, m), "w3": (n, m, d), "rms_final": (d,)}
+    shapes |= {"freq_cis_real": (spec.n_ctx, half), "freq_cis_imag": (spec.n_ctx, half)}
+    return shapes if spec.tied else shapes | {"wcls": (spec.d_vocab, d)}
+
+
+def _read_weights(path: Path, spec: Spec) -> dict[str, Tensor]:
+    layout = _layout(spec)
+    expected, found = 28 + 4 * sum(math.prod(shape) for shape in layout.values()), path.stat().st_size
+    if found != expected:
+        fault = "was cut off" if found < expected else "is too long, or no llama2.c checkpoint"
+        raise ValueError(
+            f"{path} {fault}: {found:,} bytes found, {expected:,} expected of a {spec.name} model with "
+            f"vocabulary {spec.d_vocab}, hidden {spec.d_mlp}, context {spec.n_ctx}. Fetch it again."
+        )
+    flat = torch.from_numpy(np.fromfile(path, dtype="<f4", offset=28))
+    if not flat.isfinite().all():
+        raise ValueError(f"{path} holds numbers that are not finite: it was altered, or is no llama2.c checkpoint.")
+    parts = flat.split([math.prod(shape) for shape in layout.values()])
+    return _name(spec, {name: part.view(layout[name]) for name, part in zip(layout, parts, strict=True)})
+
+
+def _name(spec: Spec, w: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The same weights under TransformerLens's names, in its layout: heads apart, matrices [input, output]."""
+    kv = "attn.W_" if spec.n_key_value_heads is None else "attn._W_"
+
+    def heads(rows: Tensor) -> Tensor:  # [head * d_head, d_model] -> [head, d_model, d_head]
+        return rows.view(-1, spec.d_head, spec.d_model).transpose(1, 2)
+
+    tensors = {"embed.W_E": w["token_embedding"], "ln_final.w": w["rms_final"]}
+    for i in range(spec.n_layers):
+        block = {
+            "ln1.w": w["rms_att"][i],
+            "attn.W_Q": heads(w["wq"][i]),
+            f"{kv}K": heads(w["wk"][i]),
+            f"{kv}V": heads(w["wv"][i]),
+            "attn.W_O": w["wo"][i].T.view(spec.n_heads, spec.d_head, spec.d_model),
+            "ln2.w": w["rms_ffn"][i],
+            "mlp.W_gate": w["w1"][i].T,
+            "mlp.W_in": w["w3"][i].T,
+            "mlp.W_out": w["w2"][i].T,
+        }
+        tensors |= {f"blocks.{i}.{name}": tensor for name, tensor in block.items()}
+    return tensors if spec.tied else tensors | {"unembed.W_U": w["wcls"].T}
+
+
+def _tokenizer_beside(path: Path, vocab_size: int) -> Path:
+    places = [path.with_name(f"tok{vocab_size}.bin"), path.with_name("tokenizer.bin")]
+    for place in places:
+        if place.is_file():
+            return place
+    names = " nor ".join(place.name for place in places)
+    raise FileNotFoundError(f"Beside {path} there is neither {names}. Name its tokenizer: llama2c:{path},TOKENIZER.")
+
+
+def read_tokenizer(path: str | Path, vocab_size: int) -> Tokenizer:
+    """A llama2.c tokenizer of `vocab_size` tokens, encoding as llama2.c does; its BOS is `<s>`, id 1.
+
+    llama2.c puts a space before the text, cuts it into characters (a character that is no token into its UTF-8 bytes)
+    and, again and again, joins the two neighbours whose joint token has the best score, as SentencePiece's BPE (Kudo
+    and Richardson 2018, arXiv 1808.06226). Here that is a BPE whose merges are every way to cut every piece in two,
+    best score first. Where pieces tie in score llama2.c takes the leftmost, this one the lower id.
+
+    Raises FileNotFoundError, and ValueError for a file that is cut off or holds another number of tokens.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no llama2.c tokenizer {path}. Write llama2c:FILE,TOKENIZER.")
+    pieces, scores = _read_pieces(path, vocab_size)
+    return Tokenizer(_backend(path, pieces, scores), bos="<s>")
+
+
+def _read_pieces(path: Path, vocab_size: int) -> tuple[list[str], list[float]]:
+    data = path.read_bytes()
+    pieces: list[str] = []
+    scores: list[float] = []
+    at = 4
+    while at < len(data):
+        score, length = struct.unpack_from("<fi", data, at) if at + 8 <= len(data) else (math.nan, -1)
+        piece = data[at + 8 : at + 8 + length] if length >= 0 else b""
+        if len(piece) != length or not math.isfinite(score):
+            raise ValueError(
+                f"{path} was cut off or is no llama2.c tokenizer: its token {len(pieces)} (of {vocab_size} expected) "
+                f"is not whole at byte {at:,} of {len(data):,}. Fetch it again."
+            )
+        pieces.append(piece.decode("utf-8", errors="backslashreplace"))
+        scores.append(score)
+        at += 8 + length
+    if len(pieces) != vocab_size:
+        raise ValueError(
+            f"{path} has {len(pieces)} tokens and the model a vocabulary of {vocab_size}: it is another model's "
+            f"tokenizer, or was cut off. Name the right one: llama2c:FILE,TOKENIZER."
+        )
+    return pieces, scores
+
+
+def _backend(path: Path, pieces: list[str], scores: list[float]) -> tokenizers.Tokenizer:
+    byte_names = [f"<0x{byte:02X}>" for byte in range(256)]
+    if pieces[FIRST_BYTE:FIRST_PIECE] != byte_names:
+        raise ValueError(f"{path} is no llama2.c tokenizer: its ids 3 to 258 are not the bytes <0x00> to <0xFF>.")
+    names = ["<unk>", "<s>", "</s>", *pieces[FIRST_BYTE:]]
+    ids = {name: i for i, name in enumerate(names)}
+    if len(ids) != len(names) or "" in ids or " " not in ids:
+        twice = next((n for i, n in enumerate(names) if ids[n] != i), None)
+        fault = "no space" if twice is None and " " not in ids else f"{twice!r} twice" if twice else "an empty token"
+        raise ValueError(f"{path} cannot be used as a llama2.c tokenizer: it has {fault}.")
+    parts = {name for name in ids if ids[name] >= FIRST_PIECE}
+    merges = [
+        (piece[:cut], piece[cut:])
+        for piece in sorted(parts, key=lambda piece: (-scores[ids[piece]], ids[piece]))
+        # The longer left part first: in a run of one letter llama2.c, going from the left, meets that one first.
+        for cut in range(len(piece) - 1, 0, -1)
+        if piece[:cut] in parts and piece[cut:] in parts
+    ]
+    backend = tokenizers.Tokenizer(models.BPE(vocab=ids, merges=merges, byte_fallback=True))
+    backend.normalizer = normalizers.Prepend(" ")
+    backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    backend.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names[:FIRST_BYTE]])
+    return backend
