@@ -1,7 +1,7 @@
 """Which stories? Every source has a name: ``stories("made")``, ``stories("tales.csv")``, ``stories("owner/name")``."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from types import ModuleType
@@ -62,8 +62,10 @@ class Stories:
         return chain([first], found)
 
     def _read(self, part: Source | str, cleaner: Cleaner) -> Iterator[str]:
-        if isinstance(part, Source):
-            return cleaner(part) if self.clean else iter(part)
+        found: Iterable[str] = part if isinstance(part, Source) else self._made()
+        return cleaner(found) if self.clean else iter(found)
+
+    def _made(self) -> Iterator[str]:
         from tslens.stories.generator import generate
 
         return (made.text for made in generate(MADE_COUNT if self.limit is None else _ENDLESS, self.seed))
@@ -81,7 +83,7 @@ def stories(
         split: only the stories that :func:`split_of` puts there. A dataset's own splits are another matter: models
             trained on ``owner/name`` are to be judged on ``owner/name@validation``.
         limit: at most so many stories. Without it the generator makes 10,000 (of which the split takes its share).
-        clean: mend and drop (see :class:`Cleaner`); made stories need none.
+        clean: mend and drop (see :class:`Cleaner`).
         seed: of the generator.
 
     Raises:

@@ -146,6 +146,11 @@ class CleaningReport:
     truncated: int = 0
     duplicate: int = 0
 
+    def __sub__(self, earlier: "CleaningReport") -> "CleaningReport":
+        """What was counted since."""
+        before = asdict(earlier)
+        return CleaningReport(**{name: count - before[name] for name, count in asdict(self).items()})
+
     def __str__(self) -> str:
         return " · ".join(f"{count:,} {name}" for name, count in asdict(self).items())
 

@@ -1,0 +1,199 @@
+"""The commands that make, check and pack stories."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, TextIO, TypeVar
+
+from cyclopts import Parameter
+
+Item = TypeVar("Item")
+
+
+def make(
+    n: int = 1000,
+    *,
+    out: Path | None = None,
+    seed: int = 0,
+    instruct: bool = False,
+) -> None:
+    """Make stories with the embedded generator, to a file or to the terminal.
+
+    Parameters
+    ----------
+    n
+        How many stories.
+    out
+        A .txt file (stories with <|endoftext|> between them) or a .jsonl file (one story a line with its ground
+        truth: words, features, summary, sentence, characters, pronouns, part of speech of every word). Without it the
+        stories are printed.
+    seed
+        Story i of a seed is always the same.
+    instruct
+        Put the blocks of TinyStories-Instruct before each story: words, features, a sentence and a summary, in a
+        subset and order drawn for each.
+    """
+    from random import Random
+
+    from tslens.stories.generator import generate
+    from tslens.stories.instruct import Instruction, draw_kinds
+
+    if n < 1:
+        raise ValueError(f"{n} stories is none; ask for 1 or more")
+    if out is not None and out.suffix.lower() not in (".txt", ".jsonl"):
+        raise ValueError(f"{out} has the extension {out.suffix or '(none)'!r}; stories are written to .txt or .jsonl")
+    as_json = out is not None and out.suffix.lower() == ".jsonl"
+    made_stories = generate(n, seed) if out is None else _tracked(generate(n, seed), n, "making stories")
+    with _written(out) as file:
+        for number, made in enumerate(made_stories):
+            text = made.text
+            if instruct:
+                text = Instruction.from_made(made, draw_kinds(Random(f"{seed}:{number}:instruct"))).format()
+            if as_json:
+                record = made.to_dict() | ({"text": text, "story": made.text} if instruct else {})
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            else:
+                file.write(text + "\n<|endoftext|>\n")
+    if out is not None:
+        print(f"{n:,} stories written to {out}")
+
+
+def check(
+    source: str,
+    *,
+    limit: int | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> None:
+    """Read stories and say what cleaning would mend and drop.
+
+    Parameters
+    ----------
+    source
+        A file (.txt, .jsonl, .csv, .parquet), a dataset folder or a Hugging Face id; PLACE:COLUMN names a column,
+        PLACE@SPLIT a dataset's own split. Several, joined by commas.
+    limit
+        Stop after so many stories kept.
+    json_
+        Print JSON.
+    """
+    from dataclasses import asdict
+
+    from tslens.stories import Cleaner, CleaningReport, stories
+
+    parts = [part for part in source.split(",") if part.strip()]
+    reports, cleaner = {}, Cleaner()
+    for part in parts:
+        before = cleaner.report
+        for _ in _tracked(stories(part, limit=limit).counted(cleaner), limit, f"reading {part}"):
+            pass
+        reports[part] = cleaner.report - before
+    if json_:
+        print(json.dumps({part: asdict(report) for part, report in reports.items()}, indent=2))
+        return
+    print(CleaningReport.header())
+    for part, report in reports.items():
+        print(report.row(part))
+    if len(parts) > 1:
+        print(cleaner.report.row("all"))
+
+
+def pack(
+    source: str,
+    *,
+    out: Path,
+    vocab: int | None = None,
+    tokenizer: Path | None = None,
+    split: str | None = None,
+    limit: int | None = None,
+    clean: bool = True,
+    seed: int = 0,
+    resume: bool = True,
+    json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> None:
+    """Turn stories into tokens on disk, ready for training. A packing that was stopped is resumed.
+
+    Parameters
+    ----------
+    source
+        "made", a file (.txt, .jsonl, .csv, .parquet), a dataset folder or a Hugging Face id; several joined by commas.
+    out
+        The folder for tokens.bin, starts.bin, pack.json and tokenizer.json.
+    vocab
+        Size of the byte-level BPE that is trained on these stories (4,096 if not given). To resume, the tokenizer.json
+        already in the folder is used.
+    tokenizer
+        A tokenizer.json to use instead of training one.
+    split
+        Only "train" or "validation" stories; the split is by a hash of the story.
+    limit
+        At most so many stories.
+    clean
+        Mend and drop stories (see: tslens stories check).
+    seed
+        Seed of "made".
+    resume
+        With --no-resume, begin anew over whatever is in the folder.
+    json_
+        Print JSON.
+    """
+    from dataclasses import asdict
+
+    from tslens.stories import SPLITS, stories
+    from tslens.stories.pack import pack as pack_stories
+    from tslens.tokenizer import Tokenizer
+
+    if split is not None and split not in SPLITS:
+        raise ValueError(f"there is no split {split!r}; give {' or '.join(SPLITS)}")
+    found = stories(source, split=split, limit=limit, clean=clean, seed=seed)
+    own = out / "tokenizer.json"
+    if tokenizer is not None:
+        chosen = Tokenizer.load(tokenizer)
+    elif resume and own.is_file():
+        chosen = Tokenizer.load(own)
+        if vocab not in (None, chosen.size):
+            raise ValueError(f"{own} has {chosen.size:,} tokens, not {vocab:,}; leave --vocab out, or give --no-resume")
+    else:
+        chosen = Tokenizer.train(_tracked(found, limit, "training the tokenizer"), vocab or 4096)
+    out.mkdir(parents=True, exist_ok=True)
+    if not (resume and own.is_file()):
+        chosen.save(own)
+    try:
+        packed = pack_stories(found, chosen, out, source=found.name, resume=resume)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped; the same command resumes the packing into {out}") from None
+    if json_:
+        print(json.dumps(asdict(packed.record), indent=2))
+        return
+    per_token = packed.n_bytes / max(packed.n_tokens - packed.n_stories, 1)
+    print(
+        f"{packed.n_stories:,} stories, {packed.n_tokens:,} tokens of a vocabulary of {chosen.size:,} "
+        f"({per_token:.2f} bytes a token; the longest story has {packed.record.longest:,} tokens) in {out}"
+    )
+
+
+@contextmanager
+def _written(out: Path | None) -> Iterator[TextIO]:
+    """A text file that appears under its name only when it is whole; or the terminal."""
+    if out is None:
+        yield sys.stdout
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = out.with_name(out.name + ".tmp")
+    try:
+        with partial.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        partial.replace(out)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _tracked(items: Iterable[Item], total: int | None, what: str) -> Iterator[Item]:
+    """The items, with a progress bar on stderr."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield from bar.track(items, total=total)

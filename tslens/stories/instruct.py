@@ -1,0 +1,119 @@
+"""What was a story asked to be? Reading and writing the blocks of TinyStories-Instruct (Eldan and Li 2023, 2305.07759).
+
+A block is a line such as ``Words: meet, waffle, new``; blocks come in any subset and order, and ``Story:`` ends them.
+In the published collection a story can carry the summary of an earlier one too: of two blocks of a kind, the last is
+the story's own.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tslens.stories.generator import MadeStory
+
+WORDS, FEATURES, SENTENCE, SUMMARY = KINDS = ("Words", "Features", "Random sentence", "Summary")
+GAP = " \n\n"  # what stands between "Story:" and the story in the published collection
+
+_BLOCK = re.compile(f"({'|'.join(KINDS)}): ")
+_STORY = re.compile(r"Story:(\s*)")
+_PUBLISHED_NAMES = {"Plot twist": "Twist"}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """The blocks before a story, and the story, as they were written: ``parse(text).format() == text``."""
+
+    blocks: tuple[tuple[str, str], ...]
+    """(kind, what stands behind the colon and the space), in the order of the text"""
+    story: str = ""
+    """empty in a prompt"""
+    gap: str | None = GAP
+    """what stands between ``Story:`` and the story; None where there is no ``Story:`` at all"""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that the story must contain."""
+        return _listed(self._last(WORDS))
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features that it must show, such as ``Dialogue`` or ``BadEnding``."""
+        return _listed(self._last(FEATURES))
+
+    @property
+    def sentence(self) -> str | None:
+        """The sentence that it must contain."""
+        return self._last(SENTENCE)
+
+    @property
+    def summary(self) -> str | None:
+        """What must happen in it."""
+        return self._last(SUMMARY)
+
+    def _last(self, kind: str) -> str | None:
+        return next((value for name, value in reversed(self.blocks) if name == kind), None)
+
+    def format(self) -> str:
+        """The text, as the collection writes it."""
+        head = "".join(f"{kind}: {value}\n" for kind, value in self.blocks)
+        return head + self.story if self.gap is None else f"{head}Story:{self.gap}{self.story}"
+
+    def prompt(self) -> "Instruction":
+        """The same instruction without its story, for a model to write one."""
+        return Instruction(self.blocks, gap=" ")
+
+    @classmethod
+    def from_made(cls, made: "MadeStory", kinds: Sequence[str] = KINDS) -> "Instruction":
+        """A made story behind blocks of its own ground truth, of these kinds in this order.
+
+        Raises:
+            ValueError: an unknown kind.
+        """
+        values = {
+            WORDS: ", ".join(made.words),
+            FEATURES: ", ".join(_PUBLISHED_NAMES.get(name, name) for name in made.features),
+            SENTENCE: made.sentence,
+            SUMMARY: made.summary,
+        }
+        unknown = [kind for kind in kinds if kind not in values]
+        if unknown:
+            raise ValueError(f"there is no block {unknown[0]!r}; the kinds are {', '.join(KINDS)}")
+        return cls(tuple((kind, values[kind]) for kind in kinds if values[kind]), made.text)
+
+
+def draw_kinds(rng: Random) -> list[str]:
+    """Some of the kinds, at least one, in any order."""
+    return rng.sample(KINDS, rng.randint(1, len(KINDS)))
+
+
+def parse(text: str) -> Instruction:
+    """The blocks and the story of a text; a text that begins with no block is all story.
+
+    A line that is no block belongs to the block above it.
+    """
+    blocks: list[tuple[str, str]] = []
+    place = 0
+    while place < len(text):
+        if story := _STORY.match(text, place):
+            return Instruction(tuple(blocks), text[story.end() :], story[1])
+        block = _BLOCK.match(text, place)
+        if block is None and not blocks:
+            return Instruction((), text, None)
+        end = text.find("\n", place)
+        if end < 0:
+            # No "Story:" follows, so this is no instruction, whatever its lines look like.
+            return Instruction((), text, None)
+        if block is None:
+            kind, value = blocks[-1]
+            blocks[-1] = (kind, f"{value}\n{text[place:end]}")
+        else:
+            blocks.append((block[1], text[block.end() : end]))
+        place = end + 1
+    return Instruction((), text, None)
+
+
+def _listed(value: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (value or "").split(",") if part.strip())
