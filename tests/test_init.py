@@ -1,0 +1,53 @@
+"""What `from tslens import ...` gives, whatever was imported before."""
+
+import subprocess
+import sys
+
+import pytest
+
+import tslens
+
+
+def run(code: str) -> str:
+    """The output of a fresh interpreter."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    "before", ["", "import tslens.stories", "from tslens.stories import stories", "import tslens.stories.clean"]
+)
+def test_stories_means_one_thing(before: str) -> None:
+    """The subpackage and its function share a name: calling either reads stories, and submodules stay in reach."""
+    code = (
+        f"{before}\n"
+        "from tslens import stories\n"
+        "import tslens.stories as package, tslens.stories.clean\n"
+        "assert stories is package is tslens.stories\n"
+        "print(list(stories('made', limit=2, seed=3)) == list(package.stories('made', limit=2, seed=3)))\n"
+        "print(tslens.stories.clean.__name__)\n"
+    )
+    assert run(code).split() == ["True", "tslens.stories.clean"]
+
+
+def test_load_is_that_of_models() -> None:
+    from tslens.models import load
+
+    assert tslens.load is load
+
+
+def test_scan_is_a_module_with_a_function() -> None:
+    assert run("from tslens.scan import scan; import tslens; print(callable(scan), tslens.scan.__name__)").split() == [
+        "True",
+        "tslens.scan",
+    ]
+
+
+def test_what_is_exported_is_listed_and_exists() -> None:
+    assert set(tslens.__all__) <= set(dir(tslens))
+    for name in tslens.__all__:
+        assert getattr(tslens, name) is not None
+
+
+def test_an_unknown_name_is_refused_with_what_there_is() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'lode'; it exports __version__, load, stories"):
+        tslens.lode  # noqa: B018
