@@ -29,7 +29,20 @@ class Command(NamedTuple):
     help: str
 
 
-COMMANDS: tuple[Command, ...] = ()
+# In the order in which the help shows them. The last column is the first paragraph of the function's docstring.
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        "stories make",
+        "tslens.cli.data:make",
+        "Make stories with the embedded generator, to a file or to the terminal.",
+    ),
+    Command("stories check", "tslens.cli.data:check", "Read stories and say what cleaning would mend and drop."),
+    Command(
+        "stories pack",
+        "tslens.cli.data:pack",
+        "Turn stories into tokens on disk, ready for training. A packing that was stopped is resumed.",
+    ),
+)
 
 GROUPS = {
     "analyze": "Say what heads, neurons and layers do, with evidence.",
@@ -47,15 +60,15 @@ def build_app() -> App:
         suppress_keyboard_interrupt=False,  # main() reports it
     )
     groups: dict[str, App] = {}
-    for words, path, help_line in COMMANDS:
+    for place, (words, path, help_line) in enumerate(COMMANDS):
         *parents, name = words.split()
         parent = app
         for group in parents:
             if group not in groups:
-                groups[group] = App(name=group, help=GROUPS[group])
+                groups[group] = App(name=group, help=GROUPS[group], sort_key=place)
                 app.command(groups[group])
             parent = groups[group]
-        parent.command(path, name=name, help=help_line)
+        parent.command(path, name=name, help=help_line, sort_key=place)
     return app
 
 
