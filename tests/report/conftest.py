@@ -1,0 +1,127 @@
+"""Made answers of any shape, so that the page is tested without running a model."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from tslens import models
+from tslens.analysis.heads import ROLES, Heads, Pattern
+from tslens.analysis.lens import LensByDepth, LensOfPrompt
+from tslens.analysis.neurons import Neurons
+from tslens.evaluation.loss import Loss
+from tslens.report import ReportData
+from tslens.result import axes_of
+
+EVIL = "<script>alert(1)</script>"
+VOCABULARY = ["<|endoftext|>", "\n", "`${alert(1)}`", "&amp;", "<!--", "]]>", EVIL, " \"'", "\u2028"] + [
+    f" {word}" for word in "cat dog tree she he they ran saw big red happy the a was to and sun ball Lily Tom".split()
+]
+
+
+def drawn(cls: type, sizes: dict[str, int], **fixed: Any) -> Any:
+    """A result whose arrays are random, of the shapes that its annotations say; other fields as given."""
+    fields: dict[str, Any] = {}
+    for field in dataclasses.fields(cls):
+        axes = axes_of(cls, field.name)
+        if field.name in fixed or axes is None:
+            fields[field.name] = fixed[field.name]
+            continue
+        shape = [sizes[axis] for axis in axes]
+        kind: Any = field.type
+        name = kind.__name__
+        if name.startswith("Float"):
+            fields[field.name] = torch.rand(shape)
+        elif name.startswith("Bool"):
+            fields[field.name] = torch.rand(shape) > 0.5
+        else:
+            fields[field.name] = torch.randint(0, 3, shape)
+    return cls(**fields)
+
+
+def made_data(
+    *,
+    layers: int = 2,
+    heads: int = 4,
+    d_mlp: int = 32,
+    tokens: int = 24,
+    stories: int = 2,
+    ranks: int = 6,
+    vocabulary: list[str] | None = None,
+    **changed: Any,
+) -> ReportData:
+    """Answers about a model that does not exist; the page cannot tell. Every text field holds markup."""
+    words = vocabulary or VOCABULARY
+    spec = models.Spec(8 * heads, layers, heads, d_vocab=len(words), n_ctx=max(tokens, 8), d_mlp=d_mlp)
+    shape = {"layer": layers, "head": heads, "neuron": d_mlp, "offset": 8, "claim": 5, "tag": 4, "rank": ranks}
+    shape |= {"window": 11, "sample": 60, "random": 4, "quantile": 3, "example": 2, "effect": 5}
+    shape |= {"query": tokens, "key": tokens, "depth": layers + 1, "pos": tokens, "k": 5, "story": 9}
+    depths = ["embed", *map(str, range(layers))]
+    pieces, texts, patterns, lenses = [], [], [], []
+    read = torch.randint(1, len(words), (60, 300))  # the corpus: story by position
+    read[:, 0] = 0
+    for i in range(stories):
+        pieces.append([words[t] for t in read[i, :tokens].tolist()])
+        texts.append("".join(pieces[-1][1:]))
+        scores = torch.randn(layers, heads, tokens, tokens).mul(2).masked_fill(torch.ones(tokens, tokens).triu(1) > 0, -1e9)
+        patterns.append(Pattern(spec.name, texts[-1], pieces[-1], scores.softmax(-1)))
+        top = torch.rand(layers + 1, tokens, 5).sort(-1, descending=True).values / 2
+        truth = torch.rand(layers + 1, tokens)
+        truth[:, -1] = float("nan")
+        rank = torch.randint(1, len(words), (layers + 1, tokens))
+        rank[:, -1] = 0
+        ids = torch.randint(0, len(words), (layers + 1, tokens, 5))
+        names = [[[words[t] for t in place] for place in row] for row in ids.tolist()]
+        lenses.append(
+            LensOfPrompt(spec.name, texts[-1], pieces[-1], depths, names, ids, top, truth, rank, torch.rand(layers + 1, tokens))
+        )
+
+    def windows(story: torch.Tensor, pos: torch.Tensor) -> torch.Tensor:
+        at = pos[..., None] + torch.arange(-5, 6)
+        return torch.where((at >= 0) & (at < 300), read[story[..., None], at.clamp(0, 299)], -1)
+
+    top_story = torch.randint(0, 60, (layers, d_mlp, ranks))
+    top_pos = torch.randint(1, 300, (layers, d_mlp, ranks))
+    sample_story, sample_pos = torch.randint(0, 60, (60,)), torch.randint(1, 300, (60,))
+    values = torch.rand(layers, d_mlp, ranks).sort(-1, descending=True).values * 5
+    label = torch.randint(-1, 4, (layers, d_mlp))
+    fields: dict[str, Any] = {
+        "name": f"made {EVIL}",
+        "description": models.describe(models.build(spec)),
+        "config": {"tokens": 1000, "step": 10, "data": {"source": EVIL}, "validation_loss": 2.0, "bits_per_byte": 1.0},
+        "metrics": [
+            {"step": i, "tokens": 100 * i, "train_loss": 5 / i, "validation_loss": 6 / i if i % 2 else None}
+            for i in range(1, 20)
+        ],
+        "source": f"stories {EVIL}",
+        "loss": Loss(torch.rand(9) * 50 + 50, torch.randint(30, 60, (9,)), torch.randint(120, 200, (9,)), 0),
+        "heads": drawn(
+            Heads, shape, model=spec.name, stories=9, queries=300, groups=3,
+            role_code=torch.randint(0, len(ROLES), (layers, heads)),
+        ),
+        "neurons": drawn(
+            Neurons, shape, top_story=top_story, top_pos=top_pos, top_contexts=windows(top_story, top_pos),
+            top_tokens=windows(top_story, top_pos)[..., 5], top_values=values, max=values[..., 0], label=label,
+            best=label.clamp(min=0), sample_story=sample_story, sample_pos=sample_pos,
+            sample_contexts=windows(sample_story, sample_pos), sample_tokens=windows(sample_story, sample_pos)[..., 5],
+            quantile_samples=torch.randint(0, 60, (layers, d_mlp, 3, 2)),
+            promoted_tokens=torch.randint(0, len(words), (layers, d_mlp, 5)),
+            suppressed_tokens=torch.randint(0, len(words), (layers, d_mlp, 5)),
+            quantiles=[0.99, 0.75, 0.5], tags=["NOUN", "VERB", "ADJ", EVIL], pieces=words, model=spec.name,
+            precision="float32", n_tokens=18000, n_stories=60,
+        ),
+        "depth": drawn(LensByDepth, shape, model=spec.name, stories=9, tokens=300, depths=depths),
+        "patterns": patterns,
+        "lenses": lenses,
+        "samples": [("", f"A story. {EVIL}"), ("Once", f"Once {EVIL} upon")],
+        "sampling": "temperature 0.7",
+    }  # fmt: skip
+    return ReportData(**fields | changed)
+
+
+@pytest.fixture
+def made() -> Callable[..., ReportData]:
+    """`made_data`, for tests to call with the shape that they need."""
+    return made_data

@@ -1,0 +1,30 @@
+// How the numbers travel: deflated, base64, one typed array each; attention as 8-bit causal triangles.
+
+const TYPES = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array };
+
+async function unpack(packed) {
+  const bytes = Uint8Array.from(atob(packed.data), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const raw = new TYPES[packed.type](await new Response(stream).arrayBuffer());
+  if (packed.scale === undefined) return raw;
+  return Float32Array.from(raw, (q) => (q === 0xffff ? NaN : packed.low + q * packed.scale));
+}
+
+// Every packed array in a tree of JSON, in place.
+async function unpackAll(node) {
+  await Promise.all(Object.entries(node).map(async ([key, value]) => {
+    if (value === null || typeof value !== "object") return;
+    if (typeof value.data === "string" && value.type in TYPES) node[key] = await unpack(value);
+    else await unpackAll(value);
+  }));
+  return node;
+}
+
+// The weights of one head on one story: row i holds what token i gives to tokens 0..i. Stored as sqrt(p) * 255.
+function attentionRows(story, head) {
+  const n = story.attended, size = (n * (n + 1)) / 2, rows = [];
+  for (let i = 0, at = head * size; i < n; at += ++i) {
+    rows.push(Array.from(story.attention.subarray(at, at + i + 1), (q) => (q / 255) ** 2));
+  }
+  return rows;
+}

@@ -1,0 +1,25 @@
+// From data to page: unpack everything once, then draw each section.
+
+async function start() {
+  const data = await unpackAll(JSON.parse(byId("data").textContent));
+  if (data.curve) showChart("curve", "loss", data.curve);
+  if (data.depth) data.depth.forEach((chart) => showChart(chart.place, chart.name, chart));
+  headsSection(data);
+  neuronsSection(data);
+  if (data.lens) lensSection(data);
+  followScroll();
+  document.body.dataset.ready = "true";
+}
+
+// The section under the eye is marked in the navigation.
+function followScroll() {
+  const links = new Map(Array.from(document.querySelectorAll("nav.sections a"), (a) => [a.hash.slice(1), a]));
+  const watch = new IntersectionObserver((entries) => entries.forEach((entry) => {
+    if (!entry.isIntersecting) return;
+    links.forEach((a) => a.removeAttribute("aria-current"));
+    links.get(entry.target.id)?.setAttribute("aria-current", "true");
+  }), { rootMargin: "-25% 0px -65% 0px" });
+  document.querySelectorAll("section[id]").forEach((section) => watch.observe(section));
+}
+
+start();

@@ -1,0 +1,132 @@
+// What every picture is drawn with. Text is only ever set as text, never as markup.
+
+const NONE16 = 0xffff, NONE32 = 0xffffffff;
+
+function el(name, attributes = {}, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+function svg(name, attributes = {}, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+}
+function fill(node, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+const byId = (id) => document.getElementById(id);
+const percent = (p, digits = 1) => `${(100 * p).toFixed(digits)}%`;
+const number = (x) => (Number.isFinite(x) ? (Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : x.toFixed(Math.abs(x) >= 100 ? 1 : Math.abs(x) >= 10 ? 2 : 3)) : "–");
+const visible = (text) => text.replace(/\n/g, "↵").replace(/\t/g, "⇥");
+const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
+
+// A select whose options are [value, text].
+function choose(label, options, onchange) {
+  const select = el("select", { onchange: () => onchange(select.value) }, options.map(([value, text]) => el("option", { value }, text)));
+  return { select, field: el("label", { class: "field" }, label, select) };
+}
+
+// Buttons of which one is pressed.
+function switchOf(label, options, onchange) {
+  const buttons = options.map(([value, text], i) => el("button", { type: "button", "aria-pressed": String(i === 0), onclick: () => {
+    buttons.forEach((b) => b.setAttribute("aria-pressed", String(b === buttons[i])));
+    onchange(value);
+  } }, text));
+  return el("div", { class: "switch", role: "group", "aria-label": label }, buttons);
+}
+
+// The picture as a file of its own: what the style sheet says is written into every shape.
+function standalone(picture) {
+  const copy = picture.cloneNode(true), box = picture.viewBox.baseVal;
+  const kept = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "opacity", "font-size", "font-weight", "font-family"];
+  const live = [picture, ...picture.querySelectorAll("*")], dead = [copy, ...copy.querySelectorAll("*")];
+  live.forEach((node, i) => {
+    const style = getComputedStyle(node);
+    for (const key of kept) dead[i].style.setProperty(key, style.getPropertyValue(key));
+  });
+  copy.setAttribute("width", box.width);
+  copy.setAttribute("height", box.height);
+  const paper = getComputedStyle(document.documentElement).getPropertyValue("--panel");
+  copy.prepend(svg("rect", { x: box.x, y: box.y, width: box.width, height: box.height, fill: paper }));
+  return new XMLSerializer().serializeToString(copy);
+}
+
+function saveButton(name, picture) {
+  return el("button", { type: "button", class: "plain save", "aria-label": `Save the ${name} plot as SVG`, onclick: () => {
+    const url = URL.createObjectURL(new Blob([standalone(picture())], { type: "image/svg+xml" }));
+    el("a", { href: url, download: `${document.body.dataset.model}-${name}.svg`.replace(/[^\w.-]+/g, "_") }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 10000);
+  } }, "Save SVG");
+}
+
+// About `count` round numbers across a range.
+function ticks(low, high, count) {
+  const raw = (high - low) / count || 1, power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw);
+  const found = [];
+  for (let t = Math.ceil(low / step - 1e-9) * step; t <= high + step * 1e-6; t += step) found.push(Number(t.toPrecision(8)));
+  return found;
+}
+const compact = (x) => (Math.abs(x) >= 1e6 ? `${x / 1e6}M` : Math.abs(x) >= 1e4 ? `${x / 1e3}k` : String(x));
+
+const SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
+
+// Lines over a common x. `series`: [{name, values}] with null where there is no value. Pointer or arrow keys read it off.
+function lineChart({ label, x, series, xLabel, yLabel, zero = false, dots = false, height = 300 }) {
+  const W = 620, H = height, left = 54, right = 16, top = 14, bottom = 46;
+  const all = series.flatMap((s) => [...s.values, ...(s.high ?? []), ...(s.low ?? [])]).filter((v) => v !== null);
+  let low = zero ? 0 : Math.min(...all), high = Math.max(...all);
+  const room = (high - low || 1) * 0.06;
+  high += room;
+  if (!zero) low -= room;
+  const x0 = Math.min(...x), x1 = Math.max(...x);
+  const px = (v) => left + ((v - x0) / (x1 - x0 || 1)) * (W - left - right);
+  const py = (v) => H - bottom - ((v - low) / (high - low)) * (H - top - bottom);
+  const picture = svg("svg", { class: "plot", viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": label, tabindex: 0 });
+  for (const t of ticks(low, high, 5)) {
+    picture.append(svg("line", { class: "grid", x1: left, x2: W - right, y1: py(t), y2: py(t) }),
+      svg("text", { x: left - 9, y: py(t) + 4, "text-anchor": "end", "font-size": 12 }, compact(t)));
+  }
+  for (const t of ticks(x0, x1, 6)) picture.append(svg("text", { x: px(t), y: H - bottom + 20, "text-anchor": "middle", "font-size": 12 }, compact(t)));
+  picture.append(svg("text", { x: (left + W - right) / 2, y: H - 4, "text-anchor": "middle", "font-size": 12.5 }, xLabel),
+    svg("text", { x: 14, y: (H - bottom + top) / 2, "text-anchor": "middle", "font-size": 12.5, transform: `rotate(-90 14 ${(H - bottom + top) / 2})` }, yLabel));
+  series.forEach((s, k) => {
+    if (s.low) picture.append(svg("path", { d: `M${[...x.map((v, i) => [v, s.low[i]]), ...x.map((v, i) => [v, s.high[i]]).reverse()].map(([a, b]) => `${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join("L")}Z`, fill: SERIES[k % 4], "fill-opacity": 0.16 }));
+    const points = x.map((v, i) => [v, s.values[i]]).filter(([, v]) => v !== null);
+    picture.append(svg("path", { d: points.map(([a, b], i) => `${i ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join(""), fill: "none", stroke: SERIES[k % 4], "stroke-width": 2.2, "stroke-linejoin": "round" }));
+    if (dots || points.length < 24) points.forEach(([a, b]) => picture.append(svg("circle", { cx: px(a), cy: py(b), r: 3.2, fill: SERIES[k % 4] })));
+  });
+  const key = svg("g");
+  series.forEach((s, k) => key.append(svg("rect", { x: 0, y: k * 19 - 8, width: 16, height: 4, rx: 2, fill: SERIES[k % 4] }), svg("text", { class: "strong", x: 22, y: k * 19, "font-size": 12.5 }, s.name)));
+  const last = series[0].values.filter((v) => v !== null).at(-1);
+  key.setAttribute("transform", `translate(${W - right - 12 - 7.2 * Math.max(...series.map((s) => s.name.length)) - 22} ${py(last) < H / 2 ? H - bottom - 19 * series.length + 4 : top + 12})`);
+  const hair = svg("line", { class: "hair", y1: top, y2: H - bottom, visibility: "hidden" });
+  picture.append(key, hair);
+  const readout = el("p", { class: "readout", "aria-live": "polite" }, "Point at the curve, or focus it and use the arrow keys, to read its values.");
+  let at = x.length - 1;
+  const read = (i) => {
+    at = clamp(i, 0, x.length - 1);
+    hair.setAttribute("x1", px(x[at]));
+    hair.setAttribute("x2", px(x[at]));
+    hair.setAttribute("visibility", "visible");
+    readout.textContent = `${xLabel} ${x[at].toLocaleString("en")}: ` + series.filter((s) => s.values[at] !== null).map((s) => `${s.name} ${number(s.values[at])}${s.low ? ` [${number(s.low[at])}, ${number(s.high[at])}]` : ""}`).join(", ");
+  };
+  picture.addEventListener("pointermove", (event) => {
+    const box = picture.getBoundingClientRect(), v = x0 + (((event.clientX - box.left) / box.width) * W - left) / (W - left - right) * (x1 - x0);
+    read(x.reduce((best, value, i) => (Math.abs(value - v) < Math.abs(x[best] - v) ? i : best), 0));
+  });
+  picture.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step) { read(at + step); event.preventDefault(); }
+  });
+  return { picture, readout };
+}
+
+function showChart(place, name, options) {
+  const { picture, readout } = lineChart(options);
+  byId(place).append(picture, el("div", { class: "bar" }, readout, el("span", { class: "push" }), saveButton(name, () => picture)));
+}

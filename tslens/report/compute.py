@@ -1,0 +1,128 @@
+"""Everything a report says, computed: one scan for heads, neurons and lens, then a few stories in full."""
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tslens import models
+from tslens.analysis import heads as heads_analysis
+from tslens.analysis import lens as lens_analysis
+from tslens.analysis import neurons as neurons_analysis
+from tslens.analysis.heads import Heads, Pattern
+from tslens.analysis.lens import LensByDepth, LensOfPrompt
+from tslens.analysis.neurons import Neurons
+from tslens.evaluation.loss import Loss, loss
+from tslens.generate import Sampling, generate
+from tslens.scan import scan
+
+if TYPE_CHECKING:
+    from transformer_lens import HookedTransformer
+
+SHOWN_TOKENS = 128
+"""Tokens of a story that are shown with attention and lens, BOS included."""
+SAMPLING = Sampling(temperature=0.7, top_p=0.95)
+PROMPTS = ("", "", "", "Once upon a time there was a little", "Ben and his dog", "One rainy day, Anna")
+
+
+@dataclass(frozen=True, eq=False)
+class ReportData:
+    """What a page shows, and nothing of how it looks."""
+
+    name: str
+    """What the model is called."""
+    description: Mapping[str, Any]
+    """Shape and counts, as `models.describe` gives them."""
+    config: Mapping[str, Any]
+    """The run's `config.json`; empty where the model is no run."""
+    metrics: Sequence[Mapping[str, Any]]
+    """The run's `metrics.jsonl`, a record a line; empty where there is none."""
+    source: str
+    """What the stories are called."""
+    loss: Loss
+    heads: Heads
+    neurons: Neurons
+    depth: LensByDepth
+    patterns: Sequence[Pattern]
+    """Attention over the stories that are shown."""
+    lenses: Sequence[LensOfPrompt]
+    """The lens over the same stories."""
+    samples: Sequence[tuple[str, str]]
+    """Prompts, and the stories that the model wrote, prompt included."""
+    sampling: str
+    """How the samples were drawn, in words."""
+
+
+def compute(
+    model: "HookedTransformer",
+    stories: Iterable[str],
+    *,
+    name: str | None = None,
+    source: str = "the given stories",
+    config: Mapping[str, Any] | None = None,
+    metrics: Sequence[Mapping[str, Any]] = (),
+    texts: Sequence[str] = (),
+    shown: int = 6,
+    max_new_tokens: int = 200,
+    progress: bool = True,
+) -> ReportData:
+    """Scan `stories` for heads, neurons and lens, and look into `shown` of them in full, `texts` (one's own) first.
+
+    ValueError where there is no story, or as the analyses say.
+    """
+    corpus = list(stories)
+    if not corpus:
+        raise ValueError("There is no story to report on: the source is empty or everything was filtered out.")
+    with _stage("Measuring the loss", progress):
+        measured = loss(model, corpus)
+    reducers = [heads_analysis.Roles(), neurons_analysis.Profiles(), lens_analysis.Depth()]
+    heads, neurons, depth = scan(model, corpus, reducers, progress=progress)
+    chosen = _choose(model, [*texts], corpus, max(shown, len(texts)))
+    with _stage("Reading stories head by head", progress):
+        patterns = [heads_analysis.pattern(model, text) for text in chosen]
+        lenses = [lens_analysis.prompt(model, text) for text in chosen]
+    with _stage("Writing stories", progress):
+        written = generate(model, PROMPTS, max_new_tokens=max_new_tokens, sampling=SAMPLING)
+    return ReportData(
+        name=name or models.spec_of(model).name,
+        description=models.describe(model),
+        config=config or {},
+        metrics=metrics,
+        source=source,
+        loss=measured,
+        heads=heads,
+        neurons=neurons,
+        depth=depth,
+        patterns=patterns,
+        lenses=lenses,
+        samples=list(zip(PROMPTS, written, strict=True)),
+        sampling=f"temperature {SAMPLING.temperature}, top-p {SAMPLING.top_p}, seed {SAMPLING.seed}",
+    )
+
+
+def _choose(model: "HookedTransformer", own: list[str], corpus: list[str], count: int) -> list[str]:
+    """One's own texts, then stories of the corpus that fit whole, then others, each cut to what is shown."""
+    tokenizer = models.tokenizer_of(model)
+    limit = min(SHOWN_TOKENS, models.spec_of(model).n_ctx)
+    fresh = list(dict.fromkeys(corpus[: 40 * count]))
+    lengths = [len(row) for row in tokenizer.encode(fresh)] if fresh else []
+    whole = [text for text, length in zip(fresh, lengths, strict=True) if 24 <= length <= limit]
+    others = [text for text in fresh if text not in set(whole)]
+    return [_cut(tokenizer, text, limit) for text in (own + whole + others)[:count]]
+
+
+def _cut(tokenizer: Any, text: str, limit: int) -> str:
+    spans = tokenizer.offsets(text)
+    return text if len(spans) <= limit else text[: spans[limit - 1][1]]
+
+
+@contextlib.contextmanager
+def _stage(words: str, progress: bool) -> Iterator[None]:
+    """Say on stderr what is being done, for as long as it takes."""
+    if not progress:
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{words}…"):
+        yield

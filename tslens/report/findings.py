@@ -1,0 +1,136 @@
+"""What was found, in sentences that carry their numbers."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from tslens.analysis.heads import ROLES
+from tslens.report.compute import ReportData
+
+LATE = 0.5  # the lens is said to have the answer where it agrees with the final one at this share of positions
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A number, the claim that it makes, and what it rests on."""
+
+    figure: str
+    claim: str
+    evidence: str
+    section: str
+
+
+def findings(data: ReportData) -> list[Finding]:
+    """The findings of a report, most general first."""
+    tell: tuple[Callable[[ReportData], Finding], ...] = (_prediction, _roles, _published_rule, _neurons, _depth)
+    return [one(data) for one in tell]
+
+
+def _prediction(data: ReportData) -> Finding:
+    low, high = data.loss.interval("text_bytes")
+    return Finding(
+        f"{data.loss.bits_per_byte:.3f} bits per byte",
+        f"is what it needs to predict {data.source}: {data.loss.nats_per_token:.3f} nats per token.",
+        f"{len(data.loss.nats):,} stories, {int(data.loss.tokens.sum()):,} tokens; 95% interval over stories "
+        f"{low:.3f} to {high:.3f} bits per byte.",
+        "model",
+    )
+
+
+def _roles(data: ReportData) -> Finding:
+    heads = data.heads
+    names = [ROLES[code] for code in heads.role_code.flatten().tolist()]
+    counts = Counter(name for name in names if name != "unresolved")
+    total, resolved = len(names), sum(counts.values())
+    if not resolved:
+        return Finding(
+            f"0 of {total} heads",
+            "have a role that beats its null.",
+            f"Tried on {heads.stories:,} stories; the others are called unresolved rather than guessed.",
+            "heads",
+        )
+    effect = torch.where(heads.role_code == ROLES.index("unresolved"), -1.0, heads.effect.nan_to_num(-1.0)).flatten()
+    best = int(effect.argmax())
+    layer, head = divmod(best, heads.effect.shape[1])
+    low, high = float(heads.effect_low.flatten()[best]), float(heads.effect_high.flatten()[best])
+    return Finding(
+        f"{resolved} of {total} heads",
+        f"have a role that beats its null: {_listed(counts)}.",
+        f"The clearest is layer {layer}, head {head}, {names[best]}: effect {float(effect[best]):.2f} "
+        f"[{low:.2f}, {high:.2f}], q {_small(float(heads.q.flatten()[best]))}. {total - resolved} are unresolved.",
+        "heads",
+    )
+
+
+def _published_rule(data: ReportData) -> Finding:
+    heads = data.heads
+    total = heads.r_full.numel()
+    return Finding(
+        f"{int(heads.published_positional.sum())} of {total} heads",
+        "would be called positional by the published rule (correlation of weight and distance above 0.5 over the full "
+        f"square); over the causal half it is {int(heads.causal_positional.sum())}.",
+        f"The largest published correlation is {_largest(heads.r_full):.2f}. By the positional fraction, "
+        f"{int((heads.positional_low > 0.5).sum())} heads are positional with their whole interval above 0.5.",
+        "heads",
+    )
+
+
+def _neurons(data: ReportData) -> Finding:
+    n = data.neurons
+    labels = n.label.flatten().tolist()
+    counts = Counter(n.tags[label] for label in labels if label >= 0)
+    silent = int((n.firing_rate == 0).sum())
+    quiet = f" {silent:,} never fire." if silent else ""
+    if not counts:
+        return Finding(
+            f"0 of {len(labels):,} neurons",
+            "fire on one part of speech beyond chance.",
+            f"Tried on {n.n_tokens:,} tokens, with the false discovery rate over all neurons and tags.{quiet}",
+            "neurons",
+        )
+    score = torch.where(n.label >= 0, n.share_low.nan_to_num(-1.0) * n.lift.nan_to_num(0.0), -1.0).flatten()
+    best = int(score.argmax())
+    layer, index = divmod(best, n.label.shape[1])
+    share, low, high, lift = (float(t.flatten()[best]) for t in (n.share, n.share_low, n.share_high, n.lift))
+    return Finding(
+        f"{sum(counts.values()):,} of {len(labels):,} neurons",
+        f"fire on one part of speech beyond chance: {_listed(counts)}.",
+        f"For instance {layer}.{index}, {n.tags[labels[best]]}: {share:.0%} [{low:.0%}, {high:.0%}] of its top tokens, "
+        f"{lift:.1f} times the base rate, q {_small(float(n.q.flatten()[best]))}.{quiet}",
+        "neurons",
+    )
+
+
+def _depth(data: ReportData) -> Finding:
+    depth = data.depth
+    agreement, last = depth.agreement.tolist(), len(depth.depths) - 1
+    at = next(i for i, share in enumerate(agreement) if share >= LATE or i == last)
+    where = "before any block" if at == 0 else f"after {at} of {last} blocks"
+    return Finding(
+        f"{agreement[at]:.0%} settled",
+        f"{where}: there the lens's likeliest token is the model's final one at that share of positions "
+        f"({agreement[0]:.0%} before any block).",
+        f"95% interval {float(depth.agreement_low[at]):.0%} to {float(depth.agreement_high[at]):.0%} over "
+        f"{depth.stories:,} stories. Loss by depth falls from {float(depth.loss[0]):.2f} to {float(depth.loss[-1]):.2f} "
+        "nats per token.",
+        "lens",
+    )
+
+
+def _listed(counts: Counter[str]) -> str:
+    """'12 NOUN, 7 VERB and 3 others'."""
+    common = counts.most_common(5)
+    parts = [f"{count:,} {name}" for name, count in common]
+    rest = sum(counts.values()) - sum(count for _, count in common)
+    parts += [f"{rest:,} other"] if rest else []
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _small(q: float) -> str:
+    return "< 0.001" if q < 0.001 else f"= {q:.3f}"
+
+
+def _largest(values: torch.Tensor) -> float:
+    return float(values.nan_to_num(-1.0).max())

@@ -1,0 +1,189 @@
+"""How the page is drawn: the computed answers as one HTML file that needs no network, within a budget of bytes."""
+
+import html
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from tslens import __version__, checkpoints
+from tslens.report.compute import ReportData
+from tslens.report.embed import script_json, script_text
+from tslens.report.findings import findings
+from tslens.report.payload import DETAILS, Cuts, build, curve, pack_attention
+
+BUDGET = 2_000_000
+"""Bytes of a page besides CircuitsVis's bundle."""
+SCRIPTS = ("data.js", "plot.js", "heads.js", "neurons.js", "lens.js", "page.js")
+LENGTHS = (128, 96, 64, 48, 32, 24, 16, 8)
+FIRST_STORY = 0.7  # of the room left, at most, for the attention over the first story: neurons want some too
+
+
+@cache
+def bundle() -> str:
+    """CircuitsVis's own script, ready to be inlined: nothing in it ends the element, and it names no source map."""
+    source = (resources.files("circuitsvis") / "dist" / "cdn" / "iife.js").read_text(encoding="utf-8")
+    return script_text(source.partition("//# sourceMappingURL=")[0])
+
+
+def _asset(name: str) -> str:
+    return (resources.files("tslens") / "assets" / name).read_text(encoding="utf-8")
+
+
+def draw(data: ReportData, *, budget: int = BUDGET) -> str:
+    """The page. What does not fit `budget` bytes (CircuitsVis's bundle not counted) is cut, and the page says what."""
+    attention: dict[tuple[int, int], Any] = {}
+    cuts = _fit(data, budget, attention)
+    return _assemble(data, cuts, attention)
+
+
+def write(page: str, path: str | Path) -> Path:
+    """Write the page, whole or not at all; returns where."""
+    with checkpoints.atomic(path) as file:
+        file.write(page)
+    return Path(path)
+
+
+def _fit(data: ReportData, budget: int, attention: dict[tuple[int, int], Any]) -> Cuts:
+    """The richest page within the budget: the first story's attention, then neurons, then the other stories'.
+
+    Fills `attention` with the packed attention of the stories that were weighed.
+    """
+    nothing = Cuts((0,) * len(data.patterns), DETAILS[-1])
+    bare = _bytes(script_json(build(data, nothing, {})))
+    room = budget - (_bytes(_assemble(data, nothing, {})) - _bytes(bundle())) - 1_000  # for the words on what was cut
+    attended = list(nothing.attended)
+    for length in LENGTHS if data.patterns else ():
+        n = min(length, len(data.patterns[0].tokens))
+        attention[0, n] = pack_attention(data.patterns[0], n)
+        if (size := len(attention[0, n]["data"])) <= FIRST_STORY * room:
+            attended[0] = n
+            room -= size
+            break
+    detail = DETAILS[-1]
+    for richer in DETAILS[:-1]:
+        size = _bytes(script_json(build(data, Cuts(nothing.attended, richer), {}))) - bare
+        if size <= room:
+            detail = richer
+            room -= size
+            break
+    for i, pattern in enumerate(data.patterns[1:], start=1):
+        n = min(LENGTHS[0], len(pattern.tokens))
+        attention[i, n] = pack_attention(pattern, n)
+        if (size := len(attention[i, n]["data"]) + 60) <= room:
+            attended[i] = n
+            room -= size
+    return Cuts(tuple(attended), detail)
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode())
+
+
+def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any]) -> str:
+    escape = html.escape
+    has_curve = curve(data.metrics) is not None
+    neurons, heads = data.neurons, data.heads
+    return Template(_asset("report.html")).substitute(
+        version=__version__,
+        name=escape(data.name),
+        style=_asset("report.css"),
+        lede=escape(_lede(data)),
+        findings="\n".join(
+            f'<li><a class="figure" href="#{f.section}">{escape(f.figure)}</a><p class="claim">{escape(f.claim)}</p>'
+            f'<p class="evidence">{escape(f.evidence)}</p></li>'
+            for f in findings(data)
+        ),
+        facts="\n".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in _facts(data)),
+        curve_title="Loss over training",
+        curve_text="" if has_curve else '<p class="muted">This model carries no record of its training.</p>',
+        heads_intro=escape(
+            f"{heads.role_code.shape[0]} layers of {heads.role_code.shape[1]} heads, named by what they look at over "
+            f"{heads.stories:,} stories; a name is given only where it beats its null."
+        ),
+        neurons_intro=escape(
+            f"All {neurons.max.numel():,} MLP neurons over {neurons.n_tokens:,} tokens of {neurons.n_stories:,} stories."
+        ),
+        lens_intro="What each layer would say next if it were the last, final norm and unembedding applied to the "
+        "residual stream as it stands (logit lens, nostalgebraist 2020; weights as trained).",
+        samples_intro=escape(f"Written by the model: {data.sampling}. The prompt is in bold; nothing was picked."),
+        samples="\n".join(_sample(prompt, text) for prompt, text in data.samples),
+        about="\n".join(f"<p>{escape(line)}</p>" for line in _about(data, cuts)),
+        data=script_json(build(data, cuts, attention)),
+        bundle=bundle(),
+        script="\n".join(_asset(name) for name in SCRIPTS),
+    )
+
+
+def _lede(data: ReportData) -> str:
+    d = data.description
+    return (
+        f"{d['n_layers']} layers × {d['n_heads']} heads, width {d['d_model']}, {d['parameters']:,} parameters. "
+        f"What its heads, neurons and layers do on {data.source}, with the evidence."
+    )
+
+
+def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
+    """The model's card, as pairs of words."""
+    d, c = data.description, data.config
+    yield "shape", f"{d['name']} ({'GPT-2' if d['style'] == 'gpt2' else 'Llama'} style)"
+    yield "layers, heads, width", f"{d['n_layers']}, {d['n_heads']}, {d['d_model']}"
+    yield "neurons per layer", f"{data.neurons.max.shape[1]:,}"
+    yield "parameters", f"{d['parameters']:,} ({d['parameters_without_embeddings']:,} without embeddings)"
+    yield "vocabulary, context", f"{d['d_vocab']:,} tokens, {d['n_ctx']:,} positions"
+    yield "FLOPs per token", f"{d['flops_per_token'] / 1e6:,.1f} million"
+    if "tokenizer" in c:
+        yield "tokenizer", f"{str(c['tokenizer'])[:16]}…"
+    if "tokens" in c:
+        yield "trained for", f"{c['tokens']:,} tokens" + (f", {c['step']:,} steps" if "step" in c else "")
+    recipe = c.get("recipe") or {}
+    for key in ("objective", "data"):
+        if recipe.get(key):
+            yield f"recipe: {key}", _words(recipe[key])
+    for key, value in (c.get("data") or {}).items():
+        yield key.replace("_", " "), _words(value)
+    if "validation_loss" in c:
+        yield "validation, at the end", f"{c['validation_loss']:.3f} nats per token, {c['bits_per_byte']:.3f} bits per byte"
+    low, high = data.loss.interval("text_bytes")
+    yield "measured on", f"{data.source}: {len(data.loss.nats):,} stories, {int(data.loss.tokens.sum()):,} tokens"
+    yield "loss", f"{data.loss.nats_per_token:.3f} nats per token"
+    yield "bits per byte", f"{data.loss.bits_per_byte:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _words(value: Any) -> str:
+    """A value of the run's record as a person would write it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key.replace('_', ' ')} {_words(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(_words(item) for item in value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _sample(prompt: str, text: str) -> str:
+    told, rest = (prompt, text[len(prompt) :]) if prompt and text.startswith(prompt) else ("", text)
+    bold = f"<b>{html.escape(told)}</b>" if told else ""
+    return f'<article><p class="story">{bold}{html.escape(rest.strip() if not told else rest.rstrip())}</p></article>'
+
+
+def _about(data: ReportData, cuts: Cuts) -> Iterator[str]:
+    """What was rounded, what was cut, and how the evidence was weighed."""
+    yield (
+        "Intervals are 95%. A label is given where an effect beats its null after correction for all that was tried "
+        "(Benjamini-Hochberg); otherwise it is unresolved. Attention is kept in 8 bits on a square-root scale (error "
+        "at most 0.004) and for the causal half alone; other numbers of the tables in 16 bits."
+    )
+    shown, stories = sum(n > 0 for n in cuts.attended), len(data.patterns)
+    if shown < stories:
+        yield f"Attention is here for {shown} of {stories} stories: more would have outgrown the page's budget."
+    for n, pattern in zip(cuts.attended, data.patterns, strict=True):
+        if 0 < n < len(pattern.tokens):
+            yield f"Of a story of {len(pattern.tokens)} tokens, attention is here for the first {n}."
+    computed, detail = data.neurons.top_tokens.shape[-1], cuts.detail
+    kept = [f"its {min(detail.ranks, computed)} strongest contexts of {computed} computed" if detail.ranks else ""]
+    kept += ["samples by quantile and at random"] if detail.samples else []
+    kept += [f"{detail.effects} tokens that it raises and lowers most"] if detail.effects else []
+    yield f"Of each neuron the page holds its statistics{''.join(f', {part}' for part in kept if part)}."

@@ -1,0 +1,266 @@
+"""What of the answers goes into the page, as JSON: every field that the page's script reads is named here."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from tslens.analysis.heads import ROLES, Heads, Pattern
+from tslens.analysis.lens import LensByDepth, LensOfPrompt
+from tslens.analysis.neurons import Neurons
+from tslens.report.compute import ReportData
+from tslens.report.embed import NONE32, Words, flatten, pack, pack_floats, triangles
+
+ROLE_MEANINGS = {
+    "previous token": "Looks at the token just before.",
+    "positional": "Looks at the same places whatever the story says.",
+    "BOS sink": "Rests on the start of the story, where there is nothing to read.",
+    "self": "Looks at the token it stands on.",
+    "duplicate token": "Looks at earlier copies of the token it stands on.",
+    "induction": "Looks at what followed the last time: A B … A, and it looks at B.",
+    "semantic": "What it looks at depends on the story, beyond position and the patterns above.",
+    "diffuse": "Spreads its attention nearly evenly.",
+    "unresolved": "No role beats its null.",
+}
+SCORES = (
+    ("effect", "effect of the role", "Share of the departure from uniform attention that the role explains", True),
+    ("positional_fraction", "positional fraction", "How much of the attention is the same whatever the story", True),
+    ("previous", "mass on the token before", "Mean attention mass, on natural stories", False),
+    ("on_bos", "mass on the start", "Mean attention mass on BOS", False),
+    ("on_self", "mass on itself", "Mean attention mass on the query's own token", False),
+    ("duplicate", "mass on duplicates", "On earlier tokens equal to the query's, natural stories", False),
+    ("induction", "induction, stories", "On what followed an earlier copy of the token, natural stories", False),
+    ("induction_random", "induction, random tokens", "The same on repeated random tokens", False),
+    ("entropy_share", "evenness", "Entropy over that of uniform attention: 1 is uniform, 0 is one key", False),
+    ("mean_distance", "mean distance, tokens", "Mean distance from query to key", False),
+    ("r_causal", "r with distance, causal", "Pearson correlation of weight and distance, causal half", False),
+    ("r_full", "r with distance, published", "The same over the full square, as published", False),
+)
+LENS_GUESSES = 5
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How much is said of each neuron: its strongest contexts, its unchosen samples, the tokens that it writes."""
+
+    ranks: int
+    samples: bool
+    effects: int
+
+
+DETAILS = (
+    Detail(20, True, 8),
+    Detail(10, True, 8),
+    Detail(10, True, 5),
+    Detail(8, False, 5),
+    Detail(5, False, 5),
+    Detail(3, False, 3),
+    Detail(3, False, 0),
+    Detail(1, False, 0),
+    Detail(0, False, 0),
+)
+"""From rich to poor: a page takes the first that fits."""
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """What a page leaves out: tokens whose attention each story shows (0 for none), and the detail on neurons."""
+
+    attended: tuple[int, ...]
+    detail: Detail
+
+
+def build(data: ReportData, cuts: Cuts, attention: Mapping[tuple[int, int], Any]) -> dict[str, Any]:
+    """The page's whole JSON. `attention` holds packed triangles by story and number of tokens."""
+    words = Words(data.neurons.pieces)
+    content = {
+        "stories": [
+            story(pattern, words, attended, attention.get((i, attended)))
+            for i, (pattern, attended) in enumerate(zip(data.patterns, cuts.attended, strict=True))
+        ],
+        "heads": heads(data.heads),
+        "neurons": neurons(data.neurons, words, cuts.detail),
+        "lens": lens(data.lenses, words),
+        "depth": depth(data.depth),
+        "curve": curve(data.metrics),
+    }
+    return {"vocabulary": words.texts, **content}
+
+
+def story(pattern: Pattern, words: Words, attended: int, attention: Any) -> dict[str, Any]:
+    """A story's tokens and, where there is room, every head's attention over its first `attended` tokens."""
+    start = "".join(pattern.tokens[1:9]).strip()
+    return {
+        "title": f"{' '.join(start.split())}… ({len(pattern.tokens)} tokens)",
+        "tokens": pack(words.of(pattern.tokens)),
+        "attended": attended,
+        "attention": attention if attended else None,
+    }
+
+
+def pack_attention(pattern: Pattern, tokens: int) -> dict[str, Any]:
+    """The attention among a story's first tokens, packed."""
+    return pack(triangles(pattern.pattern[..., :tokens, :tokens]))
+
+
+def heads(answer: Heads) -> dict[str, Any]:
+    """Roles and scores of all heads, layer by layer."""
+    codes = answer.role_code.flatten()
+    resolved = (codes != ROLES.index("unresolved")).double()
+    scores = []
+    for field, label, help_text, interval in SCORES:
+        values = getattr(answer, field)
+        score = {"label": label, "help": help_text, "values": _numbers(values)}
+        if interval:
+            stem = field.removesuffix("_fraction")
+            score |= {end: _numbers(getattr(answer, f"{stem}_{end}")) for end in ("low", "high")}
+        scores.append(score)
+    return {
+        "shape": list(answer.role_code.shape),
+        "roles": [{"name": r, "meaning": ROLE_MEANINGS[r], "unresolved": r == "unresolved"} for r in ROLES],
+        "role": codes.tolist(),
+        "scores": scores,
+        "start": int((resolved * (1 + answer.effect.flatten().double().nan_to_num(0.0))).argmax()),
+    }
+
+
+def neurons(answer: Neurons, words: Words, detail: Detail) -> dict[str, Any]:
+    """The table of all neurons, and their contexts as places in one text in which every token is kept once."""
+    layers, width, have = answer.top_tokens.shape
+    ranks, count = min(detail.ranks, have), layers * width
+    window = answer.top_contexts.shape[-1]
+    windows = [_array(answer.top_contexts[:, :, :ranks]).reshape(-1, window)]
+    stories = [_array(answer.top_story[:, :, :ranks]).ravel()]
+    places = [_array(answer.top_pos[:, :, :ranks]).ravel()]
+    used = _used_samples(answer) if detail.samples else np.empty(0, np.int64)
+    windows.append(_array(answer.sample_contexts)[used])
+    stories.append(_array(answer.sample_story)[used])
+    places.append(_array(answer.sample_pos)[used])
+    text, middles = flatten(np.concatenate(windows), np.concatenate(stories), np.concatenate(places))
+    middles = np.where(middles < 0, NONE32, middles).astype(np.uint32)
+    fields = ("firing_rate", "max", "share", "share_low", "share_high", "lift", "q", "auroc")
+    content: dict[str, Any] = {
+        "layers": layers,
+        "width": width,
+        "ranks": ranks,
+        "reach": window // 2,
+        "effects": detail.effects,
+        "tags": answer.tags,
+        "label": pack(_array(answer.label).ravel().astype(np.uint8)),  # -1 becomes 255
+        "best": pack(_array(answer.best).ravel().astype(np.uint8)),
+        "distinct": pack(_array(answer.distinct).ravel().astype(np.uint16)),
+        **{field: pack_floats(getattr(answer, field).flatten()) for field in fields},
+        "corpus": pack(words.of_ids(text)),
+        "tops": pack(middles[: count * ranks]),
+        "values": pack_floats(answer.top_values[:, :, :ranks].flatten()),
+    }
+    for name in ("promoted", "suppressed") if detail.effects else ():
+        ids = getattr(answer, f"{name}_tokens")[:, :, : detail.effects]
+        content[name] = pack(words.of_ids(ids.flatten()))
+        content["effects"] = ids.shape[-1]
+    content["samples"] = _samples(answer, used, middles[count * ranks :]) if detail.samples else None
+    return content
+
+
+def _used_samples(answer: Neurons) -> np.ndarray:
+    """The tokens of the sample that some neuron shows."""
+    drawn = np.arange(answer.random_values.shape[-1])
+    quantile = _array(answer.quantile_samples).ravel()
+    return np.asarray(np.union1d(drawn, quantile[quantile >= 0]).astype(np.int64))
+
+
+def _samples(answer: Neurons, used: np.ndarray, places: np.ndarray) -> dict[str, Any]:
+    indices = _array(answer.quantile_samples)
+    index = np.where(indices < 0, 0xFFFF, np.searchsorted(used, indices)).astype(np.uint16)
+    return {
+        "levels": answer.quantiles,
+        "each": indices.shape[-1],
+        "places": pack(places),
+        "index": pack(index.ravel()),
+        "values": pack_floats(answer.quantile_values.flatten()),
+        "random": pack_floats(answer.random_values.flatten()),
+        "drawn": answer.random_values.shape[-1],
+    }
+
+
+def lens(answers: Sequence[LensOfPrompt], words: Words) -> dict[str, Any] | None:
+    """The lens over each story: the likeliest tokens of every depth at every position, and the true one's rank."""
+    if not answers:
+        return None
+    stories = [
+        {
+            "story": i,
+            "places": len(answer.tokens),
+            "top": pack(words.of_ids(answer.top_ids[..., :LENS_GUESSES].flatten())),
+            "probability": pack_floats(answer.top_probability[..., :LENS_GUESSES].flatten()),
+            "next": pack_floats(answer.true_probability.flatten()),
+            "rank": pack(_array(answer.true_rank).ravel().astype(np.uint32)),  # 0 where no token comes next
+            "entropy": pack_floats(answer.entropy.flatten()),
+        }
+        for i, answer in enumerate(answers)
+    ]
+    k = min(LENS_GUESSES, answers[0].top_ids.shape[-1])
+    return {"depths": answers[0].depths, "k": k, "vocabulary": len(words._pieces), "stories": stories}
+
+
+def depth(answer: LensByDepth) -> list[dict[str, Any]]:
+    """Two charts: what each depth costs, and how often it already says what the last one says."""
+    common = {"x": list(range(len(answer.depths))), "xLabel": "blocks passed", "zero": True, "dots": True}
+    return [
+        {
+            **common,
+            "place": "depth-loss",
+            "name": "loss-by-depth",
+            "label": "Loss of the lens and its divergence from the final layer, by depth",
+            "yLabel": "nats per token",
+            "series": [_line("loss", answer, "loss"), _line("divergence from the final layer", answer, "kl")],
+        },
+        {
+            **common,
+            "place": "depth-agreement",
+            "name": "agreement-by-depth",
+            "label": "Share of positions where the lens agrees with the final layer, by depth",
+            "yLabel": "share of positions",
+            "series": [_line("same top token", answer, "agreement")],
+        },
+    ]
+
+
+def _line(name: str, answer: LensByDepth, field: str) -> dict[str, Any]:
+    low, high = (_numbers(getattr(answer, f"{field}_{end}")) for end in ("low", "high"))
+    return {"name": name, "values": _numbers(getattr(answer, field)), "low": low, "high": high}
+
+
+def curve(metrics: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The loss over training, against tokens where they were counted and steps where not."""
+    key = "tokens" if all("tokens" in record for record in metrics) else "step"
+    found = [record for record in metrics if isinstance(record.get(key), int | float)]
+    names = (("training", "train_loss"), ("validation", "validation_loss"))
+    series = [{"name": name, "values": [_number(r.get(field)) for r in found]} for name, field in names]
+    series = [line for line in series if sum(value is not None for value in line["values"]) > 1]  # type: ignore[misc, attr-defined]
+    if not series:
+        return None
+    return {
+        "x": [record[key] for record in found],
+        "series": series,
+        "label": "Loss over training",
+        "xLabel": "tokens seen" if key == "tokens" else "step",
+        "yLabel": "nats per token",
+    }
+
+
+def _array(values: Tensor) -> np.ndarray:
+    return np.asarray(values.detach().cpu().numpy())
+
+
+def _numbers(values: Tensor) -> list[float | None]:
+    """Four significant digits, None for what is no number."""
+    return [_number(value) for value in values.double().flatten().tolist()]
+
+
+def _number(value: Any) -> float | None:
+    return float(f"{value:.4g}") if isinstance(value, int | float) and math.isfinite(value) else None
+
