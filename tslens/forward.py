@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from transformer_lens import HookedTransformer
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+TINY = 1e-37  # below it a probability counts as this: 85 nats
 CHUNK = 1024  # rows of logits that exist at a time in the loss
 
 Keep = Callable[[str, Tensor], None]
@@ -177,15 +178,39 @@ def _fused_attend(spec: Spec) -> Attend:
     return attend
 
 
+def query_key_hooks(spec: Spec, layer: int) -> tuple[str, str]:
+    """The activations that `attention_scores` takes: queries and keys as they meet, rotated where the style does."""
+    prefix = f"blocks.{layer}.attn.hook_" + ("rot_" if spec.style == "llama" else "")
+    return prefix + "q", prefix + "k"
+
+
+def attention_scores(
+    spec: Spec,
+    layer: int,
+    q: Float[Tensor, "batch pos head d_head"],
+    k: Float[Tensor, "batch pos kv_head d_head"],
+    hidden: float = float("-inf"),
+) -> Float[Tensor, "batch head query key"]:
+    """Scores before the softmax, with `hidden` added where a query may not look.
+
+    Whoever wants the patterns of a whole model one layer at a time asks a scan for queries and keys, which are small.
+    """
+    groups = q.shape[2] // k.shape[2]
+    k = k.repeat_interleave(groups, dim=2) if groups > 1 else k
+    scale = spec.d_head**-0.5 if spec.scaled else 1.0
+    scores = torch.matmul(q.transpose(1, 2) * scale, k.permute(0, 2, 3, 1))
+    seen = causal_mask(q.shape[1], window_of(spec, layer), q.device)
+    scores += torch.zeros(seen.shape, dtype=scores.dtype, device=q.device).masked_fill_(~seen, hidden)
+    return scores
+
+
 def _open_attend(spec: Spec, keep: Keep) -> Attend:
     """Attention with its scores and pattern laid open, for those who ask for them."""
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         groups = q.shape[2] // k.shape[2]
-        k, v = (t.repeat_interleave(groups, dim=2) if groups > 1 else t for t in (k, v))
-        scale = spec.d_head**-0.5 if spec.scaled else 1.0
-        scores = torch.matmul(q.transpose(1, 2) * scale, k.permute(0, 2, 3, 1))
-        scores = scores.masked_fill(~causal_mask(q.shape[1], window_of(spec, layer), q.device), float("-inf"))
+        v = v.repeat_interleave(groups, dim=2) if groups > 1 else v
+        scores = attention_scores(spec, layer, q, k)
         keep(f"blocks.{layer}.attn.hook_attn_scores", scores)
         pattern = scores.float().softmax(dim=-1)
         keep(f"blocks.{layer}.attn.hook_pattern", pattern)
@@ -294,9 +319,7 @@ def residual(
     check_hooks(spec, hooks)
     n = tokens.shape[1]
     if n > spec.n_ctx:
-        raise ValueError(
-            f"A row of {n} tokens is longer than this model's context of {spec.n_ctx}. Cut it."
-        )
+        raise ValueError(f"A row of {n} tokens is longer than this model's context of {spec.n_ctx}. Cut it.")
     keep = _Keeper(hooks) if hooks else None
     positions = torch.arange(n, device=tokens.device)
     x = embed(model, spec, tokens, positions)
@@ -353,7 +376,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, final: Tensor, weight: Tensor, targets: Tensor, dtype: torch.dtype) -> Tensor:
+    def forward(ctx: Any, final: Tensor, weight: Tensor, targets: Tensor, masked: bool, dtype: torch.dtype) -> Tensor:
         w = weight.to(dtype)
         needs = any(ctx.needs_input_grad[:2])
         total = final.new_zeros((), dtype=torch.float32)
@@ -361,15 +384,14 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         d_weight = torch.zeros(weight.shape, dtype=torch.float32, device=weight.device) if needs else None
         for start in range(0, final.shape[0], CHUNK):
             rows, wanted = final[start : start + CHUNK].to(dtype), targets[start : start + CHUNK]
-            scores = (rows @ w).float()
-            valid = wanted >= 0
+            probability = (rows @ w).float().softmax(dim=-1)
             picked = wanted.clamp(min=0)[:, None]
-            lse = scores.logsumexp(dim=-1, keepdim=True)
-            total += ((lse - scores.gather(1, picked)).squeeze(1) * valid).sum()
+            gained = probability.gather(1, picked).clamp(min=TINY).log()
+            total -= (gained * (wanted >= 0)[:, None] if masked else gained).sum()
             if d_final is not None and d_weight is not None:
-                grad = scores.sub_(lse).exp_()
-                grad.scatter_add_(1, picked, grad.new_full(picked.shape, -1.0))
-                grad.mul_(valid[:, None])
+                grad = probability.scatter_add_(1, picked, probability.new_full(picked.shape, -1.0))
+                if masked:
+                    grad.mul_((wanted >= 0)[:, None])
                 low = grad.to(dtype)
                 d_final[start : start + CHUNK] = low @ w.T
                 d_weight += rows.T @ low
@@ -377,9 +399,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         d_final, d_weight = ctx.saved_tensors
-        return d_final * grads[0], d_weight * grads[0], None, None
+        return d_final * grads[0], d_weight * grads[0], None, None, None
 
 
 def loss(
@@ -397,7 +419,9 @@ def loss(
     targets = tokens[:, 1:]
     if mask is not None:
         targets = targets.masked_fill(~mask[:, 1:], -1)
-    total = _ChunkedCrossEntropy.apply(final.flatten(0, 1), model.unembed.W_U, targets.flatten(), dtype)
+    total = _ChunkedCrossEntropy.apply(
+        final.flatten(0, 1), model.unembed.W_U, targets.flatten(), mask is not None, dtype
+    )
     return total, (targets >= 0).sum()
 
 
