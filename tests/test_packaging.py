@@ -2,9 +2,9 @@
 
 import importlib.resources
 import re
+import resource
 import subprocess
 import sys
-import time
 import tomllib
 import zipfile
 from pathlib import Path
@@ -13,7 +13,7 @@ import pytest
 
 from tslens import __version__
 
-HELP_SECONDS = 0.3  # the promise of the README; measured about 0.11 on two idle cores
+HELP_SECONDS = 0.3  # what the README promises; 0.11 by the clock on two idle cores
 WHEEL_MEGABYTES = 12  # the bundled model may take 8, the page's scripts about 3
 
 
@@ -151,14 +151,16 @@ def test_importing_tslens_is_cheap() -> None:
 
 
 def test_help_is_quick() -> None:
-    """Best of five, so that other work on the machine is not what is measured."""
+    """Processor time, best of five: help only computes, so on an idle machine that is what the clock shows, and on a
+    busy one (the other half of this suite, for one) the clock would measure the neighbours."""
     tslens = Path(sys.executable).with_name("tslens")
-    times = []
+    spent = []
     for _ in range(5):
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([tslens, "--help"], capture_output=True, check=True)
-        times.append(time.perf_counter() - start)
-    assert min(times) < HELP_SECONDS, times
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(spent) < HELP_SECONDS, spent
 
 
 def test_the_shape_checks_are_on() -> None:
