@@ -1,0 +1,205 @@
+"""How does a template become text, together with the tag of every word and the owner of every pronoun?"""
+
+from dataclasses import dataclass, field
+from random import Random
+
+from tslens.stories.generator import lexicon
+from tslens.stories.generator.template import Choice, Draw, Node, Pronoun, Punct, Refer, Space, Word, compiled
+
+FORMS = {
+    "he": ("he", "him", "his", "himself"),
+    "she": ("she", "her", "her", "herself"),
+    "it": ("it", "it", "its", "itself"),
+    "they": ("they", "them", "their", "themselves"),
+}
+SUFFIXES = ("'m", "'ll", "'ve", "'re")
+
+
+@dataclass(frozen=True)
+class Character:
+    """Somebody of a story: what they are called, what they are, and their pronoun (she, he, it or they)."""
+
+    name: str
+    kind: str
+    pronoun: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How a role of the cast is played: 'name' (Lily), 'kin' (her mom), 'noun' (the baker)."""
+
+    index: int
+    character: Character
+    way: str
+
+
+@dataclass
+class Teller:
+    """Renders templates one after another; what was drawn, said and mentioned is remembered between them."""
+
+    rng: Random
+    cast: dict[str, Part]
+    bound: dict[str, lexicon.Lexeme]
+    out: list[str] = field(default_factory=list)
+    tags: list[tuple[int, int, str]] = field(default_factory=list)
+    pronouns: list[tuple[int, int, int]] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    length: int = 0
+    starts: bool = True  # the next word begins a sentence
+    space: bool = False
+    fresh: bool = True  # nothing stands in this paragraph yet
+    held: str = ""  # an article that waits for the sound of the next word
+    last: dict[str, tuple[int, int]] = field(default_factory=dict)  # pronoun -> (part, sentence) mentioned last
+    rivals: dict[int, int] = field(default_factory=dict)  # part -> sentence of its last mention
+    sentence: int = 0
+
+    @property
+    def text(self) -> str:
+        return "".join(self.out)
+
+    def tell(self, source: str) -> None:
+        """Append a rendered template, after a space unless a paragraph just began."""
+        self.space = not self.fresh
+        self.fresh = False
+        self._run(compiled(source))
+
+    def paragraph(self) -> None:
+        if self.length:
+            self.out.append("\n\n")
+            self.length += 2
+        self.fresh = self.starts = True
+
+    def _run(self, nodes: tuple[Node, ...]) -> None:
+        for node in nodes:
+            kind = type(node)
+            if kind is Word:
+                self._word(node.text, node.tag, node.who)
+            elif kind is Space:
+                self.space = True
+            elif kind is Punct:
+                self._punct(node.text, node.opens)
+            elif kind is Choice:
+                self._run(node.ways[int(self.rng.random() * len(node.ways))])
+            elif kind is Draw:
+                self._draw(node)
+            elif kind is Refer:
+                self._refer(node.role, node.how, node.capital)
+            elif kind is Pronoun:
+                self._pronoun(node)
+            else:
+                self._own()
+
+    def _put(self, text: str) -> int:
+        """Append text after the space that is due; where it starts."""
+        if self.space and self.length:
+            self.out.append(" ")
+            self.length += 1
+        self.space = False
+        start = self.length
+        self.out.append(text)
+        self.length += len(text)
+        return start
+
+    def _word(self, text: str, tag: str, who: str = "", capital: bool = False) -> None:
+        if text in ("a", "an", "A", "An") and tag == "DET":
+            self.held = "A" if self.starts or text[0] == "A" else "a"
+            self.starts = False
+            return
+        if self.held:
+            article = self.held + lexicon.article(text)[1:]
+            self.held = ""
+            start = self._put(article)
+            self.tags.append((start, self.length, "DET"))
+            self.space = True
+        if self.starts or capital:
+            text = text[0].upper() + text[1:]
+            self.starts = False
+        start = self._put(text)
+        self.tags.append((start, self.length, tag))
+        for role in who:
+            stem = text.split("'")[0]
+            self.pronouns.append((start, start + len(stem), self.cast[role].index))
+
+    def _punct(self, text: str, opens: bool) -> None:
+        if text == '"' and opens:
+            start = self._put(text)
+        else:
+            self.space = False
+            start = self._put(text)
+            if text in ".!?":
+                self.starts = True
+                self.sentence += 1
+            elif text == '"' and self.out[-2] in ("!", "?", ","):
+                self.starts = False
+        self.tags.append((start, self.length, "PUNCT"))
+
+    def _own(self) -> None:
+        self.out.append("'s")
+        start, _, tag = self.tags[-1]
+        self.length += 2
+        self.tags[-1] = (start, self.length, tag)
+
+    def draw(self, group: str) -> lexicon.Lexeme:
+        """A word of the group that this story has not drawn yet, if there is one."""
+        members = lexicon.groups()[group]
+        for _ in range(8):
+            lexeme = members[int(self.rng.random() * len(members))]
+            if lexeme.base not in self.used:
+                break
+        self.used.add(lexeme.base)
+        return lexeme
+
+    def _draw(self, node: Draw) -> None:
+        if not node.bound:
+            lexeme = self.draw(node.name)
+        elif node.group and node.name not in self.bound:
+            lexeme = self.bound[node.name] = self.draw(node.group)
+        else:
+            lexeme = self.bound[node.name]
+        self._word(lexeme.forms[node.form], lexeme.tag, capital=node.capital)
+
+    def _mention(self, part: Part) -> None:
+        self.last[part.character.pronoun] = (part.index, self.sentence)
+        self.rivals[part.index] = self.sentence
+
+    def _refer(self, role: str, how: str, capital: bool) -> None:
+        part = self.cast[role]
+        who = part.character
+        if how == "kind":
+            self._word(who.kind, "NOUN", capital=capital)
+        elif part.way == "name" or how == "!":
+            for name in who.name.split():
+                self._word(name, "PROPN")
+                self.space = True
+            self.space = False
+        elif part.way == "kin":
+            self._pronoun(Pronoun(2, "h", capital))
+            self.space = True
+            self._word(who.kind, "NOUN")
+        else:
+            self._word("The" if capital else "the", "DET")
+            self.space = True
+            self._word(who.kind, "NOUN")
+        self._mention(part)
+
+    def _clear(self, part: Part) -> bool:
+        """May a pronoun stand for this character here? Only if nobody else of the same pronoun was mentioned since, or just now."""
+        same = [p for p in self.cast.values() if p.character.pronoun == part.character.pronoun and p.index != part.index]
+        if part.index not in self.rivals:
+            return False
+        mine = self.last[part.character.pronoun][0] == part.index
+        return mine and all(self.rivals.get(p.index, -9) < self.sentence - 1 for p in same)
+
+    def _pronoun(self, node: Pronoun) -> None:
+        if len(node.roles) > 1:
+            form = FORMS["they"][node.case]
+        else:
+            part = self.cast[node.roles]
+            if node.case != 3 and not self._clear(part):
+                self._refer(node.roles, "", node.capital)
+                if node.case == 2:
+                    self._own()
+                return
+            form = FORMS[part.character.pronoun][node.case]
+            self._mention(part)
+        self._word(form, "PRON", node.roles, node.capital)

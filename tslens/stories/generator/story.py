@@ -1,0 +1,182 @@
+"""How is one story put together: who plays, which tale, which of its ways, which features?"""
+
+from dataclasses import asdict, dataclass
+from random import Random
+
+from tslens.stories.generator import frame, lexicon
+from tslens.stories.generator.grammar import Character, Part, Teller
+from tslens.stories.generator.tale import Tale
+from tslens.stories.generator.tales import tales
+
+FEATURES: tuple[str, ...] = ("Dialogue", "Plot twist", "BadEnding", "MoralValue", "Foreshadowing", "Conflict")
+MALE_KIN = "dad grandpa uncle".split()
+FEMALE_KIN = "mom grandma aunt".split()
+
+
+@dataclass(frozen=True)
+class MadeStory:
+    """A story with its ground truth.
+
+    Spans are (start, end) in characters of `text`. `tags` cover every character but white space: a contraction (don't) is one
+    word with its main tag (AUX; PRON for I'm, VERB for let's), a possessive 's belongs to its noun, a punctuation mark stands alone.
+    `pronouns` hold every personal and possessive pronoun that refers to a character, those of direct speech included; a
+    plural one (they, we) has one entry for each of its characters.
+    """
+
+    text: str
+    words: tuple[str, str, str]
+    features: tuple[str, ...]
+    summary: str
+    sentence: str
+    characters: tuple[Character, ...]
+    pronouns: tuple[tuple[int, int, int], ...]
+    tags: tuple[tuple[int, int, str], ...]
+
+    def to_dict(self) -> dict:
+        """The record as JSON can hold it (tuples become lists there)."""
+        return asdict(self)
+
+
+def make(rng: Random) -> MadeStory:
+    """A story from the numbers that `rng` gives, and from nothing else."""
+    wish = {feature for feature, odds in zip(FEATURES, (0.6, 0.3, 0.22, 0.4, 0.35, 0.3), strict=True) if rng.random() < odds}
+    tale = rng.choice(tales())
+    cast = _cast(tale, rng)
+    teller = Teller(rng, cast, {})
+    for name, groups in tale.binds.items():
+        teller.bound[name] = teller.draw(rng.choice(groups))
+    end = _ending(tale, wish, rng)
+    shown = _compose(tale, teller, end, wish)
+    text = teller.text
+    characters = tuple(part.character for part in cast.values())
+    if '"' in text:
+        shown.add("Dialogue")
+    spans = teller.tags
+    return MadeStory(
+        text=text,
+        words=_required(text, spans, rng),
+        features=tuple(f for f in FEATURES if f in shown),
+        summary=_summary(tale, teller, end),
+        sentence=_sentence(text, rng),
+        characters=characters,
+        pronouns=tuple(sorted(teller.pronouns)),
+        tags=tuple(spans),
+    )
+
+
+def _cast(tale: Tale, rng: Random) -> dict[str, Part]:
+    """Who plays which role: the hero's pronoun is nobody else's, so that it is always clear whose it is."""
+    she = rng.random() < 0.5
+    hero = tale.head.get("hero", "any")
+    beast = hero == "beast" or hero == "any" and rng.random() < 0.3
+    pronoun, other = ("she", "he") if she else ("he", "she")
+    beasts = [lexeme.base for lexeme in rng.sample(lexicon.groups()["hero"], 2)]
+    names = rng.sample(lexicon.BEASTS.split(), 2)
+    cast: dict[str, Part] = {}
+    for role, group in tale.cast.items():
+        way = "noun"
+        if role in "hf":
+            way, mine = "name", pronoun if role == "h" else other
+            girl = mine == "she"
+            if beast:
+                who = Character(names["hf".index(role)], beasts["hf".index(role)], mine)
+            else:
+                who = Character(rng.choice((lexicon.GIRLS if girl else lexicon.BOYS).split()), "girl" if girl else "boy", mine)
+        elif role == "m":
+            kin = rng.choice(MALE_KIN if she else FEMALE_KIN)
+            way, who = "kin", Character(kin.capitalize(), kin, other)
+        else:
+            used = {part.character.kind for part in cast.values()}
+            kind = rng.choice([x.base for x in lexicon.groups()[group] if x.base not in used])
+            who = Character("the " + kind, kind, "it" if role in "ak" else other)
+        cast[role] = Part(len(cast), who, way)
+    return cast
+
+
+def _ending(tale: Tale, wish: set[str], rng: Random) -> str:
+    wanted = [end for end, feature in (("twist", "Plot twist"), ("bad", "BadEnding")) if feature in wish and end in tale.special]
+    return rng.choice(wanted) if wanted else "end" if "end" in tale.special else rng.choice([e for e in ("twist", "bad") if e in tale.special])
+
+
+def _compose(tale: Tale, teller: Teller, end: str, wish: set[str]) -> set[str]:
+    """Tell the whole story; the features that it showed, dialogue apart."""
+    rng, shown = teller.rng, set(tale.head.get("shows", "").split())
+    if end != "end":
+        shown.add("Plot twist" if end == "twist" else "BadEnding")
+    shown |= {"BadEnding"} if end == "twist" and tale.head.get("twist") == "bad" else set()
+    sad = "BadEnding" in shown
+    talk = "Dialogue" in wish
+
+    def pick(pool: list[str]) -> str:
+        apt = [line for line in pool if ('"' in line) == talk]
+        return rng.choice(apt or pool)
+
+    beast = teller.cast["h"].character.kind not in ("girl", "boy")
+    sign = payoff = ""
+    if "sign" in tale.special and "Foreshadowing" in wish:
+        sign, payoff = map(str.strip, pick(tale.special["sign"]).split(">>"))
+        shown.add("Foreshadowing")
+    early = "f" in tale.cast and "f" not in tale.head.get("later", "")
+    opening = [rng.choice(frame.lines(frame.OPEN_BEAST if beast else frame.OPEN_CHILD))]
+    opening += rng.sample(frame.lines(frame.DETAIL), rng.choice((1, 1, 2, 2, 3)))
+    opening += [rng.choice(frame.lines(frame.FRIEND))] if early else []
+    opening += [sign] if sign else []
+    beats = [[pick(ways)] for ways in tale.beats.values()]
+    after = tale.head.get("quarrel", "1")
+    if early and after != "no" and "Conflict" in wish and "Conflict" not in shown:
+        quarrel = pick(frame.lines(frame.QUARREL)).split(">>")
+        beats[int(after) - 1] += map(str.strip, quarrel)
+        shown.add("Conflict")
+    finish = [pick(tale.special[end]), *([payoff] if payoff else [])]
+    close, place = [], tale.head.get("place")
+    if "MoralValue" in wish:
+        themes = tale.head.get("bad" if sad else "good", "").split()
+        if themes:
+            close.append(rng.choice(frame.lines(frame.SAY_MORAL)).replace("%s", rng.choice(frame.morals(rng.choice(themes)))))
+            shown.add("MoralValue")
+    if rng.random() < 0.5:
+        close.insert(0, rng.choice(frame.lines(frame.CLOSE_BAD if sad else frame.CLOSE_GOOD + frame.CLOSE_OUT * (place == "out"))))
+    cut = rng.randrange(1, len(beats)) if len(beats) > 1 else 0
+    paragraphs = [opening, sum(beats[:cut], []), sum(beats[cut:], []), finish + (close if rng.random() < 0.5 else [])]
+    if not paragraphs[-1][-1:] == close[-1:]:
+        paragraphs.append(close)
+    for n, paragraph in enumerate(p for p in paragraphs if p):
+        if n:
+            teller.paragraph()
+        for source in paragraph:
+            teller.tell(source)
+    return shown
+
+
+def _required(text: str, tags: list[tuple[int, int, str]], rng: Random) -> tuple[str, str, str]:
+    """A noun, a verb and an adjective that stand in the text as base forms."""
+    known = lexicon.bases()
+    found = []
+    for tag in ("NOUN", "VERB", "ADJ"):
+        here = sorted({text[a:b].lower() for a, b, t in tags if t == tag} & known[tag])
+        found.append(rng.choice(here))
+    return found[0], found[1], found[2]
+
+
+def _sentence(text: str, rng: Random) -> str:
+    return rng.choice(sentences(text))
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a story that hold no speech, or hold it whole; each stands in the text as it is."""
+    found, start, spoken = [], 0, False
+    for i, c in enumerate(text):
+        spoken ^= c == '"'
+        end = not spoken and (c in ".!?" or c == '"' and text[i - 1] == ".")
+        if end and (i + 1 == len(text) or text[i + 1] in " \n"):
+            found.append(text[start : i + 1].strip())
+            start = i + 1
+    return [s for s in found if "\n" not in s and '!"' not in s and '?"' not in s] or found
+
+
+def _summary(tale: Tale, teller: Teller, end: str) -> str:
+    brief = Teller(teller.rng, teller.cast, teller.bound)
+    brief.tell(teller.rng.choice(tale.special["about"]))
+    if f"about {end}" in tale.special:
+        brief.tell(teller.rng.choice(tale.special[f"about {end}"]))
+    return brief.text

@@ -1,0 +1,283 @@
+"""Tales of friends: sharing, quarrels, races, tricks, strangers who become friends."""
+
+TALES = """
+== a new friend
+cast: h f
+later: f
+with: x=outdoors y=toy z=sport
+hero: any
+place: out
+good: friendship kindness
+bad: kindness
+-- alone
+| {H} had no one to play with. Every day {he} [sat|stood] alone in the {x} with {his} {y} and watched the others/NOUN.
+| When {h} moved to a new town, {he} did not know anybody there. {He} took {his} {y} to the {x} and played alone.
+| "h>: I wish I had a friend," said {h} one day, alone in the {x} with {his} {y}.
+-- meet
+| One day, a {nice} {f.kind} named {f} came to the {x}. {F} was new there too, and {he f} looked [{sad}|{afraid}]. {H} wanted to say hello, but {he} was too shy.
+| Then {he} saw a {f.kind} behind a {tree} tree. {His f} name was {f}. {F} was trying to reach a {toy} that hung high in the branches, but {he f} was too small.
+| "f>h: May I play too?" asked somebody. It was a {f.kind} with a {color} {clothes}. "f>h: My name is {f}," {he f} said. {H} did not know what to say.
+-- try
+| At last, {h} took all {his} courage and held out the {y}. {F} smiled. Together {they} played [until noon|for hours], and {they} laughed about every little thing.
+| {H} went over and helped. Then {they} sat down in the grass and shared a {sweet}. {F} knew a lot about {zoo+}, and {h} knew a lot about {bug+}.
+| "h>f: This is my {y}," {h} said. "h>f: You can have the first turn." {F} beamed. "f>h: Thank you! You are so {nice}," {he f} said.
+-- sign
+| That morning, a {color} {s=bug} had landed on the hand of {h}, and people say that it brings a new friend. >> So the {s} had really brought a friend.
+| In a dream, {h} had heard somebody laugh/VERB with {him} in the {x}. >> It was the laugh that {he} had heard in {his} dream.
+-- end
+| From that day on, {h} was never alone. {He} and {f} met in the {x} every afternoon, and {they} built a {building} out of {nature+}.
+| "f>h: Will you come back tomorrow?" asked {f}. "h>f: Tomorrow, and every day after that," said {h}. And so it was.
+-- twist
+| When it got late, {they} walked home the same way, along the same road, to the same street. {F} lived right/ADV next door! All that time, there had only been a {tree} hedge between {them}.
+| "f>h: I have to tell you something," said {f}. "f>h: I saw you here every day from my window. I only came because you looked so lonely." {H} was {happy}, for {he} had thought that {f} was the lonely one.
+-- bad
+| But then the others/NOUN called {f}, and {f} ran to them/PRON with the {y}. {He f} did not come back. {H} sat alone in the {x} once more, and now {he} had no {y}.
+| But the next day, {f} was gone. {His f} family had moved away in the night. {H} waited for {him f} in the {x} every day, but {f} never came back.
+-- about
+| {H} is lonely and meets {f} in the {x}.
+| A lonely {h.kind} named {h} plays in the {x} until {f} comes along.
+-- about end
+| {They} become the best of friends.
+-- about twist
+| {They} find out that {they} have been close all the time.
+-- about bad
+| But {h} is left/VERB alone again.
+
+== sharing
+cast: h f
+with: x=toy y=sweet
+hero: any
+shows: Conflict
+good: sharing
+bad: greed sharing
+-- have
+| {H} got a new {color} {x} for {his} birthday. {F} wanted to play with it too, but {h} held it tight/ADV and shook {his} head.
+| One day, {h} brought {his} new {x} to show it to {f}. It was {color} and {texture}. But when {f} reached for it, {h} pulled it away.
+| "f>h: May I play with your new {x}?" asked {f}. "h>f: No! It is mine, all mine," said {h}.
+-- fight
+| {F} got {angry} and pulled at the {x}. {H} pulled back. {They} pushed and yelled, and {f} began to cry.
+| {F} grabbed the {x} and ran. {H} chased {him f} around the {furniture}, and soon {they} both shouted [at the same time|as loud/ADV as {they} could].
+| "f>h: You are {bad_trait}!" {f} yelled. "h>f: And you are a baby!" {h} yelled back. {They} pulled at the {x} from both sides.
+-- alone
+| {F} went away, and {h} had the {x} to {himself}. But soon {he} grew bored. It was no fun to play alone.
+| After that, {h} sat in one corner with the {x}, and {f} sat in the other with nothing. The {x} did not seem so {quality} anymore.
+| "f>h: Then play alone!" said {f}, and {he f} went to the window and looked out. {H} tried to play, but it was not the same.
+-- sign
+| The {x} had a tiny crack that nobody had noticed. >> And the tiny crack was the reason/NOUN for it all.
+| In {his} pocket, {f} kept/VERB {num} {y+} for later. >> The {y+} in {his f} pocket had been meant for two.
+-- end
+| So {h} went to {f} and put the {x} in {his f} hands. {F} smiled and took two {y+} out of {his f} pocket, one for each of them/PRON. They/PRON took turns, and the afternoon flew by.
+| "h>f: I am sorry," said {h}. "h>f: You can have it first/ADV." {F} hugged {him}. "f>h: Let's play together," {he f} said, and that was the best game of all.
+-- twist
+| Then {f} came back with a {box}. In it was another {x}, just the same, but {color}. It was a gift for {h}! {F} had only wanted to see if the two were alike/ADJ. {H} turned red and shared everything from then/ADV on/ADP.
+| {H} looked at the bottom of the {x} and found a note. It said that it was for {h} and {f}. The {x} had been for both of {them} from the start! {H} ran to {f} at once.
+-- bad
+| {They} began to pull at it again, and then there was a loud crack. The {x} broke in two. Now nobody had a {x}, and nobody had a friend.
+| When {h} looked up, {f} was gone. {F} had found someone else to play with, who had {y+} and shared them/PRON. {H} sat there with {his} {x} and cried.
+-- about
+| {H} does not want to share {his} {x} with {f}, and {they} quarrel.
+-- about end
+| Then {he} shares it, and {they} have fun together.
+-- about twist
+| Then {he} finds out that {he} was wrong about it.
+-- about bad
+| In the end, {he} is left/VERB with nothing.
+
+== the race
+cast: h f
+with: x=water p=outdoors
+hero: any
+place: out
+good: pride trying
+bad: pride
+-- boast
+| {H} was [fast|the fastest in the village], and {he} never forgot to say so. {He} laughed at {f}, who was much slower. So {they} agreed to have a race around the {p}.
+| There was going to be a race from the {p} to the {x}. {H} told everybody that {he} would win. {F} said nothing and practiced every morning.
+| "h>f: Nobody is faster than I am!" {h} [boasted|bragged]. "f>h: Then let's have a race to the {x}," said {f}. "h>f: You? That is funny," laughed {h}.
+-- start
+| On the day of the race, all the {hero+} and {bird+} of the {p} came to watch. {H} shot/VERB away like the wind, and soon {f} was far behind.
+| A {bird} gave the sign, and off {they} went. {H} was so far ahead/ADV that {he} could not even see {f}.
+| "f>h: One, two, three, go!" called {f}. {H} ran so fast that the dust rose/VERB behind {him}.
+-- rest
+| In the middle of the way, {h} looked back and saw nobody. {He} lay down under a {tree} tree to eat some {fruit+}, and the sun was so warm that {he} fell asleep.
+| After a while, {h} saw a {nature} that {he} liked. {He} stopped to look at it, then {he} stopped to drink, and then {he} stopped to chase a {bug}. There was so much time!
+| "h>: I have all the time in the world," {h} said to {himself}. {He} sat down, ate a {fruit} and closed {his} eyes.
+-- sign
+| That morning, {f} had tied {his f} shoes/NOUN twice, but {h} had not tied {his} own/ADJ at all. >> It would have been better to tie/VERB {his} shoes.
+| An old turtle by the road shook its head as {they} went by. >> The old turtle by the road nodded, for it had seen all this before.
+-- end
+| When {h} looked up again, {f} was almost at the {x}. {H} ran as fast as {he} could, but it was too late. {F} had won, and {h} was the first to clap for {him f}.
+| Step/NOUN by step, {f} went on and reached the {x} first/ADV. "h>f: You won," said {h}, out of breath. "h>f: I will not brag again." {They} [shared|split] the prize, a {taste} {sweet}.
+-- twist
+| {H} ran to the {x} and was sure that {f} had passed. But {f} was not there. {F} had stopped to help a {small} with a hurt leg. So {h} ran back and helped too, and {they} crossed the line together, last and {happy}.
+| At the {x}, {f} was waiting with the prize. But {he f} did not keep it. "f>h: I only wanted you to wait for me once," said {f}. "f>h: The prize is for you." {H} did not know what to say.
+-- bad
+| {H} heard people cheer/VERB and jumped up. {He} ran too fast, tripped over {his} own feet and fell into a puddle. {F} won the race, and everyone laughed at {h}.
+| When {h} woke up, it was dark. The race was over, and all had gone home without {him}. {He} had a cold, wet walk back.
+-- about
+| {H} brags that {he} is faster than {f}, and {they} have a race.
+-- about end
+| {He} rests too long, and {f} wins.
+-- about twist
+| It ends in a way that nobody expected.
+-- about bad
+| {He} loses and is ashamed.
+
+== the trick
+cast: h f
+with: x=bug y=box
+hero: any
+quarrel: no
+good: friendship kindness
+bad: kindness
+-- idea
+| {H} loved to play tricks. One day, {he} put a {color} {x} of paper into the {y} of {f}, where {f} kept {his f} lunch.
+| {H} had a [funny|naughty] idea. {He} hid under the {furniture} with a {clothes} over {his} head and waited for {f}.
+| "h>f: Come and look, I have a gift for you," said {h} to {f}. In the {y} was no gift, but a big {x} made of {color} wool.
+-- scare
+| When {f} came, {he f} screamed and dropped {his f} {drink} on the floor. {H} laughed until {his} tummy hurt. But {f} did not laugh at all.
+| {F} jumped so high that {he f} bumped {his f} head. Then {he f} [ran away|began to cry]. {H} [giggled|grinned], but not for long/ADV.
+| "f>h: Help!" cried {f}, and {he f} jumped onto a {furniture}. "h>f: It was only a joke!" laughed {h}. "f>h: It was not funny," said {f}, with tears/NOUN in {his f} eyes.
+-- think
+| That night, {h} thought of the face of {f}. How would {he} like it if somebody scared {him} so much? It did not seem funny anymore.
+| {H} felt bad. A joke should make everyone laugh, and this one/NOUN had not. {He} thought about it on the whole way home.
+| "h>: Maybe it was not such a good joke," {h} mumbled. {He} went to bed and could not sleep.
+-- sign
+| "h>f: One day, you will get me back," {h} [always said|had said once]. >> And so the day that {h} had spoken/VERB of had come.
+| Nobody had noticed that {f} carried a secret in {his f} {clothes}. >> That was the secret that {f} had carried in {his f} {clothes}.
+-- end
+| The next day, {h} baked {sweet+} and brought them/PRON to {f}. There was no trick in them/PRON this time. {F} looked twice, took a bite and laughed. All was well/ADJ again.
+| "h>f: I am sorry that I scared you," {h} said the next morning. "f>h: Then show me how it works/VERB," said {f}. Together {they} made the funniest/ADJ {x} in the world, and they/PRON scared nobody with it but a {wild}.
+-- twist
+| The next morning, {h} opened {his} own {box}, and out jumped a huge {x}! {H} fell over in fear, and behind the door {f} was laughing. {He f} had not been sad at all. {F} had only planned the better trick.
+| When {h} went to say sorry, {f} opened the door with a grin/NOUN. "f>h: I knew about your {x} all the time," {he f} said. "f>h: I only cried to trick you!" Then {they} both laughed.
+-- bad
+| When {h} went to say sorry, nobody opened the door. {F} did not trust {him} anymore. At school, {f} sat next to somebody else, and {h} ate {his} lunch alone.
+| A week later, {h} fell into a hole and called for help/NOUN. {F} heard it, but {he f} thought that it was a trick again and walked on. {H} sat in the hole until dark/NOUN.
+-- about
+| {H} plays a trick on {f}, and {f} does not find it funny.
+-- about end
+| {He} says sorry, and {they} laugh together.
+-- about twist
+| But {f} has a trick of {his f} own/ADJ.
+-- about bad
+| {He} loses the trust/NOUN of a friend.
+
+== the lonely stranger
+cast: h f e=elder
+with: x=dish y=nature
+hero: child
+good: kindness friendship
+bad: kindness
+-- house
+| At the end of the road lived an old {e.kind} who never [smiled|spoke to anyone]. The children said that {he e} was {bad_trait}, and they/PRON ran past {his e} house.
+| {H} and {f} were {afraid} of the old {e.kind} next door, who wore a {color} {clothes} and never said hello.
+| "f>h: Do not go near that house," said {f}. "f>h: An old {e.kind} lives there, and {he e} is {bad_trait} and {angry}."
+-- ball
+| One day, {h} threw a {color} ball too far, and it flew right/ADV into the garden of the {e.kind}. {They} looked over the fence. The ball lay between the {flower+}.
+| One {weather_adj} day, {h} saw the {e.kind} slip on the wet road. {His e} {box} fell down, and {vegetable+} rolled everywhere. {F} wanted to run away, but {h} stood still.
+| "h>f: Our ball!" cried {h}. It had landed in the garden of the {e.kind}. "f>h: We will never get it back," said {f}.
+-- knock
+| {H} took a deep breath, went to the {e.kind} and asked if {he} could help/VERB. {F} waited behind the {y} and did not dare to breathe/VERB.
+| With a {looks} {flower} in {his} hand, {h} knocked at the door. It opened slowly. {F} hid behind {him}.
+| "h>e: Good morning," said {h} in a small voice. "h>e: Can we help you?" The {e.kind} looked at {him} for a long time/NOUN.
+-- sign
+| Every evening, a [soft|sad] song came from the old house. >> Now {they} knew who sang the song every evening.
+| On the window of the old house stood a little {s=toy}. >> The little {s} in the window had been waiting for children all along/ADV.
+-- end
+| Then the {e.kind} smiled. {He e} gave {them} a warm {x} and told {them} funny stories of {his e} time as a young {job}. After that, {h} and {f} came every week.
+| "e>hf: Nobody has visited me for years," said the {e.kind}. "e>hf: Come in, there is {drink} and {x} for all of us." From then/ADV on/ADP, {h} and {f} had a new friend.
+-- twist
+| The {e.kind} began to laugh. {He e} had been a {job} in the circus, and {his e} house was full of {color} masks/NOUN and {instrument+}! {He e} never spoke only because {he e} was so shy.
+| "e>hf: Are you not afraid of me?" asked the {e.kind}. "e>hf: I have always been afraid of you, because children laugh/VERB at me." {H} and {f} looked at each other, and then all three had to laugh.
+-- bad
+| But {f} shouted, threw a {y} at the window and ran away. The glass broke. The {e.kind} closed the door without a word, and {h} never got a chance to say sorry.
+| But the door closed again. The {e.kind} had been laughed/VERB at too often to trust anyone. {H} looked at the {color} door for a while and went home.
+-- about
+| {H} and {f} are afraid of an old {e.kind}, until {h} dares/VERB to be kind.
+-- about end
+| The {e.kind} becomes a friend.
+-- about twist
+| {He e} is not at all what {they} thought.
+-- about bad
+| But it is too late.
+
+== the talent show
+cast: h f m
+with: x=instrument y=clothes p=hall
+hero: any
+good: courage friendship trying
+bad: courage
+-- plan
+| There was going to be a big show in the {p}. {H} wanted to play the {x}, and {f} wanted to dance in a {color} {y}.
+| {H} played the {x} in secret, because {he} was too shy to play for others/NOUN. Only {f} knew. So {f} wrote both {their} names/NOUN on the list for the show.
+| "f>h: There is a show at the {p}!" said {f}. "f>h: You can play the {x}, and I will sing." {H} turned pale.
+-- practice
+| Every evening, {h} practiced, and {m} listened at the door. At first it sounded like a sick {farm}. But day by day it got better.
+| {They} practiced for {num} weeks. {F} never forgot a step, but {h} often got stuck in the middle and had to start again.
+| "h>m: I will never learn it," said {h}. "m>h: Try it once more, but slowly," said {m}. And so {he} did.
+-- night
+| On the night of the show, the {p} was full of people. {H} looked at the crowd, and {his} knees began to shake.
+| Then the big day came. {H} stood behind the curtain in a {color} {y}, and {his} heart beat/VERB like a drum.
+| "h>f: I cannot do it," whispered {h} behind the curtain. "f>h: Yes, you can," {f} whispered back. "f>h: Just look at me."
+-- sign
+| One string/NOUN of the {x} was a little loose/ADJ, but {h} did not see it. >> If only {he} had seen that string/NOUN in time.
+| The week before, a {s=bird} had sat on the window and listened to every note. >> Even the {s} at the window seemed to sing along/ADV.
+-- end
+| {H} closed {his} eyes, thought of {m} and began to play. The song was soft at first/ADJ, and then it filled the whole {p}. When it was over, everyone stood up and cheered.
+| {He} played, and {f} danced. There was one wrong note, but nobody minded. "m>hf: I am so proud of you!" called {m} from the first row.
+-- twist
+| {H} played the first note, and at that moment all the lights went out! Nobody could see {him}, and so {he} was not afraid at all. {He} played better than ever, and when the light came back, the whole crowd was dancing.
+| Just then, {f} came to {him} in tears. The one who was really too afraid to go on was {f}! "h>f: Then we will go together," said {h}. {He} took {his f} hand, and {they} both forgot {their} fear.
+-- bad
+| {H} opened {his} mouth, dropped the {x} and ran out of the {p}. {F} had to stand on the stage alone, and nobody clapped.
+| In the middle of the song, the {x} broke with a bang. Some people laughed. {H} threw it down and never played again.
+-- about
+| {H} wants to play the {x} in a show, but {he} is afraid.
+-- about end
+| {He} plays, and everyone cheers/VERB.
+-- about twist
+| Something unexpected/ADJ takes {his} fear away.
+-- about bad
+| The show goes wrong/ADJ for {him}.
+
+== the picnic
+cast: h f a=bug
+with: x=fruit y=dish p=outdoors
+hero: any
+place: out
+good: sharing friendship
+bad: care sharing
+-- pack
+| One {fine_weather} day, {h} and {f} packed a {box} with {y+}, {fruit+} and a bottle of {drink}. Then {they} walked to the {p}.
+| {They} wanted to have a picnic in the {p}. {H} carried the {y+}, and {f} carried a {color} blanket and the {x+}.
+| "h>f: What a {fine_weather} day! Let's have a picnic," said {h}. "f>h: I will bring {x+}," said {f}, "f>h: and you can bring {y+}."
+-- spread
+| {They} spread the blanket under a {size} {tree} tree. But before {they} ate, {they} wanted to play. {They} hid behind the {nature+} and chased each other until {they} were hungry.
+| In the shade of a {tree} tree, {they} put everything on the blanket. It looked so {taste}! Then {h} saw a {color} {bird}, and {they} ran after it.
+| "f>h: Let's play first and eat later," said {f}. "h>f: Then we will be even hungrier/ADJ," {h} agreed. {They} left the food on the blanket and ran to the {water}.
+-- gone
+| When {they} came back, one {y} was missing. Then another! {They} looked at each other. Who had taken it?
+| But when {they} sat down, half of the {x+} were gone, and there were tiny crumbs on the blanket. Something was moving in the grass.
+| "h>f: Did you eat my {y}?" asked {h}. "f>h: No, did you eat my {x}?" asked {f}. Somebody else must have been there.
+-- sign
+| As {they} walked, something rustled/VERB in the grass behind {them}. >> So somebody had followed {them} the whole way.
+| A {s=bird} called three times from a tree, as if it wanted to warn {them}. >> The {s} had tried to warn {them}.
+-- end
+| Then {they} saw a little {a.kind} with a crumb as big as itself. Behind it came a hundred more/ADJ! {H} laughed and made a small pile of crumbs for them/PRON, and there was still enough for everyone.
+| "f>h: Look there!" said {f}. A long line of {a.kind+} carried away the crumbs. "h>f: They/PRON are having a picnic too/ADV," laughed {h}. So {they} shared.
+-- twist
+| {They} followed the trail of crumbs behind the hedge. There sat a tiny {small} with five hungry babies! {H} and {f} gave them/PRON all the {x+} and went home with empty tummies/NOUN and full hearts.
+| {They} hid behind a {nature} and waited. And who came on tiptoe/NOUN? It was an old {job}, who had lost the way and had not eaten all day! {They} invited the poor thing to sit down, and it became the best picnic ever.
+-- bad
+| Then the {bug+} came, more and more of them/PRON, and they/PRON stung. {H} and {f} ran away and left everything behind. All that was left of the picnic was an empty blanket.
+| Then dark/ADJ clouds came, and it began to pour. The {y+} turned to mud, and {h} and {f} ran home wet and hungry, without a word.
+-- about
+| {H} and {f} have a picnic, and the food disappears.
+-- about end
+| The thieves are very small, and {they} share with them/PRON.
+-- about twist
+| The thief is somebody {they} did not expect.
+-- about bad
+| The picnic is spoiled.
+"""

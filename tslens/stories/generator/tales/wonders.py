@@ -1,0 +1,278 @@
+"""Tales of wonders: magic things, giants and dragons, maps, wishes and secret doors."""
+
+TALES = """
+== the magic object
+cast: h f
+with: x=magic y=food
+hero: any
+good: greed sharing
+bad: greed listening
+-- find
+| In the {old} attic, {h} found a {color} {x}. When {he} rubbed it, it began to glow, and a plate of {y} stood in front of {him}.
+| An old woman gave {h} a {x}, because {he} had helped with a heavy {box}. It was a magic {x}. It could make anything/PRON that one/PRON asked for.
+| "h>f: Look what I found in the {wild_place}!" said {h}. It was a {color} {x}. "f>h: I wish that we had some {y}," said {f}, and there it was.
+-- wish
+| First {h} wished for {num} {sweet+}, and then for a {toy}. {F} wished for a {color} {pet}. Everything came out of the {x} with a soft pop/NOUN.
+| Soon the whole {room} was full. There were {toy+}, {clothes+}, {instrument+} and a {zoo} that could dance. {H} and {f} clapped {their} hands.
+| "h>f: I want a {toy}, and a {vehicle}, and a {zoo}!" called {h}. "f>h: Not so many," said {f}, but the {x} was already at work.
+-- warn
+| With each wish, the {x} grew a little hotter/ADJ and a little darker/ADJ. {F} thought that it was time to stop, but {h} wanted one more.
+| Then a voice came out of the {x}. It said that only one wish was left, and that {he} should use it well.
+| "f>h: It says that greedy hands will lose everything," said {f}, who read the tiny words on the {x}. "h>f: Just one more," said {h}.
+-- sign
+| On the bottom of the {x} was a crack as thin as a hair. >> The crack that was as thin as a hair had grown with every wish.
+| All morning, a {s=bird} on the roof had called as if it wanted to warn somebody. >> At last, {h} knew what the {s} on the roof had meant.
+-- end
+| {H} thought for a long time. Then {he} wished that everyone in the village might/AUX have enough {y}. The {x} turned cold and still, but nobody was hungry that winter.
+| "h>f: I have all I need," said {h} at last. {He} gave the {x} to {f}, and {f} wished for rain, because the fields were dry. It rained for {num} days, and the whole village danced.
+-- twist
+| {H} made the last wish. There was a bright flash, and {he} woke up in {his} bed. It had all been a dream! But under the pillow lay a small {color} {x}.
+| {H} wished for {num} more/ADJ wishes/NOUN. The {x} laughed, and now it was {h} who had to do what others/NOUN wished! "f>h: Then I wish that all is as it was before," said {f} quickly. And so it was.
+-- bad
+| {H} wished for all the gold in the world. There was a crash, and the {x} broke. All that it had made turned to dust/NOUN, and {h} had nothing.
+| {H} made one wish more/ADV. At once, everything that {he} touched turned to stone/NOUN, the {toy+}, the {sweet+} and even {his} dinner.
+-- about
+| {H} finds a {x} that makes wishes/NOUN come/VERB true.
+-- about end
+| {He} uses it for others/NOUN.
+-- about twist
+| The last wish brings a surprise.
+-- about bad
+| {He} wants too much and loses it all.
+
+== the giant
+cast: h f g=big
+with: x=sweet p=wild_place
+hero: any
+good: kindness courage friendship
+bad: kindness
+-- fear
+| A {g.kind} lived near the {p}, and all the people were afraid of {him g}. At night they/PRON heard {him g} roar. {H} and {f} wanted to know why.
+| Everybody said that the {g.kind} of the {p} ate {farm+} and children. But nobody had ever been near {him g}. {H} decided to go and look, and {f} came too.
+| "f>h: A {g.kind} lives there," said {f}, and {he f} pointed at the {p}. "h>f: I am not afraid," said {h}. "h>f: Come with me."
+-- go
+| With a {box} full of {x+}, {they} set out. The way was long and steep. {They} passed {num} burnt trees and a house without a roof.
+| At night, {they} crept to the {p}. The ground shook, and a roar filled the air. {F} held on to the {clothes} of {h}.
+| "f>h: Do you hear that?" whispered {f}. There was a roar, so loud that the {nature+} fell from the trees. "h>f: It sounds {sad}," said {h}.
+-- meet
+| Then {they} saw the {g.kind}. {He g} was as tall as a tower, and big tears ran down {his g} cheeks.
+| The {g.kind} sat on a rock with {his g} head in {his g} hands. {His g} feet were as big as boats, and a large thorn/NOUN was stuck in one of them/PRON.
+| "h>g: Why do you roar so loudly?" called {h}. The {g.kind} turned {his g} huge head. "g>h: Because I have a bad tooth/NOUN," said the {g.kind}.
+-- sign
+| The footprints on the way were deep on one side/NOUN and light/ADJ on the other/ADJ. >> Now {they} knew why the footprints were deeper on one side/NOUN.
+| It was strange that the {s=farm+} near the {p} were not afraid at all. >> It was no wonder that the {s+} had not been afraid.
+-- end
+| {H} climbed up and pulled with all {his} might/NOUN, and {f} pulled too. Pop! The {g.kind} smiled for the first time in years. They/PRON ate the {x+} together, and nobody in the village had to be afraid anymore.
+| "h>g: Hold still," said {h}, and with one pull the pain/NOUN was gone. "g>hf: Thank you, little friends," said the {g.kind}. After that, {he g} carried {them} to school on {his g} shoulders.
+-- twist
+| "g>h: Please do not hurt me!" cried the {g.kind}. {He g} was afraid of {them}! {He g} had heard that children were wild and ate everything. {H} laughed and gave {him g} a {x}.
+| Then the {g.kind} bowed {his g} head and became smaller/ADJ and smaller/ADJ, until {he g} was no taller than {h}. A spell had made/VERB {him g} big, and only a friend could break it.
+-- bad
+| But {f} was so {afraid} that {he f} threw a stone. The {g.kind} got up without a word and walked away over the mountains/NOUN. Nobody ever knew how kind {he g} was.
+| But the people of the village had followed {them} with sticks/NOUN. They/PRON shouted and threw stones/NOUN, and the {g.kind} fled/VERB into the {wild_place}. {H} cried, for {he} knew that {he g} had done nothing wrong.
+-- about
+| {H} and {f} visit a {g.kind} that everyone is afraid of.
+-- about end
+| {They} help {him g} and become friends.
+-- about twist
+| But the {g.kind} is quite different from what {they} thought.
+-- about bad
+| But the {g.kind} is driven/VERB away.
+
+== the treasure map
+cast: h f
+with: x=box y=treasure p=wild_place
+hero: any
+place: out
+good: trying friendship sharing
+bad: greed trust
+-- map
+| In an old {furniture}, {h} found a map. A red line led to the {p}, and at its end was a cross/NOUN. {He} ran to {f} at once.
+| A bottle came floating/VERB down the {water}. {H} pulled out the cork/NOUN, and inside was a map of the {p}.
+| "h>f: It is a real treasure map!" said {h}. "f>h: Then what are we waiting for?" asked {f}, and {he f} got a {tool}.
+-- way
+| {They} counted {num} steps from the biggest {tree} tree, turned at a round rock and crawled under a fallen log. {H} lost a {clothes}, and {f} got stuck twice.
+| The way led through a {ugly} cave and over a small bridge. A {wild} watched {them}, and {bug+} danced around {their} heads.
+| "f>h: Ten steps to the left/NOUN," {f} read. "h>f: But there is water/NOUN on the left," said {h}. Then {they} turned the map around and laughed.
+-- dig
+| At the cross/NOUN, {they} began to dig. {They} dug until the sun was low. Then the {tool} hit something hard/ADJ. It was an old {x}!
+| At last {they} found the place. Under a flat stone was a hole, and in the hole stood a {old} {x}. {They} held {their} breath.
+| "h>f: I found something!" shouted {h}. "f>h: A {x}!" cried {f}. {They} lifted it out of the ground with {their} last strength/NOUN.
+-- sign
+| On the back of the map, somebody had drawn a smile. >> Now {they} knew about the smile on the back of the map.
+| It was odd/ADJ that the paper of the map was quite new. >> After all/PRON, the paper of the map had been quite new.
+-- end
+| Inside were {treasure+} and {treasure+} of all colors/NOUN. {They} shared them/PRON fairly/ADV, and each of {them} kept one {y} as a lucky charm/NOUN.
+| "f>h: It is full of {y+}!" said {f}. "h>f: One for you and one for me," said {h}, until the {x} was empty. {They} had never been so {happy}.
+-- twist
+| In the {x} lay a letter. It came from the old teacher of the village, who had hidden it as a child. It said that whoever/PRON found it must hide something too. So {they} put in a {y} and hid the {x} again for others/NOUN to find.
+| {They} opened it. There was nothing in it but a mirror! {H} saw {himself}, and beside {him} {he} saw {f}. "f>h: I see the treasure," said {f}, and {they} both had to laugh.
+-- bad
+| {They} opened it, and it was full of {y+}. But {they} could not agree who should have the biggest. {They} pulled, and everything fell into the deep {water}.
+| But the {x} was empty. Somebody had been there long/ADV before {them}. {They} walked home in the dark with {their} heads down, and nobody said a word.
+-- about
+| {H} and {f} follow a map to the {p} and dig for a treasure.
+-- about end
+| {They} find it and share it.
+-- about twist
+| What {they} find is not what {they} expected.
+-- about bad
+| But {they} come home with nothing.
+
+== the three wishes
+cast: h a=sea
+with: x=water y=toy
+hero: any
+place: out
+good: kindness greed
+bad: greed
+-- catch
+| {H} sat by the {x} with a net. Suddenly it was very heavy. A golden {a.kind} lay in it and begged {him} to let it go.
+| By the {x}, {h} found a little golden {a.kind} on the dry sand. It could hardly breathe/VERB, and it looked at {him} with big eyes.
+| "a>h: Please put me back into the water," said a small voice by the {x}. {H} looked down and saw a golden {a.kind}. It could talk!
+-- free
+| {H} felt sorry for it and carried it back to the water. The {a.kind} swam in a circle and promised {him} three wishes.
+| Gently {he} put it into the {x}. The {a.kind} shone like the sun. Because {he} was so kind, {he} could have three wishes, it said.
+| "h>a: There you go," said {h}. "a>h: You are kind," said the {a.kind}. "a>h: You may wish for three things."
+-- wish
+| {His} first wish was a {y}. It stood there at once, {color} and shiny/ADJ. {His} second/ADJ wish was a hundred {sweet+}, and they/PRON rained/VERB from the sky.
+| First {h} wished for a {color} {vehicle}. Then {he} wished that {he} could fly like a {bird}, and up {he} went over the {wild_place}.
+| "h>a: I want a {y} and a mountain of {sweet+}," said {h}. "a>h: So be it," said the {a.kind}. "a>h: Now only one wish is left/VERB."
+-- sign
+| That morning, three {s=bird+} had sat in a row on the window. >> Three {s+} in the morning, and three wishes by night!
+| An old saying/NOUN on the bridge said that a gift must be given twice. >> So it was true that a gift must be given twice.
+-- end
+| For {his} last wish, {h} wanted the {a.kind} to be free and safe forever. A happy song rose/VERB from the water, and from that day on, no net ever came to the {x} again.
+| "h>a: I wish that my friends may have as much as I have," said {h}. "a>h: That was the best of the three," said the {a.kind}, and it dived into the deep.
+-- twist
+| The third wish was the hardest. {H} wished that somebody would play with {him}. At once the {a.kind} turned into a little child! It had been under a spell, and only a kind wish could break it.
+| Before {h} could speak, {he} sneezed. "h>: I wish I had a handkerchief/NOUN!" {he} said. And there it was, a big {color} one/NOUN. {H} looked at it and laughed until {he} cried. It was the best handkerchief/NOUN in the world.
+-- bad
+| For {his} last wish, {h} wanted to rule over the {x} and everything in it. The water rose/VERB, the sky turned black, and all {his} wishes were gone. 
+| "h>a: I wish for a hundred more/ADJ wishes!" cried {h}. "a>h: Then you shall have none," said the {a.kind}. Everything disappeared, and {h} stood there with empty hands.
+-- about
+| {H} saves a golden {a.kind} and gets three wishes.
+-- about end
+| {He} gives the last one/NOUN away.
+-- about twist
+| The last one/NOUN brings a surprise.
+-- about bad
+| {He} wants too much and loses everything.
+
+== the baby dragon
+cast: h m a=dragon
+with: x=fruit p=wild_place
+hero: child
+good: kindness care friendship
+bad: care honesty
+-- egg
+| Near the {p}, {h} found a huge {color} egg. {He} took it home and kept/VERB it warm under {his} {soft}. {M} did not know about it.
+| One day, a strange {texture} egg lay in the hay. It was as big as a pumpkin. {H} hid it in {his} {box} and told nobody, not even {m}.
+| "h>m: What kind of egg is as big as a ball?" asked {h}. "m>h: There is no such/ADJ egg," said {m}. But {h} had one under {his} bed.
+-- hatch
+| In the night there was a crack. Out came a tiny dragon with {color} wings. It sneezed, and a little fire burned/VERB a hole in the {furniture}.
+| After {num} days, the shell broke. A baby dragon looked at {h}, ate {num} {x+} and fell asleep on {his} pillow.
+| "h>: Oh!" said {h} when the shell broke. It was a dragon, a very small one/NOUN, and it was hungry. "h>a: Do you like {x+}?" whispered/VERB {h}.
+-- grow
+| The dragon grew and grew. Soon it was as big as a {zoo}, and its tail hung out of the window. How long could {h} keep it secret/ADJ?
+| Every day it ate more/ADV. It ate the {x+}, the {clothes+} and half of a {furniture}. {M} began to wonder.
+| "m>h: What is that noise in your room?" asked {m}. "h>m: Only the wind," said {h}. But the wind did not have a tail/NOUN.
+-- sign
+| At night, something large often flew around the house. >> That was what had flown/VERB around the house at night.
+| {M} had an old burn/NOUN on {his m} hand and never said where it came from. >> The old burn/NOUN on the hand of {m} was no secret anymore.
+-- end
+| One cold day, the stove/NOUN in the house went out, and there was no dry wood. Then the dragon blew softly into it, and the house was warm. {M} was {afraid} at first, but then {he m} gave the dragon a whole {box} of {x+}.
+| "h>m: I have to show you something," {h} said at last. {M} looked at the dragon, and the dragon looked at {m}. "m>h: It needs a bigger bed," said {m}, and they/PRON built one/NUM together.
+-- twist
+| When {h} told the truth at last, {m} laughed and led {him} to the barn. There slept an even bigger dragon! {M} had raised/VERB it from an egg when {he m} was a child.
+| "m>h: I know what is in your room," said {m} at dinner. "m>h: Who do you think put the egg there?" {M} had found it first/ADV and had wanted a friend for {h}.
+-- bad
+| One evening, the dragon sneezed again, and this time the whole barn burned/VERB down. The people drove it away, and {h} never saw it again.
+| {H} forgot to close the window. The dragon flew out to see the world, and it did not find the way back. {H} left the window open all {his} life/NOUN.
+-- about
+| {H} finds an egg, and a baby dragon hatches/VERB from it.
+-- about end
+| {M} finds out about it and lets/VERB it stay.
+-- about twist
+| But {h} is not the only one with a secret.
+-- about bad
+| In the end, {he} loses it.
+
+== the secret door
+cast: h f
+with: x=furniture y=sweet z=zoo
+hero: any
+good: courage friendship trying
+bad: listening trust
+-- find
+| Behind the {x} in the {room}, {h} found a little {color} door. It had never been there before. {He} called {f}, and {they} opened it.
+| While {they} played hide and seek/VERB, {f} leaned on the wall behind a {x}, and it opened! There was a small door with a golden key in it.
+| "f>h: Was that door always there?" asked {f}, and {he f} pointed behind the {x}. "h>f: No," said {h}, "h>f: but I want to know where it goes."
+-- in
+| On the other side was a land where everything was upside/ADV down. {Y+} grew on the trees, and a {z} in a {clothes} walked on its hands.
+| {They} crept through and came to a street made of {y+}. A {z} sat on a {furniture} and read a book. It lifted its hat and greeted {them}.
+| "f>h: Look, the river is made of {drink}!" cried {f} when {they} came out. A {z} with a {color} {clothes} bowed. "h>f: Am I dreaming?" asked {h}.
+-- late
+| {They} ate {y+}, rode on a {color} {bug} and danced with the {z}. But then a bell rang, and the door began to shrink/VERB!
+| The {z} showed {them} everything, from the {color} {wild_place} to the {instrument+} that played all by themselves/PRON. {They} forgot the time, and the door grew smaller and smaller.
+| "f>h: The door gets smaller/ADJ with every minute/NOUN!" cried {f}. "h>f: We have to run," said {h}. But the way was long.
+-- sign
+| On the door stood, in small letters/NOUN, that it would close at noon. >> It had all been written on the door in small letters/NOUN.
+| For a week, {h} had heard faint/ADJ music at night. >> And now {h} knew where the music at night came from.
+-- end
+| {They} ran as fast as {they} could and slipped through the tiny door at the last moment. Behind {them} it turned into a plain wall. Only a {y} in the pocket of {h} showed that it had been real/ADJ.
+| "f>h: Jump!" called {f}, and {they} jumped. {They} landed on the floor of the {room}. "h>f: We will never tell anyone," said {h}, and {they} shook hands on it.
+-- twist
+| {They} came too late. The door was gone! {They} cried, but the {z} smiled and lifted a curtain. Behind it was the {room}. {They} had been home the whole time, and the {z} was only the brother of {f} in a costume.
+| {They} slipped through just in time. But the {room} on the other side was not theirs/PRON. The {x} was {color}, and at the table sat another {h} and another {f}! All four began to laugh and ate {y+} together.
+-- bad
+| {F} got through, but {h} was too late. The door closed, and {f} knocked on the bare wall all night long/ADV. 
+| {They} got through, but the golden key stayed behind/ADV. Again and again {they} looked behind the {x}. The door never came back.
+-- about
+| {H} and {f} find a secret door behind a {x}.
+-- about end
+| {They} see a strange land and come back just in time.
+-- about twist
+| But the way back is full of surprises/NOUN.
+-- about bad
+| It does not end well.
+
+== the talking animal
+cast: h m a=wild
+with: x=food y=soft p=water
+hero: child
+good: kindness listening courage
+bad: listening kindness
+-- hear
+| In the forest, {h} met a {a.kind} that could talk. It was so surprised that {h} could understand it that it fell off a log.
+| One morning, a {a.kind} sat on the bed of {h} and said hello. {H} rubbed {his} eyes. Nobody had ever told {him} that animals could talk.
+| "a>h: Do not be afraid," said somebody in the garden. {H} turned around. There was only a {a.kind}. "a>h: Yes, it is me," said the {a.kind}.
+-- tell
+| It said that the {wild_place} was in danger/NOUN. The big dam/NOUN was cracked/ADJ, and soon the water would come. Nobody listens/VERB to a {a.kind}, but perhaps they/PRON would listen to {h}.
+| The {a.kind} had come a long way to warn the village. There was a crack in the dam/NOUN above/ADP the valley, and the rain did not stop.
+| "a>h: The water will come tonight," it said. "a>h: You have to warn them/PRON all." "h>a: But who will believe me?" asked {h}.
+-- warn
+| {H} ran home and told {m} everything. {M} did not believe a word. A {a.kind} that could talk! But {h} did not give up.
+| {H} ran from door to door, and {his} {y} got wet in the rain. Most people laughed. Then {he} came to {m} and begged {him m} to look at the {p}.
+| "h>m: The {a.kind} told me so," said {h}. "m>h: Animals cannot talk," said {m}. "h>m: Then only look at the {p}, please," begged {h}.
+-- sign
+| All the {s=bird+} had left the valley the day before. >> That was why all the {s+} had left the valley.
+| The water in the {p} was brown that day, and nobody asked why. >> The brown water should have told them/PRON everything.
+-- end
+| {M} went to look, and it was true! They/PRON rang the big bell, and everyone ran up the hill. When the water came, nobody was hurt. The {a.kind} got a bowl of {x} every day after that.
+| "m>h: You were right/ADJ," said {m} with a white face. They/PRON woke the whole village and stopped the crack with bags/NOUN of sand. In the morning, {h} looked for the {a.kind}, but it only winked/VERB at {him} and was gone.
+-- twist
+| At last, {m} sighed. "m>h: I know," {he m} said. "m>h: It told me too, but I thought that I was dreaming." All the people had heard it, and nobody had dared to say so! Then they/PRON all went up the hill together.
+| They/PRON went to the dam/NOUN, and there was no crack at all. But on the way back/ADV, they/PRON saw smoke over the village. While nobody was home, a fire had burned/VERB the house down. The {a.kind} had saved them/PRON after all/PRON.
+-- bad
+| Nobody listened. In the night, the water came and carried away the houses/NOUN, the {farm+} and the bridge. They/PRON all sat on the roofs/NOUN until morning, wet and sorry.
+| {H} got tired of being/AUX laughed/VERB at, and {he} went to bed. The water came in the night. {His} {y} floated out of the window, and the garden was gone.
+-- about
+| A {a.kind} that can talk warns/VERB {h} of the water.
+-- about end
+| {H} warns/VERB the village in time.
+-- about twist
+| Nothing is as it seems.
+-- about bad
+| Nobody listens/VERB.
+"""
