@@ -69,17 +69,20 @@ class Reducer(Protocol[State, Answer_co]):
 
 
 def batches(
-    texts: Iterable[str], tokenizer: "Tokenizer", *, context: int, batch_tokens: int = BATCH_TOKENS
+    texts: Iterable[str], tokenizer: "Tokenizer", *, context: int, batch_tokens: int = BATCH_TOKENS, end: bool = False
 ) -> Iterator[Batch]:
     """Stories as batches of at most `batch_tokens` places, sorted by length within a window that is read ahead.
 
-    A story longer than `context` is cut to its first `context` tokens. ValueError where there is no story at all.
+    A story longer than `context` is cut to its first `context` tokens; with `end` the token that ends a story is the
+    last of its row (where it fits). ValueError where there is no story at all.
     """
     numbered = enumerate(texts)
     seen = 0
     while window := list(islice(numbered, WINDOW)):
         seen += len(window)
         ids = tokenizer.encode([text for _, text in window])
+        if end:
+            ids = [[*row, tokenizer.bos] for row in ids]
         rows = sorted(
             ((row[:context], index, text) for row, (index, text) in zip(ids, window, strict=True)),
             key=lambda r: len(r[0]),

@@ -1,0 +1,121 @@
+"""How well does a model predict stories: nats per token, and bits per byte of the original text?"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens import forward, scan
+from tslens.models import spec_of, tokenizer_of
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from tslens.models import HookedTransformer
+
+Z = 1.959963984540054
+
+
+@dataclass(frozen=True, eq=False)
+class Loss(Result):
+    """The loss of a model on stories. Every token after BOS is predicted, and the end of the story where the context
+    reaches it; padding never counts."""
+
+    frame_axes = ("story",)
+
+    nats: Float[Tensor, " story"]
+    """Summed cross-entropy of each story, in nats."""
+    tokens: Int[Tensor, " story"]
+    """Predictions that it sums."""
+    text_bytes: Int[Tensor, " story"]
+    """UTF-8 bytes of the text that was predicted."""
+    cut: int
+    """Stories that were longer than the context, of which only the beginning was read."""
+
+    @property
+    def nats_per_token(self) -> float:
+        """Mean cross-entropy over all predictions."""
+        return float(self.nats.sum() / self.tokens.sum())
+
+    @property
+    def bits_per_byte(self) -> float:
+        """Total cross-entropy in bits over the UTF-8 bytes predicted: comparable between tokenizers."""
+        return float(self.nats.sum() / self.text_bytes.sum()) / math.log(2)
+
+    def interval(self, per: str = "tokens") -> tuple[float, float]:
+        """95% interval of nats per token (`tokens`) or bits per byte (`text_bytes`), clustered by story: the
+        linearised standard error of a ratio of sums (Miller 2024, arXiv 2411.00640, section 3)."""
+        nats, base = self.nats.double().numpy(), getattr(self, per).double().numpy()
+        ratio = nats.sum() / base.sum()
+        residual = nats - ratio * base
+        n = len(nats)
+        error = math.sqrt(n / max(1, n - 1) * float((residual**2).sum())) / base.sum()
+        unit = math.log(2) if per == "text_bytes" else 1.0
+        return (ratio - Z * error) / unit, (ratio + Z * error) / unit
+
+    def summary(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        rows = [
+            ("nats per token", self.nats_per_token, *self.interval("tokens")),
+            ("bits per byte", self.bits_per_byte, *self.interval("text_bytes")),
+        ]
+        frame = pd.DataFrame(rows, columns=["loss", "value", "low", "high"])
+        return frame.assign(stories=len(self.nats), tokens=int(self.tokens.sum()), cut=self.cut)
+
+    def figure(self) -> "Figure":
+        """Histogram of the stories' losses in nats per token."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6, 3), layout="constrained")
+        axes = figure.subplots()
+        axes.hist(np.asarray(self.nats / self.tokens), bins=40, color="#4477aa")
+        axes.axvline(self.nats_per_token, color="#222222", linewidth=1)
+        axes.set(xlabel="nats per token", ylabel="stories")
+        return figure
+
+    def to_json(self) -> dict[str, Any]:
+        return super().to_json() | {"nats_per_token": self.nats_per_token, "bits_per_byte": self.bits_per_byte}
+
+
+def loss(
+    model: "HookedTransformer",
+    stories: Iterable[str],
+    *,
+    precision: str = "float32",
+    context: int | None = None,
+    batch_tokens: int = 8192,
+) -> Loss:
+    """The loss on stories, one story a row, each read up to the model's context. ValueError for no stories."""
+    spec, tokenizer = spec_of(model), tokenizer_of(model)
+    context = min(context or spec.n_ctx, spec.n_ctx)
+    dtype, device = forward.precision(precision), next(model.parameters()).device
+    kept: dict[int, tuple[float, int, int, bool]] = {}
+    # One place more than the context: the row's last token is predicted and never fed.
+    for batch in scan.batches(stories, tokenizer, context=context + 1, batch_tokens=batch_tokens, end=True):
+        losses = forward.token_losses(model, batch.tokens.to(device), dtype=dtype).cpu()
+        mask = batch.mask[:, 1:]
+        lengths = mask.sum(1)
+        sums = torch.where(mask, losses, 0.0).double().sum(1)
+        last = batch.tokens.gather(1, lengths[:, None]).squeeze(1)
+        for row, story in enumerate(batch.stories.tolist()):
+            whole = int(last[row]) == tokenizer.bos
+            size = _bytes(tokenizer, batch.texts[row], None if whole else int(lengths[row]))
+            kept[story] = (float(sums[row]), int(lengths[row]), size, not whole)
+    nats, tokens, sizes, cut = zip(*(kept[i] for i in sorted(kept)), strict=True)
+    return Loss(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), sum(cut))
+
+
+def _bytes(tokenizer: Any, text: str, tokens: int | None) -> int:
+    """UTF-8 bytes of the text, or of its first `tokens` tokens."""
+    if tokens is None:
+        return len(text.encode())
+    spans = tokenizer.offsets(text, bos=False)[:tokens]
+    return len(text[: spans[-1][1]].encode())

@@ -1,0 +1,1 @@
+"""Training: an objective, an optimizer, data and checkpoints, composed by a loop and chosen by a recipe."""

@@ -1,0 +1,194 @@
+"""What was chosen for a training run: a TOML of chosen numbers, inherited from a base, with nothing derived."""
+
+import dataclasses
+import tomllib
+import types
+import typing
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from tslens.models import Spec, did_you_mean
+from tslens.train.optimizer import OptimizerSettings
+
+
+@dataclasses.dataclass(frozen=True)
+class DataSettings:
+    """Which stories, and how they become rows."""
+
+    source: str = "made"
+    """As `tslens.stories.stories` takes it."""
+    limit: int | None = None
+    """Stories read at most."""
+    vocabulary: int = 4096
+    """Size of the tokenizer that is trained on the training split, where no `tokenizer` is given."""
+    tokenizer: str | None = None
+    """A tokenizer.json, or the name of a model whose tokenizer is used."""
+    seed: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainSettings:
+    """How long, how much at a time, and how often the run looks at itself."""
+
+    epochs: float = 1.0
+    steps: int | None = None
+    """Steps in all, instead of epochs."""
+    batch: int = 32
+    """Rows of a step."""
+    micro_batch: int | None = None
+    """Rows that are computed at a time (gradients are accumulated); all of them where not given."""
+    precision: str = "auto"
+    compile: bool = False
+    validate_every: int = 200
+    validation_stories: int = 300
+    checkpoint_every: int = 500
+    keep: int = 2
+    """Checkpoints that are kept."""
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "validate_every", "checkpoint_every", "keep", "validation_stories"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"train.{name} is {getattr(self, name)}; it must be at least 1.")
+        if self.micro_batch is not None and (self.micro_batch < 1 or self.batch % self.micro_batch):
+            raise ValueError(f"train.micro_batch is {self.micro_batch}; it must divide the batch of {self.batch} rows.")
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """All that a run needs to be trained again."""
+
+    name: str
+    model: dict[str, Any]
+    """Fields of `models.Spec`, `d_vocab` left to the tokenizer; or `shape`, such as "512x12"."""
+    objective: str = "language modelling"
+    data: DataSettings = DataSettings()
+    optimizer: OptimizerSettings = OptimizerSettings()
+    train: TrainSettings = TrainSettings()
+    seed: int = 0
+
+    def spec(self, d_vocab: int) -> Spec:
+        """The model's spec with this vocabulary."""
+        fields = dict(self.model) | {"d_vocab": d_vocab}
+        shape = fields.pop("shape", None)
+        known = Spec.parse(shape).to_dict() if shape else {}
+        chosen = {k: v for k, v in known.items() if k in ("d_model", "n_layers", "n_heads")}
+        return Spec.from_dict(chosen | fields)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able, complete."""
+        return dataclasses.asdict(self)
+
+
+SECTIONS = {"data": DataSettings, "optimizer": OptimizerSettings, "train": TrainSettings}
+
+
+def names() -> list[str]:
+    """The recipes that come with tslens."""
+    return sorted(p.name.removesuffix(".toml") for p in resources.files("tslens.recipes").iterdir() if ".toml" in p.name)
+
+
+def load(name: str, overrides: dict[str, str] | None = None) -> Recipe:
+    """The recipe of a name, of a TOML file, or of a bare shape such as 256x8 (which takes the base recipe).
+
+    `overrides` are `section.key` to text, as on the command line. ValueError names an unknown key and its nearest.
+    """
+    tree = _tree(name)
+    for key, text in (overrides or {}).items():
+        _override(tree, key, text)
+    return from_dict(tree, origin=f"recipe {name}")
+
+
+def _tree(name: str) -> dict[str, Any]:
+    if name.endswith(".toml") and not Path(name).is_file():
+        raise ValueError(f"No recipe file at {name}.")
+    if Path(name).is_file():
+        text, label = Path(name).read_text(encoding="utf-8"), Path(name).stem
+    elif name in names():
+        text, label = resources.files("tslens.recipes").joinpath(f"{name}.toml").read_text(encoding="utf-8"), name
+    else:
+        return _tree("base") | {"name": name, "model": _tree("base")["model"] | _shape(name)}
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"Recipe {name} is not TOML: {error}.") from error
+    base = tree.pop("base", None)
+    return {"name": label} | (tree if base is None else _merge(_tree(base), tree | {"name": label}))
+
+
+def _shape(name: str) -> dict[str, Any]:
+    try:
+        Spec.parse(name)
+    except ValueError as error:
+        raise ValueError(
+            f"No recipe is called {name!r}.{did_you_mean(name, names())} Known: {', '.join(names())}; "
+            "or a shape such as 256x8, or a TOML file."
+        ) from error
+    return {"shape": name}
+
+
+def _merge(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in own.items():
+        merged[key] = _merge(merged[key], value) if isinstance(value, dict) and key in merged else value
+    return merged
+
+
+def _override(tree: dict[str, Any], key: str, text: str) -> None:
+    section, _, field = key.rpartition(".")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    if section:
+        tree.setdefault(section, {})[field] = value
+    else:
+        tree[field] = value
+
+
+def from_dict(tree: dict[str, Any], *, origin: str = "recipe") -> Recipe:
+    """The recipe that a parsed TOML or JSON says; unknown keys and wrong types are refused by name."""
+    fields = {f.name for f in dataclasses.fields(Recipe)}
+    _check_keys(tree, fields, origin, "")
+    model = tree.get("model")
+    if not isinstance(model, dict) or not model:
+        raise ValueError(f'{origin} has no [model]. Give it a shape, such as shape = "256x8".')
+    known = [f.name for f in dataclasses.fields(Spec) if f.name != "d_vocab"] + ["shape"]
+    _check_keys(model, set(known), origin, "model.")
+    parts: dict[str, Any] = dict(tree)
+    for section, cls in SECTIONS.items():
+        values = tree.get(section, {})
+        _check_keys(values, {f.name for f in dataclasses.fields(cls)}, origin, f"{section}.")
+        parts[section] = cls(**_typed(cls, values, origin, section))
+    return Recipe(**parts)
+
+
+def _check_keys(given: Any, known: set[str], origin: str, prefix: str) -> None:
+    if not isinstance(given, dict):
+        raise ValueError(f"{origin}: {prefix.rstrip('.')} must be a table of settings, not {given!r}.")
+    for key in given:
+        if key not in known:
+            near = did_you_mean(key, sorted(known))
+            raise ValueError(f"{origin}: unknown key '{prefix}{key}'.{near} Known: {', '.join(sorted(known))}.")
+
+
+def _typed(cls: type, values: dict[str, Any], origin: str, section: str) -> dict[str, Any]:
+    hints = typing.get_type_hints(cls)
+    result = {}
+    for key, value in values.items():
+        allowed = _types(hints[key])
+        if float in allowed and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if type(value) not in allowed:
+            expected = " or ".join("nothing" if t is type(None) else t.__name__ for t in allowed)
+            raise ValueError(f"{origin}: {section}.{key} is {value!r}; it must be {expected}.")
+        result[key] = value
+    return result
+
+
+def _types(hint: Any) -> tuple[type, ...]:
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
+        return tuple(t for arg in typing.get_args(hint) for t in _types(arg))
+    if typing.get_origin(hint) is typing.Literal:
+        return (str,)
+    return (hint,)
