@@ -110,7 +110,8 @@ class Spec:
         for key in fields:
             if key not in known:
                 raise ValueError(f"Unknown model field {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+        return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able, complete."""
@@ -228,10 +229,10 @@ class _Tied(nn.Module):
 
     @property
     def W_U(self) -> Tensor:  # noqa: N802  TransformerLens calls it so
-        return self._embed[0].W_E.T  # type: ignore[operator, no-any-return]
+        return self._embed[0].W_E.T  # type: ignore[return-value]
 
     def forward(self, residual: Tensor) -> Tensor:
-        return self.hook_out(self.hook_in(residual) @ self.W_U + self.b_U)  # type: ignore[no-any-return]
+        return self.hook_out(self.hook_in(residual) @ self.W_U + self.b_U)
 
 
 def build(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = None) -> "HookedTransformer":
@@ -361,7 +362,7 @@ def tokenizer_of(model: "HookedTransformer") -> Tokenizer:
         raise ValueError(
             "This model has no tokenizer. Give it one with tslens.models.attach_tokenizer(model, tokenizer)."
         )
-    return tokenizer  # type: ignore[no-any-return]
+    return tokenizer
 
 
 def weights(model: "HookedTransformer") -> dict[str, Tensor]:
@@ -456,7 +457,7 @@ def _near_multiples(width: int, heads: int) -> str:
 def describe(model: "HookedTransformer") -> dict[str, Any]:
     """Facts about a model as JSON: shape, parameters, FLOPs per token, vocabulary."""
     spec = spec_of(model)
-    return json.loads(json.dumps(spec.to_dict())) | {  # type: ignore[no-any-return]
+    return json.loads(json.dumps(spec.to_dict())) | {
         "name": spec.name,
         "parameters": n_parameters(spec),
         "parameters_without_embeddings": n_parameters(spec, embeddings=False),

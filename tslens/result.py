@@ -25,7 +25,7 @@ FORMAT = 1
 def axes_of(result: type | object, field: str) -> tuple[str, ...] | None:
     """The axis names of a field (`()` for a scalar tensor), or None where the field holds no tensor."""
     cls = result if isinstance(result, type) else type(result)
-    annotations = {f.name: f.type for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    annotations = {f.name: f.type for f in dataclasses.fields(cls)}
     text = getattr(annotations[field], "dim_str", None)
     return None if text is None else tuple(text.split())
 
@@ -157,5 +157,5 @@ class Result:
 
 def _tuples(cls: type, fields: dict[str, Any]) -> dict[str, Any]:
     """JSON has only lists; fields annotated as tuples get theirs back."""
-    kinds = {f.name: f.type for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    kinds = {f.name: f.type for f in dataclasses.fields(cls)}
     return {k: tuple(v) if str(kinds[k]).startswith("tuple") and isinstance(v, list) else v for k, v in fields.items()}

@@ -5,7 +5,7 @@ asked for are ever kept, and because states merge, parts of a corpus can be scan
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
@@ -150,7 +150,7 @@ def _progress(stories: Iterable[str]) -> Iterator[str]:
         TimeRemainingColumn,
     )
 
-    total = len(stories) if hasattr(stories, "__len__") else None
+    total = len(stories) if isinstance(stories, Sized) else None
     columns = (TextColumn("scan"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, transient=True, console=_stderr()) as bar:
         yield from bar.track(stories, total=total)

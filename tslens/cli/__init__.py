@@ -32,6 +32,22 @@ class Command(NamedTuple):
 # In the order in which the help shows them. The last column is the first paragraph of the function's docstring.
 COMMANDS: tuple[Command, ...] = (
     Command(
+        "train",
+        "tslens.cli.train:train",
+        "Train a model by a recipe, a shape such as 256x8, or a TOML file; or go on with a run.",
+    ),
+    Command(
+        "models",
+        "tslens.cli.models:list_models",
+        "List the models that can be loaded by name: the runs of this folder and those that come with tslens.",
+    ),
+    Command("generate", "tslens.cli.models:generate", "Print stories that a model writes."),
+    Command(
+        "loss",
+        "tslens.cli.models:loss",
+        "Print a model's loss on stories: nats per token, and bits per byte of the original text, with 95% intervals.",
+    ),
+    Command(
         "stories make",
         "tslens.cli.data:make",
         "Make stories with the embedded generator, to a file or to the terminal.",

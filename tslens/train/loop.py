@@ -75,14 +75,15 @@ def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> "Hoo
     """
     recipe, settings = run.recipe, run.recipe.train
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model = models.build(recipe.spec(run.tokenizer.size), seed=recipe.seed, tokenizer=run.tokenizer).to(device)
+    model = models.build(recipe.spec(run.tokenizer.size), seed=recipe.seed, tokenizer=run.tokenizer)
+    model.to(device, print_details=False)
     optimizer = optimizers.make(model, recipe.optimizer)
     step, tokens = _restore(run, model, optimizer) if resume else (0, 0)
     step_once = _step_function(run, model, optimizer, device)
     meter = _Meter(tokens)
     metrics = run.folder / checkpoints.METRICS
     _forget_after(metrics, step)
-    with _interruptible() as stopped, open(metrics, "a", encoding="utf-8") as log:
+    with _interruptible() as stopped, metrics.open("a", encoding="utf-8") as log:
         last: Loss | None = None
         for rows in prefetch(run.rows, step, run.steps):
             meter.waited()
@@ -101,14 +102,16 @@ def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> "Hoo
                 log.flush()
                 meter.restart()
             if watch is not None:
-                watch(Progress(step, run.steps, meter.tokens, meter.shown, meter.speed, last and last.nats_per_token))
+                seen = None if last is None else last.nats_per_token
+                watch(Progress(step, run.steps, meter.tokens, meter.shown, meter.speed, seen))
             if step % settings.checkpoint_every == 0 or ends or stopped():
                 _save(run, model, optimizer, step, meter.tokens, last)
             if stopped() and not ends:
-                raise Interrupted(f"stopped at step {step} and saved. To go on: tslens train --resume {run.folder.name}")
+                raise Interrupted(f"stopped at step {step}, saved. To go on: tslens train --resume {run.folder.name}")
     assert last is not None
     checkpoints.write(run.folder, _config(run, step, meter.tokens, last), models.weights(model))
-    return model.cpu().eval()
+    model.to("cpu", print_details=False)
+    return model
 
 
 def _step_function(

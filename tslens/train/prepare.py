@@ -43,10 +43,9 @@ def resume(name: str) -> Run:
     """The run in `runs/<name>` as it was prepared; its recipe, tokenizer and data are read from its folder."""
     folder = checkpoints.run_folder(name)
     if not (folder / "recipe.json").is_file():
-        known = [p.parent.name for p in checkpoints.root().glob("*/recipe.json")]
-        raise ValueError(
-            f"no run is called {name!r}.{models.did_you_mean(name, known)} Runs here: {', '.join(sorted(known)) or 'none'}."
-        )
+        known = sorted(p.parent.name for p in checkpoints.root().glob("*/recipe.json"))
+        near = models.did_you_mean(name, known)
+        raise ValueError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
     recipe = from_dict(checkpoints.read_json(folder / "recipe.json"), origin=f"{folder}/recipe.json")
     tokenizer = Tokenizer.load(folder / checkpoints.TOKENIZER)
     return _run(recipe, folder, Packed.open(folder / "data", tokenizer), tokenizer)

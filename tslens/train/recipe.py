@@ -62,9 +62,9 @@ class Recipe:
     model: dict[str, Any]
     """Fields of `models.Spec`, `d_vocab` left to the tokenizer; or `shape`, such as "512x12"."""
     objective: str = "language modelling"
-    data: DataSettings = DataSettings()
-    optimizer: OptimizerSettings = OptimizerSettings()
-    train: TrainSettings = TrainSettings()
+    data: DataSettings = dataclasses.field(default_factory=DataSettings)
+    optimizer: OptimizerSettings = dataclasses.field(default_factory=OptimizerSettings)
+    train: TrainSettings = dataclasses.field(default_factory=TrainSettings)
     seed: int = 0
 
     def spec(self, d_vocab: int) -> Spec:
@@ -85,7 +85,8 @@ SECTIONS = {"data": DataSettings, "optimizer": OptimizerSettings, "train": Train
 
 def names() -> list[str]:
     """The recipes that come with tslens."""
-    return sorted(p.name.removesuffix(".toml") for p in resources.files("tslens.recipes").iterdir() if ".toml" in p.name)
+    files = (file.name for file in resources.files("tslens.recipes").iterdir())
+    return sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
 
 
 def load(name: str, overrides: dict[str, str] | None = None) -> Recipe:

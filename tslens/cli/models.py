@@ -1,0 +1,107 @@
+"""Commands that load a model: what there is, what it writes, how well it predicts."""
+
+import json
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def list_models(*, json_: Annotated[bool, Parameter(name="--json")] = False) -> None:
+    """List the models that can be loaded by name: the runs of this folder and those that come with tslens.
+
+    Besides these, every command takes the path of a run or checkpoint, `llama2c:FILE[,TOKENIZER]`, and
+    `hf:FOLDER_OR_HUB_ID`.
+    """
+    from tslens import checkpoints, models
+
+    rows = []
+    for name, folder in models.available().items():
+        config = checkpoints.read_json(folder / checkpoints.CONFIG)
+        spec = models.Spec.from_dict(config["spec"])
+        rows.append(
+            {
+                "name": name,
+                "shape": spec.name,
+                "style": spec.style,
+                "parameters": models.n_parameters(spec),
+                "vocabulary": spec.d_vocab,
+                "context": spec.n_ctx,
+                "nats_per_token": config.get("validation_loss"),
+                "bits_per_byte": config.get("bits_per_byte"),
+                "folder": str(folder),
+            }
+        )
+    if json_:
+        print(json.dumps(rows, indent=1))
+        return
+    import pandas as pd
+
+    print(pd.DataFrame(rows).to_string(index=False, float_format=lambda x: f"{x:.3f}") if rows else "no model yet")
+    print("\nAlso: a run's path, llama2c:FILE[,TOKENIZER], hf:FOLDER_OR_HUB_ID. To train one: tslens train 256x8")
+
+
+def generate(
+    *,
+    model: str,
+    prompt: str = "",
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    beams: int = 1,
+    max_new_tokens: int = 256,
+    seed: int = 0,
+    n: int = 1,
+    precision: str = "float32",
+    json_: Annotated[bool, Parameter(name="--json")] = False,
+) -> None:
+    """Print stories that a model writes.
+
+    Parameters
+    ----------
+    model
+        A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID.
+    prompt
+        How the stories begin; without it the model begins them.
+    temperature
+        0 is greedy.
+    n
+        How many stories.
+    """
+    from tslens.generate import Sampling
+    from tslens.generate import generate as write
+    from tslens.models import load
+
+    sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, beams=beams, seed=seed)
+    options = {"n": n, "max_new_tokens": max_new_tokens, "sampling": sampling, "precision": precision}
+    if n < 1:
+        raise ValueError(f"--n is {n}; ask for at least 1 story.")
+    stories = write(load(model), prompt, **options)  # type: ignore[arg-type]
+    print(json.dumps(stories, ensure_ascii=False, indent=1) if json_ else "\n\n———\n\n".join(stories))
+
+
+def loss(
+    *,
+    model: str,
+    stories: str = "validation",
+    limit: int | None = 500,
+    precision: str = "float32",
+    json_: Annotated[bool, Parameter(name="--json")] = False,
+) -> None:
+    """Print a model's loss on stories: nats per token, and bits per byte of the original text, with 95% intervals.
+
+    Parameters
+    ----------
+    stories
+        A file, a dataset, or `validation` (the embedded generator's).
+    limit
+        Stories read at most.
+    """
+    from tslens.evaluation.loss import loss as measure
+    from tslens.models import load
+    from tslens.stories import stories as read
+
+    result = measure(load(model), read(stories, limit=limit), precision=precision)
+    if json_:
+        print(json.dumps(result.to_json() | {"intervals": {p: result.interval(p) for p in ("tokens", "text_bytes")}}))
+        return
+    print(result)
