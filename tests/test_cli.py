@@ -1,6 +1,5 @@
 """The frame of the command line: what a person sees when a command cannot do its work, and how fast help answers."""
 
-import ast
 import errno
 import inspect
 import os
@@ -172,15 +171,10 @@ def test_every_command_has_help(command: cli.Command, capsys: pytest.CaptureFixt
     assert f"tslens {command.words}" in capsys.readouterr().out
 
 
-def test_every_function_of_the_folder_is_a_command(checkout: Path) -> None:
-    """A public function of a command module that `COMMANDS` forgets could not be called."""
-    found = {
-        f"tslens.cli.{path.stem}:{node.name}"
-        for path in (checkout / "tslens" / "cli").glob("[!_]*.py")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
-    }
-    assert found == {command.path for command in cli.COMMANDS}
+def test_every_module_of_the_folder_has_a_command(checkout: Path) -> None:
+    """A command that `COMMANDS` forgets could not be called."""
+    modules = {f"tslens.cli.{path.stem}" for path in (checkout / "tslens" / "cli").glob("[!_]*.py")}
+    assert modules == {command.path.split(":")[0] for command in cli.COMMANDS}
 
 
 def test_a_reader_that_leaves_is_no_trouble() -> None:
