@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from tslens.models import Spec, did_you_mean, spec_of
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from transformer_lens import HookedTransformer
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-TINY = 1e-37  # below it a probability counts as this: 85 nats
 CHUNK = 1024  # rows of logits that exist at a time in the loss
 
 Keep = Callable[[str, Tensor], None]
@@ -230,16 +230,22 @@ def block(
         if keep is not None:
             keep(f"blocks.{i}.{name}", value)
 
-    def normed(which: str, weights: tuple[Tensor, Tensor | None], x: Tensor) -> Tensor:
+    def normed(which: str, gain: tuple[Tensor, Tensor | None], x: Tensor, *maps: tuple[Tensor, Tensor | None]) -> Any:
         if keep is not None:
-            _see_norm(spec, f"blocks.{i}.{which}", x, weights, keep)
-        return norm(x, *weights, spec.eps, spec.style).to(dtype)
+            _see_norm(spec, f"blocks.{i}.{which}", x, gain, keep)
+
+        def products(x: Tensor) -> list[Tensor]:
+            h = norm(x, *gain, spec.eps, spec.style).to(dtype)
+            return [F.linear(h, weight.T, bias) for weight, bias in maps]
+
+        # The norm is recomputed in the backward pass (the products are not): two fewer tensors to save per layer.
+        return checkpoint(products, x, use_reentrant=False, preserve_rng_state=False) if x.requires_grad else products(x)
 
     see("hook_resid_pre", x)
-    h = normed("ln1", w.norm1, x)
-    q = F.linear(h, w.q.T, w.b_q).view(batch, n, -1, spec.d_head)
-    k = F.linear(h, w.k.T, w.b_k).view(batch, n, -1, spec.d_head)
-    v = F.linear(h, w.v.T, w.b_v).view(batch, n, -1, spec.d_head)
+    q, k, v = (
+        t.view(batch, n, -1, spec.d_head)
+        for t in normed("ln1", w.norm1, x, (w.q, w.b_q), (w.k, w.b_k), (w.v, w.b_v))
+    )
     see("attn.hook_q", q)
     see("attn.hook_k", k)
     see("attn.hook_v", v)
@@ -255,12 +261,11 @@ def block(
     see("hook_attn_out", out)
     x = x + out
     see("hook_resid_mid", x)
-    h = normed("ln2", w.norm2, x)
     if w.w_gate is None:
-        pre = F.linear(h, w.w_in.T, w.b_in)
+        (pre,) = normed("ln2", w.norm2, x, (w.w_in, w.b_in))
         post = F.gelu(pre, approximate="tanh")
     else:
-        pre, up = F.linear(h, w.w_gate.T), F.linear(h, w.w_in.T)
+        pre, up = normed("ln2", w.norm2, x, (w.w_gate, None), (w.w_in, None))
         see("mlp.hook_pre_linear", up)
         post = F.silu(pre) * up
     see("mlp.hook_pre", pre)
@@ -384,10 +389,13 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         d_weight = torch.zeros(weight.shape, dtype=torch.float32, device=weight.device) if needs else None
         for start in range(0, final.shape[0], CHUNK):
             rows, wanted = final[start : start + CHUNK].to(dtype), targets[start : start + CHUNK]
-            probability = (rows @ w).float().softmax(dim=-1)
+            scores = (rows @ w).float()
+            probability = scores.softmax(dim=-1)
             picked = wanted.clamp(min=0)[:, None]
-            gained = probability.gather(1, picked).clamp(min=TINY).log()
-            total -= (gained * (wanted >= 0)[:, None] if masked else gained).sum()
+            # log-sum-exp without a second exponential: the largest probability is exp(largest score - log-sum-exp)
+            lse = scores.amax(-1, keepdim=True) - probability.amax(-1, keepdim=True).log()
+            surprise = lse - scores.gather(1, picked)
+            total += (surprise * (wanted >= 0)[:, None] if masked else surprise).sum()
             if d_final is not None and d_weight is not None:
                 grad = probability.scatter_add_(1, picked, probability.new_full(picked.shape, -1.0))
                 if masked:

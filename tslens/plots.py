@@ -117,32 +117,56 @@ def tiles(
     title: str = "",
     row_label: str = "",
     column_label: str = "",
+    strengths: Any = None,
+    order: Sequence[str] = (),
     absent: Sequence[str] = ("unresolved",),
 ) -> "Figure":
-    """A map of `kinds` (row, column): one colour per kind, in order of appearance; those in `absent` are grey."""
+    """A map of `kinds` (row, column): one colour per kind, in order of appearance; those in `absent` are grey.
+
+    `order` fixes which kind has which colour, so that two maps can be laid side by side. `strengths` (row, column),
+    0 to 1, makes the weak pale and is written into every cell as a percentage.
+    """
     from matplotlib.patches import Patch
 
     table = np.asarray(kinds, dtype=object)
     if table.ndim != 2 or table.size == 0:
         raise ValueError(f"a map of kinds has rows and columns; got shape {table.shape}")
-    names = list(dict.fromkeys(str(kind) for kind in table.ravel()))
-    shown = [name for name in names if name not in absent]
-    colour = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(shown)} | dict.fromkeys(absent, ABSENT)
+    found = list(dict.fromkeys(str(kind) for kind in table.ravel()))
+    palette = [name for name in dict.fromkeys([*order, *found]) if name not in absent]
+    colour = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(palette)} | dict.fromkeys(absent, ABSENT)
+    strong = np.full(table.shape, np.nan) if strengths is None else _array(strengths, 2, "strengths")
     with _style():
-        width, height = 2.8 + 0.32 * min(table.shape[1], 32), 0.9 + 0.26 * min(table.shape[0], 32)
-        figure, axes = _blank(width + _room(rows), max(1.6, height + _room(columns)))
+        figure, axes = _blank(2.8 + 0.32 * min(table.shape[1], 32), max(1.6, 0.9 + 0.26 * min(table.shape[0], 32)))
         for (i, j), kind in np.ndenumerate(table):
-            axes.add_patch(_cell(i, j, colour[str(kind)]))
+            weak = str(kind) in absent or not np.isfinite(strong[i, j])
+            depth = 1.0 if weak else 0.3 + 0.7 * float(np.clip(strong[i, j], 0, 1))
+            axes.add_patch(_cell(i, j, _paler(colour[str(kind)], depth)))
+            if not weak:
+                ink = "white" if _is_dark(_paler(colour[str(kind)], depth)) else INK
+                axes.text(j + 0.5, i + 0.5, f"{strong[i, j]:.0%}"[:-1], ha="center", va="center", fontsize=7, color=ink)
         axes.set(xlim=(0, table.shape[1]), ylim=(table.shape[0], 0), title=title)
         axes.set(xlabel=column_label, ylabel=row_label)
         axes.spines[:].set_visible(False)
         axes.tick_params(length=0)
         _ticks(axes, "y", rows, table.shape[0], 0.5)
         _ticks(axes, "x", columns, table.shape[1], 0.5)
-        order = shown + [name for name in names if name in absent]
-        handles = [Patch(facecolor=colour[name], label=name) for name in order]
+        legend = [name for name in (*palette, *absent) if name in found]
+        handles = [Patch(facecolor=colour[name], label=name) for name in legend]
         axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.02), handlelength=1, handleheight=1)
     return _settled(figure)
+
+
+def _paler(colour: str, depth: float) -> tuple[float, float, float]:
+    """The colour mixed with white: 1 is the colour itself, 0 is white."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = (1 - depth * (1 - part) for part in to_rgb(colour))
+    return red, green, blue
+
+
+def _is_dark(colour: tuple[float, float, float]) -> bool:
+    """Whether white ink reads better on it than dark ink (relative luminance, roughly)."""
+    return 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 0.6
 
 
 def lines(
@@ -330,7 +354,7 @@ def _colours(diverging: bool) -> "Colormap":
     return LinearSegmentedColormap.from_list("tslens", stops, N=257).with_extremes(bad=ABSENT)
 
 
-def _cell(i: int, j: int, colour: str) -> Any:
+def _cell(i: int, j: int, colour: Any) -> Any:
     from matplotlib.patches import Rectangle
 
     return Rectangle((j, i), 1, 1, facecolor=colour, edgecolor="white", linewidth=1)

@@ -126,6 +126,50 @@ def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(_scalar(share), _scalar(low), _scalar(high), level, "Wilson score")
 
 
+def jackknife(estimate: ArrayLike, without: ArrayLike, level: float = 0.95) -> Interval:
+    """An interval for any smooth statistic of sums over groups, from the statistic with each group left out.
+
+    The delete-a-group jackknife (Quenouille 1956, doi:10.1093/biomet/43.3-4.353; Kott 2001, Journal of Official
+    Statistics 17): `without` has the groups along its first axis and the shape of `estimate` after it. Student's t
+    with one degree of freedom fewer than groups. For a corpus read in one pass: only sums per group are kept.
+    """
+    from scipy import stats
+
+    _check_level(level)
+    centre, error, freedom = _jackknife_error(estimate, without)
+    reach = stats.t.ppf((1 + level) / 2, freedom) * error
+    return Interval(
+        _scalar(centre), _scalar(centre - reach), _scalar(centre + reach), level, "delete-a-group jackknife"
+    )
+
+
+def jackknife_p(estimate: ArrayLike, without: ArrayLike, null: ArrayLike = 0.0) -> Any:
+    """One-sided p-values that the statistic is no greater than `null`, by the error and the t of `jackknife`.
+
+    Where the statistic does not vary at all it is 0 above the null and 1 elsewhere.
+    """
+    from scipy import stats
+
+    centre, error, freedom = _jackknife_error(estimate, without)
+    distance = centre - np.asarray(null, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = stats.t.sf(distance / error, freedom)
+    p = np.where(error == 0, np.where(distance > 0, 0.0, 1.0), p)
+    return _scalar(np.where(np.isnan(distance) | np.isnan(error), np.nan, p))
+
+
+def _jackknife_error(estimate: ArrayLike, without: ArrayLike) -> tuple[Array, Array, int]:
+    """The estimate, its standard error and the degrees of freedom."""
+    centre, left = np.asarray(estimate, dtype=float), np.asarray(without, dtype=float)
+    if left.shape[1:] != centre.shape:
+        raise ValueError(f"without must be groups x {centre.shape}; got {left.shape}")
+    n = len(left)
+    if n < 2:
+        raise ValueError(f"a jackknife needs at least 2 groups; got {n}")
+    error = np.sqrt((n - 1) / n * ((left - left.mean(0)) ** 2).sum(0))
+    return centre, np.where(error < 1e-12 * np.maximum(np.abs(centre), 1), 0.0, error), n - 1
+
+
 def benjamini_hochberg(p: ArrayLike) -> Array:
     """q-values, one per p-value and in the same shape: the false discovery rate at which each would be called.
 

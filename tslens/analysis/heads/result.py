@@ -11,6 +11,7 @@ from tslens.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 ROLES = (
     "previous token",
@@ -27,6 +28,12 @@ ROLES = (
 
 CLASSES = ("BOS sink", "self", "previous token", "duplicate token", "induction")
 """Roles that say which keys are looked at: each is a class of keys, measured for every head."""
+
+SUMMARY = (
+    *("effect", "effect_low", "effect_high", "q", "positional_fraction", "entropy_share", "mean_distance"),
+    *("on_bos", "previous", "duplicate_times_fair", "induction_times_fair", "induction_random"),
+)
+"""The measures in the printed table; all of them are in `to_frame()`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +58,8 @@ class Heads(Result):
     role_code: Int[Tensor, "layer head"]
     """The role, as its place in `ROLES`."""
     effect: Float[Tensor, "layer head"]
-    """How strongly the role holds, 0 to 1: the share of the head's departure from uniform attention that it explains."""
+    """How strongly the role holds, 0 to 1: the share of the departure from uniform attention that it explains; for
+    `diffuse` the entropy over that of uniform attention."""
     effect_low: Float[Tensor, "layer head"]
     """Lower end of the effect's interval."""
     effect_high: Float[Tensor, "layer head"]
@@ -64,7 +72,7 @@ class Heads(Result):
     positional_low: Float[Tensor, "layer head"]
     """Lower end of its interval."""
     positional_high: Float[Tensor, "layer head"]
-    """Upper end of its interval."""
+    """Upper end of its interval, which also allows for the noise of a mean over few stories."""
     r_full: Float[Tensor, "layer head"]
     """Pearson correlation of attention weight and token distance over the full square, as published."""
     r_causal: Float[Tensor, "layer head"]
@@ -134,6 +142,35 @@ class Heads(Result):
             del frame["role_code"]
         return frame
 
+    def summary(self) -> "pd.DataFrame":
+        """The role of every head, its evidence, and the measures that say most."""
+        return self.to_frame()[["layer", "head", "role", *SUMMARY]]
+
+    def figure(self) -> "Figure":
+        """The map of all heads: the role as colour, how much of the attention it explains as depth and per cent."""
+        from tslens import plots
+
+        return plots.tiles(
+            self.roles,
+            strengths=self.effect,
+            order=ROLES,
+            title=f"Heads of {self.model}, {self.stories:,} stories: % of attention explained",
+            row_label="layer",
+            column_label="head",
+        )
+
+    def offsets(self, layer: int, head: int) -> "Figure":
+        """Mean attention of one head by distance, BOS left out."""
+        from tslens import plots
+
+        _check_head(self.role_code, layer, head)
+        return plots.lines(
+            {f"layer {layer}, head {head}": self.offset_mass[layer, head]},
+            title=f"Layer {layer}, head {head}: {self.roles[layer][head]}",
+            x_label="tokens back",
+            y_label="attention weight",
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Pattern(Result):
@@ -149,3 +186,50 @@ class Pattern(Result):
     """The tokens as text to show, BOS first: the names of both `query` and `key`."""
     pattern: Float[Tensor, "layer head query key"]
     """Attention weights; each query's add up to 1, and keys after the query have 0."""
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """One row per layer, head, query and key that the query may look at."""
+        frame = super().to_frame(field)
+        return frame[frame["key"] <= frame["query"]].reset_index(drop=True)
+
+    def summary(self) -> "pd.DataFrame":
+        """For every head, the query and key of its strongest attention to a token that is not BOS."""
+        import pandas as pd
+
+        layers, heads, n, _ = self.pattern.shape
+        place = self.pattern[..., 1:].flatten(2).argmax(-1)
+        rows = []
+        for layer in range(layers):
+            for head in range(heads):
+                query, key = divmod(int(place[layer, head]), n - 1)
+                weight = float(self.pattern[layer, head, query, key + 1])
+                on_bos = float(self.pattern[layer, head, :, 0].mean())
+                rows.append((layer, head, self.tokens[query], self.tokens[key + 1], weight, on_bos))
+        return pd.DataFrame(rows, columns=["layer", "head", "query", "key", "weight", "on_bos"])
+
+    def figure(self, layer: int = 0, head: int = 0) -> "Figure":
+        """The heat map of one head: queries down, keys across."""
+        from tslens import plots
+
+        _check_head(self.pattern, layer, head)
+        weights = self.pattern[layer, head].clone()
+        weights[~weights.new_ones(weights.shape).tril().bool()] = float("nan")
+        few = len(self.tokens) <= 48
+        return plots.heatmap(
+            weights,
+            self.tokens if few else None,
+            self.tokens if few else None,
+            title=f"Layer {layer}, head {head}",
+            row_label="query",
+            column_label="key",
+            colour_label="attention weight",
+            limits=(0.0, 1.0),
+        )
+
+
+def _check_head(of: Tensor, layer: int, head: int) -> None:
+    layers, heads = of.shape[:2]
+    if not (0 <= layer < layers and 0 <= head < heads):
+        raise ValueError(
+            f"There is no layer {layer}, head {head}: layers run from 0 to {layers - 1}, heads from 0 to {heads - 1}."
+        )

@@ -1,0 +1,88 @@
+"""What does a head do where only repetition can guide it? (random tokens, then the same again)
+
+After Elhage et al. 2021 ("A Mathematical Framework for Transformer Circuits") and Olsson et al. 2022 (arXiv
+2209.11895): in a row `BOS r1 ... rL r1 ... rL` of random tokens nothing but the first half predicts the second.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens import forward
+from tslens.models import spec_of, tokenizer_of
+
+if TYPE_CHECKING:
+    from transformer_lens import HookedTransformer
+
+ROWS = 16  # of random tokens in a batch
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Attention mass on repeated random tokens, row by row, and the mass that uniform attention would put there."""
+
+    previous: Float[Tensor, "row layer head"]
+    duplicate: Float[Tensor, "row layer head"]
+    induction: Float[Tensor, "row layer head"]
+    previous_fair: Float[Tensor, " layer"]
+    duplicate_fair: Float[Tensor, " layer"]
+    induction_fair: Float[Tensor, " layer"]
+
+
+def repeated_tokens(
+    model: "HookedTransformer", *, rows: int = 32, length: int = 48, seed: int = 0
+) -> Int[Tensor, "row pos"]:
+    """Rows of BOS and `length` random tokens, all different, twice over; shorter where the context is.
+
+    ValueError where context or vocabulary leave no room for two different tokens twice.
+    """
+    spec, bos = spec_of(model), tokenizer_of(model).bos
+    length = min(length, (spec.n_ctx - 1) // 2, tokenizer_of(model).size - 1)
+    if length < 2:
+        raise ValueError(f"A context of {spec.n_ctx} has no room for BOS and two tokens twice; it takes 5.")
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.rand(rows, tokenizer_of(model).size - 1, generator=generator).argsort(dim=1)[:, :length]
+    drawn += drawn >= bos
+    return torch.cat([torch.full((rows, 1), bos), drawn, drawn], dim=1)
+
+
+def patterns(model: "HookedTransformer", tokens: Int[Tensor, "row pos"]) -> Float[Tensor, "layer row head query key"]:
+    """The attention of every layer over rows of one length."""
+    spec = spec_of(model)
+    hooks = [name for i in range(spec.n_layers) for name in forward.query_key_hooks(spec, i)]
+    with torch.inference_mode():
+        seen = forward.activations(model, tokens.to(next(model.parameters()).device), hooks)
+        layers = []
+        for i in range(spec.n_layers):
+            q, k = (seen[name] for name in forward.query_key_hooks(spec, i))
+            layers.append(forward.attention_scores(spec, i, q, k).softmax(-1))
+        return torch.stack(layers)
+
+
+def repetition_scores(model: "HookedTransformer", *, rows: int = 32, length: int = 48, seed: int = 0) -> Scores:
+    """Where every head looks on repeated random tokens.
+
+    `previous` is over all queries but the first two; `duplicate` and `induction` over the second half, where the
+    token's first occurrence lies `length` back and the one after it `length - 1`.
+    """
+    tokens = repeated_tokens(model, rows=rows, length=length, seed=seed)
+    length = (tokens.shape[1] - 1) // 2
+    offsets = {"previous": (1, 2), "duplicate": (length, length + 1), "induction": (length - 1, length + 1)}
+    found: dict[str, list[Tensor]] = {name: [] for name in offsets}
+    for start in range(0, len(tokens), ROWS):
+        pattern = patterns(model, tokens[start : start + ROWS]).cpu()
+        for name, (offset, first) in offsets.items():
+            on_keys = torch.diagonal(pattern, -offset, -2, -1)[..., first - offset :]
+            found[name].append(on_keys.mean(-1).transpose(0, 1).double())
+    spec, at = spec_of(model), torch.arange(1, tokens.shape[1] + 1).double()
+    fair = {}
+    for name, (offset, first) in offsets.items():
+        windows = [forward.window_of(spec, i) or spec.n_ctx for i in range(spec.n_layers)]
+        share = [((at.clamp(max=w) > offset) / at.clamp(max=w))[first:].mean() for w in windows]
+        fair[name] = torch.stack(share)
+    return Scores(
+        **{name: torch.cat(rows_) for name, rows_ in found.items()}, **{f"{k}_fair": v for k, v in fair.items()}
+    )

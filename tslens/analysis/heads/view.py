@@ -1,0 +1,31 @@
+"""Where does every head look in this text?"""
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from tslens.analysis.heads.repeated import patterns
+from tslens.analysis.heads.result import Pattern
+from tslens.models import spec_of, tokenizer_of
+
+if TYPE_CHECKING:
+    from transformer_lens import HookedTransformer
+
+
+def pattern(model: "HookedTransformer", text: str) -> Pattern:
+    """The attention of every head over one text, BOS first.
+
+    Raises:
+        ValueError: the text is longer than the model's context, or empty.
+    """
+    spec, tokenizer = spec_of(model), tokenizer_of(model)
+    ids = tokenizer.encode([text])[0]
+    if len(ids) < 2:
+        raise ValueError("The text is empty: there is nothing to attend to. Give at least one word.")
+    if len(ids) > spec.n_ctx:
+        raise ValueError(
+            f"The text is {len(ids)} tokens long with BOS, and this model's context is {spec.n_ctx}. "
+            f"Cut it by at least {len(ids) - spec.n_ctx} tokens."
+        )
+    weights = patterns(model, torch.tensor([ids]))[:, 0].clone()
+    return Pattern(model=spec.name, text=text, tokens=tokenizer.pieces(ids), pattern=weights.cpu())
