@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 import tokenizers
@@ -94,12 +94,12 @@ class Tokenizer:
         """The bare encodings of the texts: ids without BOS, and no offsets, which cost time."""
         return self.backend.encode_batch_fast(list(texts), add_special_tokens=False)
 
-    def decode(self, ids: Iterable[int]) -> str:
+    def decode(self, ids: Iterable[SupportsIndex]) -> str:
         """The text of the ids, BOS left out."""
         kept = [int(i) for i in ids]
         return str(self.backend.decode([i for i in kept if i != self.bos], skip_special_tokens=False))
 
-    def pieces(self, ids: Iterable[int]) -> list[str]:
+    def pieces(self, ids: Iterable[SupportsIndex]) -> list[str]:
         """Each token as text to show; bytes that are no whole character are written ``\\xNN``; BOS is its name."""
         return [self._piece(int(i)) for i in ids]
 
@@ -283,7 +283,7 @@ def _cut(
     parts = {left + right: (left, right) for left, right in reversed(pairs)}  # the earliest merge of each product wins
     kept = {*BYTE_LETTERS.values(), END_OF_STORY}
     for token in sorted(ids, key=lambda token: (-counts[ids[token]], ids[token])):
-        needed = set(_ancestry(token, parts)) - kept
+        needed = _needed(token, parts, kept)
         if len(kept) + len(needed) <= keep:
             kept |= needed
         if len(kept) == keep:
@@ -293,8 +293,12 @@ def _cut(
     return {token: new for new, token in enumerate(order)}, merges
 
 
-def _ancestry(token: str, parts: dict[str, tuple[str, str]]) -> Iterator[str]:
-    """The token, and every token that is merged on the way to it."""
-    yield token
-    for part in parts.get(token, ()):
-        yield from _ancestry(part, parts)
+def _needed(token: str, parts: dict[str, tuple[str, str]], kept: set[str]) -> set[str]:
+    """The token and every token that is merged on the way to it, without those that are kept already."""
+    found, ahead = set(), [token]
+    while ahead:
+        token = ahead.pop()
+        if token not in kept and token not in found:
+            found.add(token)
+            ahead.extend(parts.get(token, ()))
+    return found

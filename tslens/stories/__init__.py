@@ -24,7 +24,7 @@ class Stories:
 
     sources: tuple[Source | str, ...]
     """``"made"``, or where to read"""
-    split: Split | None
+    split: str | None
     limit: int | None
     clean: bool
     seed: int
@@ -72,7 +72,7 @@ class Stories:
 
 
 def stories(
-    source: str = MADE, *, split: Split | None = None, limit: int | None = None, clean: bool = True, seed: int = 0
+    source: str = MADE, *, split: str | None = None, limit: int | None = None, clean: bool = True, seed: int = 0
 ) -> Stories:
     """Stories by name, read lazily, as often as one likes.
 

@@ -28,7 +28,7 @@ _SEQUENCE = re.compile(f"[Â-ß]{_TAIL}|[à-ï]{_TAIL}{{2}}|[ð-ô]{_TAIL}{{3}}"
 _LOST_QUOTE = re.compile("â€\ufffd?")  # what a closing quote, E2 80 9D, became where 9D was dropped or replaced
 # Only what stories are written with: a real capital before a real quote, as in “CAFÉ”, would give other characters.
 _PLAUSIBLE = re.compile(
-    "[\u00a0-\u017f€™\ufeff\U0001f300-\U0001faff\u2000-\u200d\u2010-\u201f\u2022\u2026-\u2029\u202f\u2032-\u203a]"
+    "[\u00a0-\u017fƒˆ˜€™\ufeff\U0001f300-\U0001faff\u2000-\u200d\u2010-\u201f\u2022\u2026-\u2029\u202f\u2032-\u203a]"
 )
 
 

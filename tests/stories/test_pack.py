@@ -1,0 +1,223 @@
+"""Stories come back from disk as they went in, whatever kills the packing, and wrong packs do not open."""
+
+import errno
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer as Backend
+from tokenizers import models, pre_tokenizers
+
+import tslens.stories.pack as packing
+from tslens.stories.pack import Packed, pack, throughput
+from tslens.tokenizer import Tokenizer
+
+TALES = [f"Tom met {n} cats. “Hi,” he said to cat {n * n}." for n in range(300)]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train(TALES, 300)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_every_story_comes_back(tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "BATCH", 7)
+    packed = pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    expected = tokenizer.encode(TALES)
+    assert [packed.story(n).tolist() for n in range(len(packed))] == expected
+    assert packed.tokens.tolist() == list(chain.from_iterable(expected))
+    assert packed.tokens.dtype == np.uint16
+    assert (packed.tokens[packed.starts] == tokenizer.bos).all()
+    assert packed.n_stories == 300
+    assert packed.n_tokens == sum(map(len, expected))
+    assert packed.n_bytes == sum(len(tale.encode()) for tale in TALES)
+    record = json.loads((tmp_path / "pack.json").read_text())
+    assert record["longest"] == max(map(len, expected))
+    assert (record["source"], record["tokenizer"], record["finished"]) == ("tales", tokenizer.hash, True)
+    assert sorted(files(tmp_path)) == ["pack.json", "starts.bin", "tokens.bin"]
+    with pytest.raises(IndexError, match="story 300 is not among the 300"):
+        packed.story(300)
+
+
+def test_an_empty_story_is_its_bos_alone(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    packed = pack(["", "Tom.", ""], tokenizer, tmp_path, source="tales", progress=False)
+    assert [packed.story(n).tolist() for n in range(3)] == tokenizer.encode(["", "Tom.", ""])
+
+
+def test_large_vocabularies_take_four_bytes(tmp_path: Path) -> None:
+    names = {"<s>": 0, "[UNK]": 1} | {f"w{n}": n for n in range(2, 70_000)}
+    backend = Backend(models.WordLevel(names, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    packed = pack(["w69999 w2"], Tokenizer(backend, "<s>"), tmp_path, source="tales", progress=False)
+    assert packed.tokens.dtype == np.uint32
+    assert packed.tokens.tolist() == [0, 69999, 2]
+
+
+KILLED = """
+import sys, time
+import tslens.stories.pack as packing
+from tslens.tokenizer import Tokenizer
+packing.BATCH, packing.NOTE_EVERY = 10, 0.0
+def slowly():
+    for line in open(sys.argv[1], encoding="utf-8"):
+        time.sleep(0.002)
+        yield line.rstrip("\\n")
+packing.pack(slowly(), Tokenizer.load(sys.argv[2]), sys.argv[3], source="tales", progress=False)
+"""
+
+
+def test_a_killed_packing_goes_on_to_the_same_bytes(
+    tokenizer: Tokenizer, tmp_path: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer.save(tmp_path / "tokenizer.json")
+    (tmp_path / "tales.txt").write_text("".join(f"{tale}\n" for tale in TALES), encoding="utf-8")
+    folder, counts = tmp_path / "killed", []
+    for enough in (60, 150, 240):
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, tmp_path / "tales.txt", tmp_path / "tokenizer.json", folder], cwd=checkout
+        )
+        deadline = time.monotonic() + 60
+        while stories_noted(folder) < enough and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.002)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+        counts.append(stories_noted(folder))
+        with pytest.raises(ValueError, match=r"was not finished \(\d+ stories packed\); pack again to resume"):
+            Packed.open(folder, tokenizer)
+    assert counts == sorted(set(counts)) and counts[-1] < 300  # each went on from the one before
+    encoded = count_encoded(monkeypatch)
+    pack(TALES, tokenizer, folder, source="tales", progress=False)
+    assert sum(encoded) == 300 - counts[-1]
+    pack(TALES, tokenizer, tmp_path / "whole", source="tales", progress=False)
+    assert files(folder) == files(tmp_path / "whole")
+
+
+def stories_noted(folder: Path) -> int:
+    path = folder / "pack.json"
+    return json.loads(path.read_text())["stories"] if path.is_file() else 0
+
+
+def count_encoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many stories each call of the tokenizer was given, from now on."""
+    counts, encodings = [], Tokenizer.encodings
+
+    def counted(self: Tokenizer, texts: list[str]) -> list:
+        counts.append(len(texts))
+        return encodings(self, texts)
+
+    monkeypatch.setattr(Tokenizer, "encodings", counted)
+    return counts
+
+
+def interrupted(after: int) -> Iterator[str]:
+    yield from TALES[:after]
+    raise KeyboardInterrupt
+
+
+def test_what_a_kill_left_behind_the_last_note_is_cut_off(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "BATCH", 10)
+    monkeypatch.setattr(packing, "NOTE_EVERY", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        pack(interrupted(100), tokenizer, tmp_path / "stopped", source="tales", progress=False)
+    assert 50 < stories_noted(tmp_path / "stopped") <= 100
+    for name in ("tokens.bin", "starts.bin"):
+        with (tmp_path / "stopped" / name).open("ab") as file:
+            file.write(b"half a batch")
+    pack(TALES, tokenizer, tmp_path / "stopped", source="tales", progress=False)
+    pack(TALES, tokenizer, tmp_path / "whole", source="tales", progress=False)
+    assert files(tmp_path / "stopped") == files(tmp_path / "whole")
+
+
+def test_a_finished_packing_is_only_checked(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    before, encoded = files(tmp_path), count_encoded(monkeypatch)
+    pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    assert files(tmp_path) == before
+    assert encoded == []
+
+
+def test_other_stories_are_not_appended(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    pack(TALES[:50], tokenizer, tmp_path, source="tales", progress=False)
+    for others in (TALES[1:], TALES[:20]):
+        with pytest.raises(ValueError, match="holds 50 stories that are not the first of others"):
+            pack(others, tokenizer, tmp_path, source="others", progress=False)
+    assert pack(TALES, tokenizer, tmp_path, source="tales", progress=False).n_stories == 300  # more of the same are
+    anew = pack(TALES[1:], tokenizer, tmp_path, source="others", resume=False, progress=False)
+    assert anew.n_stories == 299
+
+
+def test_the_wrong_tokenizer_is_refused(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    other = Tokenizer.train(TALES, 280)
+    with pytest.raises(
+        ValueError, match=f"another tokenizer .hash {tokenizer.hash[:12]}, and this one is {other.hash[:12]}"
+    ):
+        Packed.open(tmp_path, other)
+    with pytest.raises(ValueError, match="packed with another tokenizer"):
+        pack(TALES, other, tmp_path, source="tales", progress=False)
+
+
+def test_damaged_packs_are_refused(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="holds no packed stories"):
+        Packed.open(tmp_path, tokenizer)
+    pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    whole = files(tmp_path)
+    for name in ("tokens.bin", "starts.bin"):
+        (tmp_path / name).write_bytes(whole[name][:-2])
+        with pytest.raises(ValueError, match=rf"{name} has .* bytes and should have .*; pack again"):
+            Packed.open(tmp_path, tokenizer)
+        (tmp_path / name).write_bytes(whole[name])
+    record = tmp_path / "pack.json"
+    record.write_text(json.dumps(json.loads(whole["pack.json"]) | {"version": 2}))
+    with pytest.raises(ValueError, match="is of version 2, and this tslens reads version 1"):
+        Packed.open(tmp_path, tokenizer)
+    for text in ("{", "[]", '{"version": 1}'):
+        record.write_text(text)
+        with pytest.raises(ValueError, match="is not the record of packed stories"):
+            Packed.open(tmp_path, tokenizer)
+
+
+def test_no_stories_make_no_pack(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="there are no stories in tales to pack"):
+        pack([], tokenizer, tmp_path, source="tales", progress=False)
+    with pytest.raises(ValueError, match="was not finished"):
+        Packed.open(tmp_path, tokenizer)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+def test_a_full_disk_leaves_nothing_that_opens(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    (tmp_path / "tokens.bin").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="the disk is full, and the stories are not all packed") as caught:
+        pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    assert caught.value.errno == errno.ENOSPC
+    with pytest.raises(ValueError, match="was not finished"):
+        Packed.open(tmp_path, tokenizer)
+    (tmp_path / "tokens.bin").unlink()  # room is made
+    assert pack(TALES, tokenizer, tmp_path, source="tales", progress=False).n_stories == 300
+
+
+def test_progress_is_shown_on_stderr(tokenizer: Tokenizer, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    pack(TALES, tokenizer, tmp_path, source="tales")
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "300 stories" in err and "stories/s" in err and "MB/s" in err
+
+
+def test_throughput_counts_bytes_a_second(tokenizer: Tokenizer) -> None:
+    bare, packed = throughput(TALES, tokenizer, repeats=1)
+    assert 1e4 < packed < 1e10 and 1e4 < bare < 1e10

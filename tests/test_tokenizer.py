@@ -1,0 +1,217 @@
+"""Text becomes tokens with BOS before each story and never inside, and every text comes back exactly."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer as Backend
+from tokenizers import models, pre_tokenizers
+
+from tslens.tokenizer import BYTE_LETTERS, END_OF_STORY, Tokenizer, in_batches
+
+STORIES = [
+    "Tom had a red hat. The hat was on the mat.",
+    'Anna said, "The cat sat on my hat!" Tom laughed.',
+    "The fat cat ran. Then the cat had a nap on the mat.",
+]
+HARD = [
+    "",
+    " ",
+    "\n\n",
+    "a\r\nb\tc",
+    "café naïve “quoted” – 12,345",
+    "🐉🐲 zwj 👩‍👧",
+    "\x00\x7f\u0301",
+    END_OF_STORY,
+    f"a{END_OF_STORY}b",
+]
+
+
+@pytest.fixture(scope="module")
+def trained() -> Tokenizer:
+    return Tokenizer.train(STORIES * 3, 300)
+
+
+def write_gpt2(folder: Path, merges: list[tuple[str, str]]) -> tuple[Path, Path]:
+    """A vocabulary in GPT-2's two files: bytes, merges in order, end of text last."""
+    tokens = [*BYTE_LETTERS.values(), *(left + right for left, right in merges), END_OF_STORY]
+    vocab, rules = folder / "vocab.json", folder / "merges.txt"
+    vocab.write_text(json.dumps({token: n for n, token in enumerate(tokens)}), encoding="utf-8")
+    rules.write_text("#version: 0.2\n" + "".join(f"{left} {right}\n" for left, right in merges), encoding="utf-8")
+    return vocab, rules
+
+
+def test_bos_comes_first_and_nowhere_else(trained: Tokenizer) -> None:
+    for text in STORIES + HARD:
+        ids = trained.encode([text])[0]
+        assert ids[0] == trained.bos
+        assert trained.bos not in ids[1:]
+        assert trained.encode([text], bos=False)[0] == ids[1:]
+
+
+def test_every_text_comes_back(trained: Tokenizer) -> None:
+    assert [trained.decode(ids) for ids in trained.encode(STORIES + HARD)] == STORIES + HARD
+
+
+def test_training_learns_the_commonest_pair_first() -> None:
+    tokenizer = Tokenizer.train(["ab ab ab ab cd"], 259)
+    # 257 are BOS and the bytes; "ab" occurs four times, of which three follow a space: "ab", then " ab".
+    assert tokenizer.size == 259
+    assert tokenizer.pieces(tokenizer.encode(["ab ab"])[0]) == [END_OF_STORY, "ab", " ab"]
+
+
+def test_training_is_deterministic_and_its_hash_says_so(trained: Tokenizer) -> None:
+    assert Tokenizer.train(STORIES * 3, 300).hash == trained.hash
+    assert Tokenizer.train(STORIES * 3, 290).hash != trained.hash
+
+
+def test_pieces_show_whole_characters_and_single_bytes() -> None:
+    tokenizer = Tokenizer.train(["plain text"], 257)
+    assert tokenizer.pieces(tokenizer.encode(["a é"])[0]) == [END_OF_STORY, "a", " ", "\\xc3", "\\xa9"]
+    with pytest.raises(ValueError, match="no token has the id 257; ids run from 0 to 256"):
+        tokenizer.pieces([257])
+
+
+def test_offsets_are_spans_of_characters() -> None:
+    tokenizer = Tokenizer.train(["ab ab ab ab"], 259)
+    # "é" is two bytes, hence two tokens over the same character.
+    assert tokenizer.offsets("ab é ab") == [(0, 0), (0, 2), (2, 3), (3, 4), (3, 4), (4, 7)]
+    assert tokenizer.offsets("ab", bos=False) == [(0, 2)]
+
+
+def test_offsets_tile_the_text(trained: Tokenizer) -> None:
+    for text in STORIES:
+        spans = trained.offsets(text, bos=False)
+        assert "".join(text[start:end] for start, end in spans) == text
+        assert [text[start:end] for start, end in spans] == trained.pieces(trained.encode([text], bos=False)[0])
+
+
+def test_a_saved_tokenizer_is_the_same_one(trained: Tokenizer, tmp_path: Path) -> None:
+    trained.save(tmp_path / "tokenizer.json")
+    again = Tokenizer.load(tmp_path / "tokenizer.json")
+    assert (again.hash, again.bos, again.size) == (trained.hash, trained.bos, trained.size)
+    assert again.encode(STORIES + HARD) == trained.encode(STORIES + HARD)
+    assert [path.name for path in tmp_path.iterdir()] == ["tokenizer.json"]
+
+
+def test_an_unusual_bos_survives_saving(tmp_path: Path) -> None:
+    backend = Backend(models.WordLevel({"[UNK]": 0, "[START]": 1, "<s>": 2, "cat": 3}, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    Tokenizer(backend, bos="[START]").save(tmp_path / "tokenizer.json")
+    again = Tokenizer.load(tmp_path / "tokenizer.json")
+    assert again.encode(["cat dog"]) == [[1, 3, 0]]
+
+
+def test_files_that_are_no_tokenizer_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="there is no tokenizer at"):
+        Tokenizer.load(tmp_path / "absent.json")
+    (tmp_path / "broken.json").write_text('{"version": "1.0"')
+    with pytest.raises(ValueError, match=r"broken\.json is not a Hugging Face tokenizer\.json"):
+        Tokenizer.load(tmp_path / "broken.json")
+    Backend(models.WordLevel({"cat": 0}, unk_token="cat")).save(str(tmp_path / "nameless.json"))
+    with pytest.raises(ValueError, match=r"has no token to put before a story; looked for <\|endoftext\|>, <s>"):
+        Tokenizer.load(tmp_path / "nameless.json")
+    with pytest.raises(ValueError, match="has no token '<x>'"):
+        Tokenizer(Backend(models.WordLevel({"cat": 0}, unk_token="cat")), bos="<x>")
+
+
+def test_what_cannot_be_trained_is_refused() -> None:
+    with pytest.raises(ValueError, match="vocabulary of 256 is too small; give 257"):
+        Tokenizer.train(STORIES, 256)
+    with pytest.raises(ValueError, match="no stories to train a tokenizer on"):
+        Tokenizer.train([], 300)
+    with pytest.raises(ValueError, match=r"write encode\(\[text\]\)"):
+        Tokenizer.train(STORIES, 257).encode("one text")
+
+
+# The vocabulary of GPT-2, whole and cut
+
+MERGES = [
+    ("t", "h"),
+    ("th", "e"),
+    ("c", "a"),
+    ("ca", "t"),
+    ("Ġ", "the"),
+    ("h", "a"),
+    ("ha", "t"),
+    ("Ġ", "cat"),
+    ("x", "y"),
+]
+
+
+def test_a_whole_vocabulary_keeps_its_ids(tmp_path: Path) -> None:
+    tokenizer = Tokenizer.from_gpt2(*write_gpt2(tmp_path, MERGES))
+    assert tokenizer.size == 256 + len(MERGES) + 1
+    assert tokenizer.bos == tokenizer.size - 1
+    assert tokenizer.encode(["the cat"], bos=False) == [[257, 256 + 7]]
+
+
+def test_a_cut_keeps_the_commonest_and_what_they_are_made_of(tmp_path: Path) -> None:
+    # Whole, "the cat the cat" is the| cat| the| cat: " cat" twice, "the" and " the" once each, "hat" never.
+    # Of 257 + 4, " cat" takes four (itself, cat, ca; and none for the bytes), so 3, and one is left: neither "the"
+    # (2: the, th) nor " the" (3) fits; the unseen "th" is the first that does.
+    cut = Tokenizer.from_gpt2(*write_gpt2(tmp_path, MERGES), keep=261, texts=["the cat the cat"])
+    assert cut.size == 261
+    assert set(cut.backend.get_vocab()) - set(BYTE_LETTERS.values()) == {END_OF_STORY, "ca", "cat", "Ġcat", "th"}
+    assert cut.pieces(cut.encode(["the cat"])[0]) == [END_OF_STORY, "th", "e", " cat"]
+    assert all(cut.decode(ids) == text for ids, text in zip(cut.encode(HARD), HARD, strict=True))
+
+
+def test_files_of_another_layout_are_refused(tmp_path: Path) -> None:
+    vocab, merges = write_gpt2(tmp_path, MERGES)
+    with pytest.raises(ValueError, match="keep=100 is not between 257"):
+        Tokenizer.from_gpt2(vocab, merges, keep=100, texts=STORIES)
+    with pytest.raises(ValueError, match="needs texts="):
+        Tokenizer.from_gpt2(vocab, merges, keep=258)
+    with pytest.raises(FileNotFoundError, match=r"there is no .*absent"):
+        Tokenizer.from_gpt2(tmp_path / "absent", merges)
+    merges.write_text("t h\nth q\n")
+    with pytest.raises(ValueError, match=r"the merge 'th q', unknown to vocab\.json"):
+        Tokenizer.from_gpt2(vocab, merges)
+    vocab.write_text('{"a": 0}')
+    with pytest.raises(ValueError, match="lacks some of the 256 bytes"):
+        Tokenizer.from_gpt2(vocab, merges)
+    vocab.write_text("{")
+    with pytest.raises(ValueError, match="is not JSON"):
+        Tokenizer.from_gpt2(vocab, merges)
+
+
+def test_gpt2_cut_as_the_paper_did(shared: Path) -> None:
+    files = shared / "data/tokenizers/gpt2_vocab.json", shared / "data/tokenizers/gpt2_merges.txt"
+    lines = (shared / "data/stories/tinystories-v2.jsonl").read_text(encoding="utf-8").splitlines()[:600]
+    texts = [json.loads(line)["text"] for line in lines]
+    whole, cut = Tokenizer.from_gpt2(*files), Tokenizer.from_gpt2(*files, keep=4000, texts=texts)
+    assert (whole.size, whole.bos, cut.size) == (50257, 50256, 4000)
+    assert whole.encode(["Once upon a time"], bos=False) == [[7454, 2402, 257, 640]]  # GPT-2's published ids
+    kept, same = set(cut.backend.get_vocab()), 0
+    for text, before, after in zip(texts, whole.encode(texts), cut.encode(texts), strict=True):
+        assert cut.decode(after) == text
+        if all(whole.backend.id_to_token(i) in kept for i in before):
+            same += 1
+            assert cut.pieces(after) == whole.pieces(before)
+    assert same > 100
+    counts = Counter(i for ids in whole.encode(texts, bos=False) for i in ids)
+    commonest = [whole.backend.id_to_token(i) for i, _ in counts.most_common(2000)]
+    assert set(commonest) <= kept
+
+
+def test_tokenizers_made_by_others_load(shared: Path) -> None:
+    tokenizer = Tokenizer.load(shared / "data/tokenizers/simplestories-4096.json")
+    assert (tokenizer.size, tokenizer.bos_text) == (4096, "[EOS]")
+    ids = tokenizer.encode(["The cat sat."])[0]
+    assert ids[0] == tokenizer.bos and tokenizer.bos not in ids[1:]
+    assert tokenizer.pieces(ids)[1:] == ["the", "cat", "sat", "."]
+
+
+def test_transformers_sees_the_same_tokens(trained: Tokenizer) -> None:
+    other = trained.to_transformers()
+    for text in STORIES + HARD:
+        assert other(text)["input_ids"] == trained.encode([text])[0]
+    assert other.bos_token_id == other.eos_token_id == other.pad_token_id == trained.bos
+    assert other.decode(trained.encode(["a b"])[0], skip_special_tokens=True) == "a b"
+
+
+def test_batches_cover_everything_in_order() -> None:
+    assert list(in_batches("abcde", 2)) == [["a", "b"], ["c", "d"], ["e"]]
+    assert list(in_batches([], 2)) == []
