@@ -6,7 +6,7 @@ OPEN_CHILD = """
 [In a {looks} {color} house|In a small town|In a village near a {wild_place}|At the end of a [long|narrow|quiet] road] lived a {nice} {h.kind} [named|called] {h}.
 [Long ago|Many years ago], a {h.kind} [named|called] {h} lived [in a village by the {wild_place}|in a {looks} house with a {color} door|close to a {size} {wild_place}].
 [One|On a] {weather_adj} [morning|afternoon|day], a {h.kind} named {h} [woke up early|looked out of the window|put on {his} {color} {clothes}|ate some {food} for breakfast].
-[Everyone|Everybody] [in the village|in town|at school] knew {h}. {He} was [a|the most] {nice} {h.kind} [with {color} {clothes+}|with a {looks} smile|with a {color} {clothes}].
+[Everyone|Everybody] [in the village|in town|at school] knew {h}. {He} was a {nice} {h.kind} with [{color} {clothes+}|a {looks} smile|a {color} {clothes}].
 {H} was [five|six|seven|four] years old. {He} was a [very|] {nice} {h.kind}[ and {he} had a {looks} {color} {clothes}|].
 """
 OPEN_BEAST = """
@@ -27,7 +27,7 @@ A [{nice}|cheerful] {f.kind} named {f} lived [next door|nearby|close by], and th
 DETAIL = """
 {He} [liked|loved] to {hobby} and to {hobby}, and [most/ADV of all/PRON|best/ADV of all/PRON] {he} liked {color} {flower+}.
 {He} [liked|loved] {sweet+} [with {food}|with {drink}|and {fruit+}] and [hated|did not like] {vegetable+}.
-{His} [favorite|best] color was {j=color}, [so|and] {he} [often|always] wore a {j} {clothes}.
+{His} favorite color was {j=color}, [so|and] {he} [often|always] wore a {j} {clothes}.
 {He} [knew|could sing] a song about a {zoo} and a {bug}.
 {He} wanted to be a {job} one day[, or perhaps a {job}|].
 At night {he} [often|always|sometimes] dreamed of {zoo+} and {fabled+}.
@@ -39,14 +39,14 @@ Every morning, the {bird+} sang for {him} in the {tree} trees, and a {color} {fl
 The air around {his} home smelled of {flower+} and [fresh|wet|warm] [grass|hay|wood].
 From {his} window, {he} could see {num} {farm+} in the field and {num} {bird+} on the fence.
 [Next to|Beside|Behind] {his} home, {color} {flower+} grew between the {nature+}.
-On {his} shelf stood a {color} {kitchenware}, a {old} {instrument} and {num} {treasure+}.
+On {his} shelf stood a {color} {kitchenware}, a {old} {pipe} and {num} {treasure+}.
 {His} {room} always smelled of {food} and [warm|fresh] {sweet+}.
 On {his} wall hung a picture of a {zoo} with a {color} {clothes}.
-The old {furniture} in {his} {room} creaked in the {weather}, as if it were alive.
+The old {furniture} in {his} {room} creaked in the [wind|rain|storm], as if it were alive.
 {He} was [a little|sometimes|often] afraid of {bug+}, but never of {zoo+} or {wild+}.
-In summer {he} went to the {wild_place}, and in winter {he} made {nature+} and {zoo+} out of {stuff}.
+In summer {he} went to the {wild_place}, and in winter {he} made {zoo+} out of [snow|paper|clay|wood].
 {He} had once [seen|met] a real {job} at the {town_place}, and {he} still talked about it.
-{He} [shared|kept] {his} {furniture} with a {texture} {soft} and a {looks} {toy}.
+{He} shared {his} bed with a {texture} {soft} and a {looks} {toy}.
 {He} thought that {vegetable+} were {taste}, that {fruit+} were {taste}, and that {drink} was the best of all.
 {His} [room|home] was full of {color} {toy+} and {looks} {soft+}.
 """

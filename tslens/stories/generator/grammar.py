@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from tslens.stories.generator import lexicon
+from tslens.stories.generator.paraphrase import paraphrased
 from tslens.stories.generator.template import Choice, Draw, Node, Pronoun, Punct, Refer, Space, Word, compiled
 
 FORMS = {
@@ -48,6 +49,7 @@ class Teller:
     starts: bool = True  # the next word begins a sentence
     space: bool = False
     fresh: bool = True  # nothing stands in this paragraph yet
+    gap: bool = False  # whether that article follows a space
     held: str = ""  # an article that waits for the sound of the next word
     last: dict[str, tuple[int, int]] = field(default_factory=dict)  # pronoun -> (part, sentence) mentioned last
     rivals: dict[int, int] = field(default_factory=dict)  # part -> sentence of its last mention
@@ -61,7 +63,7 @@ class Teller:
         """Append a rendered template, after a space unless a paragraph just began."""
         self.space = not self.fresh
         self.fresh = False
-        self._run(compiled(source))
+        self._run(compiled(paraphrased(source)))
 
     def paragraph(self) -> None:
         if self.length:
@@ -103,11 +105,11 @@ class Teller:
     def _word(self, text: str, tag: str, who: str = "", capital: bool = False) -> None:
         if text in ("a", "an", "A", "An") and tag == "DET":
             self.held = "A" if self.starts or text[0] == "A" else "a"
-            self.starts = False
+            self.gap, self.space, self.starts = self.space, False, False
             return
         if self.held:
             article = self.held + lexicon.article(text)[1:]
-            self.held = ""
+            self.held, self.space = "", self.gap
             start = self._put(article)
             self.tags.append((start, self.length, "DET"))
             self.space = True
@@ -165,8 +167,8 @@ class Teller:
     def _refer(self, role: str, how: str, capital: bool) -> None:
         part = self.cast[role]
         who = part.character
-        if how == "kind":
-            self._word(who.kind, "NOUN", capital=capital)
+        if how.startswith("kind"):
+            self._word(lexicon.plural(who.kind) if how == "kind+" else who.kind, "NOUN", capital=capital)
         elif part.way == "name" or how == "!":
             for name in who.name.split():
                 self._word(name, "PROPN")

@@ -18,14 +18,14 @@ NOUNS = {
     "fruit": "apple pear plum peach orange banana cherry grape lemon melon strawberry mango fig berry apricot",
     "vegetable": "carrot potato tomato onion pumpkin bean turnip radish cabbage pea cucumber pepper beet",
     "sweet": "cookie cupcake muffin pancake waffle pie cake donut candy lollipop brownie tart biscuit",
-    "dish": "sandwich pizza salad stew omelet noodle meatball sausage burger dumpling",
+    "dish": "sandwich pizza salad omelet noodle meatball sausage burger dumpling",
     "clothes": "hat coat jacket shirt dress skirt sock boot shoe mitten glove scarf cap belt apron sweater vest raincoat "
     "cape slipper sandal",
     "box": "box basket bag bucket jar chest drawer sack trunk backpack suitcase purse crate",
     "openable": "box chest drawer door gate cupboard trunk suitcase closet",
     "furniture": "table chair bed sofa shelf desk stool bench couch rug lamp curtain cupboard closet clock mirror",
     "tool": "hammer shovel rope ladder saw brush broom bucket net rake needle nail hook lantern flashlight mop wheelbarrow hose",
-    "kitchenware": "spoon fork pan pot bowl kettle tray plate knife oven napkin",
+    "kitchenware": "spoon fork pan pot bowl kettle tray plate knife napkin",
     "vehicle": "car bus truck train boat bike tractor van ship plane taxi wagon sled canoe cart",
     "ridden": "bike scooter pony sled skateboard",
     "magic": "lamp ring wand bell stone pot kettle key whistle",
@@ -40,6 +40,9 @@ NOUNS = {
     "small": "squirrel rabbit mouse hedgehog bird duckling kitten frog chipmunk turtle",
     "zoo": "lion tiger elephant monkey giraffe zebra hippo kangaroo panda camel crocodile penguin seal ostrich leopard koala",
     "bird": "robin owl crow sparrow pigeon swan dove parrot woodpecker hen blackbird",
+    "cattle": "cow horse donkey goat pony",
+    "lunchbox": "box basket bag backpack",
+    "pipe": "flute violin horn trumpet fiddle drum guitar",
     "flyer": "butterfly bee moth fly ladybug dragonfly",
     "cuddly": "teddy bunny doll puppet bear pillow blanket",
     "hall": "theater school library market castle museum barn",
@@ -49,7 +52,7 @@ NOUNS = {
     "hero": "rabbit fox bear mouse squirrel hedgehog turtle duck owl kitten puppy frog otter beaver raccoon lamb mole penguin",
     "job": "farmer baker teacher doctor gardener sailor painter cook driver captain singer carpenter tailor nurse shopkeeper "
     "fisherman firefighter musician clown librarian",
-    "elder": "farmer baker gardener sailor tailor carpenter shopkeeper neighbor painter fisherman",
+    "elder": "farmer baker gardener sailor tailor carpenter shopkeeper painter fisherman",
     "tree": "oak pine apple plum willow maple cherry birch elm palm",
     "flower": "rose daisy tulip lily sunflower violet poppy daffodil",
     "plant": "sunflower tomato bean pumpkin rose tulip strawberry carrot daisy melon",
@@ -59,7 +62,8 @@ NOUNS = {
     "water": "pond river lake stream pool",
     "town place": "shop school library market bakery museum station zoo church hospital theater farm circus bank office "
     "restaurant fair harbor castle tower",
-    "room": "kitchen bedroom attic bathroom hall basement garage classroom playroom barn cabin tent hut cottage",
+    "room": "kitchen bedroom attic bathroom hall basement garage playroom",
+    "shelter": "barn cabin tent hut cottage shed",
     "hideout": "bush bench log tree bridge rock fence stump wall hedge wagon bed sofa",
     "climbable": "tree hill ladder wall fence rock tower",
     "building": "house tower bridge wall castle fence shed cabin hut barn fort",
@@ -90,7 +94,7 @@ NOUNS = {
     "weather number letter window store thief treasure wand potion spell room house tree bird hope pride courage rest mind test step "
     "start finish line price stall deal penny coin pie slide swing seesaw sandbox fountain bench hat knot mess note slope "
     "mask costume stage show dance dancer speech sunset sunrise breeze raindrop snowflake icicle snowman ember lightning "
-    "class classmate homework desk bell lie fact corner bike lap oar shore bank net breath people blame lump throat joy ribbon spoonful pocketful hotel kindness patience hurry feast deed friendship moral success fear ground front poster dam thorn stove purpose life handkerchief figure danger course cork bargain anger lesson letter gust might strength cross pain soap cloth guide patch soup field rock jump bump cut scratch bandage "
+    "class classmate homework desk bell lie fact corner bike lap oar shore bank net plenty earth feeling will will oven classroom stew breath people blame lump throat joy ribbon spoonful pocketful hotel kindness patience hurry feast deed friendship moral success fear ground front poster dam thorn stove purpose life handkerchief figure danger course cork bargain anger lesson letter gust might strength cross pain soap cloth guide patch soup field rock jump bump cut scratch bandage "
     "half lot kind pair sort noise parade band world board vine stem bud sprout dust clue detective pile heap shout cry cheer care fun luck",
 }
 # Mass nouns: no "a", no plural.
@@ -123,7 +127,7 @@ VERBS = {
     "sound verb": "bark meow quack moo chirp buzz hum growl roar squeak snore sniff sneeze cough knock ring crash whistle tap snap creak rattle hiss pop honk",
     "mind": "think know see hear feel want need like love hate hope wish plan dream remember forget learn guess wonder worry "
     "notice believe decide choose agree trust miss care mind fear understand expect listen watch pretend promise imagine",
-    "more": "flee breathe beat wink spend shrink shoot seek rustle rake raise moan die bang bury cross juggle pour weed dry name allow gasp blush hit glue scratch dare blame speak nibble stammer spoil forgive sulk ruin roll kneel boil wrap rattle prepare "
+    "more": "lay vanish disappear long shriek burst discover place return flee breathe beat wink spend shrink shoot seek rustle rake raise moan die bang bury cross juggle pour weed dry name allow gasp blush hit glue scratch dare blame speak nibble stammer spoil forgive sulk ruin roll kneel boil wrap rattle prepare "
     "knit pack whine vote copy clear tame sail frighten promise stare repeat snatch pinch knock slam shut squeal swear sniffle limp lead nap zip hatch peck sprout wilt bloom ",
     "talk": "say tell ask answer shout whisper explain call cheer thank greet beg reply argue quarrel complain warn admit invite apologize talk joke tease teach brag boast scold praise fight lie laugh cry sob weep",
     "do": "do go come get give take put keep leave find lose bring buy sell pay win try help use open close shut lock break tear cut "
@@ -139,7 +143,7 @@ VERBS = {
 }
 # base past participle, where the rule does not give them
 IRREGULAR = """
-do did done;flee fled fled;beat beat beaten;spend spent spent;shrink shrank shrunk;shoot shot shot;seek sought sought;speak spoke spoken;hide hid hidden;forgive forgave forgiven;swear swore sworn;go went gone;come came come;get got got;give gave given;take took taken;put put put;keep kept kept;leave left left;find found found;lose lost lost
+do did done;burst burst burst;lay laid laid;flee fled fled;beat beat beaten;spend spent spent;shrink shrank shrunk;shoot shot shot;seek sought sought;speak spoke spoken;hide hid hidden;forgive forgave forgiven;swear swore sworn;go went gone;come came come;get got got;give gave given;take took taken;put put put;keep kept kept;leave left left;find found found;lose lost lost
 bring brought brought;buy bought bought;sell sold sold;pay paid paid;win won won;shut shut shut;break broke broken;tear tore torn;cut cut cut
 eat ate eaten;drink drank drunk;bite bit bitten;feed fed fed;grow grew grown;dig dug dug;hide hid hidden;show showed shown;send sent sent
 begin began begun;sleep slept slept;wake woke woken;meet met met;steal stole stolen;hold held held;wear wore worn;sew sewed sewn;draw drew drawn
@@ -171,11 +175,13 @@ ADJECTIVES = {
     "tired": "tired sleepy weak exhausted",
     "more": "hungry thirsty sick hurt safe lost empty full open wet dry hot warm loud silent fast slow easy hard heavy light strong weak high low "
     "thin thick fat round flat sharp straight deep wide narrow different same new young real true wrong right ready alone alive dead asleep awake "
-    "late early busy free rich poor wise silly foolish crazy magic gone sorry fair unfair own favorite whole other last next first best better bigger smaller "
-    "faster slower stronger biggest smallest taller tallest fastest older warmer softer sweeter kinder happier braver louder brightest harder important possible dangerous safer bare "
+    "late early busy free rich poor wise silly foolish crazy magic gone sorry fair unfair own favorite whole other last next first     "
+    " important possible dangerous bare "
     "calm still sure able famous useful bored surprised confused ashamed embarrassed hopeless lucky unlucky clean torn burnt frozen stuck enough many few much "
-    "several wooden paper bitter cozy crooked dim dizzy forgotten ill missing nearby ordinary royal secret steep tight wild wonderful worse hidden "
-    "single third fourth such quick prettiest loose hotter deeper worst wiser unexpected sore odd hungrier highest funniest faint dull cheap alike darker lowest cracked fewer loneliest other second painted surprising tiny easier harder farther sad hardest dear bad usual gold married fallen saddest happiest content tidy pale useless heavier lighter grown shared worth careless clumsy handsome hollow grand fierce gooey icy blank closed good old poor",
+    "several wooden paper bitter cozy crooked dim dizzy forgotten ill missing nearby ordinary royal secret steep tight wild wonderful hidden "
+    "single third fourth such quick loose unexpected sore odd faint dull cheap alike cracked other second painted surprising tiny sad following sudden dear bad usual gold married fallen content tidy pale useless grown shared worth careless clumsy handsome hollow grand fierce gooey icy blank closed good old poor",
+    "compared": "better best bigger smaller faster slower stronger biggest smallest taller tallest fastest older warmer softer sweeter kinder happier braver louder "
+    "brightest harder safer hardest saddest happiest heavier lighter prettiest hotter deeper worst worse wiser hungrier highest funniest darker lowest fewer loneliest easier farther",
 }
 ADVERBS = {
     "gladly": "happily gladly cheerfully proudly joyfully merrily",
@@ -193,10 +199,10 @@ ADVERBS = {
 FUNCTION = {
     "DET": "a an the this that these those every each some any no all both another which what",
     "PROPN": "Grandma Grandpa Mom Dad",
-    "ADP": "of in on at by with from for into onto under over behind beside between across through along around near about up down off out "
+    "ADP": "beneath of in on at by with from for into onto under over behind beside between across through along around near about up down off out "
     "without inside outside past toward above below like after before until during against among as than to besides since upon except",
     "NOUN": "food others times left right grandpa ones tears",
-    "ADV": "deeper farther fairly either ahead halfway later yesterday today tomorrow tonight whenever",
+    "ADV": "deeply longer indeed deeper farther fairly either ahead halfway later yesterday today tomorrow tonight whenever",
     "AUX": "cannot was were is are am be been being would could should will can must might may shall do does did had has have",
     "PRON": "theirs whoever i me my mine myself you your yours yourself we us our ours ourselves it its itself he she him her his hers himself herself they them "
     "their theirs themselves who what whom this that these those there everyone everything nobody nothing someone something anyone "
@@ -233,6 +239,8 @@ PLURALS = dict(
     "goldfish:goldfish starfish:starfish jellyfish:jellyfish fisherman:fishermen octopus:octopuses piano:pianos hero:heroes snowman:snowmen "
     "family:families clothes:clothes".split()
 )
+# Words that nobody would ask a story for.
+DULL = frozenset("lot such single second last first next same other own half kind able many few much several more most left do".split())
 AN = {"hour", "honest", "honestly"}
 NOT_AN = {"unicorn", "useful", "uniform", "one", "once", "una"}
 
@@ -302,7 +310,7 @@ def groups() -> dict[str, tuple[Lexeme, ...]]:
     made |= {name: tuple(noun(w, True) for w in words.split()) for name, words in MASS.items()}
     made |= {name: tuple(verb(w) for w in words.split()) for name, words in VERBS.items() if name not in ("do",)}
     clash = {"look": "looks"}
-    made |= {clash.get(n, n): tuple(Lexeme("ADJ", {"": w}) for w in ws.split()) for n, ws in ADJECTIVES.items() if n != "more"}
+    made |= {clash.get(n, n): tuple(Lexeme("ADJ", {"": w}) for w in ws.split()) for n, ws in ADJECTIVES.items() if n not in ("more", "compared")}
     made |= {n: tuple(Lexeme("ADV", {"": w}) for w in ws.split()) for n, ws in ADVERBS.items() if n != "more"}
     made["num"] = tuple(Lexeme("NUM", {"": w}) for w in "two three four five six seven".split())
     return {name.replace(" ", "_"): members for name, members in made.items()}
@@ -358,6 +366,6 @@ def article(word: str) -> str:
 
 @cache
 def bases() -> dict[str, frozenset[str]]:
-    """The base forms of nouns, verbs and adjectives."""
-    listed = {"NOUN": (*NOUNS.values(), *MASS.values()), "VERB": VERBS.values(), "ADJ": ADJECTIVES.values()}
-    return {tag: frozenset(w for line in lines for w in line.split()) for tag, lines in listed.items()}
+    """The base forms of nouns, verbs and adjectives that a story may be asked for."""
+    listed = {"NOUN": (*NOUNS.values(), *MASS.values()), "VERB": VERBS.values(), "ADJ": (words for name, words in ADJECTIVES.items() if name != "compared")}
+    return {tag: frozenset(w for line in lines for w in line.split()) - DULL for tag, lines in listed.items()}

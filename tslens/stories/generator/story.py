@@ -38,8 +38,14 @@ class MadeStory:
 
 
 def make(rng: Random) -> MadeStory:
-    """A story from the numbers that `rng` gives, and from nothing else."""
-    wish = {feature for feature, odds in zip(FEATURES, (0.6, 0.3, 0.22, 0.4, 0.35, 0.3), strict=True) if rng.random() < odds}
+    """A story from the numbers that `rng` gives, and from nothing else; told anew until it holds words that one may ask for."""
+    while not (story := _attempt(rng)):
+        pass
+    return story
+
+
+def _attempt(rng: Random) -> MadeStory | None:
+    wish = {feature for feature, odds in zip(FEATURES, (0.75, 0.3, 0.22, 0.4, 0.35, 0.3), strict=True) if rng.random() < odds}
     tale = rng.choice(tales())
     cast = _cast(tale, rng)
     teller = Teller(rng, cast, {})
@@ -52,9 +58,12 @@ def make(rng: Random) -> MadeStory:
     if '"' in text:
         shown.add("Dialogue")
     spans = teller.tags
+    words = _required(text, spans, rng)
+    if not words:
+        return None
     return MadeStory(
         text=text,
-        words=_required(text, spans, rng),
+        words=words,
         features=tuple(f for f in FEATURES if f in shown),
         summary=_summary(tale, teller, end),
         sentence=_sentence(text, rng),
@@ -88,7 +97,7 @@ def _cast(tale: Tale, rng: Random) -> dict[str, Part]:
         else:
             used = {part.character.kind for part in cast.values()}
             kind = rng.choice([x.base for x in lexicon.groups()[group] if x.base not in used])
-            who = Character("the " + kind, kind, "it" if role in "ak" else other)
+            who = Character("the " + kind, kind, "it" if role in "ag" else other)
         cast[role] = Part(len(cast), who, way)
     return cast
 
@@ -108,7 +117,8 @@ def _compose(tale: Tale, teller: Teller, end: str, wish: set[str]) -> set[str]:
     talk = "Dialogue" in wish
 
     def pick(pool: list[str]) -> str:
-        apt = [line for line in pool if ('"' in line) == talk]
+        """A way to tell it: any in a story with dialogue, as far as there are others the silent ones in a story without."""
+        apt = pool if talk else [line for line in pool if '"' not in line]
         return rng.choice(apt or pool)
 
     beast = teller.cast["h"].character.kind not in ("girl", "boy")
@@ -118,10 +128,10 @@ def _compose(tale: Tale, teller: Teller, end: str, wish: set[str]) -> set[str]:
         shown.add("Foreshadowing")
     early = "f" in tale.cast and "f" not in tale.head.get("later", "")
     opening = [rng.choice(frame.lines(frame.OPEN_BEAST if beast else frame.OPEN_CHILD))]
-    opening += rng.sample(frame.lines(frame.DETAIL), rng.choice((1, 1, 2, 2, 3)))
+    opening += rng.sample(frame.lines(frame.DETAIL), rng.choice((1, 2, 2, 3, 3)))
     opening += [rng.choice(frame.lines(frame.FRIEND))] if early else []
-    opening += [sign] if sign else []
     beats = [[pick(ways)] for ways in tale.beats.values()]
+    beats[0] += [sign] if sign else []
     after = tale.head.get("quarrel", "1")
     if early and after != "no" and "Conflict" in wish and "Conflict" not in shown:
         quarrel = pick(frame.lines(frame.QUARREL)).split(">>")
@@ -148,12 +158,14 @@ def _compose(tale: Tale, teller: Teller, end: str, wish: set[str]) -> set[str]:
     return shown
 
 
-def _required(text: str, tags: list[tuple[int, int, str]], rng: Random) -> tuple[str, str, str]:
+def _required(text: str, tags: list[tuple[int, int, str]], rng: Random) -> tuple[str, str, str] | None:
     """A noun, a verb and an adjective that stand in the text as base forms."""
     known = lexicon.bases()
     found = []
     for tag in ("NOUN", "VERB", "ADJ"):
         here = sorted({text[a:b].lower() for a, b, t in tags if t == tag} & known[tag])
+        if not here:
+            return None
         found.append(rng.choice(here))
     return found[0], found[1], found[2]
 

@@ -25,7 +25,7 @@ TOKEN = re.compile(
     r"""(?P<space>\s+)|(?P<slot>\{[^{}]+\})|(?P<mark>[\[\]|])|(?P<speech>"(?:(?P<by>[a-z])>(?P<to>[a-z]*):\s)?)"""
     r"""|(?P<own>'s(?![a-z]))|(?P<word>(?:[Ii]t|[Tt]hat|[Ll]et|[Ww]hat|[Tt]here)'s|[A-Za-z]+(?:'(?!s\b)[a-z]+)?)(?:/(?P<tag>[A-Z]+))?|(?P<punct>[.,!?])"""
 )
-ROLES = frozenset("hfmeabgk")
+ROLES = frozenset("hfmeag")
 FIRST = frozenset("i me my mine myself i'm i'll i've".split())
 SECOND = frozenset("you your yours yourself you're you'll".split())
 BOTH = frozenset("we us our ours ourselves we're we'll".split())
@@ -169,8 +169,9 @@ class _Parser:
             return Pronoun(CASES[name], "".join(roles) or ("hf" if name.startswith("the") else "h"), capital)
         name, _, group = name.partition("=")
         name, _, form = name.partition(".")
-        if name.endswith(("+", "!")):
-            name, form = name[:-1], name[-1]
+        if (group or name).endswith(("+", "!")):
+            form = inner[-1]
+            name, group = name.removesuffix(form), group.removesuffix(form)
         if name in ROLES:
             return Refer(name, form, capital)
         if len(name) > 1 and name not in lexicon.groups():
@@ -284,6 +285,8 @@ def _settle(raw: _Raw, prev: object, nxt: object) -> str:
             return "SCONJ"
         case "like":
             return "VERB" if verbal and p not in ("not",) or p in ("would", "not", "to", "didn't", "don't") else "ADP"
+        case "will" | "might":
+            return "AUX"
         case "for":
             return "ADP"
         case "one":

@@ -49,7 +49,7 @@ good: trust trying
 bad: trust greed
 -- send
 | {M} sent {h} to the {p} to sell the old {x}. {He} was to come home with enough money for the winter.
-| The family of {h} was poor, and they/PRON had to sell their/PRON last {x}. So {h} led it along the road to the {p}.
+| {H}'s family was poor, and they/PRON had to sell their/PRON last {x}. So {h} led it along the road to the {p}.
 | "m>h: Take the {x} to the {p} and sell it well," said {m}. "m>h: And do not talk to strangers." {H} nodded and set off.
 -- meet
 | On the road, {h} met a {e.kind} with a big {color} hat. The {e.kind} had a shiny {y} and said that it was magic.
@@ -99,8 +99,7 @@ bad: honesty greed
 | But inside the purse was also a picture of a baby. It must be dear to somebody. Just then, an old {e.kind} came along the road and searched behind every {nature}.
 | "e>h: Have you seen a purse?" asked an old {e.kind}. "e>h: It was all that I had." {F} looked at {h}, and {h} looked at {f}.
 -- sign
-| That morning, the teacher had said that a good deed never stays/VERB alone. >> So a good deed really never stays/VERB alone.
-| There was a little fish sewn on the purse. >> It all had to do with the little fish on the purse.
+| The teacher had once said that money shows/VERB what is in a heart. >> So money really shows/VERB what is in a heart.
 -- end
 | {H} held out the purse. The {e.kind} had tears in {his e} eyes. {He e} thanked {them} again and again and bought each of {them} a big {sweet}.
 | "h>e: Here it is," said {h}. "e>h: There are still honest children in the world!" said the {e.kind}. "e>hf: Come, I want to give you something." And {h} got the {x} after all.
@@ -139,13 +138,12 @@ bad: pride kindness
 | The days were {weather_adj}, and the work was hard. But the {x+} grew as big as {toy+}, and even the {bird+} came back.
 | "e>hf: You must be tired," said the {e.kind}. "h>e: Only a little," said {h}, and {he} wiped the dirt from {his} {bodyplace}.
 -- sign
-| In the corner of the garden stood a {s=box} under a blanket, and nobody knew what was in it. >> Now {they} knew about the {s} under the blanket.
-| The {e.kind} often looked at an old map/NOUN on the wall. >> It was just as it was on the old map/NOUN on the wall.
+| The {e.kind} had once said that a garden pays/VERB back for everything. >> The garden had paid back for everything, as the {e.kind} had said.
 -- end
 | When the {e.kind} was well again, {he e} cooked a big soup with the {x+}. The whole street came to eat, and {h} and {f} got the biggest bowls/NOUN.
 | "e>hf: How can I thank you?" asked the {e.kind}. "h>e: Tell us a story," said {h}. So every Sunday, {they} sat at the fire and listened.
 -- twist
-| On the last day, the {y} of {h} hit something hard/ADJ in the ground. It was a {box} full of {treasure+}! The {e.kind} had buried/VERB it as a child and forgotten it. {He e} shared it with {them}.
+| On the last day, {h}'s {y} hit something hard/ADJ in the ground. It was a {box} full of {treasure+}! The {e.kind} had buried/VERB it as a child and forgotten it. {He e} shared it with {them}.
 | When the garden was done/ADJ, the {e.kind} jumped up and danced. {He e} had been well for days! {He e} had only been so lonely, and it was so nice to have {h} and {f} there.
 -- bad
 | But one day, {they} wanted to play and did not come. That night it froze, and nobody had covered the {x+}. In the morning, they/PRON were all black, and the {e.kind} wept.
@@ -179,8 +177,7 @@ bad: greed
 | In the afternoon, it got hotter/ADJ, and everyone was thirsty. One cup after the other was sold, and the {box} filled with coins.
 | "f>h: More cups, quick/ADV!" called {f}. "h>f: I am running!" called {h}. {They} poured and sold until {their} arms hurt.
 -- sign
-| The table had one short leg, and it wobbled a little. >> That was because of the table with the short leg.
-| In the morning, a {s=zoo} on a poster/NOUN seemed to wink/VERB at {them}. >> It was all because of the circus from the poster/NOUN.
+| That morning, {h} had found a coin on the road, and people say that it brings a strange day. >> So the coin on the road had really brought a strange day.
 -- end
 | In the evening, {they} counted the money. It was enough for the {y} and even for two {sweet+}. {They} were so {happy}.
 | "h>f: We did it!" said {h}. {They} ran to the shop, hand/NOUN in hand/NOUN, and the {y} was theirs/PRON. {They} took turns with it all the way home.
@@ -208,19 +205,18 @@ good: trying courage patience
 bad: pride listening
 -- want
 | {H} got a {color} {x} for {his} birthday. But {he} did not know how to ride it. The other/ADJ children rode/VERB past {him} and waved.
-| All the friends of {h} could ride a {x}. {H} could not. {He} looked at the new {color} {x} in the yard and was {afraid}.
+| All {h}'s friends could ride a {x}. {H} could not. {He} looked at the new {color} {x} in the yard and was {afraid}.
 | "h>m: Will you teach me to ride my {x}?" asked {h}. "m>h: Of course/ADV," said {m}. "m>h: But you will fall a few times."
 -- fall
 | {M} held {him} and ran beside {him}. When {he m} let go, {h} fell into a bush. {He} had scratches/NOUN on {his} knees and elbows/NOUN.
 | On the first day, {h} fell {num} times. On the second/ADJ day, {he} rolled into a {nature} and lost a shoe.
 | "h>m: Do not let go!" cried {h}. But {m} let go, and down {he} went. "h>m: I will never do that again!" {he} said.
 -- give_up
-| {H} threw the {x} on the grass and went away. But {he} heard the others/NOUN laugh/VERB and race, and it made {him} {sad}.
+| {H} threw the {x} on the grass and went away. But {he} heard the others/NOUN laugh/VERB and race/VERB, and it made {him} {sad}.
 | At night, {he} lay awake and thought of the {x}. In {his} dream, {he} flew through the {p} as fast as the wind.
 | "m>h: When I was little, I fell into a pond," said {m}. {H} had to laugh. "h>m: Really? Then let's try once more," {he} said.
 -- sign
-| A tiny {s=bird} tried to fly from the fence and fell into the grass. >> And on the fence, the tiny {s} opened its wings and flew too/ADV.
-| One wheel made a strange noise, but {h} did not care. >> It was the wheel with the strange noise.
+| A tiny {s=bird} tried to fly from the fence and fell into the grass. >> And on the fence, the tiny {s} opened its wings and flew at last.
 -- end
 | The next morning, {he} tried it again. One push, two pushes/NOUN, and then {he} was riding all by {himself}! {He} rode around the {p}, and {m} cheered.
 | "m>h: You are doing it!" called {m} from far behind/ADV. {H} looked back. {M} had let go long ago, and {he} had not noticed it!
@@ -241,7 +237,7 @@ bad: pride listening
 
 == too many sweets
 cast: h f m
-with: x=sweet y=box
+with: x=sweet y=lunchbox
 hero: any
 good: sharing greed honesty
 bad: greed listening
@@ -268,7 +264,7 @@ bad: greed listening
 | When {m} saw the empty {y}, {he m} only smiled. The {x+} in it had been made with {vegetable+}, to see if {h} would like them/PRON. The real {x+} were still in the {room}, but now {h} was too full to eat even one.
 -- bad
 | The next day was the party. Everyone danced and laughed, but {h} lay in bed with a bucket beside {him}. And there were no {x+} for anybody.
-| {M} was very {angry}. There was no time to bake new {x+}, and all the guests went home hungry. No one wanted to talk to {h}.
+| {M} was so {angry}. There was no time to bake new {x+}, and all the guests went home hungry. No one wanted to talk to {h}.
 -- about
 | {H} eats all the {x+} that {m} baked for the party.
 -- about end

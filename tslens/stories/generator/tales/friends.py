@@ -22,8 +22,8 @@ bad: kindness
 | {H} went over and helped. Then {they} sat down in the grass and shared a {sweet}. {F} knew a lot about {zoo+}, and {h} knew a lot about {bug+}.
 | "h>f: This is my {y}," {h} said. "h>f: You can have the first turn." {F} beamed. "f>h: Thank you! You are so {nice}," {he f} said.
 -- sign
-| That morning, a {color} {s=bug} had landed on the hand of {h}, and people say that it brings a new friend. >> So the {s} had really brought a friend.
-| In a dream, {h} had heard somebody laugh/VERB with {him} in the {x}. >> It was the laugh that {he} had heard in {his} dream.
+| That morning, a {color} {s=bug} had landed on {h}'s hand, and people say that it means a visit. >> So the {s} had told the truth about the visit.
+| In a dream, {h} had seen a {f.kind} in the {x}. >> It was all as it had been in {his} dream.
 -- end
 | From that day on, {h} was never alone. {He} and {f} met in the {x} every afternoon, and {they} built a {building} out of {nature+}.
 | "f>h: Will you come back tomorrow?" asked {f}. "h>f: Tomorrow, and every day after that," said {h}. And so it was.
@@ -63,8 +63,8 @@ bad: greed sharing
 | After that, {h} sat in one corner with the {x}, and {f} sat in the other with nothing. The {x} did not seem so {quality} anymore.
 | "f>h: Then play alone!" said {f}, and {he f} went to the window and looked out. {H} tried to play, but it was not the same.
 -- sign
-| The {x} had a tiny crack that nobody had noticed. >> And the tiny crack was the reason/NOUN for it all.
-| In {his} pocket, {f} kept/VERB {num} {y+} for later. >> The {y+} in {his f} pocket had been meant for two.
+| The old people say that every new toy brings tears/NOUN first/ADV. >> The old people were right/ADJ about the tears/NOUN.
+| In {his f} pocket, {f} kept {num} {y+} for later. >> The {y+} in {f}'s pocket had been meant for two.
 -- end
 | So {h} went to {f} and put the {x} in {his f} hands. {F} smiled and took two {y+} out of {his f} pocket, one for each of them/PRON. They/PRON took turns, and the afternoon flew by.
 | "h>f: I am sorry," said {h}. "h>f: You can have it first/ADV." {F} hugged {him}. "f>h: Let's play together," {he f} said, and that was the best game of all.
@@ -103,8 +103,8 @@ bad: pride
 | After a while, {h} saw a {nature} that {he} liked. {He} stopped to look at it, then {he} stopped to drink, and then {he} stopped to chase a {bug}. There was so much time!
 | "h>: I have all the time in the world," {h} said to {himself}. {He} sat down, ate a {fruit} and closed {his} eyes.
 -- sign
-| That morning, {f} had tied {his f} shoes/NOUN twice, but {h} had not tied {his} own/ADJ at all. >> It would have been better to tie/VERB {his} shoes.
-| An old turtle by the road shook its head as {they} went by. >> The old turtle by the road nodded, for it had seen all this before.
+| An old turtle by the road had looked at {h} and shaken its head. >> The old turtle by the road nodded, for it had seen all this before.
+| {H} had forgotten that long races/NOUN are not won at the start. >> Long races/NOUN are not won at the start, and {h} knew it now.
 -- end
 | When {h} looked up again, {f} was almost at the {x}. {H} ran as fast as {he} could, but it was too late. {F} had won, and {h} was the first to clap for {him f}.
 | Step/NOUN by step, {f} went on and reached the {x} first/ADV. "h>f: You won," said {h}, out of breath. "h>f: I will not brag again." {They} [shared|split] the prize, a {taste} {sweet}.
@@ -125,13 +125,13 @@ bad: pride
 
 == the trick
 cast: h f
-with: x=bug y=box
+with: x=bug y=lunchbox
 hero: any
 quarrel: no
 good: friendship kindness
 bad: kindness
 -- idea
-| {H} loved to play tricks. One day, {he} put a {color} {x} of paper into the {y} of {f}, where {f} kept {his f} lunch.
+| {H} loved to play tricks. One day, {he} put a {color} {x} of paper into {f}'s {y}, where {f} kept {his f} lunch.
 | {H} had a [funny|naughty] idea. {He} hid under the {furniture} with a {clothes} over {his} head and waited for {f}.
 | "h>f: Come and look, I have a gift for you," said {h} to {f}. In the {y} was no gift, but a big {x} made of {color} wool.
 -- scare
@@ -139,12 +139,11 @@ bad: kindness
 | {F} jumped so high that {he f} bumped {his f} head. Then {he f} [ran away|began to cry]. {H} [giggled|grinned], but not for long/ADV.
 | "f>h: Help!" cried {f}, and {he f} jumped onto a {furniture}. "h>f: It was only a joke!" laughed {h}. "f>h: It was not funny," said {f}, with tears/NOUN in {his f} eyes.
 -- think
-| That night, {h} thought of the face of {f}. How would {he} like it if somebody scared {him} so much? It did not seem funny anymore.
+| That night, {h} thought of {f}'s face. How would {he} like it if somebody scared {him} so much? It did not seem funny anymore.
 | {H} felt bad. A joke should make everyone laugh, and this one/NOUN had not. {He} thought about it on the whole way home.
 | "h>: Maybe it was not such a good joke," {h} mumbled. {He} went to bed and could not sleep.
 -- sign
-| "h>f: One day, you will get me back," {h} [always said|had said once]. >> And so the day that {h} had spoken/VERB of had come.
-| Nobody had noticed that {f} carried a secret in {his f} {clothes}. >> That was the secret that {f} had carried in {his f} {clothes}.
+| Everyone in town said that {his} jokes would end in tears/NOUN one day. >> Just as everyone in town had said, it had ended in tears/NOUN.
 -- end
 | The next day, {h} baked {sweet+} and brought them/PRON to {f}. There was no trick in them/PRON this time. {F} looked twice, took a bite and laughed. All was well/ADJ again.
 | "h>f: I am sorry that I scared you," {h} said the next morning. "f>h: Then show me how it works/VERB," said {f}. Together {they} made the funniest/ADJ {x} in the world, and they/PRON scared nobody with it but a {wild}.
@@ -182,7 +181,7 @@ bad: kindness
 | With a {looks} {flower} in {his} hand, {h} knocked at the door. It opened slowly. {F} hid behind {him}.
 | "h>e: Good morning," said {h} in a small voice. "h>e: Can we help you?" The {e.kind} looked at {him} for a long time/NOUN.
 -- sign
-| Every evening, a [soft|sad] song came from the old house. >> Now {they} knew who sang the song every evening.
+| Every evening, a sad song came from the old house. >> It was clear now why the song from the old house was so sad.
 | On the window of the old house stood a little {s=toy}. >> The little {s} in the window had been waiting for children all along/ADV.
 -- end
 | Then the {e.kind} smiled. {He e} gave {them} a warm {x} and told {them} funny stories of {his e} time as a young {job}. After that, {h} and {f} came every week.
@@ -221,8 +220,7 @@ bad: courage
 | Then the big day came. {H} stood behind the curtain in a {color} {y}, and {his} heart beat/VERB like a drum.
 | "h>f: I cannot do it," whispered {h} behind the curtain. "f>h: Yes, you can," {f} whispered back. "f>h: Just look at me."
 -- sign
-| One string/NOUN of the {x} was a little loose/ADJ, but {h} did not see it. >> If only {he} had seen that string/NOUN in time.
-| The week before, a {s=bird} had sat on the window and listened to every note. >> Even the {s} at the window seemed to sing along/ADV.
+| {H} felt in {his} tummy that something would happen on that stage. >> {His} tummy had known that something would happen.
 -- end
 | {H} closed {his} eyes, thought of {m} and began to play. The song was soft at first/ADJ, and then it filled the whole {p}. When it was over, everyone stood up and cheered.
 | {He} played, and {f} danced. There was one wrong note, but nobody minded. "m>hf: I am so proud of you!" called {m} from the first row.
@@ -261,7 +259,7 @@ bad: care sharing
 | But when {they} sat down, half of the {x+} were gone, and there were tiny crumbs on the blanket. Something was moving in the grass.
 | "h>f: Did you eat my {y}?" asked {h}. "f>h: No, did you eat my {x}?" asked {f}. Somebody else must have been there.
 -- sign
-| As {they} walked, something rustled/VERB in the grass behind {them}. >> So somebody had followed {them} the whole way.
+| As {they} walked, something rustled in the grass behind {them}. >> So something had followed {them} the whole way.
 | A {s=bird} called three times from a tree, as if it wanted to warn {them}. >> The {s} had tried to warn {them}.
 -- end
 | Then {they} saw a little {a.kind} with a crumb as big as itself. Behind it came a hundred more/ADJ! {H} laughed and made a small pile of crumbs for them/PRON, and there was still enough for everyone.

@@ -19,8 +19,8 @@ bad: care
 | "m>h: When did you play with it last?" asked {m}. {H} had to think. "h>m: Yesterday, near the {p}," {he} said [at last|finally].
 | "m>h: Let's look together," said {m}. "m>h: You take the {room}, and I will take the garden." {H} wiped {his} [eyes|cheeks] and began to search.
 -- sign
-| [The night before|On the evening before], a strange sound had come from the {p}[, but nobody went to look|]. >> So the strange sound of the night before had really meant something.
-| {M} had always told {him} that things/NOUN left/VERB on the floor would disappear one day. >> {M} had been right about things/NOUN that are left/VERB on the floor.
+| That morning, {h} had felt that it would be a strange day. >> It had been a strange day indeed, just as {he} had felt in the morning.
+| {M} always said that {h} would lose {his} own head one day. >> {M} had always known that something like this would happen.
 -- end
 | Then {h} saw something {color} behind the {p}. It was the {x}! It was a little {old}, but {he} hugged it and [danced|jumped] with joy/NOUN. 
 | [At last|In the end], {he} looked behind the {p}, and there lay the {x}, safe and dry. {H} [put|carried] it back to its place and tidied the whole room.
@@ -51,7 +51,7 @@ good: honesty
 bad: honesty
 -- break
 | {M} had a {looks} {x} that {he m} loved very much. One day, {h} played with a {y} in the house, and the {y} hit the {x}. It fell and broke into {num} pieces.
-| {H} was not allowed to run in the house, but {he} [ran|raced] through the {room} with {his} {y}. Crash! The {x} of {m} fell from the {furniture} and broke.
+| {H} was not allowed to run in the house, but {he} [ran|raced] through the {room} with {his} {y}. Crash! {M}'s {x} fell from the {furniture} and broke.
 | "m>h: Do not play with the {y} near my {x}," {m} had said. But {h} forgot. {He} threw the {y}, and down fell the {x} with a loud crash.
 -- hide
 | {H} was {afraid}. {He} [quickly|quietly] swept the pieces under the {furniture} and hoped that nobody would notice. Near the door, the family's {a.kind} was licking its paws.
@@ -63,8 +63,8 @@ bad: honesty
 | "m>h: Who broke my {x}?" asked {m}. {H} looked at {his} feet. "h>m: It was the {a.kind}," {he} said in a small voice.
 | "m>h: What happened to my {x}?" {m} asked. "h>m: I think that the {a.kind} jumped on the {furniture}," said {h}, and {his} cheeks grew hot.
 -- sign
-| The {x} stood very close to the edge of the {furniture}[, and it wobbled a little|]. >> It had stood too close to the edge, and it had wobbled for good/NOUN reason/NOUN.
-| Grandma/PROPN used to say that broken things/NOUN always come to light. >> It was just as Grandma/PROPN used to say, and the broken thing came to light.
+| The {x} stood very close to the edge of a shelf[, and it wobbled a little|]. >> It had stood too close to the edge, and everyone should have seen it.
+| That morning, {h} had dreamed of a loud crash. >> The dream of the loud crash had come true.
 -- end
 | But {h} could not keep the secret. {He} told {m} the truth and cried. {M} was sad about the {x}, but {he m} hugged {h}, and they/PRON glued the pieces together again.
 | "h>m: I lied," {h} said at last. "h>m: I broke it, and I am so sorry." {M} [hugged|kissed] {him}. "m>h: Thank you for the truth," {he m} said. "m>h: A {x} is only a thing." Then they/PRON [fixed|glued] it together.
@@ -75,7 +75,7 @@ bad: honesty
 | {M} believed it and put the {a.kind} out in the {weather}. All night long, it cried at the door. {H} heard it and felt {sad}, but {he} did not dare/VERB to speak/VERB. In the morning, the {a.kind} was gone.
 | Later, {m} found the pieces, and the truth came out. "m>h: I am not angry about the {x}," {m} said. "m>h: But I cannot trust you now." That hurt more/ADV than any scolding/NOUN.
 -- about
-| {H} breaks the {x} of {m} and lets the {a.kind} take the blame/NOUN.
+| {H} breaks {m}'s {x} and lets the {a.kind} take the blame/NOUN.
 | A {x} breaks when {h} plays with {his} {y} in the house, and {he} hides the pieces.
 -- about end
 | {He} tells the truth and is forgiven/VERB.
@@ -90,7 +90,6 @@ with: x=cuddly y=furniture
 hero: any
 place: in
 good: courage
-bad: listening
 -- night
 | {H} was {afraid} of the dark. [Every|Each] night, when the light went out, {he} pulled up {his} knees and held {his} {x} tight/ADV.
 | When night came, {h} did not want to go to bed. In the dark, the {y} looked like a {fabled}, and the wind sounded like a [wolf|bear|lion|ghost].
@@ -104,8 +103,8 @@ bad: listening
 | {H} remembered what {m} had said about courage. {He} counted to/ADP three and [tiptoed|crept] toward the sound with {his} {x} in {his} arms.
 | "h>: I am brave," {h} told {himself}. "h>: I am as brave as a {zoo}." {He} took the flashlight and tiptoed closer.
 -- sign
-| That evening, someone had forgotten to close the window of the room. >> The open window had let it in.
-| At bedtime, {h} had seen a little shadow run along the wall. >> So that had been the little shadow on the wall.
+| That evening, a {s=bird} had called three times from the roof, and people say that it means a strange night. >> It had been a strange night, just as the {s} had said.
+| All day, {h} had felt that something would happen that night. >> So {his} feeling of that day had been right/ADJ.
 -- end
 | The light fell on a [tiny|small] {small} that shook with fear/NOUN. It was even more afraid than {h}! {He} [gave it some {food}|stroked it] and carried it outside, and from that night on the dark was only dark/ADJ.
 | {He} turned on the light, and there sat a little {small}, cold and lost. "h>: Do not be afraid/ADJ," {h} said. {He} laughed, for/SCONJ that was just what {m} always said to {him}.
@@ -135,7 +134,7 @@ bad: patience listening
 -- plan
 | [One day|On Sunday|One {weather_adj} afternoon], {h} and {f} wanted to bake {x+} with {y+}. {M} showed {them} how to mix flour, sugar and {food}.
 | It was a {weather_adj} day, and {h} and {f} decided to bake {y} {x+} all by themselves/PRON. {They} put on {color} {clothes+} and washed {their} hands.
-| "h>f: Let's bake {x+}!" said {h}. "f>h: With lots/NOUN of {y+}!" said {f}. {They} asked {m}, and {m} said yes.
+| "h>f: Let's bake {x+}!" said {h}. "f>h: With lots/NOUN of {y+}!" said {f}. {They} asked {m}, who said yes.
 -- mix
 | {H} stirred with a big {kitchenware}, and {f} cut the {y+}. Soon there was flour on the {furniture}, on the {furniture} and even on {their} noses.
 | {F} read the list aloud/ADV, and {h} put everything into the pot. Some of the sugar landed on the floor, but {they} did not mind.
@@ -145,8 +144,8 @@ bad: patience listening
 | Now {they} only had to wait. It was hard, because the {room} began to smell so {taste}.
 | "m>hf: Do not open the oven too soon," {m} warned. "h>m: We will wait," {h} promised, but waiting/VERB was very hard.
 -- sign
-| The salt and the sugar stood side by side in {num} jars/NOUN that looked just the same. >> It is wise to look twice when two jars/NOUN look the same.
-| The clock in the kitchen had [stopped|been broken] that morning, but nobody saw it. >> If only someone had looked at the broken clock!
+| {H} had never baked anything without some trouble. >> There was always some trouble when {h} baked.
+| The cook at school had warned {them} that {x+} are full of surprises/NOUN. >> The cook had been right/ADJ about the surprises/NOUN.
 -- end
 | At last, the {x+} were ready. They/PRON were [golden|brown] and {taste}, and there were enough for the neighbors too/ADV. {H} and {f} [were very proud|ate until {they} were full].
 | When the {x+} came out, one was flat, one was crooked, and one looked like a {zoo}. But they/PRON tasted {quality}. "m>hf: These are the best {x+} in town," said {m}.
@@ -173,13 +172,13 @@ hero: any
 good: friendship kindness
 bad: kindness honesty
 -- forgotten
-| It was the birthday of {h}, but nobody said a word about it. At breakfast, {m} only [read a book|drank {drink}], and {f} did not come to play.
+| It was {h}'s birthday, but nobody said a word about it. At breakfast, {m} only [read a book|drank {drink}], and {f} did not come to play.
 | {H} woke up early, because it was {his} birthday. But there was no cake, no {x} and no song. Everyone seemed to be busy.
 | "h>m: Do you know what day it is?" asked {h} on the morning of {his} birthday. "m>h: Is it Monday?" said {m}, and {he m} went on reading.
 -- alone
 | {H} [went|walked] to the {p} all alone. {He} kicked a {nature} along the road and thought that {his} friends had forgotten {him}. 
 | {H} looked for {f} at the {p}, but {f} was not there. {He} sat down on a bench and felt {sad}.
-| "h>f: Can you come and play?" {h} asked at the door of {f}. "f>h: Not today, I have work to do," {f} said quickly and closed the door.
+| "h>f: Can you come and play?" {h} asked at {f}'s door. "f>h: Not today, I have work to do," {f} said quickly and closed the door.
 -- whisper
 | On the way back, {h} saw {f} with a {box} full of {color} things/NOUN. {F} saw {him} too and ran away. What was going on?
 | Later, {h} heard {m} and {f} whisper in the {room}. When {he} came in, they/PRON stopped at once.
@@ -191,14 +190,14 @@ bad: kindness honesty
 | When {h} opened the door, all the lights/NOUN went on. Everyone was there! There were {sweet+}, {color} balloons and a {x} from {f}. {H} had never been so {happy}.
 | "f>h: Surprise!" shouted {f} and all the others/NOUN when {h} came in. There was a big cake with {fruit+}, and {f} gave {him} a {x}. "h>f: You did not forget me!" laughed {h}.
 -- twist
-| When {h} opened the door, the room was dark. Then everyone jumped up and cheered. But the song was for {m}! It was the birthday of {m} too/ADV, and {h} had forgotten it. So they/PRON all had a party for two.
+| When {h} opened the door, the room was dark. Then everyone jumped up and cheered. But the song was for {m}! It was {m}'s birthday too/ADV, and {h} had forgotten it. So they/PRON all had a party for two.
 | "f>h: Surprise!" called {f} behind the door. But {h} was not surprised at all. "h>f: Surprise!" {he} called too, and pulled a {x} out of {his} {box}. {He} had known everything from the start and had a gift for {f}.
 -- bad
 | {H} was so {angry} that {he} ran away and hid. {He} did not come home until late/ADV. There {he} found a dark room, a cake that nobody had eaten, and {f} asleep on the {furniture}. The party was over.
 | "h>f: You are not my friend anymore/ADV!" {h} shouted at {f}, and {f} began to cry. There had been a party for {him}, but now nobody wanted to dance/VERB.
 -- about
 | {H} thinks that everyone has forgotten {his} birthday.
-| On {his} birthday, {h} feels forgotten by {m} and {f}.
+| {H} feels forgotten by {m} and {f} on {his} birthday.
 -- about end
 | But there is a surprise party for {him}.
 -- about twist
@@ -214,12 +213,12 @@ place: in
 good: care
 bad: care listening
 -- mess
-| The room of {h} was a mess. There were {toy+} on the bed, {clothes+} on the {furniture} and {sweet} crumbs on the floor. {M} wanted {him} to clean it.
+| {H}'s room was a mess. There were {toy+} on the bed, {clothes+} on the [chair|shelf|bench|desk] and {sweet} crumbs on the floor. {M} wanted {him} to clean it.
 | {H} never tidied {his} room. One day, {he} could not even find {his} bed, because a huge pile of {clothes+}, {toy+} and {instrument+} lay on it.
 | "m>h: Your room is a mess!" said {m}. "m>h: Please clean it before dinner." {H} looked at the {toy+} and the {clothes+} on the floor and sighed.
 -- trick
 | {H} did not want to clean. {He} pushed everything under the bed, pulled the blanket over it, and told {m} that {he} was done.
-| But {h} was lazy. {He} put the {toy+} into the closet, one on top of the other, until the door would hardly/ADV close.
+| But {h} was lazy. {He} put everything into the closet, one on top of the other, until the door would hardly/ADV close.
 | "h>m: I am done!" {h} called after a minute/NOUN. In truth/NOUN, {he} had only pushed all the things/NOUN into the closet.
 -- need
 | Later, {h} wanted to show {his} {x} to a friend. But where was it? {He} pulled at one thing, then at another.

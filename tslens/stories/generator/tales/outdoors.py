@@ -28,7 +28,7 @@ bad: listening
 | {They} crept under a big rock and sang songs against the thunder. Soon somebody called {their} names. "m>hf: Here you are!" cried {m}, and {he m} wrapped {them} in a warm blanket.
 -- twist
 | {They} crept into a dark hole. Inside, something soft and warm lay beside {them}, and {they} leaned on it all night. In the morning {they} saw what it was. It was a big, sleepy bear! It only yawned, and {they} tiptoed away.
-| Through the rain {they} saw a huge dark figure/NOUN with a light. A monster! {They} screamed. But the monster had the voice of {m}, who wore a long raincoat and held a lantern.
+| Through the rain {they} saw a huge dark figure/NOUN with a light. A monster! {They} screamed. But the monster had {m}'s voice, who wore a long raincoat and held a lantern.
 -- bad
 | The wind tore down the {x} that {they} had built, and a branch hit {h} on the leg. {F} had to carry {him} home. {H} lay in bed for {num} weeks.
 | {They} came home late/ADV at night, wet and cold. The next day both were sick/ADJ. {They} lay in bed and could only look out at the {fine_weather} day.
@@ -61,8 +61,7 @@ bad: patience care
 | One {weather_adj} evening, {he} sat beside the pot and sighed. Maybe {f} was right/ADJ.
 | "h>m: When will it come?" asked {h}. "m>h: When it is ready/ADJ," {m} answered. "m>h: We cannot hurry a {x}."
 -- sign
-| The pot had a thin crack at the bottom, where a little water ran out. >> All the trouble had come through the thin crack in the pot.
-| That night, the {weather} had stopped for the first time in weeks, and the air was warm. >> That warm night had been the beginning of it all.
+| The {s=job} next door had said that seeds/NOUN have a will/NOUN of their/PRON own/ADJ. >> The {s} had been right/ADJ about seeds/NOUN and their/PRON will/NOUN.
 -- end
 | But {h} put the shovel away and waited. And one morning, there was a tiny green leaf! The {x} grew and grew, until it was taller than {f}.
 | Then, after a warm night, something green looked out of the dirt. "h>f: Come quickly!" {h} called. "f>h: I was wrong," said {f}, "f>h: it is the prettiest/ADJ {x} in the street."
@@ -82,7 +81,7 @@ bad: patience care
 | {He} has no patience, and the plant is lost.
 
 == the lost pet
-cast: h f a=pet
+cast: h f a=furry
 with: x=food p=outdoors
 hero: child
 place: out
@@ -93,7 +92,7 @@ bad: care
 | One morning, the bed of the {a.kind} was empty. {H} called and called, but no {a.kind} came.
 | "h>f: My {a.kind} is gone!" cried {h}. "f>h: Do not cry, we will find it," said {f}.
 -- search
-| {H} and {f} looked in the {p} and behind the {town_place}. {They} asked a {job} and a {job}, but nobody had seen a {color} {a.kind}.
+| {H} and {f} looked around the {p} and behind the {town_place}. {They} asked a {job} and a {job}, but nobody had seen a {color} {a.kind}.
 | {They} painted a picture of the {a.kind} and hung it on every {tree} tree. Then {they} walked through the {p} with some {x}.
 | "h>f: Let's put out some {x}," said {h}. "f>h: And let's look near the {p}," said {f}. {They} searched until {their} feet hurt.
 -- trail
@@ -101,11 +100,10 @@ bad: care
 | At noon, {they} heard a soft sound. It came from the {p}. {They} ran there and held {their} breath.
 | "f>h: Do you hear that?" whispered {f}. Something was scratching behind the {old} {building}.
 -- sign
-| The day before, the {a.kind} had carried a {s=clothes} out of the house[, and nobody knew why|]. >> Now it was clear why the {s} had been carried away.
-| For days, the {a.kind} had looked out of the window again and again. >> That was why it had looked out of the window again and again.
+| For days, the {a.kind} had looked out of the window again and again. >> So it had looked out of the window for a reason.
 -- end
 | There sat the {a.kind}, stuck under a fallen fence! {H} lifted the wood, and {f} pulled. The {a.kind} was dirty and hungry, but it was safe, and {h} held it all the way home.
-| "h>a: There you are!" {h} cried. The {a.kind} was caught in a net. {F} cut the net, and the {a.kind} jumped into the arms of {h}.
+| "h>a: There you are!" {h} cried. The {a.kind} was caught in a net. {F} cut the net, and the {a.kind} jumped into {h}'s arms.
 -- twist
 | There lay the {a.kind} on a soft bed of hay, and next to it lay {num} tiny babies! It had not been lost at all. It had only looked for a quiet place for its family.
 | There was the {a.kind}. But it was not lost. It was sitting beside a little lamb that had hurt its leg, and it kept/VERB it warm. {H} and {f} took both of them/PRON home.
@@ -122,7 +120,7 @@ bad: care
 | {They} do not find it.
 
 == the stubborn animal
-cast: h e=elder a=farm
+cast: h e=elder a=cattle
 with: x=food p=town_place y=fruit
 hero: child
 place: out
@@ -141,8 +139,7 @@ bad: patience kindness
 | Then {h} stopped pulling. {He} remembered that {he} did not like to be pushed/VERB either/ADV. So {he} patted its nose.
 | "h>e: What does it like?" asked {h}. "e>h: I never asked it," said the {e.kind}, and {he e} scratched {his e} chin.
 -- sign
-| Under the foot of the {a.kind} lay a {s=nature}[, but nobody looked there|]. >> All because of the {s} under its foot!
-| The {a.kind} looked at the bridge and trembled. >> So it had known why it trembled at the bridge.
+| The {a.kind} had one ear up and one ear down, and people say that it means trouble. >> People are right/ADJ about one ear up and one ear down.
 -- end
 | {H} held out a {y} and sang softly. One step, two steps, and then the {a.kind} followed {him} all the way to the {p}. The {e.kind} could hardly believe it.
 | "h>a: Come, my friend," said {h}, and {he} gave it a {y}. The {a.kind} got up and walked beside {him}. "e>h: A kind word is stronger than a rope," laughed the {e.kind}.
@@ -179,7 +176,7 @@ bad: listening
 -- crack
 | {He} took three steps. Crack! A long line ran through the ice, right/ADV between {his} feet.
 | In the middle of the {x}, there was a strange noise. It sounded like a {bird} at first, and then like thunder.
-| "f>h: Come back!" screamed {f}. Under the feet of {h}, the ice began to creak and to sing.
+| "f>h: Come back!" screamed {f}. Under {h}'s feet, the ice began to creak and to sing.
 -- sign
 | A {s=bird} landed on the ice, and a little water ran over its feet. >> The wet feet of the {s} had shown/VERB how thin the ice was.
 | At home, {h} had poured water into a cup and seen how/ADV thin/ADJ the ice on it was. >> It was as thin as the ice in the cup at home.
@@ -221,13 +218,12 @@ bad: listening care
 | Then {they} heard a thin cry. A {a.kind} had hurt its foot. {H} wrapped it in {his} {clothes}, and at once it stopped crying.
 | "f>h: Look, a {a.kind}!" said {f}. It could not get out of a hole. "h>a: Do not be afraid," said {h}, and {he} lifted it out gently.
 -- sign
-| At the edge of the forest, {h} dropped a {color} {x} without noticing/VERB it. >> And there on the ground lay the {color} {x} that {h} had dropped.
-| When {they} set out, a {a.kind} had looked at {them} from behind a tree. >> It was the same {a.kind} that had looked at {them} in the beginning.
+| The people of the village always said that the forest plays/VERB tricks/NOUN on children. >> The people were right/ADJ about the forest and its tricks/NOUN.
 -- end
 | The {a.kind} hopped a little way, stopped and looked back. {They} followed it from tree to tree, and suddenly {they} saw the lights of the village.
 | "h>f: I think it wants to show us something," {h} said. The {a.kind} led {them} to the path. "f>a: Thank you, little friend!" called {f}.
 -- twist
-| The {a.kind} led {them} around one last tree, and there was the house of {h}! {They} had been lost right/ADV behind {their} own garden all the time.
+| The {a.kind} led {them} around one last tree, and there was {h}'s house! {They} had been lost right/ADV behind {their} own garden all the time.
 | The {a.kind} led {them} deeper/ADV into the forest, to a door in a hollow tree. There lived an old farmer who had also lost the way, many years ago. The farmer had stayed, because it was so beautiful there. But the {a.kind} showed all three of them/PRON the way home.
 -- bad
 | But the {a.kind} ran away, and {they} had nothing left to eat. {They} sat under a tree the whole night, cold and hungry, until the people of the village found {them}. They/PRON were not allowed to go into the forest again.

@@ -52,17 +52,16 @@ bad: kindness
 | "f>h: A {g.kind} lives there," said {f}, and {he f} pointed at the {p}. "h>f: I am not afraid," said {h}. "h>f: Come with me."
 -- go
 | With a {box} full of {x+}, {they} set out. The way was long and steep. {They} passed {num} burnt trees and a house without a roof.
-| At night, {they} crept to the {p}. The ground shook, and a roar filled the air. {F} held on to the {clothes} of {h}.
+| At night, {they} crept to the {p}. The ground shook, and a roar filled the air. {F} held on to {h}'s {clothes}.
 | "f>h: Do you hear that?" whispered {f}. There was a roar, so loud that the {nature+} fell from the trees. "h>f: It sounds {sad}," said {h}.
 -- meet
 | Then {they} saw the {g.kind}. {He g} was as tall as a tower, and big tears ran down {his g} cheeks.
 | The {g.kind} sat on a rock with {his g} head in {his g} hands. {His g} feet were as big as boats, and a large thorn/NOUN was stuck in one of them/PRON.
 | "h>g: Why do you roar so loudly?" called {h}. The {g.kind} turned {his g} huge head. "g>h: Because I have a bad tooth/NOUN," said the {g.kind}.
 -- sign
-| The footprints on the way were deep on one side/NOUN and light/ADJ on the other/ADJ. >> Now {they} knew why the footprints were deeper on one side/NOUN.
 | It was strange that the {s=farm+} near the {p} were not afraid at all. >> It was no wonder that the {s+} had not been afraid.
 -- end
-| {H} climbed up and pulled with all {his} might/NOUN, and {f} pulled too. Pop! The {g.kind} smiled for the first time in years. They/PRON ate the {x+} together, and nobody in the village had to be afraid anymore.
+| {H} climbed up and pulled with all {his} strength, and {f} pulled too. Pop! The {g.kind} smiled for the first time in years. They/PRON ate the {x+} together, and nobody in the village had to be afraid anymore.
 | "h>g: Hold still," said {h}, and with one pull the pain/NOUN was gone. "g>hf: Thank you, little friends," said the {g.kind}. After that, {he g} carried {them} to school on {his g} shoulders.
 -- twist
 | "g>h: Please do not hurt me!" cried the {g.kind}. {He g} was afraid of {them}! {He g} had heard that children were wild and ate everything. {H} laughed and gave {him g} a {x}.
@@ -89,18 +88,17 @@ bad: greed trust
 -- map
 | In an old {furniture}, {h} found a map. A red line led to the {p}, and at its end was a cross/NOUN. {He} ran to {f} at once.
 | A bottle came floating/VERB down the {water}. {H} pulled out the cork/NOUN, and inside was a map of the {p}.
-| "h>f: It is a real treasure map!" said {h}. "f>h: Then what are we waiting for?" asked {f}, and {he f} got a {tool}.
+| "h>f: It is a real treasure map!" said {h}. "f>h: Then what are we waiting for?" asked {f}, and {he f} got a shovel.
 -- way
 | {They} counted {num} steps from the biggest {tree} tree, turned at a round rock and crawled under a fallen log. {H} lost a {clothes}, and {f} got stuck twice.
 | The way led through a {ugly} cave and over a small bridge. A {wild} watched {them}, and {bug+} danced around {their} heads.
 | "f>h: Ten steps to the left/NOUN," {f} read. "h>f: But there is water/NOUN on the left," said {h}. Then {they} turned the map around and laughed.
 -- dig
-| At the cross/NOUN, {they} began to dig. {They} dug until the sun was low. Then the {tool} hit something hard/ADJ. It was an old {x}!
+| At the cross/NOUN, {they} began to dig. {They} dug until the sun was low. Then the shovel hit something hard/ADJ. It was an old {x}!
 | At last {they} found the place. Under a flat stone was a hole, and in the hole stood a {old} {x}. {They} held {their} breath.
 | "h>f: I found something!" shouted {h}. "f>h: A {x}!" cried {f}. {They} lifted it out of the ground with {their} last strength/NOUN.
 -- sign
-| On the back of the map, somebody had drawn a smile. >> Now {they} knew about the smile on the back of the map.
-| It was odd/ADJ that the paper of the map was quite new. >> After all/PRON, the paper of the map had been quite new.
+| On the map, somebody had drawn a face, and it was hard to say if it laughed/VERB or cried. >> Now {they} knew why the face on the map both/CCONJ laughed/VERB and cried.
 -- end
 | Inside were {treasure+} and {treasure+} of all colors/NOUN. {They} shared them/PRON fairly/ADV, and each of {them} kept one {y} as a lucky charm/NOUN.
 | "f>h: It is full of {y+}!" said {f}. "h>f: One for you and one for me," said {h}, until the {x} was empty. {They} had never been so {happy}.
@@ -139,8 +137,7 @@ bad: greed
 | First {h} wished for a {color} {vehicle}. Then {he} wished that {he} could fly like a {bird}, and up {he} went over the {wild_place}.
 | "h>a: I want a {y} and a mountain of {sweet+}," said {h}. "a>h: So be it," said the {a.kind}. "a>h: Now only one wish is left/VERB."
 -- sign
-| That morning, three {s=bird+} had sat in a row on the window. >> Three {s+} in the morning, and three wishes by night!
-| An old saying/NOUN on the bridge said that a gift must be given twice. >> So it was true that a gift must be given twice.
+| That morning, three {s=bird+} had sat in a row on the window. >> Three {s+} in the morning, and three wishes/NOUN by night!
 -- end
 | For {his} last wish, {h} wanted the {a.kind} to be free and safe forever. A happy song rose/VERB from the water, and from that day on, no net ever came to the {x} again.
 | "h>a: I wish that my friends may have as much as I have," said {h}. "a>h: That was the best of the three," said the {a.kind}, and it dived into the deep.
@@ -178,8 +175,7 @@ bad: care honesty
 | Every day it ate more/ADV. It ate the {x+}, the {clothes+} and half of a {furniture}. {M} began to wonder.
 | "m>h: What is that noise in your room?" asked {m}. "h>m: Only the wind," said {h}. But the wind did not have a tail/NOUN.
 -- sign
-| At night, something large often flew around the house. >> That was what had flown/VERB around the house at night.
-| {M} had an old burn/NOUN on {his m} hand and never said where it came from. >> The old burn/NOUN on the hand of {m} was no secret anymore.
+| Old stories say that such an egg changes/VERB a house forever. >> The old stories were right/ADJ, and the house was never the same/ADJ again.
 -- end
 | One cold day, the stove/NOUN in the house went out, and there was no dry wood. Then the dragon blew softly into it, and the house was warm. {M} was {afraid} at first, but then {he m} gave the dragon a whole {box} of {x+}.
 | "h>m: I have to show you something," {h} said at last. {M} looked at the dragon, and the dragon looked at {m}. "m>h: It needs a bigger bed," said {m}, and they/PRON built one/NUM together.
@@ -220,10 +216,10 @@ bad: listening trust
 | On the door stood, in small letters/NOUN, that it would close at noon. >> It had all been written on the door in small letters/NOUN.
 | For a week, {h} had heard faint/ADJ music at night. >> And now {h} knew where the music at night came from.
 -- end
-| {They} ran as fast as {they} could and slipped through the tiny door at the last moment. Behind {them} it turned into a plain wall. Only a {y} in the pocket of {h} showed that it had been real/ADJ.
+| {They} ran as fast as {they} could and slipped through the tiny door at the last moment. Behind {them} it turned into a plain wall. Only a {y} in {h}'s pocket showed that it had been real/ADJ.
 | "f>h: Jump!" called {f}, and {they} jumped. {They} landed on the floor of the {room}. "h>f: We will never tell anyone," said {h}, and {they} shook hands on it.
 -- twist
-| {They} came too late. The door was gone! {They} cried, but the {z} smiled and lifted a curtain. Behind it was the {room}. {They} had been home the whole time, and the {z} was only the brother of {f} in a costume.
+| {They} came too late. The door was gone! {They} cried, but the {z} smiled and lifted a curtain. Behind it was the {room}. {They} had been home the whole time, and the {z} was only {f}'s brother in a costume.
 | {They} slipped through just in time. But the {room} on the other side was not theirs/PRON. The {x} was {color}, and at the table sat another {h} and another {f}! All four began to laugh and ate {y+} together.
 -- bad
 | {F} got through, but {h} was too late. The door closed, and {f} knocked on the bare wall all night long/ADV. 
@@ -245,7 +241,7 @@ good: kindness listening courage
 bad: listening kindness
 -- hear
 | In the forest, {h} met a {a.kind} that could talk. It was so surprised that {h} could understand it that it fell off a log.
-| One morning, a {a.kind} sat on the bed of {h} and said hello. {H} rubbed {his} eyes. Nobody had ever told {him} that animals could talk.
+| One morning, a {a.kind} sat on {h}'s bed and said hello. {H} rubbed {his} eyes. Nobody had ever told {him} that animals could talk.
 | "a>h: Do not be afraid," said somebody in the garden. {H} turned around. There was only a {a.kind}. "a>h: Yes, it is me," said the {a.kind}.
 -- tell
 | It said that the {wild_place} was in danger/NOUN. The big dam/NOUN was cracked/ADJ, and soon the water would come. Nobody listens/VERB to a {a.kind}, but perhaps they/PRON would listen to {h}.

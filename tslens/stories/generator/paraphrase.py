@@ -1,0 +1,146 @@
+"""In which other ways can a template say the same? Phrases that may stand for each other, whichever of them was written."""
+
+import re
+from functools import cache
+
+# One family a line. A capital matters: it marks the beginning of a sentence.
+FAMILIES = """
+began to cry|started to cry|began to weep|started to sob|burst into tears/NOUN
+began to laugh|started to laugh|had to laugh|burst out laughing/VERB
+began to|started to
+at last|finally
+At last,|Finally,|In the end,|After a long time,
+Soon,|Before long,|After a while,|A little later,|After some time,
+Suddenly,|Just then,|At that moment,|All at once/NOUN,
+The next day,|The next morning,|On the following day,|A day later,
+Then the|After that, the|And then the|Now the
+Then a|After that, a|And then a
+Then {h}|After that, {h}|And then {h}|Next/ADV, {h}|Now {h}
+Then {he}|After that, {he}|And then {he}|So {he}
+Then {they}|After that, {they}|And then {they}|Next/ADV, {they}|So {they}
+But {h}|Still, {h}|Yet/ADV {h}
+But {he}|Still, {he}|Yet/ADV {he}
+But the|Yet/ADV the|But the
+nobody|no one
+Nobody|No one
+everyone|everybody
+Everyone|Everybody
+again and again|over/ADV and over/ADV|time and time again
+for a long time|for a long while|for many minutes
+was gone|had disappeared|had vanished
+were gone|had disappeared|had vanished
+full of|filled/VERB with
+a lot of|lots/NOUN of|plenty/NOUN of
+ran away|hurried away|rushed away|raced away
+ran to|hurried to|rushed to|raced to|ran over/ADV to
+walked to|strolled to|wandered to|marched to|skipped to
+walked home|went home|strolled home
+ran home|hurried home|rushed home
+ran after|raced after|hurried after
+looked at each other|stared at each other|glanced at each other
+came back|returned
+put the|placed the|set the|laid the
+put it|placed it|set it|laid it
+found a|discovered a|came upon/ADP a
+a big|a large|a huge|a great
+a strange|an odd|a curious|a funny
+a loud|a noisy|a sharp|a sudden
+In the night|During the night|Late at night
+One morning,|Early one morning,|One {weather_adj} morning,|On Monday morning,|On Saturday morning,
+One day,|One {weather_adj} day,|Then one day,|One Monday,|One Tuesday,|One Wednesday,|One Thursday,|One Friday,|On a {weather_adj} day,
+That night,|Later that night,|On the same night,
+Every evening,|Each evening,|Evening after evening,
+Every morning,|Each morning,|Morning after morning,
+every day|each day|day after day
+could not|couldn't
+did not|didn't
+was not|wasn't
+were not|weren't
+would not|wouldn't
+do not|don't
+Do not|Don't
+It is a|It's a
+I am so|I'm so|I am very
+I am not|I'm not
+I am sorry|I'm sorry|I am so sorry
+I will|I'll
+We will|We'll
+will not|won't
+cannot|can't
+Let's|We should|We could
+very much|so much|more than anything
+was very|was so|was really
+was so|was really
+were so|were really
+so loud that|so noisy that
+hugged {him}|held {him} tight/ADV|gave {him} a hug
+hugged.|held each other tight/ADV.|hugged each other.
+wanted to play|hoped to play|longed to play
+wanted to buy|hoped to buy|wished to buy
+wanted to help|hoped to help|wished to help
+smiled.|grinned.|beamed.
+smiled and|grinned and|beamed and
+laughed.|giggled.|chuckled.
+laughed and|giggled and|chuckled and
+whispered|murmured
+screamed|shrieked|yelled
+as fast as {he} could|as quickly/ADV as {he} could|with all {his} strength
+as fast as {they} could|as quickly/ADV as {they} could|with all {their} strength
+next to the|beside the
+under the|beneath the
+near the|close/ADV to/ADP the|not far from the
+took a deep breath|breathed in deeply
+shook {his} head|said no
+looked so|seemed so
+was {afraid}|was so {afraid}|felt {afraid}
+afraid of|scared of|frightened of
+forgot|no longer/ADV thought of
+one more|yet/ADV another
+thought that|believed that|was sure that
+told {m} everything|told {m} the whole truth|hid nothing from {m}
+all the time|the whole time
+in the world|on earth
+right/ADV next door|in the next house
+the sun was low|it grew dark
+{H} and {f}|{F} and {h}|{H} and {f}|The two friends
+{They}|{They}|The two|{H} and {f}|The friends
+{H}|{H}|{H}|{He}
+{M}|{M}|{He m}
+{F}|{F}|{He f}
+"""
+# The one who speaks may stand before or after the verb.
+SPEECH = re.compile(r'(?P<end>[,!?])" (?P<verb>said|asked|cried|called|shouted|laughed|whispered) \{(?P<who>[hfmega])\}(?P<rest>[.,])')
+VERBS = {
+    "said": {",": "said", "!": "[said|called]", "?": "[said|asked]"},
+    "asked": {"?": "[asked|wondered]"},
+    "cried": {"!": "[cried|shouted|called|yelled]"},
+    "called": {"!": "[called|cried|shouted]"},
+    "shouted": {"!": "[shouted|yelled|cried]"},
+}
+
+
+@cache
+def _table() -> tuple[re.Pattern[str], dict[str, str]]:
+    families = [[w.strip() for w in line.split("|")] for line in FAMILIES.strip().splitlines()]
+    ways: dict[str, str] = {}
+    for family in families:
+        for phrase in family:
+            ways.setdefault(phrase, "[" + "|".join(family) + "]")
+    phrases = sorted(ways, key=len, reverse=True)
+    body = "|".join(re.escape(p) for p in phrases)
+    return re.compile(rf"(?<![\w/'{{])(?:{body})(?![\w/'])"), ways
+
+
+def _speaker(match: re.Match[str]) -> str:
+    end, verb, who, rest = match["end"], match["verb"], match["who"], match["rest"]
+    verb = VERBS.get(verb, {}).get(end, verb)
+    name, pronoun = f"{{{who}}}", f"{{he {who}}}"
+    return f'{end}" [{verb} {name}|{name} {verb}|{pronoun} {verb}]{rest}'
+
+
+@cache
+def paraphrased(source: str) -> str:
+    """The template with every phrase that has equals replaced by the choice among them."""
+    pattern, ways = _table()
+    spoken = SPEECH.sub(_speaker, source)
+    return pattern.sub(lambda match: ways[match[0]], spoken)
