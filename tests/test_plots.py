@@ -21,6 +21,13 @@ KINDS: dict[str, Callable[[], Figure]] = {
     "heatmap": lambda: plots.heatmap(VALUES, title="A map", row_label="layer", column_label="head"),
     "heatmap, diverging": lambda: plots.heatmap(VALUES, centre=0.5, texts=[["a", "b", "c", "d"]] * 3),
     "heatmap, large": lambda: plots.heatmap(np.tile(VALUES, (30, 30)), title="A map"),
+    "tiles with strengths": lambda: plots.tiles(
+        [["induction", "unresolved"]], strengths=[[0.7, float("nan")]], order=("previous token", "induction")
+    ),
+    "panels": lambda: plots.panels(
+        {"series": {"loss": [2.0, 1.0]}, "bands": {"loss": ([1.9, 0.9], [2.1, 1.1])}, "ticks": ["embed", "0"]},
+        {"series": {"agreement": [0.1, 1.0]}},
+    ),
     "tiles": lambda: plots.tiles([["induction", "unresolved"], ["previous token", "induction"]], title="Roles"),
     "lines": lambda: plots.lines({"train": [3, 2, 1], "valid": [3, 2.5, 2]}, [10, 20, 30], log_x=True, title="Loss"),
     "lines, band": lambda: plots.lines({"loss": [3, 2, 1]}, bands={"loss": ([2, 1, 0], [4, 3, 2])}, log_y=True),

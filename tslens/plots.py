@@ -169,7 +169,31 @@ def _is_dark(colour: tuple[float, float, float]) -> bool:
     return 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 0.6
 
 
-def lines(
+def lines(series: Mapping[str, Any], x: Any = None, **options: Any) -> "Figure":
+    """One line per series over `x` (default 0, 1, 2, ...), with a band (low, high) behind those that have one.
+
+    Options: `bands` (low and high by series), `title`, `x_label`, `y_label`, `log_x`, `log_y`, `ticks` (the names of
+    0, 1, 2, ... along x).
+    """
+    with _style():
+        figure, axes = _blank(4.8, 2.8)
+        _draw_lines(axes, series, x, **options)
+    return _settled(figure)
+
+
+def panels(*charts: Mapping[str, Any]) -> "Figure":
+    """Several charts of lines side by side, each given as the arguments of `lines`."""
+    if not charts:
+        raise ValueError("panels need at least one chart; got none")
+    with _style():
+        figure, first = _blank(3.6 * len(charts), 2.8, len(charts))
+        for axes, chart in zip(np.ravel(np.asarray(first, dtype=object)), charts, strict=True):
+            _draw_lines(axes, **chart)
+    return _settled(figure)
+
+
+def _draw_lines(
+    axes: "Axes",
     series: Mapping[str, Any],
     x: Any = None,
     *,
@@ -179,32 +203,33 @@ def lines(
     y_label: str = "",
     log_x: bool = False,
     log_y: bool = False,
-) -> "Figure":
-    """One line per series over `x` (default 0, 1, 2, ...), with a band (low, high) behind those that have one."""
+    ticks: Sequence[Any] | None = None,
+) -> None:
     if not series:
         raise ValueError("lines need at least one series; got none")
-    with _style():
-        figure, axes = _blank(4.8, 2.8)
-        for i, (name, values) in enumerate(series.items()):
-            y = _array(values, 1, f"series {name!r}")
-            at = np.arange(len(y)) if x is None else _array(x, 1, "x")
-            if len(at) != len(y):
-                raise ValueError(f"series {name!r} has {len(y)} values, but x has {len(at)}")
-            colour = PALETTE[i % len(PALETTE)]
-            dash = "-" if i < len(PALETTE) else "--"
-            axes.plot(at, y, dash, color=colour, label=name, marker="o" if len(y) <= 24 else None, markersize=3)
-            if bands and name in bands:
-                low, high = (_array(edge, 1, f"band of {name!r}") for edge in bands[name])
-                axes.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0)
-        axes.grid(axis="y")
-        axes.set(title=title, xlabel=x_label, ylabel=y_label)
-        axes.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
-        for axis, logarithmic in ((axes.xaxis, log_x), (axes.yaxis, log_y)):
-            if logarithmic:
-                axis.set_major_formatter("{x:g}")
-        if len(series) > 1:
-            axes.legend()
-    return _settled(figure)
+    longest = 0
+    for i, (name, values) in enumerate(series.items()):
+        y = _array(values, 1, f"series {name!r}")
+        at = np.arange(len(y)) if x is None else _array(x, 1, "x")
+        if len(at) != len(y):
+            raise ValueError(f"series {name!r} has {len(y)} values, but x has {len(at)}")
+        longest = max(longest, len(y))
+        colour = PALETTE[i % len(PALETTE)]
+        dash = "-" if i < len(PALETTE) else "--"
+        axes.plot(at, y, dash, color=colour, label=name, marker="o" if len(y) <= 24 else None, markersize=3)
+        if bands and name in bands:
+            low, high = (_array(edge, 1, f"band of {name!r}") for edge in bands[name])
+            axes.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0)
+    axes.grid(axis="y")
+    axes.set(title=title, xlabel=x_label, ylabel=y_label)
+    axes.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
+    for axis, logarithmic in ((axes.xaxis, log_x), (axes.yaxis, log_y)):
+        if logarithmic:
+            axis.set_major_formatter("{x:g}")
+    if ticks is not None:
+        _ticks(axes, "x", ticks, longest, 0.0)
+    if len(series) > 1:
+        axes.legend()
 
 
 def bars(
@@ -326,12 +351,12 @@ def _style() -> Iterator[None]:
         yield
 
 
-def _blank(width: float, height: float) -> "tuple[Figure, Axes]":
-    """An empty figure of so many inches, outside pyplot's list of open figures."""
+def _blank(width: float, height: float, columns: int = 1) -> "tuple[Figure, Axes]":
+    """An empty figure of so many inches, outside pyplot's list of open figures; with columns, an array of axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots()
+    return figure, figure.subplots(1, columns)
 
 
 def _room(names: Sequence[Any] | None) -> float:

@@ -29,6 +29,9 @@ ROLES = (
 CLASSES = ("BOS sink", "self", "previous token", "duplicate token", "induction")
 """Roles that say which keys are looked at: each is a class of keys, measured for every head."""
 
+COLOURED = ("previous token", "positional", "semantic", "induction", "BOS sink", "duplicate token", "diffuse", "self")
+"""The roles in the order of the palette, whose seventh colour is grey."""
+
 SUMMARY = (
     *("effect", "effect_low", "effect_high", "q", "positional_fraction", "entropy_share", "mean_distance"),
     *("on_bos", "previous", "duplicate_times_fair", "induction_times_fair", "induction_random"),
@@ -153,8 +156,8 @@ class Heads(Result):
         return plots.tiles(
             self.roles,
             strengths=self.effect,
-            order=ROLES,
-            title=f"Heads of {self.model}, {self.stories:,} stories: % of attention explained",
+            order=COLOURED,
+            title=f"Heads of {self.model} over {self.stories:,} stories: role, and its effect in %",
             row_label="layer",
             column_label="head",
         )
