@@ -9,6 +9,7 @@ function headsSection({ heads, stories, vocabulary }) {
   const colourOf = (role) => (heads.roles[role].unresolved ? GREY : ROLE_COLOURS[role % ROLE_COLOURS.length]);
   const state = { head: heads.start, story: 0, colour: "role", lit: null, token: null, from: true };
   const label = (h) => `Layer ${Math.floor(h / width)}, head ${h % width}`;
+  const rangeOf = (s) => { const finite = s.values.filter(Number.isFinite); return [Math.min(0, ...finite), Math.max(0, ...finite)]; };
   const withAttention = stories.filter((s) => s.attention);
 
   const size = 46, gap = 5, left = 34, top = 26;
@@ -31,7 +32,7 @@ function headsSection({ heads, stories, vocabulary }) {
   }
 
   const legend = el("ul", { class: "legend", "aria-label": "Roles: press one to see it alone" }), detail = el("div", { class: "panel", id: "head-detail", "aria-live": "polite" });
-  const matrix = el("div", { class: "matrix", id: "head-matrix" }), text = el("p", { class: "text" }), about = el("div");
+  const matrix = el("div", { class: "matrix", id: "head-matrix", role: "img" }), scale = el("p", { class: "muted small" }), text = el("p", { class: "text" }), about = el("div"), measured = el("ul", { class: "scores", "aria-label": "What was measured of this head" });
   const storyChoice = choose("Story", withAttention.map((s, i) => [i, s.title]), (value) => { state.story = Number(value); state.token = null; thumbnails(); attention(); });
   const colourChoice = choose("Colour by", [["role", "role"], ...heads.scores.map((s, i) => [i, s.label])], (value) => { state.colour = value; paint(); });
   const direction = switchOf("Direction of attention", [["from", "looks at"], ["to", "is looked at by"]], (value) => { state.from = value === "from"; highlight(); });
@@ -40,7 +41,7 @@ function headsSection({ heads, stories, vocabulary }) {
   byId("heads-view").append(
     el("div", { class: "bar" }, storyChoice.field, colourChoice.field, el("span", { class: "push" }), saveButton("heads", () => picture)),
     el("div", { class: "heads" }, el("div", { class: "panel" }, picture, legend), detail));
-  detail.append(about, el("div", { class: "attention" }, matrix, el("div", {}, el("div", { class: "bar" }, direction), hint, text)));
+  detail.append(about, el("div", { class: "attention" }, el("div", {}, matrix, scale), el("div", {}, el("div", { class: "bar" }, direction), hint, text)), measured);
 
   function move(event, head) {
     const l = Math.floor(head / width), h = head % width;
@@ -63,7 +64,7 @@ function headsSection({ heads, stories, vocabulary }) {
 
   function paint() {
     const score = state.colour === "role" ? null : heads.scores[Number(state.colour)];
-    const low = score && Math.min(0, ...score.values.filter(Number.isFinite)), high = score && Math.max(...score.values.filter(Number.isFinite));
+    const [low, high] = score ? rangeOf(score) : [];
     cells.forEach((cell, h) => {
       const tile = cell.querySelector("rect"), role = heads.role[h];
       const shade = score ? clamp((score.values[h] - low) / (high - low || 1), 0, 1) || 0 : 1;
@@ -104,12 +105,12 @@ function headsSection({ heads, stories, vocabulary }) {
     about.replaceChildren(
       el("h3", {}, `${label(h)} `, el("span", { class: "chip" }, el("i", { style: `background:${colourOf(role)}` }), heads.roles[role].name)),
       el("p", { class: "muted small" }, heads.roles[role].meaning),
-      el("table", { class: "scores" }, el("caption", { class: "sr" }, `What was measured of ${label(h)}`), el("tbody", {}, heads.scores.map((s) => {
-        const value = s.values[h], low = Math.min(0, ...s.values.filter(Number.isFinite)), high = Math.max(...s.values.filter(Number.isFinite));
-        const interval = s.low ? ` [${number(s.low[h])}, ${number(s.high[h])}]` : "";
-        return el("tr", { title: s.help }, el("th", { scope: "row" }, s.label), el("td", {}, number(value)), el("td", { class: "muted" }, interval),
-          el("td", { class: "meter" }, el("div", { style: `width:${(100 * clamp((value - low) / (high - low || 1), 0, 1) || 0).toFixed(1)}%` })));
-      }))));
+    );
+    measured.replaceChildren(...heads.scores.map((s) => {
+      const value = s.values[h] ?? NaN, [low, high] = rangeOf(s), interval = s.low ? ` [${number(s.low[h] ?? NaN)}, ${number(s.high[h] ?? NaN)}]` : "";
+      return el("li", { title: s.help }, el("span", {}, s.label), el("b", {}, number(value), el("span", { class: "muted", style: "font-weight:400" }, interval)),
+        el("div", { class: "meter" }, el("div", { style: `width:${(100 * clamp((value - low) / (high - low || 1), 0, 1) || 0).toFixed(1)}%` })));
+    }));
   }
 
   function attention() {
@@ -117,7 +118,11 @@ function headsSection({ heads, stories, vocabulary }) {
     if (!story) { hint.textContent = "No attention pattern fitted into this page."; return; }
     const tokens = Array.from(story.tokens.subarray(0, story.attended), (t) => vocabulary[t]);
     state.rows = attentionRows(story, state.head);
-    drawMatrix(`${state.story}`, tokens, state.rows);
+    // The darkest colour stands for a weight that one place in fifty reaches, so that spread attention is seen too.
+    const weights = state.rows.slice(4).flat().sort((a, b) => a - b), darkest = clamp(weights[Math.floor(0.98 * weights.length)] ?? 1, 0.02, 1);
+    drawMatrix(`${state.story}`, tokens, state.rows, darkest);
+    scale.textContent = `Rows look at columns. Darkest: a weight of ${darkest.toFixed(2)} or more.`;
+    matrix.setAttribute("aria-label", `Attention matrix of ${label(state.head).toLowerCase()}; the text beside it says the same token by token`);
     text.replaceChildren(...tokens.map((t, i) => el("span", { class: i === 0 ? "t bos" : "t", "data-i": i }, visible(t) === t ? t : visible(t) + (t.includes("\n") ? "\n" : ""))));
     if (state.token === null) state.token = tokens.length - 1;
     highlight();
@@ -161,8 +166,9 @@ const ramp = () => el("span", { class: "ramp", style: "background:linear-gradien
 // draws its text on a canvas; AttentionPatterns would set tokens as markup. Rows that end at the diagonal draw the
 // causal half alone.
 let showPattern = null;
-function drawMatrix(key, tokens, rows) {
-  const props = { tokens: tokens.map(visible), attention: rows.map((row) => row.map((p) => Math.round(p * 1e4) / 1e4)), minValue: -1, maxValue: 1, positiveColor: "#0072b2", negativeColor: "#d55e00" };
+function drawMatrix(key, tokens, rows, darkest) {
+  const names = tokens.map((t) => visible(t)).map((t) => (t.length > 12 ? `${t.slice(0, 11)}…` : t));
+  const props = { tokens: names, attention: rows.map((row) => row.map((p) => Math.round(p * 1e4) / 1e4)), minValue: -1, maxValue: darkest, positiveColor: "#0072b2", negativeColor: "#d55e00" };
   if (showPattern) return showPattern({ key, props });
   class Host {
     constructor(given) { this.props = given; this.state = given.first; showPattern = (next) => this.updater.enqueueSetState(this, next); }

@@ -6,7 +6,7 @@ function lensSection({ lens, stories, vocabulary }) {
   const modes = { top: "probability of the layer's own guess", next: "probability of the true next token", rank: "rank of the true next token", entropy: "entropy, in nats" };
   const storyChoice = choose("Story", lens.stories.map((s, i) => [i, stories[s.story].title]), (value) => { state.story = Number(value); draw(); });
   const byChoice = choose("Colour by", Object.entries(modes), (value) => { state.by = value; shade(); });
-  const names = el("div"), scroller = el("div", { class: "cells" }), side = el("div", { class: "lens-side", id: "lens-readout", "aria-live": "polite" }), key = el("p", { class: "muted small" });
+  const names = el("div"), scroller = el("div", { class: "cells" }), side = el("div", { class: "lens-side", id: "lens-readout", "aria-live": "polite" }), key = el("p", { class: "muted small key" });
   byId("lens-view").append(el("div", { class: "bar" }, storyChoice.field, byChoice.field, el("span", { class: "push" }), saveButton("lens", whole)),
     el("div", { class: "panel" }, el("div", { class: "lens" }, names, scroller), key, side));
   let cells = [], picture, rowNames;
@@ -76,7 +76,7 @@ function lensSection({ lens, stories, vocabulary }) {
     cells[i].setAttribute("tabindex", 0);
     const before = Array.from(tokens.subarray(Math.max(1, p - 11), p), (t) => vocabulary[t]).join(""), here = p === 0 ? "start of story" : vocabulary[tokens[p]];
     const truth = p + 1 < tokens.length ? tokens[p + 1] : null, rank = l.rank[i];
-    const left = el("div", {}, el("h3", {}, lens.depths[r] === "embed" ? "From the embedding alone" : `After block ${lens.depths[r]}`),
+    const left = el("div", {}, el("h3", {}, lens.depths[r] === "embed" ? "From the embedding alone" : `After block ${lens.depths[r]}${r === lens.depths.length - 1 ? ": the model’s own answer" : ""}`),
       el("p", { class: "context" }, p > 12 ? "… " : "", visible(before), el("mark", {}, visible(here)), truth === null ? "" : [" ", el("span", { class: "muted" }, `→ ${shown(truth)}`)]),
       el("p", { class: "small muted" }, truth === null || rank === 0 ? "The story goes on, unseen." : `The true next token “${shown(truth)}” has rank ${rank.toLocaleString("en")} with probability ${percent(l.next[i], l.next[i] < 0.001 ? 3 : 1)}. `, `Entropy ${l.entropy[i].toFixed(2)} nats.`));
     const right = el("div", {});

@@ -9,10 +9,10 @@ function neuronsSection({ neurons, stories, vocabulary }) {
   const labelOf = (n) => (neurons.label[n] === 255 ? "unresolved" : tags[neurons.label[n]]);
   const lower = vocabulary.map((t) => t.trim().toLowerCase());
   const shown = (t) => (vocabulary[t] === start ? "" : vocabulary[t]);
-  const state = { sort: "max", down: true, page: 0, open: null, rows: null };
+  const state = { sort: "label", down: true, page: 0, open: null, rows: null };
   const columns = [
     { key: "id", text: "Neuron", value: (n) => n, down: false },
-    { key: "label", text: "Fires on", value: (n) => (neurons.label[n] === 255 ? -1 : neurons.share[n]), help: "The part of speech that its top tokens have, with its share among them; unresolved where the evidence is missing" },
+    { key: "label", text: "Fires on", value: (n) => (neurons.label[n] === 255 ? -1 : neurons.share_low[n]), help: "The part of speech that its top tokens have, with its share among them; unresolved where the evidence is missing. Sorted by the lower end of the interval" },
     { key: "lift", text: "× base rate", number: true, value: (n) => neurons.lift[n], help: "That share over the part of speech's share of all tokens" },
     { key: "rate", text: "Fires", number: true, value: (n) => neurons.firing_rate[n], help: "Share of tokens with an activation above 0" },
     { key: "max", text: "Max", number: true, value: (n) => neurons.max[n], help: "Largest activation over the corpus" },
@@ -35,7 +35,7 @@ function neuronsSection({ neurons, stories, vocabulary }) {
     for (let i = at - 1; i >= at - reach && i >= 0 && corpus[i] !== NONE16; i--) before.unshift(shown(corpus[i]));
     for (let i = at + 1; i <= at + reach && i < corpus.length && corpus[i] !== NONE16; i++) after.push(shown(corpus[i]));
     const peak = vocabulary[corpus[at]], space = peak.match(/^ */)[0];
-    return el("span", { class: "context" }, visible(before.join("") + space), el("mark", {}, visible(peak.slice(space.length)) || "␣"), visible(after.join("")));
+    return el("span", { class: "context" }, visible((before.join("") + space).trimStart()), el("mark", {}, visible(peak.slice(space.length)) || "␣"), visible(after.join("")));
   }
 
   // What is typed: words of a top token, a part of speech or "unresolved", a layer ("L3"), or one neuron ("3.17").
@@ -134,6 +134,9 @@ function neuronsSection({ neurons, stories, vocabulary }) {
   let pending;
   search.addEventListener("input", () => { clearTimeout(pending); pending = setTimeout(filter, 60); });
   const layerChoice = choose("Layer", [["", "all"], ...Array.from({ length: layers }, (_, l) => [l, String(l)])], filter);
+  const sortChoice = choose("Sort by", columns.filter((c) => c.value).map((c) => [c.key, c.text]), (key) => { state.sort = key; state.down = columns.find((c) => c.key === key).down !== false; filter(); });
+  sortChoice.select.value = state.sort;
+  sortChoice.field.classList.add("narrow");
   const present = [...new Set(Array.from(neurons.label))].map((l) => (l === 255 ? "unresolved" : tags[l])).sort();
   const labelChoice = choose("Label", [["", "all"], ...present.map((t) => [t, t])], filter);
   const head = el("tr"), body = el("tbody"), status = el("span", { role: "status", id: "neuron-count", class: "muted" });
@@ -141,7 +144,7 @@ function neuronsSection({ neurons, stories, vocabulary }) {
   const first = button("«", "First page", () => { state.page = 0; }), previous = button("‹ Previous", "Previous page", () => { state.page--; });
   const next = button("Next ›", "Next page", () => { state.page++; }), end = button("»", "Last page", () => { state.page = Math.ceil(state.rows.length / PAGE) - 1; });
   byId("neurons-view").append(el("div", { class: "panel" },
-    el("div", { class: "bar" }, search, layerChoice.field, labelChoice.field),
+    el("div", { class: "bar" }, search, layerChoice.field, labelChoice.field, sortChoice.field),
     el("div", { class: "scroll" }, el("table", { class: "neurons" }, el("caption", { class: "sr" }, "All neurons; press a row for its contexts and evidence"), el("thead", {}, head), body)),
     el("div", { class: "pager" }, status, el("span", { class: "push", style: "margin-left:auto" }), first, previous, next, end)));
   filter();

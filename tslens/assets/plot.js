@@ -77,7 +77,7 @@ const SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
 // Lines over a common x. `series`: [{name, values}] with null where there is no value. Pointer or arrow keys read it off.
 function lineChart({ label, x, series, xLabel, yLabel, zero = false, dots = false, height = 300 }) {
-  const W = 620, H = height, left = 54, right = 16, top = 14, bottom = 46;
+  const W = 620, H = height, left = 54, right = 16, top = 36, bottom = 46;
   const all = series.flatMap((s) => [...s.values, ...(s.high ?? []), ...(s.low ?? [])]).filter((v) => v !== null);
   let low = zero ? 0 : Math.min(...all), high = Math.max(...all);
   const room = (high - low || 1) * 0.06;
@@ -101,9 +101,10 @@ function lineChart({ label, x, series, xLabel, yLabel, zero = false, dots = fals
     if (dots || points.length < 24) points.forEach(([a, b]) => picture.append(svg("circle", { cx: px(a), cy: py(b), r: 3.2, fill: SERIES[k % 4] })));
   });
   const key = svg("g");
-  series.forEach((s, k) => key.append(svg("rect", { x: 0, y: k * 19 - 8, width: 16, height: 4, rx: 2, fill: SERIES[k % 4] }), svg("text", { class: "strong", x: 22, y: k * 19, "font-size": 12.5 }, s.name)));
-  const last = series[0].values.filter((v) => v !== null).at(-1);
-  key.setAttribute("transform", `translate(${W - right - 12 - 7.2 * Math.max(...series.map((s) => s.name.length)) - 22} ${py(last) < H / 2 ? H - bottom - 19 * series.length + 4 : top + 12})`);
+  series.forEach((s, k) => {
+    const at = left + series.slice(0, k).reduce((sum, other) => sum + 7.2 * other.name.length + 42, 0);
+    key.append(svg("rect", { x: at, y: 7, width: 16, height: 4, rx: 2, fill: SERIES[k % 4] }), svg("text", { class: "strong", x: at + 22, y: 13, "font-size": 12.5 }, s.name));
+  });
   const hair = svg("line", { class: "hair", y1: top, y2: H - bottom, visibility: "hidden" });
   picture.append(key, hair);
   const readout = el("p", { class: "readout", "aria-live": "polite" }, "Point at the curve, or focus it and use the arrow keys, to read its values.");
@@ -128,5 +129,5 @@ function lineChart({ label, x, series, xLabel, yLabel, zero = false, dots = fals
 
 function showChart(place, name, options) {
   const { picture, readout } = lineChart(options);
-  byId(place).append(picture, el("div", { class: "bar" }, readout, el("span", { class: "push" }), saveButton(name, () => picture)));
+  byId(place).append(picture, el("div", { class: "bar" }, readout, saveButton(name, () => picture)));
 }

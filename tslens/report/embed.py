@@ -25,7 +25,7 @@ def pack(array: NDArray[Any]) -> Packed:
     if array.dtype.name not in ("uint8", "uint16", "uint32"):
         raise ValueError(f"Only unsigned integers of 8, 16 or 32 bits are packed; got {array.dtype}.")
     raw = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
-    return {"type": array.dtype.name, "data": base64.b64encode(zlib.compress(raw, 9)).decode("ascii")}
+    return {"type": array.dtype.name, "data": base64.b64encode(zlib.compress(raw, 6)).decode("ascii")}
 
 
 def unpack(packed: Packed) -> NDArray[Any]:

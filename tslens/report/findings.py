@@ -24,7 +24,7 @@ class Finding:
 
 def findings(data: ReportData) -> list[Finding]:
     """The findings of a report, most general first."""
-    tell: tuple[Callable[[ReportData], Finding], ...] = (_prediction, _roles, _published_rule, _neurons, _depth)
+    tell: tuple[Callable[[ReportData], Finding], ...] = (_prediction, _roles, _induction, _published_rule, _neurons, _depth)
     return [one(data) for one in tell]
 
 
@@ -60,6 +60,23 @@ def _roles(data: ReportData) -> Finding:
         f"have a role that beats its null: {_listed(counts)}.",
         f"The clearest is layer {layer}, head {head}, {names[best]}: effect {float(effect[best]):.2f} "
         f"[{low:.2f}, {high:.2f}], q {_small(float(heads.q.flatten()[best]))}. {total - resolved} are unresolved.",
+        "heads",
+    )
+
+
+def _induction(data: ReportData) -> Finding:
+    heads = data.heads
+    best = int(heads.induction_random.nan_to_num(-1.0).argmax())
+    layer, head = divmod(best, heads.induction_random.shape[1])
+    on_random, on_stories, fair = (
+        float(t.flatten()[best]) for t in (heads.induction_random, heads.induction, heads.induction_times_fair)
+    )
+    return Finding(
+        f"Layer {layer}, head {head}",
+        f"is the strongest induction head: on repeated random tokens {on_random:.0%} of its attention goes to the token "
+        "that followed the first time.",
+        f"On natural stories, where a token has occurred before, it is {on_stories:.0%}, {fair:.1f} times what even "
+        "attention puts there.",
         "heads",
     )
 
