@@ -239,12 +239,13 @@ def block(
             return [F.linear(h, weight.T, bias) for weight, bias in maps]
 
         # The norm is recomputed in the backward pass (the products are not): two fewer tensors to save per layer.
-        return checkpoint(products, x, use_reentrant=False, preserve_rng_state=False) if x.requires_grad else products(x)
+        return (
+            checkpoint(products, x, use_reentrant=False, preserve_rng_state=False) if x.requires_grad else products(x)
+        )
 
     see("hook_resid_pre", x)
     q, k, v = (
-        t.view(batch, n, -1, spec.d_head)
-        for t in normed("ln1", w.norm1, x, (w.q, w.b_q), (w.k, w.b_k), (w.v, w.b_v))
+        t.view(batch, n, -1, spec.d_head) for t in normed("ln1", w.norm1, x, (w.q, w.b_q), (w.k, w.b_k), (w.v, w.b_v))
     )
     see("attn.hook_q", q)
     see("attn.hook_k", k)
