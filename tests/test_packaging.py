@@ -1,5 +1,6 @@
 """The wheel carries everything, installs nothing generic, and importing it is cheap."""
 
+import importlib
 import importlib.resources
 import re
 import resource
@@ -161,6 +162,14 @@ def test_help_is_quick() -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(spent) < HELP_SECONDS, spent
+
+
+def test_every_module_imports_under_the_shape_checks(checkout: Path) -> None:
+    """beartype refuses some annotations at import: `Self` outside a decorated class, a protocol not checkable."""
+    for path in sorted((checkout / "tslens").rglob("*.py")):
+        name = ".".join(path.relative_to(checkout).with_suffix("").parts).removesuffix(".__init__")
+        if not name.endswith("__main__"):
+            importlib.import_module(name)
 
 
 def test_the_shape_checks_are_on() -> None:
