@@ -6,9 +6,8 @@ many sentences at once, and its BNC tags become the universal ones (de Marneffe 
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import Any, Protocol
+from functools import cache
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +33,11 @@ _IS = frozenset(
     "it he she that this there what who where how here everything".split()
 )  # before 's, which is no genitive
 _QUOTES = '"“”„«»'
+_CLOSING = _QUOTES + "'’)"
 _SYMBOLS = "$€£¥%+=<>^|~#@&*/\\©®°"
 
 
+@runtime_checkable
 class _Story(Protocol):
     """A story that knows the tags of its words, as the generator's do."""
 
@@ -100,8 +101,7 @@ def accuracy(stories: Iterable[_Story], level: float = 0.95) -> Interval:
 # Words and sentences
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
+class _Unit(NamedTuple):
     """What the model tags: a word, the stem of a contraction, its clitic, or a mark."""
 
     text: str
@@ -114,31 +114,32 @@ class _Unit:
 def _split(text: str) -> tuple[list[tuple[int, int]], list[list[_Unit]]]:
     """The words' spans, and the sentences as the model reads them."""
     spans: list[tuple[int, int]] = []
-    sentences: list[list[_Unit]] = [[]]
-    ended, opens, quoted = False, True, False
+    sentence: list[_Unit] = []
+    sentences = [sentence]
+    ended, opens, quoted, end = False, True, False, 0
     for match in _WORD.finditer(text):
-        piece, i = match[0], len(spans)
-        spans.append(match.span())
-        mark = match["mark"] is not None
-        closing = mark and (piece in _QUOTES or piece in "'’)")
-        gap = text[spans[i - 1][1] : match.start()] if i else ""
-        goes_on = piece[0].islower() and not mark and sentences[-1][-1:] and sentences[-1][-1].text == '"'
-        if sentences[-1] and ("\n\n" in gap or (ended and not goes_on and not (closing and not gap))):
-            sentences.append([])
-            opens, quoted = True, quoted and "\n\n" not in gap
+        piece, mark = match[0], match.lastgroup == "mark"
+        gap, end = text[end : match.start()], match.end()
+        if sentence and (ended or "\n\n" in gap):
+            closes = mark and not gap and piece in _CLOSING
+            goes_on = piece[0].islower() and sentence[-1].text == '"'  # "Stop!" said Tom
+            if "\n\n" in gap or not (closes or goes_on):
+                sentence = []
+                sentences.append(sentence)
+                opens, quoted = True, quoted and "\n\n" not in gap
         if mark:
-            ended = piece[0] in ".!?" or (ended and closing)
-            sentences[-1].append(_Unit('"' if piece in _QUOTES else piece, i, True))
-            if piece in _QUOTES:
-                quoted = not quoted
-                opens = opens or quoted
-            continue
-        ended = False
-        clitic = _CLITIC.match(piece) if match["word"] else None
-        sentences[-1].append(_Unit(clitic[1] if clitic else piece, i, opens))
-        if clitic:
-            sentences[-1].append(_Unit(_clitic(clitic[1].lower(), clitic[2].lower().replace("’", "'")), -1, True))
-        opens = False
+            quote = piece in _QUOTES
+            sentence.append(_Unit('"' if quote else piece, len(spans), True))
+            ended = piece[0] in ".!?" or (ended and piece in _CLOSING)
+            quoted ^= quote
+            opens = opens or (quote and quoted)
+        else:
+            clitic = _CLITIC.match(piece) if "'" in piece or "’" in piece or piece.endswith("not") else None
+            sentence.append(_Unit(clitic[1] if clitic else piece, len(spans), opens))
+            if clitic:
+                sentence.append(_Unit(_clitic(clitic[1].lower(), clitic[2].lower().replace("’", "'")), -1, True))
+            ended = opens = False
+        spans.append(match.span())
     return spans, sentences
 
 
@@ -269,7 +270,14 @@ _UNIVERSAL = {
     **dict.fromkeys(("DPS", "EX0", "PNI", "PNP", "PNQ", "PNX"), "PRON"),
     **dict.fromkeys(("TO0", "XX0", "POS"), "PART"),
     **dict.fromkeys(("PUN", "PUQ", "PUL", "PUR"), "PUNCT"),
-    **{"CJC": "CCONJ", "CRD": "NUM", "ITJ": "INTJ", "NP0": "PROPN", "VM0": "AUX", "UNC": "X", "ZZ0": "X", "!!!": "X"},
+    "CJC": "CCONJ",
+    "CRD": "NUM",
+    "ITJ": "INTJ",
+    "NP0": "PROPN",
+    "VM0": "AUX",
+    "UNC": "X",
+    "ZZ0": "X",
+    "!!!": "X",
 }
 
 
@@ -302,8 +310,6 @@ def tag_texts(texts: Sequence[str]) -> list[list[Tagged]]:
 
 # A BNC tag is finer than a universal one in places and coarser in others; these words decide the others.
 _AT_ONCE = {  # by word and BNC tag, where no neighbour is needed
-    ("all", "DT0"): "DET",
-    ("all", "AV0"): "DET",
     ("away", "AVP"): "ADV",
     ("lots", "PNI"): "NOUN",
     ("lot", "PNI"): "NOUN",
@@ -359,15 +365,15 @@ def _at(items: Sequence[str], i: int) -> str:
 
 
 def _is_mark(word: str) -> bool:
-    return not word or not (word[0].isalnum() or word[0] == "'" and len(word) > 1)
+    return not word or not (word[0].isalnum() or (word[0] == "'" and len(word) > 1))
 
 
 def _before_noun(i: int, words: Sequence[str], bnc: Sequence[str]) -> bool:
     """Whether what follows is the rest of a noun phrase."""
     following = _at(bnc, i + 1)
-    if following == "AV0":
-        return _at(bnc, i + 2)[:2] == "AJ"
-    return following[:2] in _NOMINAL or _at(words, i + 1) in ("one", "ones", "other")
+    if _at(words, i + 1) in ("one", "ones", "other", "same", "own"):
+        return True
+    return following[:2] in _NOMINAL or (following == "AV0" and _at(bnc, i + 2)[:2] == "AJ")
 
 
 def _before_clause(i: int, words: Sequence[str], bnc: Sequence[str]) -> bool:
@@ -434,7 +440,7 @@ def _determiner(i: int, words: list[str], bnc: Sequence[str]) -> str | None:
 
 def _what(i: int, words: list[str], bnc: Sequence[str]) -> str:
     following = _at(bnc, i + 1)
-    return "DET" if following[:2] in _NOMINAL or following == "AT0" and _at(words, i + 1) in ("a", "an") else "PRON"
+    return "DET" if following[:2] in _NOMINAL or (following == "AT0" and _at(words, i + 1) in ("a", "an")) else "PRON"
 
 
 def _no(i: int, words: list[str], bnc: Sequence[str]) -> str:
@@ -499,6 +505,25 @@ def _adjective(i: int, words: list[str], bnc: Sequence[str]) -> str | None:
     return "NOUN" if _at(bnc, i - 1) == "AT0" and _is_mark(_at(words, i + 1)) else None
 
 
+def _all(i: int, words: list[str], bnc: Sequence[str]) -> str:
+    return "PRON" if _is_mark(_at(words, i + 1)) and _at(bnc, i - 1)[:2] in ("PR", "CJ") else "DET"
+
+
+def _order(i: int, words: list[str], bnc: Sequence[str]) -> str:
+    """`the first day` but `at first`."""
+    alone = not _before_noun(i, words, bnc) and _at(bnc, i - 1) not in ("AT0", "DPS") and _at(bnc, i - 1)[:2] != "VB"
+    return "ADV" if alone and words[i] in ("first", "last", "next", "second") else "ADJ"
+
+
+def _home(i: int, words: list[str], bnc: Sequence[str]) -> str:
+    return "NOUN" if _at(bnc, i - 1) in ("AT0", "DPS", "PRP", "AJ0", "DT0", "POS", "NP0", "PRF") else "ADV"
+
+
+def _grade(i: int, words: list[str], bnc: Sequence[str]) -> str | None:
+    """An adverb's form before a noun is the adjective."""
+    return "ADJ" if bnc[i] == "AV0" and _at(bnc, i + 1)[:2] == "NN" else None
+
+
 def _to(i: int, words: list[str], bnc: Sequence[str]) -> str:
     return "PART" if bnc[i] == "TO0" else "ADP"
 
@@ -509,24 +534,26 @@ _RULES = {
     **dict.fromkeys(("this", "these", "those"), _demonstrative),
     **dict.fromkeys(("what", "which", "whatever"), _what),
     **dict.fromkeys(_TIME, _time),
+    **dict.fromkeys(("best", "better", "fast", "hard", "high", "low", "early", "late", "close"), _grade),
+    **dict.fromkeys(("other", "same", "own"), lambda i, w, b: "ADJ"),
     **dict.fromkeys(_PLACE, _place),
-    **{
-        "AJ0": _adjective,
-        "that": _that,
-        "DT0": _determiner,
-        "no": _no,
-        "so": _so,
-        "as": _as,
-        "like": _like,
-        "when": _when,
-        "to": _to,
-    },
-    **{
-        "well": _well,
-        "please": _please,
-        "one": _one,
-        "once": _once,
-        "while": lambda i, w, b: None if b[i] == "NN1" else "SCONJ",
-    },
-    **{"than": lambda i, w, b: "SCONJ" if _before_clause(i, w, b) else "ADP", "whose": lambda i, w, b: "PRON"},
+    "AJ0": _adjective,
+    "all": _all,
+    "home": _home,
+    "ORD": _order,
+    "that": _that,
+    "DT0": _determiner,
+    "no": _no,
+    "so": _so,
+    "as": _as,
+    "like": _like,
+    "when": _when,
+    "to": _to,
+    "well": _well,
+    "please": _please,
+    "one": _one,
+    "once": _once,
+    "while": lambda i, w, b: None if b[i] == "NN1" else "SCONJ",
+    "than": lambda i, w, b: "SCONJ" if _before_clause(i, w, b) else "ADP",
+    "whose": lambda i, w, b: "PRON",
 }

@@ -1,17 +1,20 @@
 """What does each MLP neuron fire on, and what does it write? The answer, and how it is shown."""
 
 import dataclasses
-import html
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tslens.analysis.neurons.view import Neuron, commonest, listed
 from tslens.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    pass
 
 UNRESOLVED = "unresolved"
 
@@ -111,3 +114,85 @@ class Neurons(Result):
     """Tokens that were read, without BOS."""
     n_stories: int
     """Stories that were read."""
+
+    def label_of(self, layer: int, neuron: int) -> str:
+        """The part of speech the neuron is labelled with, or `unresolved`."""
+        label = int(self.label[layer, neuron])
+        return self.tags[label] if label >= 0 else UNRESOLVED
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """One row a neuron: its statistics, label and evidence, and its commonest top tokens as text."""
+        frame = super().to_frame(field)
+        if field is not None:
+            return frame
+        names = [*self.tags, UNRESOLVED]  # so that -1 is the last
+        frame["label"] = [names[i] for i in frame["label"]]
+        frame["best"] = [names[i] for i in frame["best"]]
+        frame["top tokens"] = [commonest(row, self.pieces) for row in self.top_tokens.flatten(0, 1).tolist()]
+        frame["promotes"] = [listed(row, self.pieces) for row in self.promoted_tokens.flatten(0, 1).tolist()]
+        return frame
+
+    def summary(self) -> "pd.DataFrame":
+        """The most telling columns, the best supported neurons first."""
+        columns = [
+            "layer",
+            "neuron",
+            "label",
+            "share",
+            "lift",
+            "q",
+            "auroc",
+            "firing_rate",
+            "max",
+            "top tokens",
+            "promotes",
+        ]
+        frame = self.to_frame().sort_values(["q", "auroc"], ascending=[True, False], kind="stable")
+        return frame[columns].reset_index(drop=True)
+
+    def neuron(self, layer: int, neuron: int) -> Neuron:
+        """One neuron with its examples in context; ValueError where there is no such neuron."""
+        layers, width = self.label.shape
+        if not (0 <= layer < layers and 0 <= neuron < width):
+            raise ValueError(
+                f"There is no neuron {neuron} in layer {layer}: "
+                f"layers run from 0 to {layers - 1}, neurons from 0 to {width - 1}."
+            )
+        return Neuron(self, layer, neuron)
+
+    def figure(self) -> "Figure":
+        """By layer: how many neurons have which label, and how often neurons fire."""
+        from matplotlib.figure import Figure
+
+        layers = len(self.label)
+        figure = Figure(figsize=(11, 1.2 + 0.42 * max(layers, 6)), layout="constrained")
+        left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+        counts = [[int((self.label[i] == tag).sum()) for tag in range(len(self.tags))] for i in range(layers)]
+        _draw_labels(left, counts, self.tags, self.label.shape[1])
+        right.boxplot(
+            [rates.tolist() for rates in self.firing_rate],
+            orientation="horizontal",
+            positions=range(layers),
+            widths=0.7,
+            flierprops={"marker": ".", "markersize": 2, "alpha": 0.4},
+        )
+        right.set(xlabel="firing rate (share of tokens above 0)", ylabel="layer", xlim=(0, 1))
+        right.invert_yaxis()
+        figure.suptitle(f"MLP neurons of {self.model} on {self.n_tokens:,} tokens", fontsize=10)
+        return figure
+
+
+def _draw_labels(axes: Any, counts: list[list[int]], tags: list[str], width: int) -> None:
+    from matplotlib import colormaps
+
+    shown = [t for t in range(len(tags)) if any(row[t] for row in counts)]
+    start = [0] * len(counts)
+    for n, tag in enumerate(shown):
+        sizes = [row[tag] for row in counts]
+        axes.barh(range(len(counts)), sizes, left=start, label=tags[tag], color=colormaps["tab20"](n % 20))
+        start = [a + b for a, b in zip(start, sizes, strict=True)]
+    axes.barh(range(len(counts)), [width - a for a in start], left=start, label=UNRESOLVED, color="#e4e4e4")
+    axes.set(xlabel="neurons by the part of speech of their top tokens", ylabel="layer", xlim=(0, width))
+    axes.set_yticks(range(len(counts)))
+    axes.invert_yaxis()
+    axes.legend(fontsize=7, ncols=2, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)

@@ -1,0 +1,116 @@
+"""What does the state of a pass say? From tops, sample and sums to `Neurons`."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens import pos
+from tslens.analysis.neurons.evidence import auroc, preference, tags_of
+from tslens.analysis.neurons.result import Neurons
+
+if TYPE_CHECKING:
+    from tslens.analysis.neurons.reducer import State
+
+QUANTILES = (0.99, 0.95, 0.9, 0.75, 0.5)
+EXAMPLES = 3  # about each quantile
+RANDOM = 10  # examples without choice
+EMPTY = torch.iinfo(torch.int64).max
+POSITIONS = 1 << 20
+
+
+def answer(state: "State") -> Neurons:
+    """The answer; ValueError where the corpus had no token."""
+    if not state.n_tokens:
+        raise ValueError("No token was read: every story is empty. Give stories with words in them.")
+    layers, width = state.total.shape
+    places, contexts = state.top_places.cpu(), state.top_contexts.cpu()
+    order = state.sample_hashes.cpu().argsort(stable=True)
+    order = order[: int((state.sample_places != EMPTY).sum())]
+    drawn, around = state.sample_places.cpu()[order], state.sample_contexts.cpu()[order]
+    values = state.sample_values.cpu()[order].flatten(1).T.contiguous()
+    top_tags, sample_tags, same = _tags(places, contexts, drawn, around, state)
+    found = preference(top_tags, same, sample_tags)
+    examples = _examples(values)
+
+    def each(x: Tensor) -> Tensor:
+        return x.cpu().unflatten(0, (layers, width))
+
+    filled = places != EMPTY
+    tokens, effect = state.effect_tokens.cpu(), state.effect_values.cpu()
+    middle = contexts.shape[-1] // 2
+    return Neurons(
+        firing_rate=(state.fired / state.n_tokens).float().cpu(),
+        mean=(state.total / state.n_tokens).float().cpu(),
+        max=each(state.top_values[:, 0]),
+        label=each(found.label),
+        best=each(found.best),
+        share=each(found.share),
+        share_low=each(found.share_low),
+        share_high=each(found.share_high),
+        lift=each(found.lift),
+        q=each(found.q),
+        auroc=each(auroc(values, sample_tags, found.best)),
+        distinct=each(found.distinct),
+        tag_share=each(found.tag_share),
+        tag_base=found.tag_base,
+        top_values=each(state.top_values.cpu().masked_fill(~filled, torch.nan)),
+        top_tokens=each(contexts[..., middle]),
+        top_tags=each(top_tags),
+        top_story=each(torch.where(filled, places // POSITIONS, -1)),
+        top_pos=each(torch.where(filled, places % POSITIONS, -1)),
+        top_contexts=each(contexts),
+        sample_tokens=around[:, middle],
+        sample_tags=sample_tags,
+        sample_story=drawn // POSITIONS,
+        sample_pos=drawn % POSITIONS,
+        sample_contexts=around,
+        random_values=each(values[:, :RANDOM]),
+        quantile_values=each(torch.take_along_dim(values, examples.flatten(1), 1).view(examples.shape)),
+        quantile_samples=each(examples),
+        promoted_tokens=tokens[0],
+        promoted_values=effect[0],
+        suppressed_tokens=tokens[1],
+        suppressed_values=effect[1],
+        quantiles=list(QUANTILES),
+        tags=list(pos.TAGS),
+        pieces=state.pieces,
+        model=state.model,
+        precision=state.precision,
+        n_tokens=state.n_tokens,
+        n_stories=state.n_stories,
+    )
+
+
+def _tags(
+    places: Int[Tensor, "neurons rank"],
+    contexts: Int[Tensor, "neurons rank window"],
+    drawn: Int[Tensor, " sample"],
+    around: Int[Tensor, "sample window"],
+    state: "State",
+) -> tuple[Int[Tensor, "neurons rank"], Int[Tensor, " sample"], Int[Tensor, "neurons rank"]]:
+    """Tags of the top places (-1 where empty) and of the sample, and a number for each top place's context.
+
+    Neurons share many of their top tokens; each different context is tagged once.
+    """
+    both = torch.cat([places.flatten(), drawn]).numpy()
+    rows = torch.cat([contexts.flatten(0, 1), around])
+    _, first, where = np.unique(both, return_index=True, return_inverse=True)
+    distinct, number = rows[first].unique(dim=0, return_inverse=True)
+    known = distinct[:, distinct.shape[1] // 2] >= 0
+    tags = torch.full((len(distinct),), -1, dtype=torch.int64)
+    tags[known] = tags_of(distinct[known], state.pieces, state.bos)
+    same = number[torch.from_numpy(where)]
+    n = places.numel()
+    return tags[same[:n]].view(places.shape), tags[same[n:]], same[:n].view(places.shape)
+
+
+def _examples(values: Float[Tensor, "neurons sample"]) -> Int[Tensor, "neurons quantile example"]:
+    """Which tokens of the sample lie about each quantile of each neuron, the larger activation first."""
+    n = values.shape[1]
+    order = values.argsort(dim=1, descending=True, stable=True)
+    about = torch.tensor([round((1 - q) * (n - 1)) for q in QUANTILES])[:, None]
+    places = (about + torch.arange(EXAMPLES) - EXAMPLES // 2).clamp(0, n - 1)
+    return order[:, places.flatten()].unflatten(1, places.shape)

@@ -1,0 +1,113 @@
+"""How is one neuron shown? Its examples in context, as a table, as text and as HTML."""
+
+import dataclasses
+import html
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tslens.analysis.neurons.result import Neurons
+
+
+@dataclasses.dataclass(frozen=True)
+class Neuron:
+    """One neuron of `Neurons`: its top tokens, quantile and random samples in context. Shows itself in Jupyter."""
+
+    neurons: "Neurons"
+    layer: int
+    index: int
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row an example: which list it is of, the activation, the token, its tag and what stands around it."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [{**e, "before": "".join(e["before"]), "after": "".join(e["after"])} for e in self.examples()]
+        )
+
+    def examples(self) -> list[dict[str, Any]]:
+        """Every example: `list` (top, quantile, random), `value`, `token`, `tag`, `before`, `after`, `story`, `pos`."""
+        a, at = self.neurons, (self.layer, self.index)
+        top = zip(a.top_values[at], a.top_contexts[at], a.top_tags[at], a.top_story[at], a.top_pos[at], strict=True)
+        rows = [self._row("top", *entry) for entry in top if entry[2] >= 0]
+        for level, values, samples in zip(a.quantiles, a.quantile_values[at], a.quantile_samples[at], strict=True):
+            rows += [self._sampled(f"{level:.0%} quantile", v, int(s)) for v, s in zip(values, samples, strict=True)]
+        return rows + [self._sampled("random", v, s) for s, v in enumerate(a.random_values[at])]
+
+    def _sampled(self, kind: str, value: Tensor, i: int) -> dict[str, Any]:
+        a = self.neurons
+        return self._row(kind, value, a.sample_contexts[i], a.sample_tags[i], a.sample_story[i], a.sample_pos[i])
+
+    def _row(
+        self, kind: str, value: Tensor, context: Tensor, tag: Tensor, story: Tensor, pos: Tensor
+    ) -> dict[str, Any]:
+        around = [self.neurons.pieces[token] if token >= 0 else "" for token in context.tolist()]
+        middle = len(around) // 2
+        return {
+            "list": kind,
+            "value": float(value),
+            "before": around[:middle],
+            "token": around[middle],
+            "after": around[middle + 1 :],
+            "tag": self.neurons.tags[int(tag)],
+            "story": int(story),
+            "pos": int(pos),
+        }
+
+    def __str__(self) -> str:
+        return f"{self._title()}\n" + self.to_frame().to_string(index=False, float_format=lambda x: f"{x:.3f}")
+
+    def _title(self) -> str:
+        a, at = self.neurons, (self.layer, self.index)
+        best, pieces = a.tags[int(a.best[at])], a.pieces
+        return (
+            f"layer {self.layer}, neuron {self.index}: {a.label_of(*at)} "
+            f"({best} {a.share[at]:.0%} [{a.share_low[at]:.0%}, {a.share_high[at]:.0%}] of the top, "
+            f"lift {a.lift[at]:.1f}, q {a.q[at]:.2g}, AUROC {a.auroc[at]:.2f}); fires on {a.firing_rate[at]:.1%}; "
+            f"promotes {listed(a.promoted_tokens[at].tolist(), pieces)}; "
+            f"suppresses {listed(a.suppressed_tokens[at].tolist(), pieces)}"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = self.examples()
+        largest = max((abs(e["value"]) for e in rows), default=0.0) or 1.0
+        cells = "".join(_html_row(example, largest) for example in rows)
+        head = "<tr><th>list</th><th>activation</th><th>tag</th><th>context</th></tr>"
+        return f"<div class='tslens-neuron'><p>{html.escape(self._title())}</p><table>{head}{cells}</table></div>"
+
+
+def _text(text: str) -> str:
+    return html.escape(text.replace("\n", "⏎"))
+
+
+def _color(value: float) -> str:
+    return "255,140,0" if value >= 0 else "60,120,216"
+
+
+def _html_row(example: dict[str, Any], largest: float) -> str:
+    """The token is marked as strongly as it excites the neuron (orange) or goes below zero (blue)."""
+    colour, strength = _color(example["value"]), abs(example["value"]) / largest
+    marked = f"<mark style='background:rgba({colour},{strength:.2f})'>{_text(example['token'])}</mark>"
+    context = _text("".join(example["before"])) + marked + _text("".join(example["after"]))
+    columns = (html.escape(example["list"]), f"{example['value']:.3f}", html.escape(example["tag"]), context)
+    return "<tr>" + "".join(f"<td>{column}</td>" for column in columns) + "</tr>"
+
+
+def commonest(tokens: list[int], pieces: list[str], n: int = 6) -> str:
+    """The commonest of these tokens as text, with how often each occurs where that is more than once."""
+    found = Counter(pieces[token] for token in tokens if token >= 0).most_common(n)
+    return " ".join(f"{_shown(piece)}×{count}" if count > 1 else _shown(piece) for piece, count in found)
+
+
+def listed(tokens: list[int], pieces: list[str], n: int = 6) -> str:
+    """The first of these tokens as text."""
+    return " ".join(_shown(pieces[token]) for token in tokens[:n])
+
+
+def _shown(piece: str) -> str:
+    """A token on one line: its space is understood, a line break is written out."""
+    return piece.replace("\n", "⏎").strip(" ") or "␣"
