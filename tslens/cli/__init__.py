@@ -32,20 +32,9 @@ class Command(NamedTuple):
 # In the order in which the help shows them. The last column is the first paragraph of the function's docstring.
 COMMANDS: tuple[Command, ...] = (
     Command(
-        "train",
-        "tslens.cli.train:train",
-        "Train a model by a recipe, a shape such as 256x8, or a TOML file; or go on with a run.",
-    ),
-    Command(
-        "models",
-        "tslens.cli.models:list_models",
-        "List the models that can be loaded by name: the runs of this folder and those that come with tslens.",
-    ),
-    Command("generate", "tslens.cli.models:generate", "Print stories that a model writes."),
-    Command(
-        "loss",
-        "tslens.cli.models:loss",
-        "Print a model's loss on stories: nats per token, and bits per byte of the original text, with 95% intervals.",
+        "demo",
+        "tslens.cli.demo:demo",
+        "Make stories, train a small model on them, analyse it and write one offline page. Takes a few minutes.",
     ),
     Command(
         "stories make",
@@ -57,6 +46,22 @@ COMMANDS: tuple[Command, ...] = (
         "stories pack",
         "tslens.cli.data:pack",
         "Turn stories into tokens on disk, ready for training. A packing that was stopped is resumed.",
+    ),
+    Command(
+        "train",
+        "tslens.cli.train:train",
+        "Train a model by a recipe, a shape such as 256x8, or a TOML file; or go on with a run.",
+    ),
+    Command("generate", "tslens.cli.models:generate", "Print stories that a model writes."),
+    Command(
+        "models",
+        "tslens.cli.models:list_models",
+        "List the models that can be loaded by name: the runs of this folder and those that come with tslens.",
+    ),
+    Command(
+        "loss",
+        "tslens.cli.models:loss",
+        "Print a model's loss on stories: nats per token, and bits per byte of the original text, with 95% intervals.",
     ),
 )
 
