@@ -1,1 +1,1 @@
-"""Suites: one TOML per set of prompts with their accepted and rejected endings. Data only; installed as tslens.suites."""
+"""Suites: one TOML per set of prompts with accepted and rejected endings. Data only; installed as tslens.suites."""
