@@ -160,7 +160,9 @@ def window_of(spec: Spec, layer: int) -> int | None:
     return spec.window if layer in spec.local_layers else None
 
 
-def _fused_attend(spec: Spec) -> Attend:
+def fused_attend(spec: Spec) -> Attend:
+    """Attention through `scaled_dot_product_attention`: no pattern is ever held."""
+
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         window, n = window_of(spec, layer), q.shape[1]
         mask = causal_mask(n, window, q.device) if window is not None and window < n else None
@@ -341,7 +343,7 @@ def residual(
         _see_embeddings(model, spec, tokens, positions, keep)
     turn = rotary(spec, positions) if spec.style == "llama" else None
     opened = keep is not None and any(h.endswith(("hook_pattern", "hook_attn_scores")) for h in hooks)
-    attend = _open_attend(spec, keep) if opened and keep is not None else _fused_attend(spec)
+    attend = _open_attend(spec, keep) if opened and keep is not None else fused_attend(spec)
     for i, w in enumerate(layers(model, spec, dtype)):
         x = block(spec, i, w, x, turn, attend, keep)
     final = (model.ln_final.w, getattr(model.ln_final, "b", None))

@@ -7,7 +7,7 @@ asked for are ever kept, and because states merge, parts of a corpus can be scan
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Int
@@ -38,12 +38,15 @@ class Batch:
     """Index of each row's story in the corpus, in reading order."""
     texts: tuple[str, ...]
     """The stories themselves."""
+    cut: int = 0
+    """How many of them were longer than the context, so that only their beginning is here."""
 
 
 State = TypeVar("State")
 Answer_co = TypeVar("Answer_co", bound=Result, covariant=True)
 
 
+@runtime_checkable
 class Reducer(Protocol[State, Answer_co]):
     """One question. States are plain data (tensors, numbers, lists): they may be shipped and merged elsewhere."""
 
@@ -84,12 +87,12 @@ def batches(
         if end:
             ids = [[*row, tokenizer.bos] for row in ids]
         rows = sorted(
-            ((row[:context], index, text) for row, (index, text) in zip(ids, window, strict=True)),
+            ((row[: context + 1], index, text) for row, (index, text) in zip(ids, window, strict=True)),
             key=lambda r: len(r[0]),
         )
         while rows:
             n = _rows_that_fit(rows, batch_tokens)
-            yield _collate(rows[:n], tokenizer.bos)
+            yield _collate(rows[:n], tokenizer.bos, context)
             rows = rows[n:]
     if not seen:
         raise ValueError("There is no story to scan: the source is empty or everything was filtered out.")
@@ -102,14 +105,16 @@ def _rows_that_fit(rows: list[tuple[list[int], int, str]], batch_tokens: int) ->
     return n
 
 
-def _collate(rows: list[tuple[list[int], int, str]], pad: int) -> Batch:
+def _collate(rows: list[tuple[list[int], int, str]], pad: int, context: int) -> Batch:
+    cut = sum(len(ids) > context for ids, _, _ in rows)
+    rows = [(ids[:context], index, text) for ids, index, text in rows]
     width = max(len(ids) for ids, _, _ in rows)
     tokens = torch.full((len(rows), width), pad, dtype=torch.long)
     mask = torch.zeros(len(rows), width, dtype=torch.bool)
     for i, (ids, _, _) in enumerate(rows):
         tokens[i, : len(ids)] = torch.tensor(ids, dtype=torch.long)
         mask[i, : len(ids)] = True
-    return Batch(tokens, mask, torch.tensor([index for _, index, _ in rows]), tuple(text for _, _, text in rows))
+    return Batch(tokens, mask, torch.tensor([index for _, index, _ in rows]), tuple(text for _, _, text in rows), cut)
 
 
 def states(
@@ -131,11 +136,15 @@ def states(
     context = min(context or spec.n_ctx, spec.n_ctx)
     running = [reducer.start(model) for reducer in reducers]
     source = _progress(stories) if progress else stories
+    read = cut = 0
     with torch.inference_mode():
         for batch in batches(source, tokenizer, context=context, batch_tokens=batch_tokens):
             acts = forward.activations(model, batch.tokens.to(device), wanted, dtype=dtype) if wanted else {}
             for i, reducer in enumerate(reducers):
                 running[i] = reducer.update(running[i], acts, batch)
+            read, cut = read + len(batch.texts), cut + batch.cut
+    if cut and progress:
+        _stderr().print(f"{cut:,} of {read:,} stories were longer than {context} tokens: their beginning was read.")
     return running
 
 

@@ -1,0 +1,182 @@
+"""What does the model lose without a head? (the causal check of a role)"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from rich.console import Console
+from rich.progress import track
+from torch import Tensor
+
+from tslens import forward, stats
+from tslens.analysis.heads.repeated import repeated_tokens
+from tslens.models import Spec, spec_of, tokenizer_of
+from tslens.result import Result
+from tslens.scan import batches
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from transformer_lens import HookedTransformer
+
+ROWS = 512  # positions whose logits exist at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Ablation(Result):
+    """What the loss gains when a head is mean-ablated: its output is replaced by its mean over positions and rows.
+
+    Intervals are 95% (Student's t over rows, paired).
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head")
+
+    model: str
+    """Name of the model's shape."""
+    on: str
+    """What was read: `repeated random tokens` or `stories`."""
+    rows: int
+    """Rows that were read."""
+    baseline: float
+    """Loss with every head in place, nats per token; on repeated random tokens that of the second half."""
+    increase: Float[Tensor, "layer head"]
+    """Loss without the head, less the baseline, nats per token."""
+    low: Float[Tensor, "layer head"]
+    """Lower end of its interval."""
+    high: Float[Tensor, "layer head"]
+    """Upper end of its interval."""
+    q: Float[Tensor, "layer head"]
+    """False discovery rate at which the head matters at all (two-sided, Benjamini-Hochberg over all heads)."""
+
+    def figure(self) -> "Figure":
+        """The map of what each head is worth."""
+        from tslens import plots
+
+        return plots.heatmap(
+            self.increase,
+            title=f"{self.model} on {self.on}: loss without the head",
+            row_label="layer",
+            column_label="head",
+            colour_label="nats per token gained",
+            centre=0.0,
+        )
+
+
+def ablation(
+    model: "HookedTransformer", stories: Iterable[str] | None = None, *, rows: int = 16, seed: int = 0
+) -> Ablation:
+    """Take every head out in turn and measure the loss: on the second half of repeated random tokens, where only
+    induction helps, or on `stories` (the first `rows` of them).
+
+    Mean ablation (after Wang et al. 2022, arXiv 2211.00593): zero would push the residual stream where it never is.
+
+    Raises:
+        ValueError: fewer than two rows, which leave no interval.
+    """
+    tokens, scored = _repeated(model, rows, seed) if stories is None else _natural(model, stories, rows)
+    if len(tokens) < 2:
+        raise ValueError(f"An interval needs 2 rows or more; there is {len(tokens)}. Give more stories.")
+    spec, blocks = spec_of(model), _Blocks.of(model)
+    names = [f"blocks.{i}.{part}" for i in range(spec.n_layers) for part in ("hook_resid_pre", "attn.hook_z")]
+    with torch.inference_mode():
+        seen = forward.activations(model, tokens, names)
+        before = blocks.losses(seen[names[0]], 0, None, tokens, scored)
+        real = scored.clone()
+        real[:, 0] = True
+        after = torch.zeros(spec.n_layers, spec.n_heads, len(tokens), dtype=torch.float64)
+        for layer in track(range(spec.n_layers), "ablating", transient=True, console=Console(stderr=True)):
+            mean = seen[f"blocks.{layer}.attn.hook_z"][real].mean(0)
+            for head in range(spec.n_heads):
+                start = seen[f"blocks.{layer}.hook_resid_pre"]
+                after[layer, head] = blocks.losses(start, layer, (head, mean[head]), tokens, scored)
+    gain = stats.paired_difference(after.numpy(), before.expand(after.shape).numpy(), axis=2)
+    return Ablation(
+        model=spec.name,
+        on="repeated random tokens" if stories is None else "stories",
+        rows=len(tokens),
+        baseline=float(before.mean()),
+        increase=torch.as_tensor(gain.estimate).float(),
+        low=torch.as_tensor(gain.low).float(),
+        high=torch.as_tensor(gain.high).float(),
+        q=torch.as_tensor(stats.benjamini_hochberg(_p((after - before).numpy()))).float(),
+    )
+
+
+def _repeated(model: "HookedTransformer", rows: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Repeated random tokens, scored from the second token of the second half on: the first cannot be known."""
+    tokens = repeated_tokens(model, rows=rows, seed=seed).to(next(model.parameters()).device)
+    scored = torch.zeros(tokens.shape, dtype=torch.bool, device=tokens.device)
+    scored[:, (tokens.shape[1] - 1) // 2 + 2 :] = True
+    return tokens, scored
+
+
+def _natural(model: "HookedTransformer", stories: Iterable[str], rows: int) -> tuple[Tensor, Tensor]:
+    """The first stories as one batch, every token after BOS scored."""
+    from itertools import islice
+
+    context = spec_of(model).n_ctx
+    batch = next(batches(islice(stories, rows), tokenizer_of(model), context=context, batch_tokens=rows * context))
+    device = next(model.parameters()).device
+    scored = batch.mask.clone()
+    scored[:, 0] = False
+    return batch.tokens.to(device), scored.to(device)
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """The fused forward from any block on, with one head's output replaced in the first of them."""
+
+    model: "HookedTransformer"
+    spec: Spec
+    layers: list[forward.Layer]
+    attend: forward.Attend
+
+    @classmethod
+    def of(cls, model: "HookedTransformer") -> "_Blocks":
+        spec = spec_of(model)
+        return cls(model, spec, forward.layers(model, spec), forward.fused_attend(spec))
+
+    def losses(
+        self,
+        residual: Float[Tensor, "row pos d_model"],
+        first: int,
+        instead: tuple[int, Tensor] | None,
+        tokens: Int[Tensor, "row pos"],
+        scored: Bool[Tensor, "row pos"],
+    ) -> Float[Tensor, " row"]:
+        """Mean cross-entropy of the scored tokens of every row, nats, from the residual before block `first`."""
+
+        def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            z = self.attend(layer, q, k, v)
+            if instead is not None and layer == first:
+                z = z.clone()
+                z[:, :, instead[0]] = instead[1]
+            return z
+
+        positions = torch.arange(tokens.shape[1], device=tokens.device)
+        turn = forward.rotary(self.spec, positions) if self.spec.style == "llama" else None
+        for i in range(first, self.spec.n_layers):
+            residual = forward.block(self.spec, i, self.layers[i], residual, turn, attend, None)
+        final = (self.model.ln_final.w, getattr(self.model.ln_final, "b", None))
+        counted = scored[:, 1:]
+        rows = forward.norm(residual[:, :-1][counted], *final, self.spec.eps, self.spec.style)
+        losses = [
+            torch.nn.functional.cross_entropy(forward.unembed(self.model, part), wanted, reduction="none")
+            for part, wanted in zip(rows.split(ROWS), tokens[:, 1:][counted].split(ROWS), strict=True)
+        ]
+        total = torch.zeros(len(tokens), dtype=torch.float64, device=tokens.device)
+        total.index_add_(0, counted.nonzero()[:, 0], torch.cat(losses).double())
+        return (total / counted.sum(1).clamp(min=1)).cpu()
+
+
+def _p(differences: Float[np.ndarray, "layer head row"]) -> np.ndarray:
+    """Two-sided p-values that the mean difference is 0 (paired t)."""
+    from scipy import stats as scipy_stats
+
+    n = differences.shape[-1]
+    error = differences.std(-1, ddof=1) / np.sqrt(n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * scipy_stats.t.sf(np.abs(differences.mean(-1)) / error, n - 1)
+    return np.where(error > 0, p, 1.0)
