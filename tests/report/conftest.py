@@ -65,7 +65,9 @@ def made_data(
     for i in range(stories):
         pieces.append([words[t] for t in read[i, :tokens].tolist()])
         texts.append("".join(pieces[-1][1:]))
-        scores = torch.randn(layers, heads, tokens, tokens).mul(2).masked_fill(torch.ones(tokens, tokens).triu(1) > 0, -1e9)
+        scores = (
+            torch.randn(layers, heads, tokens, tokens).mul(2).masked_fill(torch.ones(tokens, tokens).triu(1) > 0, -1e9)
+        )
         patterns.append(Pattern(spec.name, texts[-1], pieces[-1], scores.softmax(-1)))
         top = torch.rand(layers + 1, tokens, 5).sort(-1, descending=True).values / 2
         truth = torch.rand(layers + 1, tokens)
@@ -75,7 +77,9 @@ def made_data(
         ids = torch.randint(0, len(words), (layers + 1, tokens, 5))
         names = [[[words[t] for t in place] for place in row] for row in ids.tolist()]
         lenses.append(
-            LensOfPrompt(spec.name, texts[-1], pieces[-1], depths, names, ids, top, truth, rank, torch.rand(layers + 1, tokens))
+            LensOfPrompt(
+                spec.name, texts[-1], pieces[-1], depths, names, ids, top, truth, rank, torch.rand(layers + 1, tokens)
+            )
         )
 
     def windows(story: torch.Tensor, pos: torch.Tensor) -> torch.Tensor:

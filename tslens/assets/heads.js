@@ -139,8 +139,9 @@ function headsSection({ heads, stories, vocabulary }) {
       span.title = weights[i] === null ? "" : percent(weights[i]);
     });
     const best = weights.map((w, i) => [w ?? -1, i]).sort((a, b) => b[0] - a[0]).filter(([w]) => w > 0.005).slice(0, 3);
-    hint.textContent = `“${visible(text.children[at].textContent).trim()}” (${at}) ${state.from ? "looks at" : "is looked at by"} ` +
-      (best.map(([w, i]) => `“${visible(text.children[i].textContent).trim()}” (${i}) ${percent(w, 0)}`).join(", ") || "nothing much") + ".";
+    const named = (i) => `“${text.children[i].textContent.trim() || "␣"}” (${i})`;
+    hint.textContent = `${named(at)} ${state.from ? "looks at" : "is looked at by"} ` +
+      (best.map(([w, i]) => `${named(i)} ${percent(w, 0)}`).join(", ") || "nothing much") + ".";
   }
 
   // One tab stop for the whole text; the pointer or the arrow keys choose the token.

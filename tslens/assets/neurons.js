@@ -3,7 +3,7 @@
 const PAGE = 25;
 
 function neuronsSection({ neurons, stories, vocabulary }) {
-  const { layers, width, tops, values: strengths, ranks, corpus, reach, tags } = neurons, count = layers * width;
+  const { layers, width, tops, values: strengths, ranks, corpus, reach, tags, kinds } = neurons, count = layers * width;
   const start = stories.length ? vocabulary[stories[0].tokens[0]] : null;
   const name = (n) => `${Math.floor(n / width)}.${n % width}`;
   const labelOf = (n) => (neurons.label[n] === 255 ? "unresolved" : tags[neurons.label[n]]);
@@ -14,6 +14,7 @@ function neuronsSection({ neurons, stories, vocabulary }) {
     { key: "id", text: "Neuron", value: (n) => n, down: false },
     { key: "label", text: "Fires on", value: (n) => (neurons.label[n] === 255 ? -1 : neurons.share_low[n]), help: "The part of speech that its top tokens have, with its share among them; unresolved where the evidence is missing. Sorted by the lower end of the interval" },
     { key: "lift", text: "× base rate", number: true, value: (n) => neurons.lift[n], help: "That share over the part of speech's share of all tokens" },
+    { key: "kinds", text: "Tokens", number: true, value: (n) => kinds[n], help: "Different tokens among its top ones: with one alone, the label may be that token's and not the part of speech's" },
     { key: "rate", text: "Fires", number: true, value: (n) => neurons.firing_rate[n], help: "Share of tokens with an activation above 0" },
     { key: "max", text: "Max", number: true, value: (n) => neurons.max[n], help: "Largest activation over the corpus" },
     { key: "words", text: "Top tokens" },
@@ -62,7 +63,7 @@ function neuronsSection({ neurons, stories, vocabulary }) {
     }
     const value = columns.find((c) => c.key === state.sort).value, sign = state.down ? -1 : 1, keys = new Float64Array(count);
     for (const n of rows) { const v = value(n); keys[n] = Number.isNaN(v) ? -Infinity : v; }
-    state.rows = rows.sort((a, b) => sign * (keys[a] - keys[b]) || a - b);
+    state.rows = rows.sort((a, b) => sign * (keys[a] - keys[b]) || kinds[b] - kinds[a] || a - b);
     state.page = 0;
     state.open = null;
     draw();
@@ -85,6 +86,7 @@ function neuronsSection({ neurons, stories, vocabulary }) {
       el("td", { class: "id" }, el("button", { type: "button", "aria-expanded": String(open) }, name(n))),
       el("td", {}, label === 255 ? el("span", { class: "muted" }, "unresolved") : [tags[label], el("span", { class: "muted" }, ` ${percent(neurons.share[n], 0)}`)]),
       el("td", { class: "n", "data-label": "× base" }, Number.isFinite(neurons.lift[n]) ? neurons.lift[n].toFixed(1) : "–"),
+      el("td", { class: "n", "data-label": "tokens" }, String(kinds[n])),
       el("td", { class: "n", "data-label": "fires" }, percent(neurons.firing_rate[n])),
       el("td", { class: "n", "data-label": "max" }, neurons.max[n].toFixed(2)),
       el("td", { class: "words" }, words(n).slice(0, 6).map((w) => el("span", { class: "word" }, visible(vocabulary[w].trim()) || visible(vocabulary[w]) || "␣"))),

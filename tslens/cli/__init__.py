@@ -37,6 +37,26 @@ COMMANDS: tuple[Command, ...] = (
         "Make stories, train a small model on them, analyse it and write one offline page. Takes a few minutes.",
     ),
     Command(
+        "report",
+        "tslens.cli.report:report",
+        "Write one HTML file that shows what a model's heads, neurons and layers do; it opens with no network.",
+    ),
+    Command(
+        "analyze heads",
+        "tslens.cli.analyze:heads",
+        "Say what every attention head does: its role, how strongly, how surely.",
+    ),
+    Command(
+        "analyze neurons",
+        "tslens.cli.analyze:neurons",
+        "Say what every MLP neuron fires on: top tokens beside samples, part of speech, effect on the logits.",
+    ),
+    Command(
+        "analyze lens",
+        "tslens.cli.analyze:lens",
+        "Say what the model would predict after each layer, over a prompt or over stories (logit lens).",
+    ),
+    Command(
         "stories make",
         "tslens.cli.data:make",
         "Make stories with the embedded generator, to a file or to the terminal.",

@@ -14,7 +14,7 @@ from tslens.analysis.lens import LensByDepth, LensOfPrompt
 from tslens.analysis.neurons import Neurons
 from tslens.evaluation.loss import Loss, loss
 from tslens.generate import Sampling, generate
-from tslens.scan import scan
+from tslens.scan import Reducer, scan
 
 if TYPE_CHECKING:
     from transformer_lens import HookedTransformer
@@ -63,7 +63,7 @@ def compute(
     metrics: Sequence[Mapping[str, Any]] = (),
     texts: Sequence[str] = (),
     shown: int = 6,
-    max_new_tokens: int = 200,
+    max_new_tokens: int = 256,
     progress: bool = True,
 ) -> ReportData:
     """Scan `stories` for heads, neurons and lens, and look into `shown` of them in full, `texts` (one's own) first.
@@ -75,7 +75,7 @@ def compute(
         raise ValueError("There is no story to report on: the source is empty or everything was filtered out.")
     with _stage("Measuring the loss", progress):
         measured = loss(model, corpus)
-    reducers = [heads_analysis.Roles(), neurons_analysis.Profiles(), lens_analysis.Depth()]
+    reducers: list[Reducer[Any, Any]] = [heads_analysis.Roles(), neurons_analysis.Profiles(), lens_analysis.Depth()]
     heads, neurons, depth = scan(model, corpus, reducers, progress=progress)
     chosen = _choose(model, [*texts], corpus, max(shown, len(texts)))
     with _stage("Reading stories head by head", progress):

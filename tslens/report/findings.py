@@ -1,15 +1,13 @@
 """What was found, in sentences that carry their numbers."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from tslens.analysis.heads import ROLES
 from tslens.report.compute import ReportData
-
-LATE = 0.5  # the lens is said to have the answer where it agrees with the final one at this share of positions
+from tslens.report.payload import different_tokens
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,14 @@ class Finding:
 
 def findings(data: ReportData) -> list[Finding]:
     """The findings of a report, most general first."""
-    tell: tuple[Callable[[ReportData], Finding], ...] = (_prediction, _roles, _induction, _published_rule, _neurons, _depth)
+    tell: tuple[Callable[[ReportData], Finding], ...] = (
+        _prediction,
+        _roles,
+        _induction,
+        _published_rule,
+        _neurons,
+        _depth,
+    )
     return [one(data) for one in tell]
 
 
@@ -71,12 +76,14 @@ def _induction(data: ReportData) -> Finding:
     on_random, on_stories, fair = (
         float(t.flatten()[best]) for t in (heads.induction_random, heads.induction, heads.induction_times_fair)
     )
+    found = int((heads.role_code == ROLES.index("induction")).sum())
+    nearest = "the strongest" if found else "the nearest"
     return Finding(
-        f"Layer {layer}, head {head}",
-        f"is the strongest induction head: on repeated random tokens {on_random:.0%} of its attention goes to the token "
-        "that followed the first time.",
-        f"On natural stories, where a token has occurred before, it is {on_stories:.0%}, {fair:.1f} times what even "
-        "attention puts there.",
+        f"{found} induction {'head' if found == 1 else 'heads'}",
+        f"by role. On repeated random tokens {nearest}, layer {layer}, head {head}, gives {on_random:.0%} of its "
+        "attention to the token that followed the first time.",
+        f"On natural stories, where a token has occurred before, it gives {on_stories:.0%}, {fair:.1f} times what even "
+        "attention would.",
         "heads",
     )
 
@@ -107,31 +114,31 @@ def _neurons(data: ReportData) -> Finding:
             f"Tried on {n.n_tokens:,} tokens, with the false discovery rate over all neurons and tags.{quiet}",
             "neurons",
         )
-    score = torch.where(n.label >= 0, n.share_low.nan_to_num(-1.0) * n.lift.nan_to_num(0.0), -1.0).flatten()
-    best = int(score.argmax())
+    kinds = torch.from_numpy(different_tokens(n))
+    several = kinds.clamp(max=5) / 5  # a neuron of one token says little about its part of speech
+    best = int(torch.where(n.label >= 0, n.share_low.nan_to_num(-1.0) * several, -1.0).argmax())
     layer, index = divmod(best, n.label.shape[1])
     share, low, high, lift = (float(t.flatten()[best]) for t in (n.share, n.share_low, n.share_high, n.lift))
     return Finding(
         f"{sum(counts.values()):,} of {len(labels):,} neurons",
         f"fire on one part of speech beyond chance: {_listed(counts)}.",
-        f"For instance {layer}.{index}, {n.tags[labels[best]]}: {share:.0%} [{low:.0%}, {high:.0%}] of its top tokens, "
-        f"{lift:.1f} times the base rate, q {_small(float(n.q.flatten()[best]))}.{quiet}",
+        f"For instance {layer}.{index}, {n.tags[labels[best]]}: {share:.0%} [{low:.0%}, {high:.0%}] of its top tokens "
+        f"({int(kinds.flatten()[best])} different ones), {lift:.1f} times the base rate, "
+        f"q {_small(float(n.q.flatten()[best]))}.{quiet}",
         "neurons",
     )
 
 
 def _depth(data: ReportData) -> Finding:
     depth = data.depth
-    agreement, last = depth.agreement.tolist(), len(depth.depths) - 1
-    at = next(i for i, share in enumerate(agreement) if share >= LATE or i == last)
-    where = "before any block" if at == 0 else f"after {at} of {last} blocks"
+    at = len(depth.depths) - 2
+    low, high = float(depth.agreement_low[at]), float(depth.agreement_high[at])
     return Finding(
-        f"{agreement[at]:.0%} settled",
-        f"{where}: there the lens's likeliest token is the model's final one at that share of positions "
-        f"({agreement[0]:.0%} before any block).",
-        f"95% interval {float(depth.agreement_low[at]):.0%} to {float(depth.agreement_high[at]):.0%} over "
-        f"{depth.stories:,} stories. Loss by depth falls from {float(depth.loss[0]):.2f} to {float(depth.loss[-1]):.2f} "
-        "nats per token.",
+        f"{float(depth.agreement[at]):.0%} settled",
+        "before the last block: at that share of positions the lens's likeliest token is already the model's own "
+        f"({float(depth.agreement[0]):.0%} before any block).",
+        f"95% interval {low:.0%} to {high:.0%} over {depth.stories:,} stories. Read by depth, the loss goes from "
+        f"{float(depth.loss[0]):.2f} through {float(depth.loss[at]):.2f} to {float(depth.loss[-1]):.2f} nats a token.",
         "lens",
     )
 

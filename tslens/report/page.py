@@ -1,6 +1,8 @@
 """How the page is drawn: the computed answers as one HTML file that needs no network, within a budget of bytes."""
 
 import html
+import re
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
@@ -44,6 +46,25 @@ def write(page: str, path: str | Path) -> Path:
     with checkpoints.atomic(path) as file:
         file.write(page)
     return Path(path)
+
+
+def check_writable(path: str | Path) -> None:
+    """OSError or ValueError at once, where `write` could only fail after all the work."""
+    place = Path(path)
+    if place.is_dir():
+        raise ValueError(f"{place} is a folder; name a file in it, such as {place / 'report.html'}.")
+    parent = next(folder for folder in place.absolute().parents if folder.exists())
+    try:
+        with tempfile.TemporaryFile(dir=parent):
+            pass
+    except OSError as error:
+        raise OSError(error.errno, "the page cannot be written there", str(place)) from error
+
+
+def display_name(model: str) -> str:
+    """What a person calls the model of a `--model`: the last part of its path, without scheme and extension."""
+    head = model.removeprefix("llama2c:").removeprefix("hf:").partition(",")[0]
+    return re.sub(r"[^\w.+-]+", "_", Path(head).name.removesuffix(".bin")) or "model"
 
 
 def _fit(data: ReportData, budget: int, attention: dict[tuple[int, int], Any]) -> Cuts:
@@ -104,7 +125,7 @@ def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any
             f"{heads.stories:,} stories; a name is given only where it beats its null."
         ),
         neurons_intro=escape(
-            f"All {neurons.max.numel():,} MLP neurons over {neurons.n_tokens:,} tokens of {neurons.n_stories:,} stories."
+            f"All {neurons.max.numel():,} MLP neurons over {neurons.n_tokens:,} tokens, {neurons.n_stories:,} stories."
         ),
         lens_intro="What each layer would say next if it were the last, final norm and unembedding applied to the "
         "residual stream as it stands (logit lens, nostalgebraist 2020; weights as trained).",
@@ -145,7 +166,10 @@ def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
     for key, value in (c.get("data") or {}).items():
         yield key.replace("_", " "), _words(value)
     if "validation_loss" in c:
-        yield "validation, at the end", f"{c['validation_loss']:.3f} nats per token, {c['bits_per_byte']:.3f} bits per byte"
+        yield (
+            "validation, at the end",
+            f"{c['validation_loss']:.3f} nats, {c['bits_per_byte']:.3f} bits per byte",
+        )
     low, high = data.loss.interval("text_bytes")
     yield "measured on", f"{data.source}: {len(data.loss.nats):,} stories, {int(data.loss.tokens.sum()):,} tokens"
     yield "loss", f"{data.loss.nats_per_token:.3f} nats per token"
@@ -166,7 +190,9 @@ def _words(value: Any) -> str:
 def _sample(prompt: str, text: str) -> str:
     told, rest = (prompt, text[len(prompt) :]) if prompt and text.startswith(prompt) else ("", text)
     bold = f"<b>{html.escape(told)}</b>" if told else ""
-    return f'<article><p class="story">{bold}{html.escape(rest.strip() if not told else rest.rstrip())}</p></article>'
+    rest = rest.rstrip() if told else rest.strip()
+    more = "" if rest.endswith((".", "!", "?", '"', "”", "’", "'")) else '<span class="muted">…</span>'
+    return f'<article><p class="story">{bold}{html.escape(rest)}{more}</p></article>'
 
 
 def _about(data: ReportData, cuts: Cuts) -> Iterator[str]:

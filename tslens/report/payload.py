@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 from torch import Tensor
 
 from tslens.analysis.heads import ROLES, Heads, Pattern
@@ -152,6 +153,7 @@ def neurons(answer: Neurons, words: Words, detail: Detail) -> dict[str, Any]:
         "label": pack(_array(answer.label).ravel().astype(np.uint8)),  # -1 becomes 255
         "best": pack(_array(answer.best).ravel().astype(np.uint8)),
         "distinct": pack(_array(answer.distinct).ravel().astype(np.uint16)),
+        "kinds": pack(different_tokens(answer).ravel().astype(np.uint16)),
         **{field: pack_floats(getattr(answer, field).flatten()) for field in fields},
         "corpus": pack(words.of_ids(text)),
         "tops": pack(middles[: count * ranks]),
@@ -163,6 +165,13 @@ def neurons(answer: Neurons, words: Words, detail: Detail) -> dict[str, Any]:
         content["effects"] = ids.shape[-1]
     content["samples"] = _samples(answer, used, middles[count * ranks :]) if detail.samples else None
     return content
+
+
+def different_tokens(answer: Neurons) -> Int[np.ndarray, "layer neuron"]:
+    """How many different tokens are among each neuron's top ones: with one alone, a label may be that token's."""
+    ordered = np.sort(_array(answer.top_tokens), axis=-1)
+    new = np.diff(ordered, axis=-1, prepend=-1) != 0
+    return np.asarray(new.sum(-1))
 
 
 def _used_samples(answer: Neurons) -> np.ndarray:
@@ -240,7 +249,7 @@ def curve(metrics: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     found = [record for record in metrics if isinstance(record.get(key), int | float)]
     names = (("training", "train_loss"), ("validation", "validation_loss"))
     series = [{"name": name, "values": [_number(r.get(field)) for r in found]} for name, field in names]
-    series = [line for line in series if sum(value is not None for value in line["values"]) > 1]  # type: ignore[misc, attr-defined]
+    series = [line for line in series if sum(value is not None for value in line["values"]) > 1]
     if not series:
         return None
     return {
@@ -263,4 +272,3 @@ def _numbers(values: Tensor) -> list[float | None]:
 
 def _number(value: Any) -> float | None:
     return float(f"{value:.4g}") if isinstance(value, int | float) and math.isfinite(value) else None
-

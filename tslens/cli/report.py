@@ -1,0 +1,58 @@
+"""The command that writes the page of evidence."""
+
+from pathlib import Path
+
+
+def report(
+    *,
+    model: str,
+    stories: str = "validation",
+    limit: int = 500,
+    text: list[str] | None = None,
+    shown: int = 6,
+    out: Path | None = None,
+) -> None:
+    """Write one HTML file that shows what a model's heads, neurons and layers do; it opens with no network.
+
+    Parameters
+    ----------
+    model
+        A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID.
+    stories
+        What the model is examined on: a file, a dataset, or `validation` (the embedded generator's).
+    limit
+        Stories read at most.
+    text
+        A story of your own to show with attention and lens, before the others; may be given several times.
+    shown
+        Stories to show with attention and lens.
+    out
+        Where to write. Without it: report.html in the run's folder, or NAME-report.html here.
+    """
+    from tslens import checkpoints, models
+    from tslens import report as page
+    from tslens.report.findings import findings
+    from tslens.stories import stories as read
+
+    folder = models.available().get(model) or Path(model)
+    is_run = (folder / checkpoints.CONFIG).is_file()
+    name = page.display_name(model)
+    place = out or (folder / "report.html" if folder in checkpoints.runs().values() else Path(f"{name}-report.html"))
+    page.check_writable(place)
+    if shown < 1:
+        raise ValueError(f"--shown is {shown}; show at least 1 story.")
+    source = read(stories, limit=limit)
+    data = page.compute(
+        models.load(model),
+        source,
+        name=name,
+        source=source.name,
+        config=checkpoints.read_json(folder / checkpoints.CONFIG) if is_run else {},
+        metrics=checkpoints.read_metrics(folder) if is_run else (),
+        texts=text or (),
+        shown=shown,
+    )
+    page.write(page.draw(data), place)
+    for finding in findings(data):
+        print(f"- {finding.figure} {finding.claim} {finding.evidence}")
+    print(f"\nThe page: {place}")
