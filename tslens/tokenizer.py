@@ -136,8 +136,11 @@ class Tokenizer:
         """Write ``tokenizer.json``, in the layout of Hugging Face."""
         target = Path(path)
         partial = target.with_name(target.name + ".tmp")
-        partial.write_text(self.backend.to_str(pretty=True), encoding="utf-8")
-        partial.replace(target)
+        try:
+            partial.write_text(self.backend.to_str(pretty=True), encoding="utf-8")
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | Path) -> "Tokenizer":

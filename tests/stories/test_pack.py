@@ -194,9 +194,8 @@ def test_damaged_packs_are_refused(tokenizer: Tokenizer, tmp_path: Path) -> None
 
 def test_no_stories_make_no_pack(tokenizer: Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="there are no stories in tales to pack"):
-        pack([], tokenizer, tmp_path, source="tales", progress=False)
-    with pytest.raises(ValueError, match="was not finished"):
-        Packed.open(tmp_path, tokenizer)
+        pack([], tokenizer, tmp_path / "packed", source="tales", progress=False)
+    assert not (tmp_path / "packed").exists()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")

@@ -202,8 +202,10 @@ def test_a_dataset_of_lines_is_joined_to_stories(tmp_path: Path) -> None:
     folder = tmp_path / "instruct"
     folder.mkdir()
     tales = ["Words: run, cat, big\nStory: \n\nTom ran.\nHe fell.", "Summary: Anna runs.\nStory: \n\nAnna ran."]
-    (folder / "train.txt").write_text("".join(f"{tale}\n<|endoftext|>\n" for tale in tales))
+    (folder / "TinyTales-Instruct-train.txt").write_text("".join(f"{tale}\n<|endoftext|>\n" for tale in tales))
+    (folder / "TinyTales-Instruct-valid.txt").write_text(f"{tales[1]}\n<|endoftext|>\n{tales[0]}")
     assert list(find_source(str(folder))) == tales
+    assert list(find_source(f"{folder}@validation")) == tales[::-1]
 
 
 def test_a_folder_without_data_is_refused(tmp_path: Path) -> None:

@@ -161,7 +161,8 @@ class CleaningReport:
 
     def row(self, name: str) -> str:
         """One line of a table, for the source of that name."""
-        return f"{name:<32}" + "".join(f"{count:>11,}" for count in asdict(self).values())
+        shown = name if len(name) <= 32 else "…" + name[-31:]
+        return f"{shown:<32}" + "".join(f"{count:>11,}" for count in asdict(self).values())
 
 
 class Cleaner:

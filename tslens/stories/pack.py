@@ -138,25 +138,23 @@ def pack(
         OSError: the disk is full, or the folder cannot be written. What is there can be resumed, not opened.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     record = _read_record(folder) if resume else None
-    if record is None:
-        dtype = "uint16" if tokenizer.size <= 2**16 else "uint32"
-        record = Record(VERSION, tokenizer.hash, dtype, source)
-        _write_record(folder, record)  # before the files: what was there must not open as finished any more
-    _refuse_other_tokenizer(folder, record, tokenizer)
-    stream, digest = iter(stories), blake2b(digest_size=16)
-    for story in islice(stream, record.stories):
-        _digest(digest, story)
-    if record.stories and digest.hexdigest() != record.digest:
-        raise ValueError(
-            f"{folder} holds {record.stories:,} stories that are not the first of {source}; "
-            "name another folder, or pack without resuming"
-        )
-    with _bar(progress, getattr(stories, "n_bytes", None), record) as show, _clear_when_full(folder):
+    if record is not None:
+        _refuse_other_tokenizer(folder, record, tokenizer)
+    stream = iter(stories)
+    first = next(stream, None)
+    if first is None:
+        raise ValueError(f"there are no stories in {source} to pack; give at least one")
+    stream, digest = chain([first], stream), blake2b(digest_size=16)
+    with _bar(progress, getattr(stories, "n_bytes", None)) as show, _clear_when_full(folder):
+        if record is None:
+            dtype = "uint16" if tokenizer.size <= 2**16 else "uint32"
+            record = Record(VERSION, tokenizer.hash, dtype, source)
+            folder.mkdir(parents=True, exist_ok=True)
+            _write_record(folder, record)  # before the files: what was there must not open as finished any more
+        else:
+            _refuse_other_stories(folder, record, stream, digest, source, show)
         record = _append(stream, tokenizer, folder, record, digest, show)
-        if record.stories == 0:
-            raise ValueError(f"there are no stories in {source} to pack; give at least one")
         _write_record(folder, replace(record, finished=True))
     return Packed.open(folder, tokenizer)
 
@@ -167,7 +165,7 @@ def _append(
     folder: Path,
     record: Record,
     digest: Any,
-    show: Callable[[Record], None],
+    show: Callable[[int, int], None],
 ) -> Record:
     """Write what is left of the stream behind what the record counts; the record of all."""
     noted = time.monotonic()
@@ -186,7 +184,7 @@ def _append(
                 longest=max(record.longest, int(lengths.max())),
                 digest=digest.hexdigest(),
             )
-            show(record)
+            show(record.stories, record.bytes)
             if time.monotonic() - noted > NOTE_EVERY:
                 _settle(tokens, starts)
                 _write_record(folder, record)
@@ -285,6 +283,22 @@ def _refuse_other_tokenizer(folder: Path, record: Record, tokenizer: Tokenizer) 
         )
 
 
+def _refuse_other_stories(
+    folder: Path, record: Record, stream: Iterator[str], digest: Any, source: str, show: Callable[[int, int], None]
+) -> None:
+    """Read over the stories that are packed already, and refuse them if they are others."""
+    read = 0
+    for number, story in enumerate(islice(stream, record.stories), 1):
+        read += _digest(digest, story)
+        if number % BATCH == 0:
+            show(number, read)
+    if record.stories and digest.hexdigest() != record.digest:
+        raise ValueError(
+            f"{folder} holds {record.stories:,} stories that are not the first of {source}; "
+            "name another folder, or pack without resuming"
+        )
+
+
 @contextmanager
 def _clear_when_full(folder: Path) -> Iterator[None]:
     """Say of a full disk what can be done about it."""
@@ -299,10 +313,10 @@ def _clear_when_full(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _bar(progress: bool, total: int | None, done: Record) -> Iterator[Callable[[Record], None]]:
-    """A function that shows how far the packing is, which began at the record ``done``."""
+def _bar(progress: bool, total: int | None) -> Iterator[Callable[[int, int], None]]:
+    """A function that is told how many stories and bytes are done, and shows it."""
     if not progress:
-        yield lambda record: None
+        yield lambda stories, size: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -311,11 +325,10 @@ def _bar(progress: bool, total: int | None, done: Record) -> Iterator[Callable[[
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task, began = bar.add_task("reading", total=total), time.monotonic()
 
-        def show(record: Record) -> None:
+        def show(stories: int, size: int) -> None:
             seconds = max(time.monotonic() - began, 1e-3)
-            speed = f"{(record.stories - done.stories) / seconds:,.0f} stories/s"
-            speed += f" · {(record.bytes - done.bytes) / seconds / 1e6:.1f} MB/s"
-            bar.update(task, completed=record.bytes, description=f"{record.stories:,} stories · {speed}")
+            speed = f"{stories / seconds:,.0f} stories/s · {size / seconds / 1e6:.1f} MB/s"
+            bar.update(task, completed=size, description=f"{stories:,} stories · {speed}")
 
         yield show
         bar.update(task, total=bar.tasks[0].completed)  # the file's size was a guess at the size of what is kept
