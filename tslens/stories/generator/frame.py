@@ -18,7 +18,7 @@ OPEN_BEAST = """
 """
 FRIEND = """
 {His} best friend was a {nice} {f.kind} [named|called] {f}.
-{He} had a [good|dear|close|{nice}] friend [named|called] {f}, [a {nice} {f.kind}|who was a {f.kind} too/ADV|a {f.kind} with a {color} {clothes}].
+{He} had a [good|dear|close] friend [named|called] {f}, [a {nice} {f.kind}|who was a {f.kind} too/ADV|a {f.kind} with a {color} {clothes}].
 {He} and {his} friend {f} [did everything together|played together every day|liked the same games|were almost never apart|had known each other for years].
 [Every day|On most days|After breakfast], {he} played with a {nice} {f.kind} [named|called] {f}.
 A [{nice}|cheerful] {f.kind} named {f} lived [next door|nearby|close by], and the two were [good|best|great] friends.
@@ -47,7 +47,7 @@ The old {furniture} in {his} {room} creaked in the [wind|rain|storm], as if it w
 In summer {he} went to the {wild_place}, and in winter {he} made {zoo+} out of [snow|paper|clay|wood].
 {He} had once [seen|met] a real {job} at the {town_place}, and {he} still talked about it.
 {He} shared {his} bed with a {texture} {soft} and a {looks} {toy}.
-{He} thought that {vegetable+} were {taste}, that {fruit+} were {taste}, and that {drink} was the best of all.
+{He} thought that {vegetable+} were [bad|dull|strange], that {fruit+} were {taste}, and that {drink} was the best of all.
 {His} [room|home] was full of {color} {toy+} and {looks} {soft+}.
 """
 QUARREL = """

@@ -41,6 +41,7 @@ class Teller:
     rng: Random
     cast: dict[str, Part]
     bound: dict[str, lexicon.Lexeme]
+    free: bool = True  # whether phrases may be exchanged for their equals
     out: list[str] = field(default_factory=list)
     tags: list[tuple[int, int, str]] = field(default_factory=list)
     pronouns: list[tuple[int, int, int]] = field(default_factory=list)
@@ -60,10 +61,10 @@ class Teller:
         return "".join(self.out)
 
     def tell(self, source: str) -> None:
-        """Append a rendered template, after a space unless a paragraph just began."""
+        """Append a rendered template or a paraphrase of it, after a space unless a paragraph just began."""
         self.space = not self.fresh
         self.fresh = False
-        self._run(compiled(paraphrased(source)))
+        self._run(compiled(paraphrased(source) if self.free else source))
 
     def paragraph(self) -> None:
         if self.length:

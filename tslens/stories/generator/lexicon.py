@@ -39,7 +39,7 @@ NOUNS = {
     "wild": "fox bear deer wolf owl squirrel rabbit mouse raccoon hedgehog badger beaver mole otter skunk",
     "small": "squirrel rabbit mouse hedgehog bird duckling kitten frog chipmunk turtle",
     "zoo": "lion tiger elephant monkey giraffe zebra hippo kangaroo panda camel crocodile penguin seal ostrich leopard koala",
-    "bird": "robin owl crow sparrow pigeon swan dove parrot woodpecker hen blackbird",
+    "bird": "robin owl crow sparrow pigeon dove parrot woodpecker blackbird finch",
     "cattle": "cow horse donkey goat pony",
     "lunchbox": "box basket bag backpack",
     "pipe": "flute violin horn trumpet fiddle drum guitar",
@@ -58,7 +58,7 @@ NOUNS = {
     "plant": "sunflower tomato bean pumpkin rose tulip strawberry carrot daisy melon",
     "nature": "leaf stick stone flower feather acorn nut twig branch petal pinecone puddle root mushroom nest bush log",
     "wild place": "forest meadow lake river pond hill beach field valley stream cave island mountain swamp jungle desert",
-    "outdoors": "park garden forest meadow beach field hill playground orchard farm pond river lake yard",
+    "outdoors": "park garden forest meadow beach field playground orchard farm yard valley",
     "water": "pond river lake stream pool",
     "town place": "shop school library market bakery museum station zoo church hospital theater farm circus bank office "
     "restaurant fair harbor castle tower",
@@ -94,7 +94,7 @@ NOUNS = {
     "weather number letter window store thief treasure wand potion spell room house tree bird hope pride courage rest mind test step "
     "start finish line price stall deal penny coin pie slide swing seesaw sandbox fountain bench hat knot mess note slope "
     "mask costume stage show dance dancer speech sunset sunrise breeze raindrop snowflake icicle snowman ember lightning "
-    "class classmate homework desk bell lie fact corner bike lap oar shore bank net plenty earth feeling will will oven classroom stew breath people blame lump throat joy ribbon spoonful pocketful hotel kindness patience hurry feast deed friendship moral success fear ground front poster dam thorn stove purpose life handkerchief figure danger course cork bargain anger lesson letter gust might strength cross pain soap cloth guide patch soup field rock jump bump cut scratch bandage "
+    "class classmate homework desk bell lie fact corner bike lap oar shore bank net visitor umbrella tune tip rust neck mail fever doorbell ditch cellar laughter lip sea calendar belly mood web well villager woods distance plenty earth feeling will will oven classroom stew breath people blame lump throat joy ribbon spoonful pocketful hotel kindness patience hurry feast deed friendship moral success fear ground front poster dam thorn stove purpose life handkerchief figure danger course cork bargain anger lesson letter gust might strength cross pain soap cloth guide patch soup field rock jump bump cut scratch bandage "
     "half lot kind pair sort noise parade band world board vine stem bud sprout dust clue detective pile heap shout cry cheer care fun luck",
 }
 # Mass nouns: no "a", no plural.
@@ -127,7 +127,7 @@ VERBS = {
     "sound verb": "bark meow quack moo chirp buzz hum growl roar squeak snore sniff sneeze cough knock ring crash whistle tap snap creak rattle hiss pop honk",
     "mind": "think know see hear feel want need like love hate hope wish plan dream remember forget learn guess wonder worry "
     "notice believe decide choose agree trust miss care mind fear understand expect listen watch pretend promise imagine",
-    "more": "lay vanish disappear long shriek burst discover place return flee breathe beat wink spend shrink shoot seek rustle rake raise moan die bang bury cross juggle pour weed dry name allow gasp blush hit glue scratch dare blame speak nibble stammer spoil forgive sulk ruin roll kneel boil wrap rattle prepare "
+    "more": "warm trot stamp sign part loosen fetch carve oil flick knit lay vanish disappear long spot shriek burst discover place return flee breathe beat wink spend shrink shoot seek rustle rake raise moan die bang bury cross juggle pour weed dry name allow gasp blush hit glue scratch dare blame speak nibble stammer spoil forgive sulk ruin roll kneel boil wrap rattle prepare "
     "knit pack whine vote copy clear tame sail frighten promise stare repeat snatch pinch knock slam shut squeal swear sniffle limp lead nap zip hatch peck sprout wilt bloom ",
     "talk": "say tell ask answer shout whisper explain call cheer thank greet beg reply argue quarrel complain warn admit invite apologize talk joke tease teach brag boast scold praise fight lie laugh cry sob weep",
     "do": "do go come get give take put keep leave find lose bring buy sell pay win try help use open close shut lock break tear cut "
@@ -170,16 +170,16 @@ ADJECTIVES = {
     "quality": "nice good great wonderful special perfect fine amazing super splendid",
     "weather adj": "sunny windy cloudy warm cold foggy snowy rainy chilly cool frosty",
     "fine weather": "sunny warm bright clear lovely fine mild",
-    "taste": "sweet sour salty spicy tasty yummy fresh delicious juicy ripe crunchy creamy",
+    "taste": "sweet tasty yummy fresh delicious juicy ripe crunchy creamy",
     "ugly": "dark deep scary gloomy spooky creepy",
     "tired": "tired sleepy weak exhausted",
-    "more": "hungry thirsty sick hurt safe lost empty full open wet dry hot warm loud silent fast slow easy hard heavy light strong weak high low "
+    "more": "sour salty spicy hungry thirsty sick hurt safe lost empty full open wet dry hot warm loud silent fast slow easy hard heavy light strong weak high low "
     "thin thick fat round flat sharp straight deep wide narrow different same new young real true wrong right ready alone alive dead asleep awake "
     "late early busy free rich poor wise silly foolish crazy magic gone sorry fair unfair own favorite whole other last next first     "
     " important possible dangerous bare "
     "calm still sure able famous useful bored surprised confused ashamed embarrassed hopeless lucky unlucky clean torn burnt frozen stuck enough many few much "
     "several wooden paper bitter cozy crooked dim dizzy forgotten ill missing nearby ordinary royal secret steep tight wild wonderful hidden "
-    "single third fourth such quick loose unexpected sore odd faint dull cheap alike cracked other second painted surprising tiny sad following sudden dear bad usual gold married fallen content tidy pale useless grown shared worth careless clumsy handsome hollow grand fierce gooey icy blank closed good old poor",
+    "single third fourth such quick loose unexpected sore odd faint dull cheap alike cracked other second painted surprising tiny sad weird terrible steady oldest loudest deepest brighter coldest entire starving filthy weary following sudden dear bad usual gold married fallen content tidy pale useless grown shared worth careless clumsy handsome hollow grand fierce gooey icy blank closed good old poor",
     "compared": "better best bigger smaller faster slower stronger biggest smallest taller tallest fastest older warmer softer sweeter kinder happier braver louder "
     "brightest harder safer hardest saddest happiest heavier lighter prettiest hotter deeper worst worse wiser hungrier highest funniest darker lowest fewer loneliest easier farther",
 }
@@ -202,12 +202,12 @@ FUNCTION = {
     "ADP": "beneath of in on at by with from for into onto under over behind beside between across through along around near about up down off out "
     "without inside outside past toward above below like after before until during against among as than to besides since upon except",
     "NOUN": "food others times left right grandpa ones tears",
-    "ADV": "deeply longer indeed deeper farther fairly either ahead halfway later yesterday today tomorrow tonight whenever",
+    "ADV": "rather helplessly nearer deeply longer indeed deeper farther fairly either ahead halfway later yesterday today tomorrow tonight whenever",
     "AUX": "cannot was were is are am be been being would could should will can must might may shall do does did had has have",
-    "PRON": "theirs whoever i me my mine myself you your yours yourself we us our ours ourselves it its itself he she him her his hers himself herself they them "
+    "PRON": "neither theirs whoever i me my mine myself you your yours yourself we us our ours ourselves it its itself he she him her his hers himself herself they them "
     "their theirs themselves who what whom this that these those there everyone everything nobody nothing someone something anyone "
     "anything everybody somebody anybody none which each all both whose",
-    "CCONJ": "and or but nor",
+    "CCONJ": "yet and or but nor",
     "SCONJ": "whenever for because if when while that as before after until since so than though although whether once",
     "PART": "to not",
     "VERB": "having lied lying glued",

@@ -1,18 +1,19 @@
-"""In which other ways can a template say the same? Phrases that may stand for each other, whichever of them was written."""
+"""In which other ways can a template say the same?"""
 
 import re
 from functools import cache
 
-# One family a line. A capital matters: it marks the beginning of a sentence.
+# One family a line: its first phrase may be told as any of them; or phrases, =>, and what each may be told as.
+# A capital matters: it marks the beginning of a sentence.
 FAMILIES = """
 began to cry|started to cry|began to weep|started to sob|burst into tears/NOUN
 began to laugh|started to laugh|had to laugh|burst out laughing/VERB
 began to|started to
-at last|finally
-At last,|Finally,|In the end,|After a long time,
-Soon,|Before long,|After a while,|A little later,|After some time,
-Suddenly,|Just then,|At that moment,|All at once/NOUN,
-The next day,|The next morning,|On the following day,|A day later,
+at last & finally => at last|finally
+At last, & Finally, & In the end, => At last,|Finally,|In the end,|After a long time,
+After a while, & Before long, => Soon|Before long,|After a while,|A little later,|After some time,
+Suddenly, & Just then, & At that moment, => Suddenly,|Just then,|At that moment,|All at once/NOUN,
+The next day, & The next morning, => The next day,|The next morning,|On the following day,|A day later,
 Then the|After that, the|And then the|Now the
 Then a|After that, a|And then a
 Then {h}|After that, {h}|And then {h}|Next/ADV, {h}|Now {h}
@@ -27,12 +28,11 @@ everyone|everybody
 Everyone|Everybody
 again and again|over/ADV and over/ADV|time and time again
 for a long time|for a long while|for many minutes
-was gone|had disappeared|had vanished
+was gone & had disappeared => was gone|had disappeared|had vanished
 were gone|had disappeared|had vanished
 full of|filled/VERB with
 a lot of|lots/NOUN of|plenty/NOUN of
-ran away|hurried away|rushed away|raced away
-ran to|hurried to|rushed to|raced to|ran over/ADV to
+ran away => ran away|hurried away|rushed away|raced away
 walked to|strolled to|wandered to|marched to|skipped to
 walked home|went home|strolled home
 ran home|hurried home|rushed home
@@ -51,7 +51,7 @@ One day,|One {weather_adj} day,|Then one day,|One Monday,|One Tuesday,|One Wedne
 That night,|Later that night,|On the same night,
 Every evening,|Each evening,|Evening after evening,
 Every morning,|Each morning,|Morning after morning,
-every day|each day|day after day
+every day => every day|each day|day after day
 could not|couldn't
 did not|didn't
 was not|wasn't
@@ -69,9 +69,7 @@ will not|won't
 cannot|can't
 Let's|We should|We could
 very much|so much|more than anything
-was very|was so|was really
-was so|was really
-were so|were really
+was very|was really
 so loud that|so noisy that
 hugged {him}|held {him} tight/ADV|gave {him} a hug
 hugged.|held each other tight/ADV.|hugged each other.
@@ -102,6 +100,83 @@ all the time|the whole time
 in the world|on earth
 right/ADV next door|in the next house
 the sun was low|it grew dark
+looked at|gazed at|stared at|looked at
+looked out|gazed out|looked out
+saw a|noticed a|spotted a
+saw that|noticed that|could see that
+saw the|noticed the|spotted the
+came by|passed by|walked by
+went away|walked away|hurried away
+walked on|went on
+gave {him} a|handed {him} a
+gave it a|offered it a|fed/VERB it a
+gave the|handed the
+carried it|brought it|took it
+took the|grabbed the|picked/VERB up the
+pulled at|tugged at
+fell into|tumbled into
+tiny & small => small|tiny|little
+big|big|large|huge
+strange|odd|curious|weird
+very|really|quite
+In the evening,|At sunset,|At the end of the day,|That evening,
+the whole|the entire
+the people of the village|the people of the town|the villagers
+in the forest|in the woods
+into the forest|into the woods
+out of the forest|out of the woods
+the road|the street|the road|the path
+children|children|kids
+coins|coins|pennies
+the ground|the earth
+all by {himself}|all alone|without any help/NOUN
+once more|again|one more time
+again.|once more.|another time.
+said that|said
+knew that|knew
+thought that|believed that|was sure that|thought|felt that
+told {him} that|told {him}
+people say that it|people say it|old people say that it|it is said that it
+, and {he}|. {He}
+, and {they}|. {They}
+, and {h}|. {H}
+, and {f}|. {F}
+, and {m}|. {M}
+, but {he}|. But {he}|. Still, {he}|, yet/CCONJ {he}
+, but {h}|. But {h}|. Yet/ADV {h}
+, but {they}|. But {they}|. Still, {they}
+, but it|. But it|, yet/CCONJ it
+, but the|. But the|, yet/CCONJ the
+, and the|. The
+{h} and {f}|{f} and {h}
+the {e.kind}|the {e.kind}|the old {e.kind}
+The {e.kind}|The {e.kind}|The old {e.kind}
+the {g.kind}|the {g.kind}|the big {g.kind}|the poor {g.kind}
+The {g.kind}|The {g.kind}|The big {g.kind}|The poor {g.kind}
+the little|the tiny|the small|the little
+and began|and started
+stood in|was in
+lay in|was in
+lay on|was on
+there lay|there was
+ran to|hurried to|rushed to|raced to
+wanted to go|hoped to go|longed to go
+wanted to see|hoped to see|longed to see
+hungry|starving/ADJ|hungry
+dirty|muddy|filthy
+came closer|came nearer|drew near
+for the first time|for once/NOUN
+a piece of|a bit of
+a long way|a great distance/NOUN
+to bed|to sleep/NOUN
+was tired of|had had enough/ADJ of|was weary/ADJ of
+so much|so much|so very/ADV much
+did not move|stayed where it was|did not move at all
+came back|returned
+was over|had ended|was done
+a real|a true|a real
+each of {them}|both/PRON of {them}
+every week|each week
 {H} and {f}|{F} and {h}|{H} and {f}|The two friends
 {They}|{They}|The two|{H} and {f}|The friends
 {H}|{H}|{H}|{He}
@@ -121,11 +196,11 @@ VERBS = {
 
 @cache
 def _table() -> tuple[re.Pattern[str], dict[str, str]]:
-    families = [[w.strip() for w in line.split("|")] for line in FAMILIES.strip().splitlines()]
     ways: dict[str, str] = {}
-    for family in families:
-        for phrase in family:
-            ways.setdefault(phrase, "[" + "|".join(family) + "]")
+    for line in FAMILIES.strip().splitlines():
+        keys, _, family = line.rpartition(" => ")
+        for key in keys.split(" & ") if keys else family.split("|")[:1]:
+            ways[key] = f"[{family}]"
     phrases = sorted(ways, key=len, reverse=True)
     body = "|".join(re.escape(p) for p in phrases)
     return re.compile(rf"(?<![\w/'{{])(?:{body})(?![\w/'])"), ways

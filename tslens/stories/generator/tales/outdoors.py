@@ -12,26 +12,32 @@ bad: listening
 | {H} and {f} wanted to build a {x} near the {p}. {M} told {them} to be back before dark, and {they} promised.
 | On a {fine_weather} afternoon, {h} and {f} went to the {p} to look for {nature+}. {They} walked farther/ADV than ever before.
 | "m>hf: Come home when the wind gets strong," said {m}. "h>m: We will," called {h}, and {he} ran with {f} to the {p}.
+| {They} had a secret hut near the {p}, and {h} wanted to show {f} the new roof. {M} looked at the sky and asked {them} to take the lantern. {They} forgot it.
 -- dark
 | Suddenly the sky turned gray. The wind pulled at {their} {clothes+}, and the first drops/NOUN fell. {H} wanted to stay, but {f} was worried.
 | After an hour, black clouds came over the {p}. The {bird+} stopped singing, and the trees began to bend.
 | "f>h: Look at that cloud!" said {f}. "h>f: It is still far away," said {h}. But then there was a loud bang of thunder.
+| The air grew still. No {bug} moved, and not one {bird} sang. Then, far away, somebody seemed to roll a heavy stone across the sky.
 -- run
 | Rain/NOUN poured down, and lightning flashed over the trees. {H} took {f} by the hand. {They} ran as fast as {they} could, but {they} could not see the path.
 | The storm roared like a {zoo}. {They} held each other tight and looked for a dry place to hide.
 | "f>h: I am scared!" cried {f}. "h>f: Hold on to me," shouted {h} through the noise. "h>f: We will find a dry place."
+| In a moment, all the paths were rivers. {F} lost a {clothes} in the mud. {H} shouted something, but the wind took the words away.
 -- sign
 | That morning, the {s=farm+} had all lain down in the field, and the old people said that it meant rain. >> The {s+} in the field had known about the storm long before.
 | A single/ADJ dark cloud hung far away over the {p}. >> It had all begun with the single/ADJ dark cloud.
 -- end
 | At last {they} found a little cave and sat close together until the rain was over. Then a rainbow stood over the {p}, and down the path came {m} with two dry {clothes+}.
 | {They} crept under a big rock and sang songs against the thunder. Soon somebody called {their} names. "m>hf: Here you are!" cried {m}, and {he m} wrapped {them} in a warm blanket.
+| An old {farm} stood by the way and did not seem to mind the rain. {They} held on to its neck/NOUN, and it walked them/PRON straight/ADV to the barn of {m}. There was hot {drink} and a dry bed.
 -- twist
 | {They} crept into a dark hole. Inside, something soft and warm lay beside {them}, and {they} leaned on it all night. In the morning {they} saw what it was. It was a big, sleepy bear! It only yawned, and {they} tiptoed away.
 | Through the rain {they} saw a huge dark figure/NOUN with a light. A monster! {They} screamed. But the monster had {m}'s voice, who wore a long raincoat and held a lantern.
+| {They} ran against a door and fell into a warm room. It was {h}'s own kitchen! In the dark {they} had run in a circle, and {m} had not even noticed that {they} were gone.
 -- bad
 | The wind tore down the {x} that {they} had built, and a branch hit {h} on the leg. {F} had to carry {him} home. {H} lay in bed for {num} weeks.
 | {They} came home late/ADV at night, wet and cold. The next day both were sick/ADJ. {They} lay in bed and could only look out at the {fine_weather} day.
+| When the sky was clear again, the bridge was gone. {They} had to stay on the other side for {num} nights, with nothing to eat but {fruit+}, while {m} cried on the shore.
 -- about
 | {H} and {f} are surprised/VERB by a storm near the {p}.
 -- about end
@@ -52,25 +58,31 @@ bad: patience care
 | {M} gave {h} a tiny {x} seed. {H} dug a hole near the fence, put the seed into it and covered it with dirt.
 | In spring, {h} found a little {color} seed in a {box}. {He} planted it in a {color} pot and showed it to {f}.
 | "m>h: This is a {x} seed," said {m}. "m>h: Give it water, sun and time." {H} planted it at once.
+| For {his} birthday, {h} got a {box} with a little dirt and one {x} seed from {m}. {F} laughed and said that a {toy} would have been better.
 -- wait
 | Every morning, {h} ran out to look. One day passed, and then {num} more. There was nothing but dirt. {F} said that the seed was dead.
 | {He} gave it water each day, but nothing happened. A {bird} came and looked, a {bug} came and looked, but there was no {x}.
 | "f>h: Nothing will ever grow there," said {f}. "h>f: It only needs time," said {h}, but {he} was not so sure.
+| {H} sang to it. {He} told it stories of {zoo+} and {fabled+}. The pot stood on the window and was as empty as before.
 -- doubt
 | {H} was tired of waiting. {He} wanted to dig the seed up and see what was wrong. {He} even took the shovel.
 | One {weather_adj} evening, {he} sat beside the pot and sighed. Maybe {f} was right/ADJ.
 | "h>m: When will it come?" asked {h}. "m>h: When it is ready/ADJ," {m} answered. "m>h: We cannot hurry a {x}."
+| At school, the others talked about their/PRON {pet+}. {H} could only talk about a pot of mud. {He} nearly threw it out.
 -- sign
 | The {s=job} next door had said that seeds/NOUN have a will/NOUN of their/PRON own/ADJ. >> The {s} had been right/ADJ about seeds/NOUN and their/PRON will/NOUN.
 -- end
 | But {h} put the shovel away and waited. And one morning, there was a tiny green leaf! The {x} grew and grew, until it was taller than {f}.
 | Then, after a warm night, something green looked out of the dirt. "h>f: Come quickly!" {h} called. "f>h: I was wrong," said {f}, "f>h: it is the prettiest/ADJ {x} in the street."
+| Then {f} came running. A green tip/NOUN, no bigger than a tooth! They/PRON moved the pot into the sun, and by summer {m} had to bring the ladder to water the {x}.
 -- twist
 | Then a plant came up, but it was no {x}. It grew round and orange/ADJ and huge. It was a pumpkin! {M} had mixed up the seeds/NOUN. {H} and {f} cut a window into it and used it as a house for {small+}.
 | One day, a {x} bloomed. But not in the pot! It stood in the garden next door, where a {bird} had dropped the seed. {H} laughed, and the neighbors had the prettiest/ADJ {x} of all.
+| And then it grew, but down! The root came out of the bottom of the pot, went through a crack in the wall and came up in {f}'s room. {F} woke up one morning beside a {x}.
 -- bad
 | So {h} dug in the dirt and pulled the seed out. It had just grown a tiny white root. Now the root was broken, and the {x} never grew.
 | {H} forgot the pot and went to play. When {he} looked again, a small brown {x} hung over the edge. It had come, but without water it had died/VERB.
+| {H} gave it all the water in the house, to make it faster. It was too much. The seed swam on top, turned soft and was eaten by a {bird}.
 -- about
 | {H} plants a {x} seed, and nothing seems to happen.
 -- about end
@@ -91,25 +103,31 @@ bad: care
 | {H} had a {color} {a.kind} that {he} loved more than anything. One day, the gate stood open, and the {a.kind} was gone.
 | One morning, the bed of the {a.kind} was empty. {H} called and called, but no {a.kind} came.
 | "h>f: My {a.kind} is gone!" cried {h}. "f>h: Do not cry, we will find it," said {f}.
+| {H} and {his} {a.kind} slept in one bed and ate from one plate. But when {he} came home from school that Friday, nobody jumped up at {him}.
 -- search
 | {H} and {f} looked around the {p} and behind the {town_place}. {They} asked a {job} and a {job}, but nobody had seen a {color} {a.kind}.
 | {They} painted a picture of the {a.kind} and hung it on every {tree} tree. Then {they} walked through the {p} with some {x}.
 | "h>f: Let's put out some {x}," said {h}. "f>h: And let's look near the {p}," said {f}. {They} searched until {their} feet hurt.
+| {They} looked under {num} cars and in {num} cellars/NOUN. {F} climbed up a {tree} tree and called from the top. The evening came, and their/PRON voices grew weak.
 -- trail
 | Then {f} found small footprints in the mud. They/PRON led along the {water} and stopped at an old {building}.
 | At noon, {they} heard a soft sound. It came from the {p}. {They} ran there and held {their} breath.
 | "f>h: Do you hear that?" whispered {f}. Something was scratching behind the {old} {building}.
+| Near the {p}, a {color} bit of fur hung on the fence. A little farther/ADV there was another one/NUM. The trail went under the fence.
 -- sign
 | For days, the {a.kind} had looked out of the window again and again. >> So it had looked out of the window for a reason.
 -- end
 | There sat the {a.kind}, stuck under a fallen fence! {H} lifted the wood, and {f} pulled. The {a.kind} was dirty and hungry, but it was safe, and {h} held it all the way home.
 | "h>a: There you are!" {h} cried. The {a.kind} was caught in a net. {F} cut the net, and the {a.kind} jumped into {h}'s arms.
+| On the other side lay the {a.kind} in the sun, with its nose on {h}'s lost {clothes}. It had gone to find it! {H} did not know if {he} should scold or kiss it, so {he} did both.
 -- twist
 | There lay the {a.kind} on a soft bed of hay, and next to it lay {num} tiny babies! It had not been lost at all. It had only looked for a quiet place for its family.
 | There was the {a.kind}. But it was not lost. It was sitting beside a little lamb that had hurt its leg, and it kept/VERB it warm. {H} and {f} took both of them/PRON home.
+| {They} crawled through and stood in the garden of an old {job}. The {a.kind} sat at the table, with a napkin around its neck/NOUN! It turned out that it came there to eat every single day.
 -- bad
 | But it was only a {wild} that ran away. The {a.kind} was not there. Every evening, {h} put some {x} at the door, but the {a.kind} never came back.
 | It was only the wind in the {nature+}. Night fell, and {they} had to go home. "h>f: I forgot to close the gate," {h} sobbed. "h>f: It was all because of me."
+| Behind the fence was the big road. {H} stood there until the lights of the cars hurt {his} eyes. At home, {he} washed the empty bowl and put it away.
 -- about
 | The {a.kind} of {h} is gone, and {f} helps {him} to look for it.
 -- about end
@@ -121,7 +139,7 @@ bad: care
 
 == the stubborn animal
 cast: h e=elder a=cattle
-with: x=food p=town_place y=fruit
+with: p=town_place y=fruit
 hero: child
 place: out
 good: kindness patience
@@ -130,25 +148,31 @@ bad: patience kindness
 | An old {e.kind} had a {a.kind} that was very stubborn. One day, it stood in the middle of the road and would not move. {H} came by and wanted to help.
 | On the way to the {p}, {h} met an old {e.kind} with a {a.kind}. The {a.kind} had sat down on the bridge, and nobody could pass.
 | "e>h: My {a.kind} will not move," said an old {e.kind}, "e>h: and I must be at the {p} by noon." "h>e: Let me try," said {h}.
+| It was market day, and the cart of the old {e.kind} was full of {vegetable+}. But the {a.kind} in front of it had fallen in love with a {flower} and would not leave it. {H} stopped to watch.
 -- pull
 | {H} pulled in front/NOUN, and the {e.kind} pushed from behind/ADV. The {a.kind} did not move. A {job} came and pulled too, but it only yawned.
 | They/PRON tried it with a rope. They/PRON tried it with a drum. They/PRON even lit/VERB a lantern and shouted. The {a.kind} closed its eyes.
 | "h>e: Pull harder!" called {h}. "e>h: I am pulling as hard as I can!" said the {e.kind}. The {a.kind} only shook its ears.
+| The {e.kind} shouted until {his e} face was as red as a {fruit}. {H} blew a trumpet, and a {job} opened an umbrella/NOUN. It flicked/VERB its tail, and that was all.
 -- think
 | {H} sat down and looked at the {a.kind}. It looked back. Its eyes were [tired|sad]. Maybe it was not stubborn at all.
 | Then {h} stopped pulling. {He} remembered that {he} did not like to be pushed/VERB either/ADV. So {he} patted its nose.
 | "h>e: What does it like?" asked {h}. "e>h: I never asked it," said the {e.kind}, and {he e} scratched {his e} chin.
+| They/PRON gave up. Only {h} stayed. {He} lay down in the grass, so that {he} could see the world as the {a.kind} saw it.
 -- sign
 | The {a.kind} had one ear up and one ear down, and people say that it means trouble. >> People are right/ADJ about one ear up and one ear down.
 -- end
 | {H} held out a {y} and sang softly. One step, two steps, and then the {a.kind} followed {him} all the way to the {p}. The {e.kind} could hardly believe it.
 | "h>a: Come, my friend," said {h}, and {he} gave it a {y}. The {a.kind} got up and walked beside {him}. "e>h: A kind word is stronger than a rope," laughed the {e.kind}.
+| From there {he} saw it. The rope was much too tight! {H} loosened/VERB it, and at once the {a.kind} shook itself and walked on. It even let {him} ride/VERB to the {p}.
 -- twist
 | At that moment there was a loud crack. The bridge in front of them/PRON broke and fell into the water! The {a.kind} had known it all the time. It had not been stubborn, it had saved them/PRON.
 | Then the {a.kind} moved its foot, and under it lay a nest with {num} tiny eggs. It had only stood still to protect/VERB them/PRON! {H} and the {e.kind} carried the nest to a safe place, and then it walked on as gently as a lamb.
+| Then a bell rang from the {p}, and the {a.kind} set off by itself. It was noon! For ten years it had eaten its lunch at this place, and nobody had the right to take that away.
 -- bad
 | But the {e.kind} lost {his e} patience and hit the {a.kind} with a stick. It kicked, broke the cart and ran away over the field. All the {vegetable+} lay in the mud.
 | {H} pulled its tail to make it go. It did go, and it took the rope, the cart and {h} with it, right/ADV into the {water}.
+| {H} made a fire behind it, as a {job} had told {him}. It walked three steps, just enough to pull the cart over the fire. The cart burned, and the {e.kind} wept.
 -- about
 | The {a.kind} of an old {e.kind} will not move, and {h} wants to help.
 -- about end
@@ -169,14 +193,17 @@ bad: listening
 | In winter, the {x} froze. An old {e.kind} told {h} and {f} that the ice was still thin. But it looked so {texture} and shiny/ADJ!
 | One cold day, {h} and {f} came to the frozen {x}. On a sign stood a warning in big red letters/NOUN. An old {e.kind} by the shore warned {them} too/ADV.
 | "e>hf: Stay off the ice," said an old {e.kind}. "e>hf: It will not hold you." "h>e: We only want to look," said {h}.
+| A red flag hung at the {x}, and everyone knew what it meant. An old {e.kind} had told {h} and {f} of a {farm} that went through the ice.
 -- dare
 | {F} wanted to go home. But {h} [laughed|was {bad_trait}] and put one foot on the ice. It held. Then {he} put the other/ADJ foot on it too/ADV.
 | When the {e.kind} was gone, {h} threw {his} {y} on the ice. It slid far out, and now {he} had to get it back.
 | "h>f: I am not afraid of a little ice," said {h}. "f>h: Please do not go," begged {f}. But {h} was already on the ice.
+| {H} could see the other side, and it was not far at all. It would save half an hour. {F} shook {his f} head and took the bridge.
 -- crack
 | {He} took three steps. Crack! A long line ran through the ice, right/ADV between {his} feet.
 | In the middle of the {x}, there was a strange noise. It sounded like a {bird} at first, and then like thunder.
 | "f>h: Come back!" screamed {f}. Under {h}'s feet, the ice began to creak and to sing.
+| All at once {his} left foot was wet. Then there were more cracks/NOUN, as thin as the web/NOUN of a spider, and they/PRON came from all sides.
 -- sign
 | A {s=bird} landed on the ice, and a little water ran over its feet. >> The wet feet of the {s} had shown/VERB how thin the ice was.
 | At home, {h} had poured water into a cup and seen how/ADV thin/ADJ the ice on it was. >> It was as thin as the ice in the cup at home.
@@ -186,9 +213,11 @@ bad: listening
 -- twist
 | The ice broke, and {h} fell in. But the water only came up to {his} knees! The old {e.kind} stood on the shore and shook with laughing/VERB. "e>h: I said that it would not hold you," said the {e.kind}. "e>h: I did not say that it was deep/ADJ."
 | Then the whole piece of ice came loose/ADJ and floated away with {h} on it. It floated around the corner and stopped right/ADV in front of {his} own house! {H} was so {afraid} that {he} did not even laugh/VERB.
+| Something bumped against the ice from below, and {h} flew through the air and landed on the shore. A {sea} looked out of the hole, shook its head and went down again. From that day on, {h} read every sign twice.
 -- bad
 | The ice broke, and {h} fell into the cold water. {F} ran for help/NOUN, and the {e.kind} pulled {him} out with a rope. {H} was very ill, and {he} had to stay in bed until spring.
 | {H} got out again, but the {y} that {he} loved so much sank to the bottom of the {x}. All winter long/ADV, {he} could see it under the ice.
+| {He} got to the shore on {his} hands and knees, but {his} new {clothes} was gone, and so was the trust of {f}, who had cried for {him} the whole time.
 -- about
 | {H} does not listen to a warning and walks/VERB on the thin ice.
 -- about end
@@ -200,7 +229,7 @@ bad: listening
 
 == lost in the forest
 cast: h f a=small
-with: x=treasure y=fruit
+with: y=fruit
 hero: any
 place: out
 good: kindness friendship courage
@@ -213,21 +242,25 @@ bad: listening care
 | The trees stood close together, and every {tree} looked like the next. It grew dark and {ugly}. Somewhere, an owl called.
 | {They} walked to the left/NOUN, and {they} walked to the right/NOUN, and then {they} were back at the same {nature}. The sun went down.
 | "h>f: We were here before," said {h}, and {he} pointed at a {nature}. {F} sat down and began to cry. "f>h: We will never get home," {he f} said.
+| The {bird+} went to sleep, and other voices woke up. {F} counted the {y+} that were left. There were {num}. {H} put {his} {clothes} around {him f}.
 -- help
 | Under a bush, a little {a.kind} was caught between two stones/NOUN. {They} were tired and cold, but {h} set it free, and {f} gave it the last {y}.
 | Then {they} heard a thin cry. A {a.kind} had hurt its foot. {H} wrapped it in {his} {clothes}, and at once it stopped crying.
 | "f>h: Look, a {a.kind}!" said {f}. It could not get out of a hole. "h>a: Do not be afraid," said {h}, and {he} lifted it out gently.
+| Something was crying near a {nature}. It was a {a.kind} that had lost its mother, and it was no bigger than a cup. {They} forgot {their} own fear and warmed it in {their} hands.
 -- sign
 | The people of the village always said that the forest plays/VERB tricks/NOUN on children. >> The people were right/ADJ about the forest and its tricks/NOUN.
 -- end
 | The {a.kind} hopped a little way, stopped and looked back. {They} followed it from tree to tree, and suddenly {they} saw the lights of the village.
 | "h>f: I think it wants to show us something," {h} said. The {a.kind} led {them} to the path. "f>a: Thank you, little friend!" called {f}.
+| In the morning, the {a.kind} sat up and sniffed. Then it ran ahead, straight/ADV as a line, and {they} ran behind it until they/PRON smelled the smoke of the first chimney.
 -- twist
 | The {a.kind} led {them} around one last tree, and there was {h}'s house! {They} had been lost right/ADV behind {their} own garden all the time.
 | The {a.kind} led {them} deeper/ADV into the forest, to a door in a hollow tree. There lived an old farmer who had also lost the way, many years ago. The farmer had stayed, because it was so beautiful there. But the {a.kind} showed all three of them/PRON the way home.
 -- bad
 | But the {a.kind} ran away, and {they} had nothing left to eat. {They} sat under a tree the whole night, cold and hungry, until the people of the village found {them}. They/PRON were not allowed to go into the forest again.
 | But then it began to snow, and all the footprints disappeared. {They} were not found until the next day. {F} was so ill that {he f} did not speak to {h} for a long time.
+| {They} followed the {a.kind}, but it only went home to its own hole. {They} stood before it and could not follow. Not until the third day did a {job} find {them}, thin and pale.
 -- about
 | {H} and {f} lose {their} way in the forest and help a {a.kind}.
 -- about end
