@@ -162,23 +162,21 @@ class Neurons(Result):
 
     def figure(self) -> "Figure":
         """By layer: how many neurons have which label, and how often neurons fire."""
+        import matplotlib as mpl
         from matplotlib.figure import Figure
 
-        layers = len(self.label)
-        figure = Figure(figsize=(11, 1.2 + 0.42 * max(layers, 6)), layout="constrained")
-        left, right = figure.subplots(1, 2, width_ratios=(3, 2))
-        counts = [[int((self.label[i] == tag).sum()) for tag in range(len(self.tags))] for i in range(layers)]
-        _draw_labels(left, counts, self.tags, self.label.shape[1])
-        right.boxplot(
-            [rates.tolist() for rates in self.firing_rate],
-            orientation="horizontal",
-            positions=range(layers),
-            widths=0.7,
-            flierprops={"marker": ".", "markersize": 2, "alpha": 0.4},
-        )
-        right.set(xlabel="firing rate (share of tokens above 0)", ylabel="layer", xlim=(0, 1))
-        right.invert_yaxis()
-        figure.suptitle(f"MLP neurons of {self.model} on {self.n_tokens:,} tokens", fontsize=10)
+        from tslens.plots import STYLE
+
+        layers, width = self.label.shape
+        with mpl.rc_context(STYLE):
+            figure = Figure(figsize=(11, 1.2 + 0.42 * max(layers, 6)), layout="constrained")
+            left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+            counts = [[int((self.label[i] == tag).sum()) for tag in range(len(self.tags))] for i in range(layers)]
+            _draw_labels(left, counts, self.tags, width)
+            _draw_rates(right, self.firing_rate.tolist())
+            figure.suptitle(f"MLP neurons of {self.model} on {self.n_tokens:,} tokens")
+            figure.draw_without_rendering()  # the layout is worked out once, in this style
+        figure.set_layout_engine("none")
         return figure
 
 
@@ -196,3 +194,10 @@ def _draw_labels(axes: Any, counts: list[list[int]], tags: list[str], width: int
     axes.set_yticks(range(len(counts)))
     axes.invert_yaxis()
     axes.legend(fontsize=7, ncols=2, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+
+
+def _draw_rates(axes: Any, rates: list[list[float]]) -> None:
+    points = {"marker": ".", "markersize": 2, "alpha": 0.4}
+    axes.boxplot(rates, orientation="horizontal", positions=range(len(rates)), widths=0.7, flierprops=points)
+    axes.set(xlabel="firing rate (share of tokens above 0)", ylabel="layer", xlim=(0, 1))
+    axes.invert_yaxis()

@@ -1,0 +1,358 @@
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from tslens import forward, models, pos, scan, stats
+from tslens.analysis import neurons
+from tslens.analysis.neurons import evidence, reducer
+from tslens.scan import Batch
+from tslens.stories.generator import generate
+from tslens.tokenizer import Tokenizer
+
+N = 30
+K = 5
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return [story.text for story in generate(N, seed=3)]
+
+
+@pytest.fixture(scope="module")
+def model(texts):
+    tokenizer = Tokenizer.train(texts, 500)
+    spec = models.Spec(d_model=16, n_layers=2, n_heads=2, d_vocab=tokenizer.size, n_ctx=256, d_mlp=24)
+    model = models.build(spec, seed=1, tokenizer=tokenizer)
+    with torch.no_grad():
+        for block in model.blocks:
+            block.mlp.W_in.mul_(40)
+    return model
+
+
+@pytest.fixture(scope="module")
+def answer(model, texts):
+    return scan.scan(model, texts, neurons.Profiles(k=K, sample=200), batch_tokens=900, progress=False)
+
+
+@pytest.fixture(scope="module")
+def everything(model, texts):
+    """Each token's activations by TransformerLens's own forward, one story at a time: [token, layer, neuron]."""
+    rows, places = [], []
+    for i, ids in enumerate(models.tokenizer_of(model).encode(texts)):
+        _, cache = model.run_with_cache(torch.tensor([ids[:256]]), return_type=None)
+        acts = torch.stack([cache[f"blocks.{layer}.mlp.hook_post"][0] for layer in range(2)], dim=1)
+        rows.append(acts[1:].detach())
+        places += [(i, p) for p in range(1, len(acts))]
+    return torch.cat(rows), places
+
+
+def batches(model, texts, size=900):
+    return list(scan.batches(texts, models.tokenizer_of(model), context=256, batch_tokens=size))
+
+
+def one_pass(model, some, profiles):
+    state = profiles.start(model)
+    hooks = profiles.hooks(models.spec_of(model))
+    with torch.inference_mode():
+        for batch in some:
+            state = profiles.update(state, forward.activations(model, batch.tokens, hooks), batch)
+    return state
+
+
+def made_up(model, values, lengths):
+    """One batch with these activations [row, pos, neuron] in layer 0 (others 0), rows that are so long."""
+    rows, width = values.shape[:2]
+    mask = torch.arange(width)[None, :] < torch.tensor(lengths)[:, None]
+    tokens = (torch.arange(rows * width).view(rows, width) + 1).masked_fill(~mask, 0)
+    batch = Batch(tokens, mask, torch.arange(rows), ("",) * rows)
+    acts = torch.zeros(rows, width, 24)
+    acts[..., : values.shape[2]] = values
+    return {"blocks.0.mlp.hook_post": acts, "blocks.1.mlp.hook_post": torch.zeros(rows, width, 24)}, batch
+
+
+def equal(a, b):
+    for field in dataclasses.fields(a):
+        x, y = getattr(a, field.name), getattr(b, field.name)
+        if isinstance(x, torch.Tensor):
+            if field.name in ("total", "fired"):  # sums of floats, in another order
+                torch.testing.assert_close(x, y, rtol=1e-5, atol=1e-3)
+            elif not field.name.startswith("sample"):
+                assert torch.equal(x, y), field.name
+            else:  # the reservoir has no order of its own
+                by, other = a.sample_hashes.argsort(), b.sample_hashes.argsort()
+                assert torch.equal(x[by], y[other]), field.name
+        else:
+            assert x == y, field.name
+
+
+def test_tops_are_those_of_a_plain_topk(answer, everything):
+    acts, places = everything
+    values, where = acts.topk(K, dim=0)  # [rank, layer, neuron]
+    torch.testing.assert_close(answer.top_values, values.permute(1, 2, 0), atol=1e-5, rtol=1e-4)
+    gap = (values[:-1] - values[1:]).abs().amin(0)
+    clear = gap > 1e-4  # where ranks cannot change places by rounding
+    assert clear.float().mean() > 0.5
+    last = acts.topk(K + 1, dim=0).values
+    clear &= last[K - 1] - last[K] > 1e-4
+    found = torch.stack([answer.top_story, answer.top_pos], dim=-1)
+    expected = torch.tensor(places)[where].permute(1, 2, 0, 3)
+    assert torch.equal(found[clear], expected[clear])
+
+
+def test_rates_means_and_maxima_are_those_of_all_tokens(answer, everything):
+    acts, places = everything
+    assert answer.n_tokens == len(places)
+    assert answer.n_stories == N
+    torch.testing.assert_close(answer.firing_rate, (acts > 0).float().mean(0), atol=1e-4, rtol=0)
+    torch.testing.assert_close(answer.mean, acts.mean(0), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(answer.max, acts.amax(0), atol=1e-5, rtol=1e-4)
+
+
+def test_contexts_are_the_tokens_around(answer, model, texts):
+    ids = models.tokenizer_of(model).encode(texts)
+    for layer, neuron, rank in [(0, 0, 0), (1, 7, 2), (1, 23, 4)]:
+        story, at = int(answer.top_story[layer, neuron, rank]), int(answer.top_pos[layer, neuron, rank])
+        padded = [-1] * 5 + ids[story][:256] + [-1] * 5
+        assert answer.top_contexts[layer, neuron, rank].tolist() == padded[at : at + 11]
+        assert answer.top_tokens[layer, neuron, rank] == ids[story][at]
+
+
+def test_merging_halves_is_one_pass_and_associative(model, texts):
+    profiles = neurons.Profiles(k=K, sample=150)
+    some = batches(model, texts, 500)
+    assert len(some) >= 6
+    whole = one_pass(model, some, profiles)
+
+    def parts():
+        return [one_pass(model, chunk, profiles) for chunk in (some[:2], some[2:5], some[5:])]
+
+    a, b, c = parts()
+    equal(profiles.merge(profiles.merge(a, b), c), whole)
+    a, b, c = parts()
+    equal(profiles.merge(a, profiles.merge(b, c)), whole)
+    a, b, c = parts()
+    equal(profiles.merge(profiles.merge(c, a), b), whole)  # even in another order
+
+
+def test_padding_and_bos_never_enter(model):
+    values = torch.tensor([[[9.0], [1.0], [3.0], [2.0]], [[9.0], [4.0], [8.0], [8.0]]])
+    profiles = neurons.Profiles(k=2, sample=10)
+    state = profiles.update(profiles.start(model), *made_up(model, values, [4, 2]))
+    assert state.top_values[0].tolist() == [4.0, 3.0]
+    assert state.top_contexts[0, 0].tolist() == [-1] * 4 + [5, 6] + [-1] * 5  # the second row's BOS, its token, no pad
+    assert state.n_tokens == 4
+    assert state.total[0, 0] == 1 + 3 + 2 + 4
+    assert state.fired[0, 0] == 4
+    assert int((state.sample_places < reducer.NOWHERE).sum()) == 4
+    state = neurons.Profiles(k=2, bos=True).update(
+        neurons.Profiles(k=2, bos=True).start(model), *made_up(model, values, [4, 2])
+    )
+    assert state.top_values[0].tolist() == [9.0, 9.0]
+
+
+def test_ties_go_to_the_earlier_place(model):
+    values = torch.ones(3, 40, 1)  # more than a list holds, all alike
+    profiles = neurons.Profiles(k=3)
+    acts, batch = made_up(model, values, [40, 40, 40])
+    state = profiles.start(model)
+    late = dataclasses.replace(batch, stories=torch.tensor([5, 4, 3]))
+    profiles.update(state, acts, late)
+    assert (state.top_places[0] // reducer.POSITIONS).tolist() == [3, 3, 3]
+    profiles.update(state, acts, batch)
+    assert (state.top_places[0] // reducer.POSITIONS).tolist() == [0, 0, 0]
+    assert (state.top_places[0] % reducer.POSITIONS).tolist() == [1, 2, 3]
+
+
+def test_blocks_pass_over_nothing(model):
+    """The shortcut by blocks of rows, and the rows that fill no block, against a plain topk."""
+    torch.manual_seed(0)
+    profiles = neurons.Profiles(k=4)
+    state, seen = profiles.start(model), []
+    for _ in range(6):
+        values = torch.randn(1, 1 + 16 * 4 * 3 + 7, 24)
+        acts, batch = made_up(model, values, [values.shape[1]])
+        batch = dataclasses.replace(batch, stories=torch.tensor([len(seen)]))
+        profiles.update(state, acts, batch)
+        seen.append(values[0, 1:])
+    assert torch.equal(state.top_values[:24], torch.cat(seen).topk(4, dim=0).values.T)
+
+
+def test_state_does_not_grow(model, texts):
+    profiles = neurons.Profiles(k=K, sample=50)
+
+    def size(state):
+        return sum(x.nbytes for x in vars(state).values() if isinstance(x, torch.Tensor))
+
+    assert size(one_pass(model, batches(model, texts[:2]), profiles)) == size(
+        one_pass(model, batches(model, texts), profiles)
+    )
+
+
+def test_the_sample_is_drawn_evenly_and_by_place_alone(model, texts, everything):
+    profiles = neurons.Profiles(sample=200)
+    one = profiles.finish(one_pass(model, batches(model, texts, 400), profiles))
+    other = profiles.finish(one_pass(model, batches(model, texts, 5000), profiles))
+    assert torch.equal(one.sample_story, other.sample_story)
+    assert torch.equal(one.sample_pos, other.sample_pos)
+    acts, places = everything
+    row = {place: i for i, place in enumerate(places)}
+    drawn = [row[int(s), int(p)] for s, p in zip(one.sample_story, one.sample_pos, strict=True)]
+    assert len(set(drawn)) == 200
+    torch.testing.assert_close(one.random_values, acts[drawn[:10]].permute(1, 2, 0), atol=1e-5, rtol=1e-4)
+    quarters = np.bincount(np.array(drawn) * 4 // len(places), minlength=4)
+    assert quarters.min() > 30  # 50 expected, standard deviation 6
+
+
+def test_quantile_examples_lie_at_their_quantiles(answer, everything):
+    acts, _ = everything
+    assert answer.quantiles == sorted(answer.quantiles, reverse=True)
+    assert (answer.quantile_values.flatten(2).diff(dim=-1) <= 0).all()
+    middle = answer.quantile_values[:, :, answer.quantiles.index(0.5), 1]
+    share_below = (acts < middle).float().mean(0)
+    assert (share_below - 0.5).abs().max() < 0.15  # standard error of a median's rank over 200: 0.035
+
+
+def test_logit_effect_is_what_the_unembedding_does_to_the_neuron(answer, model):
+    layer, neuron = 1, 5
+    gain, bias, unembed = (t.detach().double() for t in (model.ln_final.w, model.ln_final.b, model.unembed.W_U))
+    x = torch.randn(16, dtype=torch.float64) * 100
+    step = model.blocks[layer].mlp.W_out[neuron].detach().double() * 1e-3
+    scale = (x - x.mean()).pow(2).mean().sqrt()
+    before, after = (((v - v.mean()) / scale * gain + bias) @ unembed for v in (x, x + step))
+    change = (after - before) * scale / 1e-3
+    change -= change.mean()
+    values, tokens = change.topk(8)
+    torch.testing.assert_close(answer.promoted_values[layer, neuron].double(), values, atol=1e-4, rtol=1e-3)
+    assert answer.promoted_tokens[layer, neuron, 0] == tokens[0]
+    assert answer.suppressed_tokens[layer, neuron, 0] == change.argmin()
+
+
+def test_a_neuron_for_nouns_is_called_noun_and_noise_is_not(model):
+    """Activations made from the generator's own truth: neuron 0 likes nouns, neuron 1 punctuation, others nothing."""
+    tokenizer = models.tokenizer_of(model)
+    made = list(generate(40, seed=8))
+    truth = [pos.align(s.text, s.tags, tokenizer.offsets(s.text))[0][:256] for s in made]
+    profiles = neurons.Profiles(sample=600)
+    state = profiles.start(model)
+    torch.manual_seed(4)
+    for batch in batches(model, [s.text for s in made], 4000):
+        acts = {f"blocks.{i}.mlp.hook_post": torch.rand(*batch.tokens.shape, 24) for i in range(2)}
+        for row, story in enumerate(batch.stories.tolist()):
+            for p, tag in enumerate(truth[story]):
+                acts["blocks.0.mlp.hook_post"][row, p, 0] += 2 * (tag == "NOUN")
+                acts["blocks.0.mlp.hook_post"][row, p, 1] += 2 * (tag == "PUNCT")
+        profiles.update(state, acts, batch)
+    answer = profiles.finish(state)
+    assert answer.label_of(0, 0) == "NOUN"
+    assert answer.label_of(0, 1) == "PUNCT"
+    assert answer.share[0, 0] > 0.8
+    assert answer.auroc[0, 0] > 0.9
+    assert answer.q[0, 0] < 1e-4
+    noise = answer.label.clone()
+    noise[0, :2] = -1
+    assert (noise >= 0).sum() <= 1
+    share = (answer.sample_tags == pos.TAGS.index("NOUN")).float().mean()
+    assert answer.tag_base[pos.TAGS.index("NOUN")] == pytest.approx(float(share))
+    assert answer.lift[0, 0] == pytest.approx(float(answer.share[0, 0] / share), rel=1e-5)
+
+
+def test_a_context_that_recurs_counts_once():
+    noun = pos.TAGS.index("NOUN")
+    tags = torch.full((2, 20), noun)
+    same = torch.stack([torch.zeros(20, dtype=torch.int64), torch.arange(20)])
+    sample = torch.tensor([noun] * 20 + [pos.TAGS.index("VERB")] * 80)
+    found = evidence.preference(tags, same, sample)
+    assert found.distinct.tolist() == [1, 20]
+    assert found.label.tolist() == [-1, noun]  # one trial proves nothing
+    assert found.lift.tolist() == pytest.approx([5.0, 5.0])
+    low = stats.wilson(20, 20).low
+    assert found.share_low[1] == pytest.approx(low)
+
+
+def test_fisher_is_the_tea_taster():
+    counts = np.array([[3, 1]])  # 3 of 4 against 1 of 4: p = 17/70 (Fisher 1935)
+    p = evidence._fisher(counts, np.array([4]), np.array([1, 3]))
+    assert p[0, 0] == pytest.approx(17 / 70)
+
+
+def test_auroc_counts_ties_half():
+    values = torch.tensor([[1.0, 2.0, 2.0, 3.0, 0.0, 2.0], [0.0] * 6])
+    tags = torch.tensor([4, 4, 7, 7, 7, 4])
+    found = evidence.auroc(values, tags, torch.tensor([7, 4]))
+    inside, outside = values[0][tags == 7].numpy(), values[0][tags == 4].numpy()
+    assert found[0] == pytest.approx(stats.auroc(inside, outside).estimate)
+    assert found[1] == 0.5
+    assert evidence.auroc(values, tags, torch.tensor([1, 1])).isnan().all()
+
+
+def test_tags_come_from_five_tokens_either_side(model, texts):
+    """What the shorter view costs: nearly every token gets the tag that the whole story gives it."""
+    tokenizer = models.tokenizer_of(model)
+    right = n = 0
+    for batch in batches(model, texts[:15]):
+        found = evidence.tags_of(
+            reducer.contexts(batch)[batch.mask.flatten()], tokenizer.pieces(range(tokenizer.size)), tokenizer.bos
+        )
+        expected = [
+            tag
+            for text in batch.texts
+            for tag in pos.tag_tokens(text, tokenizer.offsets(text)[: batch.tokens.shape[1]])[0]
+        ]
+        right += sum(pos.TAGS[i] == tag for i, tag in zip(found.tolist(), expected, strict=True))
+        n += len(expected)
+    assert right / n > 0.95
+
+
+def test_fewer_tokens_than_ranks(model):
+    answer = scan.scan(model, ["Hi."], neurons.Profiles(k=9, sample=20), progress=False)
+    assert answer.top_values[0, 0, answer.n_tokens :].isnan().all()
+    assert (answer.top_tokens[0, 0, answer.n_tokens :] == -1).all()
+    assert len(answer.sample_tokens) == answer.n_tokens
+    assert len(answer.neuron(0, 0).to_frame()) > 0
+
+
+def test_the_answer_shows_itself(answer, tmp_path):
+    frame = answer.to_frame()
+    assert len(frame) == 48
+    assert {"layer", "neuron", "label", "q", "lift", "firing_rate", "top tokens", "promotes"} <= set(frame.columns)
+    assert set(frame["label"]) <= {*pos.TAGS, "unresolved"}
+    assert answer.summary()["q"].is_monotonic_increasing
+    assert len(answer.figure().axes) == 2
+    again = neurons.Neurons.load(answer.save(tmp_path))
+    assert torch.equal(again.top_contexts, answer.top_contexts)
+    assert again.pieces == answer.pieces
+    assert "svg" in answer._repr_html_()
+    assert answer.to_json()["rows"][0].keys() >= {"label", "top tokens"}
+
+
+def test_one_neuron_shows_its_examples(answer):
+    one = answer.neuron(1, 3)
+    frame = one.to_frame()
+    assert list(frame["list"][:K]) == ["top"] * K
+    assert (frame["list"] == "random").sum() == 10
+    assert (frame["list"] == "50% quantile").sum() == 3
+    assert frame["value"][0] == pytest.approx(float(answer.top_values[1, 3, 0]))
+    assert "layer 1, neuron 3" in str(one)
+    assert one._repr_html_().count("<mark") == len(frame)
+
+
+def test_story_text_is_escaped(model):
+    answer = scan.scan(model, ["<script>alert(1)</script> & 'so' on."] * 2, neurons.Profiles(), progress=False)
+    shown = answer.neuron(0, 0)._repr_html_()
+    assert "<script>" not in shown
+    assert "<s" not in shown.replace("<span", "").replace("<style", "")
+
+
+def test_precision_is_recorded(model, texts):
+    answer = scan.scan(model, texts[:4], neurons.Profiles(k=2, sample=30), precision="bfloat16", progress=False)
+    assert answer.precision == "bfloat16"
+    assert answer.top_values.dtype == torch.float32
+
+
+def test_refusals(answer):
+    with pytest.raises(ValueError, match="k=0 leaves nothing"):
+        neurons.Profiles(k=0)
+    with pytest.raises(ValueError, match="no neuron 24 in layer 1: layers run from 0 to 1, neurons from 0 to 23"):
+        answer.neuron(1, 24)
