@@ -58,6 +58,15 @@ class LensOfPrompt(Result):
     def axis_labels(self) -> Mapping[str, list[Any]]:
         return {"depth": self.depths}
 
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """As every Result's, with the token read and the likeliest next one, and its probability, as columns."""
+        frame = super().to_frame(field)
+        if field is None:
+            frame.insert(2, "token", self.tokens * len(self.depths))
+            frame.insert(3, "top_token", [best[0] for row in self.top_tokens for best in row])
+            frame.insert(4, "top_probability", self.top_probability[..., 0].numpy().ravel())
+        return frame
+
     def summary(self) -> "pd.DataFrame":
         """One row per position: the token, and the likeliest next token after every depth."""
         import pandas as pd

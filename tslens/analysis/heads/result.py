@@ -1,5 +1,6 @@
 """What is said about every head: its role with the evidence, and its attention over one story."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -148,6 +149,10 @@ class Heads(Result):
     def summary(self) -> "pd.DataFrame":
         """The role of every head, its evidence, and the measures that say most."""
         return self.to_frame()[["layer", "head", "role", *SUMMARY]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Every measure of every head."""
+        return super().to_json() | {"rows": json.loads(self.to_frame().to_json(orient="records"))}
 
     def figure(self) -> "Figure":
         """The map of all heads: the role as colour, how much of the attention it explains as depth and per cent."""
