@@ -162,13 +162,15 @@ class Neurons(Result):
 
     def figure(self) -> "Figure":
         """By layer: how many neurons have which label, and how often neurons fire."""
-        import matplotlib as mpl
+        from matplotlib import rc_context
         from matplotlib.figure import Figure
 
         from tslens.plots import STYLE
 
+        style: Any = STYLE
+
         layers, width = self.label.shape
-        with mpl.rc_context(STYLE):
+        with rc_context(style):
             figure = Figure(figsize=(11, 1.2 + 0.42 * max(layers, 6)), layout="constrained")
             left, right = figure.subplots(1, 2, width_ratios=(3, 2))
             counts = [[int((self.label[i] == tag).sum()) for tag in range(len(self.tags))] for i in range(layers)]

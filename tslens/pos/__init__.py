@@ -1,0 +1,104 @@
+"""Which part of speech is each word, and which word does each token belong to?
+
+`words` cuts a text, `trigrams` finds the tags that HanTa's model likes best, and `universal` says what they are called
+in Universal Dependencies.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tslens.pos.trigrams import trigrams
+from tslens.pos.universal import names_of, universal_tags
+from tslens.pos.words import split
+from tslens.stats import Interval, bootstrap
+
+TAGS = (
+    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT"),
+    *("SCONJ", "SYM", "VERB", "X"),
+)
+NO_WORD = "X"  # of BOS, a line break, and whatever is under no word
+
+Tagged = tuple[int, int, str]
+"""A word: its first character, the one after its last, its universal tag."""
+
+
+@runtime_checkable
+class _Story(Protocol):
+    """A story that knows the tags of its words, as the generator's do."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def tags(self) -> Sequence[Tagged]: ...
+
+
+def tag_words(text: str) -> list[Tagged]:
+    """The words and marks of a text with their universal tags, in order.
+
+    A contraction is one word with the tag of its first part (didn't AUX, I'm PRON), a possessive 's belongs to its
+    noun. As in Universal Dependencies for English: my and her are PRON, copulas AUX, `to` before a verb and `not`
+    PART, there in "there was" PRON.
+    """
+    return tag_texts([text])[0]
+
+
+def tag_tokens(text: str, offsets: Sequence[tuple[int, int]]) -> tuple[list[str], list[bool]]:
+    """For each token (its characters in `text`): the tag of its word, and whether it starts that word.
+
+    A token with white space before its word belongs to the word; one that covers several words, to the first. What
+    covers no word, such as BOS at (0, 0), has the tag X and starts none.
+    """
+    return align(text, tag_words(text), offsets)
+
+
+def align(text: str, words: Sequence[Tagged], offsets: Sequence[tuple[int, int]]) -> tuple[list[str], list[bool]]:
+    """As `tag_tokens`, for words that are tagged already."""
+    at = np.full(len(text), -1, dtype=np.int64)
+    for i, (start, end, _) in enumerate(words):
+        at[start:end] = i
+    tags, starts = [], []
+    for start, end in offsets:
+        under = at[start:end]
+        word = int(under[under >= 0][0]) if (under >= 0).any() else -1
+        tags.append(words[word][2] if word >= 0 else NO_WORD)
+        starts.append(word >= 0 and words[word][0] >= start)
+    return tags, starts
+
+
+def accuracy(stories: Iterable[_Story], level: float = 0.95) -> Interval:
+    """The share of words (no punctuation) that get their true tag, with a bootstrap interval over stories.
+
+    A word that is split otherwise than in the truth counts as wrong. ValueError for fewer than two stories.
+    """
+    counts = []
+    for story in stories:
+        found = {(start, end): tag for start, end, tag in tag_words(story.text)}
+        truth = [word for word in story.tags if word[2] != "PUNCT"]
+        counts.append((sum(found.get((start, end)) == tag for start, end, tag in truth), len(truth)))
+
+    def share(rows: NDArray[Any], axis: int = 0) -> Any:
+        right, words = rows.sum(axis)
+        return right / words
+
+    return bootstrap(np.array(counts), share, level=level)
+
+
+def tag_texts(texts: Sequence[str]) -> list[list[Tagged]]:
+    """`tag_words` of many texts, searched together, which is faster."""
+    parts = [split(text) for text in texts]
+    sentences = [s for _, some in parts for s in some if s]
+    tags = iter(trigrams().tags(sentences))
+    result = []
+    for spans, some in parts:
+        names = names_of(some)
+        words: list[Tagged] = []
+        for sentence in some:
+            if not sentence:
+                continue
+            universal = universal_tags(sentence, next(tags), names)
+            words += [(*spans[u.word], t) for u, t in zip(sentence, universal, strict=True) if u.word >= 0]
+        result.append(words)
+    return result
