@@ -49,12 +49,12 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "analyze neurons",
         "tslens.cli.analyze:neurons",
-        "Say what every MLP neuron fires on: top tokens beside samples, part of speech, effect on the logits.",
+        "Say what every MLP neuron fires on: its top tokens beside samples, its part of speech, its effect on the logits.",
     ),
     Command(
         "analyze lens",
         "tslens.cli.analyze:lens",
-        "Say what the model would predict after each layer, over a prompt or over stories (logit lens).",
+        "Say what the model would predict after each layer (logit lens): over one prompt, or by depth over stories.",
     ),
     Command(
         "stories make",
