@@ -251,7 +251,6 @@ def build(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = Non
     if spec.tied:
         model.unembed = _Tied(model.embed, spec.d_vocab)
         model.setup()
-    model.story_spec = spec
     shapes = parameter_shapes(spec)
     generator = None if seed is None else torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -265,6 +264,7 @@ def build(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = Non
             elif generator is not None and "W_" in name:
                 std = 0.02 / math.sqrt(2 * spec.n_layers) if name.endswith(("W_O", "W_out")) else 0.02
                 parameter.copy_(torch.empty(parameter.shape).normal_(0.0, std, generator=generator))
+    _remember(model, spec)
     if tokenizer is not None:
         attach_tokenizer(model, tokenizer)
     return model.eval()
@@ -272,8 +272,21 @@ def build(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = Non
 
 def spec_of(model: "HookedTransformer") -> Spec:
     """The spec that would build this model; raises ValueError naming whatever a `Spec` cannot say."""
-    known = getattr(model, "story_spec", None)
-    return known if isinstance(known, Spec) else _read_spec(model)
+    if getattr(model, "story_mark", None) != _mark(model):
+        _remember(model, _read_spec(model))
+    return model.story_spec
+
+
+def _remember(model: Any, spec: Spec) -> None:
+    shapes = parameter_shapes(spec)
+    model.story_spec = spec
+    model.story_frozen = [p for name, p in model.named_parameters() if name not in shapes]
+    model.story_mark = _mark(model)
+
+
+def _mark(model: Any) -> tuple[str, int]:
+    """Changes when biases that must be zero are written to, or norms are folded: then the spec is read anew."""
+    return model.cfg.normalization_type, sum(p._version for p in getattr(model, "story_frozen", ()))
 
 
 def _read_spec(model: "HookedTransformer") -> Spec:

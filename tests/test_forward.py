@@ -1,0 +1,299 @@
+import math
+import warnings
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.utils.flop_counter import FlopCounterMode
+
+from tslens import forward, models
+from tslens.models import Spec
+
+VOCAB, CONTEXT = 61, 24
+SPECS = {
+    "gpt2": Spec(32, 2, 4),
+    "gpt2 untied": Spec(32, 2, 4, tied=False),
+    "gpt2 one head": Spec(32, 2, 1),
+    "gpt2 eight heads": Spec(32, 2, 8),
+    "gpt-neo": Spec(32, 3, 4, scaled=False, window=5, local_layers=(1,)),
+    "gpt2 windows, narrow mlp": Spec(32, 2, 2, window=7, local_layers=(0, 1), d_mlp=24, eps=1e-3),
+    "llama": Spec(32, 2, 4, style="llama"),
+    "llama untied, one kv head": Spec(32, 2, 4, style="llama", tied=False, n_key_value_heads=1),
+    "llama grouped, adjacent": Spec(32, 2, 8, style="llama", n_key_value_heads=2, rotary_adjacent=True),
+    "llama all kv heads, adjacent": Spec(32, 2, 4, style="llama", n_key_value_heads=4, rotary_adjacent=True),
+    "llama other rotary base, untied": Spec(32, 2, 2, style="llama", tied=False, rotary_base=500.0, d_mlp=40),
+}
+
+
+def made(spec: Spec) -> Any:
+    """A model whose every trained parameter is away from its start, so that none can be forgotten unseen."""
+    spec = Spec(**spec.to_dict() | {"d_vocab": VOCAB, "n_ctx": CONTEXT, "local_layers": spec.local_layers})
+    model = models.build(spec, seed=1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                parameter.add_(torch.randn_like(parameter) * 0.15)
+    return model
+
+
+@pytest.fixture(params=SPECS, scope="module")
+def model(request: pytest.FixtureRequest) -> Any:
+    torch.manual_seed(3)
+    return made(SPECS[request.param])
+
+
+def tokens(rows: int = 3, length: int = CONTEXT) -> torch.Tensor:
+    return torch.randint(0, VOCAB, (rows, length), generator=torch.Generator().manual_seed(5))
+
+
+# The two forwards are one function
+
+
+def test_logits_are_those_of_the_hooked_forward(model: Any) -> None:
+    with torch.no_grad():
+        hooked = model(tokens())
+        fast = forward.logits(model, tokens())
+    assert hooked.std() > 0.3  # the comparison is not one of zeros
+    torch.testing.assert_close(fast, hooked, atol=1e-4, rtol=0)
+
+
+def test_gradients_are_those_of_the_hooked_forward(model: Any) -> None:
+    model.zero_grad()
+    model(tokens(), return_type="loss").backward()
+    hooked = {name: p.grad.clone() for name, p in model.named_parameters() if p.requires_grad}
+    model.zero_grad()
+    total, count = forward.loss(model, tokens())
+    (total / count).backward()
+    fast = {name: p.grad for name, p in model.named_parameters() if p.requires_grad}
+    assert fast.keys() == hooked.keys() == models.parameter_shapes(models.spec_of(model)).keys()
+    whole = math.sqrt(sum(g.norm().item() ** 2 for g in hooked.values()))
+    for name, expected in hooked.items():
+        # A key bias shifts all scores of a query alike: its true gradient is zero, and both sides hold only rounding.
+        allowed = 1e-6 * whole if name.endswith("b_K") else 1e-4 * expected.norm().item()
+        assert expected.norm() > 0
+        assert (fast[name] - expected).norm().item() <= allowed, name
+
+
+def test_every_activation_is_the_hooked_one(model: Any) -> None:
+    spec = models.spec_of(model)
+    names = forward.hook_names(spec)
+    model.cfg.use_attn_result = True
+    try:
+        with torch.no_grad():
+            _, cache = model.run_with_cache(tokens())
+            fast = forward.activations(model, tokens(), names)
+    finally:
+        model.cfg.use_attn_result = False
+    assert set(names) == {name for name in cache if not name.startswith("unembed.")} == set(fast)
+    for name in names:
+        torch.testing.assert_close(
+            fast[name], cache[name], atol=2e-4, rtol=1e-4, msg=lambda m, name=name: f"{name}: {m}"
+        )
+
+
+def test_asking_for_activations_changes_no_result(model: Any) -> None:
+    with torch.no_grad():
+        plain, _ = forward.residual(model, tokens())
+        opened, kept = forward.residual(model, tokens(), hooks=["blocks.1.attn.hook_pattern"])
+    torch.testing.assert_close(opened, plain, atol=1e-4, rtol=0)
+    assert list(kept) == ["blocks.1.attn.hook_pattern"]  # what was not asked for is not kept
+    torch.testing.assert_close(
+        kept["blocks.1.attn.hook_pattern"].sum(-1), torch.ones(3, models.spec_of(model).n_heads, CONTEXT)
+    )
+
+
+def test_bfloat16_is_close(model: Any) -> None:
+    with torch.no_grad():
+        exact, count = forward.loss(model, tokens())
+        rough, _ = forward.loss(model, tokens(), dtype=torch.bfloat16)
+    assert abs(exact - rough).item() / count.item() < 0.03
+    assert rough.dtype == torch.float32
+
+
+def test_training_in_bfloat16_points_the_same_way(model: Any) -> None:
+    grads = []
+    for dtype in (torch.float32, torch.bfloat16):
+        model.zero_grad()
+        forward.loss(model, tokens(), dtype=dtype)[0].backward()
+        grads.append(torch.cat([p.grad.flatten() for p in model.parameters() if p.requires_grad]))
+    assert F.cosine_similarity(*grads, dim=0) > 0.995
+
+
+# The loss
+
+
+def test_a_loss_worked_out_by_hand() -> None:
+    """A model of zeros knows nothing: each of 61 tokens is equally likely, and a token costs log 61 nats."""
+    model = made(SPECS["gpt2"])
+    with torch.no_grad():
+        model.embed.W_E.zero_()
+    total, count = forward.loss(model, tokens(2, 9))
+    assert count.item() == 2 * 8  # the first token of a row is given, not predicted
+    assert total.item() == pytest.approx(16 * math.log(VOCAB), rel=1e-6)
+
+
+def test_padding_is_neither_predicted_nor_counted() -> None:
+    model = made(SPECS["llama"])
+    rows = tokens(2, 10)
+    mask = torch.arange(10) < torch.tensor([[10], [4]])
+    total, count = forward.loss(model, rows, mask)
+    with torch.no_grad():
+        scores = model(rows).log_softmax(-1)
+    expected = -sum(scores[b, p, rows[b, p + 1]].item() for b, n in ((0, 10), (1, 4)) for p in range(n - 1))
+    assert count.item() == 9 + 3
+    assert total.item() == pytest.approx(expected, rel=1e-5)
+    altered = torch.where(mask, rows, (rows + 7) % VOCAB)
+    torch.testing.assert_close(forward.loss(model, altered, mask)[0], total)
+
+
+def test_padding_has_no_gradient() -> None:
+    model = made(SPECS["gpt2 untied"])
+    mask = torch.arange(10) < 6
+    grads = []
+    for rows, kept in ((tokens(2, 10), mask.expand(2, 10)), (tokens(2, 10)[:, :6], None)):
+        model.zero_grad()
+        forward.loss(model, rows, kept)[0].backward()
+        grads.append(torch.cat([p.grad.flatten() for p in model.parameters() if p.requires_grad]))
+    torch.testing.assert_close(*grads, atol=1e-4, rtol=1e-4)
+
+
+def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = made(SPECS["gpt2"])
+    whole = forward.loss(model, tokens())[0]
+    monkeypatch.setattr(forward, "CHUNK", 7)
+    torch.testing.assert_close(forward.loss(model, tokens())[0], whole)
+    each = forward.token_losses(model, tokens())
+    assert each.shape == (3, CONTEXT - 1)
+    torch.testing.assert_close(each.sum(), whole.detach())
+
+
+def test_a_token_held_impossible_costs_what_it_costs() -> None:
+    """Far beyond where its probability underflows: logits of 0 and 400 apart cost 400 nats."""
+    final, weight = torch.ones(1, 1), torch.tensor([[400.0, 0.0]])
+    total = forward._ChunkedCrossEntropy.apply(final, weight, torch.tensor([1]), False, torch.float32)
+    assert total.item() == pytest.approx(400.0)
+
+
+# What is saved, and what is computed
+
+
+def saved_bytes(model: Any, loss: Any) -> int:
+    own, seen = {p.untyped_storage().data_ptr() for p in model.parameters()}, {}
+
+    def pack(t: torch.Tensor) -> torch.Tensor:
+        if t.untyped_storage().data_ptr() not in own:
+            seen[t.untyped_storage().data_ptr()] = t  # held, so that no address is used twice
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        loss()
+    return sum(t.untyped_storage().nbytes() for t in seen.values())
+
+
+def test_a_third_of_the_memory_of_the_hooked_forward() -> None:
+    spec = Spec(64, 4, 2, d_vocab=256, n_ctx=64)  # 512x12 with 4 heads at 512 tokens, all an eighth
+    model, rows = models.build(spec), torch.randint(0, 256, (1, 64))
+    ours = saved_bytes(model, lambda: forward.loss(model, rows))
+    hooked = saved_bytes(model, lambda: model(rows, return_type="loss"))
+    assert 0 < ours <= 0.36 * hooked
+
+
+def test_backward_recomputes_no_matrix_product(model: Any) -> None:
+    """Two products in the backward pass for each in the forward pass, and not one more."""
+    with FlopCounterMode(display=False) as once, torch.no_grad():
+        forward.logits(model, tokens())
+    with FlopCounterMode(display=False) as trained:
+        forward.loss(model, tokens())[0].backward()
+    mm = [
+        sum(n for op, n in c.get_flop_counts()["Global"].items() if "attention" not in str(op)) for c in (once, trained)
+    ]
+    spec, rows = models.spec_of(model), tokens().numel()
+    head = 2 * spec.d_model * spec.d_vocab
+    blocks = mm[0] - rows * head
+    assert mm[1] == 3 * blocks // CONTEXT * (CONTEXT - 1) + 3 * (rows - 3) * head
+
+
+# Refusals
+
+
+def test_a_misspelt_hook_names_the_nearest() -> None:
+    model = made(SPECS["gpt2"])
+    with pytest.raises(ValueError, match=r"'blocks.0.mlp.hook_pots' is no .* Did you mean 'blocks.0.mlp.hook_post'\?"):
+        forward.activations(model, tokens(), ["blocks.0.mlp.hook_pots"])
+    with pytest.raises(ValueError, match=r"blocks.9.hook_resid_post"):
+        forward.activations(model, tokens(), ["blocks.9.hook_resid_post"])
+
+
+def test_a_row_longer_than_the_context_is_refused() -> None:
+    with pytest.raises(ValueError, match="A row of 25 tokens is longer than this model's context of 24"):
+        forward.logits(made(SPECS["llama"]), tokens(1, 25))
+
+
+def test_precisions() -> None:
+    assert forward.precision("float32") is torch.float32
+    assert forward.precision("bfloat16") is torch.bfloat16
+    assert forward.precision("auto") in (torch.float32, torch.bfloat16)
+    with pytest.raises(ValueError, match="precision is 'half'"):
+        forward.precision("half")
+
+
+def foreign(**changes: Any) -> Any:
+    """A HookedTransformer that was not built here."""
+    from transformer_lens import HookedTransformer, HookedTransformerConfig
+
+    config = {"n_layers": 2, "d_model": 16, "n_ctx": 12, "d_head": 8, "n_heads": 2, "d_mlp": 64, "d_vocab": 31}
+    config |= {"act_fn": "gelu_new", "normalization_type": "LN", "device": "cpu", "seed": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return HookedTransformer(HookedTransformerConfig(**config | changes))
+
+
+def test_a_covered_model_from_elsewhere_runs() -> None:
+    model, rows = foreign(), torch.randint(0, 31, (2, 12))
+    assert models.spec_of(model).d_mlp == 64
+    with torch.no_grad():
+        torch.testing.assert_close(forward.logits(model, rows), model(rows), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"positional_embedding_type": "shortformer"}, "shortformer"),
+        ({"attn_only": True}, "attention only"),
+        ({"attn_scores_soft_cap": 30.0}, "soft caps"),
+        ({"output_logits_soft_cap": 30.0}, "soft caps"),
+        ({"act_fn": "relu"}, "'relu'"),
+        ({"act_fn": "gelu"}, "'gelu'"),
+        ({"normalization_type": None}, "normalisation None"),
+        ({"normalization_type": "LNPre"}, "'LNPre'"),
+        ({"attention_dir": "bidirectional"}, "attention direction"),
+        ({"parallel_attn_mlp": True}, "parallel"),
+        ({"scale_attn_by_inverse_layer_idx": True}, "scaled by layer"),
+        ({"d_head": 4}, "head width"),
+        ({"d_vocab_out": 7}, "output vocabulary"),
+        ({"positional_embedding_type": "rotary", "rotary_dim": 4}, "rotary"),
+        ({"positional_embedding_type": "alibi"}, "alibi"),
+        ({"use_qk_norm": True}, "query/key norm"),
+        ({"attn_scale": 3.0}, "attention scale"),
+        ({"post_embedding_ln": True}, "norm after the embedding"),
+        ({"dtype": torch.bfloat16}, "bfloat16"),
+    ],
+)
+def test_what_is_not_covered_is_refused_by_name(changes: dict[str, Any], named: str) -> None:
+    model = foreign(**changes)
+    with pytest.raises(ValueError, match=named):
+        forward.logits(model, torch.randint(0, 7, (1, 5)))
+
+
+def test_a_bias_that_the_style_lacks_is_refused() -> None:
+    model = foreign()
+    with torch.no_grad():
+        model.unembed.b_U[3] = 0.5
+    with pytest.raises(ValueError, match=r"unembed.b_U"):
+        forward.logits(model, torch.randint(0, 31, (1, 5)))
+    ours = made(SPECS["llama"])
+    with torch.no_grad():
+        ours.unembed.b_U[3] = 0.5
+    with pytest.raises(ValueError, match=r"unembed.b_U"):
+        forward.logits(ours, tokens())

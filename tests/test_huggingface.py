@@ -1,0 +1,234 @@
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tslens import forward, huggingface, models
+from tslens.tokenizer import Tokenizer
+
+NEO_WINDOW = 5
+
+
+def tiny(kind: str, **changes: Any) -> Any:
+    """An untrained model of transformers with every weight away from its start: a few thousand parameters."""
+    import transformers
+
+    torch.manual_seed(0)
+    if kind == "gpt2":
+        sizes = {"vocab_size": 290, "n_positions": 20, "n_embd": 16, "n_layer": 2, "n_head": 4}
+        config = transformers.GPT2Config(**sizes | {"bos_token_id": 0, "eos_token_id": 0} | changes)
+        model = transformers.GPT2LMHeadModel(config)
+    else:
+        sizes = {"vocab_size": 290, "max_position_embeddings": 20, "hidden_size": 16, "num_layers": 2, "num_heads": 4}
+        sizes |= {"attention_types": [[["global", "local"], 1]], "window_size": NEO_WINDOW}
+        config = transformers.GPTNeoConfig(**sizes | {"bos_token_id": 0, "eos_token_id": 0} | changes)
+        model = transformers.GPTNeoForCausalLM(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    assert model.num_parameters() < 20_000
+    return model.eval()
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train(["the cat sat on the mat and the cat was glad"] * 5, 280)
+
+
+def saved(folder: Path, model: Any, tokenizer: Tokenizer) -> Path:
+    model.save_pretrained(folder)
+    tokenizer.save(folder / "tokenizer.json")
+    return folder
+
+
+ROWS = torch.randint(0, 290, (2, 20), generator=torch.Generator().manual_seed(1))  # four of GPT-Neo's windows long
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("gpt2", {}),
+        ("gpt2", {"n_inner": 24, "layer_norm_epsilon": 1e-3, "activation_function": "gelu_pytorch_tanh"}),
+        ("gpt2", {"scale_attn_weights": False, "n_head": 2}),
+        ("gpt2", {"tie_word_embeddings": False}),
+        ("gpt_neo", {}),
+        ("gpt_neo", {"intermediate_size": 24, "attention_types": [[["global"], 2]]}),
+    ],
+)
+def test_logits_are_those_of_transformers(tmp_path: Path, tokenizer: Tokenizer, kind: str, changes: Any) -> None:
+    theirs = tiny(kind, **changes)
+    ours = models.load(f"hf:{saved(tmp_path, theirs, tokenizer)}")
+    with torch.no_grad():
+        expected = theirs(ROWS).logits
+        assert expected.std() > 0.3
+        torch.testing.assert_close(forward.logits(ours, ROWS), expected, atol=1e-4, rtol=0)
+        torch.testing.assert_close(ours(ROWS), expected, atol=1e-4, rtol=0)
+    assert models.tokenizer_of(ours).hash == tokenizer.hash
+    zeros = 3 * 2 * 16 if kind == "gpt_neo" else 0  # GPT-Neo has no biases on queries, keys and values
+    assert models.n_parameters(models.spec_of(ours)) == theirs.num_parameters() + zeros
+
+
+def test_the_shape_of_gpt_neo(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    spec, weights, _ = huggingface.read(saved(tmp_path, tiny("gpt_neo"), tokenizer))
+    assert (spec.window, spec.local_layers, spec.scaled, spec.tied) == (NEO_WINDOW, (1,), False, True)
+    assert (spec.d_model, spec.n_layers, spec.n_heads, spec.d_vocab, spec.n_ctx) == (16, 2, 4, 290, 20)
+    assert not weights["blocks.0.attn.b_Q"].any()
+
+
+def test_older_files(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    """The oldest GPT-2 files have no `transformer.` before their names, and keep their causal masks; half precision."""
+    from safetensors.torch import load_file, save_file
+
+    theirs = tiny("gpt2")
+    path = saved(tmp_path, theirs, tokenizer) / "model.safetensors"
+    old = {name.removeprefix("transformer."): tensor.half() for name, tensor in load_file(path).items()}
+    save_file(old | {"h.0.attn.bias": torch.ones(1, 1, 20, 20)}, path)
+    with torch.no_grad():
+        expected, found = theirs.half().float()(ROWS).logits, forward.logits(models.load(f"hf:{tmp_path}"), ROWS)
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=0)
+
+
+def test_weights_in_several_files(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    theirs = tiny("gpt_neo")
+    theirs.save_pretrained(tmp_path, max_shard_size="20KB")
+    tokenizer.save(tmp_path / "tokenizer.json")
+    assert len(list(tmp_path.glob("*.safetensors"))) > 1
+    with torch.no_grad():
+        torch.testing.assert_close(
+            forward.logits(models.load(f"hf:{tmp_path}"), ROWS), theirs(ROWS).logits, atol=1e-4, rtol=0
+        )
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(index.read_text().replace("model-00001", "../model-00001"))
+    with pytest.raises(ValueError, match=r"names '\.\./model-00001.*no safetensors file of its folder"):
+        huggingface.read(tmp_path)
+
+
+def test_gpt2s_own_tokenizer_files(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    saved(tmp_path, tiny("gpt2"), tokenizer)
+    whole = json.loads((tmp_path / "tokenizer.json").read_text())["model"]
+    (tmp_path / "tokenizer.json").unlink()
+    with pytest.raises(ValueError, match=r"has no tokenizer: put tokenizer.json, or vocab.json and merges.txt"):
+        huggingface.read(tmp_path)
+    (tmp_path / "vocab.json").write_text(json.dumps(whole["vocab"]), encoding="utf-8")
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n" + "\n".join(" ".join(m) for m in whole["merges"]), "utf-8")
+    found = huggingface.read(tmp_path)[2]
+    assert found.encode(["the cat was sad"]) == tokenizer.encode(["the cat was sad"])
+
+
+# Refusals
+
+
+@pytest.fixture
+def folder(tmp_path: Path, tokenizer: Tokenizer) -> Path:
+    return saved(tmp_path / "model", tiny("gpt2"), tokenizer)
+
+
+def test_a_truncated_file(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    whole = path.read_bytes()
+    for part in (whole[:-100], whole[:50], b""):
+        path.write_bytes(part)
+        with pytest.raises(ValueError, match=r"model\.safetensors was truncated or is not safetensors") as caught:
+            huggingface.read(folder)
+        assert "\n" not in str(caught.value)
+
+
+class _Planted:
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.mark,)
+
+
+def test_pickled_weights_are_not_opened(folder: Path, tmp_path: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(_Planted(tmp_path / "ran")))
+    with pytest.raises(ValueError, match=r"only in pytorch_model\.bin, which is pickled.*Convert it to safetensors"):
+        huggingface.read(folder)
+    (folder / "model.safetensors").write_bytes((folder / "pytorch_model.bin").read_bytes())
+    with pytest.raises(ValueError, match="is not safetensors"):
+        huggingface.read(folder)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"model_type": "llama", "architectures": ["LlamaForCausalLM"]},
+            "LlamaForCausalLM; GPT2LMHeadModel and GPTNeoFor",
+        ),
+        ({"architectures": ["GPT2ForTokenClassification"]}, "describes GPT2ForTokenClassification"),
+        ({"model_type": None, "architectures": None}, "describes no model"),
+        ({"activation_function": "relu"}, "activation 'relu'"),
+        ({"scale_attn_by_inverse_layer_idx": True}, "scaled by layer"),
+        ({"n_layer": 3}, "lack 'h.2.ln_1.weight' .and 11 more."),
+        ({"n_layer": 1}, "hold 'h.1"),
+        ({"n_embd": 32}, "wte.weight has shape .290, 16.; its config asks for .290, 32."),
+        ({"tie_word_embeddings": False}, "lack 'lm_head.weight'"),
+        ({"n_head": 3}, "3 heads do not divide"),
+        ({"n_layer": "two"}, "config of GPT2LMHeadModel"),
+    ],
+)
+def test_a_config_that_does_not_fit(folder: Path, changes: dict[str, Any], said: str) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    with pytest.raises(ValueError, match=said) as caught:
+        huggingface.read(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_model(folder: Path, tmp_path: Path) -> None:
+    (folder / "config.json").write_text("{")
+    with pytest.raises(ValueError, match="is not JSON"):
+        huggingface.read(folder)
+    (folder / "config.json").unlink()
+    with pytest.raises(ValueError, match=r"has no config\.json"):
+        huggingface.read(folder)
+    with pytest.raises(ValueError, match=r"'../../x' is neither a folder nor a hub id"):
+        huggingface.read("../../x")
+
+
+# By id
+
+
+def test_an_id_without_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(ValueError, match=r"somebody/stories is not in the hub's cache.*offline.*hf:FOLDER") as caught:
+        huggingface.read("somebody/stories")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_id_in_the_hubs_cache(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    """In a process of its own, as the hub reads HF_HOME once, and in which opening any socket is an error."""
+    theirs = tiny("gpt_neo")
+    repository, revision = tmp_path / "hub" / "models--somebody--stories-1M", "0123456789abcdef0123456789abcdef01234567"
+    saved(repository / "snapshots" / revision, theirs, tokenizer)
+    for ref in ("main", "refs/pr/1"):
+        (repository / "refs" / ref).parent.mkdir(parents=True, exist_ok=True)
+        (repository / "refs" / ref).write_text(revision)
+    code = (
+        "import socket, sys, torch\n"
+        "def no(*_): raise AssertionError('the network was asked')\n"
+        "socket.socket.connect = socket.create_connection = socket.getaddrinfo = no\n"
+        "from tslens import huggingface\n"
+        "for name in ('somebody/stories-1M', 'somebody/stories-1M@refs/pr/1'):\n"
+        "    spec, weights, tokenizer = huggingface.read(name)\n"
+        "    print(spec.name, spec.d_vocab, tokenizer.size, round(float(weights['embed.W_E'].sum()), 3))\n"
+    )
+    env = os.environ | {"HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    env.pop("HF_HUB_CACHE", None)
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    line = f"16x2 290 {tokenizer.size} {round(float(theirs.transformer.wte.weight.detach().sum()), 3)}"
+    assert done.stdout.splitlines() == [line, line]
