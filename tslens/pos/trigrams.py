@@ -19,7 +19,8 @@ class Trigrams:
     """HanTa's probabilities as arrays, and the best tags of many sentences at once."""
 
     CANDIDATES = 6  # tags a word may have; HanTa itself follows 5 states a word
-    SENTENCES = 2048  # searched together
+    LETTERS = 25  # of a longer word the end is looked at: HanTa's time grows with the cube of the length
+    UNITS = 40_000  # searched together, so that memory is bounded however long a sentence is
 
     def __init__(self) -> None:
         from HanTa.HanoverTagger import EMPTY, END, START, HanoverTagger
@@ -39,10 +40,12 @@ class Trigrams:
 
     def tags(self, sentences: Sequence[Sequence[Unit]]) -> list[list[str]]:
         """The BNC tag of every unit (Viterbi 1967 over pairs of tags)."""
-        order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
+        order = sorted(range(len(sentences)), key=lambda i: -len(sentences[i]))
         found: list[list[str]] = [[] for _ in sentences]
-        for start in range(0, len(order), self.SENTENCES):
-            chosen = order[start : start + self.SENTENCES][::-1]
+        while order and sentences[order[0]]:
+            together = max(1, self.UNITS // len(sentences[order[0]]))
+            chosen, order = order[:together], order[together:]
+            chosen = [i for i in chosen if sentences[i]]
             for i, tags in zip(chosen, self._search([sentences[i] for i in chosen]), strict=True):
                 found[i] = tags
         return found
@@ -63,7 +66,9 @@ class Trigrams:
             ids = np.zeros((len(fresh), self.CANDIDATES), dtype=np.int64)
             logp = np.full((len(fresh), self.CANDIDATES), -np.inf, dtype=np.float32)
             for k, (text, first) in enumerate(fresh):
-                likely = self.tagger._tag_word(text, cutoff=5, casesensitive=not first, conditional=True)
+                likely = self.tagger._tag_word(
+                    text[-self.LETTERS :], cutoff=5, casesensitive=not first, conditional=True
+                )
                 known = [(self.index[code], p) for code, p in likely if code in self.index]
                 if text.lower() not in self.tagger.cache and text.isalpha():  # a word never seen is of an open class
                     known = [(tag, p) for tag, p in known if self.names[tag][:2] in _OPEN]

@@ -41,7 +41,7 @@ def split(text: str) -> tuple[list[tuple[int, int]], list[list[Unit]]]:
             if "\n\n" in gap or not (closes or goes_on):
                 sentence = []
                 sentences.append(sentence)
-                opens, quoted = True, quoted and "\n\n" not in gap
+                ended, opens, quoted = False, True, quoted and "\n\n" not in gap
         if mark:
             quote = piece in _QUOTES
             sentence.append(Unit('"' if quote else piece, len(spans), True))
