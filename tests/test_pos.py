@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 
@@ -166,25 +164,6 @@ def test_accuracy_by_hand():
     assert pos.accuracy([right, split_otherwise]).estimate == pytest.approx(3 / 5)
     with pytest.raises(ValueError, match="2"):
         pos.accuracy([right])
-
-
-def test_it_is_no_slower_than_hanta_itself(made):
-    """Processor time on the same words, the faster of three runs each."""
-    texts = [story.text for story in made[:60]]
-    sentences = [[unit.text for unit in s] for text in texts for s in split(text)[1]]
-    hanta = trigrams().tagger
-
-    def seconds(work):
-        runs = []
-        for _ in range(3):
-            start = time.process_time()
-            work()
-            runs.append(time.process_time() - start)
-        return min(runs)
-
-    ours = seconds(lambda: pos.tag_texts(texts))
-    theirs = seconds(lambda: [hanta.tag_sent(sentence, taglevel=0) for sentence in sentences])
-    assert ours < theirs
 
 
 def test_real_stories_have_the_shares_of_english(shared):
