@@ -1,4 +1,5 @@
 """With which words does any story open, pause, quarrel, state its moral and close, whatever its tale?"""
+# ruff: noqa: E501  (one template a line)
 
 OPEN_CHILD = """
 [Once upon a time|Once], [there was|there lived] a [little|young|small|{nice}|{nice} little|{nice} young] {h.kind} [named|called] {h}.
@@ -18,7 +19,7 @@ OPEN_BEAST = """
 """
 FRIEND = """
 {His} best friend was a {nice} {f.kind} [named|called] {f}.
-{He} had a [good|dear|close] friend [named|called] {f}, [a {nice} {f.kind}|who was a {f.kind} too/ADV|a {f.kind} with a {color} {clothes}].
+{He} had a [good|dear|close] friend [named|called] {f}, [a {nice} {f.kind}|a {f.kind} with a {color} {clothes}].
 {He} and {his} friend {f} [did everything together|played together every day|liked the same games|were almost never apart|had known each other for years].
 [Every day|On most days|After breakfast], {he} played with a {nice} {f.kind} [named|called] {f}.
 A [{nice}|cheerful] {f.kind} named {f} lived [next door|nearby|close by], and the two were [good|best|great] friends.
@@ -38,7 +39,7 @@ At night {he} [often|always|sometimes] dreamed of {zoo+} and {fabled+}.
 Every morning, the {bird+} sang for {him} in the {tree} trees, and a {color} {flyer} danced around the {flower+}.
 The air around {his} home smelled of {flower+} and [fresh|wet|warm] [grass|hay|wood].
 From {his} window, {he} could see {num} {farm+} in the field and {num} {bird+} on the fence.
-[Next to|Beside|Behind] {his} home, {color} {flower+} grew between the {nature+}.
+[Next to|Beside|Behind] {his} home, {color} {flower+} grew between the [stones|bushes|logs|leaves].
 On {his} shelf stood a {color} {kitchenware}, a {old} {pipe} and {num} {treasure+}.
 {His} {room} always smelled of {food} and [warm|fresh] {sweet+}.
 On {his} wall hung a picture of a {zoo} with a {color} {clothes}.
@@ -46,7 +47,7 @@ The old {furniture} in {his} {room} creaked in the [wind|rain|storm], as if it w
 {He} was [a little|sometimes|often] afraid of {bug+}, but never of {zoo+} or {wild+}.
 In summer {he} went to the {wild_place}, and in winter {he} made {zoo+} out of [snow|paper|clay|wood].
 {He} had once [seen|met] a real {job} at the {town_place}, and {he} still talked about it.
-{He} shared {his} bed with a {texture} {soft} and a {looks} {toy}.
+{He} shared {his} bed with a [soft|fluffy|warm] {soft} and a {looks} {toy}.
 {He} thought that {vegetable+} were [bad|dull|strange], that {fruit+} were {taste}, and that {drink} was the best of all.
 {His} [room|home] was full of {color} {toy+} and {looks} {soft+}.
 """

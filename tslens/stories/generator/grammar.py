@@ -187,7 +187,9 @@ class Teller:
 
     def _clear(self, part: Part) -> bool:
         """May a pronoun stand for this character here? Only if nobody else of the same pronoun was mentioned since, or just now."""
-        same = [p for p in self.cast.values() if p.character.pronoun == part.character.pronoun and p.index != part.index]
+        same = [
+            p for p in self.cast.values() if p.character.pronoun == part.character.pronoun and p.index != part.index
+        ]
         if part.index not in self.rivals:
             return False
         mine = self.last[part.character.pronoun][0] == part.index

@@ -45,7 +45,11 @@ def make(rng: Random) -> MadeStory:
 
 
 def _attempt(rng: Random) -> MadeStory | None:
-    wish = {feature for feature, odds in zip(FEATURES, (0.75, 0.3, 0.22, 0.4, 0.35, 0.3), strict=True) if rng.random() < odds}
+    wish = {
+        feature
+        for feature, odds in zip(FEATURES, (0.75, 0.3, 0.22, 0.4, 0.35, 0.3), strict=True)
+        if rng.random() < odds
+    }
     tale = rng.choice(tales())
     cast = _cast(tale, rng)
     teller = Teller(rng, cast, {})
@@ -77,7 +81,7 @@ def _cast(tale: Tale, rng: Random) -> dict[str, Part]:
     """Who plays which role: the hero's pronoun is nobody else's, so that it is always clear whose it is."""
     she = rng.random() < 0.5
     hero = tale.head.get("hero", "any")
-    beast = hero == "beast" or hero == "any" and rng.random() < 0.3
+    beast = hero == "beast" or (hero == "any" and rng.random() < 0.3)
     pronoun, other = ("she", "he") if she else ("he", "she")
     beasts = [lexeme.base for lexeme in rng.sample(lexicon.groups()["hero"], 2)]
     names = rng.sample(lexicon.BEASTS.split(), 2)
@@ -90,7 +94,9 @@ def _cast(tale: Tale, rng: Random) -> dict[str, Part]:
             if beast:
                 who = Character(names["hf".index(role)], beasts["hf".index(role)], mine)
             else:
-                who = Character(rng.choice((lexicon.GIRLS if girl else lexicon.BOYS).split()), "girl" if girl else "boy", mine)
+                who = Character(
+                    rng.choice((lexicon.GIRLS if girl else lexicon.BOYS).split()), "girl" if girl else "boy", mine
+                )
         elif role == "m":
             kin = rng.choice(MALE_KIN if she else FEMALE_KIN)
             way, who = "kin", Character(kin.capitalize(), kin, other)
@@ -103,8 +109,18 @@ def _cast(tale: Tale, rng: Random) -> dict[str, Part]:
 
 
 def _ending(tale: Tale, wish: set[str], rng: Random) -> str:
-    wanted = [end for end, feature in (("twist", "Plot twist"), ("bad", "BadEnding")) if feature in wish and end in tale.special]
-    return rng.choice(wanted) if wanted else "end" if "end" in tale.special else rng.choice([e for e in ("twist", "bad") if e in tale.special])
+    wanted = [
+        end
+        for end, feature in (("twist", "Plot twist"), ("bad", "BadEnding"))
+        if feature in wish and end in tale.special
+    ]
+    return (
+        rng.choice(wanted)
+        if wanted
+        else "end"
+        if "end" in tale.special
+        else rng.choice([e for e in ("twist", "bad") if e in tale.special])
+    )
 
 
 def _compose(tale: Tale, teller: Teller, end: str, wish: set[str]) -> set[str]:
@@ -142,10 +158,15 @@ def _compose(tale: Tale, teller: Teller, end: str, wish: set[str]) -> set[str]:
     if "MoralValue" in wish:
         themes = tale.head.get("bad" if sad else "good", "").split()
         if themes:
-            close.append(rng.choice(frame.lines(frame.SAY_MORAL)).replace("%s", rng.choice(frame.morals(rng.choice(themes)))))
+            close.append(
+                rng.choice(frame.lines(frame.SAY_MORAL)).replace("%s", rng.choice(frame.morals(rng.choice(themes))))
+            )
             shown.add("MoralValue")
     if rng.random() < 0.5:
-        close.insert(0, rng.choice(frame.lines(frame.CLOSE_BAD if sad else frame.CLOSE_GOOD + frame.CLOSE_OUT * (place == "out"))))
+        close.insert(
+            0,
+            rng.choice(frame.lines(frame.CLOSE_BAD if sad else frame.CLOSE_GOOD + frame.CLOSE_OUT * (place == "out"))),
+        )
     cut = rng.randrange(1, len(beats)) if len(beats) > 1 else 0
     paragraphs = [opening, sum(beats[:cut], []), sum(beats[cut:], []), finish + (close if rng.random() < 0.5 else [])]
     if not paragraphs[-1][-1:] == close[-1:]:
@@ -179,7 +200,7 @@ def sentences(text: str) -> list[str]:
     found, start, spoken = [], 0, False
     for i, c in enumerate(text):
         spoken ^= c == '"'
-        end = not spoken and (c in ".!?" or c == '"' and text[i - 1] == ".")
+        end = not spoken and (c in ".!?" or (c == '"' and text[i - 1] == "."))
         if end and (i + 1 == len(text) or text[i + 1] in " \n"):
             found.append(text[start : i + 1].strip())
             start = i + 1

@@ -1,16 +1,16 @@
 """What is a tale made of, and how is one read from its notation?
 
-    == a broken vase
-    cast: h m a=pet            roles, with the group that an animal or a stranger is drawn from
-    with: x=fragile            words bound for the whole tale
-    hero: child                child, beast or any
-    good: honesty              themes of the morals that fit the good end (and the twist); `bad:` those that fit the bad end
-    shows: Conflict            features that the tale always has
-    -- break                   beats, told in order; the lines that follow are ways to tell each one
-    | {H} ran through the room and ...
-    -- sign                    told early >> told when it has come true
-    -- end, twist, bad         the ways out
-    -- about, about end, about twist, about bad         the summary, and how it closes
+== a broken vase
+cast: h m a=pet            roles, with the group that an animal or a stranger is drawn from
+with: x=fragile            words bound for the whole tale
+hero: child                child, beast or any
+good: honesty              themes of the morals that fit the good end (and the twist); `bad:` those that fit the bad end
+shows: Conflict            features that the tale always has
+-- break                   beats, told in order; the lines that follow are ways to tell each one
+| {H} ran through the room and ...
+-- sign                    told early >> told when it has come true
+-- end, twist, bad         the ways out
+-- about, about end, about twist, about bad         the summary, and how it closes
 """
 
 from dataclasses import dataclass, field
@@ -63,5 +63,7 @@ def read(source: str) -> list[Tale]:
         elif mark.endswith(":"):
             tales[-1].head[mark[:-1]] = rest
         else:
-            raise ValueError(f"tale {tales[-1].name if tales else ''!r}: cannot read the line {line!r}; it begins with ==, --, | or a key and a colon")
+            raise ValueError(
+                f"tale {tales[-1].name if tales else ''!r}: cannot read the line {line!r}; it begins with ==, --, | or a key and a colon"
+            )
     return tales

@@ -31,7 +31,9 @@ SECOND = frozenset("you your yours yourself you're you'll".split())
 BOTH = frozenset("we us our ours ourselves we're we'll".split())
 CASES = {"he": 0, "him": 1, "his": 2, "himself": 3, "they": 0, "them": 1, "their": 2, "themselves": 3}
 BE = frozenset("was were is are am be been being isn't wasn't aren't weren't i'm you're we're it's that's".split())
-COPULAS = BE | frozenset("felt feel feels looked look looks seemed seem became become got get very so too quite grew turned smelled tasted sounded as how more most".split())
+COPULAS = BE | frozenset(
+    "felt feel feels looked look looks seemed seem became become got get very so too quite grew turned smelled tasted sounded as how more most".split()
+)
 SUBJECTS = frozenset("i you he she it we they everyone everybody nobody nothing something i'm".split())
 
 
@@ -225,7 +227,14 @@ def _settle(raw: _Raw, prev: object, nxt: object) -> str:
     """The tag of a literal word between its neighbours; ValueError where they do not settle it."""
     low = raw.text.lower()
     tags = set(lexicon.tags_of().get(low, ()))
-    if not raw.tag and low != "i" and raw.text[0].isupper() and isinstance(prev, (_Raw, Word)) and low not in ("i'm", "i'll", "i've") and not tags & {"PROPN"}:
+    if (
+        not raw.tag
+        and low != "i"
+        and raw.text[0].isupper()
+        and isinstance(prev, (_Raw, Word))
+        and low not in ("i'm", "i'll", "i've")
+        and not tags & {"PROPN"}
+    ):
         raise ValueError(f"capital inside a sentence: {raw.text!r} after {_low(prev)!r}")
     if not tags:
         raise ValueError(f"{raw.text!r} is not in the lexicon")
@@ -235,17 +244,35 @@ def _settle(raw: _Raw, prev: object, nxt: object) -> str:
         return next(iter(tags))
     before, after, p, n = _tag_of(prev), _tag_of(nxt), _low(prev), _low(nxt)
     clause = after in ("SUBJ", "NAME", "DET", "POSS", "PROPN") or n in SUBJECTS | POSSESSIVES | {"there", "that"}
-    nominal = before in ("DET", "ADJ", "POSS", "NUM") or p in POSSESSIVES or before == "?DETPRON" or p in ("his", "that", "this", "all", "each", "no", "one")
-    verbal = before in ("SUBJ", "PART", "NAME") or (before == "AUX" and p not in BE) or p in SUBJECTS | {"to", "please", "let's", "not", "never", "don't"}
+    nominal = (
+        before in ("DET", "ADJ", "POSS", "NUM")
+        or p in POSSESSIVES
+        or before == "?DETPRON"
+        or p in ("his", "that", "this", "all", "each", "no", "one")
+    )
+    verbal = (
+        before in ("SUBJ", "PART", "NAME")
+        or (before == "AUX" and p not in BE)
+        or p in SUBJECTS | {"to", "please", "let's", "not", "never", "don't"}
+    )
     match low:
         case "to":
-            return "PART" if n in lexicon.base_verbs() and "VERB" in lexicon.tags_of()[n] | {"VERB"} and (after != "NOUN") and not n.endswith("ly") else (
-                "PART" if isinstance(nxt, Draw) and after == "VERB" else "ADP"
+            return (
+                "PART"
+                if n in lexicon.base_verbs()
+                and "VERB" in lexicon.tags_of()[n] | {"VERB"}
+                and (after != "NOUN")
+                and not n.endswith("ly")
+                else ("PART" if isinstance(nxt, Draw) and after == "VERB" else "ADP")
             )
         case "that":
             if before in ("DET", "ADP") and not clause:
                 return "PRON"
-            if after in ("NOUN", "ADJ") or after.startswith(("?ADJ", "?NOUN", "?ADVNOUN")) or (n in ("day", "night", "evening", "afternoon", "moment")):
+            if (
+                after in ("NOUN", "ADJ")
+                or after.startswith(("?ADJ", "?NOUN", "?ADVNOUN"))
+                or (n in ("day", "night", "evening", "afternoon", "moment"))
+            ):
                 return "DET"
             return "SCONJ" if clause and before not in ("", "OPEN") else "PRON"
         case "this" | "these" | "those" | "what" | "which" | "each" | "another":
@@ -261,12 +288,16 @@ def _settle(raw: _Raw, prev: object, nxt: object) -> str:
         case "not":
             return "PART"
         case "there":
-            return "PRON" if n in BE | {"lived", "came", "stood"} or before == "AUX" and n == "be" else "ADV"
+            return "PRON" if n in BE | {"lived", "came", "stood"} or (before == "AUX" and n == "be") else "ADV"
         case "do" | "did" | "does" | "had" | "have" | "has":
             if n in ("not", "never") or after == "SUBJ" or n in ("you", "we", "i", "it", "they"):
                 return "AUX"
             if low in ("had", "have", "has"):
-                spoken = n in lexicon.participles() or n in ("already", "almost", "always", "only", "just", "ever") or after == "ADV"
+                spoken = (
+                    n in lexicon.participles()
+                    or n in ("already", "almost", "always", "only", "just", "ever")
+                    or after == "ADV"
+                )
                 return "AUX" if spoken and not (before == "PART") else "VERB"
             return "VERB"
         case "before" | "after" | "until" | "since" | "as" | "than":
@@ -274,7 +305,7 @@ def _settle(raw: _Raw, prev: object, nxt: object) -> str:
                 return "ADV"
             if low in ("before", "since", "after") and after in ("PUNCT", ""):
                 return "ADV"
-            return "SCONJ" if after in ("SUBJ", "NAME") or n in SUBJECTS or low == "as" and after == "POSS" else "ADP"
+            return "SCONJ" if after in ("SUBJ", "NAME") or n in SUBJECTS or (low == "as" and after == "POSS") else "ADP"
         case "because" | "if" | "though" | "although" | "when" | "while" | "where" | "why" | "how" | "once":
             if low == "once":
                 return "ADV" if n in ("upon", "more", "again") or not clause else "SCONJ"
@@ -284,7 +315,7 @@ def _settle(raw: _Raw, prev: object, nxt: object) -> str:
                 return "NOUN" if p in ("a", "little", "long") else "SCONJ"
             return "SCONJ"
         case "like":
-            return "VERB" if verbal and p not in ("not",) or p in ("would", "not", "to", "didn't", "don't") else "ADP"
+            return "VERB" if (verbal and p not in ("not",)) or p in ("would", "not", "to", "didn't", "don't") else "ADP"
         case "will" | "might":
             return "AUX"
         case "for":
@@ -294,21 +325,75 @@ def _settle(raw: _Raw, prev: object, nxt: object) -> str:
         case "more" | "most" | "much" | "many" | "less" | "least" | "enough" | "few":
             if after == "NOUN" or after.startswith("?NOUN"):
                 return "ADJ"
-            return "ADV" if after in ("ADJ", "ADV") or after.startswith(("?ADJ", "?ADV")) or before == "VERB" or p in ("once", "so", "very", "any") else "ADJ"
+            return (
+                "ADV"
+                if after in ("ADJ", "ADV")
+                or after.startswith(("?ADJ", "?ADV"))
+                or before == "VERB"
+                or p in ("once", "so", "very", "any")
+                else "ADJ"
+            )
         case "please" | "welcome" | "well" | "okay" | "sorry" | "thanks" | "bye":
             if low == "sorry" or (low == "welcome" and p in COPULAS):
                 return "ADJ"
             if low == "well" and p and before != "PUNCT":
                 return "ADV"
             return "INTJ"
-        case "in" | "on" | "off" | "up" | "down" | "out" | "over" | "by" | "about" | "around" | "along" | "across" | "behind" | "past" | "above" | "below" | "near" | "under" | "through" | "inside" | "outside" | "besides":
-            if low in ("inside", "outside", "around", "near") and (after in ("PUNCT", "ADV", "", "CCONJ") or n in ("and", "for", "to", "in")):
+        case (
+            "in"
+            | "on"
+            | "off"
+            | "up"
+            | "down"
+            | "out"
+            | "over"
+            | "by"
+            | "about"
+            | "around"
+            | "along"
+            | "across"
+            | "behind"
+            | "past"
+            | "above"
+            | "below"
+            | "near"
+            | "under"
+            | "through"
+            | "inside"
+            | "outside"
+            | "besides"
+        ):
+            if low in ("inside", "outside", "around", "near") and (
+                after in ("PUNCT", "ADV", "", "CCONJ") or n in ("and", "for", "to", "in")
+            ):
                 return "ADV"
             if "ADP" in tags:
                 return "ADP"
         case "not":
             return "PART"
-        case "better" | "best" | "first" | "last" | "next" | "fast" | "hard" | "high" | "low" | "late" | "early" | "long" | "deep" | "straight" | "right" | "far" | "near" | "loud" | "alone" | "slow" | "safe":
+        case (
+            "better"
+            | "best"
+            | "first"
+            | "last"
+            | "next"
+            | "fast"
+            | "hard"
+            | "high"
+            | "low"
+            | "late"
+            | "early"
+            | "long"
+            | "deep"
+            | "straight"
+            | "right"
+            | "far"
+            | "near"
+            | "loud"
+            | "alone"
+            | "slow"
+            | "safe"
+        ):
             if "ADV" in tags and "ADJ" in tags:
                 if nominal or p in BE | {"looked", "felt", "seemed"} or after == "NOUN":
                     return "ADJ"
@@ -316,41 +401,67 @@ def _settle(raw: _Raw, prev: object, nxt: object) -> str:
                     return "ADV" if low != "late" or before == "VERB" else "ADJ"
     if low in ("alone", "still", "deep", "first", "hard", "high") and tags >= {"ADJ", "ADV"}:
         if low == "still":
-            return "ADJ" if before in ("VERB", "CCONJ") and p not in ("was", "were", "is", "are") and after in ("PUNCT", "PART", "?ADPPART") else "ADV"
+            return (
+                "ADJ"
+                if before in ("VERB", "CCONJ")
+                and p not in ("was", "were", "is", "are")
+                and after in ("PUNCT", "PART", "?ADPPART")
+                else "ADV"
+            )
         if low == "alone":
             return "ADJ" if p in BE | {"never", "not"} else "ADV"
         if before in ("", "OPEN", "PUNCT"):
             return "ADV"
     if low in ("home", "back"):
         return "NOUN" if nominal and p != "one" else "ADV"
-    if low in ("early", "long", "late") and (before in ("VERB", "PUNCT", "NOUN", "CCONJ", "") or n == "ago" or p in ("for", "before", "up")):
+    if low in ("early", "long", "late") and (
+        before in ("VERB", "PUNCT", "NOUN", "CCONJ", "") or n == "ago" or p in ("for", "before", "up")
+    ):
         return "ADV"
-    if tags == {"DET", "PRON"} or "PRON" in tags and not tags & {"NOUN", "VERB"}:
+    if tags == {"DET", "PRON"} or ("PRON" in tags and not tags & {"NOUN", "VERB"}):
         return "DET" if after in ("NOUN", "ADJ") or after.startswith(("?ADJ", "?NOUN")) else "PRON"
     if "VERB" in tags and verbal:
         return "VERB"
-    if "ADJ" in tags and (after == "NOUN" or after.startswith("?NOUN")) and (nominal or p in COPULAS or before in ("ADP", "VERB", "PUNCT", "CCONJ")):
+    if (
+        "ADJ" in tags
+        and (after == "NOUN" or after.startswith("?NOUN"))
+        and (nominal or p in COPULAS or before in ("ADP", "VERB", "PUNCT", "CCONJ"))
+    ):
         return "ADJ"
     if "NOUN" in tags and nominal and not (p == "that" and clause):
         if "ADJ" not in tags or after != "NOUN":
             return "NOUN" if "ADJ" not in tags or before in ("DET", "POSS", "ADJ") else "ADJ"
     if "ADJ" in tags and p in COPULAS:
         return "ADJ"
-    if "NOUN" in tags and "ADP" == before and "ADJ" not in tags:
+    if "NOUN" in tags and before == "ADP" and "ADJ" not in tags:
         return "NOUN"
     if "VERB" in tags and low in lexicon.participles() and p in ("was", "were", "been", "had", "have", "has"):
         return "VERB"
     if tags == {"ADJ", "VERB"}:
         return "ADJ" if nominal and after in ("NOUN", "ADJ") else "VERB"
-    if tags == {"NOUN", "VERB"} and (after in ("SUBJ", "OBJ", "POSS", "DET", "NAME") or n in ("it", "you", "me", "us", "that", "everything", "something", "nothing", "everyone", "nobody")) and not nominal:
+    if (
+        tags == {"NOUN", "VERB"}
+        and (
+            after in ("SUBJ", "OBJ", "POSS", "DET", "NAME")
+            or n in ("it", "you", "me", "us", "that", "everything", "something", "nothing", "everyone", "nobody")
+        )
+        and not nominal
+    ):
         return "VERB"
     if low.endswith("ing") and p in BE and "VERB" in tags:
         return "VERB"
-    if "NOUN" in tags and after in ("PUNCT", "CCONJ", "ADP") and before in ("VERB", "ADP") and tags <= {"NOUN", "VERB", "ADJ"}:
+    if (
+        "NOUN" in tags
+        and after in ("PUNCT", "CCONJ", "ADP")
+        and before in ("VERB", "ADP")
+        and tags <= {"NOUN", "VERB", "ADJ"}
+    ):
         return "NOUN"
     if "NOUN" in tags and before in ("", "OPEN", "PUNCT") and after == "PUNCT":
         return "NOUN"
-    raise ValueError(f"the tag of {raw.text!r} is not settled ({'/'.join(sorted(tags))}) after {p or before!r}, before {n or after!r}")
+    raise ValueError(
+        f"the tag of {raw.text!r} is not settled ({'/'.join(sorted(tags))}) after {p or before!r}, before {n or after!r}"
+    )
 
 
 def _tagged(nodes: list, prev: object, nxt: object, source: str) -> tuple[Node, ...]:

@@ -3,7 +3,7 @@
 TALES = """
 == the lie about a wolf
 cast: h e=elder
-with: x=farm y=fruit
+with: x=flock y=fruit
 hero: child
 place: out
 good: honesty trust
@@ -48,7 +48,7 @@ bad: honesty
 
 == a bad bargain
 cast: h m e=job
-with: x=farm y=treasure p=town_place
+with: x=cattle y=treasure p=town_place
 hero: child
 good: trust trying
 bad: trust greed
@@ -68,8 +68,7 @@ bad: trust greed
 | "h>e: Is it really magic/ADJ?" asked {h}. "e>h: As sure as I stand here," said the {e.kind} and grinned. So they/PRON shook hands.
 | {H} thought of the hole in the roof. {He} thought of full plates. Before {he} knew it, the rope was in the other hand, and {h} held the {y}.
 -- sign
-| As the {e.kind} spoke, a {s=bird} in a tree laughed three times. >> The {s} in the tree had known why it laughed.
-| The {e.kind} had kept {his e} fingers crossed/VERB behind {his e} back. >> So that was why the {e.kind} had crossed {his e} fingers.
+| That morning, a {s=bird} in a tree had laughed three times. >> The {s} in the tree had known why it laughed.
 -- end
 | {M} was upset when {he m} saw the {y}. But {h} did not give up. {He} worked for a {job} all summer, saved every coin and bought the {x} back.
 | "m>h: This is only a plain {y}!" said {m}. {H} ran back to the {p} and told everyone about the trick. They/PRON caught the {e.kind}, and {h} got the {x} back.

@@ -125,7 +125,7 @@ bad: pride
 | {H} had forgotten that long races/NOUN are not won at the start. >> Long races/NOUN are not won at the start, and {h} knew it now.
 -- end
 | When {h} looked up again, {f} was almost at the {x}. {H} ran as fast as {he} could, but it was too late. {F} had won, and {h} was the first to clap for {him f}.
-| Step/NOUN by step, {f} went on and reached the {x} first/ADV. "h>f: You won," said {h}, out of breath. "h>f: I will not brag again." {They} [shared|split] the prize, a {taste} {sweet}.
+| Step/NOUN by step, {f} went on and reached the {x} first/ADV. "h>f: You won," said {h}, out of breath. "h>f: I will never brag again." {They} [shared|split] the prize, a {taste} {sweet}.
 | Then there was a great noise from the {x}. {F} had arrived, slow and steady/ADJ, and was already eating a {fruit}. {H} came last. {He} bowed and said that it was well done.
 -- twist
 | {H} ran to the {x} and was sure that {f} had passed. But {f} was not there. {F} had stopped to help a {small} with a hurt leg. So {h} ran back and helped too, and {they} crossed the line together, last and {happy}.
@@ -206,7 +206,7 @@ bad: kindness
 | "h>f: Our ball!" cried {h}. It had landed in the garden of the {e.kind}. "f>h: We will never get it back," said {f}.
 | It was the night of the big {weather}. In all the houses the lights were on, but the house of the {e.kind} stayed dark. {H} saw it from {his} bed and told {f}.
 -- knock
-| {H} took a deep breath, went to the {e.kind} and asked if {he} could help/VERB. {F} waited behind the {y} and did not dare to breathe/VERB.
+| {H} took a deep breath, went to the {e.kind} and asked if {he} could help/VERB. {F} waited behind a {tree} tree and did not dare to breathe/VERB.
 | With a {looks} {flower} in {his} hand, {h} knocked at the door. It opened slowly. {F} hid behind {him}.
 | "h>e: Good morning," said {h} in a small voice. "h>e: Can we help you?" The {e.kind} looked at {him} for a long time/NOUN.
 | {They} packed a {box} with {food} and {fruit+} and walked up the long path. {H} rang the bell. Slow steps came closer.
@@ -216,7 +216,7 @@ bad: kindness
 -- end
 | Then the {e.kind} smiled. {He e} gave {them} a warm {x} and told {them} funny stories of {his e} time as a young {job}. After that, {h} and {f} came every week.
 | "e>hf: Nobody has visited me for years," said the {e.kind}. "e>hf: Come in, there is {drink} and {x} for all of us." From then/ADV on/ADP, {h} and {f} had a new friend.
-| The {e.kind} read the card that {they} had drawn, and {his e} hands began to shake. Then {he e} put on the kettle. On Sunday, there were three {clothes+} in the hall, one big and two small ones.
+| The {e.kind} read the card that {they} had drawn, and {his e} hands began to shake. Then {he e} put on the kettle. On Sunday, there were three coats in the hall, one big and two small ones.
 -- twist
 | The {e.kind} began to laugh. {He e} had been a {job} in the circus, and {his e} house was full of {color} masks/NOUN and {instrument+}! {He e} never spoke only because {he e} was so shy.
 | "e>hf: Are you not afraid of me?" asked the {e.kind}. "e>hf: I have always been afraid of you, because children laugh/VERB at me." {H} and {f} looked at each other, and then all three had to laugh.

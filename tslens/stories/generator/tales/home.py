@@ -66,7 +66,7 @@ bad: honesty
 | {H} was {afraid}. {He} [quickly|quietly] swept the pieces under the {furniture} and hoped that nobody would notice. Near the door, the family's {a.kind} was licking its paws.
 | {H} looked at the pieces, and {his} heart beat/VERB fast. {He} hid them/PRON in a {box}. Only the {a.kind} of the family had seen it all.
 | "h>: Oh no!" whispered {h}. {He} pushed the pieces behind the {furniture}. "h>a: You saw nothing," {he} told the family's {a.kind}.
-| What now? {H} put the {x} together as well as {he} could and turned it to the wall, so that the cracks did not show. Only the sleepy {a.kind} by the window opened one eye.
+| What now? {H} put/VERB the {x} together as well as {he} could and turned it to the wall, so that the cracks did not show. Only the sleepy {a.kind} by the window opened one eye.
 | {He} carried the pieces out to the {outdoors} and buried them/PRON under a {tree} tree. The {a.kind} of the house trotted/VERB after {him} and watched.
 -- ask
 | When {m} came home, {he m} saw at once that the {x} was missing. {H} pointed at the {a.kind} and said nothing, but {his} face was red.
@@ -181,7 +181,7 @@ bad: patience listening
 -- twist
 | When {they} bit into the first {x}, {they} made a face. It was full of salt! But {m} tried a piece too and cheered. "m>hf: It is bad {x}, but it is {quality} glue!" said {m}, and together they/PRON made a {toy} of paper.
 | When the oven was opened, it was empty! {H} and {f} stared at each other. Then {they} saw {m} at the door with the tray. {M} had taken out the {x+} long ago, just before they/PRON could burn.
-| But nobody could eat the {x+}, for they/PRON were as hard as stones. {H} and {f} were {sad}, until they/PRON saw the {bird+} in the yard. The {bird+} loved them/PRON! All winter long/ADV, {they} baked for the {bird+}.
+| But nobody could eat the {x+}, for they/PRON were as hard as stones. {H} and {f} were {sad}, until {they} saw the {s=bird+} in the yard. The {s+} loved them/PRON! All winter long/ADV, {they} baked for the {s+}.
 -- bad
 | But {h} and {f} began to play with a {toy} and forgot the time. Smoke came out of the oven. All the {x+} were black, and {they} had to throw them/PRON away.
 | But {they} could not wait and opened the oven again and again. The {x+} stayed flat and wet. "f>h: We should have listened/VERB," said {f}, and nobody ate a bite.

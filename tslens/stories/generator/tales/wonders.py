@@ -56,7 +56,7 @@ bad: kindness
 | A {g.kind} lived near the {p}, and all the people were afraid of {him g}. At night they/PRON heard {him g} roar. {H} and {f} wanted to know why.
 | Everybody said that the {g.kind} of the {p} ate {farm+} and children. But nobody had ever been near {him g}. {H} decided to go and look, and {f} came too.
 | "f>h: A {g.kind} lives there," said {f}, and {he f} pointed at the {p}. "h>f: I am not afraid," said {h}. "h>f: Come with me."
-| When the {g.kind} sneezed, the windows broke. The people wanted to drive {him g} away with fire. {H} and {f} asked them/PRON to wait for one day.
+| On a hill by the {p} lived a {g.kind}. When {he g} sneezed, the windows broke. The people wanted to drive {him g} away with fire. {H} and {f} asked them/PRON to wait for one day.
 -- go
 | With a {box} full of {x+}, {they} set out. The way was long and steep. {They} passed {num} burnt trees and a house without a roof.
 | At night, {they} crept to the {p}. The ground shook, and a roar filled the air. {F} held on to {h}'s {clothes}.
@@ -294,7 +294,7 @@ bad: listening kindness
 | All the {s=bird+} had left the valley the day before. >> That was why all the {s+} had left the valley.
 | The water in the {p} was brown that day, and nobody asked why. >> The brown water should have told them/PRON everything.
 -- end
-| {M} went to look, and it was true! They/PRON rang the big bell, and everyone ran up the hill. When the water came, nobody was hurt. The {a.kind} got a bowl of {x} every day after that.
+| {M} went to look, and it was true! They/PRON rang the big bell, and everyone ran up the hill. When the water came, nobody was hurt. The {a.kind} got a bowl of {x} for many years.
 | "m>h: You were right/ADJ," said {m} with a white face. They/PRON woke the whole village and stopped the crack with bags/NOUN of sand. In the morning, {h} looked for the {a.kind}, but it only winked/VERB at {him} and was gone.
 | So {h} did the only thing that was left. {He} took {m}'s {food} and {his} {y} and carried them/PRON up the hill. {M} ran after {him} to get them/PRON back, and all the others came to watch. Then the water came, and the hill was full.
 -- twist
