@@ -212,6 +212,15 @@ def test_transformers_sees_the_same_tokens(trained: Tokenizer) -> None:
     assert other.decode(trained.encode(["a b"])[0], skip_special_tokens=True) == "a b"
 
 
+@pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")
+def test_transformer_lens_sees_the_same_tokens(trained: Tokenizer) -> None:
+    from transformer_lens.utilities.tokenize_utils import get_tokenizer_with_bos
+
+    other = trained.to_transformers()
+    assert get_tokenizer_with_bos(other) is other  # taken as it is: nothing is looked up on the hub
+    assert other("")["input_ids"] == [trained.bos]
+
+
 def test_batches_cover_everything_in_order() -> None:
     assert list(in_batches("abcde", 2)) == [["a", "b"], ["c", "d"], ["e"]]
     assert list(in_batches([], 2)) == []

@@ -222,7 +222,9 @@ class Tokenizer:
             bos_token=self.bos_text,
             eos_token=self.bos_text,
             pad_token=self.bos_text,
-            add_bos_token=True,  # TransformerLens would otherwise look for it on the hub, by a name it does not have
+            # TransformerLens looks a tokenizer up on the hub, by its name, unless it says that it adds BOS itself.
+            name_or_path="tslens",
+            add_bos_token=True,
             split_special_tokens=True,
             clean_up_tokenization_spaces=False,
         )
