@@ -52,47 +52,60 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with open(scratch, mode, encoding=None if "b" in mode else "utf-8") as file:
+        with scratch.open(mode, encoding=None if "b" in mode else "utf-8") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(scratch, path)
+        scratch.replace(path)
     finally:
         scratch.unlink(missing_ok=True)
 
 
 def sha256(path: str | Path) -> str:
     """The file's SHA-256 in hexadecimal, read in pieces."""
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _pack(tensors: dict[str, Tensor]) -> bytes:
+    from safetensors.torch import save
+
+    return save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
 
 
 def write_tensors(path: str | Path, tensors: dict[str, Tensor]) -> str:
     """Write a safetensors file atomically; returns its hash."""
-    from safetensors.torch import save
-
-    data = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
+    data = _pack(tensors)
     with atomic(path, "wb") as file:
         file.write(data)
     return hashlib.sha256(data).hexdigest()
 
 
 def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-    """Write weights, then the `config.json` that vouches for them by hash.
+    """Write weights and the `config.json` that vouches for them by hash.
 
-    An older config is removed first: killed at any moment, the folder is either a whole model or not a model.
+    On a full disk the folder stays as it was. Killed at any moment, it is either a whole model or not a model: an older
+    config goes once both new files are on the disk under other names, and before either takes its name.
     """
-    folder = Path(folder)
-    (folder / CONFIG).unlink(missing_ok=True)
-    digest = write_tensors(folder / WEIGHTS, tensors)
-    write_json(folder / CONFIG, {"format": FORMAT, **config, "sha256": digest})
+    folder, data = Path(folder), _pack(tensors)
+    with atomic(folder / CONFIG) as record, atomic(folder / WEIGHTS, "wb") as weights:
+        weights.write(data)
+        _dump({"format": FORMAT, **config, "sha256": hashlib.sha256(data).hexdigest()}, record)
+        for file in (weights, record):
+            file.flush()
+            os.fsync(file.fileno())
+        (folder / CONFIG).unlink(missing_ok=True)
 
 
 def write_json(path: str | Path, value: Any) -> None:
     """Write JSON atomically, readable."""
     with atomic(path) as file:
-        json.dump(value, file, indent=1, ensure_ascii=False)
-        file.write("\n")
+        _dump(value, file)
+
+
+def _dump(value: Any, file: IO[Any]) -> None:
+    json.dump(value, file, indent=1, ensure_ascii=False)
+    file.write("\n")
 
 
 def read_json(path: str | Path) -> Any:
@@ -101,6 +114,13 @@ def read_json(path: str | Path) -> Any:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} is not JSON ({error}). It was altered or cut off.") from error
+
+
+def read_metrics(folder: str | Path) -> list[dict[str, Any]]:
+    """The run's `metrics.jsonl`, a record a line; empty where there is none. A line that a kill cut off is left out."""
+    path = Path(folder) / METRICS
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return [json.loads(line) for line in lines if line.endswith("}")]
 
 
 def read(folder: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -114,6 +134,7 @@ def read(folder: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
 def read_tensors(path: str | Path, digest: str | None) -> dict[str, Tensor]:
     """A safetensors file whose hash must be `digest`; nothing is ever unpickled."""
+    from safetensors import SafetensorError
     from safetensors.torch import load
 
     path = Path(path)
@@ -126,4 +147,7 @@ def read_tensors(path: str | Path, digest: str | None) -> dict[str, Tensor]:
             f"{path} was truncated or altered: its SHA-256 is {found[:12]}…, "
             f"recorded was {str(digest)[:12]}…. Restore it, or resume from an earlier checkpoint of the run."
         )
-    return load(data)
+    try:
+        return load(data)
+    except SafetensorError as error:
+        raise ValueError(f"{path} is not safetensors ({error}), whatever its config says.") from None

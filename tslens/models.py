@@ -51,9 +51,10 @@ class Spec:
     eps: float = 1e-5
 
     def __post_init__(self) -> None:
-        for field in ("d_model", "n_layers", "n_heads", "d_vocab", "n_ctx"):
+        optional = [field for field in ("n_key_value_heads", "d_mlp", "window") if getattr(self, field) is not None]
+        for field in ("d_model", "n_layers", "n_heads", "d_vocab", "n_ctx", *optional):
             value = getattr(self, field)
-            if not isinstance(value, int) or value < 1:
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{field} is {value!r}; it must be a whole number of at least 1.")
         if self.d_model % self.n_heads:
             raise ValueError(
@@ -70,6 +71,8 @@ class Spec:
             raise ValueError(f"{self.n_key_value_heads} key/value heads do not divide {self.n_heads} heads.")
         if self.local_layers and not self.window:
             raise ValueError("local_layers need a window (the number of tokens that they see).")
+        if beyond := [i for i in self.local_layers if not 0 <= i < self.n_layers]:
+            raise ValueError(f"local_layers names layer {beyond[0]}; there are {self.n_layers}, from 0.")
 
     @property
     def d_head(self) -> int:
@@ -111,7 +114,10 @@ class Spec:
             if key not in known:
                 raise ValueError(f"Unknown model field {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
-        return cls(**values)
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise ValueError(f"These model fields are no shape: {str(error).splitlines()[0]}.") from None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able, complete."""
@@ -284,7 +290,7 @@ def _remember(model: Any, spec: Spec) -> None:
     model.story_mark = _mark(model)
 
 
-def _mark(model: Any) -> tuple[str, int]:
+def _mark(model: Any) -> tuple[str | None, int]:
     """Changes when biases that must be zero are written to, or norms are folded: then the spec is read anew."""
     return model.cfg.normalization_type, sum(p._version for p in getattr(model, "story_frozen", ()))
 
@@ -340,7 +346,7 @@ def _read_spec(model: "HookedTransformer") -> Spec:
 def _shape_of(model: "HookedTransformer", gpt2: bool) -> Spec:
     c = model.cfg
     locals_ = tuple(i for i, kind in enumerate(c.attn_types or []) if kind == "local") if c.use_local_attn else ()
-    return Spec(
+    spec = Spec(
         d_model=c.d_model,
         n_layers=c.n_layers,
         n_heads=c.n_heads,
@@ -348,7 +354,6 @@ def _shape_of(model: "HookedTransformer", gpt2: bool) -> Spec:
         n_ctx=c.n_ctx,
         style="gpt2" if gpt2 else "llama",
         n_key_value_heads=c.n_key_value_heads,
-        d_mlp=c.d_mlp,
         tied=isinstance(model.unembed, _Tied),
         scaled=c.use_attn_scale,
         window=c.window_size if locals_ else None,
@@ -357,6 +362,7 @@ def _shape_of(model: "HookedTransformer", gpt2: bool) -> Spec:
         rotary_base=float(c.rotary_base),
         eps=c.eps,
     )
+    return spec if spec.mlp_width == c.d_mlp else dataclasses.replace(spec, d_mlp=c.d_mlp)
 
 
 def attach_tokenizer(model: "HookedTransformer", tokenizer: Tokenizer) -> None:
@@ -444,19 +450,21 @@ def load(name: str | Path) -> "HookedTransformer":
 
         return from_weights(*huggingface.read(text.removeprefix("hf:")), origin=text)
     known = available()
-    folder = known.get(text) or (Path(text) if (Path(text) / "config.json").is_file() else None)
+    folder = known.get(text) or (Path(text) if text and (Path(text) / "config.json").is_file() else None)
     if folder is None:
         raise ValueError(_unknown(text, list(known)))
     config, tensors = checkpoints.read(folder)
     home = folder if (folder / checkpoints.TOKENIZER).is_file() else folder.parent.parent  # a checkpoint's run has it
     tokenizer = Tokenizer.load(home / checkpoints.TOKENIZER)
+    if not isinstance(config.get("spec"), dict):
+        raise ValueError(f"{folder}/{checkpoints.CONFIG} has no 'spec', the shape of the model: it is no tslens model.")
     if config.get("tokenizer") != tokenizer.hash:
         raise ValueError(f"{home}/tokenizer.json is not the tokenizer that this model was trained with (hash differs).")
     return from_weights(Spec.from_dict(config["spec"]), tensors, tokenizer, origin=str(folder))
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    if Path(name).is_dir():
+    if name and Path(name).is_dir():
         return f"{name} is a folder but not a model: it has no config.json."
     hint = f" To train it: tslens train {name}" if re.fullmatch(r"\d+x\d+(x\d+)?", name) else ""
     return f"no model is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known) or 'none'}.{hint}"
