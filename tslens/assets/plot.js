@@ -46,6 +46,7 @@ function standalone(picture) {
   const live = [picture, ...picture.querySelectorAll("*")], dead = [copy, ...copy.querySelectorAll("*")];
   live.forEach((node, i) => {
     const style = getComputedStyle(node);
+    ["style", "class", "tabindex", "fill", ...kept].forEach((key) => dead[i].removeAttribute(key));
     for (const key of kept) dead[i].style.setProperty(key, style.getPropertyValue(key));
   });
   copy.setAttribute("width", box.width);

@@ -22,15 +22,7 @@ class Finding:
 
 def findings(data: ReportData) -> list[Finding]:
     """The findings of a report, most general first."""
-    tell: tuple[Callable[[ReportData], Finding], ...] = (
-        _prediction,
-        _roles,
-        _induction,
-        _published_rule,
-        _neurons,
-        _depth,
-    )
-    return [one(data) for one in tell]
+    return [say(data) for say in (_prediction, _roles, _induction, _published_rule, _neurons, _depth)]
 
 
 def _prediction(data: ReportData) -> Finding:

@@ -64,7 +64,7 @@ def check_writable(path: str | Path) -> None:
 def display_name(model: str) -> str:
     """What a person calls the model of a `--model`: the last part of its path, without scheme and extension."""
     head = model.removeprefix("llama2c:").removeprefix("hf:").partition(",")[0]
-    return re.sub(r"[^\w.+-]+", "_", Path(head).name.removesuffix(".bin")) or "model"
+    return re.sub(r"[^\w.+-]+", "_", Path(head).name.removesuffix(".bin")).strip(".") or "model"
 
 
 def _fit(data: ReportData, budget: int, attention: dict[tuple[int, int], Any]) -> Cuts:

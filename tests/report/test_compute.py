@@ -1,0 +1,41 @@
+import pytest
+
+from tslens import models, report
+from tslens.report.compute import PROMPTS
+from tslens.stories import stories
+from tslens.tokenizer import Tokenizer
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return list(stories("made", limit=24))
+
+
+@pytest.fixture(scope="module")
+def model(texts: list[str]):  # type: ignore[no-untyped-def]
+    tokenizer = Tokenizer.train(texts, 300)
+    spec = models.Spec(16, 2, 2, d_vocab=tokenizer.size, n_ctx=48)
+    return models.build(spec, seed=1, tokenizer=tokenizer)
+
+
+def test_everything_is_computed_in_one_call_and_drawn(model, texts: list[str]) -> None:  # type: ignore[no-untyped-def]
+    own = 'Tom said <script>alert("me")</script>.'
+    data = report.compute(model, texts, texts=[own], shown=3, max_new_tokens=8, progress=False)
+    assert data.name == "16x2x2"
+    assert data.heads.role_code.shape == (2, 2)
+    assert data.neurons.max.shape == (2, 64)
+    assert data.depth.depths == ["embed", "0", "1"]
+    assert [p.tokens for p in data.patterns] == [lens.tokens for lens in data.lenses]
+    assert data.patterns[0].text == own
+    assert len(data.patterns) == 3
+    assert max(len(p.tokens) for p in data.patterns) <= 48
+    assert [prompt for prompt, _ in data.samples] == list(PROMPTS)
+    assert all(text.startswith(prompt) for prompt, text in data.samples)
+    page = report.draw(data)
+    assert "<script>alert" not in page
+    assert "24 stories" in page
+
+
+def test_no_story_is_refused(model) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match="no story"):
+        report.compute(model, [], progress=False)

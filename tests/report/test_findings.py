@@ -1,0 +1,44 @@
+from collections.abc import Callable
+
+import torch
+
+from tslens.analysis.heads import ROLES
+from tslens.report import ReportData
+from tslens.report.findings import findings
+
+
+def test_findings_carry_the_numbers_of_the_answers(made: Callable[..., ReportData]) -> None:
+    data = made(layers=1, heads=4)
+    data.heads.role_code[:] = torch.tensor([[ROLES.index(r) for r in ("previous token", "unresolved", "self", "self")]])
+    data.heads.effect[:] = torch.tensor([[0.9, 0.99, 0.5, 0.4]])
+    data.heads.effect_low[:] = data.heads.effect - 0.1
+    data.heads.effect_high[:] = data.heads.effect + 0.1
+    data.heads.q[:] = 0.0001
+    roles = findings(data)[1]
+    assert roles.figure == "3 of 4 heads"
+    assert roles.claim == "have a role that beats its null: 2 self and 1 previous token."
+    assert "layer 0, head 0, previous token: effect 0.90 [0.80, 1.00], q < 0.001. 1 are unresolved" in roles.evidence
+
+
+def test_nothing_found_is_said(made: Callable[..., ReportData]) -> None:
+    data = made()
+    data.heads.role_code[:] = ROLES.index("unresolved")
+    data.neurons.label[:] = -1
+    figures = [finding.figure for finding in findings(data)]
+    assert "0 of 8 heads" in figures
+    assert "0 of 64 neurons" in figures
+    assert "0 induction heads" in figures
+
+
+def test_every_finding_points_to_a_section(made: Callable[..., ReportData]) -> None:
+    assert {finding.section for finding in findings(made())} == {"model", "heads", "neurons", "lens"}
+
+
+def test_a_neuron_of_many_tokens_is_shown_before_one_of_a_single_token(made: Callable[..., ReportData]) -> None:
+    data = made(layers=1, d_mlp=2)
+    n = data.neurons
+    n.label[:] = 0
+    n.share_low[:] = torch.tensor([[0.9, 0.8]])
+    n.top_tokens[0, 0] = 3
+    n.top_tokens[0, 1] = torch.arange(6)
+    assert "For instance 0.1, NOUN" in findings(data)[4].evidence

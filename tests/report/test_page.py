@@ -1,0 +1,306 @@
+import html
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tslens import report
+from tslens.report import ReportData
+from tslens.report.page import BUDGET, bundle
+
+EVIL = "<script>alert(1)</script>"
+
+
+def embedded(page: str) -> Any:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    assert found
+    return json.loads(found[1])
+
+
+def test_markup_in_any_text_stays_text(made: Callable[..., ReportData]) -> None:
+    page = report.draw(made())
+    assert EVIL not in page
+    assert html.escape(EVIL) in page
+    assert page.count("<script") - bundle().count("<script") == 3  # the data, CircuitsVis, the page's own
+    assert page.count("</script>") == 3
+    assert EVIL in embedded(page)["vocabulary"]
+
+
+def test_the_page_names_no_other_place(made: Callable[..., ReportData]) -> None:
+    page = report.draw(made()).replace(bundle(), "")
+    assert re.findall(r"https?://[^\s\"'<]+", page) == ["http://www.w3.org/2000/svg"]
+    assert not re.search(r"\b(src|href)=[\"'](?!#|data:)", page.partition('<script type="application/json"')[0])
+    assert "default-src 'none'" in page
+    assert "unsafe-eval" not in page
+
+
+def test_circuitsvis_is_there_once_and_whole(made: Callable[..., ReportData]) -> None:
+    page = report.draw(made())
+    assert page.count("var CircuitsVis=") == 1
+    assert "sourceMappingURL" not in page
+
+
+def test_the_same_answers_give_the_same_page(made: Callable[..., ReportData]) -> None:
+    data = made()
+    assert report.draw(data) == report.draw(data)
+
+
+def test_twelve_layers_of_eight_heads_at_128_tokens_fit_the_budget(made: Callable[..., ReportData]) -> None:
+    page = report.draw(made(layers=12, heads=8, tokens=128, d_mlp=64, ranks=20, stories=3))
+    assert len(page.encode()) - len(bundle().encode()) <= BUDGET == 2_000_000
+    first = embedded(page)["stories"][0]
+    assert first["attended"] == 128  # random weights hardly deflate: a trained model's story takes less
+
+
+def test_what_is_cut_is_said(made: Callable[..., ReportData]) -> None:
+    data = made(tokens=64, stories=3, d_mlp=128, ranks=20)
+    whole = len(report.draw(data).encode()) - len(bundle().encode())
+    tight = whole - 60_000
+    page = report.draw(data, budget=tight)
+    assert len(page.encode()) - len(bundle().encode()) <= tight
+    attended = [story["attended"] for story in embedded(page)["stories"]]
+    assert f"Attention is here for {sum(n > 0 for n in attended)} of 3 stories" in page or "of 20 computed" in page
+    assert attended[0] > 0
+
+
+def test_a_model_without_a_record_or_roles_is_drawn(made: Callable[..., ReportData]) -> None:
+    page = report.draw(made(metrics=(), config={}))
+    assert "carries no record of its training" in page
+
+
+def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    place = report.write("a page", tmp_path / "deep" / "report.html")
+    assert place.read_text() == "a page"
+    assert [p.name for p in place.parent.iterdir()] == ["report.html"]
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path) -> None:
+    report.check_writable(tmp_path / "new" / "report.html")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ValueError, match="is a folder"):
+        report.check_writable(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="cannot be written"):
+        report.check_writable(tmp_path / "file" / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("llama2c:a/stories260K.bin,b/tok.bin", "stories260K"),
+        ("hf:roneneldan/TinyStories-1M", "TinyStories-1M"),
+        ("runs/demo/", "demo"),
+        ("../../x y", "x_y"),
+        ("..", "model"),
+    ],
+)
+def test_what_a_model_is_called(given: str, shown: str) -> None:
+    assert report.display_name(given) == shown
+
+
+# In a browser that cannot reach any network.
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not driver:
+        pytest.skip("needs chromium and chromedriver")
+    webdriver = pytest.importorskip("selenium.webdriver")
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (
+        "headless",
+        "no-sandbox",
+        "disable-gpu",
+        "disable-quic",
+        "no-first-run",
+        "disable-background-networking",
+        "disable-component-update",
+        "disable-sync",
+        "host-resolver-rules=MAP * ~NOTFOUND",
+        "force-prefers-reduced-motion",
+        "window-size=1400,1000",
+        f"user-data-dir={tmp_path_factory.mktemp('chromium')}",
+    ):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    opened = webdriver.Chrome(options=options, service=Service(driver))
+    opened.execute_cdp_cmd("Network.enable", {})
+    opened.execute_cdp_cmd(
+        "Network.emulateNetworkConditions",
+        {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0},
+    )
+    yield opened
+    opened.quit()
+
+
+def settled(browser: Any, condition: str) -> Any:
+    """The value of a JavaScript expression as soon as it is true."""
+    for _ in range(200):
+        if value := browser.execute_script(f"return {condition}"):
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"never became true: {condition}")
+
+
+class Open:
+    """A page in the browser, with what it asked for and what it complained of."""
+
+    def __init__(self, browser: Any, place: Path) -> None:
+        self.browser = browser
+        for log in ("browser", "performance"):
+            browser.get_log(log)
+        browser.get(place.as_uri())
+        settled(browser, "document.body.dataset.ready === 'true'")
+
+    def __call__(self, script: str) -> Any:
+        return self.browser.execute_script(script)
+
+    def all(self, css: str) -> list[Any]:
+        return list(self.browser.find_elements("css selector", css))
+
+    def one(self, css: str) -> Any:
+        return self.browser.find_element("css selector", css)
+
+    def click(self, css: str) -> None:
+        """As a person would: scroll there, then press."""
+        element = self.one(css)
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
+
+    def requests(self) -> list[str]:
+        events = [json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")]
+        return [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+
+    def complaints(self) -> list[str]:
+        return [entry["message"] for entry in self.browser.get_log("browser")]
+
+
+@pytest.fixture
+def opened(browser: Any, made: Callable[..., ReportData], tmp_path: Path) -> Iterator[tuple[Open, ReportData]]:
+    """A drawn page, opened from disk; afterwards: nothing complained, nothing left the page, nothing was run."""
+    data = made(layers=3, heads=4, tokens=20, stories=2)
+    place = report.write(report.draw(data), tmp_path / "report.html")
+    page = Open(browser, place)
+    yield page, data
+    assert page("return document.scripts.length") == 3
+    assert page.complaints() == []
+    assert {url.partition(":")[0] for url in page.requests()} <= {"file", "data", "blob"}
+
+
+def test_a_click_on_a_head_opens_its_attention(opened: tuple[Open, ReportData]) -> None:
+    page, data = opened
+    page.click('.head[data-head="6"]')
+    assert page.one("#head-detail h3").text.startswith("Layer 1, head 2")
+    assert page.one('.head[aria-selected="true"]').get_attribute("data-head") == "6"
+    row = data.patterns[0].pattern[1, 2, -1]
+    best = int(row.argmax())
+    assert re.search(rf"looks at “.*” \({best}\) {float(row[best]):.0%}", page.one("#head-detail").text)
+    settled(page.browser, "document.querySelector('#head-matrix canvas')?.width > 100")  # CircuitsVis drew its matrix
+
+
+def test_arrow_keys_move_over_the_map_and_one_matrix_is_kept(opened: tuple[Open, ReportData]) -> None:
+    page, _ = opened
+    page.click('.head[data-head="0"]')
+    for key, expected in (("\ue014", "1"), ("\ue015", "5"), ("\ue012", "4"), ("\ue013", "0"), ("\ue013", "0")):
+        page.browser.switch_to.active_element.send_keys(key)  # right, down, left, up, up
+        assert page.one('.head[aria-selected="true"]').get_attribute("data-head") == expected
+    settled(page.browser, "document.querySelectorAll('#head-matrix canvas').length === 1")
+
+
+def test_another_story_is_shown(opened: tuple[Open, ReportData]) -> None:
+    page, data = opened
+    page("const s = document.querySelector('#heads-view select'); s.value = 1; s.dispatchEvent(new Event('change'))")
+    shown = page.one("#head-detail .text").get_attribute("textContent")
+    assert shown.replace("↵", "").replace("\n", "") == "".join(data.patterns[1].tokens).replace("\n", "")
+
+
+def test_typing_searches_the_neurons(opened: tuple[Open, ReportData]) -> None:
+    page, data = opened
+    search = page.one("#neuron-search")
+    assert len(page.all("tr.row")) == 25
+    search.send_keys("dog")
+    pieces = data.neurons.pieces
+    having = [[any("dog" in pieces[t] for t in row) for row in layer] for layer in data.neurons.top_tokens.tolist()]
+    expected = sum(map(sum, having))
+    settled(page.browser, f"document.getElementById('neuron-count').textContent.includes('of {expected} neurons')")
+    search.clear()
+    search.send_keys("1.17")
+    settled(page.browser, "document.querySelectorAll('tr.row').length === 1")
+    assert page.one("td.id").text == "1.17"
+    search.clear()
+    search.send_keys(EVIL)
+    settled(page.browser, "document.getElementById('neuron-count').textContent.includes('neurons')")
+    search.clear()
+    search.send_keys("zyzzyva")
+    settled(page.browser, "document.querySelector('.empty') !== null")
+
+
+def test_a_click_sorts_turns_the_page_and_opens_a_neuron(opened: tuple[Open, ReportData]) -> None:
+    page, data = opened
+    page.click('[data-sort="max"]')
+    greatest = [row.get_attribute("data-neuron") for row in page.all("tr.row")[:3]]
+    order = data.neurons.max.flatten().argsort(descending=True, stable=True).tolist()
+    assert greatest == [str(n) for n in order[:3]]
+    page.click('[data-sort="max"]')
+    assert page.one("th[aria-sort]").get_attribute("aria-sort") == "ascending"
+    page.click('[aria-label="Next page"]')
+    assert page.one("#neuron-count").text.startswith("26–50 of 96")
+    page.click("tr.row td.id button")
+    n = int(page.one("tr.row.open").get_attribute("data-neuron"))
+    peaks = [mark.get_attribute("textContent") for mark in page.all("tr.more ol:first-of-type li mark")]
+    layer, index = divmod(n, 32)
+    token = data.neurons.pieces[int(data.neurons.top_tokens[layer, index, 0])]
+    assert peaks[0] == (token.lstrip(" ").replace("\n", "↵") or "␣")
+
+
+def test_the_lens_is_read_by_pointer_and_keyboard(opened: tuple[Open, ReportData]) -> None:
+    page, data = opened
+    lens = data.lenses[0]
+    page.click('.cell[data-i="22"]')  # depth 1, position 2
+    shown = page.one("#lens-readout").text
+    assert "After block 0" in shown
+    assert f"has rank {int(lens.true_rank[1, 2])} " in shown
+    assert f"{float(lens.top_probability[1, 2, 0]):.1%}" in shown
+    page.one('.cell[data-i="22"]').send_keys("\ue013")  # up: one block deeper
+    assert "After block 1" in page.one("#lens-readout").text
+
+
+def test_every_plot_is_saved_as_vector(opened: tuple[Open, ReportData]) -> None:
+    page, _ = opened
+    page(
+        "window.kept = []; const make = URL.createObjectURL; URL.createObjectURL = (b) => { kept.push(b); return make(b); }"
+    )
+    page("window.names = []; HTMLAnchorElement.prototype.click = function () { names.push(this.download); }")
+    buttons = page.all("button.save")
+    for button in buttons:
+        page.browser.execute_script("arguments[0].click()", button)
+    saved = page.browser.execute_async_script(
+        "const done = arguments[0]; Promise.all(kept.map((b) => b.text())).then((texts) => done(texts.map((t) => {"
+        "const d = new DOMParser().parseFromString(t, 'image/svg+xml');"
+        "return [d.documentElement.tagName, d.querySelectorAll('rect,path').length, t.includes('var(')]; })))"
+    )
+    assert len(saved) == len(buttons) == 5
+    assert all(tag == "svg" and shapes >= 2 and not unresolved for tag, shapes, unresolved in saved)
+    assert sorted(name.rpartition("-")[2] for name in page("return names")) == [
+        "depth.svg", "depth.svg", "heads.svg", "lens.svg", "loss.svg",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_nothing_sticks_out(opened: tuple[Open, ReportData], width: int) -> None:
+    page, _ = opened
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        assert settled(page.browser, f"innerWidth === {width} && document.documentElement.scrollWidth") <= width
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -1,0 +1,80 @@
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from tslens.report import ReportData
+from tslens.report.embed import Words, unpack
+from tslens.report.payload import DETAILS, Detail, curve, different_tokens, heads, lens, neurons
+
+
+def test_scores_are_listed_head_by_head(made: Callable[..., ReportData]) -> None:
+    answer = made(layers=2, heads=3).heads
+    content = heads(answer)
+    assert content["shape"] == [2, 3]
+    previous = next(score for score in content["scores"] if score["label"] == "mass on the token before")
+    assert np.allclose(previous["values"], answer.previous.flatten(), atol=1e-4)
+    assert content["roles"][content["role"][4]]["name"] == answer.roles[1][1]
+
+
+def test_no_number_becomes_null(made: Callable[..., ReportData]) -> None:
+    answer = made().heads
+    answer.previous[0, 1] = float("nan")
+    previous = next(score for score in heads(answer)["scores"] if score["label"] == "mass on the token before")
+    assert previous["values"][1] is None
+
+
+def test_contexts_are_those_of_the_answer(made: Callable[..., ReportData]) -> None:
+    answer = made(d_mlp=16).neurons
+    words = Words(answer.pieces)
+    content = neurons(answer, words, Detail(4, True, 3))
+    corpus, tops = unpack(content["corpus"]), unpack(content["tops"]).reshape(2, 16, 4)
+    for index in ((0, 0, 0), (1, 7, 3), (1, 15, 2)):
+        window = answer.top_contexts[index].tolist()
+        place = int(tops[index])
+        assert words.texts[corpus[place]] == answer.pieces[window[5]]
+        after = [answer.pieces[t] for t in window[6:] if t >= 0]
+        assert [words.texts[t] for t in corpus[place + 1 : place + 1 + len(after)]] == after
+    values = unpack(content["values"]).reshape(2, 16, 4)
+    assert np.allclose(values, answer.top_values[..., :4], atol=1e-3)
+
+
+def test_samples_are_those_of_the_answer(made: Callable[..., ReportData]) -> None:
+    answer = made(d_mlp=16).neurons
+    words = Words(answer.pieces)
+    samples = neurons(answer, words, DETAILS[0])["samples"]
+    places, index = unpack(samples["places"]), unpack(samples["index"]).reshape(2, 16, 3, 2)
+    corpus = unpack(neurons(answer, words, DETAILS[0])["corpus"])
+    chosen = int(answer.quantile_samples[1, 3, 2, 1])
+    shown = words.texts[corpus[places[index[1, 3, 2, 1]]]]
+    assert shown == answer.pieces[int(answer.sample_tokens[chosen])]
+
+
+def test_different_tokens_by_hand(made: Callable[..., ReportData]) -> None:
+    answer = made(layers=1, d_mlp=3, ranks=4).neurons
+    answer.top_tokens[0] = torch.tensor([[5, 5, 5, 5], [1, 2, 1, -1], [-1, -1, -1, -1]])
+    assert different_tokens(answer).tolist() == [[1, 2, 0]]
+
+
+def test_the_lens_has_every_position_of_every_depth(made: Callable[..., ReportData]) -> None:
+    data = made(layers=2, tokens=10)
+    words = Words(data.neurons.pieces)
+    content = lens(data.lenses, words)
+    assert content is not None
+    top = unpack(content["stories"][0]["top"]).reshape(3, 10, 5)
+    assert words.texts[top[2, 4, 0]] == data.lenses[0].top_tokens[2][4][0]
+    assert unpack(content["stories"][0]["rank"]).reshape(3, 10)[:, -1].tolist() == [0, 0, 0]
+    assert lens([], words) is None
+
+
+def test_the_curve_is_against_tokens_or_else_steps() -> None:
+    records = [{"step": 10 * i, "tokens": 100 * i, "train_loss": 3.0 / i, "validation_loss": None} for i in (1, 2, 3)]
+    by_tokens = curve(records)
+    assert by_tokens is not None
+    assert by_tokens["x"] == [100, 200, 300]
+    assert [line["name"] for line in by_tokens["series"]] == ["training"]
+    by_step = curve([{k: v for k, v in record.items() if k != "tokens"} for record in records])
+    assert by_step is not None
+    assert (by_step["x"], by_step["xLabel"]) == ([10, 20, 30], "step")
+    assert curve([]) is None
+    assert curve(records[:1]) is None  # one point is no curve
