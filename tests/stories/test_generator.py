@@ -1,4 +1,5 @@
 """Made stories: reproducible, diverse, free of slips, and true in everything that they say of themselves."""
+# ruff: noqa: E501
 
 import json
 import re

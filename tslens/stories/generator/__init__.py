@@ -3,6 +3,7 @@
 A tale (`tales/`) is a sequence of beats with many ways to tell each; `template` says how they are written and tagged, `grammar`
 renders them, `story` puts a story together around them, `lexicon` holds the words.
 """
+# ruff: noqa: E501
 
 from collections.abc import Iterator
 from random import Random

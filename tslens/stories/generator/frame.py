@@ -6,7 +6,7 @@ OPEN_CHILD = """
 {H} was a [little|{nice}|{nice} little|very {nice}] {h.kind} who lived [in a {size} {color} house|near a {wild_place}|by the {wild_place}|next to the {town_place}|on a {looks} farm].
 [In a {looks} {color} house|In a small town|In a village near a {wild_place}|At the end of a [long|narrow|quiet] road] lived a {nice} {h.kind} [named|called] {h}.
 [Long ago|Many years ago], a {h.kind} [named|called] {h} lived [in a village by the {wild_place}|in a {looks} house with a {color} door|close to a {size} {wild_place}].
-[One|On a] {weather_adj} [morning|afternoon|day], a {h.kind} named {h} [woke up early|looked out of the window|put on {his} {color} {clothes}|ate some {food} for breakfast].
+[One|On a] {weather_adj} morning, a {h.kind} named {h} [woke up early|looked out of the window|put on {his} {color} {clothes}|ate some {food} for breakfast].
 [Everyone|Everybody] [in the village|in town|at school] knew {h}. {He} was a {nice} {h.kind} with [{color} {clothes+}|a {looks} smile|a {color} {clothes}].
 {H} was [five|six|seven|four] years old. {He} was a [very|] {nice} {h.kind}[ and {he} had a {looks} {color} {clothes}|].
 """
@@ -105,6 +105,7 @@ This story [teaches/VERB|tells/VERB] us/PRON that %s.
 
 
 def lines(pool: str) -> list[str]:
+    """The templates of a pool."""
     return [line for line in pool.strip().splitlines() if line]
 
 

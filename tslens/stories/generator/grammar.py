@@ -1,4 +1,5 @@
 """How does a template become text, together with the tag of every word and the owner of every pronoun?"""
+# ruff: noqa: E501
 
 from dataclasses import dataclass, field
 from random import Random
@@ -74,20 +75,19 @@ class Teller:
 
     def _run(self, nodes: tuple[Node, ...]) -> None:
         for node in nodes:
-            kind = type(node)
-            if kind is Word:
+            if isinstance(node, Word):
                 self._word(node.text, node.tag, node.who)
-            elif kind is Space:
+            elif isinstance(node, Space):
                 self.space = True
-            elif kind is Punct:
+            elif isinstance(node, Punct):
                 self._punct(node.text, node.opens)
-            elif kind is Choice:
+            elif isinstance(node, Choice):
                 self._run(node.ways[int(self.rng.random() * len(node.ways))])
-            elif kind is Draw:
+            elif isinstance(node, Draw):
                 self._draw(node)
-            elif kind is Refer:
+            elif isinstance(node, Refer):
                 self._refer(node.role, node.how, node.capital)
-            elif kind is Pronoun:
+            elif isinstance(node, Pronoun):
                 self._pronoun(node)
             else:
                 self._own()
@@ -145,10 +145,8 @@ class Teller:
     def draw(self, group: str) -> lexicon.Lexeme:
         """A word of the group that this story has not drawn yet, if there is one."""
         members = lexicon.groups()[group]
-        for _ in range(8):
-            lexeme = members[int(self.rng.random() * len(members))]
-            if lexeme.base not in self.used:
-                break
+        fresh = [lexeme for lexeme in members if lexeme.base not in self.used] or members
+        lexeme = fresh[int(self.rng.random() * len(fresh))]
         self.used.add(lexeme.base)
         return lexeme
 

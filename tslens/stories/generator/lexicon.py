@@ -155,7 +155,7 @@ spread spread spread;cost cost cost;teach taught taught;hit hit hit
 """
 ADJECTIVES = {
     "color": "red blue green yellow orange purple pink white black",
-    "size": "big small little tiny huge tall short long large",
+    "size": "big small little tiny huge large",
     "nice": "kind gentle friendly brave clever cheerful polite honest patient",
     "bad trait": "greedy lazy selfish grumpy bossy careless proud mean stubborn",
     "happy": "happy glad proud cheerful excited joyful pleased delighted thankful",
@@ -169,8 +169,8 @@ ADJECTIVES = {
     "weather adj": "sunny windy cloudy warm cold foggy snowy rainy chilly",
     "fine weather": "sunny warm bright clear lovely fine mild",
     "taste": "sweet tasty yummy fresh delicious",
-    "ugly": "dark deep scary gloomy spooky creepy",
-    "tired": "tired sleepy weak",
+    "ugly": "dark scary gloomy spooky",
+    "spare": "short tall long deep smooth narrow tired sleepy weak",
     "more": "sour ripe hungry thirsty sick hurt safe lost empty full open wet dry hot loud fast slow easy heavy "
     "light strong high low thin thick round flat sharp straight wide narrow different same new young real "
     "true wrong right ready alone alive dead asleep awake late early busy free poor wise silly foolish "
@@ -226,16 +226,12 @@ CONTRACTIONS = {
     "let's": "VERB",
 }
 GIRLS = (
-    "Lily Mia Anna Ella Sara Lucy Emma Zoe Nora Ruby Molly Amy Kate Rosie Jane Clara Ivy Maya Sofia Hazel "
-    "Tina Penny Polly Wendy Nina Greta"
+    "Lily Mia Anna Ella Sara Lucy Emma Zoe Nora Ruby Molly Amy Kate Rosie Jane Clara Ivy Maya Sofia Hazel Tina Penny"
 )
-BOYS = (
-    "Tom Ben Max Sam Tim Leo Jack Finn Noah Adam Luke Peter Oscar Hugo Owen Eli Toby Jake Paul Ryan Theo "
-    "Felix Simon Billy Henry Ned"
-)
+BOYS = "Tom Ben Max Sam Tim Leo Jack Finn Noah Adam Luke Peter Oscar Hugo Owen Eli Toby Jake Paul Ryan Theo Felix"
 BEASTS = (
     "Rusty Pip Nibbles Fluffy Bramble Hazelnut Dusty Button Ginger Pebble Whiskers Bobo Coco Tuffy Waffle "
-    "Biscuit Patch Clover Sunny Bubble Mango Pickle Tumble Fuzz"
+    "Biscuit Patch Clover Sunny Bubble"
 )
 PLURALS = dict(
     pair.split(":")
@@ -291,6 +287,7 @@ def _stem(verb: str, vowel: str) -> str:
 
 @cache
 def noun(word: str, mass: bool = False) -> Lexeme:
+    """A noun with its plural, unless it is a mass noun."""
     return Lexeme("NOUN", {"": word} if mass else {"": word, "+": plural(word)})
 
 
@@ -365,11 +362,13 @@ def headwords() -> frozenset[str]:
 
 @cache
 def base_verbs() -> frozenset[str]:
+    """Every verb in its base form, and be, have and do."""
     return frozenset(w for line in VERBS.values() for w in line.split()) | {"be", "have", "do"}
 
 
 @cache
 def participles() -> frozenset[str]:
+    """Every past participle."""
     return frozenset(verb(w).forms["en"] for line in VERBS.values() for w in line.split()) | {"been", "had"}
 
 

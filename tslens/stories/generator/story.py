@@ -1,5 +1,8 @@
 """How is one story put together: who plays, which tale, which of its ways, which features?"""
+# ruff: noqa: E501
 
+import functools
+import operator
 from dataclasses import asdict, dataclass
 from random import Random
 
@@ -168,8 +171,13 @@ def _compose(tale: Tale, teller: Teller, end: str, wish: set[str]) -> set[str]:
             rng.choice(frame.lines(frame.CLOSE_BAD if sad else frame.CLOSE_GOOD + frame.CLOSE_OUT * (place == "out"))),
         )
     cut = rng.randrange(1, len(beats)) if len(beats) > 1 else 0
-    paragraphs = [opening, sum(beats[:cut], []), sum(beats[cut:], []), finish + (close if rng.random() < 0.5 else [])]
-    if not paragraphs[-1][-1:] == close[-1:]:
+    paragraphs = [
+        opening,
+        functools.reduce(operator.iadd, beats[:cut], []),
+        functools.reduce(operator.iadd, beats[cut:], []),
+        finish + (close if rng.random() < 0.5 else []),
+    ]
+    if paragraphs[-1][-1:] != close[-1:]:
         paragraphs.append(close)
     for n, paragraph in enumerate(p for p in paragraphs if p):
         if n:

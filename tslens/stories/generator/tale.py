@@ -12,6 +12,7 @@ shows: Conflict            features that the tale always has
 -- end, twist, bad         the ways out
 -- about, about end, about twist, about bad         the summary, and how it closes
 """
+# ruff: noqa: E501
 
 from dataclasses import dataclass, field
 

@@ -13,6 +13,7 @@
 Parts of speech follow the Universal Dependencies guidelines for English: possessives (my, her) are PRON, copulas AUX, `to` before
 a verb PART, `not` PART, there in "there was" PRON. A word that could bear several tags is settled by its neighbours here, or refused.
 """
+# ruff: noqa: E501
 
 import re
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ SUBJECTS = frozenset("i you he she it we they everyone everybody nobody nothing 
 
 @dataclass(frozen=True, slots=True)
 class Word:
+    """A literal word, tagged."""
+
     text: str
     tag: str
     who: str = ""  # the roles that a pronoun of the first or second person stands for
@@ -46,13 +49,15 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Punct:
+    """A punctuation mark; a quotation mark opens or closes."""
+
     text: str
     opens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    pass
+    """A space, which may still turn out to be one too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,8 @@ class Own:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
+    """A word to draw from a group, or one that is bound."""
+
     name: str
     form: str
     capital: bool
@@ -71,6 +78,8 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Refer:
+    """A character by role."""
+
     role: str
     how: str  # '' the usual reference, '!' the call, 'kind'
     capital: bool
@@ -78,6 +87,8 @@ class Refer:
 
 @dataclass(frozen=True, slots=True)
 class Pronoun:
+    """The pronoun of one role, or of several."""
+
     case: int
     roles: str
     capital: bool
@@ -85,6 +96,8 @@ class Pronoun:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
+    """Alternatives."""
+
     ways: tuple[tuple["Node", ...], ...]
 
 
@@ -298,7 +311,7 @@ def _settle(raw: _Raw, prev: object, nxt: object) -> str:
                     or n in ("already", "almost", "always", "only", "just", "ever")
                     or after == "ADV"
                 )
-                return "AUX" if spoken and not (before == "PART") else "VERB"
+                return "AUX" if spoken and before != "PART" else "VERB"
             return "VERB"
         case "before" | "after" | "until" | "since" | "as" | "than":
             if low == "as" and (after in ("ADJ", "ADV") or after.startswith(("?ADJ", "?ADV"))) and p != "as":
@@ -428,9 +441,8 @@ def _settle(raw: _Raw, prev: object, nxt: object) -> str:
         and (nominal or p in COPULAS or before in ("ADP", "VERB", "PUNCT", "CCONJ"))
     ):
         return "ADJ"
-    if "NOUN" in tags and nominal and not (p == "that" and clause):
-        if "ADJ" not in tags or after != "NOUN":
-            return "NOUN" if "ADJ" not in tags or before in ("DET", "POSS", "ADJ") else "ADJ"
+    if "NOUN" in tags and nominal and not (p == "that" and clause) and ("ADJ" not in tags or after != "NOUN"):
+        return "NOUN" if "ADJ" not in tags or before in ("DET", "POSS", "ADJ") else "ADJ"
     if "ADJ" in tags and p in COPULAS:
         return "ADJ"
     if "NOUN" in tags and before == "ADP" and "ADJ" not in tags:

@@ -8,4 +8,5 @@ from tslens.stories.generator.tales import deeds, friends, home, outdoors, wonde
 
 @cache
 def tales() -> tuple[Tale, ...]:
+    """Every tale that can be told."""
     return tuple(tale for module in (home, friends, outdoors, deeds, wonders) for tale in read(module.TALES))

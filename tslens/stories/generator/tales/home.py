@@ -26,7 +26,7 @@ bad: care
 | That morning, {h} had felt that it would be a strange day. >> It had been a strange day indeed, just as {he} had felt in the morning.
 | {M} always said that {h} would lose {his} own head one day. >> {M} had always known that something like this would happen.
 -- end
-| Then {h} saw something {color} behind the {p}. It was the {x}! It was a little {old}, but {he} hugged it and [danced|jumped] with joy/NOUN. 
+| Then {h} saw something {color} behind the {p}. It was the {x}! It was a little {old}, but {he} hugged it and [danced|jumped] with joy/NOUN.
 | [At last|In the end], {he} looked behind the {p}, and there lay the {x}, safe and dry. {H} [put|carried] it back to its place and tidied the whole room.
 | "h>m: Here it is!" {h} called. The {x} had fallen behind the {p}. {H} held it tight/ADV. "h>m: I will [always put it away|take better care/NOUN of it] now," {he} said.
 | On the third day, it rained, and {h} went to the {p} to fetch a {tool}. There was the {x}, half hidden under a {nature}! {He} danced through the puddles all the way to {m}.
@@ -168,7 +168,7 @@ bad: patience listening
 | {They} took turns. One held the bowl, and the other stirred until {their} arms were weak. A {pet} licked up what fell on the floor.
 -- wait
 | Then the tray went into the hot oven, and {they} had to wait. {M} warned {them} not to open the oven too soon. The smell of {x+} filled the {room}.
-| Now {they} only had to wait. It was hard, because the {room} began to smell so {taste}.
+| Now {they} only had to wait. It was hard, because the kitchen began to smell so {taste}.
 | "m>hf: Do not open the oven too soon," {m} warned. "h>m: We will wait," {h} promised, but waiting/VERB was very hard.
 | {M} set the clock and closed the oven. It would take an hour, and not one minute less. {H} and {f} sat down in front of it and stared through the glass.
 -- sign
@@ -209,7 +209,7 @@ bad: kindness honesty
 | On the calendar/NOUN hung a red heart, because it was {h}'s birthday. {He} waited for a kiss, a song or a {x}. {M} only asked {him} to take out the trash.
 | The birthday of {h} began like any other day. {M} swept the floor, the rain fell, and the mail/NOUN brought no letter.
 -- alone
-| {H} [went|walked] to the {p} all alone. {He} kicked a {nature} along the road and thought that {his} friends had forgotten {him}. 
+| {H} [went|walked] to the {p} all alone. {He} kicked a {nature} along the road and thought that {his} friends had forgotten {him}.
 | {H} looked for {f} at the {p}, but {f} was not there. {He} sat down on a bench and felt {sad}.
 | "h>f: Can you come and play?" {h} asked at {f}'s door. "f>h: Not today, I have work to do," {f} said quickly and closed the door.
 | So {h} went out by {himself}. At the {p} {he} bought one single {sweet}, put a {nature} on it as a candle and sang softly for {himself}.

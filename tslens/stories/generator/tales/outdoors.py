@@ -190,7 +190,7 @@ place: out
 good: listening
 bad: listening
 -- warning
-| In winter, the {x} froze. An old {e.kind} told {h} and {f} that the ice was still thin. But it looked so {texture} and shiny/ADJ!
+| In winter, the {x} froze. An old {e.kind} told {h} and {f} that the ice was still thin. But it looked so smooth and shiny!
 | One cold day, {h} and {f} came to the frozen {x}. On a sign stood a warning in big red letters/NOUN. An old {e.kind} by the shore warned {them} too/ADV.
 | "e>hf: Stay off the ice," said an old {e.kind}. "e>hf: It will not hold you." "h>e: We only want to look," said {h}.
 | A red flag hung at the {x}, and everyone knew what it meant. An old {e.kind} had told {h} and {f} of a {farm} that went through the ice.

@@ -168,7 +168,7 @@ bad: greed
 | Before {h} could speak, {he} sneezed. "h>: I wish I had a handkerchief/NOUN!" {he} said. And there it was, a big {color} one/NOUN. {H} looked at it and laughed until {he} cried. It was the best handkerchief/NOUN in the world.
 | {H} thought and thought, and at last {he} wished that {he} had never met the {a.kind}. There was a flash, and {he} was walking along the {x} again. Something golden called for help. {H} smiled, and this time {he} asked for nothing.
 -- bad
-| For {his} last wish, {h} wanted to rule over the {x} and everything in it. The water rose/VERB, the sky turned black, and all {his} wishes were gone. 
+| For {his} last wish, {h} wanted to rule over the {x} and everything in it. The water rose/VERB, the sky turned black, and all {his} wishes were gone.
 | "h>a: I wish for a hundred more/ADJ wishes!" cried {h}. "a>h: Then you shall have none," said the {a.kind}. Everything disappeared, and {h} stood there with empty hands.
 | Then somebody laughed at {him}, and in anger {h} wished {his} {y} to the bottom of the {x}. It was gone before {he} could shut {his} mouth.
 -- about
@@ -257,7 +257,7 @@ bad: listening trust
 | {They} slipped through just in time. But the {room} on the other side was not theirs/PRON. The {x} was {color}, and at the table sat another {h} and another {f}! All four began to laugh and ate {y+} together.
 | {They} crawled back and called for help. But the {room} was much too big, the {x} stood there like a tower, and even the {bug+} looked down on {them}. {They} had become small! It took {num} days until {they} were as tall as before.
 -- bad
-| {F} got through, but {h} was too late. The door closed, and {f} knocked on the bare wall all night long/ADV. 
+| {F} got through, but {h} was too late. The door closed, and {f} knocked on the bare wall all night long/ADV.
 | {They} got through, but the golden key stayed behind/ADV. Again and again {they} looked behind the {x}. The door never came back.
 | {F} stumbled, and {h} went back for {him f}. So both were too late. In the {room} they/PRON still lay two plates on the table every evening, and wait.
 -- about
