@@ -9,6 +9,7 @@ import contextlib
 import io
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -345,7 +346,9 @@ def _style() -> Iterator[None]:
     """Our style, for as long as the block lasts, on top of matplotlib's defaults and not of the user's."""
     import matplotlib as mpl
 
-    with mpl.rc_context():
+    with mpl.rc_context(), warnings.catch_warnings():
+        # In an SVG text stays text: whoever opens it has the glyphs that matplotlib's own font lacks.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
         mpl.rcdefaults()
         settings: Any = mpl.rcParams
         settings.update(STYLE)
@@ -412,7 +415,12 @@ def _cell_texts(
     for (i, j), word in np.ndenumerate(words):
         share = (array[i, j] - low) / (high - low)
         dark = abs(share - 0.5) > 0.35 if centre is not None else share > 0.55
-        yield i, j, str(word), bool(dark)
+        yield i, j, _printable(str(word)), bool(dark)
+
+
+def _printable(text: str) -> str:
+    """The text with its control characters written out: a token may be any byte."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _ticks(axes: "Axes", side: str, names: Sequence[Any] | None, count: int, offset: float) -> None:
@@ -422,7 +430,7 @@ def _ticks(axes: "Axes", side: str, names: Sequence[Any] | None, count: int, off
     few = 48 if names is not None else 16
     every = next(step for step in (1, 5, 10, 20, 50, 100, 500, count) if count <= few * step)
     shown = range(0, count, every)
-    labels = [str(i if names is None else names[i]) for i in shown]
+    labels = [_printable(str(i if names is None else names[i])) for i in shown]
     axis = axes.xaxis if side == "x" else axes.yaxis
     axis.set_ticks([i + offset for i in shown], labels)
     cell = axes.bbox.width / axes.figure.dpi * every / count  # inches

@@ -87,34 +87,36 @@ def batches(
         if end:
             ids = [[*row, tokenizer.bos] for row in ids]
         rows = sorted(
-            ((row[: context + 1], index, text) for row, (index, text) in zip(ids, window, strict=True)),
+            ((row[:context], index, text, len(row) > context) for row, (index, text) in zip(ids, window, strict=True)),
             key=lambda r: len(r[0]),
         )
         while rows:
             n = _rows_that_fit(rows, batch_tokens)
-            yield _collate(rows[:n], tokenizer.bos, context)
+            yield _collate(rows[:n], tokenizer.bos)
             rows = rows[n:]
     if not seen:
         raise ValueError("There is no story to scan: the source is empty or everything was filtered out.")
 
 
-def _rows_that_fit(rows: list[tuple[list[int], int, str]], batch_tokens: int) -> int:
+Row = tuple[list[int], int, str, bool]  # token ids, index in the corpus, the story, whether it was cut
+
+
+def _rows_that_fit(rows: list[Row], batch_tokens: int) -> int:
     n = 1
     while n < len(rows) and len(rows[n][0]) * (n + 1) <= batch_tokens:
         n += 1
     return n
 
 
-def _collate(rows: list[tuple[list[int], int, str]], pad: int, context: int) -> Batch:
-    cut = sum(len(ids) > context for ids, _, _ in rows)
-    rows = [(ids[:context], index, text) for ids, index, text in rows]
-    width = max(len(ids) for ids, _, _ in rows)
+def _collate(rows: list[Row], pad: int) -> Batch:
+    width = max(len(ids) for ids, *_ in rows)
     tokens = torch.full((len(rows), width), pad, dtype=torch.long)
     mask = torch.zeros(len(rows), width, dtype=torch.bool)
-    for i, (ids, _, _) in enumerate(rows):
+    for i, (ids, *_) in enumerate(rows):
         tokens[i, : len(ids)] = torch.tensor(ids, dtype=torch.long)
         mask[i, : len(ids)] = True
-    return Batch(tokens, mask, torch.tensor([index for _, index, _ in rows]), tuple(text for _, _, text in rows), cut)
+    _, indices, texts, cut = zip(*rows, strict=True)
+    return Batch(tokens, mask, torch.tensor(indices), texts, sum(cut))
 
 
 def states(

@@ -49,7 +49,7 @@ class Estimate:
         return Estimate(self.value - other.value, self.without - other.without)
 
 
-def ratio(over: Float[Tensor, "group *axes"], under: Float[Tensor, "group *axes"]) -> Estimate:
+def ratio(over: Float[Tensor, "group ..."], under: Float[Tensor, "group ..."]) -> Estimate:
     """The sum of `over` by the sum of `under`; NaN where there is nothing to divide by."""
 
     def divide(a: Tensor, b: Tensor) -> Tensor:

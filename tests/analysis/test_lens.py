@@ -1,0 +1,156 @@
+"""The logit lens: against the hooked model's own residuals, the last depth against the model itself, and refusals."""
+
+import math
+
+import pytest
+import torch
+
+from tslens import forward, plots
+from tslens.analysis import lens
+from tslens.models import Spec, build, tokenizer_of
+from tslens.scan import scan, states
+from tslens.tokenizer import Tokenizer
+
+TEXTS = [
+    "Tom had a red ball. Tom and Sue saw the ball roll down the hill.",
+    "The cat sat on the mat. The dog saw the cat and the cat saw the dog.",
+    "Sue made a cake. The cake was big.",
+    "One day a bird came. The bird sang to the cat.",
+    "Tom lost his hat. He looked for the hat on the hill.",
+    "The sun was hot, and the dog lay by the tree.",
+]
+
+
+@pytest.fixture(scope="module", params=["gpt2", "llama"])
+def model(request: pytest.FixtureRequest):
+    tokenizer = Tokenizer.train(TEXTS, size=280)
+    options = {"gpt2": {}, "llama": {"style": "llama", "tied": False}}[request.param]
+    made = build(Spec(16, 2, 2, d_vocab=tokenizer.size, n_ctx=40, **options), tokenizer=tokenizer)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            if parameter.requires_grad:
+                parameter.add_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(3)) * 0.2)
+    return made
+
+
+def hooked(model, text: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids, and log-probabilities `[depth pos d_vocab]` by TransformerLens's own cache, norm and unembedding."""
+    ids = torch.tensor(tokenizer_of(model).encode([text]))
+    with torch.no_grad():
+        _, cache = model.run_with_cache(ids)
+        residuals = [cache["resid_pre", 0], cache["resid_pre", 1], cache["resid_post", 1]]
+        return ids[0], torch.stack([model.unembed(model.ln_final(r))[0].log_softmax(-1) for r in residuals])
+
+
+def test_prompt_is_what_the_hooked_residuals_say(model) -> None:
+    found = lens.prompt(model, TEXTS[3], k=3)
+    ids, logp = hooked(model, TEXTS[3])
+    assert found.depths == ["embed", "0", "1"]
+    top = logp.topk(3)
+    assert torch.equal(found.top_ids, top.indices)
+    assert torch.allclose(found.top_probability, top.values.exp(), atol=1e-5)
+    assert torch.allclose(found.entropy, torch.special.entr(logp.exp()).sum(-1), atol=1e-4)
+    for depth in range(3):
+        for pos in range(len(ids) - 1):
+            true = logp[depth, pos, ids[pos + 1]]
+            assert found.true_probability[depth, pos] == pytest.approx(true.exp().item(), abs=1e-5)
+            assert found.true_rank[depth, pos] == 1 + int((logp[depth, pos] > true).sum())
+    assert found.true_probability[:, -1].isnan().all() and (found.true_rank[:, -1] == 0).all()
+    assert found.top_tokens[2][1] == tokenizer_of(model).pieces(found.top_ids[2, 1].tolist())
+
+
+def test_a_model_of_zeros_knows_nothing() -> None:
+    """Uniform over d_vocab tokens: probability 1/d_vocab, entropy log d_vocab, at every depth."""
+    tokenizer = Tokenizer.train(TEXTS, size=280)
+    empty = build(Spec(8, 1, 1, d_vocab=tokenizer.size, n_ctx=40), tokenizer=tokenizer)
+    with torch.no_grad():
+        for parameter in empty.parameters():
+            parameter.zero_()
+    found = lens.prompt(empty, TEXTS[3])
+    assert found.entropy.max() == pytest.approx(math.log(tokenizer.size), abs=1e-5)
+    assert found.entropy.min() == pytest.approx(math.log(tokenizer.size), abs=1e-5)
+    assert found.true_probability[:, :-1].max() == pytest.approx(1 / tokenizer.size)
+    by_depth = scan(empty, TEXTS, lens.Depth(), progress=False)
+    assert torch.allclose(by_depth.loss, torch.full((2,), math.log(tokenizer.size)))
+    assert by_depth.kl.abs().max() < 1e-6 and (by_depth.agreement == 1).all()
+
+
+def test_by_depth_is_what_the_hooked_residuals_say(model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lens, "ROWS", 7)  # stories fall across the chunks
+    found = scan(model, TEXTS, lens.Depth(), progress=False)
+    loss, kl, agreement, n = torch.zeros(3), torch.zeros(3), torch.zeros(3), 0
+    for text in TEXTS:
+        ids, logp = hooked(model, text)
+        ids, logp = ids[:40], logp[:, :39]
+        final = logp[-1, : len(ids) - 1]
+        for depth in range(3):
+            row = logp[depth, : len(ids) - 1]
+            loss[depth] -= row.gather(1, ids[1:, None]).sum()
+            kl[depth] += (final.exp() * (final - row)).sum()
+            agreement[depth] += (row.argmax(-1) == final.argmax(-1)).sum()
+        n += len(ids) - 1
+    assert found.tokens == n and found.stories == len(TEXTS)
+    assert torch.allclose(found.loss, loss / n, atol=1e-4)
+    assert torch.allclose(found.kl, kl / n, atol=1e-4)
+    assert torch.allclose(found.agreement, agreement / n, atol=1e-5)
+    assert (found.loss_low < found.loss).all() and (found.loss < found.loss_high).all()
+
+
+def test_last_depth_is_the_model(model) -> None:
+    found = scan(model, TEXTS[:1], lens.Depth(), progress=False)
+    ids = torch.tensor(tokenizer_of(model).encode(TEXTS[:1]))[:, :40]
+    total, count = forward.loss(model, ids)
+    assert found.loss[-1] == pytest.approx((total / count).item(), abs=1e-4)
+    assert found.kl[-1] == 0 and found.agreement[-1] == 1
+    assert found.loss_low.isnan().all()  # one story has no interval
+
+
+def test_two_halves_merge_into_the_whole(model) -> None:
+    reducer = lens.Depth(groups=2)
+    (whole,) = states(model, TEXTS, [reducer], progress=False)
+    parts = [states(model, part, [reducer], progress=False)[0] for part in (TEXTS[:4], TEXTS[4:])]
+    merged = reducer.merge(*parts)
+    assert torch.equal(whole.tokens, merged.tokens) and torch.equal(whole.stories, merged.stories)
+    assert torch.allclose(whole.sums, merged.sums, atol=1e-4)
+
+
+def test_answers_draw_print_and_come_back(model, tmp_path) -> None:
+    of_prompt, by_depth = lens.prompt(model, TEXTS[0]), scan(model, TEXTS, lens.Depth(), progress=False)
+    for answer in (of_prompt, by_depth):
+        assert plots.svg(answer.figure()).startswith("<svg")
+        again = type(answer).load(answer.save(tmp_path))
+        assert str(again) == str(answer)
+        assert type(answer).__name__ in answer._repr_html_()
+    frame = of_prompt.to_frame()
+    row = frame[(frame["depth"] == "1") & (frame["pos"] == 2)].iloc[0]
+    assert row["token"] == of_prompt.tokens[2] and row["top_token"] == of_prompt.top_tokens[2][2][0]
+    assert row["true_rank"] == of_prompt.true_rank[2, 2]
+    assert list(by_depth.to_frame()["depth"]) == ["embed", "0", "1"]
+    assert lens._visible(" the") == "the" and lens._visible(" ") == "␣" and lens._visible("\n") == "↵"
+    with pytest.raises(ValueError, match="no position 99"):
+        of_prompt.figure(99)
+
+
+def test_refusals_name_the_bound_and_the_remedy(model) -> None:
+    with pytest.raises(ValueError, match=r"this model's context is 40\. Cut it by at least \d+ tokens"):
+        lens.prompt(model, TEXTS[0] * 2)
+    with pytest.raises(ValueError, match="prompt is empty"):
+        lens.prompt(model, "")
+    with pytest.raises(ValueError, match="k is 0; it must be from 1 to"):
+        lens.prompt(model, "The cat", k=0)
+    with pytest.raises(ValueError, match="nothing to predict"):
+        scan(model, [""], lens.Depth(), progress=False)
+
+
+def test_real_model_learns_with_depth(shared) -> None:
+    import json
+
+    from tslens.models import load
+
+    real = load(f"llama2c:{shared}/data/models/stories260K.bin")
+    path = shared / "data" / "stories" / "tinystories-v2.jsonl"
+    texts = [json.loads(line)["text"][:400] for line in path.read_text().splitlines()[:16]]
+    found = scan(real, texts, lens.Depth(), progress=False)
+    assert (found.loss.diff() < 0).all() and (found.kl.diff() < 0).all() and (found.agreement.diff() > 0).all()
+    assert found.loss[-1] < 1.6
+    assert lens.prompt(real, "Once upon a").top_tokens[-1][-1][0] == " time"
