@@ -1,0 +1,61 @@
+from pathlib import Path
+
+import pytest
+
+from tslens import checkpoints, models
+from tslens.cli import main
+from tslens.stories import stories
+from tslens.tokenizer import Tokenizer
+
+
+@pytest.fixture
+def run(in_tmp: Path) -> Path:
+    """`runs/tiny`: an untrained model with a record of a training, as a run keeps it."""
+    tokenizer = Tokenizer.train(stories("made", limit=20), 300)
+    spec = models.Spec(16, 2, 2, d_vocab=tokenizer.size, n_ctx=32)
+    folder = checkpoints.run_folder("tiny")
+    folder.mkdir(parents=True)
+    tokenizer.save(folder / checkpoints.TOKENIZER)
+    config = {"spec": spec.to_dict(), "tokenizer": tokenizer.hash, "data": {"source": "made"}, "tokens": 320, "step": 2}
+    checkpoints.write(folder, config, models.weights(models.build(spec, seed=0, tokenizer=tokenizer)))
+    lines = [f'{{"step": {i}, "tokens": {i * 160}, "train_loss": {6 - i}, "validation_loss": {6 - i}}}' for i in (1, 2)]
+    (folder / checkpoints.METRICS).write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_a_run_gets_its_page(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--limit", "12", "--shown", "2", "--text", "Tom said <script>alert(1)</script>."]
+    assert main(["report", "--model", "tiny", *given]) == 0
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert(1)" not in page
+    assert '"label":"Loss over training"' in page
+    assert "320 tokens, 2 steps" in page
+    out = capsys.readouterr().out
+    assert "bits per byte" in out
+    assert "runs/tiny/report.html" in out
+
+
+def test_what_cannot_be_written_fails_before_the_work(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("file").write_text("")
+    assert main(["report", "--model", "tiny", "--out", "file/page.html"]) == 2
+    assert main(["report", "--model", "tiny", "--out", str(run)]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 2
+    assert "file/page.html" in errors[0]
+    assert "is a folder" in errors[1]
+
+
+def test_an_unknown_model_and_no_stories_are_said(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "--model", "tinny"]) == 2
+    assert "'tiny'" in capsys.readouterr().err
+    assert main(["report", "--model", "tiny", "--stories", "nowhere.txt"]) == 2
+    assert main(["report", "--model", "tiny", "--shown", "0"]) == 2
+    assert not (run / "report.html").exists()
+
+
+def test_a_model_of_others(shared: Path, in_tmp: Path) -> None:
+    file = shared / "data" / "models" / "stories260K.bin"
+    tokenizer = file.with_name("tok512.bin")
+    given = ["--limit", "6", "--shown", "1", "--out", "page.html"]
+    assert main(["report", "--model", f"llama2c:{file},{tokenizer}", *given]) == 0
+    assert "stories260K" in Path("page.html").read_text(encoding="utf-8")
