@@ -79,7 +79,7 @@ class Profiles:
         layers, width, window = spec.n_layers, spec.mlp_width, 2 * SIDE + 1
         n = layers * width
         device = next(model.parameters()).device
-        tokens, values = logit_effect(model, min(self.effect, spec.d_vocab))
+        tokens, values = logit_effect(model, min(self.effect, tokenizer.size))
 
         def full(*shape: int, of: float, dtype: torch.dtype = torch.int64) -> Tensor:
             return torch.full(shape, of, dtype=dtype, device=device)
@@ -146,7 +146,8 @@ def logit_effect(
     layer norm's centring applied, the division by its scale not, for that depends on the token), less the mean over
     the vocabulary, which softmax does not see.
     """
-    unembed = model.ln_final.w[:, None] * model.unembed.W_U
+    named = model.unembed.W_U[:, : tokenizer_of(model).size]  # a model may have room for more tokens than there are
+    unembed = model.ln_final.w[:, None] * named
     tokens, values = [], []
     for block in model.blocks:
         out = block.mlp.W_out
