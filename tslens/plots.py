@@ -309,7 +309,8 @@ def svg(figure: "Figure") -> str:
 def save(figure: "Figure", path: str | Path, table: "pd.DataFrame | None" = None) -> Path:
     """Write the figure as `path` says (.svg or .png) and `table` beside it as .csv; returns the path.
 
-    Each file is written under another name and then renamed, so that it is whole or not there.
+    Each file is written under another name and then renamed, so that it is whole or not there. Control characters
+    in the table are written out (a token may be a carriage return, which not every reader takes for text).
     """
     place = Path(path)
     if place.suffix == ".svg":
@@ -324,7 +325,8 @@ def save(figure: "Figure", path: str | Path, table: "pd.DataFrame | None" = None
     place.parent.mkdir(parents=True, exist_ok=True)
     _write(place, content)
     if table is not None:
-        _write(place.with_suffix(".csv"), table.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode())
+        plain = table.map(lambda cell: _printable(cell) if isinstance(cell, str) else cell)
+        _write(place.with_suffix(".csv"), plain.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode())
     return place
 
 

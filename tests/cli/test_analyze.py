@@ -1,0 +1,154 @@
+"""`tslens analyze`: what is printed, what is written, and what is left behind when it fails."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tslens import checkpoints, cli
+from tslens.analysis.heads import Ablation, Heads
+from tslens.analysis.lens import LensByDepth, LensOfPrompt
+from tslens.models import Spec, build, weights
+from tslens.tokenizer import Tokenizer
+
+STORIES = [
+    "Tom had a red ball. He saw the ball roll down the hill.",
+    "The cat sat on the mat. The dog saw the cat.",
+    "Sue made a cake. The cake was big, and Tom had some.",
+    "One day a bird came. The bird sang to the cat.",
+    "Tom lost his hat. He looked for the hat by the tree.",
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small model, `runs/tiny`, and a file of stories that fit its context."""
+    folder = tmp_path_factory.mktemp("analyze")
+    tokenizer = Tokenizer.train(STORIES, size=280)
+    spec = Spec(8, 2, 2, d_vocab=tokenizer.size, n_ctx=64)
+    run = folder / "runs" / "tiny"
+    checkpoints.write(run, {"spec": spec.to_dict(), "tokenizer": tokenizer.hash}, weights(build(spec)))
+    tokenizer.save(run / checkpoints.TOKENIZER)
+    (folder / "stories.txt").write_text("\n<|endoftext|>\n".join(STORIES))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+
+
+def test_heads_prints_a_row_per_head_and_writes_figure_table_and_answer(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new" / "folder"
+    assert (
+        cli.main(["analyze", "heads", "--model", "tiny", "--stories", "stories.txt", "--ablate", "--out", str(out)])
+        == 0
+    )
+    printed = capsys.readouterr().out
+    assert "positional_fraction" in printed and f"written to {out}" in printed
+    assert sorted(p.name for p in out.iterdir()) == [
+        "Heads",
+        "ablation-on-repeated-tokens.csv",
+        "ablation-on-repeated-tokens.svg",
+        "ablation-on-stories.csv",
+        "ablation-on-stories.svg",
+        "heads.csv",
+        "heads.svg",
+        "on-repeated-tokens",
+        "on-stories",
+    ]
+    assert (out / "heads.svg").read_text().startswith("<svg")
+    assert len(pd.read_csv(out / "heads.csv")) == 4
+    assert Heads.load(out).stories == len(STORIES)
+    assert Ablation.load(out / "on-stories").on == "stories"
+
+
+def test_writing_again_replaces_what_was_there(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    for limit in ("2", "3"):
+        arguments = ["--model", "tiny", "--stories", "stories.txt", "--limit", limit, "--out", str(tmp_path)]
+        assert cli.main(["analyze", "lens", *arguments]) == 0
+    assert LensByDepth.load(tmp_path).stories == 3
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+def test_json_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["analyze", "heads", "--model", "tiny", "--stories", "stories.txt", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["result"] == "Heads" and len(record["rows"]) == 4 and "r_causal" in record["rows"][0]
+    both = ["analyze", "lens", "--model", "tiny", "--prompt", "The cat", "--stories", "stories.txt", "--json"]
+    assert cli.main(both) == 0
+    assert [r["result"] for r in json.loads(capsys.readouterr().out)] == ["LensOfPrompt", "LensByDepth"]
+
+
+def test_lens_of_a_prompt_reads_no_stories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["analyze", "lens", "--model", "tiny", "--prompt", "The cat", "--out", str(tmp_path)]) == 0
+    assert "true next" in capsys.readouterr().out
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["LensOfPrompt", "lens-of-prompt.csv", "lens-of-prompt.svg"]
+    assert LensOfPrompt.load(tmp_path).text == "The cat"
+
+
+def test_neurons_writes_its_answer(tmp_path: Path) -> None:
+    arguments = ["--model", "tiny", "--stories", "stories.txt", "--top", "3", "--out", str(tmp_path)]
+    assert cli.main(["analyze", "neurons", *arguments]) == 0
+    assert len(pd.read_csv(tmp_path / "neurons.csv")) == 2 * 4 * 8
+
+
+def test_default_stories_are_the_generator_s(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["analyze", "lens", "--model", "tiny", "--limit", "2", "--json"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["stories"] == 2
+    assert "2 of 2 stories were longer than 64 tokens: their beginning was read." in shown.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["heads", "--model", "tinny"], "no model is called 'tinny'. Did you mean 'tiny'?"),
+        (["heads", "--model", "tiny", "--stories", "absent.txt"], "absent.txt"),
+        (["heads", "--model", "tiny", "--limit", "0"], "limit=0 leaves no story"),
+        (["lens", "--model", "tiny", "--prompt", "a b c " * 40], "this model's context is 64. Cut it by at least"),
+        (["lens", "--model", "tiny", "--prompt", "a", "--top", "999"], "k is 999; it must be from 1 to"),
+        (["lens", "--model", "tiny", "--precision", "half"], "precision is 'half'"),
+        (["neurons", "--model", "tiny", "--stories", "stories.txt", "--top", "0"], "give 1 or more"),
+    ],
+)
+def test_bad_input_gets_one_line_and_leaves_nothing(
+    arguments: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "a" / "b"
+    assert cli.main(["analyze", *arguments, "--out", str(out)]) == 2
+    message = capsys.readouterr().err
+    assert complaint in message and message.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_fails_before_the_model_is_loaded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No such model either: were it loaded first, the complaint would be about that."""
+    (tmp_path / "file").write_text("in the way")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        assert cli.main(["analyze", "heads", "--model", "absent", "--out", str(out)]) == 2
+        assert capsys.readouterr().err.startswith(("tslens: file exists", "tslens: not a directory"))
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_a_full_disk_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["analyze", "lens", "--model", "tiny", "--prompt", "The cat", "--out", str(tmp_path)]
+    assert cli.main(arguments) == 0
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(LensOfPrompt, "save", full)
+    assert cli.main([*arguments[:-3], "Another prompt", *arguments[-2:]]) == 2
+    assert "no space left on device" in capsys.readouterr().err
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
