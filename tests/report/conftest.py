@@ -1,7 +1,11 @@
-"""Made answers of any shape, so that the page is tested without running a model."""
+"""Made answers of any shape, so that the page is tested without running a model, and a browser without a network."""
 
 import dataclasses
-from collections.abc import Callable
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,3 +133,86 @@ def made_data(
 def made() -> Callable[..., ReportData]:
     """`made_data`, for tests to call with the shape that they need."""
     return made_data
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not chromium or not driver:
+        pytest.skip("needs chromium and chromedriver")
+    webdriver = pytest.importorskip("selenium.webdriver")
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (
+        "headless",
+        "no-sandbox",
+        "disable-gpu",
+        "disable-quic",
+        "no-first-run",
+        "disable-background-networking",
+        "disable-component-update",
+        "disable-sync",
+        "host-resolver-rules=MAP * ~NOTFOUND",
+        "force-prefers-reduced-motion",
+        "window-size=1400,1000",
+        f"user-data-dir={tmp_path_factory.mktemp('chromium')}",
+    ):
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    opened = webdriver.Chrome(options=options, service=Service(driver))
+    opened.execute_cdp_cmd("Network.enable", {})
+    opened.execute_cdp_cmd(
+        "Network.emulateNetworkConditions",
+        {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0},
+    )
+    yield opened
+    opened.quit()
+
+
+class Open:
+    """A page in the browser, with what it asked for and what it complained of."""
+
+    def __init__(self, browser: Any, place: Path) -> None:
+        self.browser = browser
+        for log in ("browser", "performance"):
+            browser.get_log(log)
+        browser.get(place.as_uri())
+        self.until("document.body.dataset.ready === 'true'")
+
+    def __call__(self, script: str) -> Any:
+        return self.browser.execute_script(script)
+
+    def until(self, condition: str) -> Any:
+        """The value of a JavaScript expression as soon as it is true."""
+        for _ in range(400):
+            if value := self.browser.execute_script(f"return {condition}"):
+                return value
+            time.sleep(0.05)
+        raise AssertionError(f"never became true: {condition}")
+
+    def all(self, css: str) -> list[Any]:
+        return list(self.browser.find_elements("css selector", css))
+
+    def one(self, css: str) -> Any:
+        return self.browser.find_element("css selector", css)
+
+    def click(self, css: str) -> None:
+        """As a person would: scroll there, then press."""
+        element = self.one(css)
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
+
+    def requests(self) -> list[str]:
+        events = [json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")]
+        return [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+
+    def complaints(self) -> list[str]:
+        return [entry["message"] for entry in self.browser.get_log("browser")]
+
+
+@pytest.fixture
+def opener(browser: Any) -> Callable[[Path], Open]:
+    """Opens a file in the browser."""
+    return lambda place: Open(browser, place)

@@ -1,8 +1,6 @@
 import html
 import json
 import re
-import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -106,97 +104,21 @@ def test_what_a_model_is_called(given: str, shown: str) -> None:
 # In a browser that cannot reach any network.
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not chromium or not driver:
-        pytest.skip("needs chromium and chromedriver")
-    webdriver = pytest.importorskip("selenium.webdriver")
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (
-        "headless",
-        "no-sandbox",
-        "disable-gpu",
-        "disable-quic",
-        "no-first-run",
-        "disable-background-networking",
-        "disable-component-update",
-        "disable-sync",
-        "host-resolver-rules=MAP * ~NOTFOUND",
-        "force-prefers-reduced-motion",
-        "window-size=1400,1000",
-        f"user-data-dir={tmp_path_factory.mktemp('chromium')}",
-    ):
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    opened = webdriver.Chrome(options=options, service=Service(driver))
-    opened.execute_cdp_cmd("Network.enable", {})
-    opened.execute_cdp_cmd(
-        "Network.emulateNetworkConditions",
-        {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0},
-    )
-    yield opened
-    opened.quit()
-
-
-def settled(browser: Any, condition: str) -> Any:
-    """The value of a JavaScript expression as soon as it is true."""
-    for _ in range(200):
-        if value := browser.execute_script(f"return {condition}"):
-            return value
-        time.sleep(0.05)
-    raise AssertionError(f"never became true: {condition}")
-
-
-class Open:
-    """A page in the browser, with what it asked for and what it complained of."""
-
-    def __init__(self, browser: Any, place: Path) -> None:
-        self.browser = browser
-        for log in ("browser", "performance"):
-            browser.get_log(log)
-        browser.get(place.as_uri())
-        settled(browser, "document.body.dataset.ready === 'true'")
-
-    def __call__(self, script: str) -> Any:
-        return self.browser.execute_script(script)
-
-    def all(self, css: str) -> list[Any]:
-        return list(self.browser.find_elements("css selector", css))
-
-    def one(self, css: str) -> Any:
-        return self.browser.find_element("css selector", css)
-
-    def click(self, css: str) -> None:
-        """As a person would: scroll there, then press."""
-        element = self.one(css)
-        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-        element.click()
-
-    def requests(self) -> list[str]:
-        events = [json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")]
-        return [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
-
-    def complaints(self) -> list[str]:
-        return [entry["message"] for entry in self.browser.get_log("browser")]
-
-
 @pytest.fixture
-def opened(browser: Any, made: Callable[..., ReportData], tmp_path: Path) -> Iterator[tuple[Open, ReportData]]:
+def opened(
+    opener: Callable[[Path], Any], made: Callable[..., ReportData], tmp_path: Path
+) -> Iterator[tuple[Any, ReportData]]:
     """A drawn page, opened from disk; afterwards: nothing complained, nothing left the page, nothing was run."""
     data = made(layers=3, heads=4, tokens=20, stories=2)
     place = report.write(report.draw(data), tmp_path / "report.html")
-    page = Open(browser, place)
+    page = opener(place)
     yield page, data
     assert page("return document.scripts.length") == 3
     assert page.complaints() == []
     assert {url.partition(":")[0] for url in page.requests()} <= {"file", "data", "blob"}
 
 
-def test_a_click_on_a_head_opens_its_attention(opened: tuple[Open, ReportData]) -> None:
+def test_a_click_on_a_head_opens_its_attention(opened: tuple[Any, ReportData]) -> None:
     page, data = opened
     page.click('.head[data-head="6"]')
     assert page.one("#head-detail h3").text.startswith("Layer 1, head 2")
@@ -204,26 +126,26 @@ def test_a_click_on_a_head_opens_its_attention(opened: tuple[Open, ReportData]) 
     row = data.patterns[0].pattern[1, 2, -1]
     best = int(row.argmax())
     assert re.search(rf"looks at “.*” \({best}\) {float(row[best]):.0%}", page.one("#head-detail").text)
-    settled(page.browser, "document.querySelector('#head-matrix canvas')?.width > 100")  # CircuitsVis drew its matrix
+    page.until("document.querySelector('#head-matrix canvas')?.width > 100")  # CircuitsVis drew its matrix
 
 
-def test_arrow_keys_move_over_the_map_and_one_matrix_is_kept(opened: tuple[Open, ReportData]) -> None:
+def test_arrow_keys_move_over_the_map_and_one_matrix_is_kept(opened: tuple[Any, ReportData]) -> None:
     page, _ = opened
     page.click('.head[data-head="0"]')
     for key, expected in (("\ue014", "1"), ("\ue015", "5"), ("\ue012", "4"), ("\ue013", "0"), ("\ue013", "0")):
         page.browser.switch_to.active_element.send_keys(key)  # right, down, left, up, up
         assert page.one('.head[aria-selected="true"]').get_attribute("data-head") == expected
-    settled(page.browser, "document.querySelectorAll('#head-matrix canvas').length === 1")
+    page.until("document.querySelectorAll('#head-matrix canvas').length === 1")
 
 
-def test_another_story_is_shown(opened: tuple[Open, ReportData]) -> None:
+def test_another_story_is_shown(opened: tuple[Any, ReportData]) -> None:
     page, data = opened
     page("const s = document.querySelector('#heads-view select'); s.value = 1; s.dispatchEvent(new Event('change'))")
     shown = page.one("#head-detail .text").get_attribute("textContent")
     assert shown.replace("↵", "").replace("\n", "") == "".join(data.patterns[1].tokens).replace("\n", "")
 
 
-def test_typing_searches_the_neurons(opened: tuple[Open, ReportData]) -> None:
+def test_typing_searches_the_neurons(opened: tuple[Any, ReportData]) -> None:
     page, data = opened
     search = page.one("#neuron-search")
     assert len(page.all("tr.row")) == 25
@@ -231,20 +153,20 @@ def test_typing_searches_the_neurons(opened: tuple[Open, ReportData]) -> None:
     pieces = data.neurons.pieces
     having = [[any("dog" in pieces[t] for t in row) for row in layer] for layer in data.neurons.top_tokens.tolist()]
     expected = sum(map(sum, having))
-    settled(page.browser, f"document.getElementById('neuron-count').textContent.includes('of {expected} neurons')")
+    page.until(f"document.getElementById('neuron-count').textContent.includes('of {expected} neurons')")
     search.clear()
     search.send_keys("1.17")
-    settled(page.browser, "document.querySelectorAll('tr.row').length === 1")
+    page.until("document.querySelectorAll('tr.row').length === 1")
     assert page.one("td.id").text == "1.17"
     search.clear()
     search.send_keys(EVIL)
-    settled(page.browser, "document.getElementById('neuron-count').textContent.includes('neurons')")
+    page.until("document.getElementById('neuron-count').textContent.includes('neurons')")
     search.clear()
     search.send_keys("zyzzyva")
-    settled(page.browser, "document.querySelector('.empty') !== null")
+    page.until("document.querySelector('.empty') !== null")
 
 
-def test_a_click_sorts_turns_the_page_and_opens_a_neuron(opened: tuple[Open, ReportData]) -> None:
+def test_a_click_sorts_turns_the_page_and_opens_a_neuron(opened: tuple[Any, ReportData]) -> None:
     page, data = opened
     page.click('[data-sort="max"]')
     greatest = [row.get_attribute("data-neuron") for row in page.all("tr.row")[:3]]
@@ -262,7 +184,7 @@ def test_a_click_sorts_turns_the_page_and_opens_a_neuron(opened: tuple[Open, Rep
     assert peaks[0] == (token.lstrip(" ").replace("\n", "↵") or "␣")
 
 
-def test_the_lens_is_read_by_pointer_and_keyboard(opened: tuple[Open, ReportData]) -> None:
+def test_the_lens_is_read_by_pointer_and_keyboard(opened: tuple[Any, ReportData]) -> None:
     page, data = opened
     lens = data.lenses[0]
     page.click('.cell[data-i="22"]')  # depth 1, position 2
@@ -274,10 +196,11 @@ def test_the_lens_is_read_by_pointer_and_keyboard(opened: tuple[Open, ReportData
     assert "After block 1" in page.one("#lens-readout").text
 
 
-def test_every_plot_is_saved_as_vector(opened: tuple[Open, ReportData]) -> None:
+def test_every_plot_is_saved_as_vector(opened: tuple[Any, ReportData]) -> None:
     page, _ = opened
     page(
-        "window.kept = []; const make = URL.createObjectURL; URL.createObjectURL = (b) => { kept.push(b); return make(b); }"
+        "window.kept = []; const make = URL.createObjectURL;"
+        "URL.createObjectURL = (b) => { kept.push(b); return make(b); }"
     )
     page("window.names = []; HTMLAnchorElement.prototype.click = function () { names.push(this.download); }")
     buttons = page.all("button.save")
@@ -296,11 +219,11 @@ def test_every_plot_is_saved_as_vector(opened: tuple[Open, ReportData]) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 1400])
-def test_nothing_sticks_out(opened: tuple[Open, ReportData], width: int) -> None:
+def test_nothing_sticks_out(opened: tuple[Any, ReportData], width: int) -> None:
     page, _ = opened
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
     page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:
-        assert settled(page.browser, f"innerWidth === {width} && document.documentElement.scrollWidth") <= width
+        assert page.until(f"innerWidth === {width} && document.documentElement.scrollWidth") <= width
     finally:
         page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -59,12 +59,12 @@ def test_different_tokens_by_hand(made: Callable[..., ReportData]) -> None:
 def test_the_lens_has_every_position_of_every_depth(made: Callable[..., ReportData]) -> None:
     data = made(layers=2, tokens=10)
     words = Words(data.neurons.pieces)
-    content = lens(data.lenses, words)
+    content = lens(data.lenses, words, 29)
     assert content is not None
     top = unpack(content["stories"][0]["top"]).reshape(3, 10, 5)
     assert words.texts[top[2, 4, 0]] == data.lenses[0].top_tokens[2][4][0]
     assert unpack(content["stories"][0]["rank"]).reshape(3, 10)[:, -1].tolist() == [0, 0, 0]
-    assert lens([], words) is None
+    assert lens([], words, 29) is None
 
 
 def test_the_curve_is_against_tokens_or_else_steps() -> None:

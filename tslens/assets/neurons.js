@@ -2,7 +2,7 @@
 
 const PAGE = 25;
 
-function neuronsSection({ neurons, stories, vocabulary }) {
+function neuronsSection({ neurons, stories = [], vocabulary }) {
   const { layers, width, tops, values: strengths, ranks, corpus, reach, tags, kinds } = neurons, count = layers * width;
   const start = stories.length ? vocabulary[stories[0].tokens[0]] : null;
   const name = (n) => `${Math.floor(n / width)}.${n % width}`;

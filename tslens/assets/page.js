@@ -4,8 +4,8 @@ async function start() {
   const data = await unpackAll(JSON.parse(byId("data").textContent));
   if (data.curve) showChart("curve", "loss", data.curve);
   if (data.depth) data.depth.forEach((chart) => showChart(chart.place, chart.name, chart));
-  headsSection(data);
-  neuronsSection(data);
+  if (data.heads) headsSection(data);
+  if (data.neurons) neuronsSection(data);
   if (data.lens) lensSection(data);
   followScroll();
   document.body.dataset.ready = "true";

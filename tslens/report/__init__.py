@@ -1,6 +1,10 @@
-"""One offline page of evidence about a model: `write(draw(compute(model, stories)), path)`."""
+"""One offline page of evidence about a model: `write(draw(compute(model, stories)), path)`.
+
+In a notebook, `show(result)` opens the page's own view of one answer in its cell.
+"""
 
 from tslens.report.compute import ReportData, compute
 from tslens.report.page import check_writable, display_name, draw, write
+from tslens.report.view import View, show
 
-__all__ = ["ReportData", "check_writable", "compute", "display_name", "draw", "write"]
+__all__ = ["ReportData", "View", "check_writable", "compute", "display_name", "draw", "show", "write"]

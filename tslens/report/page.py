@@ -30,8 +30,14 @@ def bundle() -> str:
     return script_text(source.partition("//# sourceMappingURL=")[0])
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of one of our own files in `tslens/assets`."""
     return (resources.files("tslens") / "assets" / name).read_text(encoding="utf-8")
+
+
+def script() -> str:
+    """The page's own script."""
+    return "\n".join(asset(name) for name in SCRIPTS)
 
 
 def draw(data: ReportData, *, budget: int = BUDGET) -> str:
@@ -107,10 +113,10 @@ def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any
     escape = html.escape
     has_curve = curve(data.metrics) is not None
     neurons, heads = data.neurons, data.heads
-    return Template(_asset("report.html")).substitute(
+    return Template(asset("report.html")).substitute(
         version=__version__,
         name=escape(data.name),
-        style=_asset("report.css"),
+        style=asset("report.css"),
         lede=escape(_lede(data)),
         findings="\n".join(
             f'<li><a class="figure" href="#{f.section}">{escape(f.figure)}</a><p class="claim">{escape(f.claim)}</p>'
@@ -134,7 +140,7 @@ def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any
         about="\n".join(f"<p>{escape(line)}</p>" for line in _about(data, cuts)),
         data=script_json(build(data, cuts, attention)),
         bundle=bundle(),
-        script="\n".join(_asset(name) for name in SCRIPTS),
+        script=script(),
     )
 
 

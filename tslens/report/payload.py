@@ -79,24 +79,23 @@ def build(data: ReportData, cuts: Cuts, attention: Mapping[tuple[int, int], Any]
     words = Words(data.neurons.pieces)
     content = {
         "stories": [
-            story(pattern, words, attended, attention.get((i, attended)))
+            story(pattern.tokens, words, attended, attention.get((i, attended)))
             for i, (pattern, attended) in enumerate(zip(data.patterns, cuts.attended, strict=True))
         ],
         "heads": heads(data.heads),
         "neurons": neurons(data.neurons, words, cuts.detail),
-        "lens": lens(data.lenses, words),
+        "lens": lens(data.lenses, words, len(data.neurons.pieces)),
         "depth": depth(data.depth),
         "curve": curve(data.metrics),
     }
     return {"vocabulary": words.texts, **content}
 
 
-def story(pattern: Pattern, words: Words, attended: int, attention: Any) -> dict[str, Any]:
+def story(tokens: Sequence[str], words: Words, attended: int = 0, attention: Any = None) -> dict[str, Any]:
     """A story's tokens and, where there is room, every head's attention over its first `attended` tokens."""
-    start = "".join(pattern.tokens[1:9]).strip()
     return {
-        "title": f"{' '.join(start.split())}… ({len(pattern.tokens)} tokens)",
-        "tokens": pack(words.of(pattern.tokens)),
+        "title": f"{' '.join(''.join(tokens[1:9]).split())}… ({len(tokens)} tokens)",
+        "tokens": pack(words.of(tokens)),
         "attended": attended,
         "attention": attention if attended else None,
     }
@@ -126,6 +125,13 @@ def heads(answer: Heads) -> dict[str, Any]:
         "scores": scores,
         "start": int((resolved * (1 + answer.effect.flatten().double().nan_to_num(0.0))).argmax()),
     }
+
+
+def bare_heads(pattern: Pattern) -> dict[str, Any]:
+    """The map of heads where only their attention over one text is known: no roles, no scores."""
+    layers, width = pattern.pattern.shape[:2]
+    role = {"name": "attention", "meaning": "", "unresolved": True}
+    return {"shape": [layers, width], "roles": [role], "role": [0] * (layers * width), "scores": [], "start": 0}
 
 
 def neurons(answer: Neurons, words: Words, detail: Detail) -> dict[str, Any]:
@@ -195,7 +201,7 @@ def _samples(answer: Neurons, used: np.ndarray, places: np.ndarray) -> dict[str,
     }
 
 
-def lens(answers: Sequence[LensOfPrompt], words: Words) -> dict[str, Any] | None:
+def lens(answers: Sequence[LensOfPrompt], words: Words, vocabulary: int) -> dict[str, Any] | None:
     """The lens over each story: the likeliest tokens of every depth at every position, and the true one's rank."""
     if not answers:
         return None
@@ -203,7 +209,7 @@ def lens(answers: Sequence[LensOfPrompt], words: Words) -> dict[str, Any] | None
         {
             "story": i,
             "places": len(answer.tokens),
-            "top": pack(words.of_ids(answer.top_ids[..., :LENS_GUESSES].flatten())),
+            "top": pack(words.of(t for row in answer.top_tokens for place in row for t in place[:LENS_GUESSES])),
             "probability": pack_floats(answer.top_probability[..., :LENS_GUESSES].flatten()),
             "next": pack_floats(answer.true_probability.flatten()),
             "rank": pack(_array(answer.true_rank).ravel().astype(np.uint32)),  # 0 where no token comes next
@@ -212,7 +218,7 @@ def lens(answers: Sequence[LensOfPrompt], words: Words) -> dict[str, Any] | None
         for i, answer in enumerate(answers)
     ]
     k = min(LENS_GUESSES, answers[0].top_ids.shape[-1])
-    return {"depths": answers[0].depths, "k": k, "vocabulary": len(words._pieces), "stories": stories}
+    return {"depths": answers[0].depths, "k": k, "vocabulary": vocabulary, "stories": stories}
 
 
 def depth(answer: LensByDepth) -> list[dict[str, Any]]:

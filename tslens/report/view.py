@@ -1,0 +1,65 @@
+"""How is one answer looked into in a notebook? The page's own views in a frame that reaches no network."""
+
+import html
+from dataclasses import dataclass
+from string import Template
+from typing import Any
+
+from tslens.analysis.heads import Heads, Pattern
+from tslens.analysis.lens import LensOfPrompt
+from tslens.analysis.neurons import Neurons
+from tslens.report import payload
+from tslens.report.embed import Words, script_json
+from tslens.report.page import asset, bundle, script
+
+
+@dataclass(frozen=True)
+class View:
+    """A small HTML page of its own, which Jupyter shows in a frame."""
+
+    page: str
+    """The page, whole: it can be written to a file as well."""
+    height: int
+    """Pixels of the frame."""
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{html.escape(self.page)}" sandbox="allow-scripts allow-downloads" title="tslens" '
+            f'style="width:100%;height:{self.height}px;border:0"></iframe>'
+        )
+
+
+def show(result: Pattern | LensOfPrompt | Neurons, heads: Heads | None = None) -> View:
+    """The interactive view of an answer, for the last line of a notebook's cell.
+
+    A `Pattern` opens the attention of every head (CircuitsVis comes along: 1.3 MB in the notebook), on the map of
+    roles if the `heads` are given; a `LensOfPrompt` the heat map over tokens; `Neurons` the searchable table.
+    """
+    content: dict[str, Any]
+    if isinstance(result, Pattern):
+        words, n = Words(()), len(result.tokens)
+        story = payload.story(result.tokens, words, n, payload.pack_attention(result, n))
+        content = {"stories": [story], "heads": payload.heads(heads) if heads else payload.bare_heads(result)}
+        place, height, needs_bundle = "heads-view", 820, True
+    elif isinstance(result, LensOfPrompt):
+        words = Words(())
+        lens = payload.lens([result], words, int(result.true_rank.max()))
+        content = {"stories": [payload.story(result.tokens, words)], "lens": lens}
+        place, height, needs_bundle = "lens-view", 400 + 25 * len(result.depths), False
+    elif isinstance(result, Neurons):
+        words = Words(result.pieces)
+        content = {"neurons": payload.neurons(result, words, payload.DETAILS[1])}
+        place, height, needs_bundle = "neurons-view", 900, False
+    else:
+        raise ValueError(
+            f"{type(result).__name__} has no view of its own; show takes a Pattern, LensOfPrompt or Neurons."
+        )
+    page = Template(asset("view.html")).substitute(
+        title=html.escape(f"{result.model} {type(result).__name__}"),
+        style=asset("report.css"),
+        place=place,
+        data=script_json({"vocabulary": words.texts, **content}),
+        bundle=bundle() if needs_bundle else "",
+        script=script(),
+    )
+    return View(page, height)
