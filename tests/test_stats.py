@@ -227,3 +227,26 @@ class TestAuroc:
     def test_refusal(self) -> None:
         with pytest.raises(ValueError, match="got 1 and 3"):
             stats.auroc([1], [1, 2, 3])
+
+
+def test_jackknife_of_a_mean_is_student_s_interval() -> None:
+    """With one value a group the two are the same formula."""
+    values = np.random.default_rng(0).normal(1, 2, (12, 3))
+    without = (values.sum(0) - values) / 11
+    ours, theirs = stats.jackknife(values.mean(0), without), stats.mean_interval(values)
+    assert np.allclose(ours.low, theirs.low) and np.allclose(ours.high, theirs.high)
+    assert ours.method == "delete-a-group jackknife"
+    p = stats.jackknife_p(values.mean(0), without, 0.5)
+    assert np.allclose(p, scipy_stats.ttest_1samp(values, 0.5, alternative="greater").pvalue)
+
+
+def test_jackknife_where_nothing_varies_or_nothing_is_known() -> None:
+    constant = stats.jackknife(1.0, np.ones(5))
+    assert (constant.low, constant.high) == (1.0, 1.0)
+    assert stats.jackknife_p(1.0, np.ones(5), 0.5) == 0.0
+    assert stats.jackknife_p(1.0, np.ones(5), 1.0) == 1.0
+    assert math.isnan(stats.jackknife_p(math.nan, np.full(5, np.nan)))
+    with pytest.raises(ValueError, match="at least 2 groups; got 1"):
+        stats.jackknife(1.0, np.ones(1))
+    with pytest.raises(ValueError, match="groups x"):
+        stats.jackknife(np.ones(2), np.ones((5, 3)))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from tslens import forward, plots, stats
+from tslens import forward, plots
 from tslens.analysis import heads
 from tslens.analysis.heads import evidence, repeated, sums
 from tslens.analysis.heads.reducer import answer
@@ -415,11 +415,3 @@ def test_real_model_has_previous_token_heads_and_local_ones(shared) -> None:
     assert len(roles.query("role == 'positional' and layer < 4")) >= 8
     assert len(roles.query("role == 'semantic' and layer == 4")) >= 4
     assert not found.published_positional.any()  # the published rule finds no positional head where there are many
-
-
-def test_jackknife_of_a_mean_is_student_s_interval() -> None:
-    """With one value a group the two are the same formula."""
-    values = np.random.default_rng(0).normal(1, 2, (12, 3))
-    without = (values.sum(0) - values) / 11
-    ours, theirs = stats.jackknife(values.mean(0), without), stats.mean_interval(values)
-    assert np.allclose(ours.low, theirs.low) and np.allclose(ours.high, theirs.high)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tslens import forward
-from tslens.analysis.heads.evidence import Estimate, offset_mass, positional_fraction, present, ratio
+from tslens.analysis.heads.evidence import offset_mass, positional_fraction, present, ratio
 from tslens.analysis.heads.repeated import Scores, repetition_scores
 from tslens.analysis.heads.result import Heads
 from tslens.analysis.heads.roles import content_fraction, decide
@@ -178,6 +178,3 @@ def _rows(score: Tensor, fair: Tensor) -> np.ndarray:
     """p-values of a score over rows of random tokens, each its own group, against uniform attention."""
     excess = score - fair[:, None]
     return ratio(excess, torch.ones_like(excess)).p_above(0.0)
-
-
-__all__ = ["Estimate", "Roles", "State", "answer"]
