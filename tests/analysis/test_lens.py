@@ -7,6 +7,8 @@ import torch
 
 from tslens import forward, plots
 from tslens.analysis import lens
+from tslens.analysis.lens import by_depth
+from tslens.analysis.lens.result import _visible
 from tslens.models import Spec, build, tokenizer_of
 from tslens.scan import scan, states
 from tslens.tokenizer import Tokenizer
@@ -50,11 +52,11 @@ def test_prompt_is_what_the_hooked_residuals_say(model) -> None:
     assert torch.equal(found.top_ids, top.indices)
     assert torch.allclose(found.top_probability, top.values.exp(), atol=1e-5)
     assert torch.allclose(found.entropy, torch.special.entr(logp.exp()).sum(-1), atol=1e-4)
-    for depth in range(3):
+    for layer in range(3):
         for pos in range(len(ids) - 1):
-            true = logp[depth, pos, ids[pos + 1]]
-            assert found.true_probability[depth, pos] == pytest.approx(true.exp().item(), abs=1e-5)
-            assert found.true_rank[depth, pos] == 1 + int((logp[depth, pos] > true).sum())
+            true = logp[layer, pos, ids[pos + 1]]
+            assert found.true_probability[layer, pos] == pytest.approx(true.exp().item(), abs=1e-5)
+            assert found.true_rank[layer, pos] == 1 + int((logp[layer, pos] > true).sum())
     assert found.true_probability[:, -1].isnan().all() and (found.true_rank[:, -1] == 0).all()
     assert found.top_tokens[2][1] == tokenizer_of(model).pieces(found.top_ids[2, 1].tolist())
 
@@ -76,18 +78,18 @@ def test_a_model_of_zeros_knows_nothing() -> None:
 
 
 def test_by_depth_is_what_the_hooked_residuals_say(model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lens, "ROWS", 7)  # stories fall across the chunks
+    monkeypatch.setattr(by_depth, "ROWS", 7)  # stories fall across the chunks
     found = scan(model, TEXTS, lens.Depth(), progress=False)
     loss, kl, agreement, n = torch.zeros(3), torch.zeros(3), torch.zeros(3), 0
     for text in TEXTS:
         ids, logp = hooked(model, text)
         ids, logp = ids[:40], logp[:, :39]
         final = logp[-1, : len(ids) - 1]
-        for depth in range(3):
-            row = logp[depth, : len(ids) - 1]
-            loss[depth] -= row.gather(1, ids[1:, None]).sum()
-            kl[depth] += (final.exp() * (final - row)).sum()
-            agreement[depth] += (row.argmax(-1) == final.argmax(-1)).sum()
+        for layer in range(3):
+            row = logp[layer, : len(ids) - 1]
+            loss[layer] -= row.gather(1, ids[1:, None]).sum()
+            kl[layer] += (final.exp() * (final - row)).sum()
+            agreement[layer] += (row.argmax(-1) == final.argmax(-1)).sum()
         n += len(ids) - 1
     assert found.tokens == n and found.stories == len(TEXTS)
     assert torch.allclose(found.loss, loss / n, atol=1e-4)
@@ -126,7 +128,7 @@ def test_answers_draw_print_and_come_back(model, tmp_path) -> None:
     assert row["token"] == of_prompt.tokens[2] and row["top_token"] == of_prompt.top_tokens[2][2][0]
     assert row["true_rank"] == of_prompt.true_rank[2, 2]
     assert list(by_depth.to_frame()["depth"]) == ["embed", "0", "1"]
-    assert lens._visible(" the") == "the" and lens._visible(" ") == "␣" and lens._visible("\n") == "↵"
+    assert _visible(" the") == "the" and _visible(" ") == "␣" and _visible("\n") == "↵"
     with pytest.raises(ValueError, match="no position 99"):
         of_prompt.figure(99)
 

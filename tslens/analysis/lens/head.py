@@ -1,0 +1,48 @@
+"""How does a residual become log-probabilities?"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxtyping import Float
+from torch import Tensor
+
+from tslens import forward
+from tslens.models import Spec, spec_of
+
+if TYPE_CHECKING:
+    from transformer_lens import HookedTransformer
+
+ROWS = 256  # positions whose logits exist at a time
+
+
+def hooks(spec: Spec) -> list[str]:
+    """The residual stream at every depth: before each block, and after the last."""
+    return [f"blocks.{i}.hook_resid_pre" for i in range(spec.n_layers)] + [
+        f"blocks.{spec.n_layers - 1}.hook_resid_post"
+    ]
+
+
+def depth_names(spec: Spec) -> list[str]:
+    """What the depths are called: `embed`, then the number of the block just passed."""
+    return ["embed", *map(str, range(spec.n_layers))]
+
+
+@dataclass(frozen=True)
+class Head:
+    """What turns a residual into log-probabilities: the final norm and the unembedding, as trained."""
+
+    spec: Spec
+    norm: tuple[Tensor, Tensor | None]
+    unembedding: Float[Tensor, "d_model d_vocab"]
+
+    @classmethod
+    def of(cls, model: "HookedTransformer") -> "Head":
+        """The head of this model, without gradients."""
+        bias = getattr(model.ln_final, "b", None)
+        norm = (model.ln_final.w.detach(), None if bias is None else bias.detach())
+        return cls(spec_of(model), norm, model.unembed.W_U.detach())
+
+    def log_probabilities(self, residual: Float[Tensor, "row d_model"]) -> Float[Tensor, "row d_vocab"]:
+        """Of the next token, read from this residual as if it were the last."""
+        normed = forward.norm(residual.float(), *self.norm, self.spec.eps, self.spec.style)
+        return (normed @ self.unembedding).log_softmax(-1)

@@ -1,0 +1,67 @@
+"""What would the model say after each layer, token by token of one text?"""
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from tslens import forward
+from tslens.analysis.lens.head import ROWS, Head, depth_names, hooks
+from tslens.analysis.lens.result import LensOfPrompt
+from tslens.models import spec_of, tokenizer_of
+
+if TYPE_CHECKING:
+    from transformer_lens import HookedTransformer
+
+
+def prompt(model: "HookedTransformer", text: str, k: int = 5) -> LensOfPrompt:
+    """The logit lens over one text: after every depth and at every position, the `k` likeliest next tokens and what
+    is said of the true one.
+
+    Raises:
+        ValueError: the text is empty or longer than the model's context, or `k` is not within the vocabulary.
+    """
+    spec, tokenizer, head = spec_of(model), tokenizer_of(model), Head.of(model)
+    ids = tokenizer.encode([text])[0]
+    if len(ids) < 2:
+        raise ValueError("The prompt is empty: there is no next token to read. Give at least one word.")
+    if len(ids) > spec.n_ctx:
+        raise ValueError(
+            f"The prompt is {len(ids)} tokens long with BOS, and this model's context is {spec.n_ctx}. "
+            f"Cut it by at least {len(ids) - spec.n_ctx} tokens."
+        )
+    if not 1 <= k <= tokenizer.size:
+        raise ValueError(f"k is {k}; it must be from 1 to the vocabulary's {tokenizer.size:,}.")
+    device = next(model.parameters()).device
+    tokens = torch.tensor(ids, device=device)
+    with torch.inference_mode():
+        seen = forward.activations(model, tokens[None], hooks(spec))
+        depths = [_read(head, seen[name][0], tokens, k) for name in hooks(spec)]
+    top_ids, top, true, rank, entropy = (torch.stack(parts).cpu().clone() for parts in zip(*depths, strict=True))
+    return LensOfPrompt(
+        model=spec.name,
+        text=text,
+        tokens=tokenizer.pieces(ids),
+        depths=depth_names(spec),
+        top_tokens=[[tokenizer.pieces(best) for best in row] for row in top_ids.tolist()],
+        top_ids=top_ids,
+        top_probability=top,
+        true_probability=true,
+        true_rank=rank,
+        entropy=entropy,
+    )
+
+
+def _read(head: Head, residual: Tensor, tokens: Tensor, k: int) -> tuple[Tensor, ...]:
+    """Top ids and probabilities, probability and rank of the true next token, and entropy, by position."""
+    logp = torch.cat([head.log_probabilities(rows) for rows in residual.split(ROWS)])
+    top = logp.topk(k)
+    true = logp[:-1].gather(1, tokens[1:, None])
+    rank = 1 + (logp[:-1] > true).sum(1)
+    return (
+        top.indices,
+        top.values.exp(),
+        torch.nn.functional.pad(true[:, 0].exp(), (0, 1), value=torch.nan),
+        torch.nn.functional.pad(rank, (0, 1)),
+        -(logp.exp() * logp).nan_to_num(0.0).sum(-1),
+    )

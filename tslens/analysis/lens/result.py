@@ -1,0 +1,156 @@
+"""What the logit lens says: over one prompt, and by depth over a corpus."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+COLUMNS = 24  # positions in a figure
+
+
+@dataclass(frozen=True, eq=False)
+class LensOfPrompt(Result):
+    """The logit lens over one text: what every depth would say next, at every position."""
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("depth", "pos")
+
+    model: str
+    """Name of the model's shape."""
+    text: str
+    """What was read."""
+    tokens: list[str]
+    """The tokens as text to show, BOS first."""
+    depths: list[str]
+    """Names of the depths: `embed` before any block, then the number of the block just passed."""
+    top_tokens: list[list[list[str]]]
+    """The likeliest next tokens as text, by depth, position and rank."""
+    top_ids: Int[Tensor, "depth pos k"]
+    """Their ids."""
+    top_probability: Float[Tensor, "depth pos k"]
+    """Their probabilities."""
+    true_probability: Float[Tensor, "depth pos"]
+    """Probability of the token that really comes next; NaN at the last position."""
+    true_rank: Int[Tensor, "depth pos"]
+    """Its rank, 1 for the likeliest; 0 at the last position, where none comes next."""
+    entropy: Float[Tensor, "depth pos"]
+    """Entropy of the next-token distribution, nats."""
+
+    @property
+    def axis_labels(self) -> Mapping[str, list[Any]]:
+        return {"depth": self.depths}
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """As every Result's, with the token read and the likeliest next one, and its probability, as columns."""
+        frame = super().to_frame(field)
+        if field is None:
+            frame.insert(2, "token", self.tokens * len(self.depths))
+            frame.insert(3, "top_token", [best[0] for row in self.top_tokens for best in row])
+            frame.insert(4, "top_probability", self.top_probability[..., 0].numpy().ravel())
+        return frame
+
+    def summary(self) -> "pd.DataFrame":
+        """One row per position: the token, and the likeliest next token after every depth."""
+        import pandas as pd
+
+        columns: dict[str, list[Any]] = {"pos": list(range(len(self.tokens))), "token": self.tokens}
+        for depth, row in zip(self.depths, self.top_tokens, strict=True):
+            columns[depth] = [best[0] for best in row]
+        columns["true next"] = [*self.tokens[1:], ""]
+        columns["its rank"] = self.true_rank[-1].tolist()
+        columns["its probability"] = self.true_probability[-1].tolist()
+        return pd.DataFrame(columns)
+
+    def figure(self, first: int = 0) -> "Figure":
+        """The likeliest next token after each depth, the last on top, coloured by its probability.
+
+        From position `first`, as many positions as a figure has room for.
+        """
+        from tslens import plots
+
+        if not 0 <= first < len(self.tokens):
+            raise ValueError(f"There is no position {first}: they run from 0 to {len(self.tokens) - 1}.")
+        shown = slice(first, first + COLUMNS)
+        return plots.heatmap(
+            self.top_probability[:, shown, 0].flip(0),
+            self.depths[::-1],
+            self.tokens[shown],
+            title=f"Logit lens of {self.model}: the likeliest next token",
+            row_label="after block",
+            column_label="token read",
+            colour_label="its probability",
+            limits=(0.0, 1.0),
+            texts=[[_visible(best[0]) for best in row[shown]] for row in self.top_tokens[::-1]],
+        )
+
+
+def _visible(token: str) -> str:
+    """The token as it is shown in a cell: no margin, and something to see where it is all margin."""
+    return token.strip() or token.replace(" ", "␣").replace("\n", "↵")
+
+
+@dataclass(frozen=True, eq=False)
+class LensByDepth(Result):
+    """The logit lens over a corpus, by depth. Intervals are 95%, over whole stories."""
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("depth",)
+
+    model: str
+    """Name of the model's shape."""
+    stories: int
+    """Stories that were read."""
+    tokens: int
+    """Tokens that were predicted."""
+    depths: list[str]
+    """Names of the depths: `embed` before any block, then the number of the block just passed."""
+    loss: Float[Tensor, " depth"]
+    """Cross-entropy of the next token, nats per token."""
+    loss_low: Float[Tensor, " depth"]
+    """Lower end of its interval."""
+    loss_high: Float[Tensor, " depth"]
+    """Upper end of its interval."""
+    kl: Float[Tensor, " depth"]
+    """KL divergence of the final distribution from this depth's, nats per token."""
+    kl_low: Float[Tensor, " depth"]
+    """Lower end of its interval."""
+    kl_high: Float[Tensor, " depth"]
+    """Upper end of its interval."""
+    agreement: Float[Tensor, " depth"]
+    """Share of positions where this depth's likeliest token is the final one's."""
+    agreement_low: Float[Tensor, " depth"]
+    """Lower end of its interval."""
+    agreement_high: Float[Tensor, " depth"]
+    """Upper end of its interval."""
+
+    @property
+    def axis_labels(self) -> Mapping[str, list[Any]]:
+        return {"depth": self.depths}
+
+    def figure(self) -> "Figure":
+        """Loss and divergence from the last depth, and agreement with it, by depth; bands are the intervals."""
+        from tslens import plots
+
+        common = {"x_label": "after block", "ticks": self.depths}
+        nats = {
+            "series": {"loss": self.loss, "KL of the final from this": self.kl},
+            "bands": {
+                "loss": (self.loss_low, self.loss_high),
+                "KL of the final from this": (self.kl_low, self.kl_high),
+            },
+            "title": f"Logit lens of {self.model}",
+            "y_label": "nats per token",
+        }
+        share = {
+            "series": {"agreement": self.agreement},
+            "bands": {"agreement": (self.agreement_low, self.agreement_high)},
+            "title": "Same likeliest token as the final",
+            "y_label": "share of positions",
+        }
+        return plots.panels(nats | common, share | common)
