@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from jaxtyping import install_import_hook
 
 # Before torch, transformers or datasets are imported by anyone.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -13,6 +14,14 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("MPLBACKEND", "agg")
 for _switch in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY"):
     os.environ[_switch] = "1"
+
+# Shapes and types are checked at every call of whatever holds arrays; an int is a float, as everywhere in Python
+# (PEP 484). The story generator is left out: its many small closures would be checked anew at every call.
+CHECKED = ("result", "stats", "models", "forward", "generate", "scan", "analysis", "evaluation", "train", "report")
+install_import_hook(
+    [f"tslens.{module}" for module in CHECKED],
+    "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
+)
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 

@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from torch import Tensor
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMAT = 1
+Own = TypeVar("Own", bound="Result")
 
 
 def axes_of(result: type | object, field: str) -> tuple[str, ...] | None:
@@ -133,7 +134,7 @@ class Result:
         return target
 
     @classmethod
-    def load(cls, folder: str | Path) -> Self:
+    def load(cls: type[Own], folder: str | Path) -> Own:
         """Read what `save` wrote. `folder` is the one given to `save`, or the result's own."""
         from safetensors.torch import load_file
 

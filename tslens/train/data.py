@@ -65,7 +65,7 @@ class Rows:
             epoch, step = epoch + 1, step - steps
         order, begins = self.epoch(epoch)
         chosen = begins[step * self.rows_per_step : (step + 1) * self.rows_per_step]
-        return torch.from_numpy(np.stack([self._row(order, b) for b in chosen]))
+        return torch.from_numpy(np.stack([self._row(order, b) for b in chosen.tolist()]))
 
     def _row(self, order: np.ndarray, begin: int) -> np.ndarray:
         want, parts = self.context + 1, []

@@ -8,6 +8,7 @@ import shutil
 import signal
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -146,9 +147,9 @@ class _Meter:
     """Tokens, speed, and the mean training loss since the last record."""
 
     def __init__(self, tokens: int) -> None:
-        self.tokens = tokens
+        self.tokens, self.waiting = tokens, 0.0
         self.shown = math.nan
-        self.waiting = 0.0
+        self.recent: deque[tuple[int, float]] = deque(maxlen=20)
         self.at = time.perf_counter()
         self.restart()
 
@@ -157,10 +158,13 @@ class _Meter:
         self.began = self.at = time.perf_counter()
 
     def waited(self) -> None:
-        self.waiting += time.perf_counter() - self.at
+        now = time.perf_counter()
+        self.waiting += now - self.at
+        self.at = now
 
     def stepped(self, tokens: int, train_loss: torch.Tensor) -> None:
         self.tokens += tokens
+        self.recent.append((tokens, time.perf_counter() - self.at))
         self.sum = self.sum.to(train_loss.device) + train_loss
         self.n += 1
         self.at = time.perf_counter()
@@ -173,7 +177,9 @@ class _Meter:
 
     @property
     def speed(self) -> float:
-        return (self.tokens - self.since) / max(1e-9, time.perf_counter() - self.began)
+        """Tokens per second over the last steps, validation and checkpoints left out."""
+        spans = list(self.recent)
+        return sum(n for n, _ in spans) / max(1e-9, sum(s for _, s in spans))
 
     def record(self, step: int, rate: float, grad_norm: float) -> dict[str, float]:
         seconds = max(1e-9, time.perf_counter() - self.began)
@@ -272,11 +278,9 @@ def _restore(run: Run, model: "HookedTransformer", optimizer: torch.optim.Optimi
 
 def _forget_after(metrics: Path, step: int) -> None:
     """Drop records of steps that the checkpoint does not have: they will be made again."""
-    if metrics.exists():
-        lines = [line for line in metrics.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
-        kept = [line for line in lines if json.loads(line)["step"] <= step]
-        with checkpoints.atomic(metrics) as file:
-            file.writelines(line + "\n" for line in kept)
+    kept = [record for record in checkpoints.read_metrics(metrics.parent) if record["step"] <= step]
+    with checkpoints.atomic(metrics) as file:
+        file.writelines(json.dumps(record) + "\n" for record in kept)
 
 
 @contextmanager

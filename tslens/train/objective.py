@@ -1,6 +1,6 @@
 """What a training step makes smaller."""
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from transformer_lens import HookedTransformer
 
 
+@runtime_checkable
 class Objective(Protocol):
     """A loss to sum over rows; the loop divides by the number of predictions and adds no term of its own."""
 

@@ -25,7 +25,7 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
                 "To start again: --overwrite, or --name for another."
             )
         shutil.rmtree(folder)
-    training = _stories(recipe.data, "train")
+    training = _stories(recipe.data, "train", recipe.data.limit)
     tokenizer = _tokenizer(recipe.data, training)
     recipe.spec(tokenizer.size)  # refuse a wrong shape before anything is written
     try:
@@ -67,7 +67,7 @@ def _run(recipe: Recipe, folder: Path, packed: Packed, tokenizer: Tokenizer) -> 
     return Run(recipe, folder, rows, validation, tokenizer, facts)
 
 
-def _stories(data: DataSettings, split: str, limit: int | None = None) -> Stories:
+def _stories(data: DataSettings, split: str, limit: int | None) -> Stories:
     if "@" in data.source:  # a dataset that brings its own splits
         return stories(data.source if split == "train" else _own_validation(data.source), limit=limit, seed=data.seed)
     return stories(data.source, split="train" if split == "train" else "validation", limit=limit, seed=data.seed)

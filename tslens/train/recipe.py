@@ -19,7 +19,7 @@ class DataSettings:
     source: str = "made"
     """As `tslens.stories.stories` takes it."""
     limit: int | None = None
-    """Stories read at most."""
+    """Stories trained on at most."""
     vocabulary: int = 4096
     """Size of the tokenizer that is trained on the training split, where no `tokenizer` is given."""
     tokenizer: str | None = None
@@ -177,6 +177,8 @@ def _typed(cls: type, values: dict[str, Any], origin: str, section: str) -> dict
     hints = typing.get_type_hints(cls)
     result = {}
     for key, value in values.items():
+        if typing.get_origin(hints[key]) is typing.Literal and value not in (words := typing.get_args(hints[key])):
+            raise ValueError(f"{origin}: {section}.{key} is {value!r}; it must be one of {', '.join(words)}.")
         allowed = _types(hints[key])
         if float in allowed and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)

@@ -1,0 +1,74 @@
+"""The loss of a model on stories: equals a hand computation, ignores padding, compares across tokenizers."""
+
+import math
+
+import pytest
+import torch
+
+from tslens.evaluation.loss import Loss, loss
+from tslens.models import Spec, build
+from tslens.tokenizer import Tokenizer
+
+TEXTS = [
+    "The cat sat. It was a big cat.",
+    "A dog ran.",
+    "Ünï — “quotes” and a cat.",
+    "The dog and the cat ran and ran.",
+]
+
+
+@pytest.fixture(scope="module")
+def model():
+    tokenizer = Tokenizer.train(TEXTS * 3, 300)
+    return build(Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=64), tokenizer=tokenizer, seed=4)
+
+
+def by_hand(model, text: str) -> tuple[float, int]:
+    ids = model.story_tokenizer.encode([text])[0]
+    row = torch.tensor([[*ids, ids[0]]])
+    with torch.no_grad():
+        logp = model(row[:, :-1]).log_softmax(-1)[0]
+    return -sum(float(logp[i, w]) for i, w in enumerate(row[0, 1:])), len(ids)
+
+
+def test_equals_the_hooked_forward_story_by_story(model):
+    result = loss(model, TEXTS)
+    for i, text in enumerate(TEXTS):
+        nats, tokens = by_hand(model, text)
+        assert float(result.nats[i]) == pytest.approx(nats, abs=1e-3)
+        assert int(result.tokens[i]) == tokens and int(result.text_bytes[i]) == len(text.encode())
+    assert result.nats_per_token == pytest.approx(math.log(model.cfg.d_vocab), abs=0.2)  # untrained
+    assert result.bits_per_byte == pytest.approx(float(result.nats.sum()) / math.log(2) / len("".join(TEXTS).encode()))
+
+
+def test_a_story_alone_and_in_a_batch_cost_the_same(model):
+    together, alone = loss(model, TEXTS), loss(model, TEXTS[1:2])
+    assert float(alone.nats[0]) == pytest.approx(float(together.nats[1]), abs=1e-4)
+
+
+def test_a_story_longer_than_the_context_is_cut_and_its_bytes_too(model):
+    long = " ".join(TEXTS) * 4
+    result = loss(model, [long, TEXTS[1]], context=16)
+    assert result.cut == 1 and int(result.tokens[0]) == 16
+    spans = model.story_tokenizer.offsets(long, bos=False)
+    assert int(result.text_bytes[0]) == len(long[: spans[15][1]].encode())
+
+
+def test_the_interval_is_that_of_a_ratio_of_sums():
+    tokens = torch.tensor([10, 10, 10, 10])
+    result = Loss(torch.tensor([10.0, 20.0, 30.0, 40.0]), tokens, tokens, 0)
+    low, high = result.interval("tokens")
+    error = math.sqrt(4 / 3 * ((15**2) * 2 + 5**2 * 2)) / 40
+    assert (low, high) == pytest.approx((2.5 - 1.96 * error, 2.5 + 1.96 * error), abs=1e-3)
+
+
+def test_saves_and_loads(model, tmp_path):
+    result = loss(model, TEXTS)
+    again = Loss.load(result.save(tmp_path))
+    assert torch.equal(again.nats, result.nats) and again.cut == result.cut
+    assert "bits per byte" in str(result) and result.figure().axes
+
+
+def test_no_stories_is_an_error(model):
+    with pytest.raises(ValueError, match="no story to scan"):
+        loss(model, [])

@@ -1,0 +1,80 @@
+"""Rows: where they begin, what they hold, the same for the same seed, every story seen whole once an epoch."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tslens.stories.pack import Packed, Record
+from tslens.train.data import Rows, prefetch
+
+BOS = 0
+
+
+def packed(lengths: list[int]) -> Packed:
+    """Story i is BOS and then the number i + 1, as often as its length says."""
+    tokens = np.concatenate([[BOS] + [i + 1] * (n - 1) for i, n in enumerate(lengths)]).astype(np.uint16)
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
+    total = int(sum(lengths))
+    record = Record(1, "hash", "uint16", "test", len(lengths), total, total, max(lengths), "", True)
+    return Packed(Path("nowhere"), record, tokens, starts)
+
+
+def test_rows_begin_at_a_story_and_follow_the_stories_in_order():
+    rows = Rows(packed([5, 7, 6, 4, 9, 3, 8, 5]), context=9, rows_per_step=1, seed=0)
+    order, begins = rows.epoch(0)
+    for step in range(rows.steps_per_epoch):
+        row = rows.batch(step)[0].tolist()
+        assert row[0] == BOS and len(row) == 10
+        at = int(begins[step])
+        expected = [t for story in order[at : at + 10] for t in rows.packed.story(int(story)).tolist()][:10]
+        assert row == expected
+
+
+def test_every_story_that_fits_is_seen_whole_once_an_epoch_but_for_the_last_row():
+    lengths = [5, 7, 6, 4, 9, 3, 8, 5, 10, 2] * 5
+    rows = Rows(packed(lengths), context=9, rows_per_step=1, seed=3)
+    order, _ = rows.epoch(0)
+    seen = dict.fromkeys(range(len(lengths)), 0)
+    for step in range(rows.steps_per_epoch):
+        row = rows.batch(step)[0].tolist()
+        for story in seen:
+            if row.count(story + 1) == lengths[story] - 1:
+                seen[story] += 1
+    unseen = [story for story, n in seen.items() if n == 0]
+    assert len(unseen) <= 5 and set(unseen) <= set(order[-5:].tolist())
+
+
+def test_the_same_seed_gives_the_same_batches_and_epochs_differ():
+    data = packed([6] * 40)
+    one, two, other = (Rows(data, 11, 4, seed) for seed in (1, 1, 2))
+    assert all((one.batch(s) == two.batch(s)).all() for s in range(12))
+    assert not all((one.batch(s) == other.batch(s)).all() for s in range(3))
+    per_epoch = one.steps_per_epoch
+    assert not all((one.batch(s) == one.batch(s + per_epoch)).all() for s in range(per_epoch))
+
+
+def test_prefetching_gives_the_same_batches_from_any_step():
+    rows = Rows(packed([6] * 40), 11, 4, 0)
+    assert all((a == rows.batch(s)).all() for s, a in zip(range(3, 9), prefetch(rows, 3, 9), strict=True))
+
+
+def test_a_fault_in_the_thread_reaches_the_loop(monkeypatch):
+    def gone(self, number):
+        raise OSError("the disk is gone")
+
+    rows = Rows(packed([6] * 40), 11, 4, 0)
+    monkeypatch.setattr(Packed, "story", gone)
+    with pytest.raises(OSError, match="the disk is gone"):
+        list(prefetch(rows, 0, 2))
+
+
+def test_too_little_data_is_refused_with_the_numbers():
+    with pytest.raises(ValueError, match="12 tokens, less than one row of 17"):
+        Rows(packed([6, 6]), 16, 1, 0)
+    with pytest.raises(ValueError, match="fills 3 rows, fewer than the 4 of one batch"):
+        Rows(packed([6] * 6), 11, 4, 0)
+
+
+def test_stories_longer_than_the_context_are_counted():
+    assert Rows(packed([5, 12, 20, 10]), 9, 1, 0).longer_than_context == 2

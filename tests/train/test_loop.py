@@ -1,0 +1,129 @@
+"""Training: it learns, it resumes bit for bit, it stops when asked, and it refuses what cannot go on."""
+
+import json
+import os
+import signal
+
+import pytest
+import torch
+
+from tslens import checkpoints, models
+from tslens.train import loop
+from tslens.train import recipe as recipes
+from tslens.train.prepare import prepare, resume
+
+SMALL = {
+    "data.limit": "400",
+    "data.vocabulary": "300",
+    "model.n_ctx": "32",
+    "train.batch": "4",
+    "train.steps": "12",
+    "train.validate_every": "6",
+    "train.checkpoint_every": "5",
+    "train.validation_stories": "4",
+    "train.precision": '"float32"',
+}
+
+
+def run_of(name: str, **more: str) -> loop.Run:
+    return prepare(recipes.load("16x1x2", SMALL | more), name, progress=False)
+
+
+def largest_difference(one: str, other: str) -> float:
+    a, b = (checkpoints.read(checkpoints.run_folder(name))[1] for name in (one, other))
+    assert a.keys() == b.keys()
+    return max(float((a[name] - b[name]).abs().max()) for name in a)
+
+
+def test_a_run_learns_and_is_a_model_that_loads(in_tmp):
+    seen: list[loop.Progress] = []
+    model = loop.train(run_of("a", **{"train.steps": "40", "optimizer.lr": "1e-2"}), watch=seen.append)
+    loaded = models.load("a")
+    tokens = torch.tensor([[0, 5, 6]])
+    assert torch.equal(model(tokens), loaded(tokens))
+    records = [json.loads(line) for line in (in_tmp / "runs/a/metrics.jsonl").read_text().splitlines()]
+    assert [r["step"] for r in records] == [6, 12, 18, 24, 30, 36, 40]
+    assert records[-1]["validation_loss"] < records[0]["validation_loss"] - 0.5
+    assert seen[-1].step == seen[-1].steps == 40 and seen[-1].tokens == 40 * 4 * 32
+    config = checkpoints.read_json(in_tmp / "runs/a/config.json")
+    assert config["validation_loss"] == records[-1]["validation_loss"]
+    assert {"source", "training_stories", "longer_than_context"} <= config["data"].keys()
+    assert not list((in_tmp / "runs/a").rglob("*.tmp")) and not list((in_tmp / "runs/a").rglob("*.p*kl*"))
+
+
+def test_a_stopped_run_goes_on_bit_for_bit(in_tmp):
+    loop.train(run_of("whole"))
+
+    def stop_at_7(at: loop.Progress) -> None:
+        if at.step == 7:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(loop.Interrupted, match="tslens train --resume cut"):
+        loop.train(run_of("cut"), watch=stop_at_7)
+    assert not (in_tmp / "runs/cut/config.json").exists()
+    loop.train(resume("cut"), resume=True)
+    assert largest_difference("whole", "cut") == 0
+    steps = [json.loads(line)["step"] for line in (in_tmp / "runs/cut/metrics.jsonl").read_text().splitlines()]
+    assert steps == sorted(set(steps)) and steps[-1] == 12
+
+
+def test_a_damaged_newest_checkpoint_is_passed_over(in_tmp):
+    loop.train(run_of("whole"))
+    loop.train(run_of("hurt"))
+    newest = in_tmp / "runs/hurt/checkpoints/step-000012/model.safetensors"
+    newest.write_bytes(newest.read_bytes()[:-7])
+    loop.train(resume("hurt"), resume=True)
+    assert largest_difference("whole", "hurt") == 0
+
+
+def test_gradient_accumulation_gives_the_same_model(in_tmp):
+    loop.train(run_of("one"))
+    loop.train(run_of("parts", **{"train.micro_batch": "2"}))
+    assert 0 <= largest_difference("one", "parts") < 2e-4
+
+
+def test_a_loss_that_is_not_finite_stops_the_run(in_tmp, monkeypatch):
+    class Broken:
+        def __call__(self, model, rows, dtype):
+            return model.embed.W_E.sum() * float("nan"), torch.tensor(1)
+
+    monkeypatch.setitem(loop.OBJECTIVES, "language modelling", Broken)
+    with pytest.raises(ValueError, match=r"loss was nan.*Lower optimizer.lr"):
+        loop.train(run_of("nan"))
+    assert not (in_tmp / "runs/nan/config.json").exists()
+
+
+def test_a_full_disk_is_said_and_the_checkpoint_before_is_kept(in_tmp, monkeypatch):
+    run = run_of("full")
+    write = checkpoints.write_tensors
+
+    def full(path, tensors):
+        if "step-000010" in str(path):
+            raise OSError(28, "No space left on device")
+        return write(path, tensors)
+
+    monkeypatch.setattr(checkpoints, "write_tensors", full)
+    with pytest.raises(OSError, match="the one before is kept"):
+        loop.train(run)
+    assert [p.name for p in (in_tmp / "runs/full/checkpoints").iterdir()] == ["step-000005"]
+
+
+def test_runs_are_not_overwritten_nor_led_astray(in_tmp):
+    run_of("here")
+    with pytest.raises(ValueError, match=r"exists.*--overwrite"):
+        run_of("here")
+    with pytest.raises(ValueError, match="cannot be a run's name"):
+        run_of("../there")
+    with pytest.raises(ValueError, match=r"no run is called 'her'. Did you mean 'here'"):
+        resume("her")
+    with pytest.raises(ValueError, match="no checkpoint yet"):
+        loop.train(resume("here"), resume=True)
+
+
+def test_nothing_is_left_of_a_run_that_cannot_begin(in_tmp):
+    with pytest.raises(ValueError, match="fewer than the"):
+        run_of("none", **{"data.limit": "3", "train.batch": "64"})
+    assert not (in_tmp / "runs/none").exists()
+    with pytest.raises(ValueError, match="do not divide"):
+        prepare(recipes.load("16x1", SMALL | {"model.n_heads": "3"}), "shape", progress=False)
+    assert not (in_tmp / "runs/shape").exists()
