@@ -109,7 +109,7 @@ function headsSection({ heads, stories, vocabulary }) {
     measured.replaceChildren(...heads.scores.map((s) => {
       const value = s.values[h] ?? NaN, [low, high] = rangeOf(s), interval = s.low ? ` [${number(s.low[h] ?? NaN)}, ${number(s.high[h] ?? NaN)}]` : "";
       return el("li", { title: s.help }, el("span", {}, s.label), el("b", {}, number(value), el("span", { class: "muted", style: "font-weight:400" }, interval)),
-        el("div", { class: "meter" }, el("div", { style: `width:${(100 * clamp((value - low) / (high - low || 1), 0, 1) || 0).toFixed(1)}%` })));
+        el("div", { class: "meter" }, el("div", { style: `width:${(100 * clamp(Math.abs(value) / (Math.max(-low, high) || 1), 0, 1) || 0).toFixed(1)}%` })));
     }));
   }
 

@@ -11,7 +11,9 @@ function lensSection({ lens, stories, vocabulary }) {
     el("div", { class: "panel" }, el("div", { class: "lens" }, names, scroller), key, side));
   let cells = [], picture, rowNames;
 
-  const textFill = (shade) => (shade > 0.55 ? "var(--panel)" : "var(--ink)");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  dark.addEventListener("change", () => shade());
+  const textFill = (s) => (s > (dark.matches ? 0.6 : 0.75) ? "var(--panel)" : "var(--ink)"); // where the contrasts meet
   const short = (text, n = 8) => (text.length > n ? text.slice(0, n - 1) + "…" : text);
   const shown = (t) => visible(vocabulary[t]).trim() || visible(vocabulary[t]).replace(/ /g, "␣");
 

@@ -101,7 +101,7 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
 
   // Everything the page knows of a neuron: top contexts, chosen and unchosen examples, evidence, and what it writes.
   function more(n) {
-    const list = (items) => el("ol", {}, items.map(([value, at]) => el("li", {}, el("span", {}, value.toFixed(2)), context(at))));
+    const list = (items) => el("ol", {}, items.map(([value, at]) => el("li", {}, el("span", {}, value.toFixed(2).replace(/^-0\.00$/, "0.00")), context(at))));
     const strongest = [];
     for (let k = 0; k < ranks; k++) if (tops[n * ranks + k] !== NONE32) strongest.push([strengths[n * ranks + k], tops[n * ranks + k]]);
     const evidence = neurons.label[n] === 255

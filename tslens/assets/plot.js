@@ -74,7 +74,7 @@ function ticks(low, high, count) {
 }
 const compact = (x) => (Math.abs(x) >= 1e6 ? `${x / 1e6}M` : Math.abs(x) >= 1e4 ? `${x / 1e3}k` : String(x));
 
-const SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
+const SERIES = ["var(--first)", "var(--second)", "var(--third)", "var(--fourth)"];
 
 // Lines over a common x. `series`: [{name, values}] with null where there is no value. Pointer or arrow keys read it off.
 function lineChart({ label, x, series, xLabel, yLabel, zero = false, dots = false, height = 300 }) {
