@@ -1,0 +1,92 @@
+"""How much of one text stands in another? ROUGE-2: the word pairs that they share.
+
+The figures are those of the `rouge-score` package (without stemming); all pairs of two sets take one product of
+sparse matrices.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+WORD = re.compile("[a-z0-9]+")
+ROWS = 256  # texts whose overlaps with all the others exist at a time
+
+
+class Rouge(NamedTuple):
+    """Shares of word pairs, from 0 to 1."""
+
+    precision: float
+    """Of the candidate's pairs, how many the reference has."""
+    recall: float
+    """Of the reference's pairs, how many the candidate has."""
+    f: float
+    """The harmonic mean of the two."""
+
+
+def words(text: str) -> list[str]:
+    """The text's runs of ASCII letters and digits in lower case, as `rouge-score` finds them."""
+    return WORD.findall(text.lower())
+
+
+def rouge_2(reference: str, candidate: str) -> Rouge:
+    """ROUGE-2 of two texts (Lin 2004, aclanthology.org/W04-1013): 0 where either has fewer than two words.
+
+    A pair that stands several times in both counts as often as it does in the one that has it less often. The F is the
+    same either way round; precision and recall change places.
+    """
+    a, b = (Counter(pairwise(words(text))) for text in (reference, candidate))
+    shared = (a & b).total()
+    precision, recall = shared / max(b.total(), 1), shared / max(a.total(), 1)
+    return Rouge(precision, recall, 2 * precision * recall / (precision + recall) if shared else 0.0)
+
+
+def nearest(texts: Sequence[str], others: Sequence[str] | None = None) -> Float[np.ndarray, " texts"]:
+    """The largest ROUGE-2 F of each text to any of the others; without `others`, to any other of `texts` themselves.
+
+    A text that stands twice in `texts` has 1 there: only itself is left out, not its copies. ValueError where there is
+    nothing to compare with.
+    """
+    alone = others is None
+    against = texts if others is None else others
+    if len(against) < (2 if alone else 1):
+        raise ValueError(f"there is no other text to compare with among {len(against)}; give at least 2 texts, or others")
+    columns: dict[tuple[str, str, int], int] = {}
+    have, of = _occurrences(texts, columns), _occurrences(against, columns)
+    have.resize(len(texts), len(columns))
+    of.resize(len(against), len(columns))
+    lengths, other_lengths = have.sum(1), of.sum(1)
+    found = np.zeros(len(texts))
+    for start in range(0, len(texts), ROWS):
+        rows = slice(start, start + ROWS)
+        shared = (have[rows] @ of.T).toarray()
+        if alone:
+            shared[np.arange(len(shared)), start + np.arange(len(shared))] = 0
+        found[rows] = (2 * shared / np.maximum(lengths[rows, None] + other_lengths, 1)).max(1)
+    return found
+
+
+def _occurrences(texts: Sequence[str], columns: dict[tuple[str, str, int], int]) -> "csr_array":
+    """Texts by word pairs, 1 where a text has the pair an n-th time; `columns` numbers them and is added to.
+
+    With one column per occurrence the dot product of two rows is the sum of the smaller counts, which ROUGE wants.
+    """
+    from scipy.sparse import csr_array
+
+    indices: list[int] = []
+    ends = [0]
+    for text in texts:
+        seen: Counter[tuple[str, str]] = Counter()
+        for pair in pairwise(words(text)):
+            seen[pair] += 1
+            indices.append(columns.setdefault((*pair, seen[pair]), len(columns)))
+        ends.append(len(indices))
+    ones = np.ones(len(indices), dtype=np.float32)
+    return csr_array((ones, indices, ends), shape=(len(texts), max(len(columns), 1)))
