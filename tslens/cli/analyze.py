@@ -1,21 +1,9 @@
 """The commands that say what heads, neurons and layers do."""
 
-import json
-import re
-import shutil
-import sys
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import Parameter
-
-if TYPE_CHECKING:
-    from tslens.result import Result
-
-Json = Annotated[bool, Parameter(name="--json", negative=())]
+from tslens.cli.delivery import Json, delivery
 
 STORIES = "validation"  # of the embedded generator: there without a download
 
@@ -53,7 +41,7 @@ def heads(
     from tslens.models import load
     from tslens.scan import scan
 
-    with _delivery(out, json_) as deliver:
+    with delivery(out, json_) as deliver:
         loaded, corpus = load(model), _corpus(stories, limit)
         answer = scan(loaded, corpus, method.Roles(), precision=precision)
         deliver(answer)
@@ -95,7 +83,7 @@ def neurons(
     from tslens.models import load
     from tslens.scan import scan
 
-    with _delivery(out, json_) as deliver:
+    with delivery(out, json_) as deliver:
         deliver(scan(load(model), _corpus(stories, limit), method.Profiles(k=top), precision=precision))
 
 
@@ -135,7 +123,7 @@ def lens(
     from tslens.models import load
     from tslens.scan import scan
 
-    with _delivery(out, json_) as deliver:
+    with delivery(out, json_) as deliver:
         loaded = load(model)
         if prompt is not None:
             deliver(method.prompt(loaded, prompt, top))
@@ -150,71 +138,3 @@ def _corpus(source: str, limit: int | None) -> Iterable[str]:
 
     found = read(source, limit=limit)
     return found if limit is None else list(found)
-
-
-class _Delivery:
-    """Prints answers, and where a folder was asked for, writes each as a figure, a table and itself."""
-
-    def __init__(self, folder: Path | None, as_json: bool) -> None:
-        self.folder = folder
-        self.as_json = as_json
-        self.printed: list[dict[str, object]] = []
-
-    def __call__(self, answer: "Result", which: str = "") -> None:
-        """Show an answer now; what is written appears when all is done."""
-        if self.as_json:
-            self.printed.append(answer.to_json())
-        else:
-            print(answer, end="\n\n")
-        if self.folder is not None:
-            from tslens import plots
-
-            words = re.findall("[A-Z][a-z]*", type(answer).__name__)
-            name = "-".join([*map(str.lower, words), *filter(None, [which])])
-            plots.save(answer.figure(), self.folder / f"{name}.svg", answer.to_frame())
-            answer.save(self.folder / which)
-
-
-@contextmanager
-def _delivery(out: Path | None, as_json: bool) -> Iterator[_Delivery]:
-    """What the answers are given to. A folder that cannot be written fails here, before anything is computed.
-
-    Everything is written to a hidden folder inside `out` first and moved up when all is there; where the command
-    fails, `out` is as it was before.
-    """
-    if out is None:
-        deliver = _Delivery(None, as_json)
-        yield deliver
-        _print_json(deliver)
-        return
-    missing = [folder for folder in (out, *out.parents) if not folder.exists()]
-    out.mkdir(parents=True, exist_ok=True)
-    try:
-        with tempfile.TemporaryDirectory(dir=out, prefix=".tslens-") as scratch:
-            deliver = _Delivery(Path(scratch), as_json)
-            yield deliver
-            written = _move(Path(scratch), out)
-    except BaseException:
-        for folder in missing:
-            if folder.is_dir() and not any(folder.iterdir()):
-                folder.rmdir()
-        raise
-    _print_json(deliver)
-    print(f"written to {out}: {', '.join(written)}", file=sys.stderr if as_json else sys.stdout)
-
-
-def _move(source: Path, target: Path) -> list[str]:
-    """Move what is in one folder into the other, replacing files and folders of the same name; returns the names."""
-    names = sorted(path.name for path in source.iterdir())
-    for name in names:
-        place = target / name
-        if place.is_dir() and not place.is_symlink():
-            shutil.rmtree(place)
-        (source / name).replace(place)
-    return names
-
-
-def _print_json(deliver: _Delivery) -> None:
-    if deliver.as_json:
-        records = deliver.printed
-        print(json.dumps(records[0] if len(records) == 1 else records, ensure_ascii=False))

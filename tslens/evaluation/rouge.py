@@ -57,7 +57,9 @@ def nearest(texts: Sequence[str], others: Sequence[str] | None = None) -> Float[
     alone = others is None
     against = texts if others is None else others
     if len(against) < (2 if alone else 1):
-        raise ValueError(f"there is no other text to compare with among {len(against)}; give at least 2 texts, or others")
+        raise ValueError(
+            f"there is no other text to compare with among {len(against)}; give at least 2 texts, or others"
+        )
     columns: dict[tuple[str, str, int], int] = {}
     have, of = _occurrences(texts, columns), _occurrences(against, columns)
     have.resize(len(texts), len(columns))

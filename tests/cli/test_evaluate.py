@@ -1,0 +1,78 @@
+"""`tslens eval`: what is printed, what is written, and what bad input gets."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tslens import checkpoints, cli
+from tslens.evaluation.prompts import PromptScores
+from tslens.evaluation.suites import suite
+from tslens.models import Spec, build, weights
+from tslens.tokenizer import Tokenizer
+
+
+@pytest.fixture
+def tiny(in_tmp: Path) -> Path:
+    """The folder with a small model, `runs/tiny`."""
+    tokenizer = Tokenizer.train([p.text for p in suite("facts").prompts], size=300)
+    spec = Spec(8, 1, 2, d_vocab=tokenizer.size, n_ctx=96)
+    run = in_tmp / "runs" / "tiny"
+    checkpoints.write(run, {"spec": spec.to_dict(), "tokenizer": tokenizer.hash}, weights(build(spec)))
+    tokenizer.save(run / checkpoints.TOKENIZER)
+    return in_tmp
+
+
+def test_scores_are_printed_and_written(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["eval", "facts", "--model", "tiny", "--out", "found"]) == 0
+    printed = capsys.readouterr().out
+    assert "prompts right, by sum" in printed and "written to found" in printed
+    names = sorted(p.name for p in (tiny / "found").iterdir())
+    assert names == ["facts", "prompt-scores-facts.csv", "prompt-scores-facts.svg"]
+    saved = PromptScores.load(tiny / "found" / "facts")
+    assert saved.suite == "facts"
+    assert len(pd.read_csv(tiny / "found" / "prompt-scores-facts.csv")) == len(suite("facts").prompts)
+
+
+def test_json_is_one_document(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["eval", "facts", "--model", "tiny", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["result"] == "PromptScores" and record["rows"][0]["score"] == "prompts right, by sum"
+    assert {"text", "margin", "best_accepted", "right"} <= record["table"][0].keys()
+
+
+def test_a_suite_of_one_s_own(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pair = '[[pair]]\nabout = "{0}"\nprompts = [{{text="{0}", accepted=["x"]}}, {{text="no {0}", accepted=["y"]}}]\n'
+    (tiny / "mine.toml").write_text('question = "?"\n' + pair.format("cats") + pair.format("dogs"))
+    assert cli.main(["eval", "mine.toml", "--model", "tiny", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["suite"] == "mine"
+
+
+def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["eval", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["context", "facts", "reasoning"]
+    assert cli.main(["eval", "--list", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)[1]
+    assert facts == {"suite": "facts", "prompts": len(suite("facts").prompts), "question": suite("facts").question}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["fatcs", "--model", "tiny"], "no suite is called 'fatcs'. Did you mean 'facts'?"),
+        (["facts", "--model", "tinny"], "no model is called 'tinny'. Did you mean 'tiny'?"),
+        (["facts"], "give --model"),
+        (["--model", "tiny"], "give a suite: one of context, facts, reasoning"),
+        (["absent.toml", "--model", "tiny"], "there is no suite file absent.toml"),
+        (["facts", "--model", "tiny", "--precision", "half"], "precision is 'half'"),
+    ],
+)
+def test_bad_input_gets_one_line_and_leaves_nothing(
+    arguments: list[str], complaint: str, tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["eval", *arguments, "--out", "found"]) == 2
+    message = capsys.readouterr().err
+    assert complaint in message and message.count("\n") == 1
+    assert not (tiny / "found").exists()

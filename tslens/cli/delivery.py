@@ -1,0 +1,86 @@
+"""Where a command's answers go: to the terminal as tables or JSON, and into a folder, all or nothing."""
+
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from tslens.result import Result
+
+Json = Annotated[bool, Parameter(name="--json", negative=())]
+
+
+class Delivery:
+    """Prints answers, and where a folder was asked for, writes each as a figure, a table and itself."""
+
+    def __init__(self, folder: Path | None, as_json: bool) -> None:
+        self.folder = folder
+        self.as_json = as_json
+        self.printed: list[dict[str, object]] = []
+
+    def __call__(self, answer: "Result", which: str = "") -> None:
+        """Show an answer now; what is written appears when all is done."""
+        if self.as_json:
+            self.printed.append(answer.to_json())
+        else:
+            print(answer, end="\n\n")
+        if self.folder is not None:
+            from tslens import plots
+
+            words = re.findall("[A-Z][a-z]*", type(answer).__name__)
+            name = "-".join([*map(str.lower, words), *filter(None, [which])])
+            plots.save(answer.figure(), self.folder / f"{name}.svg", answer.to_frame())
+            answer.save(self.folder / which)
+
+
+@contextmanager
+def delivery(out: Path | None, as_json: bool) -> Iterator[Delivery]:
+    """What the answers are given to. A folder that cannot be written fails here, before anything is computed.
+
+    Everything is written to a hidden folder inside `out` first and moved up when all is there; where the command
+    fails, `out` is as it was before.
+    """
+    if out is None:
+        deliver = Delivery(None, as_json)
+        yield deliver
+        _print_json(deliver)
+        return
+    missing = [folder for folder in (out, *out.parents) if not folder.exists()]
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryDirectory(dir=out, prefix=".tslens-") as scratch:
+            deliver = Delivery(Path(scratch), as_json)
+            yield deliver
+            written = _move(Path(scratch), out)
+    except BaseException:
+        for folder in missing:
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+        raise
+    _print_json(deliver)
+    print(f"written to {out}: {', '.join(written)}", file=sys.stderr if as_json else sys.stdout)
+
+
+def _move(source: Path, target: Path) -> list[str]:
+    """Move what is in one folder into the other, replacing files and folders of the same name; returns the names."""
+    names = sorted(path.name for path in source.iterdir())
+    for name in names:
+        place = target / name
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place)
+        (source / name).replace(place)
+    return names
+
+
+def _print_json(deliver: Delivery) -> None:
+    if deliver.as_json:
+        records = deliver.printed
+        print(json.dumps(records[0] if len(records) == 1 else records, ensure_ascii=False))

@@ -1,0 +1,56 @@
+"""The command that scores a model on a suite of prompts."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tslens.cli.delivery import Json, delivery
+
+
+def evaluate(
+    suite: str | None = None,
+    /,
+    *,
+    model: str | None = None,
+    list_: Annotated[bool, Parameter(name="--list", negative=())] = False,
+    out: Path | None = None,
+    precision: str = "float32",
+    json_: Json = False,
+) -> None:
+    """Say how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompts in pairs.
+
+    Parameters
+    ----------
+    suite
+        A suite's name (`--list` shows them) or a TOML file of one's own.
+    model
+        A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID.
+    list_
+        Show the suites that there are.
+    out
+        A folder for the figure (SVG), the table of all prompts (CSV) and the whole answer.
+    precision
+        Of the model's matrix products: float32, bfloat16 or auto.
+    json_
+        Print JSON.
+    """
+    from tslens.evaluation import prompts, suites
+
+    if list_:
+        known = [suites.suite(name) for name in suites.suites()]
+        rows = [{"suite": s.name, "prompts": len(s.prompts), "question": s.question} for s in known]
+        print(
+            json.dumps(rows) if json_ else "\n".join("{suite:<10} {prompts:>4}  {question}".format(**r) for r in rows)
+        )
+        return
+    if suite is None:
+        raise ValueError(f"give a suite: one of {', '.join(suites.suites())}, or a .toml file.")
+    if model is None:
+        raise ValueError("give --model, the model to be scored; tslens models lists those that there are.")
+    from tslens.models import load
+
+    chosen = suites.suite(suite)
+    with delivery(out, json_) as deliver:
+        deliver(prompts.evaluate(load(model), chosen, precision=precision), chosen.name)

@@ -1,0 +1,216 @@
+"""Does a model prefer the right endings? The prompts of a suite, scored by the probability of each ending."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from tslens import forward, stats
+from tslens.evaluation.suites import Prompt, Suite
+from tslens.models import spec_of, tokenizer_of
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from tslens.models import HookedTransformer
+    from tslens.tokenizer import Tokenizer
+
+SCORINGS = {"sum": "margin", "byte": "margin_per_byte"}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PromptScores(Result):
+    """How probable a model finds the endings of a suite. A prompt is right where its best accepted ending is more
+    probable than its best rejected one: in all (`sum`), or per byte of the ending (`byte`), which does not favour
+    the short. These are `acc` and `acc_norm` of Gao et al. 2021 (lm-evaluation-harness, doi:10.5281/zenodo.5371628).
+    """
+
+    frame_axes = ("prompt",)
+
+    suite: str
+    question: str
+    prompts: list[str]
+    pairs: list[str]
+    """What each pair of twins is about."""
+    endings: list[str]
+    pair: Int[Tensor, " prompt"]
+    """Which pair a prompt belongs to."""
+    margin: Float[Tensor, " prompt"]
+    """Log-probability of the best accepted ending less that of the best rejected one, in nats."""
+    margin_per_byte: Float[Tensor, " prompt"]
+    """The same, where the log-probability of each ending is first divided by its UTF-8 bytes (its space included)."""
+    best_accepted: Int[Tensor, " prompt"]
+    """The most probable accepted ending (by sum)."""
+    best_rejected: Int[Tensor, " prompt"]
+    prompt: Int[Tensor, " ending"]
+    """Which prompt an ending was put to."""
+    accepted: Bool[Tensor, " ending"]
+    log_probability: Float[Tensor, " ending"]
+    """Of the ending given the prompt, in nats, summed over the ending's tokens."""
+    text_bytes: Int[Tensor, " ending"]
+
+    @property
+    def axis_labels(self) -> Mapping[str, list[Any]]:
+        return {"ending": self.endings}
+
+    def right(self, by: str = "sum") -> stats.Interval:
+        """The share of prompts answered rightly, a tie counting half, with Wilson's 95% interval.
+
+        It is the interval of the effective number of prompts, for twins may be right or wrong together: n prompts are
+        worth n / (1 + r), with r the correlation within pairs, at least 0, and 1 where all are alike and it is
+        unknown (Kish's design effect; Miller 2024, arXiv 2411.00640, on why clusters matter; Dean and Pagano 2015,
+        doi:10.1093/jssam/smv024, on Wilson's interval in clusters).
+        """
+        right = (self._margin(by).double().sign() + 1) / 2  # a tie is half right
+        share, n = float(right.mean()), len(right)
+        spread = share * (1 - share)
+        together = (right - share).view(-1, 2).prod(1).mean().item()  # twins follow one another
+        r = min(1.0, max(0.0, together / spread)) if spread > 0 else 1.0
+        return dataclasses.replace(stats.wilson(share * n / (1 + r), n / (1 + r)), method="Wilson score, clustered")
+
+    def twins_right(self, by: str = "sum") -> stats.Interval:
+        """The share of pairs with both prompts right, with Wilson's 95% interval: Winoground's group score (Thrush et
+        al. 2022, arXiv 2204.03162). 0 for whoever does not read the prompt.
+        """
+        both = (self._margin(by) > 0).view(-1, 2).all(1)
+        return stats.wilson(int(both.sum()), len(both))
+
+    def mean_margin(self, by: str = "sum") -> stats.Interval:
+        """The mean margin in nats (or nats per byte), with a 95% bootstrap interval that draws whole pairs.
+
+        How common an ending is adds to one twin what it takes from the other: what is left is what the prompt does,
+        and 0 for whoever does not read it.
+        """
+        return stats.bootstrap(self._margin(by).double().numpy(), clusters=self.pair.numpy())
+
+    def _margin(self, by: str) -> Tensor:
+        if by not in SCORINGS:
+            raise ValueError(f"endings are scored by {' or '.join(SCORINGS)}; got {by!r}.")
+        return getattr(self, SCORINGS[by])
+
+    def summary(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        rows = [
+            (f"{what}, by {by}", found.estimate, found.low, found.high, chance)
+            for by in SCORINGS
+            for what, found, chance in (
+                ("prompts right", self.right(by), 0.5),
+                ("both twins right", self.twins_right(by), 0.0),
+                ("mean margin (nats)", self.mean_margin(by), 0.0),
+            )
+        ]
+        return pd.DataFrame(rows, columns=["score", "value", "low", "high", "without_reading"])
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """One row per prompt, with its text and its best endings; with `field`, the long table of that field."""
+        frame = super().to_frame(field)
+        if field is not None:
+            return frame
+        frame["pair"] = [self.pairs[i] for i in self.pair]
+        for name in ("best_accepted", "best_rejected"):
+            frame[name] = [self.endings[i] for i in getattr(self, name)]
+        frame.insert(1, "text", self.prompts)
+        return frame.assign(right=(self.margin > 0).numpy(), right_per_byte=(self.margin_per_byte > 0).numpy())
+
+    def figure(self) -> "Figure":
+        """The margins of each pair's two prompts; right of the dotted line is right, and the bar is the pair's mean."""
+        from tslens import plots
+
+        share, n = self.right(), len(self.prompts)
+        groups = {about: self.margin[self.pair == i].numpy() for i, about in enumerate(self.pairs)}
+        return plots.strip(
+            groups,
+            title=f"{self.suite}: {share.estimate:.0%} of {n} prompts right [{share.low:.0%}, {share.high:.0%}]",
+            x_label="log-probability, best accepted less best rejected ending (nats)",
+            threshold=0.0,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return super().to_json() | {"table": json.loads(self.to_frame().to_json(orient="records"))}
+
+
+def evaluate(
+    model: "HookedTransformer", suite: Suite, *, precision: str = "float32", batch_tokens: int = 1024
+) -> PromptScores:
+    """The log-probability of every ending given its prompt, and which of them wins.
+
+    Prompts are read as the beginning of a story, BOS first. ValueError for a prompt longer than the context.
+    """
+    asked = [(i, text, yes) for i, p in enumerate(suite.prompts) for text, yes in _endings(p)]
+    owner, endings, accepted = map(list, zip(*asked, strict=True))
+    rows = [_row(tokenizer_of(model), suite.prompts[i].text, text, spec_of(model).n_ctx) for i, text, _ in asked]
+    log_probability = _log_probabilities(model, rows, precision, batch_tokens)
+    sizes = torch.tensor([len(f" {text}".encode()) for text in endings])
+    of, good = torch.tensor(owner), torch.tensor(accepted)
+
+    def best(values: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+        table = torch.where((of == torch.arange(len(suite.prompts))[:, None]) & wanted, values, -torch.inf)
+        return table.max(1)
+
+    (yes, yes_at), (no, no_at) = best(log_probability, good), best(log_probability, ~good)
+    per_byte = log_probability / sizes
+    pairs = list(dict.fromkeys(p.pair for p in suite.prompts))
+    return PromptScores(
+        suite=suite.name,
+        question=suite.question,
+        prompts=[p.text for p in suite.prompts],
+        pairs=pairs,
+        endings=endings,
+        pair=torch.tensor([pairs.index(p.pair) for p in suite.prompts]),
+        margin=yes - no,
+        margin_per_byte=best(per_byte, good)[0] - best(per_byte, ~good)[0],
+        best_accepted=yes_at,
+        best_rejected=no_at,
+        prompt=of,
+        accepted=good,
+        log_probability=log_probability,
+        text_bytes=sizes,
+    )
+
+
+def _endings(prompt: Prompt) -> list[tuple[str, bool]]:
+    return [(text, True) for text in prompt.accepted] + [(text, False) for text in prompt.rejected]
+
+
+def _row(tokenizer: "Tokenizer", prompt: str, ending: str, context: int) -> tuple[list[int], int]:
+    """The tokens of prompt and ending as one text, and where the ending's begin.
+
+    They are cut as one text is cut, so that the model meets the tokens that it was trained on; the ending begins at
+    the first token that the prompt alone does not have there.
+    """
+    alone, whole = tokenizer.encode([prompt, f"{prompt} {ending}"])
+    if len(whole) - 1 > context:
+        raise ValueError(f"prompt {prompt[:40]!r}... takes {len(whole)} tokens, the context is {context}. Shorten it.")
+    start = next((i for i, (a, b) in enumerate(zip(alone, whole, strict=False)) if a != b), len(alone))
+    return whole, start
+
+
+def _log_probabilities(
+    model: "HookedTransformer", rows: list[tuple[list[int], int]], precision: str, batch_tokens: int
+) -> Float[Tensor, " ending"]:
+    """Summed log-probability of each row's tokens from its start on, in nats; rows of like length go together."""
+    from rich.console import Console
+    from rich.progress import track
+
+    dtype, device = forward.precision(precision), next(model.parameters()).device
+    found = torch.zeros(len(rows))
+    order = sorted(range(len(rows)), key=lambda i: len(rows[i][0]))
+    size = max(1, batch_tokens // len(rows[order[-1]][0]))
+    groups = [order[i : i + size] for i in range(0, len(order), size)]
+    for group in track(groups, "endings", console=Console(stderr=True), transient=True):
+        shape = len(group), len(rows[group[-1]][0])
+        tokens, wanted = torch.zeros(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.bool)
+        for place, i in enumerate(group):
+            ids, start = rows[i]
+            tokens[place, : len(ids)] = torch.tensor(ids)
+            wanted[place, start : len(ids)] = True
+        losses = forward.token_losses(model, tokens.to(device), dtype=dtype).cpu()
+        found[group] = -torch.where(wanted[:, 1:], losses, 0.0).double().sum(1).float()
+    return found
