@@ -83,6 +83,11 @@ COMMANDS: tuple[Command, ...] = (
         "tslens.cli.models:loss",
         "Print a model's loss on stories: nats per token, and bits per byte of the original text, with 95% intervals.",
     ),
+    Command(
+        "eval",
+        "tslens.cli.evaluate:evaluate",
+        "Say how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompts in pairs.",
+    ),
 )
 
 GROUPS = {
