@@ -26,7 +26,7 @@ A [{nice}|cheerful] {f.kind} named {f} lived [next door|nearby|close by], and th
 """
 """Nothing here may contradict a tale: tastes, habits, what was eaten, what the day was like."""
 DETAIL = """
-{He} [liked|loved] to {hobby} and to {hobby}, and [most/ADV of all/PRON|best/ADV of all/PRON] {he} liked {color} {flower+}.
+{He} [liked|loved] to {hobby} and to {hobby}, and [most/ADV|best/ADV] of all {he} liked {color} {flower+}.
 {He} [liked|loved] {sweet+} [with {food}|with {drink}|and {fruit+}] and [hated|did not like] {vegetable+}.
 {His} favorite color was {j=color}, [so|and] {he} [often|always] wore a {j} {clothes}.
 {He} [knew|could sing] a song about a {zoo} and a {bug}.
@@ -44,20 +44,20 @@ On {his} shelf stood a {color} {kitchenware}, a {old} {pipe} and {num} {treasure
 {His} {room} always smelled of {food} and [warm|fresh] {sweet+}.
 On {his} wall hung a picture of a {zoo} with a {color} {clothes}.
 The old {furniture} in {his} {room} creaked in the [wind|rain|storm], as if it were alive.
-{He} was [a little|sometimes|often] afraid of {bug+}, but never of {zoo+} or {wild+}.
+{He} was [a little/ADV|sometimes|often] afraid of {bug+}, but never of {zoo+} or {wild+}.
 In summer {he} went to the {wild_place}, and in winter {he} made {zoo+} out of [snow|paper|clay|wood].
 {He} had once [seen|met] a real {job} at the {town_place}, and {he} still talked about it.
 {He} shared {his} bed with a [soft|fluffy|warm] {soft} and a {looks} {toy}.
-{He} thought that {vegetable+} were [bad|dull|strange], that {fruit+} were {taste}, and that {drink} was the best of all.
+{He} thought that {vegetable+} were [bad|dull|strange], that/SCONJ {fruit+} were {taste}, and that/SCONJ {drink} was the best of all.
 {His} [room|home] was full of {color} {toy+} and {looks} {soft+}.
 """
 QUARREL = """
 But soon {they} began to quarrel. "f>h: It is my turn to go first!" {f} shouted. "h>f: No, it is mine!" {h} shouted back, and {they} turned away from each other. >> Then {h} took a deep breath. "h>f: I am sorry that I shouted," {he} said. "f>h: I am sorry too," said {f}, and [{they} were friends again|the quarrel was over].
-But {h} and {f} could not agree on what to do. {H} wanted to [{hobby}|go to the {town_place}], and {f} wanted to [stay there|go home]. {They} argued [loudly|for a long time], and {f} [said something mean|kicked a stone] in anger/NOUN. >> Little by little, [the two|{h} and {f}] stopped being angry. {F} said sorry first, {h} said sorry next, and then {they} had to laugh.
-[Just then|Before long], {f} [bumped into|stepped on the foot of] {h}. "h>f: You did that on purpose!" cried {h}. "f>h: I did not! You are always so {angry}!" said {f}. For a while, {they} did not [talk|say a word] to each other. >> {F} [looked|smiled] at {h}. "f>h: I do not want to fight with you," {he f} said. {H} [nodded|smiled back], and {they} hugged.
-{F} laughed at the {color} {t=clothes} that {h} wore, and {h} got angry. "h>f: You are mean!" {he} said. "f>h: And you are no fun!" said {f}. {They} [would not say a word|would not look at each other]. >> In the end, {f} said that the {t} was not so bad, and {h} gave {f} a {sweet}. The quarrel was forgotten.
+But {h} and {f} could not agree on what to do. {H} wanted to [{hobby}|go to the {town_place}], and {f} wanted to [stay there|go home]. {They} argued [loudly|for a long time], and {f} [said something mean|kicked a stone] in anger/NOUN. >> Little by little, [the two|{h} and {f}] stopped being angry. {F} said sorry first/ADV, {h} said sorry next/ADV, and then {they} had to laugh.
+[Just then|Before long], {f} [bumped into|stepped on the foot of] {h}. "h>f: You did that/PRON on purpose!" cried {h}. "f>h: I did not! You are always so {angry}!" said {f}. For a while, {they} did not [talk|say a word] to each other. >> {F} [looked|smiled] at {h}. "f>h: I do not want to fight with you," {he f} said. {H} [nodded|smiled back], and {they} hugged.
+{F} laughed at the {color} {t=clothes} that {h} wore, and {h} got angry. "h>f: You are mean!" {he} said. "f>h: And you are no fun!" said {f}. {They} [would not say a word|would not look at each other]. >> In the end, {f} said that the {t} was not so bad, and {h} gave {f} a {sweet}. The quarrel was forgotten/VERB.
 {H} and {f} quarreled about a {color} {t=treasure} that {they} had found on the road. Each of them/PRON [said that it was theirs/PRON|pulled at it and would not let go]. >> {They} [gave|threw] the {t} away, because it was not worth/ADJ a quarrel, and [shook hands|hugged].
-"h>f: You walk too slowly," said {h}. "f>h: And you talk too much," said {f}. Soon {they} were both angry, and {they} [yelled at each other|called each other {bad_trait} and {bad_trait}]. >> Later {h} said, "h>f: I like you even if you are slow." {F} laughed. "f>h: And I like you even if you talk," {he f} said.
+"h>f: You walk too slowly," said {h}. "f>h: And you talk too much/ADV," said {f}. Soon {they} were both angry, and {they} [yelled at each other|called each other {bad_trait} and {bad_trait}]. >> Later {h} said, "h>f: I like you even if you are slow." {F} laughed. "f>h: And I like you even if you talk," {he f} said.
 """
 CLOSE_GOOD = """
 That night, {h} [slept well|fell asleep with a smile] and dreamed of a {color} {zoo}.
@@ -65,7 +65,7 @@ It had been a {quality} day.
 {H} [drew|painted] a picture of that day and hung it [over {his} bed|on the wall], next to a {color} {fabled}.
 [From that day on|After that], {h} [smiled|was {happy}] [whenever/SCONJ|every time] {he} thought of it.
 [Everyone|Everybody] was {happy}, and they/PRON ate {sweet+} and drank {drink}.
-For [dinner|supper] that evening, there was {food} with {vegetable+}, and nothing had ever tasted better/ADV.
+For [dinner|supper] that evening, there was {food} with {vegetable+}, and nothing had ever tasted better/ADJ.
 Even the {bird+} in the {tree} trees seemed to [sing|laugh] with joy.
 {H} told the story to every {job} in town, and to a {zoo} at the zoo.
 """
@@ -85,22 +85,22 @@ MORALS = {
     "sharing": "[sharing makes/VERB|a shared/VERB thing makes/VERB] everyone happy;there is more fun in sharing/VERB than in keeping/VERB;it feels good to share with others/NOUN;joy grows/VERB when we/PRON share it",
     "honesty": "it is [best|always better/ADJ] to tell the truth;a lie [only makes/VERB things worse|grows/VERB and grows/VERB];an honest word is worth/ADJ more/ADV than gold;it takes/VERB courage to be honest",
     "courage": "being/AUX brave means/VERB doing/VERB things/NOUN even when/SCONJ one/PRON is afraid;it is okay to be afraid, as/SCONJ long/ADV as/SCONJ one/PRON tries;a small heart can hold great/ADJ courage",
-    "listening": "it is wise to listen to a warning;those who listen stay safe/ADJ;a good warning is a gift/NOUN;it is [foolish|silly] to laugh at a warning",
+    "listening": "it is wise to listen to a warning/NOUN;those who listen stay safe/ADJ;a good warning/NOUN is a gift/NOUN;it is [foolish|silly] to laugh at a warning/NOUN",
     "patience": "good things/NOUN take time;those who wait are [often|sometimes] rewarded;patience/NOUN is [stronger than hurry/NOUN|a quiet/ADJ kind/NOUN of magic/NOUN];it is better to go slowly/ADV than to fall/VERB",
     "kindness": "kindness/NOUN always [comes/VERB back|finds/VERB its way home/ADV];a small kind/ADJ deed/NOUN can change a whole day;it costs/VERB nothing to be kind/ADJ;nobody is too small to help/VERB",
     "care": "we/PRON must take good care/NOUN of the things/NOUN we/PRON love;it is wise to be careful;a thing/NOUN that is left/VERB alone is soon lost/ADJ",
-    "greed": "those who want too much [may/AUX|often] lose everything;enough/ADJ is as/ADV good/ADJ as/ADP a feast/NOUN;it is better to be content/ADJ than greedy",
+    "greed": "those who want too much/ADJ [may/AUX|often] lose everything;enough/ADJ is as/ADV good/ADJ as/ADP a feast/NOUN;it is better to be content/ADJ than greedy",
     "trying": "nobody should give up too soon;those who keep/VERB trying/VERB get there in the end;every mistake is a chance to learn",
     "friendship": "a good friend is the best treasure;friends/NOUN are there for each other;it is easier/ADJ to do hard/ADJ things/NOUN together;a friend/NOUN can be found/VERB in a strange/ADJ place/NOUN",
     "pride": "it is not wise/ADJ to brag/VERB;those who boast/VERB too much often/ADV fall/VERB;it is better to do/VERB well/ADV than to talk/VERB big/ADV",
     "trust": "not everyone can be trusted/VERB;it is wise/ADJ to think/VERB before/SCONJ trading/VERB;a promise/NOUN must be kept/VERB",
 }
 SAY_MORAL = """
-{H} [learned|now knew|understood] that %s.
-[From that day on|After that], {h} [always remembered|never forgot] that %s.
-The [moral/NOUN|lesson] of the story is that %s.
-And so {h} [learned|found out] that %s.
-This story [teaches/VERB|tells/VERB] us/PRON that %s.
+{H} [learned|now knew|understood] that/SCONJ %s.
+[From that day on|After that], {h} [always remembered|never forgot] that/SCONJ %s.
+The [moral/NOUN|lesson] of the story is that/SCONJ %s.
+And so {h} [learned|found out] that/SCONJ %s.
+This story [teaches/VERB|tells/VERB] us/PRON that/SCONJ %s.
 """
 
 

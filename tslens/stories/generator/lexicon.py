@@ -137,7 +137,7 @@ VERBS = {
     "sew count spell clean mix hang light happen change become seem sound let belong pass move arrive "
     "trick scare surprise please protect guard trade borrow offer deserve reward practice crack split "
     "pile sip hand head last mean own set stick stumble wag yawn spread step tug add cost shop charm poke "
-    "rule",
+    "rule sort",
 }
 # base past participle, where the rule does not give them
 IRREGULAR = """
@@ -184,6 +184,7 @@ ADJECTIVES = {
     "compared": "better best bigger smaller faster slower stronger biggest smallest taller fastest braver louder "
     "harder hardest saddest prettiest hotter deeper worst worse wiser hungrier highest funniest darker "
     "fewer easier farther",
+    "both ways": "close",
 }
 ADVERBS = {
     "gladly": "happily gladly cheerfully proudly joyfully merrily",
@@ -196,7 +197,7 @@ ADVERBS = {
     "everywhere somewhere nowhere not maybe perhaps finally quite yet ever also first instead well better "
     "best hard high low late early long deep upstairs around aside loudly badly truly nearly aloud hardly "
     "anymore upside else enough ago straight right much more most less forever when where why how anyway "
-    "closer",
+    "closer last close nearby harder",
 }
 FUNCTION = {
     "DET": "a an the this that these those every each some any no all both another which what",
@@ -370,6 +371,20 @@ def base_verbs() -> frozenset[str]:
 def participles() -> frozenset[str]:
     """Every past participle."""
     return frozenset(verb(w).forms["en"] for line in VERBS.values() for w in line.split()) | {"been", "had"}
+
+
+@cache
+def pasts() -> frozenset[str]:
+    """Every past tense."""
+    return frozenset(verb(w).forms["ed"] for line in VERBS.values() for w in line.split())
+
+
+@cache
+def comparatives() -> frozenset[str]:
+    """Comparative adjectives and adverbs, as in a little farther."""
+    return frozenset(w for w in ADJECTIVES["compared"].split() if w.endswith("er")) | set(
+        "more farther nearer later closer too".split()
+    )
 
 
 def article(word: str) -> str:

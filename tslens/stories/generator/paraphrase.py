@@ -13,7 +13,7 @@ began to|started to
 at last & finally => at last|finally
 At last, & Finally, & In the end, => At last,|Finally,|In the end,|After a long time,
 After a while, & Before long, => Soon|Before long,|After a while,|A little later,|After some time,
-Suddenly, & Just then, & At that moment, => Suddenly,|Just then,|At that moment,|All at once/NOUN,
+Suddenly, & Just then, & At that moment, => Suddenly,|Just then,|At that moment,|All at once,
 The next day, & The next morning, => The next day,|The next morning,|On the following day,|A day later,
 Then the|After that, the|And then the|Now the
 Then a|After that, a|And then a
@@ -92,6 +92,9 @@ was {afraid}|was so {afraid}|felt {afraid}
 afraid of|scared of|frightened of
 one more|yet/ADV another
 thought that|believed that|was sure that
+had thought that|had believed that|had been sure that
+had found a|had discovered a|had come upon/ADP a
+had told {m} everything|had hidden nothing from {m}
 told {m} everything|told {m} the whole truth|hid nothing from {m}
 all the time|the whole time
 in the world|on earth
@@ -157,10 +160,10 @@ was tired of|had had enough/ADJ of|was weary/ADJ of
 did not move|stayed where it was|did not move at all
 came back|returned
 was over|had ended|was done
-each of {them}|both/PRON of {them}
+each of {them}|both of {them}
 every week|each week
 {H} and {f}|{F} and {h}|{H} and {f}|The two friends
-{They}|{They}|The two|{H} and {f}|The friends
+{They}|{They}|The two friends|{H} and {f}|The friends
 {H}|{H}|{H}|{He}
 {M}|{M}|{He m}
 {F}|{F}|{He f}

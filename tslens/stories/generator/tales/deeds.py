@@ -16,7 +16,7 @@ bad: honesty
 -- cry
 | One day, {h} wanted to have some fun. {He} shouted that a wolf was there. The {e.kind} came running/VERB with a {tool}, but there was no wolf. {H} laughed.
 | Nothing happened all morning. So {h} screamed as loud/ADV as {he} could. Everyone ran up the hill, out of breath, and found only {h}, who was eating a {y}.
-| "h>e: Wolf! Wolf!" cried {h}, just for fun. The {e.kind} dropped {his e} {tool} and ran up the hill. "h>e: I only wanted to see how fast you are," laughed {h}.
+| "h>e: Wolf! Wolf!" cried {h}, just for fun. The {e.kind} dropped {his e} {tool} and ran up the hill. "h>e: I only wanted to see how fast/ADJ you are," laughed {h}.
 -- again
 | The next day, {he} did it again. Again they/PRON all came, and again there was no wolf. The {e.kind} was {angry} and said that {he e} would not come a third/ADJ time.
 | {He} did the same/ADJ thing on the next day, and on the day after that. Fewer/ADJ and fewer/ADJ people came each time.
@@ -61,7 +61,7 @@ bad: trust greed
 | On the road, {h} met a {e.kind} with a big {color} hat. The {e.kind} had a shiny {y} and said that it was magic.
 | Halfway/ADV there, a {e.kind} stopped {him}. {He e} praised the {x} and showed {him} a {y} that sparkled in the sun.
 | "e>h: What a fine {x}," said a {e.kind} on the road. "e>h: I will give you this magic {y} for it."
-| Under a {tree} tree sat a {e.kind} and polished a {y}. {He e} said that it would grow by night, and that its owner would never be hungry again.
+| Under a {tree} tree sat a {e.kind} and polished a {y}. {He e} said that it would grow by night, and that/SCONJ its owner would never be hungry again.
 -- trade
 | {H} looked at the {y}. It was so {looks}! {He} did not think twice, and the {x} went away with the {e.kind}.
 | A {y} that could make wishes/NOUN come/VERB true! {H} gave away the {x}, took the {y} and ran all the way home.
@@ -76,9 +76,9 @@ bad: trust greed
 -- twist
 | At home, {m} looked at the {y} and turned pale. It was made of real/ADJ gold! The {e.kind} had thought that it was a cheap/ADJ thing, and had tricked only {himself e}.
 | In the night, there was a noise at the door. The {x} had bitten/VERB through the rope and come home all by itself! So the family had the {x} and the {y}, and the {e.kind} had nothing.
-| At night, the {y} rolled off the table and broke open. Inside was an old map, and on the map was the garden of {h}! {M} dug where the cross was. There was enough for the roof, for {food} and for the {x}.
+| At night, the {y} rolled off the table and broke open/ADJ. Inside was an old map, and on the map was the garden of {h}! {M} dug where the cross was. There was enough for the roof, for {food} and for the {x}.
 -- bad
-| At home, the {y} fell on the floor and broke. It was only painted clay. Now the family had no {x} and no money, and the winter was long.
+| At home, the {y} fell on the floor and broke. It was only painted/ADJ clay. Now the family had no {x} and no money, and the winter was long.
 | "m>h: What have you done?" cried {m}. The {y} was worth nothing. {H} ran back to the road, but the {e.kind} and the {x} were gone.
 | {H} put it under {his} pillow. In the morning, it was just as big as before, and the rain came through the roof on {him}, on {m} and on the {y}.
 -- about
@@ -97,10 +97,10 @@ hero: child
 good: honesty
 bad: honesty greed
 -- find
-| On the way to the {p}, {h} saw a {color} purse on the road. It was full of coins. There was nobody near.
+| On the way to the {p}, {h} saw a {color} purse on the road. It was full of coins. There was nobody near/ADV.
 | {H} and {f} were playing near the {p} when {f} kicked against something. It was a purse, and there was a lot of money in it.
 | "f>h: Look what is here!" called {f}. It was a {color} purse. "h>f: There must be a hundred coins in it," said {h}.
-| The snow had melted, and on the way to the {p} something {color} lay in the grass. {F} picked it up. It was a purse, heavy and wet, and it rang.
+| The snow had melted, and on the way to the {p} something {color} lay/VERB in the grass. {F} picked it up. It was a purse, heavy and wet, and it rang.
 -- want
 | {H} thought of the {x} in the window of the shop. With so much money, {he} could buy it, and {sweet+} for {f} as well/ADV.
 | All the things that they/PRON could buy! A {x}, a {toy}, a mountain of {sweet+}. {F} already began to count.
@@ -124,7 +124,7 @@ bad: honesty greed
 -- bad
 | {They} said nothing and kept/VERB the money. {H} bought the {x}, but it was no fun. Whenever/SCONJ {he} saw the old {e.kind}, {he} had to look away.
 | {H} shook {his} head, and {they} hid the purse. But when {they} came back to get it, somebody else had taken it. The {e.kind} never got {his e} money back, and {they} had nothing.
-| {They} said that {they} would bring it back tomorrow. But tomorrow {they} had spent a little, and the next day a little more. When {they} met the {e.kind} in {his e} thin coat, {they} ran.
+| {They} said that {they} would bring it back tomorrow. But tomorrow {they} had spent a little, and the next day a little more/ADV. When {they} met the {e.kind} in {his e} thin coat, {they} ran.
 -- about
 | {H} and {f} find a purse full of money.
 -- about end
@@ -198,7 +198,7 @@ bad: greed
 | The first cup was bought by {f}, and the second by {h}. That made two coins, and both had been theirs before.
 -- more
 | Then a {job} stopped, took a sip and called all the neighbors. Soon there was a long line at the table.
-| In the afternoon, it got hotter/ADJ, and everyone was thirsty. One cup after the other was sold, and the {box} filled with coins.
+| In the afternoon, it got hotter/ADJ, and everyone was thirsty. One cup after/ADP the other was sold, and the {box} filled with coins.
 | "f>h: More cups, quick/ADV!" called {f}. "h>f: I am running!" called {h}. {They} poured and sold until {their} arms hurt.
 | {F} climbed on a {furniture} and sang, and {h} beat a drum. That helped! A {job} came, a {job} came, and then a whole bus.
 -- sign
@@ -206,7 +206,7 @@ bad: greed
 -- end
 | In the evening, {they} counted the money. It was enough for the {y} and even for two {sweet+}. {They} were so {happy}.
 | "h>f: We did it!" said {h}. {They} ran to the shop, hand/NOUN in hand/NOUN, and the {y} was theirs/PRON. {They} took turns with it all the way home.
-| The last cup was sold at sunset. {They} ran so fast that the coins jumped in the {box}. The shop was still open, and the {y} was still there.
+| The last cup was sold at sunset. {They} ran so fast/ADV that the coins jumped in the {box}. The shop was still open/ADJ, and the {y} was still there.
 -- twist
 | On the way to the shop, {they} met a little child who cried for a lost {soft}. {H} and {f} looked at each other, and then {they} spent/VERB all {their} coins on a new one/NOUN. It was much better/ADJ than a {y}.
 | In the evening, somebody from the circus drank the last cup and forgot to pay. But there were {num} tickets/NOUN under the cup! So {they} had no {y}, but {they} saw a {zoo} that could juggle/VERB.
@@ -234,13 +234,13 @@ bad: pride listening
 -- want
 | {H} got a {color} {x} for {his} birthday. But {he} did not know how to ride it. The other/ADJ children rode/VERB past {him} and waved.
 | All {h}'s friends could ride a {x}. {H} could not. {He} looked at the new {color} {x} in the yard and was {afraid}.
-| "h>m: Will you teach me to ride my {x}?" asked {h}. "m>h: Of course/ADV," said {m}. "m>h: But you will fall a few times."
+| "h>m: Will you teach me to ride my {x}?" asked {h}. "m>h: Of course/NOUN," said {m}. "m>h: But you will fall a few times."
 | In the shed stood an old {x}. {M} had oiled/VERB it and painted it {color}. Now it only needed somebody who was not afraid, and {h} was not that one/NOUN yet/ADV.
 -- fall
 | {M} held {him} and ran beside {him}. When {he m} let go, {h} fell into a bush. {He} had scratches/NOUN on {his} knees and elbows/NOUN.
 | On the first day, {h} fell {num} times. On the second/ADJ day, {he} rolled into a {nature} and lost a shoe.
-| "h>m: Do not let go!" cried {h}. But {m} let go, and down {he} went. "h>m: I will never do that again!" {he} said.
-| To the left, bump. To the right, bump. By evening/NOUN {h} knew every stone of the {p} by name, and {m} had run out of bandages.
+| "h>m: Do not let go!" cried {h}. But {m} let go, and down {he} went. "h>m: I will never do that/PRON again!" {he} said.
+| To the left/NOUN, bump/NOUN. To the right/NOUN, bump/NOUN. By evening/NOUN {h} knew every stone of the {p} by name, and {m} had run out of bandages.
 -- give_up
 | {H} threw the {x} on the grass and went away. But {he} heard the others/NOUN laugh/VERB and race/VERB, and it made {him} {sad}.
 | At night, {he} lay awake and thought of the {x}. In {his} dream, {he} flew through the {p} as fast as the wind.
@@ -249,7 +249,7 @@ bad: pride listening
 -- sign
 | A tiny {s=bird} tried to fly from the fence and fell into the grass. >> And on the fence, the tiny {s} opened its wings and flew at last.
 -- end
-| The next morning, {he} tried it again. One push, two pushes/NOUN, and then {he} was riding all by {himself}! {He} rode around the {p}, and {m} cheered.
+| The next morning, {he} tried it again. One push/NOUN, two pushes/NOUN, and then {he} was riding all by {himself}! {He} rode around the {p}, and {m} cheered.
 | "m>h: You are doing it!" called {m} from far behind/ADV. {H} looked back. {M} had let go long ago, and {he} had not noticed it!
 | Before sunrise, when nobody could see {him}, {h} got up. {He} did not look at the ground this time. {He} looked at the {tree} tree far away, and suddenly it was near. {He} rode until breakfast.
 -- twist
@@ -257,7 +257,7 @@ bad: pride listening
 | At last {h} could ride. But then {he} met {num} other/ADJ children who could not. So {he} did not race with the fast ones/NOUN. {He} became the best teacher in the {p}.
 | One night, {m} had to get the doctor, and there was no other way. {H} jumped on the {x} and rode through the dark without thinking/VERB. Only when {he} came back did {he} see that {he} could do it.
 -- bad
-| {H} did not wait for {m}. {He} went up the highest/ADJ hill and rode down. {He} could not stop! Crash! The {x} hit a {tree} tree, and {h} broke {his} arm.
+| {H} did not wait for {m}. {He} went up the highest/ADJ hill and rode down. {He} could not stop! Crash/NOUN! The {x} hit a {tree} tree, and {h} broke {his} arm.
 | But {he} never tried it again. The {x} stood in the {room} until it was {old}, and each summer {he} watched the others/NOUN ride/VERB away.
 | {H} told everyone that {he} could do it well. They/PRON asked {him} to lead the parade. {He} rode three feet, and then {he} rode into the {instrument+}.
 -- about
@@ -284,7 +284,7 @@ bad: greed listening
 | But the {x} was so {taste}. {H} climbed on the {furniture} and took another, and then one more. {F} warned {him}, but {he} did not listen.
 | When {m} was gone, {h} opened the {y} again. One {x}, two {x+}, three {x+}. {He} ate and ate, and {f} only watched.
 | "f>h: Stop it, that is enough," said {f}. "h>f: Nobody will count them/PRON," said {h} with a full mouth.
-| {H} only wanted to see if they/PRON were all the same. One was a little better, so {he} had to try the next. {F} said that this was how a mountain becomes a valley.
+| {H} only wanted to see if they/PRON were all the same. One was a little better/ADJ, so {he} had to try the next. {F} said that this was how a mountain becomes a valley.
 -- sick
 | After a while, the {y} was empty. {H} felt strange. {His} tummy was as round as a ball, and {his} face turned green.
 | Then {his} tummy began to hurt. {He} lay down on the {furniture} and could not move. {F} did not know what to do.
@@ -292,7 +292,7 @@ bad: greed listening
 | The room began to turn. {H} saw {x+} with legs and {x+} with wings. {F} got a bucket just in time.
 -- sign
 | On the {y} was a little note, but {h} did not read/VERB it. >> If only {h} had read/VERB the little note!
-| The night before, {h} had dreamed that {he} was as round as a pumpkin. >> The dream of the night before had come true.
+| The night before, {h} had dreamed that {he} was as round as a pumpkin. >> The dream of the night before/ADV had come true.
 -- end
 | {H} told {m} everything. {M} made {him} some tea, and when {he} was well again, {h} and {f} baked new {x+} for the party all by themselves/PRON. {H} did not eat a single/ADJ one/NOUN.
 | "h>m: I ate them/PRON all," said {h}, "h>m: and I am sorry." "m>h: I think your tummy has taught/VERB you enough," said {m}. The next day, {h} shared {his} own snack with all the guests.

@@ -72,7 +72,7 @@ bad: greed sharing
 | {F} went away, and {h} had the {x} to {himself}. But soon {he} grew bored. It was no fun to play alone.
 | After that, {h} sat in one corner with the {x}, and {f} sat in the other with nothing. The {x} did not seem so {quality} anymore.
 | "f>h: Then play alone!" said {f}, and {he f} went to the window and looked out. {H} tried to play, but it was not the same.
-| Later it was very quiet. {H} moved the {x} to the left, and {he} moved it to the right. Then {he} looked at the door.
+| Later it was very quiet. {H} moved the {x} to the left, and {he} moved it to the right/NOUN. Then {he} looked at the door.
 -- sign
 | The old people say that every new toy brings tears/NOUN first/ADV. >> The old people were right/ADJ about the tears/NOUN.
 | In {his f} pocket, {f} kept {num} {y+} for later. >> The {y+} in {f}'s pocket had been meant for two.
@@ -86,7 +86,7 @@ bad: greed sharing
 | {H} looked for {f} everywhere. {F} sat in the {room} and was busy. {He f} was building a {box} for the {x}, with {h}'s name on it. It had been meant as a present all the time.
 -- bad
 | {They} began to pull at it again, and then there was a loud crack. The {x} broke in two. Now nobody had a {x}, and nobody had a friend.
-| When {h} looked up, {f} was gone. {F} had found someone else to play with, who had {y+} and shared them/PRON. {H} sat there with {his} {x} and cried.
+| When {h} looked up, {f} was gone. {F} had found someone else to play with, who had {y+} and shared/VERB them/PRON. {H} sat there with {his} {x} and cried.
 | In the night, rain/NOUN came through the roof, and in the morning the {x} was ruined. {F} would have kept it dry under the bed, but {f} did not come anymore.
 -- about
 | {H} does not want to share {his} {x} with {f}, and {they} quarrel.
@@ -113,32 +113,32 @@ bad: pride
 -- start
 | On the day of the race, all the {hero+} and {bird+} of the {p} came to watch. {H} shot/VERB away like the wind, and soon {f} was far behind.
 | A {bird} gave the sign, and off {they} went. {H} was so far ahead/ADV that {he} could not even see {f}.
-| "f>h: One, two, three, go!" called {f}. {H} ran so fast that the dust rose/VERB behind {him}.
+| "f>h: One, two, three, go!" called {f}. {H} ran so fast/ADV that the dust rose/VERB behind {him}.
 | The line was drawn in the sand. A {job} rang a bell, and {h} was gone before the sound had ended. {F} took {his f} first slow steps.
 -- rest
 | In the middle of the way, {h} looked back and saw nobody. {He} lay down under a {tree} tree to eat some {fruit+}, and the sun was so warm that {he} fell asleep.
 | After a while, {h} saw a {nature} that {he} liked. {He} stopped to look at it, then {he} stopped to drink, and then {he} stopped to chase a {bug}. There was so much time!
 | "h>: I have all the time in the world," {h} said to {himself}. {He} sat down, ate a {fruit} and closed {his} eyes.
-| Halfway to the {x}, some children asked {h} to show how fast {he} was. {He} ran in circles for them/PRON, again and again, until {his} legs were like water.
+| Halfway to the {x}, some children asked {h} to show how fast/ADJ {he} was. {He} ran in circles for them/PRON, again and again, until {his} legs were like water.
 -- sign
 | An old turtle by the road had looked at {h} and shaken its head. >> The old turtle by the road nodded, for it had seen all this before.
 | {H} had forgotten that long races/NOUN are not won at the start. >> Long races/NOUN are not won at the start, and {h} knew it now.
 -- end
-| When {h} looked up again, {f} was almost at the {x}. {H} ran as fast as {he} could, but it was too late. {F} had won, and {h} was the first to clap for {him f}.
+| When {h} looked up again, {f} was almost at the {x}. {H} ran as fast as {he} could, but it was too late/ADJ. {F} had won, and {h} was the first to clap for {him f}.
 | Step/NOUN by step, {f} went on and reached the {x} first/ADV. "h>f: You won," said {h}, out of breath. "h>f: I will never brag again." {They} [shared|split] the prize, a {taste} {sweet}.
 | Then there was a great noise from the {x}. {F} had arrived, slow and steady/ADJ, and was already eating a {fruit}. {H} came last. {He} bowed and said that it was well done.
 -- twist
-| {H} ran to the {x} and was sure that {f} had passed. But {f} was not there. {F} had stopped to help a {small} with a hurt leg. So {h} ran back and helped too, and {they} crossed the line together, last and {happy}.
+| {H} ran to the {x} and was sure that {f} had passed. But {f} was not there. {F} had stopped to help a {small} with a hurt leg. So {h} ran back and helped too, and {they} crossed the line together, last/ADJ and {happy}.
 | At the {x}, {f} was waiting with the prize. But {he f} did not keep it. "f>h: I only wanted you to wait for me once," said {f}. "f>h: The prize is for you." {H} did not know what to say.
 | When {h} came to the {x}, the people were cheering for a third one. A little {small} had followed {f} from the start and had run between {his f} feet across the line! {H} and {f} carried the winner home on {their} shoulders.
 -- bad
-| {H} heard people cheer/VERB and jumped up. {He} ran too fast, tripped over {his} own feet and fell into a puddle. {F} won the race, and everyone laughed at {h}.
+| {H} heard people cheer/VERB and jumped up. {He} ran too fast/ADV, tripped over {his} own feet and fell into a puddle. {F} won the race, and everyone laughed at {h}.
 | When {h} woke up, it was dark. The race was over, and all had gone home without {him}. {He} had a cold, wet walk back.
 | {H} took a short way through the bushes to make up for it. The thorns held {him} tight, and {he} tore {his} best {clothes}. By the time {he} was free, the prize was gone.
 -- about
 | {H} brags that {he} is faster than {f}, and {they} have a race.
 -- about end
-| {He} rests too long, and {f} wins.
+| {He} rests too long/ADV, and {f} wins.
 -- about twist
 | It ends in a way that nobody expected.
 -- about bad
@@ -158,9 +158,9 @@ bad: kindness
 | {H} painted a {x} on the window, as big as a {pet}. From inside, it looked alive. Then {he} called {f} and hid behind the door.
 -- scare
 | When {f} came, {he f} screamed and dropped {his f} {drink} on the floor. {H} laughed until {his} tummy hurt. But {f} did not laugh at all.
-| {F} jumped so high that {he f} bumped {his f} head. Then {he f} [ran away|began to cry]. {H} [giggled|grinned], but not for long/ADV.
-| "f>h: Help!" cried {f}, and {he f} jumped onto a {furniture}. "h>f: It was only a joke!" laughed {h}. "f>h: It was not funny," said {f}, with tears/NOUN in {his f} eyes.
-| There was a scream and a crash. {F} had run into the {furniture} and held {his f} {bodyplace}. {H} rolled on the floor with laughter/NOUN.
+| {F} jumped so high/ADV that {he f} bumped {his f} head. Then {he f} [ran away|began to cry]. {H} [giggled|grinned], but not for long/ADV.
+| "f>h: Help/VERB!" cried {f}, and {he f} jumped onto a {furniture}. "h>f: It was only a joke!" laughed {h}. "f>h: It was not funny," said {f}, with tears/NOUN in {his f} eyes.
+| There was a scream/NOUN and a crash. {F} had run into the {furniture} and held {his f} {bodyplace}. {H} rolled on the floor with laughter/NOUN.
 -- think
 | That night, {h} thought of {f}'s face. How would {he} like it if somebody scared {him} so much? It did not seem funny anymore.
 | {H} felt bad. A joke should make everyone laugh, and this one/NOUN had not. {He} thought about it on the whole way home.
@@ -175,7 +175,7 @@ bad: kindness
 -- twist
 | The next morning, {h} opened {his} own {box}, and out jumped a huge {x}! {H} fell over in fear, and behind the door {f} was laughing. {He f} had not been sad at all. {F} had only planned the better trick.
 | When {h} went to say sorry, {f} opened the door with a grin/NOUN. "f>h: I knew about your {x} all the time," {he f} said. "f>h: I only cried to trick you!" Then {they} both laughed.
-| {H} went over to say sorry. In {f}'s {room} stood {num} boxes, and each had a different {bug} in it, a living one. {F} loved them/PRON! {He f} had only screamed because {he f} thought that {h} had hurt one.
+| {H} went over to say sorry. In {f}'s {room} stood {num} boxes, and each had a different {bug} in it, a living/ADJ one. {F} loved them/PRON! {He f} had only screamed because {he f} thought that {h} had hurt one.
 -- bad
 | When {h} went to say sorry, nobody opened the door. {F} did not trust {him} anymore. At school, {f} sat next to somebody else, and {h} ate {his} lunch alone.
 | A week later, {h} fell into a hole and called for help/NOUN. {F} heard it, but {he f} thought that it was a trick again and walked on. {H} sat in the hole until dark/NOUN.
@@ -204,7 +204,7 @@ bad: kindness
 | One day, {h} threw a {color} ball too far, and it flew right/ADV into the garden of the {e.kind}. {They} looked over the fence. The ball lay between the {flower+}.
 | One {weather_adj} day, {h} saw the {e.kind} slip on the wet road. {His e} {box} fell down, and {vegetable+} rolled everywhere. {F} wanted to run away, but {h} stood still.
 | "h>f: Our ball!" cried {h}. It had landed in the garden of the {e.kind}. "f>h: We will never get it back," said {f}.
-| It was the night of the big {weather}. In all the houses the lights were on, but the house of the {e.kind} stayed dark. {H} saw it from {his} bed and told {f}.
+| It was the night of the big {weather}. In all the houses the lights were on, but the house of the {e.kind} stayed dark/ADJ. {H} saw it from {his} bed and told {f}.
 -- knock
 | {H} took a deep breath, went to the {e.kind} and asked if {he} could help/VERB. {F} waited behind a {tree} tree and did not dare to breathe/VERB.
 | With a {looks} {flower} in {his} hand, {h} knocked at the door. It opened slowly. {F} hid behind {him}.
@@ -232,7 +232,7 @@ bad: kindness
 -- about twist
 | {He e} is not at all what {they} thought.
 -- about bad
-| But it is too late.
+| But it is too late/ADJ.
 
 == the talent show
 cast: h f m
@@ -254,7 +254,7 @@ bad: courage
 | On the night of the show, the {p} was full of people. {H} looked at the crowd, and {his} knees began to shake.
 | Then the big day came. {H} stood behind the curtain in a {color} {y}, and {his} heart beat/VERB like a drum.
 | "h>f: I cannot do it," whispered {h} behind the curtain. "f>h: Yes, you can," {f} whispered back. "f>h: Just look at me."
-| A {job} called {h}'s name. The way to the middle of the stage had never been so long. {His} hands were as cold as ice.
+| A {job} called {h}'s name. The way to the middle of the stage had never been so long/ADJ. {His} hands were as cold as ice.
 -- sign
 | {H} felt in {his} tummy that something would happen on that stage. >> {His} tummy had known that something would happen.
 -- end

@@ -18,7 +18,7 @@ bad: care
 -- search
 | {H} [crawled under the {furniture}|emptied the {box} on the floor] and [peeked|looked] into the {room}. All {he} found was {num} {treasure+} and an old {clothes}. {M} helped {him} to look [upstairs|in the {room}], but they/PRON had no luck.
 | {H} and {m} searched the whole house, from the {room} to the attic. They/PRON found a {treasure}, a {old} {kitchenware} and a lot of dust, but no {x}.
-| "m>h: When did you play with it last?" asked {m}. {H} had to think. "h>m: Yesterday, near the {p}," {he} said [at last|finally].
+| "m>h: When did you play with it last/ADV?" asked {m}. {H} had to think. "h>m: Yesterday, near the {p}," {he} said [at last|finally].
 | "m>h: Let's look together," said {m}. "m>h: You take the {room}, and I will take the garden." {H} wiped {his} [eyes|cheeks] and began to search.
 | They/PRON turned the {room} upside/ADV down. Out came {num} {clothes+}, a {texture} {fruit} and even a {bug}.
 | {M} lit a candle and looked into every corner. {H} asked the {pet} next door, which did not answer.
@@ -26,10 +26,10 @@ bad: care
 | That morning, {h} had felt that it would be a strange day. >> It had been a strange day indeed, just as {he} had felt in the morning.
 | {M} always said that {h} would lose {his} own head one day. >> {M} had always known that something like this would happen.
 -- end
-| Then {h} saw something {color} behind the {p}. It was the {x}! It was a little {old}, but {he} hugged it and [danced|jumped] with joy/NOUN.
+| Then {h} saw something {color} behind the {p}. It was the {x}! It was a little/ADV {old}, but {he} hugged it and [danced|jumped] with joy/NOUN.
 | [At last|In the end], {he} looked behind the {p}, and there lay the {x}, safe and dry. {H} [put|carried] it back to its place and tidied the whole room.
 | "h>m: Here it is!" {h} called. The {x} had fallen behind the {p}. {H} held it tight/ADV. "h>m: I will [always put it away|take better care/NOUN of it] now," {he} said.
-| On the third day, it rained, and {h} went to the {p} to fetch a {tool}. There was the {x}, half hidden under a {nature}! {He} danced through the puddles all the way to {m}.
+| On the third day, it rained, and {h} went to the {p} to fetch a {tool}. There was the {x}, half hidden/ADJ under a {nature}! {He} danced through the puddles all the way to {m}.
 -- twist
 | {H} sat down sadly, and something poked {him}. {He} reached into the pocket of {his} own {clothes}, and out came the {x}! It had been with {him} all the time, and {m} had to laugh.
 | Then {m} opened {his} old {box}, and {h} gasped. Inside lay the {x}, washed and mended like/ADP new. It had never been lost at all. {M} had taken it to fix it as/ADP a surprise.
@@ -45,9 +45,9 @@ bad: care
 -- about end
 | It is behind the {p}.
 -- about twist
-| The {x} was never really lost.
+| The {x} was never really lost/VERB.
 -- about bad
-| It is lost or broken for good/NOUN.
+| It is lost/ADJ or broken/ADJ for good/NOUN.
 
 == the broken thing
 cast: h m a=furry
@@ -58,7 +58,7 @@ good: honesty
 bad: honesty
 -- break
 | {M} had a {looks} {x} that {he m} loved very much. One day, {h} played with a {y} in the house, and the {y} hit the {x}. It fell and broke into {num} pieces.
-| {H} was not allowed to run in the house, but {he} [ran|raced] through the {room} with {his} {y}. Crash! {M}'s {x} fell from the {furniture} and broke.
+| {H} was not allowed to run in the house, but {he} [ran|raced] through the {room} with {his} {y}. Crash/NOUN! {M}'s {x} fell from the {furniture} and broke.
 | "m>h: Do not play with the {y} near my {x}," {m} had said. But {h} forgot. {He} threw the {y}, and down fell the {x} with a loud crash.
 | The {x} stood on a shelf, {color} and {looks}. {H} reached for a {sweet} beside it, and {his} elbow did the rest. There was a terrible noise.
 | It happened on a {weather_adj} afternoon. {H} swung/VERB {his} {y} around like a knight, and suddenly the {x} lay on the floor.
@@ -75,19 +75,19 @@ bad: honesty
 | "m>h: What happened to my {x}?" {m} asked. "h>m: I think that the {a.kind} jumped on the {furniture}," said {h}, and {his} cheeks grew hot.
 | At dinner, {m} stopped eating and looked at the empty place. {H} said that the {a.kind} had been near it. The words tasted bitter.
 -- sign
-| The {x} stood very close to the edge of a shelf[, and it wobbled a little|]. >> It had stood too close to the edge, and everyone should have seen it.
+| The {x} stood very close/ADV to the edge of a shelf[, and it wobbled a little|]. >> It had stood too close/ADV to the edge, and everyone should have seen it.
 | That morning, {h} had dreamed of a loud crash. >> The dream of the loud crash had come true.
 -- end
 | But {h} could not keep the secret. {He} told {m} the truth and cried. {M} was sad about the {x}, but {he m} hugged {h}, and they/PRON glued the pieces together again.
 | "h>m: I lied," {h} said at last. "h>m: I broke it, and I am so sorry." {M} [hugged|kissed] {him}. "m>h: Thank you for the truth," {he m} said. "m>h: A {x} is only a thing." Then they/PRON [fixed|glued] it together.
 | In bed, {h} heard {his} own heart. {He} got up, woke {m} and said it all in one breath. They/PRON drank {drink} together, and the next day {h} sold {his} {y} to pay for a new {x}.
 -- twist
-| Then {h} told the truth. To {his} surprise, {m} began to laugh. The {x} had been broken long before, and {m} had only put it there to see if {h} would be honest.
+| Then {h} told the truth. To {his} surprise, {m} began to laugh. The {x} had been broken/VERB long/ADV before, and {m} had only put it there to see if {h} would be honest.
 | "h>m: I broke it," {h} said at last. {M} smiled. "m>h: I know," {he m} said. "m>h: I was standing behind the door and saw everything. I only waited for you to say it."
 | {H} went to {m} to say it all. But there on the shelf stood the {x}, without a scratch! {M} had bought a second one long ago, because {he m} knew {h} so well.
 -- bad
 | {M} believed it and put the {a.kind} out in the {weather}. All night long, it cried at the door. {H} heard it and felt {sad}, but {he} did not dare/VERB to speak/VERB. In the morning, the {a.kind} was gone.
-| Later, {m} found the pieces, and the truth came out. "m>h: I am not angry about the {x}," {m} said. "m>h: But I cannot trust you now." That hurt more/ADV than any scolding/NOUN.
+| Later, {m} found the pieces, and the truth came out. "m>h: I am not angry about the {x}," {m} said. "m>h: But I cannot trust you now." That hurt/VERB more/ADV than any scolding/NOUN.
 | So {m} gave the {a.kind} away to a farm. {H} never said a word, and each day the empty basket by the window made {him} {sad}.
 -- about
 | {H} breaks {m}'s {x} and lets the {a.kind} take the blame/NOUN.
@@ -113,7 +113,7 @@ good: courage
 | There was one thing that {h} did not like at all, and that was the night. Every {nature} in front of the window became a hand, and every wind had a voice.
 -- noise
 | One night, there was a [strange|loud|scary] {sound} [near|behind] the {y}. {H} began to shake. {He} wanted to call {m}, but no sound came out of {his} mouth.
-| One night, {he} heard something move behind the {y}. Tap, tap, tap, it went. Two {color} eyes seemed to shine in the dark.
+| One night, {he} heard something move behind the {y}. Tap/NOUN, tap/NOUN, tap/NOUN, it went. Two {color} eyes seemed to shine in the dark.
 | One night, something scratched behind the {y}. "h>: Who is there?" whispered {h}. Nobody answered, but the scratching/NOUN did not stop.
 | Then came the night of the great {sound}. It seemed to come from the {y}, and it did not stop.
 | At midnight, {h} woke up. The {y} creaked, although nobody was near it. A thin shadow ran along the floor.
@@ -131,7 +131,7 @@ good: courage
 | It was just a {small} which had lost its way! It had eaten half of a {sweet} and now it wanted to get out. {H} opened the window, and they/PRON parted/VERB as friends.
 -- twist
 | {He} pulled the {y} aside, and there sat {m} on the floor, with {sweet+} and a candle! {M} had wanted to bring a secret snack for {h} and had lost a slipper in the dark.
-| "m>h: Help, it is so dark in here!" said a voice. It was {m}! {He m} was afraid of the dark too/ADV and had come to sleep next to {h}.
+| "m>h: Help/VERB, it is so dark in here!" said a voice. It was {m}! {He m} was afraid of the dark too/ADV and had come to sleep next to {h}.
 | {H} lifted a corner of the curtain. The whole family was sitting there in the dark, with {num} {toy+} and a {sweet}! In the morning it would be {his} birthday, and they/PRON had wanted to be quiet.
 -- bad
 | But {he} did not see the {toy} on the floor. {H} slipped, hit {his} {bodyplace} on the {y} and cried in the dark. After that night, {he} was more afraid than ever.
@@ -169,7 +169,7 @@ bad: patience listening
 -- wait
 | Then the tray went into the hot oven, and {they} had to wait. {M} warned {them} not to open the oven too soon. The smell of {x+} filled the {room}.
 | Now {they} only had to wait. It was hard, because the kitchen began to smell so {taste}.
-| "m>hf: Do not open the oven too soon," {m} warned. "h>m: We will wait," {h} promised, but waiting/VERB was very hard.
+| "m>hf: Do not open the oven too soon," {m} warned. "h>m: We will wait," {h} promised, but waiting/VERB was very hard/ADJ.
 | {M} set the clock and closed the oven. It would take an hour, and not one minute less. {H} and {f} sat down in front of it and stared through the glass.
 -- sign
 | {H} had never baked anything without some trouble. >> There was always some trouble when {h} baked.
@@ -181,7 +181,7 @@ bad: patience listening
 -- twist
 | When {they} bit into the first {x}, {they} made a face. It was full of salt! But {m} tried a piece too and cheered. "m>hf: It is bad {x}, but it is {quality} glue!" said {m}, and together they/PRON made a {toy} of paper.
 | When the oven was opened, it was empty! {H} and {f} stared at each other. Then {they} saw {m} at the door with the tray. {M} had taken out the {x+} long ago, just before they/PRON could burn.
-| But nobody could eat the {x+}, for they/PRON were as hard as stones. {H} and {f} were {sad}, until {they} saw the {s=bird+} in the yard. The {s+} loved them/PRON! All winter long/ADV, {they} baked for the {s+}.
+| But nobody could eat the {x+}, for they/PRON were as hard/ADJ as stones. {H} and {f} were {sad}, until {they} saw the {s=bird+} in the yard. The {s+} loved them/PRON! All winter long/ADV, {they} baked for the {s+}.
 -- bad
 | But {h} and {f} began to play with a {toy} and forgot the time. Smoke came out of the oven. All the {x+} were black, and {they} had to throw them/PRON away.
 | But {they} could not wait and opened the oven again and again. The {x+} stayed flat and wet. "f>h: We should have listened/VERB," said {f}, and nobody ate a bite.
@@ -211,7 +211,7 @@ bad: kindness honesty
 -- alone
 | {H} [went|walked] to the {p} all alone. {He} kicked a {nature} along the road and thought that {his} friends had forgotten {him}.
 | {H} looked for {f} at the {p}, but {f} was not there. {He} sat down on a bench and felt {sad}.
-| "h>f: Can you come and play?" {h} asked at {f}'s door. "f>h: Not today, I have work to do," {f} said quickly and closed the door.
+| "h>f: Can you come and play?" {h} asked at {f}'s door. "f>h: Not today, I have work/NOUN to do," {f} said quickly and closed the door.
 | So {h} went out by {himself}. At the {p} {he} bought one single {sweet}, put a {nature} on it as a candle and sang softly for {himself}.
 | {He} walked past the {p} and the {town_place}. All the windows were dark. Even {f} had no time for {him}.
 -- whisper
@@ -224,12 +224,12 @@ bad: kindness honesty
 | The day before, {m} had bought far too many {s=sweet+}. >> Now {h} knew why {m} had bought so many {s+}.
 -- end
 | When {h} opened the door, all the lights/NOUN went on. Everyone was there! There were {sweet+}, {color} balloons and a {x} from {f}. {H} had never been so {happy}.
-| "f>h: Surprise!" shouted {f} and all the others/NOUN when {h} came in. There was a big cake with {fruit+}, and {f} gave {him} a {x}. "h>f: You did not forget me!" laughed {h}.
+| "f>h: Surprise/NOUN!" shouted {f} and all the others/NOUN when {h} came in. There was a big cake with {fruit+}, and {f} gave {him} a {x}. "h>f: You did not forget me!" laughed {h}.
 | The light went on, and {h} stood in a rain of {color} paper. {F} played the {instrument}, {m} carried in a {sweet} as tall as a {pet}, and on the table lay a {x}.
 -- twist
 | When {h} opened the door, the room was dark. Then everyone jumped up and cheered. But the song was for {m}! It was {m}'s birthday too/ADV, and {h} had forgotten it. So they/PRON all had a party for two.
-| "f>h: Surprise!" called {f} behind the door. But {h} was not surprised at all. "h>f: Surprise!" {he} called too, and pulled a {x} out of {his} {box}. {He} had known everything from the start and had a gift for {f}.
-| Everyone shouted and threw {color} paper. Then a {job} came in and looked around. They/PRON had all gone to the wrong house! So the whole party moved next door, with {h} at the head, and it was twice as funny.
+| "f>h: Surprise/NOUN!" called {f} behind the door. But {h} was not surprised/ADJ at all. "h>f: Surprise/NOUN!" {he} called too, and pulled a {x} out of {his} {box}. {He} had known everything from the start and had a gift for {f}.
+| Everyone shouted and threw {color} paper. Then a {job} came in and looked around. They/PRON had all gone/VERB to the wrong house! So the whole party moved next door, with {h} at the head, and it was twice as funny.
 -- bad
 | {H} was so {angry} that {he} ran away and hid. {He} did not come home until late/ADV. There {he} found a dark room, a cake that nobody had eaten, and {f} asleep on the {furniture}. The party was over.
 | "h>f: You are not my friend anymore/ADV!" {h} shouted at {f}, and {f} began to cry. There had been a party for {him}, but now nobody wanted to dance/VERB.
@@ -259,7 +259,7 @@ bad: care listening
 | Guests were coming, but the room of {h} looked as if a {zoo} lived in it. {M} gave {him} a {tool} and one hour.
 -- trick
 | {H} did not want to clean. {He} pushed everything under the bed, pulled the blanket over it, and told {m} that {he} was done.
-| But {h} was lazy. {He} put everything into the closet, one on top of the other, until the door would hardly/ADV close.
+| But {h} was lazy. {He} put everything into the closet, one on top of the other, until the door would hardly/ADV close/VERB.
 | "h>m: I am done!" {h} called after a minute/NOUN. In truth/NOUN, {he} had only pushed all the things/NOUN into the closet.
 | {He} looked at the clock, and {he} looked at the {toy+}. Then {he} took a big {color} blanket and spread it over everything. Now it was a mountain, and mountains do not need to be clean.
 -- need
@@ -271,16 +271,16 @@ bad: care listening
 | The door of the closet creaked as if it wanted to say something. >> The closet had creaked to warn {him}.
 | A {s=bug} sat on the pile and seemed to wait for something to happen. >> Even the {s} on the pile had known it.
 -- end
-| Crash! Everything fell on {him}, and {m} had to dig {him} out. They/PRON laughed, and then {h} [really|truly] cleaned the room. Behind the last {clothes}, {he} found the {x}.
+| Crash/NOUN! Everything fell on {him}, and {m} had to dig {him} out. They/PRON laughed, and then {h} [really|truly] cleaned the room. Behind the last {clothes}, {he} found the {x}.
 | With a loud crash, everything tumbled out. "h>m: I will do it right/ADV this time," {h} said. {He} worked for an hour, and the room looked {quality}.
 | The pile slid like a mountain of snow, and {h} sat in the middle. {He} began to laugh, and then {he} began to sort. When the guests came, everything had its own place, and {he} had found the {x} and {num} lost {clothes+}.
 -- twist
 | Everything fell out at once, and in the pile sat the neighbor's {furry}! The whole street had looked for it for two days. So the mess had made a good hotel/NOUN, but {h} tidied it all the same/ADJ.
-| Out of the pile fell something that {he} had never seen before. "m>h: My ring!" cried {m}. "m>h: I lost it {num} years ago!" For once/NOUN, {m} was thankful for the mess, but {h} had to clean it anyway.
+| Out of the pile fell something that {he} had never seen before. "m>h: My ring!" cried {m}. "m>h: I lost it {num} years ago!" For once, {m} was thankful for the mess, but {h} had to clean it anyway.
 | But when {he} lifted the blanket, the floor was clean and empty. {M} had tidied everything while {he} was out! On the pillow lay a note with one single word on it, and the word was "h>: please". {H} was so ashamed that {he} never made a mess again.
 -- bad
-| Crack! The {x} broke under all the things/NOUN, and {h} had stepped on {his} {y} too/ADV. {He} had only {himself} to blame/VERB.
-| {He} pulled too hard, and the whole pile fell. There was a cracking/VERB sound. "h>: My {x}!" {h} cried, but it was too late.
+| Crack/NOUN! The {x} broke under all the things/NOUN, and {h} had stepped on {his} {y} too/ADV. {He} had only {himself} to blame/VERB.
+| {He} pulled too hard/ADV, and the whole pile fell. There was a cracking/VERB sound. "h>: My {x}!" {h} cried, but it was too late/ADJ.
 | {He} dug and threw things behind {him}, and one of them/PRON flew out of the open window. It was the {x}. It fell into the river, and {he} could only watch.
 -- about
 | {H} does not want to clean {his} room and hides the mess.

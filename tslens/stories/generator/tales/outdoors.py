@@ -15,7 +15,7 @@ bad: listening
 | {They} had a secret hut near the {p}, and {h} wanted to show {f} the new roof. {M} looked at the sky and asked {them} to take the lantern. {They} forgot it.
 -- dark
 | Suddenly the sky turned gray. The wind pulled at {their} {clothes+}, and the first drops/NOUN fell. {H} wanted to stay, but {f} was worried.
-| After an hour, black clouds came over the {p}. The {bird+} stopped singing, and the trees began to bend.
+| After an hour, black clouds came over the {p}. The {bird+} stopped singing/VERB, and the trees began to bend.
 | "f>h: Look at that cloud!" said {f}. "h>f: It is still far away," said {h}. But then there was a loud bang of thunder.
 | The air grew still. No {bug} moved, and not one {bird} sang. Then, far away, somebody seemed to roll a heavy stone across the sky.
 -- run
@@ -31,7 +31,7 @@ bad: listening
 | {They} crept under a big rock and sang songs against the thunder. Soon somebody called {their} names. "m>hf: Here you are!" cried {m}, and {he m} wrapped {them} in a warm blanket.
 | An old {farm} stood by the way and did not seem to mind the rain. {They} held on to its neck/NOUN, and it walked them/PRON straight/ADV to the barn of {m}. There was hot {drink} and a dry bed.
 -- twist
-| {They} crept into a dark hole. Inside, something soft and warm lay beside {them}, and {they} leaned on it all night. In the morning {they} saw what it was. It was a big, sleepy bear! It only yawned, and {they} tiptoed away.
+| {They} crept into a dark hole. Inside, something soft and warm/ADJ lay/VERB beside {them}, and {they} leaned on it all night. In the morning {they} saw what it was. It was a big, sleepy bear! It only yawned, and {they} tiptoed away.
 | Through the rain {they} saw a huge dark figure/NOUN with a light. A monster! {They} screamed. But the monster had {m}'s voice, who wore a long raincoat and held a lantern.
 | {They} ran against a door and fell into a warm room. It was {h}'s own kitchen! In the dark {they} had run in a circle, and {m} had not even noticed that {they} were gone.
 -- bad
@@ -45,7 +45,7 @@ bad: listening
 -- about twist
 | In the dark, {they} are not alone.
 -- about bad
-| {They} stay too long and have to pay for it.
+| {They} stay too long/ADV and have to pay for it.
 
 == growing a plant
 cast: h f m
@@ -57,7 +57,7 @@ bad: patience care
 -- seed
 | {M} gave {h} a tiny {x} seed. {H} dug a hole near the fence, put the seed into it and covered it with dirt.
 | In spring, {h} found a little {color} seed in a {box}. {He} planted it in a {color} pot and showed it to {f}.
-| "m>h: This is a {x} seed," said {m}. "m>h: Give it water, sun and time." {H} planted it at once.
+| "m>h: This is a {x} seed," said {m}. "m>h: Give it water/NOUN, sun and time." {H} planted it at once.
 | For {his} birthday, {h} got a {box} with a little dirt and one {x} seed from {m}. {F} laughed and said that a {toy} would have been better.
 -- wait
 | Every morning, {h} ran out to look. One day passed, and then {num} more. There was nothing but dirt. {F} said that the seed was dead.
@@ -76,11 +76,11 @@ bad: patience care
 | Then, after a warm night, something green looked out of the dirt. "h>f: Come quickly!" {h} called. "f>h: I was wrong," said {f}, "f>h: it is the prettiest/ADJ {x} in the street."
 | Then {f} came running. A green tip/NOUN, no bigger than a tooth! They/PRON moved the pot into the sun, and by summer {m} had to bring the ladder to water the {x}.
 -- twist
-| Then a plant came up, but it was no {x}. It grew round and orange/ADJ and huge. It was a pumpkin! {M} had mixed up the seeds/NOUN. {H} and {f} cut a window into it and used it as a house for {small+}.
+| Then a plant/NOUN came up, but it was no {x}. It grew round and orange/ADJ and huge. It was a pumpkin! {M} had mixed up the seeds/NOUN. {H} and {f} cut a window into it and used it as a house for {small+}.
 | One day, a {x} bloomed. But not in the pot! It stood in the garden next door, where a {bird} had dropped the seed. {H} laughed, and the neighbors had the prettiest/ADJ {x} of all.
 | And then it grew, but down! The root came out of the bottom of the pot, went through a crack in the wall and came up in {f}'s room. {F} woke up one morning beside a {x}.
 -- bad
-| So {h} dug in the dirt and pulled the seed out. It had just grown a tiny white root. Now the root was broken, and the {x} never grew.
+| So {h} dug in the dirt and pulled the seed out. It had just grown/VERB a tiny white root. Now the root was broken, and the {x} never grew.
 | {H} forgot the pot and went to play. When {he} looked again, a small brown {x} hung over the edge. It had come, but without water it had died/VERB.
 | {H} gave it all the water in the house, to make it faster. It was too much. The seed swam on top, turned soft and was eaten by a {bird}.
 -- about
@@ -90,7 +90,7 @@ bad: patience care
 -- about twist
 | What grows is not what {he} expected.
 -- about bad
-| {He} has no patience, and the plant is lost.
+| {He} has no patience, and the plant/NOUN is lost.
 
 == the lost pet
 cast: h f a=furry
@@ -100,7 +100,7 @@ place: out
 good: care kindness trying
 bad: care
 -- gone
-| {H} had a {color} {a.kind} that {he} loved more than anything. One day, the gate stood open, and the {a.kind} was gone.
+| {H} had a {color} {a.kind} that {he} loved more than anything. One day, the gate stood open/ADJ, and the {a.kind} was gone.
 | One morning, the bed of the {a.kind} was empty. {H} called and called, but no {a.kind} came.
 | "h>f: My {a.kind} is gone!" cried {h}. "f>h: Do not cry, we will find it," said {f}.
 | {H} and {his} {a.kind} slept in one bed and ate from one plate. But when {he} came home from school that Friday, nobody jumped up at {him}.
@@ -117,12 +117,12 @@ bad: care
 -- sign
 | For days, the {a.kind} had looked out of the window again and again. >> So it had looked out of the window for a reason.
 -- end
-| There sat the {a.kind}, stuck under a fallen fence! {H} lifted the wood, and {f} pulled. The {a.kind} was dirty and hungry, but it was safe, and {h} held it all the way home.
+| There sat the {a.kind}, stuck/ADJ under a fallen fence! {H} lifted the wood, and {f} pulled. The {a.kind} was dirty and hungry, but it was safe, and {h} held it all the way home.
 | "h>a: There you are!" {h} cried. The {a.kind} was caught in a net. {F} cut the net, and the {a.kind} jumped into {h}'s arms.
 | On the other side lay the {a.kind} in the sun, with its nose on {h}'s lost {clothes}. It had gone to find it! {H} did not know if {he} should scold or kiss it, so {he} did both.
 -- twist
 | There lay the {a.kind} on a soft bed of hay, and next to it lay {num} tiny babies! It had not been lost at all. It had only looked for a quiet place for its family.
-| There was the {a.kind}. But it was not lost. It was sitting beside a little lamb that had hurt its leg, and it kept/VERB it warm. {H} and {f} took both of them/PRON home.
+| There was the {a.kind}. But it was not lost/ADJ. It was sitting beside a little lamb that had hurt its leg, and it kept/VERB it warm/ADJ. {H} and {f} took both of them/PRON home.
 | {They} crawled through and stood in the garden of an old {job}. The {a.kind} sat at the table, with a napkin around its neck/NOUN! It turned out that it came there to eat every single day.
 -- bad
 | But it was only a {wild} that ran away. The {a.kind} was not there. Every evening, {h} put some {x} at the door, but the {a.kind} never came back.
@@ -133,7 +133,7 @@ bad: care
 -- about end
 | {They} find it and bring it home.
 -- about twist
-| {They} find it, but it was never lost.
+| {They} find it, but it was never lost/ADJ.
 -- about bad
 | {They} do not find it.
 
@@ -152,7 +152,7 @@ bad: patience kindness
 -- pull
 | {H} pulled in front/NOUN, and the {e.kind} pushed from behind/ADV. The {a.kind} did not move. A {job} came and pulled too, but it only yawned.
 | They/PRON tried it with a rope. They/PRON tried it with a drum. They/PRON even lit/VERB a lantern and shouted. The {a.kind} closed its eyes.
-| "h>e: Pull harder!" called {h}. "e>h: I am pulling as hard as I can!" said the {e.kind}. The {a.kind} only shook its ears.
+| "h>e: Pull harder!" called {h}. "e>h: I am pulling as hard/ADV as I can!" said the {e.kind}. The {a.kind} only shook its ears.
 | The {e.kind} shouted until {his e} face was as red as a {fruit}. {H} blew a trumpet, and a {job} opened an umbrella/NOUN. It flicked/VERB its tail, and that was all.
 -- think
 | {H} sat down and looked at the {a.kind}. It looked back. Its eyes were [tired|sad]. Maybe it was not stubborn at all.
@@ -168,7 +168,7 @@ bad: patience kindness
 -- twist
 | At that moment there was a loud crack. The bridge in front of them/PRON broke and fell into the water! The {a.kind} had known it all the time. It had not been stubborn, it had saved them/PRON.
 | Then the {a.kind} moved its foot, and under it lay a nest with {num} tiny eggs. It had only stood still to protect/VERB them/PRON! {H} and the {e.kind} carried the nest to a safe place, and then it walked on as gently as a lamb.
-| Then a bell rang from the {p}, and the {a.kind} set off by itself. It was noon! For ten years it had eaten its lunch at this place, and nobody had the right to take that away.
+| Then a bell rang from the {p}, and the {a.kind} set off by itself. It was noon! For ten years it had eaten its lunch at this place, and nobody had the right/NOUN to take that away.
 -- bad
 | But the {e.kind} lost {his e} patience and hit the {a.kind} with a stick. It kicked, broke the cart and ran away over the field. All the {vegetable+} lay in the mud.
 | {H} pulled its tail to make it go. It did go, and it took the rope, the cart and {h} with it, right/ADV into the {water}.
@@ -191,7 +191,7 @@ good: listening
 bad: listening
 -- warning
 | In winter, the {x} froze. An old {e.kind} told {h} and {f} that the ice was still thin. But it looked so smooth and shiny!
-| One cold day, {h} and {f} came to the frozen {x}. On a sign stood a warning in big red letters/NOUN. An old {e.kind} by the shore warned {them} too/ADV.
+| One cold day, {h} and {f} came to the frozen {x}. On a sign stood a warning/NOUN in big red letters/NOUN. An old {e.kind} by the shore warned {them} too/ADV.
 | "e>hf: Stay off the ice," said an old {e.kind}. "e>hf: It will not hold you." "h>e: We only want to look," said {h}.
 | A red flag hung at the {x}, and everyone knew what it meant. An old {e.kind} had told {h} and {f} of a {farm} that went through the ice.
 -- dare
@@ -200,10 +200,10 @@ bad: listening
 | "h>f: I am not afraid of a little ice," said {h}. "f>h: Please do not go," begged {f}. But {h} was already on the ice.
 | {H} could see the other side, and it was not far at all. It would save half an hour. {F} shook {his f} head and took the bridge.
 -- crack
-| {He} took three steps. Crack! A long line ran through the ice, right/ADV between {his} feet.
+| {He} took three steps. Crack/NOUN! A long line ran through the ice, right/ADV between {his} feet.
 | In the middle of the {x}, there was a strange noise. It sounded like a {bird} at first, and then like thunder.
 | "f>h: Come back!" screamed {f}. Under {h}'s feet, the ice began to creak and to sing.
-| All at once {his} left foot was wet. Then there were more cracks/NOUN, as thin as the web/NOUN of a spider, and they/PRON came from all sides.
+| All at once {his} left/ADJ foot was wet. Then there were more cracks/NOUN, as thin as the web/NOUN of a spider, and they/PRON came from all sides.
 -- sign
 | A {s=bird} landed on the ice, and a little water ran over its feet. >> The wet feet of the {s} had shown/VERB how thin the ice was.
 | At home, {h} had poured water into a cup and seen how/ADV thin/ADJ the ice on it was. >> It was as thin as the ice in the cup at home.
@@ -217,9 +217,9 @@ bad: listening
 -- bad
 | The ice broke, and {h} fell into the cold water. {F} ran for help/NOUN, and the {e.kind} pulled {him} out with a rope. {H} was very ill, and {he} had to stay in bed until spring.
 | {H} got out again, but the {y} that {he} loved so much sank to the bottom of the {x}. All winter long/ADV, {he} could see it under the ice.
-| {He} got to the shore on {his} hands and knees, but {his} new {clothes} was gone, and so was the trust of {f}, who had cried for {him} the whole time.
+| {He} got to the shore on {his} hands and knees, but {his} new {clothes} was gone, and so was the trust/NOUN of {f}, who had cried for {him} the whole time.
 -- about
-| {H} does not listen to a warning and walks/VERB on the thin ice.
+| {H} does not listen to a warning/NOUN and walks/VERB on the thin ice.
 -- about end
 | {F} saves {him}.
 -- about twist
@@ -256,7 +256,7 @@ bad: listening care
 | In the morning, the {a.kind} sat up and sniffed. Then it ran ahead, straight/ADV as a line, and {they} ran behind it until they/PRON smelled the smoke of the first chimney.
 -- twist
 | The {a.kind} led {them} around one last tree, and there was {h}'s house! {They} had been lost right/ADV behind {their} own garden all the time.
-| The {a.kind} led {them} deeper/ADV into the forest, to a door in a hollow tree. There lived an old farmer who had also lost the way, many years ago. The farmer had stayed, because it was so beautiful there. But the {a.kind} showed all three of them/PRON the way home.
+| The {a.kind} led {them} deeper/ADV into the forest, to a door in a hollow tree. There lived an old farmer who had also lost/VERB the way, many years ago. The farmer had stayed, because it was so beautiful there. But the {a.kind} showed all three of them/PRON the way home.
 -- bad
 | But the {a.kind} ran away, and {they} had nothing left to eat. {They} sat under a tree the whole night, cold and hungry, until the people of the village found {them}. They/PRON were not allowed to go into the forest again.
 | But then it began to snow, and all the footprints disappeared. {They} were not found until the next day. {F} was so ill that {he f} did not speak to {h} for a long time.

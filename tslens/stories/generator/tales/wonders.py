@@ -21,7 +21,7 @@ bad: greed listening
 | With each wish, the {x} grew a little hotter/ADJ and a little darker/ADJ. {F} thought that it was time to stop, but {h} wanted one more.
 | Then a voice came out of the {x}. It said that only one wish was left, and that {he} should use it well.
 | "f>h: It says that greedy hands will lose everything," said {f}, who read the tiny words on the {x}. "h>f: Just one more," said {h}.
-| Then {f} noticed that with each wish something was lost. First it was the {bird+}, then the color of the {flower+}, then the taste of the {y}.
+| Then {f} noticed that with each wish something was lost. First it was the {bird+}, then the color of the {flower+}, then the taste/NOUN of the {y}.
 -- sign
 | On the bottom of the {x} was a crack as thin as a hair. >> The crack that was as thin as a hair had grown with every wish.
 | All morning, a {s=bird} on the roof had called as if it wanted to warn somebody. >> At last, {h} knew what the {s} on the roof had meant.
@@ -30,8 +30,8 @@ bad: greed listening
 | "h>f: I have all I need," said {h} at last. {He} gave the {x} to {f}, and {f} wished for rain, because the fields were dry. It rained for {num} days, and the whole village danced.
 | {H} looked at the gray garden. {He} gave back the house and the {zoo} and all the {sweet+}, and {he} dropped the {x} into the deepest well/NOUN. In the morning, a {bird} sang.
 -- twist
-| {H} made the last wish. There was a bright flash, and {he} woke up in {his} bed. It had all been a dream! But under the pillow lay a small {color} {x}.
-| {H} wished for {num} more/ADJ wishes/NOUN. The {x} laughed, and now it was {h} who had to do what others/NOUN wished! "f>h: Then I wish that all is as it was before," said {f} quickly. And so it was.
+| {H} made the last wish. There was a bright flash/NOUN, and {he} woke up in {his} bed. It had all been a dream! But under the pillow lay a small {color} {x}.
+| {H} wished for {num} more/ADJ wishes/NOUN. The {x} laughed, and now it was {h} who had to do what/PRON others/NOUN wished! "f>h: Then I wish that all is as it was before," said {f} quickly. And so it was.
 | {H} rubbed it for the last time, and out climbed a tired old {fabled}. It asked if somebody could wish something for it too. {F} wished it a long sleep, and it smiled and was gone, with the {x} and all.
 -- bad
 | {H} wished for all the gold in the world. There was a crash, and the {x} broke. All that it had made turned to dust/NOUN, and {h} had nothing.
@@ -59,19 +59,19 @@ bad: kindness
 | On a hill by the {p} lived a {g.kind}. When {he g} sneezed, the windows broke. The people wanted to drive {him g} away with fire. {H} and {f} asked them/PRON to wait for one day.
 -- go
 | With a {box} full of {x+}, {they} set out. The way was long and steep. {They} passed {num} burnt trees and a house without a roof.
-| At night, {they} crept to the {p}. The ground shook, and a roar filled the air. {F} held on to {h}'s {clothes}.
-| "f>h: Do you hear that?" whispered {f}. There was a roar, so loud that the {nature+} fell from the trees. "h>f: It sounds {sad}," said {h}.
-| {They} followed footprints as long as a bus. In one of them/PRON stood so much rain that {f} had to swim.
+| At night, {they} crept to the {p}. The ground shook, and a roar/NOUN filled the air. {F} held on to {h}'s {clothes}.
+| "f>h: Do you hear that?" whispered {f}. There was a roar/NOUN, so loud that the {nature+} fell from the trees. "h>f: It sounds {sad}," said {h}.
+| {They} followed footprints as long/ADJ as a bus. In one of them/PRON stood so much rain that/SCONJ {f} had to swim.
 -- meet
 | Then {they} saw the {g.kind}. {He g} was as tall as a tower, and big tears ran down {his g} cheeks.
 | The {g.kind} sat on a rock with {his g} head in {his g} hands. {His g} feet were as big as boats, and a large thorn/NOUN was stuck in one of them/PRON.
 | "h>g: Why do you roar so loudly?" called {h}. The {g.kind} turned {his g} huge head. "g>h: Because I have a bad tooth/NOUN," said the {g.kind}.
 | Behind the last hill lay the {g.kind} on {his g} back. {He g} blew soft clouds at the moon, and {he g} was singing, quite low and out of tune/NOUN.
 -- sign
-| It was strange that the {s=farm+} near the {p} were not afraid at all. >> It was no wonder that the {s+} had not been afraid.
+| It was strange that the {s=farm+} near the {p} were not afraid at all. >> It was no wonder/NOUN that/SCONJ the {s+} had not been afraid.
 -- end
-| {H} climbed up and pulled with all {his} strength, and {f} pulled too. Pop! The {g.kind} smiled for the first time in years. They/PRON ate the {x+} together, and nobody in the village had to be afraid anymore.
-| "h>g: Hold still," said {h}, and with one pull the pain/NOUN was gone. "g>hf: Thank you, little friends," said the {g.kind}. After that, {he g} carried {them} to school on {his g} shoulders.
+| {H} climbed up and pulled with all {his} strength, and {f} pulled too. Pop/NOUN! The {g.kind} smiled for the first time in years. They/PRON ate the {x+} together, and nobody in the village had to be afraid anymore.
+| "h>g: Hold still," said {h}, and with one pull/NOUN the pain/NOUN was gone. "g>hf: Thank you, little friends," said the {g.kind}. After that, {he g} carried {them} to school on {his g} shoulders.
 | {H} sang the second voice, and {f} beat the time on a {nature}. The {g.kind} wept with joy, for {he g} had been alone for a hundred years. Now the village has the loudest band in the land.
 -- twist
 | "g>h: Please do not hurt me!" cried the {g.kind}. {He g} was afraid of {them}! {He g} had heard that children were wild and ate everything. {H} laughed and gave {him g} a {x}.
@@ -117,11 +117,11 @@ bad: greed trust
 -- end
 | Inside were {treasure+} and {treasure+} of all colors/NOUN. {They} shared them/PRON fairly/ADV, and each of {them} kept one {y} as a lucky charm/NOUN.
 | "f>h: It is full of {y+}!" said {f}. "h>f: One for you and one for me," said {h}, until the {x} was empty. {They} had never been so {happy}.
-| It opened with a sigh. There was no gold, but {num} {y+} that shone like little moons. {H} hung one over {f}'s bed, so that {f} never had to be in the dark again.
+| It opened with a sigh/NOUN. There was no gold, but {num} {y+} that shone like little moons. {H} hung one over {f}'s bed, so that {f} never had to be in the dark again.
 -- twist
 | In the {x} lay a letter. It came from the old teacher of the village, who had hidden it as a child. It said that whoever/PRON found it must hide something too. So {they} put in a {y} and hid the {x} again for others/NOUN to find.
 | {They} opened it. There was nothing in it but a mirror! {H} saw {himself}, and beside {him} {he} saw {f}. "f>h: I see the treasure," said {f}, and {they} both had to laugh.
-| Inside was another {x}, and in it another one/NUM, and so on, down to the smallest. And in the smallest lay a {sweet}, wrapped in {color} paper. {They} bit it in two, and it was still good.
+| Inside was another {x}, and in it another one/NUM, and so on, down to the smallest. And in the smallest lay/VERB a {sweet}, wrapped in {color} paper. {They} bit it in two, and it was still good.
 -- bad
 | {They} opened it, and it was full of {y+}. But {they} could not agree who should have the biggest. {They} pulled, and everything fell into the deep {water}.
 | But the {x} was empty. Somebody had been there long/ADV before {them}. {They} walked home in the dark with {their} heads down, and nobody said a word.
@@ -166,7 +166,7 @@ bad: greed
 -- twist
 | The third wish was the hardest. {H} wished that somebody would play with {him}. At once the {a.kind} turned into a little child! It had been under a spell, and only a kind wish could break it.
 | Before {h} could speak, {he} sneezed. "h>: I wish I had a handkerchief/NOUN!" {he} said. And there it was, a big {color} one/NOUN. {H} looked at it and laughed until {he} cried. It was the best handkerchief/NOUN in the world.
-| {H} thought and thought, and at last {he} wished that {he} had never met the {a.kind}. There was a flash, and {he} was walking along the {x} again. Something golden called for help. {H} smiled, and this time {he} asked for nothing.
+| {H} thought and thought, and at last {he} wished that {he} had never met the {a.kind}. There was a flash/NOUN, and {he} was walking along the {x} again. Something golden called for help. {H} smiled, and this time {he} asked for nothing.
 -- bad
 | For {his} last wish, {h} wanted to rule over the {x} and everything in it. The water rose/VERB, the sky turned black, and all {his} wishes were gone.
 | "h>a: I wish for a hundred more/ADJ wishes!" cried {h}. "a>h: Then you shall have none," said the {a.kind}. Everything disappeared, and {h} stood there with empty hands.
@@ -187,22 +187,22 @@ hero: child
 good: kindness care friendship
 bad: care honesty
 -- egg
-| Near the {p}, {h} found a huge {color} egg. {He} took it home and kept/VERB it warm under {his} {soft}. {M} did not know about it.
+| Near the {p}, {h} found a huge {color} egg. {He} took it home and kept/VERB it warm/ADJ under {his} {soft}. {M} did not know about it.
 | One day, a strange {texture} egg lay in the hay. It was as big as a pumpkin. {H} hid it in {his} {box} and told nobody, not even {m}.
 | "h>m: What kind of egg is as big as a ball?" asked {h}. "m>h: There is no such/ADJ egg," said {m}. But {h} had one under {his} bed.
-| It was not a stone, for stones are not warm. {H} rolled it home from the {p} and put it between {his} {soft} and {his} pillow. {M} was asleep.
+| It was not a stone, for stones are not warm/ADJ. {H} rolled it home from the {p} and put it between {his} {soft} and {his} pillow. {M} was asleep.
 -- hatch
 | In the night there was a crack. Out came a tiny dragon with {color} wings. It sneezed, and a little fire burned/VERB a hole in the {furniture}.
 | After {num} days, the shell broke. A baby dragon looked at {h}, ate {num} {x+} and fell asleep on {his} pillow.
 | "h>: Oh!" said {h} when the shell broke. It was a dragon, a very small one/NOUN, and it was hungry. "h>a: Do you like {x+}?" whispered/VERB {h}.
 | It knocked three times from inside. Then a nose came out, as {color} as a {fruit}, and a pair of wet wings. It took {h} for its mother.
 -- grow
-| The dragon grew and grew. Soon it was as big as a {zoo}, and its tail hung out of the window. How long could {h} keep it secret/ADJ?
+| The dragon grew and grew. Soon it was as big as a {zoo}, and its tail hung out of the window. How long/ADV could {h} keep it secret/ADJ?
 | Every day it ate more/ADV. It ate the {x+}, the {clothes+} and half of a {furniture}. {M} began to wonder.
 | "m>h: What is that noise in your room?" asked {m}. "h>m: Only the wind," said {h}. But the wind did not have a tail/NOUN.
 | First it slept in a cup, then in a bucket, then in the bath. {H} told {m} that {he} was very clean these days.
 -- sign
-| Old stories say that such an egg changes/VERB a house forever. >> The old stories were right/ADJ, and the house was never the same/ADJ again.
+| Old stories say that/SCONJ such an egg changes/VERB a house forever. >> The old stories were right/ADJ, and the house was never the same/ADJ again.
 -- end
 | One cold day, the stove/NOUN in the house went out, and there was no dry wood. Then the dragon blew softly into it, and the house was warm. {M} was {afraid} at first, but then {he m} gave the dragon a whole {box} of {x+}.
 | "h>m: I have to show you something," {h} said at last. {M} looked at the dragon, and the dragon looked at {m}. "m>h: It needs a bigger bed," said {m}, and they/PRON built one/NUM together.
@@ -213,7 +213,7 @@ bad: care honesty
 | When {m} opened the door, {h} closed {his} eyes. But {m} only called a name, and the dragon came at once. They/PRON had played with each other every morning while {h} was at school!
 -- bad
 | One evening, the dragon sneezed again, and this time the whole barn burned/VERB down. The people drove it away, and {h} never saw it again.
-| {H} forgot to close the window. The dragon flew out to see the world, and it did not find the way back. {H} left the window open all {his} life/NOUN.
+| {H} forgot to close the window. The dragon flew out to see the world, and it did not find the way back. {H} left the window open/ADJ all {his} life/NOUN.
 | {H} told just one friend, and that friend told just one more. In the evening, the street was full of people with ropes. {H} never learned where they/PRON took it.
 -- about
 | {H} finds an egg, and a baby dragon hatches/VERB from it.
@@ -234,7 +234,7 @@ bad: listening trust
 | Behind the {x} in the {room}, {h} found a little {color} door. It had never been there before. {He} called {f}, and {they} opened it.
 | While {they} played hide and seek/VERB, {f} leaned on the wall behind a {x}, and it opened! There was a small door with a golden key in it.
 | "f>h: Was that door always there?" asked {f}, and {he f} pointed behind the {x}. "h>f: No," said {h}, "h>f: but I want to know where it goes."
-| {H} lost a {treasure}, and it rolled under the {x} and did not stop rolling/VERB. {F} lay down on the floor to look. There was a door, just as high as a cat.
+| {H} lost a {treasure}, and it rolled under the {x} and did not stop rolling/VERB. {F} lay down on the floor to look. There was a door, just as high/ADJ as a cat.
 -- in
 | On the other side was a land where everything was upside/ADV down. {Y+} grew on the trees, and a {z} in a {clothes} walked on its hands.
 | {They} crept through and came to a street made of {y+}. A {z} sat on a {furniture} and read a book. It lifted its hat and greeted {them}.
@@ -250,16 +250,16 @@ bad: listening trust
 | For a week, {h} had heard faint/ADJ music at night. >> And now {h} knew where the music at night came from.
 -- end
 | {They} ran as fast as {they} could and slipped through the tiny door at the last moment. Behind {them} it turned into a plain wall. Only a {y} in {h}'s pocket showed that it had been real/ADJ.
-| "f>h: Jump!" called {f}, and {they} jumped. {They} landed on the floor of the {room}. "h>f: We will never tell anyone," said {h}, and {they} shook hands on it.
+| "f>h: Jump/VERB!" called {f}, and {they} jumped. {They} landed on the floor of the {room}. "h>f: We will never tell anyone," said {h}, and {they} shook hands on it.
 | {H} took the last lantern down and ran with it. Behind {them} came the dark, but it was not fast/ADJ enough. The lantern still stands behind the {x} and shines when somebody tells a good joke.
 -- twist
-| {They} came too late. The door was gone! {They} cried, but the {z} smiled and lifted a curtain. Behind it was the {room}. {They} had been home the whole time, and the {z} was only {f}'s brother in a costume.
+| {They} came too late/ADV. The door was gone! {They} cried, but the {z} smiled and lifted a curtain. Behind it was the {room}. {They} had been home the whole time, and the {z} was only {f}'s brother in a costume.
 | {They} slipped through just in time. But the {room} on the other side was not theirs/PRON. The {x} was {color}, and at the table sat another {h} and another {f}! All four began to laugh and ate {y+} together.
 | {They} crawled back and called for help. But the {room} was much too big, the {x} stood there like a tower, and even the {bug+} looked down on {them}. {They} had become small! It took {num} days until {they} were as tall as before.
 -- bad
-| {F} got through, but {h} was too late. The door closed, and {f} knocked on the bare wall all night long/ADV.
+| {F} got through, but {h} was too late/ADJ. The door closed, and {f} knocked on the bare wall all night long/ADV.
 | {They} got through, but the golden key stayed behind/ADV. Again and again {they} looked behind the {x}. The door never came back.
-| {F} stumbled, and {h} went back for {him f}. So both were too late. In the {room} they/PRON still lay two plates on the table every evening, and wait.
+| {F} stumbled, and {h} went back for {him f}. So both were too late/ADJ. In the {room} they/PRON still lay two plates on the table every evening, and wait.
 -- about
 | {H} and {f} find a secret door behind a {x}.
 -- about end
@@ -299,8 +299,8 @@ bad: listening kindness
 | So {h} did the only thing that was left. {He} took {m}'s {food} and {his} {y} and carried them/PRON up the hill. {M} ran after {him} to get them/PRON back, and all the others came to watch. Then the water came, and the hill was full.
 -- twist
 | At last, {m} sighed. "m>h: I know," {he m} said. "m>h: It told me too, but I thought that I was dreaming." All the people had heard it, and nobody had dared to say so! Then they/PRON all went up the hill together.
-| They/PRON went to the dam/NOUN, and there was no crack at all. But on the way back/ADV, they/PRON saw smoke over the village. While nobody was home, a fire had burned/VERB the house down. The {a.kind} had saved them/PRON after all/PRON.
-| In the evening, they/PRON did go up, just to please {him}. From the hill they/PRON saw the water come, and it made a bow around the village. A hundred {small+} had dug a ditch/NOUN in the night.
+| They/PRON went to the dam/NOUN, and there was no crack at all. But on the way back/ADV, they/PRON saw smoke over the village. While nobody was home, a fire had burned/VERB the house down. The {a.kind} had saved them/PRON after all.
+| In the evening, they/PRON did go up, just to please {him}. From the hill they/PRON saw the water come, and it made a bow/NOUN around the village. A hundred {small+} had dug a ditch/NOUN in the night.
 -- bad
 | Nobody listened. In the night, the water came and carried away the houses/NOUN, the {farm+} and the bridge. They/PRON all sat on the roofs/NOUN until morning, wet and sorry.
 | {H} got tired of being/AUX laughed/VERB at, and {he} went to bed. The water came in the night. {His} {y} floated out of the window, and the garden was gone.
