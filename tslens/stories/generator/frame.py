@@ -6,9 +6,9 @@ OPEN_CHILD = """
 {H} was a [little|{nice}|{nice} little|very {nice}] {h.kind} who lived [in a {size} {color} house|near a {wild_place}|by the {wild_place}|next to the {town_place}|on a {looks} farm].
 [In a {looks} {color} house|In a small town|In a village near a {wild_place}|At the end of a [long|narrow|quiet] road] lived a {nice} {h.kind} [named|called] {h}.
 [Long ago|Many years ago], a {h.kind} [named|called] {h} lived [in a village by the {wild_place}|in a {looks} house with a {color} door|close to a {size} {wild_place}].
-[One|On a] {weather_adj} morning, a {h.kind} named {h} [woke up early|looked out of the window|put on {his} {color} {clothes}|ate some {food} for breakfast].
-[Everyone|Everybody] [in the village|in town|at school] knew {h}. {He} was a {nice} {h.kind} with [{color} {clothes+}|a {looks} smile|a {color} {clothes}].
-{H} was [five|six|seven|four] years old. {He} was a [very|] {nice} {h.kind}[ and {he} had a {looks} {color} {clothes}|].
+[One|On a] {weather_adj} morning, a {h.kind} named {h} [woke up early|looked out of the window|put on {his} {color} {garment}|ate some {food} for breakfast].
+[Everyone|Everybody] [in the village|in town|at school] knew {h}. {He} was a {nice} {h.kind} with [{color} {clothes+}|a {looks} smile|a {color} {garment}].
+{H} was [five|six|seven|four] years old. {He} was a [very|] {nice} {h.kind}[ and {he} had a {looks} {color} {garment}|].
 """
 OPEN_BEAST = """
 [Once upon a time|Once], [there was|there lived] a [little|young|small|{nice}|{nice} little|{nice} young] {h.kind} [named|called] {h}.
@@ -19,7 +19,7 @@ OPEN_BEAST = """
 """
 FRIEND = """
 {His} best friend was a {nice} {f.kind} [named|called] {f}.
-{He} had a [good|dear|close] friend [named|called] {f}, [a {nice} {f.kind}|a {f.kind} with a {color} {clothes}].
+{He} had a [good|dear|close] friend [named|called] {f}, [a {nice} {f.kind}|a {f.kind} with a {color} {garment}].
 {He} and {his} friend {f} [did everything together|played together every day|liked the same games|were almost never apart|had known each other for years].
 [Every day|On most days|After breakfast], {he} played with a {nice} {f.kind} [named|called] {f}.
 A [{nice}|cheerful] {f.kind} named {f} lived [next door|nearby|close by], and the two were [good|best|great] friends.
@@ -28,7 +28,7 @@ A [{nice}|cheerful] {f.kind} named {f} lived [next door|nearby|close by], and th
 DETAIL = """
 {He} [liked|loved] to {hobby} and to {hobby}, and [most/ADV|best/ADV] of all {he} liked {color} {flower+}.
 {He} [liked|loved] {sweet+} [with {food}|with {drink}|and {fruit+}] and [hated|did not like] {vegetable+}.
-{His} favorite color was {j=color}, [so|and] {he} [often|always] wore a {j} {clothes}.
+{His} favorite color was {j=color}, [so|and] {he} [often|always] wore a {j} {garment}.
 {He} [knew|could sing] a song about a {zoo} and a {bug}.
 {He} wanted to be a {job} one day[, or perhaps a {job}|].
 At night {he} [often|always|sometimes] dreamed of {zoo+} and {fabled+}.
@@ -42,20 +42,20 @@ From {his} window, {he} could see {num} {farm+} in the field and {num} {bird+} o
 [Next to|Beside|Behind] {his} home, {color} {flower+} grew between the [stones|bushes|logs|leaves].
 On {his} shelf stood a {color} {kitchenware}, a {old} {pipe} and {num} {treasure+}.
 {His} {room} always smelled of {food} and [warm|fresh] {sweet+}.
-On {his} wall hung a picture of a {zoo} with a {color} {clothes}.
+On {his} wall hung a picture of a {zoo} with a {color} {garment}.
 The old {furniture} in {his} {room} creaked in the [wind|rain|storm], as if it were alive.
 {He} was [a little/ADV|sometimes|often] afraid of {bug+}, but never of {zoo+} or {wild+}.
 In summer {he} went to the {wild_place}, and in winter {he} made {zoo+} out of [snow|paper|clay|wood].
 {He} had once [seen|met] a real {job} at the {town_place}, and {he} still talked about it.
 {He} shared {his} bed with a [soft|fluffy|warm] {soft} and a {looks} {toy}.
-{He} thought that {vegetable+} were [bad|dull|strange], that/SCONJ {fruit+} were {taste}, and that/SCONJ {drink} was the best of all.
+{He} thought that/SCONJ {vegetable+} were [bad|dull|strange], that/SCONJ {fruit+} were {taste}, and that/SCONJ {drink} was the best of all.
 {His} [room|home] was full of {color} {toy+} and {looks} {soft+}.
 """
 QUARREL = """
 But soon {they} began to quarrel. "f>h: It is my turn to go first!" {f} shouted. "h>f: No, it is mine!" {h} shouted back, and {they} turned away from each other. >> Then {h} took a deep breath. "h>f: I am sorry that I shouted," {he} said. "f>h: I am sorry too," said {f}, and [{they} were friends again|the quarrel was over].
-But {h} and {f} could not agree on what to do. {H} wanted to [{hobby}|go to the {town_place}], and {f} wanted to [stay there|go home]. {They} argued [loudly|for a long time], and {f} [said something mean|kicked a stone] in anger/NOUN. >> Little by little, [the two|{h} and {f}] stopped being angry. {F} said sorry first/ADV, {h} said sorry next/ADV, and then {they} had to laugh.
+But {h} and {f} could not agree on what to do. {H} wanted to [{hobby}|go to the {town_place}], and {f} wanted to [take a rest|go home]. {They} argued [loudly|for a long time], and {f} [said something mean|kicked a stone] in anger/NOUN. >> Little by little, [the two|{h} and {f}] stopped being angry. {F} said sorry first/ADV, {h} said sorry next/ADV, and then {they} had to laugh.
 [Just then|Before long], {f} [bumped into|stepped on the foot of] {h}. "h>f: You did that/PRON on purpose!" cried {h}. "f>h: I did not! You are always so {angry}!" said {f}. For a while, {they} did not [talk|say a word] to each other. >> {F} [looked|smiled] at {h}. "f>h: I do not want to fight with you," {he f} said. {H} [nodded|smiled back], and {they} hugged.
-{F} laughed at the {color} {t=clothes} that {h} wore, and {h} got angry. "h>f: You are mean!" {he} said. "f>h: And you are no fun!" said {f}. {They} [would not say a word|would not look at each other]. >> In the end, {f} said that the {t} was not so bad, and {h} gave {f} a {sweet}. The quarrel was forgotten/VERB.
+{F} laughed at the {color} {t=garment} that {h} wore, and {h} got angry. "h>f: You are mean!" {he} said. "f>h: And you are no fun!" said {f}. {They} [would not say a word|would not look at each other]. >> In the end, {f} said that the {t} was not so bad, and {h} gave {f} a {sweet}. The quarrel was forgotten/VERB.
 {H} and {f} quarreled about a {color} {t=treasure} that {they} had found on the road. Each of them/PRON [said that it was theirs/PRON|pulled at it and would not let go]. >> {They} [gave|threw] the {t} away, because it was not worth/ADJ a quarrel, and [shook hands|hugged].
 "h>f: You walk too slowly," said {h}. "f>h: And you talk too much/ADV," said {f}. Soon {they} were both angry, and {they} [yelled at each other|called each other {bad_trait} and {bad_trait}]. >> Later {h} said, "h>f: I like you even if you are slow." {F} laughed. "f>h: And I like you even if you talk," {he f} said.
 """
@@ -72,7 +72,7 @@ Even the {bird+} in the {tree} trees seemed to [sing|laugh] with joy.
 CLOSE_OUT = """
 And {h} [laughed|smiled|sang] all the way home.
 {H} [went home|walked home] [{gladly}|with a happy heart], and for [dinner|supper] there was {food} with {vegetable+}.
-When {h} came home, {he} put {his} {clothes} on a {furniture}, ate some {food} and slept like a {pet}.
+When {h} came home, {he} put {his} {garment} on a {furniture}, ate some {food} and slept like a {pet}.
 """
 CLOSE_BAD = """
 {H} went to bed without supper and cried [{softly}|into {his} pillow].
@@ -87,7 +87,7 @@ MORALS = {
     "courage": "being/AUX brave means/VERB doing/VERB things/NOUN even when/SCONJ one/PRON is afraid;it is okay to be afraid, as/SCONJ long/ADV as/SCONJ one/PRON tries;a small heart can hold great/ADJ courage",
     "listening": "it is wise to listen to a warning/NOUN;those who listen stay safe/ADJ;a good warning/NOUN is a gift/NOUN;it is [foolish|silly] to laugh at a warning/NOUN",
     "patience": "good things/NOUN take time;those who wait are [often|sometimes] rewarded;patience/NOUN is [stronger than hurry/NOUN|a quiet/ADJ kind/NOUN of magic/NOUN];it is better to go slowly/ADV than to fall/VERB",
-    "kindness": "kindness/NOUN always [comes/VERB back|finds/VERB its way home/ADV];a small kind/ADJ deed/NOUN can change a whole day;it costs/VERB nothing to be kind/ADJ;nobody is too small to help/VERB",
+    "kindness": "kindness/NOUN always [comes/VERB back|finds/VERB its way home/ADV];a small kind/ADJ deed/NOUN can change a whole day;it costs/VERB nothing to be kind/ADJ;a kind/ADJ heart makes/VERB many friends",
     "care": "we/PRON must take good care/NOUN of the things/NOUN we/PRON love;it is wise to be careful;a thing/NOUN that is left/VERB alone is soon lost/ADJ",
     "greed": "those who want too much/ADJ [may/AUX|often] lose everything;enough/ADJ is as/ADV good/ADJ as/ADP a feast/NOUN;it is better to be content/ADJ than greedy",
     "trying": "nobody should give up too soon;those who keep/VERB trying/VERB get there in the end;every mistake is a chance to learn",

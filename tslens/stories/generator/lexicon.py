@@ -19,13 +19,14 @@ NOUNS = {
     "sweet": "cookie cupcake muffin pancake waffle pie cake donut candy",
     "dish": "sandwich pizza salad omelet noodle meatball sausage burger dumpling",
     "clothes": "hat coat jacket shirt sock boot shoe mitten scarf cap",
+    "garment": "hat coat jacket shirt scarf cap sweater",
     "box": "box basket bag bucket jar chest sack trunk",
     "openable": "door gate",
     "furniture": "table chair bed sofa shelf desk stool bench couch",
     "tool": "hammer shovel rope ladder saw brush broom bucket net",
     "kitchenware": "spoon fork pan pot bowl kettle tray plate knife",
     "vehicle": "car bus truck train boat bike tractor van ship",
-    "ridden": "bike scooter pony sled skateboard",
+    "ridden": "bike scooter sled skateboard",
     "magic": "lamp ring wand bell stone pot kettle key whistle",
     "dragon": "dragon",
     "big": "giant dragon troll monster",
@@ -96,12 +97,12 @@ NOUNS = {
 }
 # Mass nouns: no "a", no plural.
 MASS = {
-    "food": "bread cheese soup rice honey butter jam pasta toast",
+    "food": "bread cheese soup rice honey porridge jam pasta toast",
     "drink": "milk juice water tea lemonade cocoa",
     "stuff": "sand mud grass wood paper clay glue paint wool hay dirt",
     "weather": "rain snow wind fog thunder sunshine ice hail",
     "subject": "music reading counting drawing singing dancing writing baking cooking",
-    "mass thing": "help love fun time air work dust smoke sugar salt flour money gold fur hair magic luck courage care "
+    "mass thing": "butter help love fun time air work dust smoke sugar salt flour money gold fur hair magic luck courage care "
     "trash lightning school dinner lunch breakfast supper bedtime sleep light dark spring glass everyone",
 }
 VERBS = {

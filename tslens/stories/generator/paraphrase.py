@@ -90,7 +90,6 @@ shook {his} head|said no
 looked so|seemed so
 was {afraid}|was so {afraid}|felt {afraid}
 afraid of|scared of|frightened of
-one more|yet/ADV another
 thought that|believed that|was sure that
 had thought that|had believed that|had been sure that
 had found a|had discovered a|had come upon/ADP a
@@ -114,6 +113,7 @@ pulled at|tugged at
 fell into|tumbled into
 tiny & small => small|tiny|little
 big|big|large|huge
+the big day => the big day|the great day
 strange|odd|weird
 In the evening,|At sunset,|At the end of the day,|That evening,
 the whole|the entire
@@ -155,11 +155,10 @@ dirty|muddy|filthy
 came closer|came nearer|drew near
 a piece of|a bit of
 a long way|a great distance/NOUN
-to bed|to sleep/NOUN
 was tired of|had had enough/ADJ of|was weary/ADJ of
 did not move|stayed where it was|did not move at all
 came back|returned
-was over|had ended|was done
+was over|had ended
 each of {them}|both of {them}
 every week|each week
 {H} and {f}|{F} and {h}|{H} and {f}|The two friends
@@ -174,7 +173,7 @@ SPEECH = re.compile(
 )
 VERBS = {
     "said": {",": "said", "!": "[said|called]", "?": "[said|asked]"},
-    "asked": {"?": "[asked|wondered]"},
+    "asked": {"?": "[asked|asked|said]"},
     "cried": {"!": "[cried|shouted|called|yelled]"},
     "called": {"!": "[called|cried|shouted]"},
     "shouted": {"!": "[shouted|yelled|cried]"},

@@ -55,7 +55,7 @@ def _attempt(rng: Random) -> MadeStory | None:
     }
     tale = rng.choice(tales())
     cast = _cast(tale, rng)
-    teller = Teller(rng, cast, {})
+    teller = Teller(rng, cast, {}, used={part.character.kind for part in cast.values()})
     for name, groups in tale.binds.items():
         teller.bound[name] = teller.draw(rng.choice(groups))
     end = _ending(tale, wish, rng)

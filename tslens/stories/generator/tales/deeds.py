@@ -16,7 +16,7 @@ bad: honesty
 -- cry
 | One day, {h} wanted to have some fun. {He} shouted that a wolf was there. The {e.kind} came running/VERB with a {tool}, but there was no wolf. {H} laughed.
 | Nothing happened all morning. So {h} screamed as loud/ADV as {he} could. Everyone ran up the hill, out of breath, and found only {h}, who was eating a {y}.
-| "h>e: Wolf! Wolf!" cried {h}, just for fun. The {e.kind} dropped {his e} {tool} and ran up the hill. "h>e: I only wanted to see how fast/ADJ you are," laughed {h}.
+| "h>e: Wolf! Wolf!" cried {h}, just for fun. The {e.kind} dropped {his e} {tool} and ran up the hill. "h>e: I only wanted/VERB to see how fast/ADJ you are," laughed {h}.
 -- again
 | The next day, {he} did it again. Again they/PRON all came, and again there was no wolf. The {e.kind} was {angry} and said that {he e} would not come a third/ADJ time.
 | {He} did the same/ADJ thing on the next day, and on the day after that. Fewer/ADJ and fewer/ADJ people came each time.
@@ -56,7 +56,7 @@ bad: trust greed
 | {M} sent {h} to the {p} to sell the old {x}. {He} was to come home with enough money for the winter.
 | {H}'s family was poor, and they/PRON had to sell their/PRON last {x}. So {h} led it along the road to the {p}.
 | "m>h: Take the {x} to the {p} and sell it well," said {m}. "m>h: And do not talk to strangers." {H} nodded and set off.
-| The roof had a hole, and there was no more {food}. {M} kissed the old {x} on the nose and put the rope into {h}'s hand. {He} was to sell it at the {p}.
+| The roof had a hole, and there was no more {food}. {M} kissed the old {x} on the nose and put/VERB the rope into {h}'s hand. {He} was to sell it at the {p}.
 -- meet
 | On the road, {h} met a {e.kind} with a big {color} hat. The {e.kind} had a shiny {y} and said that it was magic.
 | Halfway/ADV there, a {e.kind} stopped {him}. {He e} praised the {x} and showed {him} a {y} that sparkled in the sun.
@@ -68,7 +68,7 @@ bad: trust greed
 | "h>e: Is it really magic/ADJ?" asked {h}. "e>h: As sure as I stand here," said the {e.kind} and grinned. So they/PRON shook hands.
 | {H} thought of the hole in the roof. {He} thought of full plates. Before {he} knew it, the rope was in the other hand, and {h} held the {y}.
 -- sign
-| That morning, a {s=bird} in a tree had laughed three times. >> The {s} in the tree had known why it laughed.
+| That morning, a {s=bird} in a tree had laughed three times. >> The {s} in the tree had known why it laughed/VERB.
 -- end
 | {M} was upset when {he m} saw the {y}. But {h} did not give up. {He} worked for a {job} all summer, saved every coin and bought the {x} back.
 | "m>h: This is only a plain {y}!" said {m}. {H} ran back to the {p} and told everyone about the trick. They/PRON caught the {e.kind}, and {h} got the {x} back.
@@ -152,7 +152,7 @@ bad: pride kindness
 | "f>h: Why should we work for nothing?" asked {f}. "h>f: Because {he e} is our neighbor," said {h}, and {he} gave {f} a {y}.
 | {H} borrowed a {y} from a {job}, and {f} brought {his f} own. {They} made a plan, drew it in the sand and began at the gate.
 -- week
-| A week passed. {F} grew tired and wanted to play, but {h} did not stop. The {e.kind} watched {them} from the window and smiled.
+| A week passed. {F} grew tired and wanted/VERB to play, but {h} did not stop. The {e.kind} watched {them} from the window and smiled.
 | The days were {weather_adj}, and the work was hard. But the {x+} grew as big as {toy+}, and even the {bird+} came back.
 | "e>hf: You must be tired," said the {e.kind}. "h>e: Only a little," said {h}, and {he} wiped the dirt from {his} {bodyplace}.
 | Every day had its own trouble. On Monday it was {bug+}, on Tuesday hail, on Wednesday a hungry {farm}. But on Thursday the first {x} was ripe.
@@ -200,7 +200,7 @@ bad: greed
 | Then a {job} stopped, took a sip and called all the neighbors. Soon there was a long line at the table.
 | In the afternoon, it got hotter/ADJ, and everyone was thirsty. One cup after/ADP the other was sold, and the {box} filled with coins.
 | "f>h: More cups, quick/ADV!" called {f}. "h>f: I am running!" called {h}. {They} poured and sold until {their} arms hurt.
-| {F} climbed on a {furniture} and sang, and {h} beat a drum. That helped! A {job} came, a {job} came, and then a whole bus.
+| {F} climbed on a [table|bench|stool] and sang, and {h} beat a drum. That helped! A {job} came, a {job} came, and then a whole bus.
 -- sign
 | That morning, {h} had found a coin on the road, and people say that it brings a strange day. >> So the coin on the road had really brought a strange day.
 -- end
@@ -238,7 +238,7 @@ bad: pride listening
 | In the shed stood an old {x}. {M} had oiled/VERB it and painted it {color}. Now it only needed somebody who was not afraid, and {h} was not that one/NOUN yet/ADV.
 -- fall
 | {M} held {him} and ran beside {him}. When {he m} let go, {h} fell into a bush. {He} had scratches/NOUN on {his} knees and elbows/NOUN.
-| On the first day, {h} fell {num} times. On the second/ADJ day, {he} rolled into a {nature} and lost a shoe.
+| On the first day, {h} fell {num} times. On the second/ADJ day, {he} rolled into a bush and lost a shoe.
 | "h>m: Do not let go!" cried {h}. But {m} let go, and down {he} went. "h>m: I will never do that/PRON again!" {he} said.
 | To the left/NOUN, bump/NOUN. To the right/NOUN, bump/NOUN. By evening/NOUN {h} knew every stone of the {p} by name, and {m} had run out of bandages.
 -- give_up
@@ -250,7 +250,7 @@ bad: pride listening
 | A tiny {s=bird} tried to fly from the fence and fell into the grass. >> And on the fence, the tiny {s} opened its wings and flew at last.
 -- end
 | The next morning, {he} tried it again. One push/NOUN, two pushes/NOUN, and then {he} was riding all by {himself}! {He} rode around the {p}, and {m} cheered.
-| "m>h: You are doing it!" called {m} from far behind/ADV. {H} looked back. {M} had let go long ago, and {he} had not noticed it!
+| The next day, {h} tried it once more. "m>h: You are doing it!" called {m} from far behind/ADV. {H} looked back. {M} had let go long ago, and {he} had not noticed it!
 | Before sunrise, when nobody could see {him}, {h} got up. {He} did not look at the ground this time. {He} looked at the {tree} tree far away, and suddenly it was near. {He} rode until breakfast.
 -- twist
 | The next day, {he} asked {m} to show {him} how it was done/VERB. {M} got on the {x}, wobbled and fell into the mud! {He m} had never learned it {himself m}. So they/PRON learned it together.

@@ -18,13 +18,13 @@ bad: kindness
 -- meet
 | One day, a {nice} {f.kind} named {f} came to the {x}. {F} was new there too, and {he f} looked [{sad}|{afraid}]. {H} wanted to say hello, but {he} was too shy.
 | Then {he} saw a {f.kind} behind a {tree} tree. {His f} name was {f}. {F} was trying to reach a {toy} that hung high in the branches, but {he f} was too small.
-| "f>h: May I play too?" asked somebody. It was a {f.kind} with a {color} {clothes}. "f>h: My name is {f}," {he f} said. {H} did not know what to say.
+| "f>h: May I play too?" asked somebody. It was a {f.kind} with a {color} {garment}. "f>h: My name is {f}," {he f} said. {H} did not know what to say.
 | Then there was a splash. A {f.kind} named {f} had slipped and sat in a puddle, with mud up to the ears. The others laughed. {H} did not laugh.
 -- try
 | At last, {h} took all {his} courage and held out the {y}. {F} smiled. Together {they} played [until noon|for hours], and {they} laughed about every little thing.
 | {H} went over and helped. Then {they} sat down in the grass and shared a {sweet}. {F} knew a lot about {zoo+}, and {h} knew a lot about {bug+}.
 | "h>f: This is my {y}," {h} said. "h>f: You can have the first turn." {F} beamed. "f>h: Thank you! You are so {nice}," {he f} said.
-| {H} pulled {him f} up and gave {him f} {his} own {clothes}. {They} said nothing for a while. Then both began to talk at the same time, and {they} did not stop until the sun went down.
+| {H} pulled {him f} up and gave {him f} {his} own scarf. {They} said nothing for a while. Then both began to talk at the same time, and {they} did not stop until the sun went down.
 -- sign
 | That morning, a {color} {s=bug} had landed on {h}'s hand, and people say that it means a visit. >> So the {s} had told the truth about the visit.
 | In a dream, {h} had seen a {f.kind} in the {x}. >> It was all as it had been in {his} dream.
@@ -81,7 +81,7 @@ bad: greed sharing
 | "h>f: I am sorry," said {h}. "h>f: You can have it first/ADV." {F} hugged {him}. "f>h: Let's play together," {he f} said, and that was the best game of all.
 | {H} tore/VERB a paper in two and wrote/VERB a list. One day for {f}, one day for {him}, and Sunday for both. {F} read it, laughed and signed/VERB it with a {fruit}.
 -- twist
-| Then {f} came back with a {box}. In it was another {x}, just the same, but {color}. It was a gift for {h}! {F} had only wanted to see if the two were alike/ADJ. {H} turned red and shared everything from then/ADV on/ADP.
+| Then {f} came back with a {box}. In it was another {x}, just the same, but {color}. It was a gift for {h}! {F} had only wanted/VERB to see if the two were alike/ADJ. {H} turned red and shared everything from then/ADV on/ADP.
 | {H} looked at the bottom of the {x} and found a note. It said that it was for {h} and {f}. The {x} had been for both of {them} from the start! {H} ran to {f} at once.
 | {H} looked for {f} everywhere. {F} sat in the {room} and was busy. {He f} was building a {box} for the {x}, with {h}'s name on it. It had been meant as a present all the time.
 -- bad
@@ -108,13 +108,13 @@ bad: pride
 | {H} was [fast|the fastest in the village], and {he} never forgot to say so. {He} laughed at {f}, who was much slower. So {they} agreed to have a race around the {p}.
 | There was going to be a race from the {p} to the {x}. {H} told everybody that {he} would win. {F} said nothing and practiced every morning.
 | "h>f: Nobody is faster than I am!" {h} [boasted|bragged]. "f>h: Then let's have a race to the {x}," said {f}. "h>f: You? That is funny," laughed {h}.
-| On the wall of {h} hung {num} medals, and each visitor/NOUN had to look at all of them/PRON. {F} looked politely and then asked for a race to the {x}.
+| On {h}'s wall hung {num} medals, and each visitor/NOUN had to look at all of them/PRON. {F} looked politely and then asked for a race to the {x}.
 | {H} ran everywhere, even to bed. {F} liked to walk and look at the {flower+}. When the village planned a race to the {x}, everyone knew who would win.
 -- start
 | On the day of the race, all the {hero+} and {bird+} of the {p} came to watch. {H} shot/VERB away like the wind, and soon {f} was far behind.
 | A {bird} gave the sign, and off {they} went. {H} was so far ahead/ADV that {he} could not even see {f}.
 | "f>h: One, two, three, go!" called {f}. {H} ran so fast/ADV that the dust rose/VERB behind {him}.
-| The line was drawn in the sand. A {job} rang a bell, and {h} was gone before the sound had ended. {F} took {his f} first slow steps.
+| The line was drawn in the sand. A {job} rang a bell, and {h} was gone/ADJ before the sound had ended. {F} took {his f} first slow steps.
 -- rest
 | In the middle of the way, {h} looked back and saw nobody. {He} lay down under a {tree} tree to eat some {fruit+}, and the sun was so warm that {he} fell asleep.
 | After a while, {h} saw a {nature} that {he} liked. {He} stopped to look at it, then {he} stopped to drink, and then {he} stopped to chase a {bug}. There was so much time!
@@ -128,13 +128,13 @@ bad: pride
 | Step/NOUN by step, {f} went on and reached the {x} first/ADV. "h>f: You won," said {h}, out of breath. "h>f: I will never brag again." {They} [shared|split] the prize, a {taste} {sweet}.
 | Then there was a great noise from the {x}. {F} had arrived, slow and steady/ADJ, and was already eating a {fruit}. {H} came last. {He} bowed and said that it was well done.
 -- twist
-| {H} ran to the {x} and was sure that {f} had passed. But {f} was not there. {F} had stopped to help a {small} with a hurt leg. So {h} ran back and helped too, and {they} crossed the line together, last/ADJ and {happy}.
+| {H} ran to the {x} and was sure that {f} had won. But {f} was not there. {F} had stopped to help a {small} with a hurt leg. So {h} ran back and helped too, and {they} crossed the line together, last/ADJ and {happy}.
 | At the {x}, {f} was waiting with the prize. But {he f} did not keep it. "f>h: I only wanted you to wait for me once," said {f}. "f>h: The prize is for you." {H} did not know what to say.
 | When {h} came to the {x}, the people were cheering for a third one. A little {small} had followed {f} from the start and had run between {his f} feet across the line! {H} and {f} carried the winner home on {their} shoulders.
 -- bad
 | {H} heard people cheer/VERB and jumped up. {He} ran too fast/ADV, tripped over {his} own feet and fell into a puddle. {F} won the race, and everyone laughed at {h}.
 | When {h} woke up, it was dark. The race was over, and all had gone home without {him}. {He} had a cold, wet walk back.
-| {H} took a short way through the bushes to make up for it. The thorns held {him} tight, and {he} tore {his} best {clothes}. By the time {he} was free, the prize was gone.
+| {H} took a short way through the bushes to make up for it. The thorns held {him} tight, and {he} tore {his} best {garment}. By the time {he} was free, the prize was gone.
 -- about
 | {H} brags that {he} is faster than {f}, and {they} have a race.
 -- about end
@@ -153,7 +153,7 @@ good: friendship kindness
 bad: kindness
 -- idea
 | {H} loved to play tricks. One day, {he} put a {color} {x} of paper into {f}'s {y}, where {f} kept {his f} lunch.
-| {H} had a [funny|naughty] idea. {He} hid under the {furniture} with a {clothes} over {his} head and waited for {f}.
+| {H} had a [funny|naughty] idea. {He} hid under the {furniture} with a blanket over {his} head and waited for {f}.
 | "h>f: Come and look, I have a gift for you," said {h} to {f}. In the {y} was no gift, but a big {x} made of {color} wool.
 | {H} painted a {x} on the window, as big as a {pet}. From inside, it looked alive. Then {he} called {f} and hid behind the door.
 -- scare
@@ -163,11 +163,11 @@ bad: kindness
 | There was a scream/NOUN and a crash. {F} had run into the {furniture} and held {his f} {bodyplace}. {H} rolled on the floor with laughter/NOUN.
 -- think
 | That night, {h} thought of {f}'s face. How would {he} like it if somebody scared {him} so much? It did not seem funny anymore.
-| {H} felt bad. A joke should make everyone laugh, and this one/NOUN had not. {He} thought about it on the whole way home.
+| {H} felt bad. A joke should make everyone laugh, and this one/NOUN had not. {He} thought about it the whole way home.
 | "h>: Maybe it was not such a good joke," {h} mumbled. {He} went to bed and could not sleep.
 | On the way home, {h} tried to laugh once more, but no laugh came. {He} saw the wide eyes of {f} before {him}, and {his} {sweet} tasted like paper.
 -- sign
-| Everyone in town said that {his} jokes would end in tears/NOUN one day. >> Just as everyone in town had said, it had ended in tears/NOUN.
+| Everyone in town said that {his} jokes would come/VERB back to {him} one day. >> Just as everyone in town had said, the joke had come/VERB back to {him}.
 -- end
 | The next day, {h} baked {sweet+} and brought them/PRON to {f}. There was no trick in them/PRON this time. {F} looked twice, took a bite and laughed. All was well/ADJ again.
 | "h>f: I am sorry that I scared you," {h} said the next morning. "f>h: Then show me how it works/VERB," said {f}. Together {they} made the funniest/ADJ {x} in the world, and they/PRON scared nobody with it but a {wild}.
@@ -197,9 +197,9 @@ good: kindness friendship
 bad: kindness
 -- house
 | At the end of the road lived an old {e.kind} who never [smiled|spoke to anyone]. The children said that {he e} was {bad_trait}, and they/PRON ran past {his e} house.
-| {H} and {f} were {afraid} of the old {e.kind} next door, who wore a {color} {clothes} and never said hello.
+| {H} and {f} were afraid of the old {e.kind} next door, who wore a {color} {garment} and never said hello.
 | "f>h: Do not go near that house," said {f}. "f>h: An old {e.kind} lives there, and {he e} is {bad_trait} and {angry}."
-| Nobody had ever seen the old {e.kind} without the {color} {clothes}. {He e} bought {food} on Mondays, spoke to no one and closed the door twice behind {him e}.
+| Nobody had ever seen the old {e.kind} without the {color} {garment}. {He e} bought {food} on Mondays, spoke to no one and closed the door twice behind {him e}.
 -- ball
 | One day, {h} threw a {color} ball too far, and it flew right/ADV into the garden of the {e.kind}. {They} looked over the fence. The ball lay between the {flower+}.
 | One {weather_adj} day, {h} saw the {e.kind} slip on the wet road. {His e} {box} fell down, and {vegetable+} rolled everywhere. {F} wanted to run away, but {h} stood still.
@@ -220,7 +220,7 @@ bad: kindness
 -- twist
 | The {e.kind} began to laugh. {He e} had been a {job} in the circus, and {his e} house was full of {color} masks/NOUN and {instrument+}! {He e} never spoke only because {he e} was so shy.
 | "e>hf: Are you not afraid of me?" asked the {e.kind}. "e>hf: I have always been afraid of you, because children laugh/VERB at me." {H} and {f} looked at each other, and then all three had to laugh.
-| Inside, the walls were covered with pictures of children. One of them/PRON was {h} as a baby! The {e.kind} had once been a friend of the family and had knitted/VERB {his} first {clothes}.
+| Inside, the walls were covered with pictures of children. One of them/PRON was {h} as a baby! The {e.kind} had once been a friend of the family and had knitted/VERB {his} first {garment}.
 -- bad
 | But {f} shouted, threw a {y} at the window and ran away. The glass broke. The {e.kind} closed the door without a word, and {h} never got a chance to say sorry.
 | But the door closed again. The {e.kind} had been laughed/VERB at too often to trust anyone. {H} looked at the {color} door for a while and went home.
@@ -236,7 +236,7 @@ bad: kindness
 
 == the talent show
 cast: h f m
-with: x=instrument y=clothes p=hall
+with: x=instrument y=garment p=hall
 hero: any
 good: courage friendship trying
 bad: courage
@@ -301,7 +301,7 @@ bad: care sharing
 | "h>f: Did you eat my {y}?" asked {h}. "f>h: No, did you eat my {x}?" asked {f}. Somebody else must have been there.
 | When {h} reached for a {x}, {his} hand found only the empty {box}. {F} had not touched it. A trail of crumbs led into the bushes.
 -- sign
-| As {they} walked, something rustled in the grass behind {them}. >> So something had followed {them} the whole way.
+| As {they} walked, something rustled in the grass behind {them}. >> Something had followed {them} the whole way.
 | A {s=bird} called three times from a tree, as if it wanted to warn {them}. >> The {s} had tried to warn {them}.
 -- end
 | Then {they} saw a little {a.kind} with a crumb as big as itself. Behind it came a hundred more/ADJ! {H} laughed and made a small pile of crumbs for them/PRON, and there was still enough for everyone.

@@ -10,11 +10,11 @@ good: care trying
 bad: care
 -- lose
 | One [morning|afternoon|evening], {h} could not find {his} favorite {x}. {He} looked in every {box} and behind the {furniture}, but the {x} was gone.
-| {H} loved {his} {color} {x} more than any other toy. But [one day|when {he} woke up], it was not on the {furniture} where {he} had left it.
+| {H} loved {his} {j=color} {x} more than any other toy. But [one day|when {he} woke up], it was not on the {furniture} where {he} had left it.
 | "h>m: Where is my {x}?" cried {h}. "h>m: It was [on the {furniture}|in the {box}] last night, and now it is gone!"
 | "h>m: My {x} is lost!" {h} told {m}. "h>m: I cannot sleep without it."
 | After school, {h} ran to the {room} to play with {his} {x}. The place where it used to lie was empty.
-| Nothing could make {h} sleep but {his} dear old {x}. That night, the bed was empty.
+| Nothing could make {h} sleep but {his} dear old {x}. One night, the bed was empty.
 -- search
 | {H} [crawled under the {furniture}|emptied the {box} on the floor] and [peeked|looked] into the {room}. All {he} found was {num} {treasure+} and an old {clothes}. {M} helped {him} to look [upstairs|in the {room}], but they/PRON had no luck.
 | {H} and {m} searched the whole house, from the {room} to the attic. They/PRON found a {treasure}, a {old} {kitchenware} and a lot of dust, but no {x}.
@@ -26,19 +26,19 @@ bad: care
 | That morning, {h} had felt that it would be a strange day. >> It had been a strange day indeed, just as {he} had felt in the morning.
 | {M} always said that {h} would lose {his} own head one day. >> {M} had always known that something like this would happen.
 -- end
-| Then {h} saw something {color} behind the {p}. It was the {x}! It was a little/ADV {old}, but {he} hugged it and [danced|jumped] with joy/NOUN.
+| Then {h} saw something {j=color} behind the {p}. It was the {x}! It was a little/ADV {old}, but {he} hugged it and [danced|jumped] with joy/NOUN.
 | [At last|In the end], {he} looked behind the {p}, and there lay the {x}, safe and dry. {H} [put|carried] it back to its place and tidied the whole room.
 | "h>m: Here it is!" {h} called. The {x} had fallen behind the {p}. {H} held it tight/ADV. "h>m: I will [always put it away|take better care/NOUN of it] now," {he} said.
-| On the third day, it rained, and {h} went to the {p} to fetch a {tool}. There was the {x}, half hidden/ADJ under a {nature}! {He} danced through the puddles all the way to {m}.
+| On the third day, it rained, and {h} went past the {p} to fetch a {tool}. There was the {x}, half hidden/ADJ under a {nature}! {He} danced through the puddles all the way to {m}.
 -- twist
-| {H} sat down sadly, and something poked {him}. {He} reached into the pocket of {his} own {clothes}, and out came the {x}! It had been with {him} all the time, and {m} had to laugh.
+| {H} sat down sadly, and something poked {him}. {He} reached into the pocket of {his} own [coat|jacket], and out came the {x}! It had been with {him} all the time, and {m} had to laugh.
 | Then {m} opened {his} old {box}, and {h} gasped. Inside lay the {x}, washed and mended like/ADP new. It had never been lost at all. {M} had taken it to fix it as/ADP a surprise.
-| "m>h: What is that under your {clothes}?" asked {m}. {H} felt with {his} hand and blushed. It was the {x}! {He} had carried it around the whole time.
+| "m>h: What is that under your {garment}?" asked {m}. {H} felt with {his} hand and blushed. It was the {x}! {He} had carried it around the whole time.
 | In the evening, the doorbell rang. A little child from the next street held out the {x}. It had been left at the {town_place}, and the child had washed it and even sewn on a new button.
 -- bad
 | They/PRON looked until it was dark, but the {x} was never found. {H} had left it outside, and the {weather} had [ruined it|carried it away].
 | In the end, {h} found the {x} in the garden. It lay in the mud, and it was broken in two. Nobody could fix it.
-| Winter came and went. In spring, {m} found a few {color} pieces near the {p}. That was all that was left of the {x}, and {h} buried them/PRON under a {tree} tree.
+| Winter came and went. In spring, {m} found a few {j=color} pieces near the {p}. That was all that was left of the {x}, and {h} buried them/PRON under a {tree} tree.
 -- about
 | {H} cannot find {his} {x} and looks for it with {m}.
 | {H} loses {his} favorite {x}, and {m} helps {him} to search.
@@ -106,7 +106,7 @@ hero: any
 place: in
 good: courage
 -- night
-| {H} was {afraid} of the dark. [Every|Each] night, when the light went out, {he} pulled up {his} knees and held {his} {x} tight/ADV.
+| {H} was afraid of the dark. [Every|Each] night, when the light went out, {he} pulled up {his} knees and held {his} {x} tight/ADV.
 | When night came, {h} did not want to go to bed. In the dark, the {y} looked like a {fabled}, and the wind sounded like a [wolf|bear|lion|ghost].
 | "h>m: Please leave the light on," said {h} every night. "h>m: There is a {fabled} in the dark!"
 | By day, {h} climbed the highest trees. But at night, when the moon hid, {he} [pulled|drew] the blanket over {his} ears and counted {farm+} until morning.
@@ -155,16 +155,16 @@ place: in
 good: trying friendship patience
 bad: patience listening
 -- plan
-| [One day|On Sunday|One {weather_adj} afternoon], {h} and {f} wanted to bake {x+} with {y+}. {M} showed {them} how to mix flour, sugar and {food}.
+| [One day|On Sunday|One {weather_adj} afternoon], {h} and {f} wanted to bake {x+} with {y+}. {M} showed {them} how to mix flour, sugar and butter.
 | It was a {weather_adj} day, and {h} and {f} decided to bake {y} {x+} all by themselves/PRON. {They} put on {color} {clothes+} and washed {their} hands.
 | "h>f: Let's bake {x+}!" said {h}. "f>h: With lots/NOUN of {y+}!" said {f}. {They} asked {m}, who said yes.
 | The school needed {x+} for the fair, and {h} and {f} had said that {they} would make some with {y+}. {They} had never done it before.
 | Rain/NOUN ran down the windows, and {h} and {f} had nothing to do. Then {m} found an old page with the secret of the best {y} {x+}.
 -- mix
-| {H} stirred with a big {kitchenware}, and {f} cut the {y+}. Soon there was flour on the {furniture}, on the {furniture} and even on {their} noses.
+| {H} stirred with a big spoon/NOUN, and {f} cut the {y+}. Soon there was flour on the {furniture}, on the {furniture} and even on {their} noses.
 | {F} read the list aloud/ADV, and {h} put everything into the pot. Some of the sugar landed on the floor, but {they} did not mind.
 | "f>h: Is it two spoons/NOUN of sugar or ten?" asked {f}. "h>f: Ten is better than two," said {h}, and in it went.
-| Eggs, sugar, {y+}! {H} beat with the left/ADJ hand/NOUN and {f} with the right one. It was so thick that the {kitchenware} stood up by itself.
+| Eggs, sugar, {y+}! {H} beat with the left/ADJ hand/NOUN and {f} with the right one. It was so thick that the spoon/NOUN stood up by itself.
 | {They} took turns. One held the bowl, and the other stirred until {their} arms were weak. A {pet} licked up what fell on the floor.
 -- wait
 | Then the tray went into the hot oven, and {they} had to wait. {M} warned {them} not to open the oven too soon. The smell of {x+} filled the {room}.
@@ -201,7 +201,7 @@ cast: h f m
 with: x=gift p=town_place
 hero: any
 good: friendship kindness
-bad: kindness honesty
+bad: trust
 -- forgotten
 | It was {h}'s birthday, but nobody said a word about it. At breakfast, {m} only [read a book|drank {drink}], and {f} did not come to play.
 | {H} woke up early, because it was {his} birthday. But there was no cake, no {x} and no song. Everyone seemed to be busy.
@@ -231,7 +231,7 @@ bad: kindness honesty
 | "f>h: Surprise/NOUN!" called {f} behind the door. But {h} was not surprised/ADJ at all. "h>f: Surprise/NOUN!" {he} called too, and pulled a {x} out of {his} {box}. {He} had known everything from the start and had a gift for {f}.
 | Everyone shouted and threw {color} paper. Then a {job} came in and looked around. They/PRON had all gone/VERB to the wrong house! So the whole party moved next door, with {h} at the head, and it was twice as funny.
 -- bad
-| {H} was so {angry} that {he} ran away and hid. {He} did not come home until late/ADV. There {he} found a dark room, a cake that nobody had eaten, and {f} asleep on the {furniture}. The party was over.
+| {H} was so {angry} that {he} ran away and hid. {He} did not come home until late/ADV. There {he} found a dark room, a cake that nobody had eaten, and/CCONJ {f} asleep on the {furniture}. The party was over.
 | "h>f: You are not my friend anymore/ADV!" {h} shouted at {f}, and {f} began to cry. There had been a party for {him}, but now nobody wanted to dance/VERB.
 | {H} packed a {box} and went to the next town to be with {his} cousin. Behind {him}, in the dark {room}, {m} and {f} waited with a {x} until the candles were burnt down.
 -- about

@@ -20,7 +20,7 @@ bad: listening
 | The air grew still. No {bug} moved, and not one {bird} sang. Then, far away, somebody seemed to roll a heavy stone across the sky.
 -- run
 | Rain/NOUN poured down, and lightning flashed over the trees. {H} took {f} by the hand. {They} ran as fast as {they} could, but {they} could not see the path.
-| The storm roared like a {zoo}. {They} held each other tight and looked for a dry place to hide.
+| The storm roared like a [lion|tiger|bear]. {They} held each other tight and looked for a dry place to hide.
 | "f>h: I am scared!" cried {f}. "h>f: Hold on to me," shouted {h} through the noise. "h>f: We will find a dry place."
 | In a moment, all the paths were rivers. {F} lost a {clothes} in the mud. {H} shouted something, but the wind took the words away.
 -- sign
@@ -29,7 +29,7 @@ bad: listening
 -- end
 | At last {they} found a little cave and sat close together until the rain was over. Then a rainbow stood over the {p}, and down the path came {m} with two dry {clothes+}.
 | {They} crept under a big rock and sang songs against the thunder. Soon somebody called {their} names. "m>hf: Here you are!" cried {m}, and {he m} wrapped {them} in a warm blanket.
-| An old {farm} stood by the way and did not seem to mind the rain. {They} held on to its neck/NOUN, and it walked them/PRON straight/ADV to the barn of {m}. There was hot {drink} and a dry bed.
+| An old {farm} stood by the path and did not seem to mind the rain. {They} held on to its neck/NOUN, and it walked them/PRON straight/ADV to the barn of {m}. There was hot {drink} and a dry bed.
 -- twist
 | {They} crept into a dark hole. Inside, something soft and warm/ADJ lay/VERB beside {them}, and {they} leaned on it all night. In the morning {they} saw what it was. It was a big, sleepy bear! It only yawned, and {they} tiptoed away.
 | Through the rain {they} saw a huge dark figure/NOUN with a light. A monster! {They} screamed. But the monster had {m}'s voice, who wore a long raincoat and held a lantern.
@@ -72,8 +72,8 @@ bad: patience care
 -- sign
 | The {s=job} next door had said that seeds/NOUN have a will/NOUN of their/PRON own/ADJ. >> The {s} had been right/ADJ about seeds/NOUN and their/PRON will/NOUN.
 -- end
-| But {h} put the shovel away and waited. And one morning, there was a tiny green leaf! The {x} grew and grew, until it was taller than {f}.
-| Then, after a warm night, something green looked out of the dirt. "h>f: Come quickly!" {h} called. "f>h: I was wrong," said {f}, "f>h: it is the prettiest/ADJ {x} in the street."
+| But {h} put/VERB the shovel away and waited. And one morning, there was a tiny green leaf! The {x} grew and grew, until it was taller than {f}.
+| Then, after a warm night, something green looked/VERB out of the dirt. "h>f: Come quickly!" {h} called. "f>h: I was wrong," said {f}, "f>h: it is the prettiest/ADJ {x} in the street."
 | Then {f} came running. A green tip/NOUN, no bigger than a tooth! They/PRON moved the pot into the sun, and by summer {m} had to bring the ladder to water the {x}.
 -- twist
 | Then a plant/NOUN came up, but it was no {x}. It grew round and orange/ADJ and huge. It was a pumpkin! {M} had mixed up the seeds/NOUN. {H} and {f} cut a window into it and used it as a house for {small+}.
@@ -100,13 +100,13 @@ place: out
 good: care kindness trying
 bad: care
 -- gone
-| {H} had a {color} {a.kind} that {he} loved more than anything. One day, the gate stood open/ADJ, and the {a.kind} was gone.
+| {H} had a {j=color} {a.kind} that {he} loved more than anything. One day, the gate stood open/ADJ, and the {a.kind} was gone.
 | One morning, the bed of the {a.kind} was empty. {H} called and called, but no {a.kind} came.
 | "h>f: My {a.kind} is gone!" cried {h}. "f>h: Do not cry, we will find it," said {f}.
 | {H} and {his} {a.kind} slept in one bed and ate from one plate. But when {he} came home from school that Friday, nobody jumped up at {him}.
 -- search
-| {H} and {f} looked around the {p} and behind the {town_place}. {They} asked a {job} and a {job}, but nobody had seen a {color} {a.kind}.
-| {They} painted a picture of the {a.kind} and hung it on every {tree} tree. Then {they} walked through the {p} with some {x}.
+| {H} and {f} looked around the {p} and behind the {town_place}. {They} asked a {job} and a {job}, but nobody had seen a {j=color} {a.kind}.
+| {They} painted pictures of the {a.kind} and hung them/PRON on every {tree} tree. Then {they} walked through the {p} with some {x}.
 | "h>f: Let's put out some {x}," said {h}. "f>h: And let's look near the {p}," said {f}. {They} searched until {their} feet hurt.
 | {They} looked under {num} cars and in {num} cellars/NOUN. {F} climbed up a {tree} tree and called from the top. The evening came, and their/PRON voices grew weak.
 -- trail
@@ -153,7 +153,7 @@ bad: patience kindness
 | {H} pulled in front/NOUN, and the {e.kind} pushed from behind/ADV. The {a.kind} did not move. A {job} came and pulled too, but it only yawned.
 | They/PRON tried it with a rope. They/PRON tried it with a drum. They/PRON even lit/VERB a lantern and shouted. The {a.kind} closed its eyes.
 | "h>e: Pull harder!" called {h}. "e>h: I am pulling as hard/ADV as I can!" said the {e.kind}. The {a.kind} only shook its ears.
-| The {e.kind} shouted until {his e} face was as red as a {fruit}. {H} blew a trumpet, and a {job} opened an umbrella/NOUN. It flicked/VERB its tail, and that was all.
+| The {e.kind} shouted until {his e} face was as red as a {fruit}. {H} blew a trumpet, and a {job} opened an umbrella/NOUN. The {a.kind} flicked/VERB its tail, and that was all.
 -- think
 | {H} sat down and looked at the {a.kind}. It looked back. Its eyes were [tired|sad]. Maybe it was not stubborn at all.
 | Then {h} stopped pulling. {He} remembered that {he} did not like to be pushed/VERB either/ADV. So {he} patted its nose.
@@ -198,7 +198,7 @@ bad: listening
 | {F} wanted to go home. But {h} [laughed|was {bad_trait}] and put one foot on the ice. It held. Then {he} put the other/ADJ foot on it too/ADV.
 | When the {e.kind} was gone, {h} threw {his} {y} on the ice. It slid far out, and now {he} had to get it back.
 | "h>f: I am not afraid of a little ice," said {h}. "f>h: Please do not go," begged {f}. But {h} was already on the ice.
-| {H} could see the other side, and it was not far at all. It would save half an hour. {F} shook {his f} head and took the bridge.
+| {H} could see the other side, and it was not far at all. It would save half an hour. {F} shook {his f} head and took/VERB the bridge.
 -- crack
 | {He} took three steps. Crack/NOUN! A long line ran through the ice, right/ADV between {his} feet.
 | In the middle of the {x}, there was a strange noise. It sounded like a {bird} at first, and then like thunder.
@@ -206,7 +206,7 @@ bad: listening
 | All at once {his} left/ADJ foot was wet. Then there were more cracks/NOUN, as thin as the web/NOUN of a spider, and they/PRON came from all sides.
 -- sign
 | A {s=bird} landed on the ice, and a little water ran over its feet. >> The wet feet of the {s} had shown/VERB how thin the ice was.
-| At home, {h} had poured water into a cup and seen how/ADV thin/ADJ the ice on it was. >> It was as thin as the ice in the cup at home.
+| At home, {h} had poured water into a cup and seen how/ADV thin/ADJ the ice on it was. >> The ice outside had been just as thin as the ice in the cup at home.
 -- end
 | {H} lay down flat, as {he} had once heard, and crawled back to the shore. {F} held out a long branch and pulled. {They} were both safe, and {they} never laughed at the old {e.kind} again.
 | "f>h: Lie/VERB down!" called {f}, and {he f} pushed a ladder over the ice. {H} held on to it, and {f} pulled {him} out. "h>f: You saved me," said {h}, white as/ADP snow.
@@ -217,7 +217,7 @@ bad: listening
 -- bad
 | The ice broke, and {h} fell into the cold water. {F} ran for help/NOUN, and the {e.kind} pulled {him} out with a rope. {H} was very ill, and {he} had to stay in bed until spring.
 | {H} got out again, but the {y} that {he} loved so much sank to the bottom of the {x}. All winter long/ADV, {he} could see it under the ice.
-| {He} got to the shore on {his} hands and knees, but {his} new {clothes} was gone, and so was the trust/NOUN of {f}, who had cried for {him} the whole time.
+| {He} got to the shore on {his} hands and knees, but {his} new {garment} was gone/ADJ, and so was the trust/NOUN of {f}, who had cried for {him} the whole time.
 -- about
 | {H} does not listen to a warning/NOUN and walks/VERB on the thin ice.
 -- about end
@@ -235,17 +235,17 @@ place: out
 good: kindness friendship courage
 bad: listening care
 -- path
-| {H} and {f} went into the forest to pick/VERB {y+}. {They} followed one bush after another, and soon {they} were far from the path.
+| {H} and {f} went into the forest to pick/VERB {y+}. {They} went from one bush to the next, and soon {they} were far from the path.
 | In the forest, {h} saw a {color} {bug} and ran after it. {F} ran after {h}. When {they} stopped, there was no path anymore.
 | "f>h: Do you know the way back?" asked {f}, deep in the forest. "h>f: I thought that you knew it," said {h}.
 -- night
 | The trees stood close together, and every {tree} tree looked like the next. It grew dark and {ugly}. Somewhere, an owl called.
 | {They} walked to the left/NOUN, and {they} walked to the right/NOUN, and then {they} were back at the same {nature}. The sun went down.
 | "h>f: We were here before," said {h}, and {he} pointed at a {nature}. {F} sat down and began to cry. "f>h: We will never get home," {he f} said.
-| The {bird+} went to sleep, and other voices woke up. {F} counted the {y+} that were left. There were {num}. {H} put {his} {clothes} around {him f}.
+| The robins went to sleep, and other voices woke up. {F} counted the {y+} that were left. There were {num}. {H} put {his} [coat|jacket|scarf|sweater] around {him f}.
 -- help
 | Under a bush, a little {a.kind} was caught between two stones/NOUN. {They} were tired and cold, but {h} set it free, and {f} gave it the last {y}.
-| Then {they} heard a thin cry. A {a.kind} had hurt its foot. {H} wrapped it in {his} {clothes}, and at once it stopped crying.
+| Then {they} heard a thin cry. A {a.kind} had hurt its foot. {H} wrapped it in {his} {garment}, and at once it stopped crying.
 | "f>h: Look, a {a.kind}!" said {f}. It could not get out of a hole. "h>a: Do not be afraid," said {h}, and {he} lifted it out gently.
 | Something was crying near a {nature}. It was a {a.kind} that had lost its mother, and it was no bigger than a cup. {They} forgot {their} own fear and warmed it in {their} hands.
 -- sign

@@ -8,9 +8,9 @@ hero: any
 good: greed sharing
 bad: greed listening
 -- find
-| In the {old} attic, {h} found a {color} {x}. When {he} rubbed it, it began to glow, and a plate of {y} stood in front of {him}.
+| In the [dusty|dark|old] attic, {h} found a {j=color} {x}. When {he} rubbed it, it began to glow, and a plate of {y} stood in front of {him}.
 | An old woman gave {h} a {x}, because {he} had helped with a heavy {box}. It was a magic {x}. It could make anything/PRON that one/PRON asked for.
-| "h>f: Look what I found in the {wild_place}!" said {h}. It was a {color} {x}. "f>h: I wish that we had some {y}," said {f}, and there it was.
+| "h>f: Look what I found in the {wild_place}!" said {h}. It was a {j=color} {x}. "f>h: I wish that we had some {y}," said {f}, and there it was.
 | In the sand lay a {x}, half eaten by rust/NOUN. {F} wanted to leave it there. {H} held it to {his} ear, and it asked {him} what {he} would like.
 -- wish
 | First {h} wished for {num} {sweet+}, and then for a {toy}. {F} wished for a {color} {pet}. Everything came out of the {x} with a soft pop/NOUN.
@@ -28,11 +28,11 @@ bad: greed listening
 -- end
 | {H} thought for a long time. Then {he} wished that everyone in the village might/AUX have enough {y}. The {x} turned cold and still, but nobody was hungry that winter.
 | "h>f: I have all I need," said {h} at last. {He} gave the {x} to {f}, and {f} wished for rain, because the fields were dry. It rained for {num} days, and the whole village danced.
-| {H} looked at the gray garden. {He} gave back the house and the {zoo} and all the {sweet+}, and {he} dropped the {x} into the deepest well/NOUN. In the morning, a {bird} sang.
+| {H} looked around and felt {sad}. With the last wish, {he} gave back all that the {x} had made, and then {he} dropped it into the deepest well/NOUN. In the morning, a {bird} sang.
 -- twist
-| {H} made the last wish. There was a bright flash/NOUN, and {he} woke up in {his} bed. It had all been a dream! But under the pillow lay a small {color} {x}.
+| {H} made the last wish. There was a bright flash/NOUN, and {he} woke up in {his} bed. It had all been a dream! But under the pillow lay a small {j=color} {x}.
 | {H} wished for {num} more/ADJ wishes/NOUN. The {x} laughed, and now it was {h} who had to do what/PRON others/NOUN wished! "f>h: Then I wish that all is as it was before," said {f} quickly. And so it was.
-| {H} rubbed it for the last time, and out climbed a tired old {fabled}. It asked if somebody could wish something for it too. {F} wished it a long sleep, and it smiled and was gone, with the {x} and all.
+| {H} rubbed it for the last time, and out climbed a tired old {fabled}. It asked if somebody could wish something for it too. {F} wished it a long sleep, and it smiled and was gone/ADJ, with the {x} and all.
 -- bad
 | {H} wished for all the gold in the world. There was a crash, and the {x} broke. All that it had made turned to dust/NOUN, and {h} had nothing.
 | {H} made one wish more/ADV. At once, everything that {he} touched turned to stone/NOUN, the {toy+}, the {sweet+} and even {his} dinner.
@@ -59,7 +59,7 @@ bad: kindness
 | On a hill by the {p} lived a {g.kind}. When {he g} sneezed, the windows broke. The people wanted to drive {him g} away with fire. {H} and {f} asked them/PRON to wait for one day.
 -- go
 | With a {box} full of {x+}, {they} set out. The way was long and steep. {They} passed {num} burnt trees and a house without a roof.
-| At night, {they} crept to the {p}. The ground shook, and a roar/NOUN filled the air. {F} held on to {h}'s {clothes}.
+| At night, {they} crept to the {p}. The ground shook, and a roar/NOUN filled the air. {F} held on to {h}'s {garment}.
 | "f>h: Do you hear that?" whispered {f}. There was a roar/NOUN, so loud that the {nature+} fell from the trees. "h>f: It sounds {sad}," said {h}.
 | {They} followed footprints as long/ADJ as a bus. In one of them/PRON stood so much rain that/SCONJ {f} had to swim.
 -- meet
@@ -71,7 +71,7 @@ bad: kindness
 | It was strange that the {s=farm+} near the {p} were not afraid at all. >> It was no wonder/NOUN that/SCONJ the {s+} had not been afraid.
 -- end
 | {H} climbed up and pulled with all {his} strength, and {f} pulled too. Pop/NOUN! The {g.kind} smiled for the first time in years. They/PRON ate the {x+} together, and nobody in the village had to be afraid anymore.
-| "h>g: Hold still," said {h}, and with one pull/NOUN the pain/NOUN was gone. "g>hf: Thank you, little friends," said the {g.kind}. After that, {he g} carried {them} to school on {his g} shoulders.
+| "h>g: Hold still," said {h}, and with one pull/NOUN the pain/NOUN was gone/ADJ. "g>hf: Thank you, little friends," said the {g.kind}. After that, {he g} carried {them} to school on {his g} shoulders.
 | {H} sang the second voice, and {f} beat the time on a {nature}. The {g.kind} wept with joy, for {he g} had been alone for a hundred years. Now the village has the loudest band in the land.
 -- twist
 | "g>h: Please do not hurt me!" cried the {g.kind}. {He g} was afraid of {them}! {He g} had heard that children were wild and ate everything. {H} laughed and gave {him g} a {x}.
@@ -228,7 +228,7 @@ bad: care honesty
 cast: h f
 with: x=furniture y=sweet z=zoo
 hero: any
-good: courage friendship trying
+good: courage friendship
 bad: listening trust
 -- find
 | Behind the {x} in the {room}, {h} found a little {color} door. It had never been there before. {He} called {f}, and {they} opened it.
@@ -236,9 +236,9 @@ bad: listening trust
 | "f>h: Was that door always there?" asked {f}, and {he f} pointed behind the {x}. "h>f: No," said {h}, "h>f: but I want to know where it goes."
 | {H} lost a {treasure}, and it rolled under the {x} and did not stop rolling/VERB. {F} lay down on the floor to look. There was a door, just as high/ADJ as a cat.
 -- in
-| On the other side was a land where everything was upside/ADV down. {Y+} grew on the trees, and a {z} in a {clothes} walked on its hands.
+| On the other side was a land where everything was upside/ADV down. {Y+} grew on the trees, and a {z} in a {garment} walked on its hands.
 | {They} crept through and came to a street made of {y+}. A {z} sat on a {furniture} and read a book. It lifted its hat and greeted {them}.
-| "f>h: Look, the river is made of {drink}!" cried {f} when {they} came out. A {z} with a {color} {clothes} bowed. "h>f: Am I dreaming?" asked {h}.
+| "f>h: Look, the river is made of {drink}!" cried {f} when {they} came out. A {z} with a {color} {garment} bowed. "h>f: Am I dreaming?" asked {h}.
 | It was evening there, and it was always evening. Lanterns/NOUN grew on the trees. A {z} sold {y+} and wanted to be paid with jokes.
 -- late
 | {They} ate {y+}, rode on a {color} {bug} and danced with the {z}. But then a bell rang, and the door began to shrink/VERB!
@@ -289,7 +289,7 @@ bad: listening kindness
 | {H} ran home and told {m} everything. {M} did not believe a word. A {a.kind} that could talk! But {h} did not give up.
 | {H} ran from door to door, and {his} {y} got wet in the rain. Most people laughed. Then {he} came to {m} and begged {him m} to look at the {p}.
 | "h>m: The {a.kind} told me so," said {h}. "m>h: Animals cannot talk," said {m}. "h>m: Then only look at the {p}, please," begged {h}.
-| {H} told it to {m}, to a {job} and to a {job}. One gave {him} tea, one gave {him} a {sweet}, and {m} felt {his} head for fever/NOUN.
+| {H} told it to {m}, to a {job} and to a {job}. One gave {him} tea, one gave {him} a {sweet}, and/CCONJ {m} felt {his} head for fever/NOUN.
 -- sign
 | All the {s=bird+} had left the valley the day before. >> That was why all the {s+} had left the valley.
 | The water in the {p} was brown that day, and nobody asked why. >> The brown water should have told them/PRON everything.
