@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from tslens.cli.delivery import Json, delivery
+from tslens.cli._delivery import Json, delivery
 
 STORIES = "validation"  # of the embedded generator: there without a download
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tslens.cli.delivery import Json, delivery
+from tslens.cli._delivery import Json, delivery
 
 
 def evaluate(

@@ -54,7 +54,7 @@ def suite(name: str) -> Suite:
     else:
         known = suites()
         raise ValueError(
-            f"no suite is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known)}, or a file."
+            f"no suite is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known)}; or give a .toml file."
         )
     try:
         tree = tomllib.loads(text)
