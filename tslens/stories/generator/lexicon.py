@@ -38,7 +38,7 @@ NOUNS = {
     "wild": "fox bear deer wolf owl squirrel rabbit mouse raccoon",
     "small": "squirrel rabbit mouse hedgehog bird duckling kitten frog chipmunk",
     "zoo": "lion tiger elephant monkey giraffe zebra hippo kangaroo panda",
-    "bird": "robin owl crow sparrow pigeon dove parrot woodpecker blackbird",
+    "bird": "robin crow sparrow pigeon dove parrot woodpecker blackbird",
     "cattle": "cow horse donkey goat pony",
     "lunchbox": "box basket bag backpack",
     "pipe": "flute violin horn trumpet fiddle drum guitar",

@@ -179,7 +179,7 @@ bad: patience listening
 | When the {x+} came out, one was flat, one was crooked, and one looked like a {zoo}. But they/PRON tasted {quality}. "m>hf: These are the best {x+} in town," said {m}.
 | The bell rang, and the tray came out. How the {x+} shone! At the fair they/PRON were sold before noon, and {m} got the last one/NUM.
 -- twist
-| When {they} bit into the first {x}, {they} made a face. It was full of salt! But {m} tried a piece too and cheered. "m>hf: It is bad {x}, but it is {quality} glue!" said {m}, and together they/PRON made a {toy} of paper.
+| When {they} bit into the first {x}, {they} made a face. It was full of salt! But {m} tried a piece too and cheered. "m>hf: It is a bad {x}, but it is {quality} glue!" said {m}, and together they/PRON made a {toy} of paper.
 | When the oven was opened, it was empty! {H} and {f} stared at each other. Then {they} saw {m} at the door with the tray. {M} had taken out the {x+} long ago, just before they/PRON could burn.
 | But nobody could eat the {x+}, for they/PRON were as hard/ADJ as stones. {H} and {f} were {sad}, until {they} saw the {s=bird+} in the yard. The {s+} loved them/PRON! All winter long/ADV, {they} baked for the {s+}.
 -- bad

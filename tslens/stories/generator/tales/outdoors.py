@@ -211,7 +211,7 @@ bad: listening
 | {H} lay down flat, as {he} had once heard, and crawled back to the shore. {F} held out a long branch and pulled. {They} were both safe, and {they} never laughed at the old {e.kind} again.
 | "f>h: Lie/VERB down!" called {f}, and {he f} pushed a ladder over the ice. {H} held on to it, and {f} pulled {him} out. "h>f: You saved me," said {h}, white as/ADP snow.
 -- twist
-| The ice broke, and {h} fell in. But the water only came up to {his} knees! The old {e.kind} stood on the shore and shook with laughing/VERB. "e>h: I said that it would not hold you," said the {e.kind}. "e>h: I did not say that it was deep/ADJ."
+| The ice broke, and {h} fell in. But the water only came up to {his} knees! The old {e.kind} stood on the shore and shook with laughter/NOUN. "e>h: I said that it would not hold you," said the {e.kind}. "e>h: I did not say that it was deep/ADJ."
 | Then the whole piece of ice came loose/ADJ and floated away with {h} on it. It floated around the corner and stopped right/ADV in front of {his} own house! {H} was so {afraid} that {he} did not even laugh/VERB.
 | Something bumped against the ice from below, and {h} flew through the air and landed on the shore. A {sea} looked out of the hole, shook its head and went down again. From that day on, {h} read every sign twice.
 -- bad

@@ -238,7 +238,7 @@ bad: listening trust
 -- in
 | On the other side was a land where everything was upside/ADV down. {Y+} grew on the trees, and a {z} in a {garment} walked on its hands.
 | {They} crept through and came to a street made of {y+}. A {z} sat on a {furniture} and read a book. It lifted its hat and greeted {them}.
-| "f>h: Look, the river is made of {drink}!" cried {f} when {they} came out. A {z} with a {color} {garment} bowed. "h>f: Am I dreaming?" asked {h}.
+| "f>h: Look, the river is made of [milk|juice|lemonade|cocoa|tea]!" cried {f} when {they} came out. A {z} with a {color} {garment} bowed. "h>f: Am I dreaming?" asked {h}.
 | It was evening there, and it was always evening. Lanterns/NOUN grew on the trees. A {z} sold {y+} and wanted to be paid with jokes.
 -- late
 | {They} ate {y+}, rode on a {color} {bug} and danced with the {z}. But then a bell rang, and the door began to shrink/VERB!
