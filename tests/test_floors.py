@@ -8,7 +8,7 @@ import pytest
 FLOORS = (
     {"result", "stats", "plots", "pos"},
     {"models", "tokenizer", "stories", "checkpoints", "llama2c", "huggingface"},
-    {"forward", "generate", "scan"},
+    {"attention", "forward", "generate", "scan"},
     {"analysis", "evaluation"},
     {"train", "report", "bench", "sweep", "demo"},
     {"cli"},

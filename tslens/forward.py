@@ -15,10 +15,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from tslens.attention import causal_attention
 from tslens.models import Spec, did_you_mean, spec_of
 
 if TYPE_CHECKING:
-    from transformer_lens import HookedTransformer
+    from tslens.models import HookedTransformer
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 CHUNK = 1024  # rows of logits that exist at a time in the loss
@@ -161,11 +162,16 @@ def window_of(spec: Spec, layer: int) -> int | None:
 
 
 def fused_attend(spec: Spec) -> Attend:
-    """Attention through `scaled_dot_product_attention`: no pattern is ever held."""
+    """Attention of which no pattern is ever held, through `scaled_dot_product_attention` or, where that is slower (in
+    training in bf16 on a CPU), `attention.causal_attention`."""
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         window, n = window_of(spec, layer), q.shape[1]
         mask = causal_mask(n, window, q.device) if window is not None and window < n else None
+        if mask is None and q.requires_grad and q.dtype is torch.bfloat16 and q.device.type == "cpu":
+            groups = q.shape[2] // k.shape[2]
+            k, v = (t.repeat_interleave(groups, dim=2) if groups > 1 else t for t in (k, v))
+            return causal_attention(q, k, v, spec.d_head**-0.5 if spec.scaled else 1.0)
         z = F.scaled_dot_product_attention(
             q.transpose(1, 2),
             k.transpose(1, 2),

@@ -1,0 +1,46 @@
+"""How fast, how small, how sure? Every promise in numbers, measured against other libraries on the machine at hand.
+
+Each module holds `BENCHMARKS`, the rows that answer its question.
+"""
+
+import difflib
+from collections.abc import Sequence
+
+from tslens.bench import (
+    generation,
+    making,
+    packing,
+    page,
+    saved,
+    scan_memory,
+    scanning,
+    startup,
+    tagging,
+    training,
+)
+from tslens.bench.measure import Bar, Benchmark, Measured
+from tslens.bench.size import FULL, QUICK, Size
+
+__all__ = ["BENCHMARKS", "FULL", "QUICK", "Bar", "Benchmark", "Measured", "Size", "select"]
+
+MODULES = (training, saved, scanning, scan_memory, generation, packing, making, tagging, page, startup)
+BENCHMARKS: tuple[Benchmark, ...] = tuple(row for module in MODULES for row in module.BENCHMARKS)
+
+
+def select(names: Sequence[str] = ()) -> list[Benchmark]:
+    """The rows of these names, or whose names begin with them (`scan` is all scans); all rows for no names.
+
+    ValueError for a name that fits none, with the nearest.
+    """
+    known = [row.name for row in BENCHMARKS]
+    for name in names:
+        if not any(fits(row, name) for row in BENCHMARKS):
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            guess = f" Did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"no benchmark is called {name!r}.{guess} Known: {', '.join(known)}.")
+    return [row for row in BENCHMARKS if not names or any(fits(row, name) for name in names)]
+
+
+def fits(row: Benchmark, name: str) -> bool:
+    """Whether a row is meant by a name: its own, or a beginning of it up to a hyphen."""
+    return row.name == name or row.name.startswith(f"{name}-")

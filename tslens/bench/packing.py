@@ -1,0 +1,29 @@
+"""What does packing stories to disk cost beside cutting them into tokens?"""
+
+import tempfile
+
+from tslens.bench.measure import Bar, Benchmark, Measured, race
+from tslens.bench.size import Size, corpus, tokenizer
+from tslens.stories.pack import BATCH, pack
+from tslens.tokenizer import in_batches
+
+
+def _run(size: Size) -> Measured:
+    """Both are given the stories in memory, in the same batches."""
+    stories, cut = corpus(size.packed), tokenizer(size.vocabulary)
+
+    def ours() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            pack(stories, cut, folder, source="made", progress=False)
+
+    def bare() -> None:
+        for texts in in_batches(stories, BATCH):
+            cut.backend.encode_batch(texts, add_special_tokens=False)
+
+    kilobytes = sum(len(story.encode()) for story in stories) / 1e3
+    return race(ours, bare, repeats=size.repeats, units=kilobytes, unit="kB")
+
+
+BENCHMARKS = (
+    Benchmark("packing", "packing stories to disk, in bytes of text", "bare tokenizers encode_batch", Bar(0.8), _run),
+)

@@ -1,0 +1,30 @@
+"""How large is the page of a model of 12 layers x 8 heads, besides CircuitsVis's bundle?
+
+The page is drawn as always: were it too large, it would leave something out. So the row counts only if the attention
+of all heads over 128 tokens is on it.
+"""
+
+from tslens.bench.measure import Bar, Benchmark, Measured
+from tslens.bench.size import Size, corpus, hooked, tokenizer
+from tslens.models import Spec, attach_tokenizer
+from tslens.report import compute, draw
+from tslens.report.page import bundle
+
+
+def _run(size: Size) -> Measured:
+    model = hooked(Spec.parse(size.page_shape, d_vocab=size.vocabulary, n_ctx=2 * size.page_tokens))
+    attach_tokenizer(model, tokenizer(size.vocabulary))
+    stories = corpus(size.page_stories)
+    data = compute(model, stories, shown=2, max_new_tokens=32, progress=False)
+    assert len(data.patterns[0].tokens) >= size.page_tokens, "the story shown first is shorter than what is measured"
+    page = draw(data)
+    if "attention is here for the first" in page:
+        return Measured.exactly(float("inf"), "the attention did not fit")
+    return Measured.exactly((len(page.encode()) - len(bundle().encode())) / 1e6)
+
+
+BENCHMARKS = (
+    Benchmark(
+        "page", "page besides the bundle, 12 layers x 8 heads at 128 tokens", "a number", Bar(2, True), _run, " MB"
+    ),
+)

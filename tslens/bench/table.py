@@ -1,0 +1,138 @@
+"""How are the numbers shown, and on what machine were they measured? As a table, as Markdown and as JSON."""
+
+import dataclasses
+import math
+import os
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tslens import forward
+from tslens.bench.measure import Benchmark, Measured
+from tslens.bench.size import Size
+
+Row = tuple[Benchmark, Measured]
+LIBRARIES = ("tslens", "torch", "transformer-lens", "transformers", "tokenizers", "numpy")
+COLUMNS = ("what", "against", "must reach", "measured", "95% interval", "ours", "theirs", "")
+SIDES = ("ours", "theirs")
+
+
+def run(rows: Sequence[Benchmark], size: Size, watch: Callable[[Benchmark], None] = lambda row: None) -> list[Row]:
+    """Measure the rows one after the other, on all cores; `watch` is told which is next."""
+    measured = []
+    with _all_cores():
+        for row in rows:
+            watch(row)
+            measured.append((row, row.run(size)))
+    return measured
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def _all_cores() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(cores())
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def facts() -> dict[str, Any]:
+    """The machine, the threads and the versions that the numbers hold for."""
+    return {
+        "processor": _processor(),
+        "threads": cores(),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
+        "system": f"{platform.system()} {platform.machine()}",
+        "bf16": forward.precision("auto") is torch.bfloat16,
+        "load_before": round(os.getloadavg()[0], 2),
+        "python": platform.python_version(),
+        **{library: version(library) for library in LIBRARIES},
+    }
+
+
+def _processor() -> str:
+    file = Path("/proc/cpuinfo")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown"
+
+
+def sentence(known: dict[str, Any]) -> str:
+    """The facts, for a person."""
+    versions = ", ".join(f"{library} {known[library]}" for library in LIBRARIES)
+    return (
+        f"{known['processor']}, {known['threads']} threads, {known['memory_gb']} GB, {known['system']}, "
+        f"{'with' if known['bf16'] else 'without'} bf16; load before {known['load_before']}; "
+        f"Python {known['python']}, {versions}."
+    )
+
+
+def cells(row: Benchmark, measured: Measured) -> list[str]:
+    """A row as text, in the order of `COLUMNS`."""
+    value, low, high = (number(x) for x in (measured.value, measured.low, measured.high))
+    interval = "" if measured.repeats == 1 else f"[{low}, {high}]"
+    bar = f"{row.bar}{row.unit}" if row.bar else ""
+    return [
+        row.what,
+        row.against,
+        bar,
+        f"{value}{row.unit}",
+        interval,
+        measured.ours,
+        measured.theirs,
+        row.verdict(measured),
+    ]
+
+
+def number(x: float) -> str:
+    """Three digits, or all of a whole number."""
+    return f"{x:,.0f}" if x == math.inf or x >= 100 or x == round(x) else f"{x:.3g}"
+
+
+def markdown(rows: Sequence[Row], known: dict[str, Any]) -> str:
+    """A table that a README can hold."""
+    lines = [COLUMNS, ("---",) * len(COLUMNS), *(cells(*row) for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\n{sentence(known)}\n"
+
+
+def as_json(rows: Sequence[Row], known: dict[str, Any]) -> dict[str, Any]:
+    """Everything, for machines."""
+    return {
+        "machine": known,
+        "rows": [
+            {
+                "name": row.name,
+                "what": row.what,
+                "against": row.against,
+                "bar": None if row.bar is None else str(row.bar),
+                "unit": row.unit.strip(),
+                **dataclasses.asdict(measured),
+                "verdict": row.verdict(measured),
+            }
+            for row, measured in rows
+        ],
+    }
+
+
+def show(rows: Sequence[Row], known: dict[str, Any]) -> None:
+    """Print the table on stdout, without the two sides' own numbers: a ratio is what a terminal has room for."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*(column for column in COLUMNS if column not in SIDES), box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(cell for column, cell in zip(COLUMNS, cells(*row), strict=True) if column not in SIDES))
+    console = Console()
+    console.print(table)
+    console.print(sentence(known), markup=False, highlight=False)
