@@ -113,3 +113,15 @@ def test_lower_floors_and_own_floor_are_open(tmp_path: Path) -> None:
         "from tslens.result import Result\nfrom tslens import forward, models\nimport torch"
     )
     assert faults(tmp_path) == []
+
+
+def test_one_file_names_the_classes_of_transformer_lens(checkout):
+    """Its next major version costs one file."""
+    found = {
+        path.relative_to(checkout / "tslens").as_posix()
+        for path in (checkout / "tslens").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "transformer_lens")
+        or (isinstance(node, ast.Import) and any(n.name.split(".")[0] == "transformer_lens" for n in node.names))
+    }
+    assert found == {"models.py"}

@@ -280,3 +280,16 @@ def test_what_was_written_into_a_bias_is_seen() -> None:
     with torch.no_grad():
         model.blocks[0].mlp.b_out.zero_()
     assert models.parameter_shapes(models.spec_of(model)) == models.parameter_shapes(SPECS[3])
+
+
+def test_a_saved_model_loads_again_also_from_half_precision(tmp_path):
+    tokenizer = Tokenizer.train(["the cat sat on the mat"] * 3, 280)
+    model = models.build(Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=8), tokenizer=tokenizer)
+    tokens = torch.tensor([[0, 5, 6]])
+    exact = models.load(models.save(model, tmp_path / "exact", {"note": "mine"}))
+    half = models.load(models.save(model, tmp_path / "half", dtype=torch.float16))
+    with torch.no_grad():
+        assert torch.equal(exact(tokens), model(tokens))
+        assert torch.allclose(half(tokens), model(tokens), atol=1e-3)
+    assert next(half.parameters()).dtype == torch.float32
+    assert checkpoints.read_json(tmp_path / "exact/config.json")["note"] == "mine"

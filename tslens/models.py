@@ -422,6 +422,27 @@ def from_weights(spec: Spec, tensors: dict[str, Tensor], tokenizer: Tokenizer, *
     return model
 
 
+def save(
+    model: "HookedTransformer",
+    folder: str | Path,
+    facts: dict[str, Any] | None = None,
+    *,
+    dtype: torch.dtype | None = None,
+) -> Path:
+    """Write a model and its tokenizer as a folder that `load` takes; returns it.
+
+    `facts` go into `config.json` beside the spec (data, loss, ...). `dtype=torch.float16` halves the file.
+    """
+    folder = Path(folder)
+    tokenizer = tokenizer_of(model)
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(folder / checkpoints.TOKENIZER)
+    config = {**(facts or {}), "spec": spec_of(model).to_dict(), "tokenizer": tokenizer.hash}
+    tensors = {name: w if dtype is None else w.to(dtype) for name, w in weights(model).items()}
+    checkpoints.write(folder, config, tensors)
+    return folder
+
+
 def bundled() -> dict[str, Path]:
     """The models that come with tslens, by name."""
     folder = Path(__file__).parent / "bundled"

@@ -7,7 +7,6 @@ what the tests check, what a reader reads, and what names the columns of `to_fra
 import dataclasses
 import html
 import json
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -129,8 +128,8 @@ class Result:
             text = json.dumps({"format": FORMAT, "result": name, "fields": plain}, ensure_ascii=False, indent=1)
             (fresh / "result.json").write_text(text, encoding="utf-8")
             if target.exists():
-                os.rename(target, Path(scratch) / "old")
-            os.rename(fresh, target)
+                target.rename(Path(scratch) / "old")
+            fresh.rename(target)
         return target
 
     @classmethod

@@ -58,7 +58,7 @@ class Loss(Result):
         n = len(nats)
         error = math.sqrt(n / max(1, n - 1) * float((residual**2).sum())) / base.sum()
         unit = math.log(2) if per == "text_bytes" else 1.0
-        return (ratio - Z * error) / unit, (ratio + Z * error) / unit
+        return float(ratio - Z * error) / unit, float(ratio + Z * error) / unit
 
     def summary(self) -> "pd.DataFrame":
         import pandas as pd

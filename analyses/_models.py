@@ -1,0 +1,40 @@
+"""Which models the studies look at, and on which stories; every study takes the same two options.
+
+`--stories SOURCE` (default: the embedded generator's validation stories, there without a download) and
+`--model NAME=WHAT_LOAD_TAKES` for further models beside the bundled one.
+"""
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tslens import load
+from tslens.stories import Stories, stories
+
+if TYPE_CHECKING:
+    from tslens.models import HookedTransformer
+
+FIGURES = Path(__file__).resolve().parents[1] / "figures"
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study was asked to look at."""
+
+    models: "dict[str, HookedTransformer]"
+    stories: Stories
+    folder: Path
+
+
+def study(name: str, limit: int = 300) -> Study:
+    """The models, the stories and the folder `figures/<name>` of a study."""
+    parser = argparse.ArgumentParser(description=f"Redraw figures/{name}.")
+    parser.add_argument("--stories", default="validation")
+    parser.add_argument("--model", action="append", default=[], metavar="NAME=WHAT")
+    asked = parser.parse_args()
+    named = {"stories1M": "stories1M"} | dict(pair.split("=", 1) for pair in asked.model)
+    source = stories(asked.stories, split="validation", limit=limit)
+    folder = FIGURES / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return Study({name: load(what) for name, what in named.items()}, source, folder)

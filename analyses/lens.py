@@ -1,0 +1,22 @@
+"""FINDING
+
+At which depth do small story models know the next token?
+`python analyses/lens.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
+"""
+
+from _models import study
+
+from tslens.analysis import lens
+from tslens.plots import save
+from tslens.scan import scan
+
+PROMPT = "Once upon a time there was a little girl named Lily. She had a red ball. Lily loved to play with her"
+
+asked = study("lens", limit=100)
+for name, model in asked.models.items():
+    answer = scan(model, asked.stories, lens.Depth())
+    save(answer.figure(), asked.folder / f"{name}-by-depth.svg", answer.to_frame())
+    one = lens.prompt(model, PROMPT)
+    save(one.figure(), asked.folder / f"{name}-prompt.svg", one.summary())
+    print(name)
+    print(answer)

@@ -1,0 +1,17 @@
+"""FINDING
+
+What do the MLP neurons of small story models fire on?
+`python analyses/neurons.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
+"""
+
+from _models import study
+
+from tslens.analysis import neurons
+from tslens.plots import save
+from tslens.scan import scan
+
+asked = study("neurons")
+for name, model in asked.models.items():
+    answer = scan(model, asked.stories, neurons.Profiles())
+    save(answer.figure(), asked.folder / f"{name}.svg", answer.summary())
+    print(name, answer.to_frame()["label"].value_counts().to_dict())

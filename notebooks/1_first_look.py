@@ -1,0 +1,109 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # A first look inside a story model
+#
+# From loading a model to its heads, its neurons, its layers and one page that holds it all. Everything here runs
+# offline in about a minute: the model comes with tslens, and the stories are made by its generator.
+
+# %%
+from tslens import load, stories
+from tslens.models import describe
+
+model = load("stories1M")  # a TransformerLens HookedTransformer
+describe(model)
+
+# %% [markdown]
+# It writes stories. Temperature 0 is greedy; a seed makes the draw repeatable.
+
+# %%
+from tslens.generate import Sampling, generate
+
+print(generate(model, "Once upon a time there was a little", max_new_tokens=120, sampling=Sampling(0.7, seed=1))[0])
+
+# %% [markdown]
+# ## One pass, three questions
+#
+# A *reducer* is a question about activations over a corpus. One scan runs the model once and feeds them all.
+
+# %%
+from tslens.analysis import heads, lens, neurons
+from tslens.scan import scan
+
+corpus = stories("validation", limit=60)
+roles, profiles, depth = scan(model, corpus, [heads.Roles(), neurons.Profiles(), lens.Depth()])
+
+# %% [markdown]
+# ## Heads
+#
+# Every head has a role only where the evidence carries it: an effect of more than half with its whole interval, after
+# correction for all heads and roles tried. The rest is called `unresolved`.
+
+# %%
+roles.figure()
+
+# %%
+roles.to_frame().query("role != 'unresolved'")[["layer", "head", "role", "effect", "effect_low", "effect_high", "q"]]
+
+# %% [markdown]
+# The published rule (correlation of attention with distance above 0.5) cannot say "positional" of any causal head. Here
+# is how often it does, beside the positional fraction.
+
+# %%
+frame = roles.to_frame()
+frame[["published_positional", "causal_positional", "r_full", "r_causal", "positional_fraction"]].describe(
+    include="all"
+)
+
+# %% [markdown]
+# The attention of one head over one story:
+
+# %%
+story = next(iter(corpus))[:220]
+heads.pattern(model, story).figure(layer=1, head=0)
+
+# %% [markdown]
+# ## Neurons
+#
+# The tokens that most activate each neuron, beside a random sample (the top alone misleads), and a part of speech where
+# it beats its null.
+
+# %%
+profiles
+
+# %%
+best = profiles.to_frame().query("label != 'unresolved'").sort_values("q").iloc[0]
+profiles.neuron(int(best["layer"]), int(best["neuron"]))
+
+# %% [markdown]
+# ## Layers
+#
+# The logit lens reads each layer as if it were the last: how soon is the next token known?
+
+# %%
+depth.figure()
+
+# %%
+lens.prompt(model, "Once upon a time there was a little girl named Lily. She had a red").figure()
+
+# %% [markdown]
+# ## The page
+#
+# The same answers as one HTML file, to open, search and send around; it needs no network.
+
+# %%
+from tslens.report import compute, draw, write
+
+page = draw(compute(model, corpus, name="stories1M", source=corpus.name, shown=2, progress=False))
+write(page, "stories1M-report.html").stat().st_size
