@@ -17,7 +17,7 @@ from tslens import forward
 from tslens.models import spec_of, tokenizer_of
 
 if TYPE_CHECKING:
-    from transformer_lens import HookedTransformer
+    from tslens.models import HookedTransformer
 
 
 @dataclasses.dataclass(frozen=True)

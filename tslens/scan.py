@@ -18,8 +18,7 @@ from tslens.models import Spec, spec_of, tokenizer_of
 from tslens.result import Result
 
 if TYPE_CHECKING:
-    from transformer_lens import HookedTransformer
-
+    from tslens.models import HookedTransformer
     from tslens.tokenizer import Tokenizer
 
 BATCH_TOKENS = 4096

@@ -17,7 +17,7 @@ from tslens.generate import Sampling, generate
 from tslens.scan import Reducer, scan
 
 if TYPE_CHECKING:
-    from transformer_lens import HookedTransformer
+    from tslens.models import HookedTransformer
 
 SHOWN_TOKENS = 128
 """Tokens of a story that are shown with attention and lens, BOS included."""

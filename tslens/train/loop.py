@@ -25,7 +25,7 @@ from tslens.train.objective import LanguageModelling, Objective
 from tslens.train.recipe import Recipe
 
 if TYPE_CHECKING:
-    from transformer_lens import HookedTransformer
+    from tslens.models import HookedTransformer
 
 OBJECTIVES: dict[str, Callable[[], Objective]] = {"language modelling": LanguageModelling}
 

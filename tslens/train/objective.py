@@ -8,7 +8,7 @@ from torch import Tensor
 from tslens import forward
 
 if TYPE_CHECKING:
-    from transformer_lens import HookedTransformer
+    from tslens.models import HookedTransformer
 
 
 @runtime_checkable

@@ -19,7 +19,8 @@ from tslens.scan import batches
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from transformer_lens import HookedTransformer
+
+    from tslens.models import HookedTransformer
 
 ROWS = 512  # positions whose logits exist at a time
 

@@ -31,7 +31,7 @@ from tslens.models import Spec, spec_of
 from tslens.scan import Batch
 
 if TYPE_CHECKING:
-    from transformer_lens import HookedTransformer
+    from tslens.models import HookedTransformer
 
 HIDDEN = torch.finfo(torch.float32).min  # finite, so that weight times score is 0 and not NaN where none may look
 

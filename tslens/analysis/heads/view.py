@@ -9,7 +9,7 @@ from tslens.analysis.heads.result import Pattern
 from tslens.models import spec_of, tokenizer_of
 
 if TYPE_CHECKING:
-    from transformer_lens import HookedTransformer
+    from tslens.models import HookedTransformer
 
 
 def pattern(model: "HookedTransformer", text: str) -> Pattern:

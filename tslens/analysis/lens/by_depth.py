@@ -15,7 +15,7 @@ from tslens.models import Spec
 from tslens.scan import Batch
 
 if TYPE_CHECKING:
-    from transformer_lens import HookedTransformer
+    from tslens.models import HookedTransformer
 
 
 @dataclass

@@ -10,7 +10,7 @@ from tslens import forward
 from tslens.models import Spec, spec_of
 
 if TYPE_CHECKING:
-    from transformer_lens import HookedTransformer
+    from tslens.models import HookedTransformer
 
 ROWS = 256  # positions whose logits exist at a time
 

@@ -11,7 +11,7 @@ from tslens.analysis.lens.result import LensOfPrompt
 from tslens.models import spec_of, tokenizer_of
 
 if TYPE_CHECKING:
-    from transformer_lens import HookedTransformer
+    from tslens.models import HookedTransformer
 
 
 def prompt(model: "HookedTransformer", text: str, k: int = 5) -> LensOfPrompt:

@@ -20,7 +20,7 @@ from tslens.models import Spec, spec_of, tokenizer_of
 from tslens.scan import Batch
 
 if TYPE_CHECKING:
-    from transformer_lens import HookedTransformer
+    from tslens.models import HookedTransformer
 
 SIDE = 5  # tokens of context either side
 NOWHERE = torch.iinfo(torch.int64).max
