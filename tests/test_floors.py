@@ -10,7 +10,7 @@ FLOORS = (
     {"models", "tokenizer", "stories", "checkpoints", "llama2c", "huggingface"},
     {"attention", "forward", "generate", "scan"},
     {"analysis", "evaluation"},
-    {"train", "report", "bench", "sweep", "demo"},
+    {"train", "report", "bench", "cluster", "demo"},
     {"cli"},
 )
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

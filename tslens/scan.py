@@ -6,7 +6,7 @@ asked for are ever kept, and because states merge, parts of a corpus can be scan
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from itertools import islice
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload, runtime_checkable
 
 import torch
@@ -70,15 +70,31 @@ class Reducer(Protocol[State, Answer_co]):
         ...
 
 
+@dataclasses.dataclass(frozen=True)
+class Numbers:
+    """How stories are numbered: `first`, `first + step`, ... A part of a corpus keeps the numbers of the whole, so
+    that states of several parts can be merged."""
+
+    first: int = 0
+    step: int = 1
+
+
 def batches(
-    texts: Iterable[str], tokenizer: "Tokenizer", *, context: int, batch_tokens: int = BATCH_TOKENS, end: bool = False
+    texts: Iterable[str],
+    tokenizer: "Tokenizer",
+    *,
+    context: int,
+    batch_tokens: int = BATCH_TOKENS,
+    end: bool = False,
+    numbers: Numbers | None = None,
 ) -> Iterator[Batch]:
     """Stories as batches of at most `batch_tokens` places, sorted by length within a window that is read ahead.
 
     A story longer than `context` is cut to its first `context` tokens; with `end` the token that ends a story is the
     last of its row (where it fits). ValueError where there is no story at all.
     """
-    numbered = enumerate(texts)
+    numbers = numbers or Numbers()
+    numbered = zip(count(numbers.first, numbers.step), texts, strict=False)
     seen = 0
     while window := list(islice(numbered, WINDOW)):
         seen += len(window)
@@ -127,8 +143,9 @@ def states(
     batch_tokens: int = BATCH_TOKENS,
     precision: str = "float32",
     progress: bool = True,
+    numbers: Numbers | None = None,
 ) -> list[Any]:
-    """Run the pass and return every reducer's state, to be merged with others or finished."""
+    """Run the pass and return every reducer's state, to be merged with others (see `Numbers`) or finished."""
     spec, tokenizer = spec_of(model), tokenizer_of(model)
     wanted = tuple(dict.fromkeys(name for reducer in reducers for name in reducer.hooks(spec)))
     forward.check_hooks(spec, wanted)
@@ -139,7 +156,7 @@ def states(
     source = _progress(stories) if progress else stories
     read = cut = 0
     with torch.inference_mode():
-        for batch in batches(source, tokenizer, context=context, batch_tokens=batch_tokens):
+        for batch in batches(source, tokenizer, context=context, batch_tokens=batch_tokens, numbers=numbers):
             acts = forward.activations(model, batch.tokens.to(device), wanted, dtype=dtype) if wanted else {}
             for i, reducer in enumerate(reducers):
                 running[i] = reducer.update(running[i], acts, batch)

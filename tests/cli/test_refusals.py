@@ -1,0 +1,136 @@
+"""What bad input gets: one line with the remedy, exit code 2, nothing half-written."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from tslens import checkpoints, models
+from tslens.cli import main
+from tslens.models import Spec
+from tslens.stories import stories
+from tslens.tokenizer import Tokenizer
+
+TRAIN = ["train", "16x1x2", "--set", "data.vocabulary=300", "--set", "train.steps=2", "--set", "model.n_ctx=32"]
+TRAIN += ["--set", "train.batch=2", "--set", "train.validation_stories=2"]
+
+
+@pytest.fixture(scope="module")
+def model_folder(tmp_path_factory) -> Path:
+    """A tiny model with a tokenizer, in a folder."""
+    tokenizer = Tokenizer.train(stories("made", limit=30), 300)
+    model = models.build(Spec(16, 1, 2, d_vocab=300, n_ctx=32), tokenizer=tokenizer)
+    return models.save(model, tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture
+def tales(in_tmp) -> Path:
+    """A good story file."""
+    path = in_tmp / "tales.txt"
+    path.write_text("\n<|endoftext|>\n".join(stories("made", limit=60, seed=2)), encoding="utf-8")
+    return path
+
+
+def refused(capsys, *arguments: object) -> str:
+    """The one line that a refused command prints."""
+    before = snapshot()
+    assert main([str(a) for a in arguments]) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    told = [line for line in lines if line.startswith("tslens: ")]
+    assert len(told) == 1 and "Traceback" not in "".join(lines)
+    assert snapshot() == before, "something was written"
+    return told[0]
+
+
+def snapshot() -> set[str]:
+    return {str(p) for p in Path().rglob("*")}
+
+
+def test_a_missing_story_file_names_the_nearest(in_tmp, tales, model_folder, capsys):
+    assert "tales.txt" in refused(capsys, "loss", "--model", model_folder, "--stories", "tale.txt")
+
+
+def test_an_empty_story_file(in_tmp, model_folder, capsys):
+    Path("none.txt").write_text("")
+    assert "none.txt" in refused(capsys, "loss", "--model", model_folder, "--stories", "none.txt")
+    refused(capsys, *TRAIN, "--data", "none.txt")
+
+
+def test_bytes_that_are_not_utf8_are_named_by_their_offset(in_tmp, model_folder, capsys):
+    Path("bad.txt").write_bytes(b"Once there was a cat. \xff\xfe It ran.\n")
+    assert "22" in refused(capsys, "loss", "--model", model_folder, "--stories", "bad.txt")
+
+
+def test_a_prompt_longer_than_the_context(in_tmp, model_folder, capsys):
+    words = "the cat and the dog and " * 20
+    assert "32" in refused(capsys, "generate", "--model", model_folder, "--prompt", words)
+    assert "32" in refused(capsys, "analyze", "lens", "--model", model_folder, "--prompt", words)
+
+
+def test_fewer_stories_than_a_batch(in_tmp, tales, capsys):
+    message = refused(capsys, *TRAIN, "--data", tales, "--set", "train.batch=5000")
+    assert "fewer than the 5000 of one batch" in message
+
+
+def test_a_tokenizer_of_another_model(in_tmp, model_folder, capsys):
+    Path("mixed").mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (Path("mixed") / name).write_bytes((model_folder / name).read_bytes())
+    Tokenizer.train(stories("made", limit=30, seed=9), 290).save("mixed/tokenizer.json")
+    assert "not the tokenizer that this model was trained with" in refused(capsys, "generate", "--model", "mixed")
+
+
+def test_an_unknown_model_gets_the_nearest_name(in_tmp, capsys):
+    assert "Did you mean 'stories1M'" in refused(capsys, "generate", "--model", "storys1M")
+    assert "To train it: tslens train 512x21" in refused(capsys, "analyze", "heads", "--model", "512x21")
+
+
+def test_a_misspelt_recipe_or_key(in_tmp, capsys):
+    assert "Did you mean 'demo'" in refused(capsys, "train", "demoo")
+    assert "Did you mean 'lr'" in refused(capsys, "train", "16x1x2", "--set", "optimizer.lrr=1")
+    assert "has no '='" in refused(capsys, "train", "16x1x2", "--set", "optimizer.lr")
+
+
+def test_a_truncated_or_altered_model(in_tmp, model_folder, capsys):
+    for name, change in (("cut", lambda b: b[:-5]), ("altered", lambda b: b[:-1] + bytes([b[-1] ^ 1]))):
+        Path(name).mkdir()
+        for file in model_folder.iterdir():
+            data = file.read_bytes()
+            (Path(name) / file.name).write_bytes(change(data) if file.name == checkpoints.WEIGHTS else data)
+        assert "truncated or altered" in refused(capsys, "generate", "--model", name)
+
+
+def test_a_planted_pickle_is_never_read(in_tmp, model_folder, capsys):
+    Path("planted").mkdir()
+    for file in model_folder.iterdir():
+        (Path("planted") / file.name).write_bytes(file.read_bytes())
+    (Path("planted") / checkpoints.WEIGHTS).unlink()
+    (Path("planted") / "pytorch_model.bin").write_bytes(b"\x80\x04cos\nsystem\n.")
+    assert "model.safetensors" in refused(capsys, "generate", "--model", "planted")
+
+
+def test_a_name_that_would_leave_its_folder(in_tmp, tales, capsys):
+    assert "stays in its folder" in refused(capsys, *TRAIN, "--data", tales, "--name", "../../x")
+    assert "stays in its folder" in refused(capsys, "train", "--resume", "../x")
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_the_work(in_tmp, model_folder, capsys):
+    Path("file").write_text("in the way")
+    refused(capsys, "analyze", "heads", "--model", model_folder, "--limit", 4, "--out", "file/inside")
+    refused(capsys, "report", "--model", model_folder, "--limit", 4, "--out", "file/inside/page.html")
+
+
+def test_a_full_disk(in_tmp, tales, capsys, monkeypatch):
+    def full(*args, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(checkpoints, "write_tensors", full)
+    assert main([*TRAIN, "--data", str(tales)]) == 2
+    assert "the one before is kept" in capsys.readouterr().err
+    assert not list(Path("runs").rglob("*.tmp")) and not list(Path("runs").rglob("config.json"))
+
+
+def test_generation_settings_out_of_range(in_tmp, model_folder, capsys):
+    assert "temperature" in refused(capsys, "generate", "--model", model_folder, "--temperature", "-1")
+    assert "at least 1" in refused(capsys, "generate", "--model", model_folder, "--n", "0")
+    assert "precision" in refused(capsys, "loss", "--model", model_folder, "--precision", "float8", "--limit", "2")

@@ -1,0 +1,68 @@
+"""The same pass in many places: parts of a corpus scanned on a Ray cluster, their states merged to one answer.
+
+Needs the extra: pip install 'tslens[cluster]'.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from tslens import models
+from tslens.result import Result
+from tslens.scan import Numbers, Reducer, states
+from tslens.stories import Stories
+
+if TYPE_CHECKING:
+    from tslens.models import HookedTransformer
+
+
+@dataclass(frozen=True)
+class Part:
+    """Every `of`-th story of a corpus, from `number` on."""
+
+    stories: Stories
+    number: int
+    of: int
+
+    def __iter__(self) -> Iterator[str]:
+        return islice(iter(self.stories), self.number, None, self.of)
+
+    @property
+    def numbers(self) -> Numbers:
+        """What its stories are called in the whole corpus."""
+        return Numbers(self.number, self.of)
+
+
+def scan_part(
+    model: "HookedTransformer", part: Part, reducers: Sequence[Reducer[Any, Any]], **options: Any
+) -> list[Any]:
+    """The states of one part, numbered as in the whole; to be merged with the others'."""
+    return states(model, part, reducers, numbers=part.numbers, progress=False, **options)
+
+
+def scan_on_cluster(
+    model: str, stories: Stories, reducers: Sequence[Reducer[Any, Any]], *, parts: int, **options: Any
+) -> list[Result]:
+    """What `scan` would answer, up to the order of sums, with `parts` workers of the running (or a local) Ray cluster.
+
+    Every worker loads `model` by its name and reads the corpus itself, so both must be reachable there. ValueError
+    without Ray, for fewer stories than parts, or as `scan` says.
+    """
+    try:
+        import ray
+    except ImportError as error:
+        raise ValueError("Scanning on a cluster needs Ray: pip install 'tslens[cluster]'.") from error
+    if parts < 1:
+        raise ValueError(f"parts is {parts}; it must be at least 1.")
+    if not ray.is_initialized():
+        ray.init(include_dashboard=False, log_to_driver=False)
+
+    @ray.remote
+    def work(part: Part) -> list[Any]:
+        return scan_part(models.load(model), part, reducers, **options)
+
+    found = ray.get([work.remote(Part(stories, number, parts)) for number in range(parts)])
+    states_of = zip(*found, strict=True)  # of each reducer, from every part
+    return [r.finish(reduce(r.merge, of_one)) for r, of_one in zip(reducers, states_of, strict=True)]
