@@ -1,5 +1,6 @@
 """From a recipe to a run that can be trained: stories, tokenizer, packed data, folder."""
 
+import contextlib
 import shutil
 from pathlib import Path
 
@@ -35,6 +36,8 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
         checkpoints.write_json(folder / "recipe.json", recipe.to_dict())
     except ValueError:
         shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            folder.parent.rmdir()  # `runs`, where it holds nothing
         raise
     return run
 
