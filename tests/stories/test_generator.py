@@ -26,7 +26,7 @@ PERSONS = {
 
 @pytest.fixture(scope="module")
 def stories() -> list[MadeStory]:
-    return list(generate(600, seed=11))
+    return list(generate(300, seed=11))
 
 
 def teller(text: str, rng_seed: int = 0) -> Teller:
@@ -55,6 +55,38 @@ def test_a_template_by_hand() -> None:
     assert [(made.text[a:b], who) for a, b, who in made.pronouns] == [("I", 0), ("my", 0), ("she", 0)]
 
 
+@pytest.mark.parametrize(
+    ("source", "word", "tag"),
+    [
+        ("{H} had to go.", "had", "VERB"),
+        ("{H} had a {x}.", "had", "VERB"),
+        ("{H} had never seen it.", "had", "AUX"),
+        ("They/PRON had all gone/VERB home.", "had", "AUX"),
+        ("{He} did it again.", "did", "VERB"),
+        ("{He} did not go.", "did", "AUX"),
+        ("From that day on, {h} was kind.", "that", "DET"),
+        ("{H} was sure that {x+} are good.", "that", "SCONJ"),
+        ("{H} said that {he} was late/ADJ.", "that", "SCONJ"),
+        ("All the things/NOUN that {he} could see were good.", "that", "PRON"),
+        ("After that, {h} slept.", "that", "PRON"),
+        ("At last, {he} slept.", "last", "ADJ"),
+        ("{H} came last.", "last", "ADV"),
+        ("{H} had a close friend.", "close", "ADJ"),
+        ("{F} lived close by.", "close", "ADV"),
+        ("{H} slept until the {x} was gone.", "until", "SCONJ"),
+        ("{H} slept until noon.", "until", "ADP"),
+        ("It is okay to be late/ADJ.", "okay", "ADJ"),
+        ("{H} was as big as a {x}.", "as", "ADV"),
+        ("{They} hugged each other.", "each", "PRON"),
+        ("Nobody knew, but no one asked/VERB.", "one", "PRON"),
+        ("{H} and {f} [sat|were sitting] there.", "there", "ADV"),
+    ],
+)
+def test_a_word_is_tagged_as_its_neighbours_ask(source: str, word: str, tag: str) -> None:
+    made = teller(source)
+    assert next(t for a, b, t in made.tags if made.text[a:b].lower() == word) == tag
+
+
 def test_a_pronoun_gives_way_to_the_name_when_it_could_mean_two() -> None:
     assert teller("{F} met {e}. {He f} waved, and {he} waved.").text == "Tom met the baker. Tom waved, and Lily waved."
     assert teller("{H} met {f}. {He f} waved, and {he} waved.").text == "Lily met Tom. He waved, and she waved."
@@ -72,6 +104,8 @@ def test_a_pronoun_gives_way_to_the_name_when_it_could_mean_two() -> None:
         ("[a|b", "never closed"),
         ("{nosuch} ran.", "no group"),
         ("The walk hurt and race.", "not settled"),
+        ("It was a roar.", "not settled"),
+        ("{H} saw that [was|{he} was] late/ADJ.", "PRON or SCONJ, which depends on the alternatives"),
     ],
 )
 def test_a_bad_template_is_refused(source: str, why: str) -> None:
@@ -197,7 +231,7 @@ def test_words_features_and_sentence_are_true(stories: list[MadeStory]) -> None:
         seen.update(story.features)
         assert story.summary and story.summary[0].isupper() and story.summary.endswith((".", "!"))
         assert json.loads(json.dumps(story.to_dict()))["text"] == story.text
-    assert min(seen[f] for f in FEATURES) > 60
+    assert min(seen[f] for f in FEATURES) > 30
 
 
 def test_no_slip_that_a_machine_can_see(stories: list[MadeStory]) -> None:

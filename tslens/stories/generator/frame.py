@@ -9,6 +9,10 @@ OPEN_CHILD = """
 [One|On a] {weather_adj} morning, a {h.kind} named {h} [woke up early|looked out of the window|put on {his} {color} {garment}|ate some {food} for breakfast].
 [Everyone|Everybody] [in the village|in town|at school] knew {h}. {He} was a {nice} {h.kind} with [{color} {clothes+}|a {looks} smile|a {color} {garment}].
 {H} was [five|six|seven|four] years old. {He} was a [very|] {nice} {h.kind}[ and {he} had a {looks} {color} {garment}|].
+There/PRON [once was|was once] a {h.kind} [named|called] {h}, and everyone [in the village|at school|next door] said that {h} was {nice}.
+This is a story about a {nice} {h.kind} [named|called] {h} who lived [by the {wild_place}|near the {town_place}|in a {old} house].
+{H} lived [high up on a hill|between a {wild_place} and a {wild_place}|in the last house of the village|in a {color} house with {num} windows/NOUN]. {He} was a {nice} {h.kind}.
+This is what happened to {h}, a {nice} {h.kind} from a {looks} village. {He} lived [by the {wild_place}|near the {town_place}|in a {size} {color} house].
 """
 OPEN_BEAST = """
 [Once upon a time|Once], [there was|there lived] a [little|young|small|{nice}|{nice} little|{nice} young] {h.kind} [named|called] {h}.
@@ -16,6 +20,9 @@ OPEN_BEAST = """
 [Deep in the forest|In a {looks} meadow|Not far from the {wild_place}|Under a {size} {tree} tree] lived a {nice} {h.kind} [named|called] {h}.
 [Long ago|Many years ago], a {nice} {h.kind} [named|called] {h} lived [by the {wild_place}|in a {old} house under the ground|close to a {size} {wild_place}].
 [All the animals|The {bird+} and the {bug+}] [in|of] the [forest|meadow|valley] knew {h}, the {nice} [little|young|] {h.kind}.
+There/PRON [once was|was once] a {h.kind} [named|called] {h}, and everyone in the [forest|meadow|valley] said that {h} was {nice}.
+This is a story about a {nice} {h.kind} [named|called] {h} who lived [by the {wild_place}|under a {size} {tree} tree|in a {old} house].
+{H} lived [high up on a hill|between a {wild_place} and a {wild_place}|behind a {old} fence]. {He} was a {nice} {h.kind}.
 """
 FRIEND = """
 {His} best friend was a {nice} {f.kind} [named|called] {f}.
@@ -23,6 +30,11 @@ FRIEND = """
 {He} and {his} friend {f} [did everything together|played together every day|liked the same games|were almost never apart|had known each other for years].
 [Every day|On most days|After breakfast], {he} played with a {nice} {f.kind} [named|called] {f}.
 A [{nice}|cheerful] {f.kind} named {f} lived [next door|nearby|close by], and the two were [good|best|great] friends.
+The one who knew {him} best/ADV was {f}, a {nice} {f.kind}.
+{H} had met {f} [in the {town_place}|by the {wild_place}|in the snow], and since then the two did everything together.
+[Nobody|No one] laughed as much/ADV about {his} jokes as {f}, a {f.kind} from the [next house|same street|same village].
+Together with {f}, a {nice} {f.kind}, {he} had [built a {building}|found {num} {treasure+}|learned to {hobby}].
+What/PRON {h} did, {f} did too. {F} was a {nice} {f.kind} with a {color} {garment}.
 """
 """Nothing here may contradict a tale: tastes, habits, what was eaten, what the day was like."""
 DETAIL = """
@@ -50,6 +62,14 @@ In summer {he} went to the {wild_place}, and in winter {he} made {zoo+} out of [
 {He} shared {his} bed with a [soft|fluffy|warm] {soft} and a {looks} {toy}.
 {He} thought that/SCONJ {vegetable+} were [bad|dull|strange], that/SCONJ {fruit+} were {taste}, and that/SCONJ {drink} was the best of all.
 {His} [room|home] was full of {color} {toy+} and {looks} {soft+}.
+{He} slept under a {color} blanket with {num} {zoo+} on it.
+On Sundays, {he} [baked {sweet+}|ate {dish+}|went to the {town_place}] with {his} family, and {he} was always the first/ADJ to be ready/ADJ.
+{He} had {num} {farm+} made of [wool|wood|paper], and each of them/PRON had a name.
+When it rained, {he} [played the {instrument}|read a book about {fabled+}|built a tower out of {sweet+}].
+When the sun shone, {he} [climbed a {tree} tree|looked for {bug+}|picked/VERB {flower+}] until it was time for dinner.
+Nobody could [run|jump|climb] like {h}, and nobody could {hobby} so badly.
+{He} never went out without a {treasure} in {his} pocket.
+Everyone in {his} family was a {job}, a {job} or a {job}, and {his} home always smelled of work.
 """
 QUARREL = """
 But soon {they} began to quarrel. "f>h: It is my turn to go first!" {f} shouted. "h>f: No, it is mine!" {h} shouted back, and {they} turned away from each other. >> Then {h} took a deep breath. "h>f: I am sorry that I shouted," {he} said. "f>h: I am sorry too," said {f}, and [{they} were friends again|the quarrel was over].
@@ -57,6 +77,8 @@ But {h} and {f} could not agree on what to do. {H} wanted to [{hobby}|go to the 
 [Just then|Before long], {f} [bumped into|stepped on the foot of] {h}. "h>f: You did that/PRON on purpose!" cried {h}. "f>h: I did not! You are always so {angry}!" said {f}. For a while, {they} did not [talk|say a word] to each other. >> {F} [looked|smiled] at {h}. "f>h: I do not want to fight with you," {he f} said. {H} [nodded|smiled back], and {they} hugged.
 {F} laughed at the {color} {t=garment} that {h} wore, and {h} got angry. "h>f: You are mean!" {he} said. "f>h: And you are no fun!" said {f}. {They} [would not say a word|would not look at each other]. >> In the end, {f} said that the {t} was not so bad, and {h} gave {f} a {sweet}. The quarrel was forgotten/VERB.
 {H} and {f} quarreled about a {color} {t=treasure} that {they} had found on the road. Each of them/PRON [said that it was theirs/PRON|pulled at it and would not let go]. >> {They} [gave|threw] the {t} away, because it was not worth/ADJ a quarrel, and [shook hands|hugged].
+{H} and {f} both wanted to be the first/ADJ, and neither would let the other/ADJ go/VERB ahead. {They} pushed and pulled until {f} fell over and {h} lost {his} {t=garment}. >> {H} held out a hand, and {f} held out the {t}. Then {they} both went first/ADV, side by side.
+Then {f} made a joke about {h}, and {h} did not like it. {He} turned {his} back and would not speak/VERB. {F} was {angry} too, and for a while it was very quiet. >> {F} said that it had been a bad joke, and {h} said that it had been a small quarrel. So {they} forgot both.
 "h>f: You walk too slowly," said {h}. "f>h: And you talk too much/ADV," said {f}. Soon {they} were both angry, and {they} [yelled at each other|called each other {bad_trait} and {bad_trait}]. >> Later {h} said, "h>f: I like you even if you are slow." {F} laughed. "f>h: And I like you even if you talk," {he f} said.
 """
 CLOSE_GOOD = """

@@ -147,7 +147,7 @@ def _compose(tale: Tale, teller: Teller, end: str, wish: set[str]) -> set[str]:
         shown.add("Foreshadowing")
     early = "f" in tale.cast and "f" not in tale.head.get("later", "")
     opening = [rng.choice(frame.lines(frame.OPEN_BEAST if beast else frame.OPEN_CHILD))]
-    opening += rng.sample(frame.lines(frame.DETAIL), rng.choice((1, 2, 2, 3, 3, 4)))
+    opening += rng.sample(frame.lines(frame.DETAIL), rng.choice((1, 2, 3, 3, 4, 4)))
     opening += [rng.choice(frame.lines(frame.FRIEND))] if early else []
     beats = [[pick(ways)] for ways in tale.beats.values()]
     beats[0] += [sign] if sign else []

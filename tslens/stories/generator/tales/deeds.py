@@ -13,15 +13,21 @@ bad: honesty
 | An old {e.kind} gave {h} a job. {He} was to watch the {x+} on the hill and to call if a wolf came.
 | "e>h: Watch my {x+}, and call me if you see a wolf," said an old {e.kind}. "h>e: I will," said {h}.
 | From the hill one could see the whole valley, and in all the valley nothing ever moved. {H} counted the {x+}, and then {he} counted them/PRON again. The {e.kind} paid {him} a coin a day for it.
+| The {x+} belonged to an old {e.kind}, but it was {h} who took them/PRON up the hill each morning. The grass was green, the sky was blue, and nobody was there to talk to.
+| "h>e: What if a wolf comes?" asked {h} on {his} first day with the {x+}. "e>h: Then call, and we will all run," said the old {e.kind}.
 -- cry
 | One day, {h} wanted to have some fun. {He} shouted that a wolf was there. The {e.kind} came running/VERB with a {tool}, but there was no wolf. {H} laughed.
 | Nothing happened all morning. So {h} screamed as loud/ADV as {he} could. Everyone ran up the hill, out of breath, and found only {h}, who was eating a {y}.
 | "h>e: Wolf! Wolf!" cried {h}, just for fun. The {e.kind} dropped {his e} {tool} and ran up the hill. "h>e: I only wanted/VERB to see how fast/ADJ you are," laughed {h}.
+| On the third day, {h} made two big eyes/NOUN and ran to the edge of the hill. {He} cried that the wolf had a {x} in its mouth. The {e.kind} let {his e} dinner burn and came without shoes. {H} pointed at {him e} and giggled.
+| {H} wanted to know what would happen if {he} called. So {he} called. A {job} came with a {tool}, a {job} came with a {kitchenware}, and the {e.kind} came last, holding/VERB {his e} back. There was nothing there but {x+}.
 -- again
 | The next day, {he} did it again. Again they/PRON all came, and again there was no wolf. The {e.kind} was {angry} and said that {he e} would not come a third/ADJ time.
 | {He} did the same/ADJ thing on the next day, and on the day after that. Fewer/ADJ and fewer/ADJ people came each time.
 | "e>h: That was not funny," said the {e.kind}. "e>h: Who will believe you when the wolf is really there?" But {h} did not listen.
 | It worked so well that {he} did it on Tuesday, on Thursday and twice on Saturday. The {e.kind} climbed the hill more slowly each time, and in the end {he e} only waved from below.
+| "h>e: Help/VERB, it is back!" cried {h} that evening. The {e.kind} ran up once more and found {him} rolling/VERB in the grass with joy. "e>h: Now I have heard it twice," said the {e.kind}, "e>h: and twice is enough."
+| {H} laughed about it all night, and in the morning {he} tried it once more. This time only half of the people came, and none/PRON of them/PRON laughed with {him}.
 -- sign
 | At night, two yellow eyes shone at the edge of the forest. >> The two yellow eyes from the forest were never forgotten in the village.
 | The dogs/NOUN in the village would not stop barking that week. >> The dogs/NOUN had smelled it long/ADV before.
@@ -34,7 +40,7 @@ bad: honesty
 | The next time, a wolf really came. {H} called, and nobody answered. But the {x+} put down their/PRON heads and ran at the wolf, and the wolf fled/VERB! "e>h: My {x+} are braver than you," laughed the {e.kind}.
 | At last there was a wolf. But it was old and had no teeth, and it only wanted to lie in the sun with the {x+}. Nobody ever believed {h} when {he} told it, and that was what {he} deserved.
 -- bad
-| Then a real wolf came. {H} screamed for help/NOUN, but everyone thought that it was another lie. The wolf took the smallest of the {x+} and was gone.
+| Then a real wolf came. {H} screamed for help/NOUN, but everyone thought that it was another lie. The wolf took the smallest of the {x+} and was gone/ADJ.
 | When the wolf came, nobody believed {h}. In the morning, the hill was empty. Not one of the {x+} was left, and it was all because of a lie.
 | On Sunday, {h} ran down the hill with a white face. The people sat at dinner. They/PRON winked at each other and passed the {food}. Up on the hill, it was soon very quiet.
 -- about
@@ -57,22 +63,28 @@ bad: trust greed
 | {H}'s family was poor, and they/PRON had to sell their/PRON last {x}. So {h} led it along the road to the {p}.
 | "m>h: Take the {x} to the {p} and sell it well," said {m}. "m>h: And do not talk to strangers." {H} nodded and set off.
 | The roof had a hole, and there was no more {food}. {M} kissed the old {x} on the nose and put/VERB the rope into {h}'s hand. {He} was to sell it at the {p}.
+| "m>h: We cannot feed the {x} anymore," said {m}, and {he m} looked away. "m>h: Bring it to the {p}, and bring home what they/PRON pay you." {H} promised to do it well/ADV.
+| That year, the field gave no {vegetable+} and the {x} gave no milk. So {h} was sent to sell it at the {p}, with a bit of {food} in {his} pocket.
 -- meet
 | On the road, {h} met a {e.kind} with a big {color} hat. The {e.kind} had a shiny {y} and said that it was magic.
 | Halfway/ADV there, a {e.kind} stopped {him}. {He e} praised the {x} and showed {him} a {y} that sparkled in the sun.
 | "e>h: What a fine {x}," said a {e.kind} on the road. "e>h: I will give you this magic {y} for it."
 | Under a {tree} tree sat a {e.kind} and polished a {y}. {He e} said that it would grow by night, and that/SCONJ its owner would never be hungry again.
+| {H} sat down to eat, and when {he} looked up, a {e.kind} sat beside {him}. {He e} knew many stories, and the best of them/PRON was about a magic {y} that {he e} happened to have with {him e}.
+| "e>h: You look tired," said a {e.kind} on the bridge. "e>h: My {y} could carry you home in a moment, if it were yours." It shone in {his e} hand like the sun.
 -- trade
 | {H} looked at the {y}. It was so {looks}! {He} did not think twice, and the {x} went away with the {e.kind}.
 | A {y} that could make wishes/NOUN come/VERB true! {H} gave away the {x}, took the {y} and ran all the way home.
 | "h>e: Is it really magic/ADJ?" asked {h}. "e>h: As sure as I stand here," said the {e.kind} and grinned. So they/PRON shook hands.
 | {H} thought of the hole in the roof. {He} thought of full plates. Before {he} knew it, the rope was in the other hand, and {h} held the {y}.
+| {H} held the {y} to {his} ear and was sure that it sang/VERB. {He} said yes before the {e.kind} had asked/VERB, and the {x} looked back at {him} all the way down the road.
+| "e>h: Only today, and only for you," said the {e.kind}. "h>e: Then take the {x}," said {h} quickly, before {he e} could think again.
 -- sign
 | That morning, a {s=bird} in a tree had laughed three times. >> The {s} in the tree had known why it laughed/VERB.
 -- end
 | {M} was upset when {he m} saw the {y}. But {h} did not give up. {He} worked for a {job} all summer, saved every coin and bought the {x} back.
 | "m>h: This is only a plain {y}!" said {m}. {H} ran back to the {p} and told everyone about the trick. They/PRON caught the {e.kind}, and {h} got the {x} back.
-| That night, the {y} did not grow. {H} did not cry. {He} put it in the window of the {p} with a sign, told the story for a penny, and so many came to hear it that the {x} was back by spring.
+| That night, the {y} did nothing at all. {H} did not cry. {He} put it in the window of the {p} with a sign, told the story for a penny, and so many came to hear it that the {x} was back by spring.
 -- twist
 | At home, {m} looked at the {y} and turned pale. It was made of real/ADJ gold! The {e.kind} had thought that it was a cheap/ADJ thing, and had tricked only {himself e}.
 | In the night, there was a noise at the door. The {x} had bitten/VERB through the rope and come home all by itself! So the family had the {x} and the {y}, and the {e.kind} had nothing.
@@ -101,16 +113,20 @@ bad: honesty greed
 | {H} and {f} were playing near the {p} when {f} kicked against something. It was a purse, and there was a lot of money in it.
 | "f>h: Look what is here!" called {f}. It was a {color} purse. "h>f: There must be a hundred coins in it," said {h}.
 | The snow had melted, and on the way to the {p} something {color} lay/VERB in the grass. {F} picked it up. It was a purse, heavy and wet, and it rang.
+| It had rained all night, and {h} and {f} jumped from puddle to puddle on the way to the {p}. In the last one/NOUN lay a {color} purse. {They} could hear that/SCONJ it was not empty/ADJ.
+| "f>h: You lost something," said {f} and pointed at the road behind {h}. But it was not {h}'s. It was a purse full of gold, and nobody from the {p} to the hill had such/ADJ a thing.
 -- want
 | {H} thought of the {x} in the window of the shop. With so much money, {he} could buy it, and {sweet+} for {f} as well/ADV.
 | All the things that they/PRON could buy! A {x}, a {toy}, a mountain of {sweet+}. {F} already began to count.
 | "f>h: We could buy the {x}," said {f}, "f>h: and nobody would ever know." "h>f: I would know," said {h}.
 | {They} sat down behind the {town_place} and made a list. One {x}, {num} {sweet+}, a {pet}, a trip to the sea/NOUN. The list grew long, but {h} grew quiet.
+| {H} counted the coins once, and {f} counted them/PRON twice. It was enough for a {x}, for a {pet} and for {sweet+} until summer. {They} sat very still, as if the purse could hear them/PRON.
 -- look
 | Then {h} saw an old {e.kind} who walked up and down the street with {his e} eyes on the ground. {He e} looked very {sad}.
 | But inside the purse was also a picture of a baby. It must be dear to somebody. Just then, an old {e.kind} came along the road and searched behind every {nature}.
 | "e>h: Have you seen a purse?" asked an old {e.kind}. "e>h: It was all that I had." {F} looked at {h}, and {h} looked at {f}.
 | On a {tree} tree by the {p} hung a piece of paper. An old {e.kind} had lost {his e} purse, and with it all the money for the winter.
+| On the steps/NOUN of the {p} sat an old {e.kind} with {his e} face in {his e} hands. People walked by and did not ask what was wrong. {H} stopped, and {f} stopped too.
 -- sign
 | The teacher had once said that money shows/VERB what is in a heart. >> So money really shows/VERB what is in a heart.
 -- end
@@ -169,7 +185,7 @@ bad: pride kindness
 -- bad
 | But one day, {they} wanted to play and did not come. That night it froze, and nobody had covered the {x+}. In the morning, they/PRON were all black, and the {e.kind} wept.
 | But {f} broke the {y} and was too proud to say it. {He f} threw it behind the bush and never came back. Alone, {h} could not do all the work, and the garden dried/VERB up.
-| Then {h} and {f} fought over the only {y}, and it flew through the window of the {e.kind}. {He e} did not scold. {He e} only asked {them} not to come again.
+| Then {h} and {f} fought over the only/ADJ {y}, and it flew through the window of the {e.kind}. {He e} did not scold. {He e} only asked {them} not to come again.
 -- about
 | {H} and {f} help an old {e.kind} with the garden.
 -- about end
@@ -236,16 +252,22 @@ bad: pride listening
 | All {h}'s friends could ride a {x}. {H} could not. {He} looked at the new {color} {x} in the yard and was {afraid}.
 | "h>m: Will you teach me to ride my {x}?" asked {h}. "m>h: Of course/NOUN," said {m}. "m>h: But you will fall a few times."
 | In the shed stood an old {x}. {M} had oiled/VERB it and painted it {color}. Now it only needed somebody who was not afraid, and {h} was not that one/NOUN yet/ADV.
+| There was a hill behind the house, and on the hill the others/NOUN rode/VERB up and down on Sundays. {H} only watched, because {he} had a {x} but no courage.
+| For a whole year, {h} had saved every coin, and now the {x} was {his} own/ADJ. It was {color}, it was fast, and it did not do what {he} wanted.
 -- fall
 | {M} held {him} and ran beside {him}. When {he m} let go, {h} fell into a bush. {He} had scratches/NOUN on {his} knees and elbows/NOUN.
 | On the first day, {h} fell {num} times. On the second/ADJ day, {he} rolled into a bush and lost a shoe.
 | "h>m: Do not let go!" cried {h}. But {m} let go, and down {he} went. "h>m: I will never do that/PRON again!" {he} said.
 | To the left/NOUN, bump/NOUN. To the right/NOUN, bump/NOUN. By evening/NOUN {h} knew every stone of the {p} by name, and {m} had run out of bandages.
+| {H} sat up straight and counted to/ADP three. At two, {he} was in the {flower+}. At five, {he} was in the {water}, and {m} held out a hand.
+| "m>h: Look at the road, not at your feet," said {m}. {H} looked at the road. It came closer and closer, and then {he} lay on it.
 -- give_up
 | {H} threw the {x} on the grass and went away. But {he} heard the others/NOUN laugh/VERB and race/VERB, and it made {him} {sad}.
 | At night, {he} lay awake and thought of the {x}. In {his} dream, {he} flew through the {p} as fast as the wind.
 | "m>h: When I was little, I fell into a pond," said {m}. {H} had to laugh. "h>m: Really? Then let's try once more," {he} said.
 | {H} hid the {x} behind the {furniture} and said that {he} liked to walk anyway. {M} said nothing, but {he m} left the door open.
+| {H} said that {his} knee hurt. It was true, but the other/ADJ children had sore knees/NOUN too, and they/PRON still laughed. That evening, {he} did not want any supper.
+| {He} kicked the {x} and called it {bad_trait}. Then {he} felt sorry and wiped the mud off with {his} own {garment}.
 -- sign
 | A tiny {s=bird} tried to fly from the fence and fell into the grass. >> And on the fence, the tiny {s} opened its wings and flew at last.
 -- end

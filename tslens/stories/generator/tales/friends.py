@@ -73,6 +73,8 @@ bad: greed sharing
 | After that, {h} sat in one corner with the {x}, and {f} sat in the other with nothing. The {x} did not seem so {quality} anymore.
 | "f>h: Then play alone!" said {f}, and {he f} went to the window and looked out. {H} tried to play, but it was not the same.
 | Later it was very quiet. {H} moved the {x} to the left, and {he} moved it to the right/NOUN. Then {he} looked at the door.
+| So {h} had what {he} wanted. {He} put the {x} on the {furniture}, and {he} put it on the floor. There was nobody to show it to.
+| "f>h: Keep it," said {f}, and {he f} did not sound angry anymore, only {sad}. {H} kept it. But {he} did not feel {happy} at all.
 -- sign
 | The old people say that every new toy brings tears/NOUN first/ADV. >> The old people were right/ADJ about the tears/NOUN.
 | In {his f} pocket, {f} kept {num} {y+} for later. >> The {y+} in {f}'s pocket had been meant for two.
@@ -161,6 +163,7 @@ bad: kindness
 | {F} jumped so high/ADV that {he f} bumped {his f} head. Then {he f} [ran away|began to cry]. {H} [giggled|grinned], but not for long/ADV.
 | "f>h: Help/VERB!" cried {f}, and {he f} jumped onto a {furniture}. "h>f: It was only a joke!" laughed {h}. "f>h: It was not funny," said {f}, with tears/NOUN in {his f} eyes.
 | There was a scream/NOUN and a crash. {F} had run into the {furniture} and held {his f} {bodyplace}. {H} rolled on the floor with laughter/NOUN.
+| {F} did not scream. {He f} only turned white/ADJ, sat down on the floor and said nothing for a long/ADJ while. {H} had to laugh alone, and that was not much/ADV fun.
 -- think
 | That night, {h} thought of {f}'s face. How would {he} like it if somebody scared {him} so much? It did not seem funny anymore.
 | {H} felt bad. A joke should make everyone laugh, and this one/NOUN had not. {He} thought about it the whole way home.
@@ -292,7 +295,7 @@ bad: care sharing
 | {H} knew a place in the {p} where the grass was as soft as a bed. {F} brought {y+}, and {h} had a {box} of {x+}.
 -- spread
 | {They} spread the blanket under a {size} {tree} tree. But before {they} ate, {they} wanted to play. {They} hid behind the {nature+} and chased each other until {they} were hungry.
-| In the shade of a {tree} tree, {they} put everything on the blanket. It looked so {taste}! Then {h} saw a {color} {bird}, and {they} ran after it.
+| In the shade of a {tree} tree, {they} put everything on the blanket. It looked/VERB so {taste}! Then {h} saw a {color} {bird}, and {they} ran after it.
 | "f>h: Let's play first and eat later," said {f}. "h>f: Then we will be even hungrier/ADJ," {h} agreed. {They} left the food on the blanket and ran to the {water}.
 | There {they} lay, with {their} feet in the sun. {F} told a story about a {zoo}, and {h} closed {his} eyes. Neither looked at the food.
 -- gone

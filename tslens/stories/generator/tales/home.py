@@ -68,6 +68,7 @@ bad: honesty
 | "h>: Oh no!" whispered {h}. {He} pushed the pieces behind the {furniture}. "h>a: You saw nothing," {he} told the family's {a.kind}.
 | What now? {H} put/VERB the {x} together as well as {he} could and turned it to the wall, so that the cracks did not show. Only the sleepy {a.kind} by the window opened one eye.
 | {He} carried the pieces out to the {outdoors} and buried them/PRON under a {tree} tree. The {a.kind} of the house trotted/VERB after {him} and watched.
+| {H} did not think at all. In went the pieces, into the {t=box}, and the {t} went under the bed. When {he} turned around, the {a.kind} of the family sat in the door.
 -- ask
 | When {m} came home, {he m} saw at once that the {x} was missing. {H} pointed at the {a.kind} and said nothing, but {his} face was red.
 | Soon {m} came into the room and [looked for|missed] the {x}. {H} felt a lump/NOUN in {his} throat/NOUN. It would be so easy to blame/VERB the {a.kind}.
@@ -75,7 +76,7 @@ bad: honesty
 | "m>h: What happened to my {x}?" {m} asked. "h>m: I think that the {a.kind} jumped on the {furniture}," said {h}, and {his} cheeks grew hot.
 | At dinner, {m} stopped eating and looked at the empty place. {H} said that the {a.kind} had been near it. The words tasted bitter.
 -- sign
-| The {x} stood very close/ADV to the edge of a shelf[, and it wobbled a little|]. >> It had stood too close/ADV to the edge, and everyone should have seen it.
+| The {x} had stood very close/ADV to the edge of a shelf[, and it had often wobbled a little|]. >> It had stood too close/ADV to the edge, and everyone should have seen it.
 | That morning, {h} had dreamed of a loud crash. >> The dream of the loud crash had come true.
 -- end
 | But {h} could not keep the secret. {He} told {m} the truth and cried. {M} was sad about the {x}, but {he m} hugged {h}, and they/PRON glued the pieces together again.
@@ -91,7 +92,7 @@ bad: honesty
 | So {m} gave the {a.kind} away to a farm. {H} never said a word, and each day the empty basket by the window made {him} {sad}.
 -- about
 | {H} breaks {m}'s {x} and lets the {a.kind} take the blame/NOUN.
-| A {x} breaks when {h} plays with {his} {y} in the house, and {he} hides the pieces.
+| A {x} breaks because {h} is not careful, and {he} hides the pieces.
 -- about end
 | {He} tells the truth and is forgiven/VERB.
 -- about twist
@@ -111,17 +112,22 @@ good: courage
 | "h>m: Please leave the light on," said {h} every night. "h>m: There is a {fabled} in the dark!"
 | By day, {h} climbed the highest trees. But at night, when the moon hid, {he} [pulled|drew] the blanket over {his} ears and counted {farm+} until morning.
 | There was one thing that {h} did not like at all, and that was the night. Every {nature} in front of the window became a hand, and every wind had a voice.
+| {H} had a rule. Before {he} slept, {he} looked under the bed, behind the curtain and into the {box}. And even then {he} kept one eye open.
+| "m>h: It is only the night," said {m} each evening. "h>m: That is what I am afraid of," said {h} and held {his} {x} in front of {his} face.
 -- noise
 | One night, there was a [strange|loud|scary] {sound} [near|behind] the {y}. {H} began to shake. {He} wanted to call {m}, but no sound came out of {his} mouth.
 | One night, {he} heard something move behind the {y}. Tap/NOUN, tap/NOUN, tap/NOUN, it went. Two {color} eyes seemed to shine in the dark.
 | One night, something scratched behind the {y}. "h>: Who is there?" whispered {h}. Nobody answered, but the scratching/NOUN did not stop.
 | Then came the night of the great {sound}. It seemed to come from the {y}, and it did not stop.
 | At midnight, {h} woke up. The {y} creaked, although nobody was near it. A thin shadow ran along the floor.
+| That night, {he} had just closed {his} eyes when the {y} began to shake. Something went up one side and down the other.
+| "h>: Was that the wind?" {h} asked {his} {x} in the middle of the night. The {x} did not answer, but the {sound} behind the {y} came again.
 -- brave
 | {M} had told {him} that brave people are afraid too/ADV. So {h} took {his} {x} and a flashlight, and step/NOUN by step {he} walked [closer|across the room].
 | {H} remembered what {m} had said about courage. {He} counted to/ADP three and [tiptoed|crept] toward the sound with {his} {x} in {his} arms.
 | "h>: I am brave," {h} told {himself}. "h>: I am as brave as a {zoo}." {He} took the flashlight and tiptoed closer.
 | {He} could stay under the blanket, or {he} could go and see. {H} bit {his} lip, tied the {x} to {his} belt and put one foot on the cold floor.
+| {H} was too {afraid} to stay and too {afraid} to run. So {he} did what was left/VERB, and sat up. Then {he} put the {x} under {his} arm and walked toward the {y}.
 -- sign
 | That evening, a {s=bird} had called three times from the roof, and people say that it means a strange night. >> It had been a strange night, just as the {s} had said.
 | All day, {h} had felt that something would happen that night. >> So {his} feeling of that day had been right/ADJ.

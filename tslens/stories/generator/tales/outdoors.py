@@ -64,6 +64,7 @@ bad: patience care
 | {He} gave it water each day, but nothing happened. A {bird} came and looked, a {bug} came and looked, but there was no {x}.
 | "f>h: Nothing will ever grow there," said {f}. "h>f: It only needs time," said {h}, but {he} was not so sure.
 | {H} sang to it. {He} told it stories of {zoo+} and {fabled+}. The pot stood on the window and was as empty as before.
+| By the fence, the {flower+} came up, one after the other. {H} said good morning to each of them/PRON, and then to the {x}, which was still asleep.
 -- doubt
 | {H} was tired of waiting. {He} wanted to dig the seed up and see what was wrong. {He} even took the shovel.
 | One {weather_adj} evening, {he} sat beside the pot and sighed. Maybe {f} was right/ADJ.
@@ -149,16 +150,22 @@ bad: patience kindness
 | On the way to the {p}, {h} met an old {e.kind} with a {a.kind}. The {a.kind} had sat down on the bridge, and nobody could pass.
 | "e>h: My {a.kind} will not move," said an old {e.kind}, "e>h: and I must be at the {p} by noon." "h>e: Let me try," said {h}.
 | It was market day, and the cart of the old {e.kind} was full of {vegetable+}. But the {a.kind} in front of it had fallen in love with a {flower} and would not leave it. {H} stopped to watch.
+| There was a {a.kind} in the door of the {p}, and no one could get in or out. It belonged to an old {e.kind}, who was very {sad} about it. {H} had time, so {he} stayed.
+| "e>h: It was such a good {a.kind} until today," said an old {e.kind} beside the road. The {a.kind} lay in the middle of a puddle and looked at the sky. {H} put down {his} {box} and came closer.
 -- pull
 | {H} pulled in front/NOUN, and the {e.kind} pushed from behind/ADV. The {a.kind} did not move. A {job} came and pulled too, but it only yawned.
 | They/PRON tried it with a rope. They/PRON tried it with a drum. They/PRON even lit/VERB a lantern and shouted. The {a.kind} closed its eyes.
 | "h>e: Pull harder!" called {h}. "e>h: I am pulling as hard/ADV as I can!" said the {e.kind}. The {a.kind} only shook its ears.
 | The {e.kind} shouted until {his e} face was as red as a {fruit}. {H} blew a trumpet, and a {job} opened an umbrella/NOUN. The {a.kind} flicked/VERB its tail, and that was all.
+| Soon half of the village was there, and everyone knew what to do. One sang to it, one shouted at it, and a {job} told it a joke. {H} and the {e.kind} pulled until they/PRON sat in the mud themselves/PRON.
+| "e>h: One, two, three!" cried the {e.kind}, and they/PRON pulled. "h>e: I think that it moved," said {h}. But it was only the mud under {his} own feet.
 -- think
 | {H} sat down and looked at the {a.kind}. It looked back. Its eyes were [tired|sad]. Maybe it was not stubborn at all.
 | Then {h} stopped pulling. {He} remembered that {he} did not like to be pushed/VERB either/ADV. So {he} patted its nose.
 | "h>e: What does it like?" asked {h}. "e>h: I never asked it," said the {e.kind}, and {he e} scratched {his e} chin.
 | They/PRON gave up. Only {h} stayed. {He} lay down in the grass, so that {he} could see the world as the {a.kind} saw it.
+| It was quiet for a moment, and in the quiet {h} heard something. The {a.kind} sighed, just as {he} did when nobody listened to {him}.
+| {H} walked around the {a.kind} three times and looked at it from every side. When {he} stood in front of it, {he} saw that it was looking at {his} {box}.
 -- sign
 | The {a.kind} had one ear up and one ear down, and people say that it means trouble. >> People are right/ADJ about one ear up and one ear down.
 -- end
@@ -176,7 +183,7 @@ bad: patience kindness
 -- about
 | The {a.kind} of an old {e.kind} will not move, and {h} wants to help.
 -- about end
-| A {y} and a kind word work/VERB better than a rope.
+| A {y}, some time and a kind word work/VERB better than a rope.
 -- about twist
 | But the animal is wiser/ADJ than they/PRON think.
 -- about bad
@@ -199,6 +206,7 @@ bad: listening
 | When the {e.kind} was gone, {h} threw {his} {y} on the ice. It slid far out, and now {he} had to get it back.
 | "h>f: I am not afraid of a little ice," said {h}. "f>h: Please do not go," begged {f}. But {h} was already on the ice.
 | {H} could see the other side, and it was not far at all. It would save half an hour. {F} shook {his f} head and took/VERB the bridge.
+| {They} threw a stone, and the stone did not go through. "h>f: You see?" said {h}. "f>h: You are not a stone," said {f}. But {h} was already standing on the edge.
 -- crack
 | {He} took three steps. Crack/NOUN! A long line ran through the ice, right/ADV between {his} feet.
 | In the middle of the {x}, there was a strange noise. It sounded like a {bird} at first, and then like thunder.
@@ -206,7 +214,7 @@ bad: listening
 | All at once {his} left/ADJ foot was wet. Then there were more cracks/NOUN, as thin as the web/NOUN of a spider, and they/PRON came from all sides.
 -- sign
 | A {s=bird} landed on the ice, and a little water ran over its feet. >> The wet feet of the {s} had shown/VERB how thin the ice was.
-| At home, {h} had poured water into a cup and seen how/ADV thin/ADJ the ice on it was. >> The ice outside had been just as thin as the ice in the cup at home.
+| At home, {h} had poured water into a cup and seen how/ADV thin/ADJ the ice on it was. >> The ice outside/ADV had been just as thin as the ice in the cup at home.
 -- end
 | {H} lay down flat, as {he} had once heard, and crawled back to the shore. {F} held out a long branch and pulled. {They} were both safe, and {they} never laughed at the old {e.kind} again.
 | "f>h: Lie/VERB down!" called {f}, and {he f} pushed a ladder over the ice. {H} held on to it, and {f} pulled {him} out. "h>f: You saved me," said {h}, white as/ADP snow.

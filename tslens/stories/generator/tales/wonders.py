@@ -11,7 +11,7 @@ bad: greed listening
 | In the [dusty|dark|old] attic, {h} found a {j=color} {x}. When {he} rubbed it, it began to glow, and a plate of {y} stood in front of {him}.
 | An old woman gave {h} a {x}, because {he} had helped with a heavy {box}. It was a magic {x}. It could make anything/PRON that one/PRON asked for.
 | "h>f: Look what I found in the {wild_place}!" said {h}. It was a {j=color} {x}. "f>h: I wish that we had some {y}," said {f}, and there it was.
-| In the sand lay a {x}, half eaten by rust/NOUN. {F} wanted to leave it there. {H} held it to {his} ear, and it asked {him} what {he} would like.
+| In the sand lay a {x}, half hidden/ADJ under {nature+}. {F} wanted to leave it there. {H} held it to {his} ear, and it asked {him} what {he} would like.
 -- wish
 | First {h} wished for {num} {sweet+}, and then for a {toy}. {F} wished for a {color} {pet}. Everything came out of the {x} with a soft pop/NOUN.
 | Soon the whole {room} was full. There were {toy+}, {clothes+}, {instrument+} and a {zoo} that could dance. {H} and {f} clapped {their} hands.
@@ -147,16 +147,24 @@ bad: greed
 | By the {x}, {h} found a little golden {a.kind} on the dry sand. It could hardly breathe/VERB, and it looked at {him} with big eyes.
 | "a>h: Please put me back into the water," said a small voice by the {x}. {H} looked down and saw a golden {a.kind}. It could talk!
 | After the storm, the {x} was wild. On the shore lay a golden {a.kind}, caught in an old net. {H} cut {his} fingers on the ropes, but {he} did not stop.
+| {H} threw stones into the {x}, one after the other. "a>h: Oh no!" cried a golden {a.kind} and put its head out. One of the stones had hit it right/ADV on the nose.
+| One {weather_adj} evening, something golden jumped out of the {x} and landed in {h}'s {box}. It was a {a.kind}, and it asked politely if it might/AUX go home again.
+| Some children had caught a golden {a.kind} in the {x}. {H} gave them/PRON {his} best {toy} for it and hid it under {his} {garment}.
 -- free
 | {H} felt sorry for it and carried it back to the water. The {a.kind} swam in a circle and promised {him} three wishes.
 | Gently {he} put it into the {x}. The {a.kind} shone like the sun. Because {he} was so kind, {he} could have three wishes, it said.
 | "h>a: There you go," said {h}. "a>h: You are kind," said the {a.kind}. "a>h: You may wish for three things."
 | It turned around three times, and each time it grew brighter. Whoever saved a {a.kind} like this/PRON, it said, had three wishes, and not one more.
+| {H} ran down to the {x} with the {a.kind} in {his} arms and let it slip into the deep. It came up again and said that a good deed/NOUN was worth/ADJ three wishes.
+| "a>h: Nobody was ever so good to me," said the {a.kind} when it was back in the {x}. "a>h: Tell me three things/NOUN that you want, and you shall have them/PRON."
+| As soon as it was free, the {a.kind} beat the water with its tail, once, twice, three times. That was one/NUM for each wish that {h} now had.
 -- wish
 | {His} first wish was a {y}. It stood there at once, {color} and shiny/ADJ. {His} second/ADJ wish was a hundred {sweet+}, and they/PRON rained/VERB from the sky.
 | First {h} wished for a {color} {vehicle}. Then {he} wished that {he} could fly like a {bird}, and up {he} went over the {wild_place}.
 | "h>a: I want a {y} and a mountain of {sweet+}," said {h}. "a>h: So be it," said the {a.kind}. "a>h: Now only one wish is left/VERB."
 | {H} wished that the {y} of {his} dreams would stand at the door. Then {he} wished for a bed that could walk, because {he} did not like to get up.
+| At first, {he} only wanted to see if it was true. So {he} asked for a {fruit} as big as a house, and then for a {tool} to cut it.
+| {He} wished that {he} would never have to eat {vegetable+} again. After that, {he} wished for a {zoo} to ride on, and it stood before {him} and bowed its head.
 -- sign
 | That morning, three {s=bird+} had sat in a row on the window. >> Three {s+} in the morning, and three wishes/NOUN by night!
 -- end
@@ -191,16 +199,19 @@ bad: care honesty
 | One day, a strange {texture} egg lay in the hay. It was as big as a pumpkin. {H} hid it in {his} {box} and told nobody, not even {m}.
 | "h>m: What kind of egg is as big as a ball?" asked {h}. "m>h: There is no such/ADJ egg," said {m}. But {h} had one under {his} bed.
 | It was not a stone, for stones are not warm/ADJ. {H} rolled it home from the {p} and put it between {his} {soft} and {his} pillow. {M} was asleep.
+| A {s=bird} had lost an egg, {h} thought, when {he} saw it in the grass by the {p}. But what kind/NOUN of bird/NOUN has an egg that sings/VERB? {He} put it into {his} {box} and did not tell {m}.
 -- hatch
 | In the night there was a crack. Out came a tiny dragon with {color} wings. It sneezed, and a little fire burned/VERB a hole in the {furniture}.
 | After {num} days, the shell broke. A baby dragon looked at {h}, ate {num} {x+} and fell asleep on {his} pillow.
 | "h>: Oh!" said {h} when the shell broke. It was a dragon, a very small one/NOUN, and it was hungry. "h>a: Do you like {x+}?" whispered/VERB {h}.
 | It knocked three times from inside. Then a nose came out, as {color} as a {fruit}, and a pair of wet wings. It took {h} for its mother.
+| One {weather_adj} night, {h} woke up because the bed was shaking. There was a crack in the egg. A tail came through it, and then a whole little dragon. It yawned and crawled under the blanket.
 -- grow
 | The dragon grew and grew. Soon it was as big as a {zoo}, and its tail hung out of the window. How long/ADV could {h} keep it secret/ADJ?
 | Every day it ate more/ADV. It ate the {x+}, the {clothes+} and half of a {furniture}. {M} began to wonder.
 | "m>h: What is that noise in your room?" asked {m}. "h>m: Only the wind," said {h}. But the wind did not have a tail/NOUN.
 | First it slept in a cup, then in a bucket, then in the bath. {H} told {m} that {he} was very clean these days.
+| By spring, it could fly as far as the {wild_place} and back. By summer, {h} had to sleep on the floor, because the dragon needed the bed. {M} often asked where all the {x+} went.
 -- sign
 | Old stories say that/SCONJ such an egg changes/VERB a house forever. >> The old stories were right/ADJ, and the house was never the same/ADJ again.
 -- end
@@ -280,22 +291,25 @@ bad: listening kindness
 | One morning, a {a.kind} sat on {h}'s bed and said hello. {H} rubbed {his} eyes. Nobody had ever told {him} that animals could talk.
 | "a>h: Do not be afraid," said somebody in the garden. {H} turned around. There was only a {a.kind}. "a>h: Yes, it is me," said the {a.kind}.
 | {H} said good morning to a {a.kind}, as {he} always did. This time it said good morning too. Then it looked around, as if it had made a mistake.
+| {H} was looking for {fruit+} when somebody behind {him} said that they/PRON were still too green. It was a {a.kind}, and it took one and made a face.
 -- tell
 | It said that the {wild_place} was in danger/NOUN. The big dam/NOUN was cracked/ADJ, and soon the water would come. Nobody listens/VERB to a {a.kind}, but perhaps they/PRON would listen to {h}.
 | The {a.kind} had come a long way to warn the village. There was a crack in the dam/NOUN above/ADP the valley, and the rain did not stop.
 | "a>h: The water will come tonight," it said. "a>h: You have to warn them/PRON all." "h>a: But who will believe me?" asked {h}.
 | It had put its ear to the ground at the {p}. Under the grass the water was already walking, it said, and it was not in a good mood/NOUN.
+| "a>h: I can feel it in my feet," said the {a.kind}. "a>h: The water is coming, and it will be as high/ADJ as the roofs/NOUN. Run and tell them/PRON!"
 -- warn
 | {H} ran home and told {m} everything. {M} did not believe a word. A {a.kind} that could talk! But {h} did not give up.
 | {H} ran from door to door, and {his} {y} got wet in the rain. Most people laughed. Then {he} came to {m} and begged {him m} to look at the {p}.
 | "h>m: The {a.kind} told me so," said {h}. "m>h: Animals cannot talk," said {m}. "h>m: Then only look at the {p}, please," begged {h}.
 | {H} told it to {m}, to a {job} and to a {job}. One gave {him} tea, one gave {him} a {sweet}, and/CCONJ {m} felt {his} head for fever/NOUN.
+| In school, {h} stood up and said it aloud. The teacher sent {him} home with a letter. {M} read it, looked at {him} for a while, and then looked at the {p}.
 -- sign
 | All the {s=bird+} had left the valley the day before. >> That was why all the {s+} had left the valley.
 | The water in the {p} was brown that day, and nobody asked why. >> The brown water should have told them/PRON everything.
 -- end
 | {M} went to look, and it was true! They/PRON rang the big bell, and everyone ran up the hill. When the water came, nobody was hurt. The {a.kind} got a bowl of {x} for many years.
-| "m>h: You were right/ADJ," said {m} with a white face. They/PRON woke the whole village and stopped the crack with bags/NOUN of sand. In the morning, {h} looked for the {a.kind}, but it only winked/VERB at {him} and was gone.
+| "m>h: You were right/ADJ," said {m} with a white face. They/PRON woke the whole village and stopped the crack with bags/NOUN of sand. In the morning, {h} looked for the {a.kind}, but it only winked/VERB at {him} and was gone/ADJ.
 | So {h} did the only thing that was left. {He} took {m}'s {food} and {his} {y} and carried them/PRON up the hill. {M} ran after {him} to get them/PRON back, and all the others came to watch. Then the water came, and the hill was full.
 -- twist
 | At last, {m} sighed. "m>h: I know," {he m} said. "m>h: It told me too, but I thought that I was dreaming." All the people had heard it, and nobody had dared to say so! Then they/PRON all went up the hill together.
