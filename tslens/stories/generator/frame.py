@@ -10,18 +10,18 @@ OPEN_CHILD = """
 [Everyone|Everybody] [in the village|in town|at school] knew {h}. {He} was a {nice} {h.kind} with [{color} {clothes+}|a {looks} smile|a {color} {garment}].
 {H} was [five|six|seven|four] years old. {He} was a [very|] {nice} {h.kind}[ and {he} had a {looks} {color} {garment}|].
 There/PRON [once was|was once] a {h.kind} [named|called] {h}, and everyone [in the village|at school|next door] said that {h} was {nice}.
-This is a story about a {nice} {h.kind} [named|called] {h} who lived [by the {wild_place}|near the {town_place}|in a {old} house].
+This is a story about a {nice} {h.kind} [named|called] {h} who lived [by the {wild_place}|near the {town_place}|in [a old|a broken|a lonely] house].
 {H} lived [high up on a hill|between a {wild_place} and a {wild_place}|in the last house of the village|in a {color} house with {num} windows/NOUN]. {He} was a {nice} {h.kind}.
-This is what happened to {h}, a {nice} {h.kind} from a {looks} village. {He} lived [by the {wild_place}|near the {town_place}|in a {size} {color} house].
+This is what happened to {h}, a {nice} {h.kind} from a [little|quiet|lovely|pretty] village. {He} lived [by the {wild_place}|near the {town_place}|in a {size} {color} house].
 """
 OPEN_BEAST = """
 [Once upon a time|Once], [there was|there lived] a [little|young|small|{nice}|{nice} little|{nice} young] {h.kind} [named|called] {h}.
 {H} was a [little|{nice}|{nice} little|very {nice}] {h.kind} who lived [in a [warm|soft|hidden] nest under a {tree} tree|near a {wild_place}|by the {wild_place}|in a [warm|deep|dry|narrow] hole by a {tree} tree].
 [Deep in the forest|In a {looks} meadow|Not far from the {wild_place}|Under a {size} {tree} tree] lived a {nice} {h.kind} [named|called] {h}.
-[Long ago|Many years ago], a {nice} {h.kind} [named|called] {h} lived [by the {wild_place}|in a {old} house under the ground|close to a {size} {wild_place}].
+[Long ago|Many years ago], a {nice} {h.kind} [named|called] {h} lived [by the {wild_place}|in [a old|a broken|a lonely] house under the ground|close to a {size} {wild_place}].
 [All the animals|The {bird+} and the {bug+}] [in|of] the [forest|meadow|valley] knew {h}, the {nice} [little|young|] {h.kind}.
 There/PRON [once was|was once] a {h.kind} [named|called] {h}, and everyone in the [forest|meadow|valley] said that {h} was {nice}.
-This is a story about a {nice} {h.kind} [named|called] {h} who lived [by the {wild_place}|under a {size} {tree} tree|in a {old} house].
+This is a story about a {nice} {h.kind} [named|called] {h} who lived [by the {wild_place}|under a {size} {tree} tree|in [a old|a broken|a lonely] house].
 {H} lived [high up on a hill|between a {wild_place} and a {wild_place}|behind a {old} fence]. {He} was a {nice} {h.kind}.
 """
 FRIEND = """
@@ -85,7 +85,7 @@ CLOSE_GOOD = """
 That night, {h} [slept well|fell asleep with a smile] and dreamed of a {color} {zoo}.
 It had been a {quality} day.
 {H} [drew|painted] a picture of that day and hung it [over {his} bed|on the wall], next to a {color} {fabled}.
-[From that day on|After that], {h} [smiled|was {happy}] [whenever/SCONJ|every time] {he} thought of it.
+[For a long time|All year/NOUN long/ADV], {h} [smiled|was {happy}] [whenever/SCONJ|every time] {he} thought of it.
 [Everyone|Everybody] was {happy}, and they/PRON ate {sweet+} and drank {drink}.
 For [dinner|supper] that evening, there was {food} with {vegetable+}, and nothing had ever tasted better/ADJ.
 Even the {bird+} in the {tree} trees seemed to [sing|laugh] with joy.

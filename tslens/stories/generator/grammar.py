@@ -184,14 +184,15 @@ class Teller:
         self._mention(part)
 
     def _clear(self, part: Part) -> bool:
-        """May a pronoun stand for this character here? Only if nobody else of the same pronoun was mentioned since, or just now."""
+        """May a pronoun stand for this character here? Only if nobody else of the same pronoun was mentioned since, nor in the sentence before unless the name stands in this one."""
         same = [
             p for p in self.cast.values() if p.character.pronoun == part.character.pronoun and p.index != part.index
         ]
         if part.index not in self.rivals:
             return False
         mine = self.last[part.character.pronoun][0] == part.index
-        return mine and all(self.rivals.get(p.index, -9) < self.sentence - 1 for p in same)
+        just_now = self.rivals[part.index] == self.sentence
+        return mine and all(self.rivals.get(p.index, -9) < self.sentence - (0 if just_now else 1) for p in same)
 
     def _pronoun(self, node: Pronoun) -> None:
         if len(node.roles) > 1:

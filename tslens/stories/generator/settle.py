@@ -154,7 +154,9 @@ def _function_word(low: str, prev: Near, nxt: Near, rest: tuple[str, ...]) -> st
         case "before" | "after" | "until" | "since" | "than" | "as" | "for":
             return _before_or_as(low, prev, nxt, rest)
         case "once":
-            return "ADV" if p == "at" or n in ("upon", "more", "again") or not _begins_clause(nxt) else "SCONJ"
+            return (
+                "ADV" if p == "at" or p in BE or n in ("upon", "more", "again") or not _begins_clause(nxt) else "SCONJ"
+            )
         case "how" | "why" | "where":
             return "ADV"
         case "when" | "while":

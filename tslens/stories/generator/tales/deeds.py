@@ -6,7 +6,7 @@ cast: h e=elder
 with: x=flock y=fruit
 hero: child
 place: out
-good: honesty trust
+good: honesty
 bad: honesty
 -- watch
 | Every day, {h} had to watch the {x+} of the village. It was dull/ADJ work, and {he} was often bored.
@@ -123,7 +123,7 @@ bad: honesty greed
 | {H} counted the coins once, and {f} counted them/PRON twice. It was enough for a {x}, for a {pet} and for {sweet+} until summer. {They} sat very still, as if the purse could hear them/PRON.
 -- look
 | Then {h} saw an old {e.kind} who walked up and down the street with {his e} eyes on the ground. {He e} looked very {sad}.
-| But inside the purse was also a picture of a baby. It must be dear to somebody. Just then, an old {e.kind} came along the road and searched behind every {nature}.
+| But inside the purse was also a picture of a baby. It must be dear to somebody. Just then, an old {e.kind} came along the road and searched behind every bush.
 | "e>h: Have you seen a purse?" asked an old {e.kind}. "e>h: It was all that I had." {F} looked at {h}, and {h} looked at {f}.
 | On a {tree} tree by the {p} hung a piece of paper. An old {e.kind} had lost {his e} purse, and with it all the money for the winter.
 | On the steps/NOUN of the {p} sat an old {e.kind} with {his e} face in {his e} hands. People walked by and did not ask what was wrong. {H} stopped, and {f} stopped too.
@@ -260,7 +260,7 @@ bad: pride listening
 | "h>m: Do not let go!" cried {h}. But {m} let go, and down {he} went. "h>m: I will never do that/PRON again!" {he} said.
 | To the left/NOUN, bump/NOUN. To the right/NOUN, bump/NOUN. By evening/NOUN {h} knew every stone of the {p} by name, and {m} had run out of bandages.
 | {H} sat up straight and counted to/ADP three. At two, {he} was in the {flower+}. At five, {he} was in the {water}, and {m} held out a hand.
-| "m>h: Look at the road, not at your feet," said {m}. {H} looked at the road. It came closer and closer, and then {he} lay on it.
+| "m>h: Look at the road, not at your feet," said {m}. {H} looked at the road. It came/VERB closer and closer, and then {he} lay on it.
 -- give_up
 | {H} threw the {x} on the grass and went away. But {he} heard the others/NOUN laugh/VERB and race/VERB, and it made {him} {sad}.
 | At night, {he} lay awake and thought of the {x}. In {his} dream, {he} flew through the {p} as fast as the wind.

@@ -61,7 +61,7 @@ bad: greed sharing
 | {H} got a new {color} {x} for {his} birthday. {F} wanted to play with it too, but {h} held it tight/ADV and shook {his} head.
 | One day, {h} brought {his} new {x} to show it to {f}. It was {color} and {looks}. But when {f} reached for it, {h} pulled it away.
 | "f>h: May I play with your new {x}?" asked {f}. "h>f: No! It is mine, all mine," said {h}.
-| {H} had saved {his} coins for {num} weeks, and at last {he} could buy the {x}. {F} came to see it. But {h} put it behind {his} back.
+| {H} had saved {his} coins for {num} weeks, and at last {he} could buy the {x}. {F} came to see it. But {h} put/VERB it behind {his} back.
 | There was only one {x} in the room, and both of {them} wanted it. {H} got there first/ADV and sat on it.
 -- fight
 | {F} got {angry} and pulled at the {x}. {H} pulled back. {They} pushed and yelled, and {f} began to cry.
@@ -85,7 +85,7 @@ bad: greed sharing
 -- twist
 | Then {f} came back with a {box}. In it was another {x}, just the same, but {color}. It was a gift for {h}! {F} had only wanted/VERB to see if the two were alike/ADJ. {H} turned red and shared everything from then/ADV on/ADP.
 | {H} looked at the bottom of the {x} and found a note. It said that it was for {h} and {f}. The {x} had been for both of {them} from the start! {H} ran to {f} at once.
-| {H} looked for {f} everywhere. {F} sat in the {room} and was busy. {He f} was building a {box} for the {x}, with {h}'s name on it. It had been meant as a present all the time.
+| {H} looked for {f} everywhere. {F} sat in the {room} and was busy. {He f} was making/VERB a {box} for the {x}, with {h}'s name on it. It had been meant as a present all the time.
 -- bad
 | {They} began to pull at it again, and then there was a loud crack. The {x} broke in two. Now nobody had a {x}, and nobody had a friend.
 | When {h} looked up, {f} was gone. {F} had found someone else to play with, who had {y+} and shared/VERB them/PRON. {H} sat there with {his} {x} and cried.
@@ -217,7 +217,7 @@ bad: kindness
 | Every evening, a sad song came from the old house. >> It was clear now why the song from the old house was so sad.
 | On the window of the old house stood a little {s=toy}. >> The little {s} in the window had been waiting for children all along/ADV.
 -- end
-| Then the {e.kind} smiled. {He e} gave {them} a warm {x} and told {them} funny stories of {his e} time as a young {job}. After that, {h} and {f} came every week.
+| Then the {e.kind} smiled. {He e} gave {them} a warm {x} and told {them} funny stories of {his e} time as a young {job}. From then/ADV on/ADP, {h} and {f} came every week.
 | "e>hf: Nobody has visited me for years," said the {e.kind}. "e>hf: Come in, there is {drink} and {x} for all of us." From then/ADV on/ADP, {h} and {f} had a new friend.
 | The {e.kind} read the card that {they} had drawn, and {his e} hands began to shake. Then {he e} put on the kettle. On Sunday, there were three coats in the hall, one big and two small ones.
 -- twist
@@ -239,7 +239,7 @@ bad: kindness
 
 == the talent show
 cast: h f m
-with: x=instrument y=garment p=hall
+with: x=pipe y=garment p=hall
 hero: any
 good: courage friendship trying
 bad: courage
@@ -294,8 +294,8 @@ bad: care sharing
 | "h>f: What a {fine_weather} day! Let's have a picnic," said {h}. "f>h: I will bring {x+}," said {f}, "f>h: and you can bring {y+}."
 | {H} knew a place in the {p} where the grass was as soft as a bed. {F} brought {y+}, and {h} had a {box} of {x+}.
 -- spread
-| {They} spread the blanket under a {size} {tree} tree. But before {they} ate, {they} wanted to play. {They} hid behind the {nature+} and chased each other until {they} were hungry.
-| In the shade of a {tree} tree, {they} put everything on the blanket. It looked/VERB so {taste}! Then {h} saw a {color} {bird}, and {they} ran after it.
+| {They} spread the blanket under a {size} {tree} tree. But before {they} ate, {they} wanted/VERB to play. {They} hid behind the trees and chased each other until {they} were hungry.
+| In the shade of a {tree} tree, {they} put everything on the blanket. It looked/VERB so [good|yummy|delicious]! Then {h} saw a {color} {bird}, and {they} ran after it.
 | "f>h: Let's play first and eat later," said {f}. "h>f: Then we will be even hungrier/ADJ," {h} agreed. {They} left the food on the blanket and ran to the {water}.
 | There {they} lay, with {their} feet in the sun. {F} told a story about a {zoo}, and {h} closed {his} eyes. Neither looked at the food.
 -- gone
@@ -312,7 +312,7 @@ bad: care sharing
 | The trail ended at a small hill, and the hill was full of life. {A.kind+} ran in and out, each with a crumb on its back. {H} put down the last {sweet}, and {they} watched until sunset.
 -- twist
 | {They} followed the trail of crumbs behind the hedge. There sat a tiny {small} with five hungry babies! {H} and {f} gave them/PRON all the {x+} and went home with empty tummies/NOUN and full hearts.
-| {They} hid behind a {nature} and waited. And who came on tiptoe/NOUN? It was an old {job}, who had lost the way and had not eaten all day! {They} invited the poor thing to sit down, and it became the best picnic ever.
+| {They} hid behind a bush and waited. And who came on tiptoe/NOUN? It was an old {job}, who had lost the way and had not eaten all day! {They} invited the poor thing to sit down, and it became the best picnic ever.
 | At the end of the trail sat {f}'s own {pet}, as round as a ball! It had followed {them} from home and had eaten everything. It was so full that {they} had to carry it back.
 -- bad
 | Then the {bug+} came, more and more of them/PRON, and they/PRON stung. {H} and {f} ran away and left everything behind. All that was left of the picnic was an empty blanket.

@@ -27,7 +27,7 @@ bad: care
 | {M} always said that {h} would lose {his} own head one day. >> {M} had always known that something like this would happen.
 -- end
 | Then {h} saw something {j=color} behind the {p}. It was the {x}! It was a little/ADV {old}, but {he} hugged it and [danced|jumped] with joy/NOUN.
-| [At last|In the end], {he} looked behind the {p}, and there lay the {x}, safe and dry. {H} [put|carried] it back to its place and tidied the whole room.
+| [At last|In the end], {he} looked behind the {p}, and there lay the {x}, safe and dry. {H} [put it back in|carried it back to] its place and tidied the whole room.
 | "h>m: Here it is!" {h} called. The {x} had fallen behind the {p}. {H} held it tight/ADV. "h>m: I will [always put it away|take better care/NOUN of it] now," {he} said.
 | On the third day, it rained, and {h} went past the {p} to fetch a {tool}. There was the {x}, half hidden/ADJ under a {nature}! {He} danced through the puddles all the way to {m}.
 -- twist
@@ -76,7 +76,7 @@ bad: honesty
 | "m>h: What happened to my {x}?" {m} asked. "h>m: I think that the {a.kind} jumped on the {furniture}," said {h}, and {his} cheeks grew hot.
 | At dinner, {m} stopped eating and looked at the empty place. {H} said that the {a.kind} had been near it. The words tasted bitter.
 -- sign
-| The {x} had stood very close/ADV to the edge of a shelf[, and it had often wobbled a little|]. >> It had stood too close/ADV to the edge, and everyone should have seen it.
+| The {x} had stood very close/ADV to the edge of a shelf[, and it had often wobbled a little|]. >> The {x} had stood too close/ADV to the edge, and everyone should have seen it.
 | That morning, {h} had dreamed of a loud crash. >> The dream of the loud crash had come true.
 -- end
 | But {h} could not keep the secret. {He} told {m} the truth and cried. {M} was sad about the {x}, but {he m} hugged {h}, and they/PRON glued the pieces together again.
@@ -121,7 +121,7 @@ good: courage
 | Then came the night of the great {sound}. It seemed to come from the {y}, and it did not stop.
 | At midnight, {h} woke up. The {y} creaked, although nobody was near it. A thin shadow ran along the floor.
 | That night, {he} had just closed {his} eyes when the {y} began to shake. Something went up one side and down the other.
-| "h>: Was that the wind?" {h} asked {his} {x} in the middle of the night. The {x} did not answer, but the {sound} behind the {y} came again.
+| "h>: Was that/PRON the wind?" {h} asked {his} {x} in the middle of the night. The {x} did not answer, but the {sound} behind the {y} came again.
 -- brave
 | {M} had told {him} that brave people are afraid too/ADV. So {h} took {his} {x} and a flashlight, and step/NOUN by step {he} walked [closer|across the room].
 | {H} remembered what {m} had said about courage. {He} counted to/ADP three and [tiptoed|crept] toward the sound with {his} {x} in {his} arms.

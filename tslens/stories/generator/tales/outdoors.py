@@ -247,7 +247,7 @@ bad: listening care
 | In the forest, {h} saw a {color} {bug} and ran after it. {F} ran after {h}. When {they} stopped, there was no path anymore.
 | "f>h: Do you know the way back?" asked {f}, deep in the forest. "h>f: I thought that you knew it," said {h}.
 -- night
-| The trees stood close together, and every {tree} tree looked like the next. It grew dark and {ugly}. Somewhere, an owl called.
+| The trees stood close together, and every {tree} tree looked like the next. It grew dark and [scary|spooky|cold]. Somewhere, an owl called.
 | {They} walked to the left/NOUN, and {they} walked to the right/NOUN, and then {they} were back at the same {nature}. The sun went down.
 | "h>f: We were here before," said {h}, and {he} pointed at a {nature}. {F} sat down and began to cry. "f>h: We will never get home," {he f} said.
 | The robins went to sleep, and other voices woke up. {F} counted the {y+} that were left. There were {num}. {H} put {his} [coat|jacket|scarf|sweater] around {him f}.

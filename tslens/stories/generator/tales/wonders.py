@@ -10,7 +10,7 @@ bad: greed listening
 -- find
 | In the [dusty|dark|old] attic, {h} found a {j=color} {x}. When {he} rubbed it, it began to glow, and a plate of {y} stood in front of {him}.
 | An old woman gave {h} a {x}, because {he} had helped with a heavy {box}. It was a magic {x}. It could make anything/PRON that one/PRON asked for.
-| "h>f: Look what I found in the {wild_place}!" said {h}. It was a {j=color} {x}. "f>h: I wish that we had some {y}," said {f}, and there it was.
+| "h>f: Look what I found by the {wild_place}!" said {h}. It was a {j=color} {x}. "f>h: I wish that we had some {y}," said {f}, and there it was.
 | In the sand lay a {x}, half hidden/ADJ under {nature+}. {F} wanted to leave it there. {H} held it to {his} ear, and it asked {him} what {he} would like.
 -- wish
 | First {h} wished for {num} {sweet+}, and then for a {toy}. {F} wished for a {color} {pet}. Everything came out of the {x} with a soft pop/NOUN.
@@ -24,7 +24,7 @@ bad: greed listening
 | Then {f} noticed that with each wish something was lost. First it was the {bird+}, then the color of the {flower+}, then the taste/NOUN of the {y}.
 -- sign
 | On the bottom of the {x} was a crack as thin as a hair. >> The crack that was as thin as a hair had grown with every wish.
-| All morning, a {s=bird} on the roof had called as if it wanted to warn somebody. >> At last, {h} knew what the {s} on the roof had meant.
+| All morning, a {s=bird} on the roof had called as if it wanted to warn somebody. >> Now {h} knew what the {s} on the roof had meant.
 -- end
 | {H} thought for a long time. Then {he} wished that everyone in the village might/AUX have enough {y}. The {x} turned cold and still, but nobody was hungry that winter.
 | "h>f: I have all I need," said {h} at last. {He} gave the {x} to {f}, and {f} wished for rain, because the fields were dry. It rained for {num} days, and the whole village danced.
@@ -60,7 +60,7 @@ bad: kindness
 -- go
 | With a {box} full of {x+}, {they} set out. The way was long and steep. {They} passed {num} burnt trees and a house without a roof.
 | At night, {they} crept to the {p}. The ground shook, and a roar/NOUN filled the air. {F} held on to {h}'s {garment}.
-| "f>h: Do you hear that?" whispered {f}. There was a roar/NOUN, so loud that the {nature+} fell from the trees. "h>f: It sounds {sad}," said {h}.
+| "f>h: Do you hear that?" whispered {f}. There was a roar/NOUN, so loud that the leaves/NOUN fell from the trees. "h>f: It sounds {sad}," said {h}.
 | {They} followed footprints as long/ADJ as a bus. In one of them/PRON stood so much rain that/SCONJ {f} had to swim.
 -- meet
 | Then {they} saw the {g.kind}. {He g} was as tall as a tower, and big tears ran down {his g} cheeks.
@@ -70,7 +70,7 @@ bad: kindness
 -- sign
 | It was strange that the {s=farm+} near the {p} were not afraid at all. >> It was no wonder/NOUN that/SCONJ the {s+} had not been afraid.
 -- end
-| {H} climbed up and pulled with all {his} strength, and {f} pulled too. Pop/NOUN! The {g.kind} smiled for the first time in years. They/PRON ate the {x+} together, and nobody in the village had to be afraid anymore.
+| {H} found what/PRON hurt/VERB it and pulled with all {his} strength, and {f} pulled too. Pop/NOUN! The {g.kind} smiled for the first time in years. They/PRON ate {x+} together, and nobody in the village had to be afraid anymore.
 | "h>g: Hold still," said {h}, and with one pull/NOUN the pain/NOUN was gone/ADJ. "g>hf: Thank you, little friends," said the {g.kind}. After that, {he g} carried {them} to school on {his g} shoulders.
 | {H} sang the second voice, and {f} beat the time on a {nature}. The {g.kind} wept with joy, for {he g} had been alone for a hundred years. Now the village has the loudest band in the land.
 -- twist
@@ -98,7 +98,7 @@ place: out
 good: trying friendship sharing
 bad: greed trust
 -- map
-| In an old {furniture}, {h} found a map. A red line led to the {p}, and at its end was a cross/NOUN. {He} ran to {f} at once.
+| Behind an old {furniture}, {h} found a map. A red line led to the {p}, and at its end was a cross/NOUN. {He} ran to {f} at once.
 | A bottle came floating/VERB down the {water}. {H} pulled out the cork/NOUN, and inside was a map of the {p}.
 | "h>f: It is a real treasure map!" said {h}. "f>h: Then what are we waiting for?" asked {f}, and {he f} got a shovel.
 | Between two pages of a book lay a thin piece of paper. {F} held it over a candle, and slowly a line came out. It went to the {p}.
@@ -115,7 +115,7 @@ bad: greed trust
 -- sign
 | On the map, somebody had drawn a face, and it was hard to say if it laughed/VERB or cried. >> Now {they} knew why the face on the map both/CCONJ laughed/VERB and cried.
 -- end
-| Inside were {treasure+} and {treasure+} of all colors/NOUN. {They} shared them/PRON fairly/ADV, and each of {them} kept one {y} as a lucky charm/NOUN.
+| Inside were {treasure+} and {treasure+} of all colors/NOUN. {They} shared them/PRON fairly/ADV, and each of {them} kept one/NOUN as a lucky charm/NOUN.
 | "f>h: It is full of {y+}!" said {f}. "h>f: One for you and one for me," said {h}, until the {x} was empty. {They} had never been so {happy}.
 | It opened with a sigh/NOUN. There was no gold, but {num} {y+} that shone like little moons. {H} hung one over {f}'s bed, so that {f} never had to be in the dark again.
 -- twist
@@ -125,7 +125,7 @@ bad: greed trust
 -- bad
 | {They} opened it, and it was full of {y+}. But {they} could not agree who should have the biggest. {They} pulled, and everything fell into the deep {water}.
 | But the {x} was empty. Somebody had been there long/ADV before {them}. {They} walked home in the dark with {their} heads down, and nobody said a word.
-| A {job} had followed {them} without a sound. While {they} danced for joy, the {x} went away on a cart. All that {they} got for it was a sore back.
+| A {job} had followed {them} without a sound. While {they} danced for joy, the {x} rolled away on a cart. All that {they} got for it was a sore back.
 -- about
 | {H} and {f} follow a map to the {p} and dig for a treasure.
 -- about end
@@ -163,7 +163,7 @@ bad: greed
 | First {h} wished for a {color} {vehicle}. Then {he} wished that {he} could fly like a {bird}, and up {he} went over the {wild_place}.
 | "h>a: I want a {y} and a mountain of {sweet+}," said {h}. "a>h: So be it," said the {a.kind}. "a>h: Now only one wish is left/VERB."
 | {H} wished that the {y} of {his} dreams would stand at the door. Then {he} wished for a bed that could walk, because {he} did not like to get up.
-| At first, {he} only wanted to see if it was true. So {he} asked for a {fruit} as big as a house, and then for a {tool} to cut it.
+| At first, {he} only wanted/VERB to see if it was true. So {he} asked for a {fruit} as big as a house, and then for a {tool} to cut it.
 | {He} wished that {he} would never have to eat {vegetable+} again. After that, {he} wished for a {zoo} to ride on, and it stood before {him} and bowed its head.
 -- sign
 | That morning, three {s=bird+} had sat in a row on the window. >> Three {s+} in the morning, and three wishes/NOUN by night!
@@ -240,7 +240,7 @@ cast: h f
 with: x=furniture y=sweet z=zoo
 hero: any
 good: courage friendship
-bad: listening trust
+bad: greed
 -- find
 | Behind the {x} in the {room}, {h} found a little {color} door. It had never been there before. {He} called {f}, and {they} opened it.
 | While {they} played hide and seek/VERB, {f} leaned on the wall behind a {x}, and it opened! There was a small door with a golden key in it.
