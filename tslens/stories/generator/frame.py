@@ -97,7 +97,7 @@ And {h} [laughed|smiled|sang] all the way home.
 When {h} came home, {he} put {his} {garment} on a {furniture}, ate some {food} and slept like a {pet}.
 """
 CLOSE_BAD = """
-{H} went to bed without supper and cried [{softly}|into {his} pillow].
+{H} went to bed without supper and cried [softly|quietly|into {his} pillow].
 It was the [saddest/ADJ|worst] day of the [year|summer|winter].
 {H} was {sad} for a long, long time.
 For {num} nights, {h} could not sleep. {He} [looked|stared] at the dark window and felt {sad}.

@@ -114,7 +114,7 @@ bad: pride
 | {H} ran everywhere, even to bed. {F} liked to walk and look at the {flower+}. When the village planned a race to the {x}, everyone knew who would win.
 -- start
 | On the day of the race, all the {hero+} and {bird+} of the {p} came to watch. {H} shot/VERB away like the wind, and soon {f} was far behind.
-| A {bird} gave the sign, and off {they} went. {H} was so far ahead/ADV that {he} could not even see {f}.
+| A {bird} gave/VERB the sign, and off {they} went. {H} was so far ahead/ADV that {he} could not even see {f}.
 | "f>h: One, two, three, go!" called {f}. {H} ran so fast/ADV that the dust rose/VERB behind {him}.
 | The line was drawn in the sand. A {job} rang a bell, and {h} was gone/ADJ before the sound had ended. {F} took {his f} first slow steps.
 -- rest

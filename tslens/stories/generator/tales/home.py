@@ -17,7 +17,7 @@ bad: care
 | Nothing could make {h} sleep but {his} dear old {x}. One night, the bed was empty.
 -- search
 | {H} [crawled under the {furniture}|emptied the {box} on the floor] and [peeked|looked] into the {room}. All {he} found was {num} {treasure+} and an old {clothes}. {M} helped {him} to look [upstairs|in the {room}], but they/PRON had no luck.
-| {H} and {m} searched the whole house, from the {room} to the attic. They/PRON found a {treasure}, a {old} {kitchenware} and a lot of dust, but no {x}.
+| {H} and {m} searched the whole house, from the [kitchen|basement|garage|bedroom] to the attic. They/PRON found a {treasure}, a {old} {kitchenware} and a lot of dust, but no {x}.
 | "m>h: When did you play with it last/ADV?" asked {m}. {H} had to think. "h>m: Yesterday, near the {p}," {he} said [at last|finally].
 | "m>h: Let's look together," said {m}. "m>h: You take the {room}, and I will take the garden." {H} wiped {his} [eyes|cheeks] and began to search.
 | They/PRON turned the {room} upside/ADV down. Out came {num} {clothes+}, a {texture} {fruit} and even a {bug}.
@@ -111,7 +111,7 @@ good: courage
 | When night came, {h} did not want to go to bed. In the dark, the {y} looked like a {fabled}, and the wind sounded like a [wolf|bear|lion|ghost].
 | "h>m: Please leave the light on," said {h} every night. "h>m: There is a {fabled} in the dark!"
 | By day, {h} climbed the highest trees. But at night, when the moon hid, {he} [pulled|drew] the blanket over {his} ears and counted {farm+} until morning.
-| There was one thing that {h} did not like at all, and that was the night. Every {nature} in front of the window became a hand, and every wind had a voice.
+| There was one thing that {h} did not like at all, and that was the night. Every branch in front of the window became a hand, and every wind had a voice.
 | {H} had a rule. Before {he} slept, {he} looked under the bed, behind the curtain and into the {box}. And even then {he} kept one eye open.
 | "m>h: It is only the night," said {m} each evening. "h>m: That is what I am afraid of," said {h} and held {his} {x} in front of {his} face.
 -- noise
@@ -207,7 +207,7 @@ cast: h f m
 with: x=gift p=town_place
 hero: any
 good: friendship kindness
-bad: trust
+bad: patience
 -- forgotten
 | It was {h}'s birthday, but nobody said a word about it. At breakfast, {m} only [read a book|drank {drink}], and {f} did not come to play.
 | {H} woke up early, because it was {his} birthday. But there was no cake, no {x} and no song. Everyone seemed to be busy.
