@@ -226,7 +226,7 @@ def _before_or_as(low: str, prev: Near, nxt: Near, rest: tuple[str, ...]) -> str
     if (
         low == "as"
         and (nxt.may("ADJ", "ADV") or nxt.low in ("well", "much", "many", "long", "soon", "fast"))
-        and "as" in (*rest[1:6], *rest[1:2], *(["as"] * (len(rest) < 2)))
+        and ("as" in rest[1:6] or len(rest) < 2)
     ):
         return "ADV"
     if low in ("before", "since", "after") and nxt.tag in ("PUNCT", ""):
