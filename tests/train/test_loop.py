@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -127,3 +129,24 @@ def test_nothing_is_left_of_a_run_that_cannot_begin(in_tmp):
     with pytest.raises(ValueError, match="do not divide"):
         prepare(recipes.load("16x1", SMALL | {"model.n_heads": "3"}), "shape", progress=False)
     assert not (in_tmp / "runs/shape").exists()
+
+
+COMPILED = """
+import sys
+from functools import partial
+import torch
+from tslens.train import loop, recipe
+from tslens.train.prepare import prepare
+torch.compile = partial(torch.compile, backend="aot_eager")
+overrides = eval(sys.argv[1])
+for name, compiled in (("plain", "false"), ("compiled", "true")):
+    chosen = recipe.load("16x1x2", overrides | {"train.steps": "3", "train.compile": compiled})
+    loop.train(prepare(chosen, name, progress=False))
+"""
+
+
+def test_a_compiled_step_gives_the_same_model(in_tmp):
+    """Traced and differentiated ahead of time as in full; only the code generator is left out, for its minutes. In a
+    process of its own, because the shape checks of the tests cannot be traced."""
+    subprocess.run([sys.executable, "-c", COMPILED, repr(SMALL)], check=True, timeout=300, capture_output=True)
+    assert largest_difference("plain", "compiled") < 1e-5
