@@ -16,7 +16,7 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
 import tslens.stories.pack as packing
-from tslens.stories.pack import Packed, pack, throughput
+from tslens.stories.pack import Packed, pack
 from tslens.tokenizer import Tokenizer
 
 TALES = [f"Tom met {n} cats. “Hi,” he said to cat {n * n}." for n in range(300)]
@@ -215,8 +215,3 @@ def test_progress_is_shown_on_stderr(tokenizer: Tokenizer, tmp_path: Path, capfd
     out, err = capfd.readouterr()
     assert out == ""
     assert "300 stories" in err and "stories/s" in err and "MB/s" in err
-
-
-def test_throughput_counts_bytes_a_second(tokenizer: Tokenizer) -> None:
-    bare, packed = throughput(TALES, tokenizer, repeats=1)
-    assert 1e4 < packed < 1e10 and 1e4 < bare < 1e10

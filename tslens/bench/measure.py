@@ -82,18 +82,18 @@ def seconds(work: Work) -> float:
     return told if isinstance(told, float) else time.perf_counter() - began
 
 
-def take_turns(ours: Work, theirs: Work, repeats: int) -> np.ndarray:
-    """Seconds of each, `[repeat, 2]`, taken in turns after one unmeasured turn of each."""
-    seconds(ours), seconds(theirs)
-    return np.array([(seconds(ours), seconds(theirs)) for _ in range(repeats)])
+def take_turns(*works: Work, repeats: int) -> np.ndarray:
+    """Seconds of each, `[repeat, work]`, taken in turns after one unmeasured turn of each."""
+    for work in works:
+        seconds(work)
+    return np.array([[seconds(work) for work in works] for _ in range(repeats)])
 
 
-def race(ours: Work, theirs: Work, *, repeats: int, units: float, unit: str) -> Measured:
-    """How many times as fast as theirs ours is; both do `units` of work (tokens, bytes) a turn."""
-    times = take_turns(ours, theirs, repeats)
-    ratio = median(times[:, 1] / times[:, 0])
-    speeds = [f"{units / spent:,.0f} {unit}/s" for spent in np.median(times, axis=0)]
-    return Measured(float(ratio.estimate), float(ratio.low), float(ratio.high), repeats, *speeds)
+def faster(ours: np.ndarray, theirs: np.ndarray, *, units: float, unit: str) -> Measured:
+    """How many times as fast ours is, from the seconds of both in the same turns; a turn did `units` of work."""
+    ratio = median(theirs / ours)
+    speeds = [f"{units / np.median(spent):,.0f} {unit}/s" for spent in (ours, theirs)]
+    return Measured(float(ratio.estimate), float(ratio.low), float(ratio.high), len(ours), *speeds)
 
 
 def clocked(work: Work, *, repeats: int) -> Measured:

@@ -2,7 +2,7 @@
 
 import tempfile
 
-from tslens.bench.measure import Bar, Benchmark, Measured, race
+from tslens.bench.measure import Bar, Benchmark, Measured, faster, take_turns
 from tslens.bench.size import Size, corpus, tokenizer
 from tslens.stories.pack import BATCH, pack
 from tslens.tokenizer import in_batches
@@ -10,7 +10,7 @@ from tslens.tokenizer import in_batches
 
 def _run(size: Size) -> Measured:
     """Both are given the stories in memory, in the same batches."""
-    stories, cut = corpus(size.packed), tokenizer(size.vocabulary)
+    stories, cut = corpus(size.packed), tokenizer(size)
 
     def ours() -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -21,7 +21,8 @@ def _run(size: Size) -> Measured:
             cut.backend.encode_batch(texts, add_special_tokens=False)
 
     kilobytes = sum(len(story.encode()) for story in stories) / 1e3
-    return race(ours, bare, repeats=size.repeats, units=kilobytes, unit="kB")
+    times = take_turns(ours, bare, repeats=size.repeats)
+    return faster(times[:, 0], times[:, 1], units=kilobytes, unit="kB")
 
 
 BENCHMARKS = (

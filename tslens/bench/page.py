@@ -13,7 +13,7 @@ from tslens.report.page import bundle
 
 def _run(size: Size) -> Measured:
     model = hooked(Spec.parse(size.page_shape, d_vocab=size.vocabulary, n_ctx=2 * size.page_tokens))
-    attach_tokenizer(model, tokenizer(size.vocabulary))
+    attach_tokenizer(model, tokenizer(size))
     stories = corpus(size.page_stories)
     data = compute(model, stories, shown=2, max_new_tokens=32, progress=False)
     assert len(data.patterns[0].tokens) >= size.page_tokens, "the story shown first is shorter than what is measured"

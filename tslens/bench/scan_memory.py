@@ -17,13 +17,13 @@ from tslens.bench.size import Size, corpus, tokenizer
 TIMES = 10
 
 
-def peak_memory(shape: str, vocabulary: int, stories: int) -> int:
-    """Bytes: the largest resident memory of a process that scans so many stories with a model of this shape."""
+def peak_memory(size: Size, stories: int) -> int:
+    """Bytes: the largest resident memory of a process that scans so many stories."""
     with tempfile.TemporaryDirectory() as folder:
         source, cut = Path(folder) / "stories.txt", Path(folder) / "tokenizer.json"
         source.write_text("\n<|endoftext|>\n".join(corpus(stories)), encoding="utf-8")
-        tokenizer(vocabulary).save(cut)
-        arguments = json.dumps([shape, str(source), str(cut)])
+        tokenizer(size).save(cut)
+        arguments = json.dumps([size.flat_shape, str(source), str(cut)])
         command = [sys.executable, "-m", "tslens.bench.scan_memory", arguments]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
     return int(done.stdout)
@@ -49,7 +49,7 @@ def _scan(shape: str, source: str, cut: str) -> int:
 
 
 def _run(size: Size) -> Measured:
-    short, long = (peak_memory(size.flat_shape, size.vocabulary, size.flat * times) for times in (1, TIMES))
+    short, long = (peak_memory(size, size.flat * times) for times in (1, TIMES))
     return Measured.exactly(long / short, f"{long / 1e6:,.0f} MB", f"{short / 1e6:,.0f} MB")
 
 

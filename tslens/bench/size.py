@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 class Size:
     """How big the measured things are; the defaults are what the bars are about."""
 
-    repeats: int = 9
+    repeats: int = 7
     shape: str = "256x8"
     vocabulary: int = 4096
+    learnt: int = 2_000
+    """stories that the tokenizer learns from"""
     context: int = 256
     batch: int = 16
     """rows of a training step and of generation"""
@@ -60,9 +62,9 @@ def corpus(n: int) -> tuple[str, ...]:
 
 
 @cache
-def tokenizer(vocabulary: int) -> Tokenizer:
-    """Trained on 2,000 of them; smaller than asked for where they do not fill it."""
-    return Tokenizer.train(corpus(2_000), vocabulary)
+def tokenizer(size: Size) -> Tokenizer:
+    """Learnt from some of them; smaller than asked for where they do not fill it."""
+    return Tokenizer.train(corpus(size.learnt), size.vocabulary)
 
 
 def random_tokens(rows: int, length: int, vocabulary: int) -> torch.Tensor:

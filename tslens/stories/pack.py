@@ -8,9 +8,8 @@ at most a second apart how far it is; a killed packing goes on from there, and i
 import errno
 import json
 import os
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -332,28 +331,3 @@ def _bar(progress: bool, total: int | None) -> Iterator[Callable[[int, int], Non
 
         yield show
         bar.update(task, total=bar.tasks[0].completed)  # the file's size was a guess at the size of what is kept
-
-
-def throughput(stories: Sequence[str], tokenizer: Tokenizer, repeats: int = 3) -> tuple[float, float]:
-    """UTF-8 bytes a second of bare ``encode_batch`` and of :func:`pack` on the same stories, each its best of several.
-
-    Both are given the stories in memory and the same batches, and take turns, so that what else the machine does
-    hits both.
-    """
-
-    def bare(_: str) -> None:
-        for texts in in_batches(stories, BATCH):
-            tokenizer.backend.encode_batch(texts, add_special_tokens=False)
-
-    def packing(folder: str) -> None:
-        pack(stories, tokenizer, folder, source="throughput", progress=False)
-
-    best = {bare: float("inf"), packing: float("inf")}
-    for _ in range(repeats):
-        for work in best:
-            with tempfile.TemporaryDirectory() as folder:
-                began = time.perf_counter()
-                work(folder)
-                best[work] = min(best[work], time.perf_counter() - began)
-    size = sum(len(story.encode()) for story in stories)
-    return size / best[bare], size / best[packing]

@@ -1,0 +1,137 @@
+"""Every row is measured, at a size that takes a moment; what is counted is counted right; nothing is said of speed."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from tslens import cli, scan
+from tslens.analysis.neurons import Profiles
+from tslens.bench import BENCHMARKS, Bar, Benchmark, Measured, Size, generation, saved, scanning, select, table
+
+TINY = Size(
+    repeats=2,
+    shape="16x2",
+    vocabulary=300,
+    learnt=30,
+    context=24,
+    batch=2,
+    saved_shape="16x2",
+    saved_context=16,
+    prompt=4,
+    new_tokens=5,
+    scanned=4,
+    flat_shape="16x1",
+    flat=3,
+    packed=30,
+    compared=20,
+    page_shape="16x2x2",
+    page_stories=4,
+    page_tokens=24,
+)
+SLOW = {"help", "import", "scan-memory"}  # processes of their own: seconds each; the first has a test of its own
+QUICK = [row for row in BENCHMARKS if row.name not in SLOW]
+
+
+@pytest.mark.parametrize("row", QUICK, ids=lambda row: row.name)
+def test_every_row_measures(row: Benchmark) -> None:
+    found = row.run(TINY)
+    assert math.isfinite(found.value) and found.low <= found.value <= found.high
+    assert found.value > 0 or row.name == "made-duplicates"
+    assert row.verdict(found) in ("pass", "short", "")
+
+
+def test_names_are_unique_and_bars_are_those_promised() -> None:
+    assert len({row.name for row in BENCHMARKS}) == len(BENCHMARKS)
+    promised = {row.name: str(row.bar) for row in BENCHMARKS if row.bar}
+    assert promised["training-hooked"] == "≥ 3" and promised["training-gpt2"] == "≥ 1"
+    assert promised["saved"] == "≤ 0.33" and promised["saved-bytes"] == "≤ 212"
+    assert promised["scan-cache"] == "≥ 4" and promised["scan-forward"] == "≥ 0.8"
+    assert promised["scan-memory"] == "≤ 1.05"
+    assert promised["generate-hooked"] == "≥ 4" and promised["generate-transformers"] == "≥ 2"
+    assert promised["packing"] == "≥ 0.8" and promised["page"] == "≤ 2"
+
+
+def test_rows_are_chosen_by_name_or_by_its_beginning() -> None:
+    assert select() == list(BENCHMARKS)
+    assert [row.name for row in select(["page", "saved"])] == ["saved", "saved-bytes", "page"]
+    with pytest.raises(ValueError, match="'pgae'.*Did you mean 'page'.*Known: training-hooked"):
+        select(["pgae"])
+
+
+def test_saved_bytes_are_counted_once_and_without_parameters() -> None:
+    """x·w saves x and w; the two squares save y, once: 2 x 3 inputs and 2 x 5 products, in 4 bytes each."""
+    layer = torch.nn.Linear(3, 5, bias=False)
+
+    def loss() -> torch.Tensor:
+        y = layer(torch.ones(2, 3))
+        return (y.square() + y.square()).sum()
+
+    assert saved.saved_bytes(layer, loss) == 4 * (6 + 10)
+
+
+def test_the_loop_of_ones_own_finds_the_same_tops() -> None:
+    """What the scan is held against answers the same question."""
+    model, stories = scanning._model(TINY), list(scanning.corpus(TINY.scanned))
+    (state,) = scan.states(model, stories, [Profiles(k=scanning.K, bos=True)], progress=False)
+    best = None
+    for number, batch in enumerate(scanning._batches(TINY)):
+        _, cache = model.run_with_cache(batch.tokens, names_filter=["blocks.1.mlp.hook_post"])
+        best = scanning._merged(best, cache["blocks.1.mlp.hook_post"][batch.mask], number)
+    assert best is not None
+    torch.testing.assert_close(best[0].T, state.top_values[64:], atol=1e-5, rtol=1e-4)
+
+
+def test_all_sides_write_as_many_tokens() -> None:
+    model, other = generation.hooked(TINY.spec), generation.gpt2(TINY.spec)
+    assert {len(row) for row in generation.ours(TINY, model)} == {5}
+    assert generation.by_hooked(TINY, model).shape == (2, 4 + 5)
+    assert generation.by_transformers(TINY, other).shape == (2, 4 + 5)
+
+
+def test_ours_are_the_tokens_of_the_uncached_hooked_forward() -> None:
+    model = generation.hooked(TINY.spec)
+    rows = generation._prompts(TINY)
+    for _ in range(TINY.new_tokens):
+        rows = torch.cat([rows, model(rows)[:, -1].argmax(-1, keepdim=True)], dim=1)
+    assert rows[:, TINY.prompt :].tolist() == generation.ours(TINY, model)
+
+
+ROWS = [
+    (Benchmark("a", "speed", "a peer", Bar(3), lambda size: Measured.exactly(1)), Measured(3.14159, 3, 4, 5, "9", "3")),
+    (Benchmark("b", "size", "a number", None, lambda size: Measured.exactly(1), " MB"), Measured.exactly(187.4)),
+]
+
+
+def test_the_table_as_markdown() -> None:
+    lines = table.markdown(ROWS, table.facts()).splitlines()
+    assert lines[2] == "| speed | a peer | ≥ 3× | 3.14× | [3, 4] | 9 | 3 | pass |"
+    assert lines[3] == "| size | a number |  | 187 MB |  |  |  |  |"
+    assert f"torch {torch.__version__}" in lines[-1] and "threads" in lines[-1]
+
+
+def test_threads_are_all_cores_while_it_runs_and_as_before_after_it() -> None:
+    seen = []
+    row = Benchmark("a", "b", "c", None, lambda size: seen.append(torch.get_num_threads()) or Measured.exactly(1))
+    before = torch.get_num_threads()
+    watched: list[str] = []
+    assert table.run([row], TINY, lambda next_row: watched.append(next_row.name)) == [(row, Measured.exactly(1))]
+    assert seen == [table.cores()] and torch.get_num_threads() == before and watched == ["a"]
+
+
+def test_the_command(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "import", "--quick", "--json", "out/bench.json", "--markdown", "out/table.md"]) == 0
+    assert "import tslens" in capsys.readouterr().out
+    written = json.loads(Path("out/bench.json").read_text(encoding="utf-8"))
+    assert [row["name"] for row in written["rows"]] == ["import"]
+    assert written["rows"][0]["low"] <= written["rows"][0]["value"] and written["machine"]["threads"] >= 1
+    assert Path("out/table.md").read_text(encoding="utf-8").startswith("| what | against |")
+
+
+def test_what_the_command_refuses(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "trainnig"]) == 2
+    assert "Did you mean 'training" in capsys.readouterr().err
+    assert cli.main(["bench", "import", "--json", "."]) == 2
+    assert "is a folder" in capsys.readouterr().err
