@@ -12,10 +12,12 @@ from tslens.report.page import bundle
 
 
 def _run(size: Size) -> Measured:
-    model = hooked(Spec.parse(size.page_shape, d_vocab=size.vocabulary, n_ctx=2 * size.page_tokens))
-    attach_tokenizer(model, tokenizer(size))
+    words = tokenizer(size)
+    model = hooked(Spec.parse(size.page_shape, d_vocab=words.size, n_ctx=2 * size.page_tokens))
+    attach_tokenizer(model, words)
     stories = corpus(size.page_stories)
-    data = compute(model, stories, shown=2, max_new_tokens=32, progress=False)
+    longest = max(stories, key=len)  # shown first; the page cuts it to its 128 tokens
+    data = compute(model, stories, texts=[longest], shown=2, max_new_tokens=32, progress=False)
     assert len(data.patterns[0].tokens) >= size.page_tokens, "the story shown first is shorter than what is measured"
     page = draw(data)
     if "attention is here for the first" in page:

@@ -41,8 +41,8 @@ class Size:
     """stories that are packed, and made"""
     compared: int = 1_000
     """stories each of which is held against all the others"""
-    page_shape: str = "512x12x8"
-    page_stories: int = 32
+    page_shape: str = "256x12x8"
+    page_stories: int = 16
     page_tokens: int = 128
 
     @property
