@@ -42,7 +42,7 @@ from tslens.analysis import heads, lens, neurons
 from tslens.scan import scan
 
 corpus = stories("validation", limit=60)
-roles, profiles, depth = scan(model, corpus, [heads.Roles(), neurons.Profiles(), lens.Depth()])
+roles, profiles, depth = scan(model, corpus, [heads.Roles(), neurons.Profiles(), lens.Depth()], progress=False)
 
 # %% [markdown]
 # ## Heads

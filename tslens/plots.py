@@ -138,7 +138,8 @@ def tiles(
     strong = np.full(table.shape, np.nan) if strengths is None else _array(strengths, 2, "strengths")
     with _style():
         width, height = 2.8 + 0.32 * min(table.shape[1], 32), 0.9 + 0.26 * min(table.shape[0], 32)
-        figure, axes = _blank(width + _room(rows), max(1.6, height + _room(columns)))
+        wide = max(width + _room(rows), 0.085 * len(title))  # a small map is no narrower than its title
+        figure, axes = _blank(wide, max(1.6, height + _room(columns)))
         for (i, j), kind in np.ndenumerate(table):
             weak = str(kind) in absent or not np.isfinite(strong[i, j])
             depth = 1.0 if weak else 0.3 + 0.7 * float(np.clip(strong[i, j], 0, 1))
