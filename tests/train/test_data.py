@@ -27,22 +27,35 @@ def test_rows_begin_at_a_story_and_follow_the_stories_in_order():
         row = rows.batch(step)[0].tolist()
         assert row[0] == BOS and len(row) == 10
         at = int(begins[step])
-        expected = [t for story in order[at : at + 10] for t in rows.packed.story(int(story)).tolist()][:10]
+        expected = [t for story in [*order[at:], *order][:10] for t in rows.packed.story(int(story)).tolist()][:10]
         assert row == expected
 
 
-def test_every_story_that_fits_is_seen_whole_once_an_epoch_but_for_the_last_row():
+def whole_in(row: list[int], lengths: list[int]) -> set[int]:
+    """The stories that a row holds from their BOS to their last token."""
+    return {i for i, n in enumerate(lengths) if row.count(i + 1) >= n - 1}
+
+
+@pytest.mark.parametrize("batch", [1, 4, 7])
+def test_every_story_that_fits_is_seen_whole_in_every_epoch(batch):
     lengths = [5, 7, 6, 4, 9, 3, 8, 5, 10, 2] * 5
-    rows = Rows(packed(lengths), context=9, rows_per_step=1, seed=3)
-    order, _ = rows.epoch(0)
-    seen = dict.fromkeys(range(len(lengths)), 0)
-    for step in range(rows.steps_per_epoch):
-        row = rows.batch(step)[0].tolist()
-        for story in seen:
-            if row.count(story + 1) == lengths[story] - 1:
-                seen[story] += 1
-    unseen = [story for story, n in seen.items() if n == 0]
-    assert len(unseen) <= 5 and set(unseen) <= set(order[-5:].tolist())
+    rows = Rows(packed(lengths), context=9, rows_per_step=batch, seed=3)
+    sizes = [len(rows.epoch(number)[1]) for number in range(3)]
+    steps = -(-sum(sizes) // batch)
+    stream = [row for step in range(steps) for row in rows.batch(step).tolist()]
+    for number, size in enumerate(sizes):
+        begin = sum(sizes[:number])
+        seen = [whole_in(row, lengths) for row in stream[begin : begin + size]]
+        assert set().union(*seen) == set(range(len(lengths)))
+    assert rows.steps_per_epoch == -(-sizes[0] // batch)
+
+
+def test_the_last_row_of_an_epoch_goes_on_with_its_first_stories():
+    rows = Rows(packed([6, 6, 6]), context=11, rows_per_step=1, seed=0)  # 18 tokens: a row of 12, and one of 6 + 6
+    order, begins = rows.epoch(0)
+    assert sorted(begins.tolist()) == [0, 2]
+    row = rows.batch(begins.tolist().index(2))[0].tolist()
+    assert row == [t for story in (order[2], order[0]) for t in rows.packed.story(int(story)).tolist()]
 
 
 def test_the_same_seed_gives_the_same_batches_and_epochs_differ():

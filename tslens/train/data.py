@@ -4,6 +4,7 @@ A step's batch is a function of (data, seed, step), so a resumed run needs no sa
 """
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from queue import Queue
@@ -21,9 +22,10 @@ from tslens.stories.pack import Packed
 class Rows:
     """Rows of `context + 1` tokens over packed stories, shuffled anew each epoch.
 
-    A row begins at the start of a story and goes on with the next ones until it is full. The story that a row cuts
-    begins the next row, so every story no longer than a row is seen whole once an epoch; a longer one is seen to
-    the row's end only.
+    A row begins at the start of a story and goes on with the next ones until it is full; the last row of an epoch goes
+    on with the epoch's first stories. The story that a row cuts begins the next row, so every story no longer than a
+    row is seen whole in every epoch; a longer one is seen to the row's end only. No row is dropped: epochs follow one
+    another without a gap, and a batch may hold rows of two.
     """
 
     packed: Packed
@@ -37,7 +39,7 @@ class Rows:
                 f"The training data has {self.packed.n_tokens} tokens, less than one row of {self.context + 1}. "
                 "Give more stories or a shorter context."
             )
-        if (rows := len(self.epoch(0)[1])) < self.rows_per_step:
+        if (rows := _n_rows(self, 0)) < self.rows_per_step:
             raise ValueError(
                 f"The training data fills {rows} rows, fewer than the {self.rows_per_step} of one batch. "
                 "Give more stories, a smaller batch or a shorter context."
@@ -49,8 +51,8 @@ class Rows:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Full batches in the first epoch; later epochs differ by a row or two."""
-        return len(self.epoch(0)[1]) // self.rows_per_step
+        """Steps until every row of the first epoch was seen; later epochs differ by a row or two."""
+        return math.ceil(_n_rows(self, 0) / self.rows_per_step)
 
     @property
     def longer_than_context(self) -> int:
@@ -59,16 +61,17 @@ class Rows:
         return int((lengths > self.context + 1).sum())
 
     def batch(self, step: int) -> Int[Tensor, "row pos"]:
-        """The rows of a step, counted from 0; epochs follow one another without a gap."""
-        epoch, step = 0, step
-        while step >= (steps := len(self.epoch(epoch)[1]) // self.rows_per_step):
-            epoch, step = epoch + 1, step - steps
-        order, begins = self.epoch(epoch)
-        chosen = begins[step * self.rows_per_step : (step + 1) * self.rows_per_step]
-        return torch.from_numpy(np.stack([self._row(order, b) for b in chosen.tolist()]))
+        """The rows of a step, counted from 0."""
+        first = step * self.rows_per_step
+        return torch.from_numpy(np.stack([self._row(i) for i in range(first, first + self.rows_per_step)]))
 
-    def _row(self, order: np.ndarray, begin: int) -> np.ndarray:
-        want, parts = self.context + 1, []
+    def _row(self, index: int) -> np.ndarray:
+        """A row, counted from 0 through all epochs."""
+        number = 0
+        while index >= (n := _n_rows(self, number)):
+            number, index = number + 1, index - n
+        order, begins = self.epoch(number)
+        want, begin, parts = self.context + 1, int(begins[index]), []
         while want > 0:
             story = self.packed.story(int(order[begin % len(order)]))[:want]
             parts.append(np.asarray(story, dtype=np.int64))
@@ -82,13 +85,19 @@ def _plan(rows: Rows, number: int) -> tuple[np.ndarray, np.ndarray]:
     lengths = np.diff(np.append(rows.packed.starts, rows.packed.n_tokens))[order]
     ends = np.cumsum(lengths)
     want, begins, at, before = rows.context + 1, [], 0, 0
-    while before + want <= ends[-1]:
+    while before < ends[-1]:
         begins.append(at)
         cut = int(np.searchsorted(ends, before + want, side="right"))  # the first story that does not fit whole
         at = max(cut, at + 1)
         before = int(ends[at - 1])
     shuffled = np.random.default_rng([rows.seed, number, 1]).permutation(np.array(begins, dtype=np.int64))
     return order, shuffled
+
+
+@lru_cache(maxsize=4096)
+def _n_rows(rows: Rows, number: int) -> int:
+    """Kept longer than the plans, which a late step would otherwise make anew for all epochs before it."""
+    return len(_plan(rows, number)[1])
 
 
 def prefetch(rows: Rows, first: int, last: int, depth: int = 4) -> Iterator[Int[Tensor, "row pos"]]:
