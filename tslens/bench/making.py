@@ -10,14 +10,14 @@ from tslens.stories.generator import generate
 
 def _seconds(size: Size) -> Measured:
     def work() -> None:
-        for _ in generate(size.packed):
+        for _ in generate(size.made):
             pass
 
     return clocked(work, repeats=min(3, size.repeats))
 
 
 def _duplicates(size: Size) -> Measured:
-    stories = corpus(size.packed)
+    stories = corpus(size.made)
     return Measured.exactly(len(stories) - len(set(stories)))
 
 
@@ -30,7 +30,7 @@ def _nearest(size: Size) -> Measured:
 def _words(size: Size) -> Measured:
     from tslens.pos.words import split
 
-    words = {text[a:b].lower() for text in corpus(size.packed) for a, b in split(text)[0] if text[a:b].isalpha()}
+    words = {text[a:b].lower() for text in corpus(size.made) for a, b in split(text)[0] if text[a:b].isalpha()}
     return Measured.exactly(len(words))
 
 

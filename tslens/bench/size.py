@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Size:
     """How big the measured things are; the defaults are what the bars are about."""
 
-    repeats: int = 7
+    repeats: int = 6
     shape: str = "256x8"
     vocabulary: int = 4096
     learnt: int = 2_000
@@ -31,14 +31,17 @@ class Size:
     saved_context: int = 512
     prompt: int = 16
     new_tokens: int = 100
-    scanned: int = 160
+    scanned: int = 120
     """stories of a timed scan"""
-    flat_shape: str = "64x4"
+    flat_shape: str = "32x2"
     """whose scan's memory is watched"""
-    flat: int = 400
+    flat_vocabulary: int = 512
+    flat: int = 260
     """stories of its shorter corpus; the longer one has ten times as many"""
-    packed: int = 10_000
-    """stories that are packed, and made"""
+    packed: int = 4_000
+    """stories that are packed"""
+    made: int = 10_000
+    """stories that are made, and looked through for duplicates"""
     compared: int = 1_000
     """stories each of which is held against all the others"""
     page_shape: str = "256x12x8"
