@@ -251,7 +251,7 @@ def foreign(**changes: Any) -> Any:
 
 def test_a_covered_model_from_elsewhere_runs() -> None:
     model, rows = foreign(), torch.randint(0, 31, (2, 12))
-    assert models.spec_of(model).d_mlp == 64
+    assert models.spec_of(model).mlp_width == 64
     with torch.no_grad():
         torch.testing.assert_close(forward.logits(model, rows), model(rows), atol=1e-4, rtol=0)
 
@@ -297,3 +297,78 @@ def test_a_bias_that_the_style_lacks_is_refused() -> None:
         ours.unembed.b_U[3] = 0.5
     with pytest.raises(ValueError, match=r"unembed.b_U"):
         forward.logits(ours, tokens())
+
+
+# What was changed on a model is never silently ignored
+
+
+def test_a_hook_is_refused_until_it_is_removed() -> None:
+    model, calls = made(SPECS["llama"]), [forward.logits, forward.loss, forward.token_losses]
+    plain = forward.logits(model, tokens())
+    for direction in ("fwd", "bwd"):
+        model.add_hook("blocks.1.attn.hook_z", lambda value, hook: None, dir=direction)
+        for call in calls:
+            with pytest.raises(ValueError, match=r"blocks\.1\.attn\.hook_z holds a hook.*model\.reset_hooks\("):
+                call(model, tokens())
+        model.reset_hooks(including_permanent=True)
+        torch.testing.assert_close(forward.logits(model, tokens()), plain)
+
+
+def test_a_hook_from_before_the_first_look_is_refused() -> None:
+    model = foreign()
+    model.add_hook("hook_embed", lambda value, hook: value * 0, is_permanent=True)
+    with pytest.raises(ValueError, match="hook_embed holds a hook"):
+        forward.logits(model, torch.randint(0, 31, (1, 5)))
+
+
+def _write_through_data(model: Any) -> None:
+    model.unembed.b_U.data[5] = 9.0
+
+
+def _put_other_data(model: Any) -> None:
+    model.unembed.b_U.data = torch.ones(VOCAB)
+
+
+def _put_other_parameter(model: Any) -> None:
+    model.unembed.b_U = torch.nn.Parameter(torch.ones(VOCAB))
+
+
+@pytest.mark.parametrize("change", [_write_through_data, _put_other_data, _put_other_parameter])
+@pytest.mark.parametrize("name", ["gpt2", "llama untied, one kv head"])
+def test_an_output_bias_is_seen_however_it_was_put_there(name: str, change: Any) -> None:
+    model = made(SPECS[name])
+    forward.logits(model, tokens())
+    change(model)
+    with pytest.raises(ValueError, match=r"unembed\.b_U"):
+        forward.logits(model, tokens())
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("act_fn", "relu"), ("eps", 0.1), ("use_attn_scale", False), ("attn_scale", 1.0), ("rotary_base", 7)],
+)
+def test_a_changed_configuration_is_refused_until_it_is_set_back(field: str, value: Any) -> None:
+    model = made(SPECS["llama"])
+    before = getattr(model.cfg, field)
+    setattr(model.cfg, field, value)
+    with pytest.raises(ValueError, match=rf"cfg\.{field} was changed from .* set it back"):
+        forward.logits(model, tokens())
+    setattr(model.cfg, field, before)
+    forward.logits(model, tokens())
+
+
+def test_the_scale_that_attention_divides_by_is_seen() -> None:
+    model = made(SPECS["gpt2"])
+    model.blocks[1].attn.attn_scale = 1.0
+    with pytest.raises(ValueError, match="attention scale"):
+        forward.logits(model, tokens())
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_weights_in_another_dtype_are_refused_in_one_line(dtype: torch.dtype) -> None:
+    for change in (lambda m: m.to(dtype), lambda m: torch.nn.Module.to(m, dtype), lambda m: m.blocks[0].mlp.to(dtype)):
+        model = made(SPECS["gpt2"])
+        change(model)
+        with pytest.raises(ValueError, match=f"weights in {dtype}.*float32"):
+            forward.logits(model, tokens())
+        forward.logits(model.to(torch.float32), tokens())

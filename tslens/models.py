@@ -277,26 +277,124 @@ def build(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = Non
 
 
 def spec_of(model: "HookedTransformer") -> Spec:
-    """The spec that would build this model; raises ValueError naming whatever a `Spec` cannot say."""
-    if getattr(model, "story_mark", None) != _mark(model):
+    """The spec that would build this model; raises ValueError naming whatever a `Spec` cannot say, hooks included.
+
+    The answer is remembered, and everything it rests on is compared at every call: configuration, modules, dtypes,
+    and the biases that must be zero (on an accelerator, where reading would wait, by address and version alone).
+    """
+    _refuse_hooks(model)
+    memory: _Memory | None = getattr(model, "story_memory", None)
+    if memory is None or memory.mark != _mark(model, memory) or _written(memory):
+        if memory is not None:
+            _refuse_changes(model, memory)
         _remember(model, _read_spec(model))
-    return model.story_spec
+    return model.story_memory.spec
+
+
+# What the answer rests on in a configuration. TransformerLens's modules read most of it once, when they are made.
+_READ_ONCE = (
+    *("n_layers", "d_model", "n_heads", "n_key_value_heads", "d_head", "d_mlp", "d_vocab", "d_vocab_out", "n_ctx"),
+    *("act_fn", "gated_mlp", "eps", "attn_only", "parallel_attn_mlp", "post_embedding_ln", "num_experts"),
+    *("attention_dir", "attn_types", "use_local_attn", "window_size", "use_attn_scale", "attn_scale", "clip_qkv"),
+    *("scale_attn_by_inverse_layer_idx", "use_qk_norm", "use_logn_attn", "use_attention_sinks"),
+    *("attn_scores_soft_cap", "output_logits_soft_cap", "use_normalization_before_and_after"),
+    *("positional_embedding_type", "rotary_dim", "rotary_base", "rotary_base_local", "rotary_scaling_factor"),
+    *("rotary_adjacent_pairs", "use_NTK_by_parts_rope", "use_yarn_rope", "use_dynamic_ntk_rope"),
+)
+_READ_ANEW = ("normalization_type", "dtype")  # what TransformerLens itself changes: folding norms, model.to
+
+
+@dataclasses.dataclass
+class _Memory:
+    """A spec, and what it was read from. Holding modules and parameters keeps their ids from being used again."""
+
+    spec: Spec
+    configured: tuple[Any, ...]
+    modules: list[tuple[dict[str, Any], str, nn.Module]]
+    parameters: list[dict[str, Any]]
+    frozen: list[tuple[dict[str, Any], str, Tensor]]
+    flat: list[Tensor]
+    mark: Any = None
 
 
 def _remember(model: Any, spec: Spec) -> None:
-    shapes = parameter_shapes(spec)
-    model.story_spec = spec
-    model.story_frozen = [p for name, p in model.named_parameters() if name not in shapes]
-    model.story_mark = _mark(model)
+    shapes, tree = parameter_shapes(spec), list(model.named_modules())
+    frozen = [
+        (owner._parameters, name, p)
+        for path, owner in tree
+        for name, p in owner.named_parameters(recurse=False)
+        if f"{path}.{name}" not in shapes
+    ]
+    memory = _Memory(
+        spec,
+        _configured(model),
+        [(owner._modules, name, child) for _, owner in tree for name, child in owner.named_children()],
+        [owner._parameters for _, owner in tree if owner._parameters],
+        frozen,
+        [p.detach().reshape(-1) for _, _, p in frozen if p.device.type == "cpu"],
+    )
+    memory.mark = _mark(model, memory)
+    model.story_memory = memory
 
 
-def _mark(model: Any) -> tuple[str | None, int]:
-    """Changes when biases that must be zero are written to, or norms are folded: then the spec is read anew."""
-    return model.cfg.normalization_type, sum(p._version for p in getattr(model, "story_frozen", ()))
+def _configured(model: Any) -> tuple[Any, ...]:
+    values = (getattr(model.cfg, field) for field in _READ_ONCE)
+    return tuple(tuple(value) if isinstance(value, list) else value for value in values)
+
+
+def _mark(model: Any, memory: _Memory) -> Any:
+    """Changes when configuration, modules, dtypes or frozen parameters do. Reads no value of a tensor."""
+    return (
+        _configured(model),
+        [getattr(model.cfg, field) for field in _READ_ANEW],
+        _scales(model),
+        [id(owner.get(name)) for owner, name, _ in memory.modules],
+        {p.dtype for owner in memory.parameters for p in owner.values() if p is not None},
+        [id(owner.get(name)) for owner, name, _ in memory.frozen],
+        [(p.data_ptr(), 0 if p.is_inference() else p._version) for _, _, p in memory.frozen],
+    )
+
+
+def _scales(model: Any) -> list[float]:
+    return [block.attn.attn_scale for block in model.blocks if hasattr(block, "attn")]
+
+
+def _written(memory: _Memory) -> bool:
+    """Whether a parameter that must be zero no longer is: `p.data[0] = 1` leaves no other trace."""
+    return bool(memory.flat) and bool(torch.cat(memory.flat).any())
+
+
+def _refuse_hooks(model: Any) -> None:
+    memory: _Memory | None = getattr(model, "story_memory", None)
+    known = model.modules() if memory is None else [model, *(child for _, _, child in memory.modules)]
+    for m in known:
+        if m._forward_hooks or m._backward_hooks or m._forward_pre_hooks or m._backward_pre_hooks:
+            name = next((name for name, each in model.named_modules() if each is m), None)
+            if name is None:
+                continue  # a module that was since replaced
+            raise ValueError(
+                f"{name or 'the model'} holds a hook, which the fast forward would not run: remove it with "
+                "model.reset_hooks(including_permanent=True), or use the hooked forward (model.run_with_hooks)."
+            )
+
+
+def _refuse_changes(model: Any, memory: _Memory) -> None:
+    for field, was, now in zip(_READ_ONCE, memory.configured, _configured(model), strict=True):
+        if was != now:
+            raise ValueError(
+                f"cfg.{field} was changed from {was!r} to {now!r} after the model was made, which its modules do not "
+                "follow: set it back, or build a new model."
+            )
 
 
 def _read_spec(model: "HookedTransformer") -> Spec:
     c = model.cfg
+    dtypes = {c.dtype, *(p.dtype for p in model.parameters())} - {torch.float32}
+    if dtypes:
+        raise ValueError(
+            f"This model has weights in {min(map(str, dtypes))}, and the fast forward reads float32: "
+            "model.to(torch.float32) brings them back; its products run in bfloat16 with precision='bfloat16'."
+        )
     unknown = {
         "attention direction": c.attention_dir != "causal",
         "attention only": c.attn_only,
@@ -307,11 +405,10 @@ def _read_spec(model: "HookedTransformer") -> Spec:
         "partial rotary": c.positional_embedding_type == "rotary" and c.rotary_dim != c.d_head,
         "scores scaled by layer": c.scale_attn_by_inverse_layer_idx,
         "query/key norm": c.use_qk_norm,
-        "attention scale": c.use_attn_scale and abs(c.attn_scale - c.d_head**0.5) > 1e-6,
+        "attention scale": any(abs(s - (c.d_head**0.5 if c.use_attn_scale else 1.0)) > 1e-6 for s in _scales(model)),
         "attention scaled by position": c.use_logn_attn,
         "clipped queries and keys": c.clip_qkv is not None,
         "norm after the embedding": c.post_embedding_ln,
-        f"weights in {c.dtype}": c.dtype != torch.float32,
         "several rotary bases": c.rotary_base_local is not None or c.rotary_scaling_factor != 1.0,
         "soft caps": c.attn_scores_soft_cap > 0 or c.output_logits_soft_cap > 0,
         "attention sinks": c.use_attention_sinks,
