@@ -1,5 +1,7 @@
 """Recipes: inheritance, overrides, and what is refused with its nearest name."""
 
+import dataclasses
+
 import pytest
 
 from tslens.models import Spec
@@ -8,7 +10,7 @@ from tslens.train import recipe as recipes
 
 def test_a_recipe_takes_the_base_and_changes_what_it_names():
     demo, base = recipes.load("demo"), recipes.load("base", {"model.shape": '"64x2"'})
-    assert demo.name == "demo" and demo.optimizer == base.optimizer
+    assert demo.name == "demo" and demo.optimizer == dataclasses.replace(base.optimizer, lr=demo.optimizer.lr)
     assert demo.data.vocabulary != base.data.vocabulary
     assert demo.spec(2048).d_vocab == 2048
 
@@ -50,6 +52,28 @@ def test_a_file_inherits_from_a_recipe(tmp_path):
         ("64x2", {"train.micro_batch": "5"}, "must divide the batch"),
         ("64x2", {"optimizer.lr": "-1"}, "above 0"),
         ("64x2", {"optimizer.schedule": '"cosin"'}, "must be one of cosine, linear, constant"),
+        ("64x2", {"objective": "foo"}, "objective is 'foo'. Known: language modelling"),
+        ("64x2", {"objective": "3"}, "objective is 3; it must be str"),
+        ("64x2", {"name.x": "3"}, "name.x cannot be set: name is '64x2', not a table"),
+        ("64x2", {"train": "3"}, "train must be a table of settings, not 3"),
+        ("64x2", {"seed": "abc"}, "seed is 'abc'; it must be int"),
+        ("64x2", {"seed": "-1"}, "seed is -1; it must be 0 or more"),
+        ("64x2", {"model.shape": "5"}, "model.shape is 5; it must be text"),
+        ("64x2", {"model.n_ctx": "abc"}, "model.n_ctx is 'abc'; it must be int"),
+        ("64x2", {"model.style": "bert"}, "model.style is 'bert'; it must be one of gpt2, llama"),
+        ("64x2", {"model.local_layers": "1"}, "local_layers is 1; it must be a list of whole numbers"),
+        ("64x2", {"train.steps": "0"}, "train.steps is 0; it must be at least 1"),
+        ("64x2", {"train.steps": "-5"}, "train.steps is -5; it must be at least 1"),
+        ("64x2", {"train.epochs": "0"}, "train.epochs is 0.0; it must be a finite number above 0"),
+        ("64x2", {"train.epochs": "inf"}, "train.epochs is inf; it must be a finite number above 0"),
+        ("64x2", {"train.micro_batch": "0"}, "train.micro_batch is 0"),
+        ("64x2", {"train.precision": "float16"}, "precision is 'float16'; it must be auto, float32 or bfloat16"),
+        ("64x2", {"optimizer.lr": "nan"}, "lr is nan; it must be a finite number above 0"),
+        ("64x2", {"optimizer.clip": "0"}, "clip is 0.0; it must be a finite number above 0"),
+        ("64x2", {"optimizer.clip": "nan"}, "clip is nan"),
+        ("64x2", {"optimizer.weight_decay": "-1"}, "weight_decay is -1.0; it must be a finite number, 0 or more"),
+        ("64x2", {"optimizer.beta1": "1"}, "beta1 is 1.0; it must be 0 or more and below 1"),
+        ("64x2", {"optimizer.warmup": "nan"}, "warmup is nan; it must lie between 0 and 1"),
         ("base", {}, "no .model.|shape"),
     ],
 )
@@ -62,3 +86,18 @@ def test_broken_toml_is_named(tmp_path):
     (tmp_path / "x.toml").write_text("[model\n")
     with pytest.raises(ValueError, match="is not TOML"):
         recipes.load(str(tmp_path / "x.toml"))
+
+
+def test_a_table_over_a_number_and_a_base_that_is_no_name_are_refused(tmp_path):
+    file = tmp_path / "x.toml"
+    file.write_text("base = 3\n")
+    with pytest.raises(ValueError, match="base is 3; it must be the name of a recipe"):
+        recipes.load(str(file))
+    file.write_text('model = 5\nbase = "base"\n')
+    with pytest.raises(ValueError, match=r"has no \[model\]"):
+        recipes.load(str(file))
+
+
+def test_local_layers_are_a_list():
+    spec = recipes.load("64x2", {"model.local_layers": "[1]", "model.window": "8"}).spec(64)
+    assert spec.local_layers == (1,) and spec.window == 8

@@ -21,13 +21,11 @@ from tslens.evaluation.loss import Loss, loss
 from tslens.tokenizer import Tokenizer
 from tslens.train import optimizer as optimizers
 from tslens.train.data import Rows, prefetch
-from tslens.train.objective import LanguageModelling, Objective
+from tslens.train.objective import OBJECTIVES
 from tslens.train.recipe import Recipe
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
-
-OBJECTIVES: dict[str, Callable[[], Objective]] = {"language modelling": LanguageModelling}
 
 
 class Interrupted(KeyboardInterrupt):
@@ -65,7 +63,7 @@ class Run:
     def steps(self) -> int:
         """Steps in all."""
         t = self.recipe.train
-        return t.steps or max(1, round(t.epochs * self.rows.steps_per_epoch))
+        return t.steps if t.steps is not None else max(1, round(t.epochs * self.rows.steps_per_epoch))
 
 
 def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> "HookedTransformer":

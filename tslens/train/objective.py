@@ -1,5 +1,6 @@
 """What a training step makes smaller."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import torch
@@ -25,3 +26,7 @@ class LanguageModelling:
 
     def __call__(self, model: "HookedTransformer", rows: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         return forward.loss(model, rows, dtype=dtype)
+
+
+OBJECTIVES: dict[str, Callable[[], Objective]] = {"language modelling": LanguageModelling}
+"""By the name that a recipe gives."""

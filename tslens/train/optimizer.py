@@ -26,13 +26,19 @@ class OptimizerSettings:
     """The rate at the end, as a share of the peak."""
 
     def __post_init__(self) -> None:
-        if self.lr <= 0:
-            raise ValueError(f"optimizer.lr is {self.lr}; it must be above 0.")
+        for name in ("lr", "clip"):
+            if not (math.isfinite(value := getattr(self, name)) and value > 0):
+                raise ValueError(f"optimizer.{name} is {value}; it must be a finite number above 0.")
+        if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
+            raise ValueError(f"optimizer.weight_decay is {self.weight_decay}; it must be a finite number, 0 or more.")
         if self.schedule not in ("cosine", "linear", "constant"):
             raise ValueError(f"optimizer.schedule is {self.schedule!r}; it must be cosine, linear or constant.")
-        for name in ("warmup", "final", "beta1", "beta2"):
+        for name in ("warmup", "final"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"optimizer.{name} is {getattr(self, name)}; it must lie between 0 and 1.")
+        for name in ("beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"optimizer.{name} is {getattr(self, name)}; it must be 0 or more and below 1.")
 
 
 def make(model: "HookedTransformer", settings: OptimizerSettings) -> torch.optim.AdamW:

@@ -1,6 +1,7 @@
 """What was chosen for a training run: a TOML of chosen numbers, inherited from a base, with nothing derived."""
 
 import dataclasses
+import math
 import tomllib
 import types
 import typing
@@ -8,7 +9,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from tslens import forward
 from tslens.models import Spec, did_you_mean
+from tslens.train.objective import OBJECTIVES
 from tslens.train.optimizer import OptimizerSettings
 
 
@@ -47,11 +50,14 @@ class TrainSettings:
     """Checkpoints that are kept."""
 
     def __post_init__(self) -> None:
-        for name in ("batch", "validate_every", "checkpoint_every", "keep", "validation_stories"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"train.{name} is {getattr(self, name)}; it must be at least 1.")
+        for name in ("steps", "batch", "validate_every", "checkpoint_every", "keep", "validation_stories"):
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise ValueError(f"train.{name} is {value}; it must be at least 1.")
+        if not (math.isfinite(self.epochs) and self.epochs > 0):
+            raise ValueError(f"train.epochs is {self.epochs}; it must be a finite number above 0.")
         if self.micro_batch is not None and (self.micro_batch < 1 or self.batch % self.micro_batch):
             raise ValueError(f"train.micro_batch is {self.micro_batch}; it must divide the batch of {self.batch} rows.")
+        forward.precision(self.precision)  # refuses an unknown one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +72,13 @@ class Recipe:
     optimizer: OptimizerSettings = dataclasses.field(default_factory=OptimizerSettings)
     train: TrainSettings = dataclasses.field(default_factory=TrainSettings)
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.objective not in OBJECTIVES:
+            near = did_you_mean(self.objective, list(OBJECTIVES))
+            raise ValueError(f"objective is {self.objective!r}.{near} Known: {', '.join(OBJECTIVES)}.")
+        if self.seed < 0:
+            raise ValueError(f"seed is {self.seed}; it must be 0 or more.")
 
     def spec(self, d_vocab: int) -> Spec:
         """The model's spec with this vocabulary."""
@@ -114,6 +127,8 @@ def _tree(name: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"Recipe {name} is not TOML: {error}.") from error
     base = tree.pop("base", None)
+    if not isinstance(base, str | None):
+        raise ValueError(f"Recipe {name}: base is {base!r}; it must be the name of a recipe or a TOML file.")
     return {"name": label} | (tree if base is None else _merge(_tree(base), tree | {"name": label}))
 
 
@@ -131,7 +146,8 @@ def _shape(name: str) -> dict[str, Any]:
 def _merge(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in own.items():
-        merged[key] = _merge(merged[key], value) if isinstance(value, dict) and key in merged else value
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = _merge(merged[key], value) if both else value
     return merged
 
 
@@ -142,7 +158,10 @@ def _override(tree: dict[str, Any], key: str, text: str) -> None:
     except tomllib.TOMLDecodeError:
         value = text
     if section:
-        tree.setdefault(section, {})[field] = value
+        table = tree.setdefault(section, {})
+        if not isinstance(table, dict):
+            raise ValueError(f"{key} cannot be set: {section} is {table!r}, not a table of settings.")
+        table[field] = value
     else:
         tree[field] = value
 
@@ -156,11 +175,17 @@ def from_dict(tree: dict[str, Any], *, origin: str = "recipe") -> Recipe:
         raise ValueError(f'{origin} has no [model]. Give it a shape, such as shape = "256x8".')
     known = [f.name for f in dataclasses.fields(Spec) if f.name != "d_vocab"] + ["shape"]
     _check_keys(model, set(known), origin, "model.")
-    parts: dict[str, Any] = dict(tree)
+    if "name" not in tree:
+        raise ValueError(f"{origin} has no name.")
+    parts = _typed(Recipe, {key: value for key, value in tree.items() if key in ("name", "objective", "seed")}, origin)
+    parts["model"] = {"shape": model["shape"]} if "shape" in model else {}
+    if not isinstance(model.get("shape", ""), str):
+        raise ValueError(f'{origin}: model.shape is {model["shape"]!r}; it must be text, such as "256x8".')
+    parts["model"] |= _typed(Spec, {key: value for key, value in model.items() if key != "shape"}, origin, "model.")
     for section, cls in SECTIONS.items():
         values = tree.get(section, {})
         _check_keys(values, {f.name for f in dataclasses.fields(cls)}, origin, f"{section}.")
-        parts[section] = cls(**_typed(cls, values, origin, section))
+        parts[section] = cls(**_typed(cls, values, origin, f"{section}."))
     return Recipe(**parts)
 
 
@@ -173,18 +198,23 @@ def _check_keys(given: Any, known: set[str], origin: str, prefix: str) -> None:
             raise ValueError(f"{origin}: unknown key '{prefix}{key}'.{near} Known: {', '.join(sorted(known))}.")
 
 
-def _typed(cls: type, values: dict[str, Any], origin: str, section: str) -> dict[str, Any]:
+def _typed(cls: type, values: dict[str, Any], origin: str, prefix: str = "") -> dict[str, Any]:
     hints = typing.get_type_hints(cls)
     result = {}
     for key, value in values.items():
         if typing.get_origin(hints[key]) is typing.Literal and value not in (words := typing.get_args(hints[key])):
-            raise ValueError(f"{origin}: {section}.{key} is {value!r}; it must be one of {', '.join(words)}.")
+            raise ValueError(f"{origin}: {prefix}{key} is {value!r}; it must be one of {', '.join(words)}.")
+        if typing.get_origin(hints[key]) is tuple:
+            if not isinstance(value, list | tuple) or not all(type(item) is int for item in value):
+                raise ValueError(f"{origin}: {prefix}{key} is {value!r}; it must be a list of whole numbers.")
+            result[key] = value
+            continue
         allowed = _types(hints[key])
         if float in allowed and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if type(value) not in allowed:
             expected = " or ".join("nothing" if t is type(None) else t.__name__ for t in allowed)
-            raise ValueError(f"{origin}: {section}.{key} is {value!r}; it must be {expected}.")
+            raise ValueError(f"{origin}: {prefix}{key} is {value!r}; it must be {expected}.")
         result[key] = value
     return result
 
