@@ -28,7 +28,7 @@ lint: $(READY)  ## lint and types
 	@$(call steps,$(LINT))
 
 bench: $(READY)  ## ratios against other libraries, measured on this machine
-	@$(BIN)/tslens bench --json figures/bench/bench.json --markdown figures/bench/table.md
+	@$(BIN)/tslens bench --out figures/bench
 
 figures: $(READY)  ## run every study again; each writes its own folder under figures/
 	@set -e; for study in analyses/*.py; do echo "$$study"; $(BIN)/python "$$study"; done

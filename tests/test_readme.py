@@ -27,3 +27,13 @@ def test_its_pictures_and_pages_are_there(checkout):
     places = re.findall(r"\]\(([^)#:]+)\)", text)
     assert len(places) >= 3
     assert all((checkout / place).is_file() for place in places)
+
+
+def test_no_tracked_text_names_the_folder_it_was_made_in(checkout):
+    found = []
+    for folder in ("analyses", "docs", "eval", "figures", "notebooks", "tests", "training", "tslens"):
+        for path in (checkout / folder).rglob("*"):
+            if path.suffix in (".py", ".md", ".ipynb", ".toml", ".json", ".csv", ".svg"):
+                lines = path.read_text(encoding="utf-8").splitlines()
+                found += [path.name for line in lines if re.search(r"(/home/|/root/|site-packages/)\w", line)]
+    assert not found

@@ -72,3 +72,7 @@ def test_saves_and_loads(model, tmp_path):
 def test_no_stories_is_an_error(model):
     with pytest.raises(ValueError, match="no story to scan"):
         loss(model, [])
+
+
+def test_one_story_has_no_interval(model):
+    assert all(math.isnan(bound) for bound in loss(model, TEXTS[:1]).interval())

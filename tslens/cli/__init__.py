@@ -49,7 +49,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "analyze neurons",
         "tslens.cli.analyze:neurons",
-        "Say what every MLP neuron fires on: its top tokens beside samples, its part of speech, its effect on the logits.",
+        "Say what every MLP neuron fires on: top tokens beside samples, part of speech, effect on the logits.",
     ),
     Command(
         "analyze lens",

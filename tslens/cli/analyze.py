@@ -60,7 +60,7 @@ def neurons(
     precision: str = "float32",
     json_: Json = False,
 ) -> None:
-    """Say what every MLP neuron fires on: its top tokens beside samples, its part of speech, its effect on the logits.
+    """Say what every MLP neuron fires on: top tokens beside samples, part of speech, effect on the logits.
 
     Parameters
     ----------

@@ -3,20 +3,15 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
+from tslens.cli._delivery import Json
 
 if TYPE_CHECKING:
     from tslens.bench import Benchmark, Measured, Size
 
 
-def bench(
-    *names: str,
-    json_: Annotated[Path | None, Parameter(name="--json")] = None,
-    markdown: Path | None = None,
-    quick: bool = False,
-) -> None:
+def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json = False) -> None:
     """Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.
 
     Both sides of a ratio take turns; the median over the turns is printed with its 95% interval and the bar.
@@ -25,30 +20,31 @@ def bench(
     ----------
     names
         Which rows: names or beginnings of names (training, scan, generate, …). Without them, all.
-    json_
-        A file for the numbers, the machine and the versions.
-    markdown
-        A file for the table.
+    out
+        A folder for `bench.json` (the numbers, the machine and the versions) and `table.md`.
     quick
         Fewer turns: wider intervals.
+    json_
+        Print JSON.
     """
     from tslens import checkpoints
     from tslens.bench import FULL, QUICK, select, table
     from tslens.report import check_writable
 
     rows = select(names)
-    for file in (json_, markdown):
-        if file is not None:
-            check_writable(file)
+    if out is not None:
+        check_writable(out / "bench.json")
     known = table.facts()
     measured = _watched(rows, QUICK if quick else FULL)
-    table.show(measured, known)
-    if json_ is not None:
-        with checkpoints.atomic(json_) as out:
-            out.write(json.dumps(table.as_json(measured, known), indent=1, ensure_ascii=False) + "\n")
-    if markdown is not None:
-        with checkpoints.atomic(markdown) as out:
-            out.write(table.markdown(measured, known))
+    numbers = table.as_json(measured, known)
+    if json_:
+        print(json.dumps(numbers, ensure_ascii=False))
+    else:
+        table.show(measured, known)
+    if out is not None:
+        checkpoints.write_json(out / "bench.json", numbers)
+        with checkpoints.atomic(out / "table.md") as file:
+            file.write(table.markdown(measured, known))
 
 
 def _watched(rows: "Sequence[Benchmark]", size: "Size") -> "list[tuple[Benchmark, Measured]]":

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, TextIO, TypeVar
+from typing import IO, Annotated, TypeVar
 
 from cyclopts import Parameter
 
@@ -174,19 +174,15 @@ def pack(
 
 
 @contextmanager
-def _written(out: Path | None) -> Iterator[TextIO]:
+def _written(out: Path | None) -> Iterator[IO[str]]:
     """A text file that appears under its name only when it is whole; or the terminal."""
     if out is None:
         yield sys.stdout
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.with_name(out.name + ".tmp")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            yield file
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
+    from tslens import checkpoints
+
+    with checkpoints.atomic(out) as file:
+        yield file
 
 
 def _tracked(items: Iterable[Item], total: int | None, what: str) -> Iterator[Item]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -50,19 +51,25 @@ def train(
         return
     if (recipe is None) == (resume is None):
         raise ValueError("name a recipe or a shape to train, or a run to --resume (one of the two).")
-    if recipe is None:
-        assert resume is not None
+    if resume is not None:
+        if data is not None or name is not None or set_ or overwrite:
+            raise ValueError(
+                "--resume goes on with a run as it was chosen: leave out --data, --name, --set, --overwrite."
+            )
         run = reopen(resume)
     else:
-        overrides = dict(_pair(text) for text in set_ or [])
+        assert recipe is not None
+        chosen = recipes.load(recipe, dict(_pair(text) for text in set_ or []))
         if data is not None:
-            overrides["data.source"] = f'"{data}"'
-        run = prepare(recipes.load(recipe, overrides), name, overwrite=overwrite)
+            chosen = replace(chosen, data=replace(chosen.data, source=data))
+        run = prepare(chosen, name, overwrite=overwrite)
     for line in describe(run):
         print(line)
     with progress_bar() as watch:
         run_to_end(run, resume=resume is not None, watch=watch)
-    print(f"saved {run.folder}. To see what it does: tslens report --model {run.folder.name}")
+    print(
+        f"finished {run.steps} steps, saved {run.folder}. To see what it does: tslens report --model {run.folder.name}"
+    )
 
 
 def describe(run: "Run") -> tuple[str, str]:

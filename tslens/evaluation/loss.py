@@ -51,12 +51,12 @@ class Loss(Result):
 
     def interval(self, per: str = "tokens") -> tuple[float, float]:
         """95% interval of nats per token (`tokens`) or bits per byte (`text_bytes`), clustered by story: the
-        linearised standard error of a ratio of sums (Miller 2024, arXiv 2411.00640, section 3)."""
+        linearised standard error of a ratio of sums (Miller 2024, arXiv 2411.00640, section 3); NaN for one story."""
         nats, base = self.nats.double().numpy(), getattr(self, per).double().numpy()
         ratio = nats.sum() / base.sum()
         residual = nats - ratio * base
         n = len(nats)
-        error = math.sqrt(n / max(1, n - 1) * float((residual**2).sum())) / base.sum()
+        error = math.sqrt(n / (n - 1) * float((residual**2).sum())) / base.sum() if n > 1 else math.nan
         unit = math.log(2) if per == "text_bytes" else 1.0
         return float(ratio - Z * error) / unit, float(ratio + Z * error) / unit
 
