@@ -318,3 +318,26 @@ def test_looking_at_a_model_is_cheap() -> None:
 
     model = models.build(Spec(64, 12, 4, d_vocab=4096, n_ctx=16, style="llama"))
     assert min(timeit.repeat(lambda: models.spec_of(model), number=10, repeat=20)) / 10 < 0.9e-3
+
+
+@pytest.mark.parametrize("spec", [s for s in SPECS if s.tied], ids=lambda s: f"{s.style}-{s.scaled}")
+def test_weight_processing_works_on_an_untied_copy(spec: Spec, tokenizer: Tokenizer) -> None:
+    model = models.build(spec, seed=2, tokenizer=tokenizer)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                parameter.add_(0.2 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(3)))
+    with pytest.raises(ValueError, match=r"process a copy that has its own, untied = tslens\.models\.untied\(model\)"):
+        copy.deepcopy(model).process_weights_()
+    own = models.untied(model)
+    assert models.spec_of(own).tied is False and models.tokenizer_of(own) is tokenizer
+    with torch.no_grad():
+        expected = model(rows()).log_softmax(-1)
+        assert expected.std() > 0.3
+        torch.testing.assert_close(forward.logits(own, rows()), model(rows()), atol=1e-4, rtol=0)
+        own.process_weights_(fold_ln=True, center_writing_weights=spec.style == "gpt2", center_unembed=True)
+        torch.testing.assert_close(own(rows()).log_softmax(-1), expected, atol=1e-3, rtol=0)
+        assert not torch.equal(own.unembed.W_U, model.unembed.W_U)
+        torch.testing.assert_close(model(rows()).log_softmax(-1), expected)  # the original is as it was
+    with pytest.raises(ValueError, match="Pre'"):
+        forward.logits(own, rows())

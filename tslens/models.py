@@ -256,6 +256,7 @@ def build(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = Non
         model = HookedTransformer(to_config(spec))
     if spec.tied:
         model.unembed = _Tied(model.embed, spec.d_vocab)
+        model.process_weights_ = _refuse_processing
         model.setup()
     shapes = parameter_shapes(spec)
     generator = None if seed is None else torch.Generator().manual_seed(seed)
@@ -274,6 +275,25 @@ def build(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = Non
     if tokenizer is not None:
         attach_tokenizer(model, tokenizer)
     return model.eval()
+
+
+def _refuse_processing(*_: Any, **__: Any) -> None:
+    raise ValueError(
+        "This model's unembedding is its token embedding, and processing the weights would part them: "
+        "process a copy that has its own, untied = tslens.models.untied(model)."
+    )
+
+
+def untied(model: "HookedTransformer") -> "HookedTransformer":
+    """A copy whose unembedding is its own parameter, an ordinary HookedTransformer in all: TransformerLens's weight
+    processing (`process_weights_`: folded norms, centred weights) works on it, and the hooked forward runs what it
+    makes. An untied model is copied as it is."""
+    spec, first = spec_of(model), next(model.parameters())
+    copy = build(dataclasses.replace(spec, tied=False), seed=None)
+    load_weights(copy, weights(model) | {"unembed.W_U": model.unembed.W_U.detach().cpu().contiguous()})
+    if tokenizer := getattr(model, "story_tokenizer", None):
+        attach_tokenizer(copy, tokenizer)
+    return copy.to(first.device).train(model.training)
 
 
 def spec_of(model: "HookedTransformer") -> Spec:
