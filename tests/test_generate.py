@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from tslens import forward
-from tslens.generate import Sampling, choose, generate_ids
+from tslens.generate import Sampling, choose, generate, generate_ids
 from tslens.models import Spec, build
+from tslens.tokenizer import Tokenizer
 
 GREEDY = Sampling(temperature=0.0)
 SPECS = [
@@ -69,6 +70,34 @@ def test_a_seed_says_what_a_row_draws_whatever_the_batch():
     assert generate_ids(model, [[1]], max_new_tokens=12, sampling=Sampling(1.5, seed=4), stop=-1) != both[:1]
 
 
+@pytest.mark.parametrize("spec", SPECS, ids=["gpt2", "windowed", "llama"])
+@pytest.mark.parametrize("sampling", [GREEDY, Sampling(1.5, seed=3), Sampling(0.0, beams=3)], ids=["0", "1.5", "beams"])
+@pytest.mark.parametrize("stop", [-1, 4])
+def test_a_long_neighbour_takes_nothing_from_a_short_row(spec, sampling, stop):
+    """A row ends where its own context is full, and says until there what it says alone."""
+    model, short, long = random_model(spec), [1, 2], [1, *range(2, 23)]
+    (alone,) = generate_ids(model, [short], sampling=sampling, stop=stop)
+    beside = generate_ids(model, [short, long], sampling=sampling, stop=stop)
+    assert beside[0] == alone
+    if stop == -1:
+        assert [len(row) for row in beside] == [24 - 2, 24 - 22]
+
+
+def test_the_largest_seed_draws():
+    assert len(generate_ids(random_model(SPECS[0]), [[1]], sampling=Sampling(seed=2**32 - 1), stop=-1)[0]) == 23
+
+
+def test_beams_find_one_story_for_a_prompt():
+    tokenizer = Tokenizer.train(["the cat sat on the mat"] * 3, 280)
+    model = build(Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=8), tokenizer=tokenizer)
+    beams = Sampling(temperature=0.0, beams=2)
+    assert len(generate(model, ["the", "cat"], max_new_tokens=3, sampling=beams)) == 2
+    with pytest.raises(ValueError, match="Beam search finds one story for a prompt, not 4: ask for n=1, or sample"):
+        generate(model, "the", n=4, sampling=beams)
+    with pytest.raises(ValueError, match="n is 0"):
+        generate(model, "the", n=0)
+
+
 def test_top_k_and_top_p_keep_what_they_should():
     scores = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log()
     chances = torch.linspace(0, 0.999, 200)
@@ -124,6 +153,10 @@ def test_one_beam_more_is_never_less_likely_than_greedy():
         (lambda m: generate_ids(m, [[1] * 24], stop=0), "fills this model's context of 24"),
         (lambda m: generate_ids(m, [[1]], max_new_tokens=0, stop=0), "at least 1"),
         (lambda m: Sampling(temperature=-1.0), "0 .greedy. or more"),
+        (lambda m: Sampling(temperature=float("nan")), "temperature is nan; it must be 0 .greedy. or more, and finite"),
+        (lambda m: Sampling(temperature=float("inf")), "temperature is inf"),
+        (lambda m: Sampling(seed=10**20), "seed is 1(0{20}); it must be a whole number from 0 to 4294967295"),
+        (lambda m: Sampling(seed=-1), "seed is -1"),
         (lambda m: Sampling(top_p=1.5), "top_p"),
         (lambda m: Sampling(top_k=0), "top_k"),
         (lambda m: Sampling(beams=3), "Beam search"),

@@ -5,6 +5,7 @@ the padding is masked. What is drawn for a row depends on the seed and the row's
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,14 @@ from tslens.models import spec_of, tokenizer_of
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
 
+SEEDS = 2**32
+
 
 @dataclasses.dataclass(frozen=True)
 class Sampling:
     """How the next token is chosen: `temperature` 0 is greedy; `top_k` and `top_p` keep the likeliest tokens only
-    (Fan et al. 2018; Holtzman et al. 2020, arXiv 1904.09751); `beams` above 1 is beam search at temperature 0."""
+    (Fan et al. 2018; Holtzman et al. 2020, arXiv 1904.09751); `beams` above 1 is beam search at temperature 0: of the
+    hypotheses found, the one with the highest mean log-probability per token."""
 
     temperature: float = 1.0
     top_k: int | None = None
@@ -32,8 +36,10 @@ class Sampling:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.temperature < 0:
-            raise ValueError(f"temperature is {self.temperature}; it must be 0 (greedy) or more.")
+        if not math.isfinite(self.temperature) or self.temperature < 0:
+            raise ValueError(f"temperature is {self.temperature}; it must be 0 (greedy) or more, and finite.")
+        if not isinstance(self.seed, int) or not 0 <= self.seed < SEEDS:
+            raise ValueError(f"seed is {self.seed}; it must be a whole number from 0 to {SEEDS - 1}.")
         if self.top_k is not None and self.top_k < 1:
             raise ValueError(f"top_k is {self.top_k}; it must be at least 1.")
         if self.top_p is not None and not 0 < self.top_p <= 1:
@@ -41,9 +47,7 @@ class Sampling:
         if self.beams < 1:
             raise ValueError(f"beams is {self.beams}; it must be at least 1.")
         if self.beams > 1 and self.temperature > 0:
-            raise ValueError(
-                "Beam search looks for the likeliest story: set temperature to 0, or beams to 1."
-            )
+            raise ValueError("Beam search looks for the likeliest story: set temperature to 0, or beams to 1.")
 
 
 class _Cache:
@@ -75,7 +79,8 @@ class _Cache:
         """Feed tokens, return the logits after the last of them."""
         n = tokens.shape[1]
         places = torch.arange(self.filled, self.filled + n, device=self.device)
-        positions = (places - self.pad[:, None]).clamp(min=0) if self.ragged else places
+        # A row whose context is full goes on for the others' sake, unheard: its position stays the last.
+        positions = (places - self.pad[:, None]).clamp(0, self.spec.n_ctx - 1) if self.ragged else places
         x = forward.embed(self.model, self.spec, tokens, positions)
         turn = forward.rotary(self.spec, positions) if self.spec.style == "llama" else None
         masks = {w: self._mask(n, w) for w in {forward.window_of(self.spec, i) for i in range(self.spec.n_layers)}}
@@ -145,27 +150,27 @@ def generate_ids(
         raise ValueError(f"A prompt of {longest} tokens fills this model's context of {spec.n_ctx}. Shorten it.")
     if max_new_tokens < 1:
         raise ValueError(f"max_new_tokens is {max_new_tokens}; it must be at least 1.")
-    steps = min(max_new_tokens, spec.n_ctx - longest)
+    budgets = [min(max_new_tokens, spec.n_ctx - len(row)) for row in rows]
     with torch.inference_mode():
-        cache = _Cache(model, rows, longest + steps, forward.precision(precision))
+        cache = _Cache(model, rows, longest + max(budgets), forward.precision(precision))
         if sampling.beams > 1:
-            return _beam_search(cache, steps, sampling.beams, stop)
-        return _sample(cache, steps, sampling, stop)
+            return _beam_search(cache, budgets, sampling.beams, stop)
+        return _sample(cache, budgets, sampling, stop)
 
 
-def _sample(cache: _Cache, steps: int, sampling: Sampling, stop: int) -> list[list[int]]:
-    n = cache.prompt.shape[0]
+def _sample(cache: _Cache, budgets: list[int], sampling: Sampling, stop: int) -> list[list[int]]:
+    n, steps = len(budgets), max(budgets)
     chance = torch.stack(
         [torch.rand(steps, generator=torch.Generator().manual_seed(sampling.seed * 1_000_003 + i)) for i in range(n)]
     ).to(cache.device)
     chosen = torch.full((n, steps), stop, device=cache.device)
     alive = torch.ones(n, dtype=torch.bool, device=cache.device)
+    budget = torch.tensor(budgets, device=cache.device)
     scores = cache.step(cache.prompt)
     for t in range(steps):
         token = choose(scores, chance[:, t], sampling)
-        token = torch.where(alive, token, stop)
-        chosen[:, t] = token
-        alive &= token != stop
+        chosen[:, t] = torch.where(alive, token, stop)
+        alive &= (token != stop) & (t + 1 < budget)
         if t + 1 == steps or not alive.any():
             break
         scores = cache.step(token[:, None])
@@ -199,9 +204,10 @@ def choose(
     return tokens.gather(1, place.clamp(max=k - 1)).squeeze(1)
 
 
-def _beam_search(cache: _Cache, steps: int, beams: int, stop: int) -> list[list[int]]:
-    """The finished or running hypothesis with the highest mean log-probability per token, for each prompt."""
-    n, device = cache.prompt.shape[0], cache.device
+def _beam_search(cache: _Cache, budgets: list[int], beams: int, stop: int) -> list[list[int]]:
+    """For each prompt, the hypothesis with the highest mean log-probability per token of those found: the finished
+    ones and, where the budget ends first, the running ones. A prompt is done when none that runs is ahead."""
+    n, steps, device = len(budgets), max(budgets), cache.device
     scores = cache.step(cache.prompt).log_softmax(dim=-1)
     vocabulary = scores.shape[-1]
     cache.reorder(torch.arange(n, device=device).repeat_interleave(beams))
@@ -210,12 +216,17 @@ def _beam_search(cache: _Cache, steps: int, beams: int, stop: int) -> list[list[
     total[:, 0] = 0.0  # the beams start alike: only one may speak
     text: list[list[list[int]]] = [[[] for _ in range(beams)] for _ in range(n)]
     best: list[tuple[float, list[int]]] = [(float("-inf"), [])] * n
+    done = [False] * n
     for t in range(steps):
         reach = (total[:, :, None] + scores.view(n, beams, vocabulary)).flatten(1)
         values, places = reach.topk(min(2 * beams, reach.shape[1]), dim=-1)
         source, token = places // vocabulary, places % vocabulary
         rows, tokens = [], []
         for i in range(n):
+            if done[i]:  # it goes on for the others' sake, unheard
+                rows += range(i * beams, (i + 1) * beams)
+                tokens += [0] * beams
+                continue
             kept: list[tuple[int, int, float]] = []
             for value, b, w in zip(values[i].tolist(), source[i].tolist(), token[i].tolist(), strict=True):
                 if w == stop:
@@ -226,8 +237,8 @@ def _beam_search(cache: _Cache, steps: int, beams: int, stop: int) -> list[list[
             total[i] = torch.tensor([value for _, _, value in kept], device=device)
             rows += [i * beams + b for b, _, _ in kept]
             tokens += [w for _, w, _ in kept]
-        running = [float(total[i].max()) / (t + 1) for i in range(n)]
-        if t + 1 == steps or all(best[i][0] >= running[i] for i in range(n)):
+            done[i] = t + 1 == budgets[i] or best[i][0] >= float(total[i].max()) / (t + 1)
+        if all(done):
             break
         cache.reorder(torch.tensor(rows, device=device))
         scores = cache.step(torch.tensor(tokens, device=device)[:, None]).log_softmax(dim=-1)
@@ -246,8 +257,14 @@ def generate(
     sampling: Sampling | None = None,
     precision: str = "float32",
 ) -> list[str]:
-    """Stories, prompt included: `n` for each prompt, in order. An empty prompt starts a new story."""
-    tokenizer = tokenizer_of(model)
+    """Stories, prompt included: `n` for each prompt, in order. An empty prompt starts a new story.
+
+    ValueError for more than one story of a prompt from beam search, which finds one."""
+    tokenizer, sampling = tokenizer_of(model), sampling or Sampling()
+    if n < 1:
+        raise ValueError(f"n is {n}; it must be at least 1.")
+    if n > 1 and sampling.beams > 1:
+        raise ValueError(f"Beam search finds one story for a prompt, not {n}: ask for n=1, or sample with beams=1.")
     asked = [prompts] if isinstance(prompts, str) else list(prompts)
     rows = [row for row in tokenizer.encode(asked) for _ in range(n)]
     new = generate_ids(model, rows, max_new_tokens=max_new_tokens, sampling=sampling, precision=precision)
