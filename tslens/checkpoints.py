@@ -41,7 +41,7 @@ def run_folder(name: str) -> Path:
 def runs() -> dict[str, Path]:
     """The finished or checkpointed runs of this folder, by name, sorted."""
     folder = root()
-    found = sorted(folder.iterdir()) if folder.is_dir() else []
+    found = sorted(p for p in folder.iterdir() if p.name[0] != ".") if folder.is_dir() else []
     return {p.name: p for p in found if (p / CONFIG).is_file() and (p / WEIGHTS).is_file()}
 
 

@@ -78,6 +78,44 @@ def test_a_damaged_newest_checkpoint_is_passed_over(in_tmp):
     assert largest_difference("whole", "hurt") == 0
 
 
+def test_a_run_whose_checkpoints_are_all_damaged_is_refused(in_tmp):
+    loop.train(run_of("hurt"))
+    for place in (in_tmp / "runs/hurt/checkpoints").iterdir():
+        (place / "model.safetensors").write_bytes(b"gone")
+    with pytest.raises(ValueError, match=r"runs/hurt cannot be resumed.*truncated or altered"):
+        loop.train(resume("hurt"), resume=True)
+
+
+def test_a_run_without_a_checkpoint_begins_when_resumed(in_tmp):
+    loop.train(run_of("whole"))
+    run_of("early")
+    loop.train(resume("early"), resume=True)
+    assert largest_difference("whole", "early") == 0
+
+
+def test_a_run_with_all_its_steps_is_written_again(in_tmp):
+    loop.train(run_of("done"))
+    config = checkpoints.read_json(in_tmp / "runs/done/config.json")
+    weights = (in_tmp / "runs/done/model.safetensors").read_bytes()
+    for name in ("config.json", "model.safetensors"):  # as after a kill between the last checkpoint and the end
+        (in_tmp / "runs/done" / name).unlink()
+    loop.train(resume("done"), resume=True)
+    assert checkpoints.read_json(in_tmp / "runs/done/config.json") == config
+    assert (in_tmp / "runs/done/model.safetensors").read_bytes() == weights
+
+
+def test_what_a_kill_left_half_written_is_swept_and_steps_sort_as_numbers(in_tmp):
+    run = run_of("a")
+    home = run.folder / "checkpoints"
+    for name in ("step-999999", "step-1000000", ".step-000005.77.tmp", "step-000007.bak"):
+        (home / name).mkdir(parents=True)
+    (run.folder / ".config.json.77.tmp").write_text("{")
+    assert [place.name for place in loop._steps(run.folder)] == ["step-1000000", "step-999999"]
+    loop._sweep(run.folder)
+    assert sorted(place.name for place in home.iterdir()) == ["step-000007.bak", "step-1000000", "step-999999"]
+    assert not list(run.folder.glob(".*"))
+
+
 def test_gradient_accumulation_gives_the_same_model(in_tmp):
     loop.train(run_of("one"))
     loop.train(run_of("parts", **{"train.micro_batch": "2"}))
@@ -118,8 +156,6 @@ def test_runs_are_not_overwritten_nor_led_astray(in_tmp):
         run_of("../there")
     with pytest.raises(ValueError, match=r"no run is called 'her'. Did you mean 'here'"):
         resume("her")
-    with pytest.raises(ValueError, match="no checkpoint yet"):
-        loop.train(resume("here"), resume=True)
 
 
 def test_nothing_is_left_of_a_run_that_cannot_begin(in_tmp):

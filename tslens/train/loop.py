@@ -69,7 +69,8 @@ class Run:
 def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> "HookedTransformer":
     """Train the run to its end and write it as a model; returns the model.
 
-    With `resume`, goes on from the newest whole checkpoint. Ctrl-C and SIGTERM save a checkpoint first and raise
+    With `resume`, goes on from the newest whole checkpoint, or begins where there is none yet; a run that has all its
+    steps is only written again. Ctrl-C and SIGTERM save a checkpoint first and raise
     `Interrupted`. A loss that is not finite stops the run with ValueError, the last good checkpoint kept.
     """
     recipe, settings = run.recipe, run.recipe.train
@@ -77,6 +78,7 @@ def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> "Hoo
     model = models.build(recipe.spec(run.tokenizer.size), seed=recipe.seed, tokenizer=run.tokenizer)
     model.to(device, print_details=False)
     optimizer = optimizers.make(model, recipe.optimizer)
+    _sweep(run.folder)
     step, tokens = _restore(run, model, optimizer) if resume else (0, 0)
     step_once = _step_function(run, model, optimizer, device)
     meter = _Meter(tokens)
@@ -89,9 +91,12 @@ def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> "Hoo
             train_loss, grad_norm, rate = step_once(rows, step)
             step += 1
             meter.stepped(rows.shape[0] * (rows.shape[1] - 1), train_loss)
-            ends = step == run.steps
-            if step % settings.validate_every == 0 or ends or stopped():
+            ends, stop = step == run.steps, stopped()
+            looks = step % settings.validate_every == 0 or ends or stop
+            saves = step % settings.checkpoint_every == 0 or ends or stop
+            if looks or saves:
                 _refuse_nonfinite(run, meter.loss, step)
+            if looks:
                 last = loss(model, run.validation, precision=settings.precision)
                 record = meter.record(step, rate, float(grad_norm)) | {
                     "validation_loss": last.nats_per_token,
@@ -103,11 +108,12 @@ def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> "Hoo
             if watch is not None:
                 seen = None if last is None else last.nats_per_token
                 watch(Progress(step, run.steps, meter.tokens, meter.shown, meter.speed, seen))
-            if step % settings.checkpoint_every == 0 or ends or stopped():
+            if saves:
                 _save(run, model, optimizer, step, meter.tokens, last)
-            if stopped() and not ends:
+            if stop and not ends:
                 raise Interrupted(f"stopped at step {step}, saved. To go on: tslens train --resume {run.folder.name}")
-    assert last is not None
+    if last is None:  # resumed with all its steps made
+        last = loss(model, run.validation, precision=settings.precision)
     checkpoints.write(run.folder, _config(run, step, meter.tokens, last), models.weights(model))
     model.to("cpu", print_details=False)
     return model
@@ -244,7 +250,16 @@ def _save(
 
 def _steps(folder: Path) -> list[Path]:
     """The run's checkpoints, newest first."""
-    return sorted((folder / "checkpoints").glob("step-*"), reverse=True)
+    found = [place for place in (folder / "checkpoints").glob("step-*") if place.name[5:].isdigit()]
+    return sorted(found, key=lambda place: int(place.name[5:]), reverse=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a kill left half written."""
+    for scratch in (folder / "checkpoints").glob(".step-*.tmp"):
+        shutil.rmtree(scratch)
+    for scratch in folder.glob(".*.tmp"):
+        scratch.unlink()
 
 
 def _optimizer_tensors(model: "HookedTransformer", optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
@@ -253,7 +268,7 @@ def _optimizer_tensors(model: "HookedTransformer", optimizer: torch.optim.Optimi
 
 
 def _restore(run: Run, model: "HookedTransformer", optimizer: torch.optim.Optimizer) -> tuple[int, int]:
-    """Load the newest checkpoint that is whole; returns its step and tokens."""
+    """Load the newest checkpoint that is whole; returns its step and tokens, (0, 0) where there is none yet."""
     faults = []
     for place in _steps(run.folder):
         try:
@@ -270,8 +285,9 @@ def _restore(run: Run, model: "HookedTransformer", optimizer: torch.optim.Optimi
             kept = value if field == "step" else torch.empty_like(p).copy_(value)
             optimizer.state[p][field] = kept.to(p.device)
         return int(config["step"]), int(config["tokens"])
-    why = faults[0] if faults else "it has no checkpoint yet"
-    raise ValueError(f"{run.folder} cannot be resumed: {why}")
+    if faults:
+        raise ValueError(f"{run.folder} cannot be resumed: {faults[0]}")
+    return 0, 0
 
 
 def _forget_after(metrics: Path, step: int) -> None:

@@ -2,59 +2,115 @@
 
 import contextlib
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from tslens import checkpoints, models
 from tslens.stories import Stories, stories
-from tslens.stories.pack import Packed, pack
+from tslens.stories.pack import RECORD, Packed, pack
 from tslens.tokenizer import Tokenizer
 from tslens.train.data import Rows
 from tslens.train.loop import Run
 from tslens.train.recipe import DataSettings, Recipe, from_dict
 
+RECIPE = "recipe.json"
+
 
 def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False, progress: bool = True) -> Run:
     """A new run in `runs/<name>`: trains the tokenizer, packs the training split, reads the validation stories.
 
+    With `overwrite`, a run of that name goes once the new one is prepared, and stays if it cannot be. A packing that
+    was stopped or killed can be gone on with by `resume`.
     ValueError if the run exists (unless `overwrite`), the name would leave the folder, or there are too few stories.
     """
     folder = checkpoints.run_folder(name or recipe.name)
-    if folder.exists():
-        if not overwrite:
-            raise ValueError(
-                f"{folder} exists. To go on with it: tslens train --resume {folder.name}. "
-                "To start again: --overwrite, or --name for another."
-            )
-        shutil.rmtree(folder)
+    _recover(folder)
+    if folder.exists() and not overwrite:
+        raise ValueError(
+            f"{folder} exists. To go on with it: tslens train --resume {folder.name}. "
+            "To start again: --overwrite, or --name for another."
+        )
     training = _stories(recipe.data, "train", recipe.data.limit)
+    for split in (training, _stories(recipe.data, "validation", recipe.train.validation_stories)):
+        next(iter(split))  # refuses a source without stories, and below a wrong shape, before anything is written
     tokenizer = _tokenizer(recipe.data, training)
-    recipe.spec(tokenizer.size)  # refuse a wrong shape before anything is written
-    try:
-        packed = pack(training, tokenizer, folder / "data", source=training.name, progress=progress)
-        run = _run(recipe, folder, packed, tokenizer)
-        tokenizer.save(folder / checkpoints.TOKENIZER)
-        checkpoints.write_json(folder / "recipe.json", recipe.to_dict())
-    except ValueError:
-        shutil.rmtree(folder, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            folder.parent.rmdir()  # `runs`, where it holds nothing
-        raise
+    recipe.spec(tokenizer.size)
+    with _replacing(folder):
+        _write_choices(recipe, tokenizer, folder)
+        return _run(recipe, folder, tokenizer, progress)
+
+
+def resume(name: str, *, progress: bool = True) -> Run:
+    """The run in `runs/<name>` as it was chosen: recipe, tokenizer and data are those of its folder.
+
+    A packing that was stopped is gone on with. ValueError if there is no such run.
+    """
+    folder = checkpoints.run_folder(name)
+    _recover(folder)
+    if not (folder / RECIPE).is_file():
+        known = sorted(p.parent.name for p in checkpoints.root().glob(f"*/{RECIPE}") if p.parent.name[0] != ".")
+        near = models.did_you_mean(name, known)
+        raise ValueError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
+    recipe = from_dict(checkpoints.read_json(folder / RECIPE), origin=f"{folder}/{RECIPE}")
+    run = _run(recipe, folder, Tokenizer.load(folder / checkpoints.TOKENIZER), progress)
+    shutil.rmtree(_beside(folder, "old"), ignore_errors=True)
     return run
 
 
-def resume(name: str) -> Run:
-    """The run in `runs/<name>` as it was prepared; its recipe, tokenizer and data are read from its folder."""
-    folder = checkpoints.run_folder(name)
-    if not (folder / "recipe.json").is_file():
-        known = sorted(p.parent.name for p in checkpoints.root().glob("*/recipe.json"))
-        near = models.did_you_mean(name, known)
-        raise ValueError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
-    recipe = from_dict(checkpoints.read_json(folder / "recipe.json"), origin=f"{folder}/recipe.json")
-    tokenizer = Tokenizer.load(folder / checkpoints.TOKENIZER)
-    return _run(recipe, folder, Packed.open(folder / "data", tokenizer), tokenizer)
+# The folder appears with its recipe and tokenizer in it, before the long work; the run it replaces waits beside it.
 
 
-def _run(recipe: Recipe, folder: Path, packed: Packed, tokenizer: Tokenizer) -> Run:
+def _beside(folder: Path, what: str) -> Path:
+    return folder.with_name(f".{folder.name}.{what}")
+
+
+def _write_choices(recipe: Recipe, tokenizer: Tokenizer, folder: Path) -> None:
+    scratch = _beside(folder, "new")
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    tokenizer.save(scratch / checkpoints.TOKENIZER)
+    checkpoints.write_json(scratch / RECIPE, recipe.to_dict())
+    scratch.rename(folder)
+
+
+@contextlib.contextmanager
+def _replacing(folder: Path) -> Iterator[None]:
+    """Within, the folder is to be made anew. On an error an older one comes back; without one, what was made is kept
+    for `resume`, unless the error (ValueError) would only come again."""
+    old = _beside(folder, "old")
+    if old.exists():  # a kill cut an earlier replacement short
+        shutil.rmtree(folder)
+    elif folder.exists():
+        folder.rename(old)
+    try:
+        yield
+    except BaseException as error:
+        shutil.rmtree(_beside(folder, "new"), ignore_errors=True)
+        if old.exists() or isinstance(error, ValueError):
+            shutil.rmtree(folder, ignore_errors=True)
+        _recover(folder)
+        with contextlib.suppress(OSError):
+            folder.parent.rmdir()  # `runs`, where it holds nothing
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _recover(folder: Path) -> None:
+    """Bring a replaced run back where none took its place."""
+    if (old := _beside(folder, "old")).exists() and not folder.exists():
+        old.rename(folder)
+
+
+def _packed(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool) -> Packed:
+    """The training split in `folder`, packed now or to its end unless it is."""
+    if (folder / RECORD).is_file() and checkpoints.read_json(folder / RECORD).get("finished"):
+        return Packed.open(folder, tokenizer)
+    training = _stories(recipe.data, "train", recipe.data.limit)
+    return pack(training, tokenizer, folder, source=training.name, resume=True, progress=progress)
+
+
+def _run(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool) -> Run:
+    packed = _packed(recipe, folder / "data", tokenizer, progress)
     context = recipe.spec(tokenizer.size).n_ctx
     rows = Rows(packed, context, recipe.train.batch, recipe.seed)
     validation = list(_stories(recipe.data, "validation", recipe.train.validation_stories))
@@ -65,7 +121,7 @@ def _run(recipe: Recipe, folder: Path, packed: Packed, tokenizer: Tokenizer) -> 
         "training_bytes": packed.n_bytes,
         "validation_stories": len(validation),
         "longer_than_context": rows.longer_than_context,
-        "tokens_per_epoch": rows.steps_per_epoch * recipe.train.batch * context,
+        "tokens_per_epoch": len(rows.epoch(0)[1]) * context,
     }
     return Run(recipe, folder, rows, validation, tokenizer, facts)
 

@@ -1,0 +1,121 @@
+"""Preparing a run: what was there is not lost, what was cut short goes on, and nothing half-made stays."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tslens import checkpoints
+from tslens.stories import pack as packing
+from tslens.train import prepare as preparing
+from tslens.train import recipe as recipes
+from tslens.train.loop import Run
+from tslens.train.prepare import prepare, resume
+
+SMALL = {
+    "data.limit": "400",
+    "data.vocabulary": "300",
+    "model.n_ctx": "32",
+    "train.batch": "4",
+    "train.steps": "3",
+    "train.validation_stories": "4",
+}
+
+
+def run_of(name: str, *, overwrite: bool = False, **more: str) -> Run:
+    return prepare(recipes.load("16x1x2", SMALL | more), name, overwrite=overwrite, progress=False)
+
+
+def content(run: Run) -> dict[str, bytes]:
+    return {str(p.relative_to(run.folder)): p.read_bytes() for p in sorted(run.folder.rglob("*")) if p.is_file()}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"data.source": "missing.txt"},
+        {"data.source": "empty.txt"},
+        {"model.n_heads": "3"},
+        {"data.tokenizer": "nowhere"},
+        {"train.batch": "5000"},
+    ],
+)
+def test_a_run_is_not_lost_to_one_that_cannot_begin(in_tmp, wrong):
+    (in_tmp / "empty.txt").write_text("")
+    before = content(run_of("kept"))
+    with pytest.raises((ValueError, OSError)):
+        run_of("kept", overwrite=True, **wrong)
+    assert content(resume("kept", progress=False)) == before
+    assert [p.name for p in (in_tmp / "runs").iterdir()] == ["kept"]
+
+
+def test_a_run_is_replaced_by_one_that_can(in_tmp):
+    (run_of("a").folder / "report.html").write_text("old")
+    run = run_of("a", overwrite=True, seed="7")
+    assert run.recipe.seed == resume("a").recipe.seed == 7 and not (run.folder / "report.html").exists()
+    assert [p.name for p in (in_tmp / "runs").iterdir()] == ["a"]
+
+
+def test_a_full_disk_while_packing_leaves_what_can_be_gone_on_with(in_tmp, monkeypatch):
+    whole = content(run_of("whole"))
+    with monkeypatch.context() as patch:
+        patch.setattr(packing, "_settle", lambda *files: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(OSError, match="disk is full"):
+            run_of("cut")
+    with pytest.raises(ValueError, match="tslens train --resume cut"):
+        run_of("cut")
+    resumed = content(resume("cut", progress=False))
+    assert resumed["data/tokens.bin"] == whole["data/tokens.bin"]
+
+
+def test_ctrl_c_while_packing_over_a_run_brings_it_back(in_tmp, monkeypatch):
+    before = content(run_of("a"))
+
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(preparing, "pack", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_of("a", overwrite=True, seed="7")
+    assert content(resume("a", progress=False)) == before
+
+
+KILLED = """
+import os, signal, sys
+from tslens.stories import pack as packing
+from tslens.train import recipe
+from tslens.train.prepare import prepare
+packing.BATCH, packing.NOTE_EVERY = 100, 0.0
+noted, write = [], packing._write_record
+def write_and_die(folder, record):
+    write(folder, record)
+    noted.append(record.stories)
+    if record.stories >= 200:
+        os.kill(os.getpid(), signal.SIGKILL)
+packing._write_record = write_and_die
+prepare(recipe.load("16x1x2", eval(sys.argv[1])), "cut", overwrite=True, progress=False)
+"""
+
+
+def test_a_killed_packing_goes_on_and_a_run_it_was_to_replace_goes(in_tmp):
+    whole = content(run_of("whole"))
+    run_of("cut", seed="7")
+    done = subprocess.run([sys.executable, "-c", KILLED, repr(SMALL)], timeout=120, env=os.environ | {"CI": "1"})
+    assert done.returncode == -signal.SIGKILL
+    assert 0 < checkpoints.read_json(in_tmp / "runs/cut/data/pack.json")["stories"] < 400
+    run = resume("cut", progress=False)
+    assert run.recipe.seed == 0 and run.rows.packed.n_stories == 400
+    assert content(run)["data/tokens.bin"] == whole["data/tokens.bin"]
+    assert sorted(p.name for p in (in_tmp / "runs").iterdir()) == ["cut", "whole"]
+
+
+def test_a_run_that_a_kill_left_aside_comes_back(in_tmp):
+    run = run_of("a")
+    before = content(run)
+    run.folder.rename(run.folder.with_name(".a.old"))
+    with pytest.raises(ValueError, match="exists"):
+        run_of("a")
+    assert content(resume("a", progress=False)) == before
