@@ -341,3 +341,22 @@ def test_weight_processing_works_on_an_untied_copy(spec: Spec, tokenizer: Tokeni
         torch.testing.assert_close(model(rows()).log_softmax(-1), expected)  # the original is as it was
     with pytest.raises(ValueError, match="Pre'"):
         forward.logits(own, rows())
+
+
+def test_a_model_is_called_what_it_was_loaded_by(
+    in_tmp: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = Spec(24, 2, 3, d_vocab=tokenizer.size, n_ctx=16)
+    built = models.build(spec, tokenizer=tokenizer)
+    assert models.name_of(built) == "24x2x3"
+    config = {"spec": spec.to_dict(), "tokenizer": tokenizer.hash}
+    save(in_tmp / "runs" / "mine", built, tokenizer)
+    checkpoints.write(in_tmp / "runs/mine/checkpoints/step-00010", config, models.weights(built))
+    names = {"mine": "mine", "runs/mine": "mine", "runs/mine/checkpoints/step-00010": "mine/step-00010"}
+    assert {given: models.name_of(models.load(given)) for given in names} == names
+    assert models.name_of(models.untied(models.load("mine"))) == "mine"
+    monkeypatch.chdir("runs/mine")
+    assert models.name_of(models.load(".")) == "mine"
+    from tslens.analysis.lens import prompt
+
+    assert prompt(models.load("."), "the cat sat").model == "mine"

@@ -221,7 +221,8 @@ def _beam_search(cache: _Cache, budgets: list[int], beams: int, stop: int) -> li
         reach = (total[:, :, None] + scores.view(n, beams, vocabulary)).flatten(1)
         values, places = reach.topk(min(2 * beams, reach.shape[1]), dim=-1)
         source, token = places // vocabulary, places % vocabulary
-        rows, tokens = [], []
+        rows: list[int] = []
+        tokens: list[int] = []
         for i in range(n):
             if done[i]:  # it goes on for the others' sake, unheard
                 rows += range(i * beams, (i + 1) * beams)

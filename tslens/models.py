@@ -293,7 +293,8 @@ def untied(model: "HookedTransformer") -> "HookedTransformer":
     load_weights(copy, weights(model) | {"unembed.W_U": model.unembed.W_U.detach().cpu().contiguous()})
     if tokenizer := getattr(model, "story_tokenizer", None):
         attach_tokenizer(copy, tokenizer)
-    return copy.to(first.device).train(model.training)
+    copy.story_name = getattr(model, "story_name", None)
+    return copy.to(first.device, print_details=False).train(model.training)
 
 
 def spec_of(model: "HookedTransformer") -> Spec:
@@ -582,11 +583,13 @@ def load(name: str | Path) -> "HookedTransformer":
         from tslens import llama2c
 
         file, _, tokenizer_file = text.removeprefix("llama2c:").partition(",")
-        return from_weights(*llama2c.read(file, tokenizer_file or None), origin=text)
+        model = from_weights(*llama2c.read(file, tokenizer_file or None), origin=text)
+        return _named(model, Path(file).stem)
     if text.startswith("hf:"):
         from tslens import huggingface
 
-        return from_weights(*huggingface.read(text.removeprefix("hf:")), origin=text)
+        source = text.removeprefix("hf:")
+        return _named(from_weights(*huggingface.read(source), origin=text), Path(source).resolve().name)
     known = available()
     folder = known.get(text) or (Path(text) if text and (Path(text) / "config.json").is_file() else None)
     if folder is None:
@@ -598,7 +601,20 @@ def load(name: str | Path) -> "HookedTransformer":
         raise ValueError(f"{folder}/{checkpoints.CONFIG} has no 'spec', the shape of the model: it is no tslens model.")
     if config.get("tokenizer") != tokenizer.hash:
         raise ValueError(f"{home}/tokenizer.json is not the tokenizer that this model was trained with (hash differs).")
-    return from_weights(Spec.from_dict(config["spec"]), tensors, tokenizer, origin=str(folder))
+    model = from_weights(Spec.from_dict(config["spec"]), tensors, tokenizer, origin=str(folder))
+    run = home.resolve().name
+    return _named(model, run if home == folder else f"{run}/{folder.resolve().name}")
+
+
+def _named(model: "HookedTransformer", name: str) -> "HookedTransformer":
+    model.story_name = name
+    return model
+
+
+def name_of(model: "HookedTransformer") -> str:
+    """What the model is called: the run, bundled model, file or folder that `load` found it under (`stories1M`,
+    `mine/step-00500` for a checkpoint of the run `mine`), or its shape where it came from none."""
+    return getattr(model, "story_name", None) or spec_of(model).name
 
 
 def _unknown(name: str, known: list[str]) -> str:

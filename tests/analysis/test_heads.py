@@ -11,7 +11,7 @@ from tslens import forward, plots
 from tslens.analysis import heads
 from tslens.analysis.heads import evidence, repeated, sums
 from tslens.analysis.heads.reducer import answer
-from tslens.models import Spec, build, tokenizer_of
+from tslens.models import Spec, build, spec_of, tokenizer_of
 from tslens.scan import scan, states
 from tslens.tokenizer import Tokenizer
 
@@ -288,7 +288,7 @@ def test_answer_is_what_the_hooked_patterns_say(model) -> None:
         n = ids.shape[1]
         at = torch.arange(n)
         same = ((ids[0][:, None] == ids[0]) & (at < at[:, None]) & (at > 0)).float()
-        seen = torch.stack([forward.causal_mask(n, forward.window_of(model.story_spec, i), ids.device) for i in (0, 1)])
+        seen = torch.stack([forward.causal_mask(n, forward.window_of(spec_of(model), i), ids.device) for i in (0, 1)])
         some = (same * seen).sum(-1)[:, None] > 0  # [layer, 1, query]
         some[..., :2] = False
         on_bos += p[..., 2:, 0].sum(-1)
@@ -303,7 +303,7 @@ def test_answer_is_what_the_hooked_patterns_say(model) -> None:
     assert torch.allclose(found.mean_distance, distance / queries, atol=1e-4)
     assert torch.allclose(found.previous, previous / queries, atol=1e-5)
     assert torch.allclose(found.duplicate, duplicate / asked, atol=1e-5)
-    whole = [i for i in (0, 1) if i not in model.story_spec.local_layers]  # where BOS is always in sight
+    whole = [i for i in (0, 1) if i not in spec_of(model).local_layers]  # where BOS is always in sight
     assert torch.allclose(found.on_bos[whole], (on_bos / queries)[whole], atol=1e-5)
 
 
@@ -330,7 +330,7 @@ def test_scores_on_repeated_tokens_are_read_off_the_hooked_patterns(model) -> No
     induction = torch.stack([p[..., q, q - 9] for q in second]).mean(0).transpose(0, 1)
     assert torch.allclose(scores.duplicate.float(), duplicate, atol=1e-5)
     assert torch.allclose(scores.induction.float(), induction, atol=1e-5)
-    if not model.story_spec.local_layers:
+    if not spec_of(model).local_layers:
         assert scores.induction_fair[0] == pytest.approx(float(np.mean([1 / (q + 1) for q in second])))
 
 

@@ -84,7 +84,7 @@ def compute(
     with _stage("Writing stories", progress):
         written = generate(model, PROMPTS, max_new_tokens=max_new_tokens, sampling=SAMPLING)
     return ReportData(
-        name=name or models.spec_of(model).name,
+        name=name or models.name_of(model),
         description=models.describe(model),
         config=config or {},
         metrics=metrics,

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tslens import forward, stats
 from tslens.analysis.heads.repeated import repeated_tokens
-from tslens.models import Spec, spec_of, tokenizer_of
+from tslens.models import Spec, name_of, spec_of, tokenizer_of
 from tslens.result import Result
 from tslens.scan import batches
 
@@ -94,7 +94,7 @@ def ablation(
                 after[layer, head] = blocks.losses(start, layer, (head, mean[head]), tokens, scored)
     gain = stats.paired_difference(after.numpy(), before.expand(after.shape).numpy(), axis=2)
     return Ablation(
-        model=spec.name,
+        model=name_of(model),
         on="repeated random tokens" if stories is None else "stories",
         rows=len(tokens),
         baseline=float(before.mean()),

@@ -27,7 +27,7 @@ from tslens.analysis.heads.sums import (
     keys_of,
     zeros,
 )
-from tslens.models import Spec, spec_of
+from tslens.models import Spec, name_of, spec_of
 from tslens.scan import Batch
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ HIDDEN = torch.finfo(torch.float32).min  # finite, so that weight times score is
 class State:
     """Sums so far, and what the model does on repeated random tokens."""
 
+    model: str
     spec: Spec
     sums: Sums
     scores: Scores
@@ -68,7 +69,7 @@ class Roles:
         spec = spec_of(model)
         positions = min(self.positions, spec.n_ctx)
         sums = zeros(self.groups, spec.n_layers, spec.n_heads, positions, next(model.parameters()).device)
-        return State(spec, sums, repetition_scores(model, seed=self.seed))
+        return State(name_of(model), spec, sums, repetition_scores(model, seed=self.seed))
 
     def update(self, state: State, activations: Mapping[str, Tensor], batch: Batch) -> State:
         """Add the stories of a batch, layer by layer."""
@@ -88,15 +89,15 @@ class Roles:
     def merge(self, a: State, b: State) -> State:
         """Sums add up; both took the same scores on random tokens."""
         sums = {name: total + b.sums[name].to(total.device) for name, total in a.sums.items()}
-        return State(a.spec, sums, a.scores)
+        return State(a.model, a.spec, sums, a.scores)
 
     def finish(self, state: State) -> Heads:
         """Numbers, intervals, roles."""
-        return answer(state.spec, present(state.sums), state.scores)
+        return answer(state.spec, present(state.sums), state.scores, state.model)
 
 
-def answer(spec: Spec, sums: Sums, scores: Scores) -> Heads:
-    """The `Heads` that these sums say."""
+def answer(spec: Spec, sums: Sums, scores: Scores, model: str | None = None) -> Heads:
+    """The `Heads` that these sums say, of the model so called (by its shape, unless a name is given)."""
     positions = sums["pattern"].shape[-1]
     windows = [forward.window_of(spec, i) for i in range(spec.n_layers)]
     visible = torch.stack([forward.causal_mask(positions, w, torch.device("cpu")) for w in windows]).float()
@@ -146,7 +147,7 @@ def answer(spec: Spec, sums: Sums, scores: Scores) -> Heads:
         "claim_q": decision.claim_q,
     }
     return Heads(
-        model=spec.name,
+        model=model or spec.name,
         stories=int(sums["stories"].sum()),
         queries=int(sums["queries"].sum()),
         groups=len(sums["stories"]),

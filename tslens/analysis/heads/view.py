@@ -6,7 +6,7 @@ import torch
 
 from tslens.analysis.heads.repeated import patterns
 from tslens.analysis.heads.result import Pattern
-from tslens.models import spec_of, tokenizer_of
+from tslens.models import name_of, spec_of, tokenizer_of
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
@@ -28,4 +28,4 @@ def pattern(model: "HookedTransformer", text: str) -> Pattern:
             f"Cut it by at least {len(ids) - spec.n_ctx} tokens."
         )
     weights = patterns(model, torch.tensor([ids]))[:, 0].clone()
-    return Pattern(model=spec.name, text=text, tokens=tokenizer.pieces(ids), pattern=weights.cpu())
+    return Pattern(model=name_of(model), text=text, tokens=tokenizer.pieces(ids), pattern=weights.cpu())

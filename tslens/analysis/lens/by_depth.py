@@ -84,7 +84,7 @@ class Depth:
             for end, values in (("", mean), ("_low", low), ("_high", high))
         }
         return LensByDepth(
-            model=state.head.spec.name,
+            model=state.head.model,
             stories=int(state.stories.sum()),
             tokens=int(state.tokens.sum()),
             depths=depth_names(state.head.spec),

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tslens import forward
-from tslens.models import Spec, spec_of
+from tslens.models import Spec, name_of, spec_of
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
@@ -31,6 +31,7 @@ def depth_names(spec: Spec) -> list[str]:
 class Head:
     """What turns a residual into log-probabilities: the final norm and the unembedding, as trained."""
 
+    model: str
     spec: Spec
     norm: tuple[Tensor, Tensor | None]
     unembedding: Float[Tensor, "d_model d_vocab"]
@@ -40,7 +41,7 @@ class Head:
         """The head of this model, without gradients."""
         bias = getattr(model.ln_final, "b", None)
         norm = (model.ln_final.w.detach(), None if bias is None else bias.detach())
-        return cls(spec_of(model), norm, model.unembed.W_U.detach())
+        return cls(name_of(model), spec_of(model), norm, model.unembed.W_U.detach())
 
     def log_probabilities(self, residual: Float[Tensor, "row d_model"]) -> Float[Tensor, "row d_vocab"]:
         """Of the next token, read from this residual as if it were the last."""

@@ -8,7 +8,7 @@ from torch import Tensor
 from tslens import forward
 from tslens.analysis.lens.head import ROWS, Head, depth_names, hooks
 from tslens.analysis.lens.result import LensOfPrompt
-from tslens.models import spec_of, tokenizer_of
+from tslens.models import name_of, spec_of, tokenizer_of
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
@@ -39,7 +39,7 @@ def prompt(model: "HookedTransformer", text: str, k: int = 5) -> LensOfPrompt:
         depths = [_read(head, seen[name][0], tokens, k) for name in hooks(spec)]
     top_ids, top, true, rank, entropy = (torch.stack(parts).cpu().clone() for parts in zip(*depths, strict=True))
     return LensOfPrompt(
-        model=spec.name,
+        model=name_of(model),
         text=text,
         tokens=tokenizer.pieces(ids),
         depths=depth_names(spec),

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from tslens.analysis.neurons.answer import answer
 from tslens.analysis.neurons.result import Neurons
-from tslens.models import Spec, spec_of, tokenizer_of
+from tslens.models import Spec, name_of, spec_of, tokenizer_of
 from tslens.scan import Batch
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Profiles:
             effect_values=values,
             pieces=tokenizer.pieces(range(tokenizer.size)),
             bos=tokenizer.bos,
-            model=spec.name,
+            model=name_of(model),
         )
 
     def update(self, state: State, activations: Mapping[str, Tensor], batch: Batch) -> State:
