@@ -50,12 +50,12 @@ def scan_on_cluster(
     Every worker loads `model` by its name and reads the corpus itself, so both must be reachable there. ValueError
     without Ray, for fewer stories than parts, or as `scan` says.
     """
+    if parts < 1:
+        raise ValueError(f"parts is {parts}; it must be at least 1.")
     try:
         import ray
     except ImportError as error:
         raise ValueError("Scanning on a cluster needs Ray: pip install 'tslens[cluster]'.") from error
-    if parts < 1:
-        raise ValueError(f"parts is {parts}; it must be at least 1.")
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False)
 
