@@ -24,7 +24,7 @@ def test_rows_begin_at_a_story_and_follow_the_stories_in_order():
     rows = Rows(packed([5, 7, 6, 4, 9, 3, 8, 5]), context=9, rows_per_step=1, seed=0)
     order, begins = rows.epoch(0)
     for step in range(rows.steps_per_epoch):
-        row = rows.batch(step)[0].tolist()
+        row = rows.batch(step).tokens[0].tolist()
         assert row[0] == BOS and len(row) == 10
         at = int(begins[step])
         expected = [t for story in [*order[at:], *order][:10] for t in rows.packed.story(int(story)).tolist()][:10]
@@ -42,7 +42,7 @@ def test_every_story_that_fits_is_seen_whole_in_every_epoch(batch):
     rows = Rows(packed(lengths), context=9, rows_per_step=batch, seed=3)
     sizes = [len(rows.epoch(number)[1]) for number in range(3)]
     steps = -(-sum(sizes) // batch)
-    stream = [row for step in range(steps) for row in rows.batch(step).tolist()]
+    stream = [row for step in range(steps) for row in rows.batch(step).tokens.tolist()]
     for number, size in enumerate(sizes):
         begin = sum(sizes[:number])
         seen = [whole_in(row, lengths) for row in stream[begin : begin + size]]
@@ -54,22 +54,22 @@ def test_the_last_row_of_an_epoch_goes_on_with_its_first_stories():
     rows = Rows(packed([6, 6, 6]), context=11, rows_per_step=1, seed=0)  # 18 tokens: a row of 12, and one of 6 + 6
     order, begins = rows.epoch(0)
     assert sorted(begins.tolist()) == [0, 2]
-    row = rows.batch(begins.tolist().index(2))[0].tolist()
+    row = rows.batch(begins.tolist().index(2)).tokens[0].tolist()
     assert row == [t for story in (order[2], order[0]) for t in rows.packed.story(int(story)).tolist()]
 
 
 def test_the_same_seed_gives_the_same_batches_and_epochs_differ():
     data = packed([6] * 40)
     one, two, other = (Rows(data, 11, 4, seed) for seed in (1, 1, 2))
-    assert all((one.batch(s) == two.batch(s)).all() for s in range(12))
-    assert not all((one.batch(s) == other.batch(s)).all() for s in range(3))
+    assert all((one.batch(s).tokens == two.batch(s).tokens).all() for s in range(12))
+    assert not all((one.batch(s).tokens == other.batch(s).tokens).all() for s in range(3))
     per_epoch = one.steps_per_epoch
-    assert not all((one.batch(s) == one.batch(s + per_epoch)).all() for s in range(per_epoch))
+    assert not all((one.batch(s).tokens == one.batch(s + per_epoch).tokens).all() for s in range(per_epoch))
 
 
 def test_prefetching_gives_the_same_batches_from_any_step():
     rows = Rows(packed([6] * 40), 11, 4, 0)
-    assert all((a == rows.batch(s)).all() for s, a in zip(range(3, 9), prefetch(rows, 3, 9), strict=True))
+    assert all((a.tokens == rows.batch(s).tokens).all() for s, a in zip(range(3, 9), prefetch(rows, 3, 9), strict=True))
 
 
 def test_a_fault_in_the_thread_reaches_the_loop(monkeypatch):

@@ -10,9 +10,11 @@ import pytest
 import torch
 
 from tslens import checkpoints, models
-from tslens.train import loop
+from tslens.train import loop, saving
 from tslens.train import recipe as recipes
+from tslens.train.objectives.language import LanguageModelling
 from tslens.train.prepare import prepare, resume
+from tslens.train.run import Run
 
 SMALL = {
     "data.limit": "400",
@@ -27,7 +29,7 @@ SMALL = {
 }
 
 
-def run_of(name: str, **more: str) -> loop.Run:
+def run_of(name: str, **more: str) -> Run:
     return prepare(recipes.load("16x1x2", SMALL | more), name, progress=False)
 
 
@@ -110,8 +112,8 @@ def test_what_a_kill_left_half_written_is_swept_and_steps_sort_as_numbers(in_tmp
     for name in ("step-999999", "step-1000000", ".step-000005.77.tmp", "step-000007.bak"):
         (home / name).mkdir(parents=True)
     (run.folder / ".config.json.77.tmp").write_text("{")
-    assert [place.name for place in loop._steps(run.folder)] == ["step-1000000", "step-999999"]
-    loop._sweep(run.folder)
+    assert [place.name for place in saving.steps(run.folder)] == ["step-1000000", "step-999999"]
+    saving.sweep(run.folder)
     assert sorted(place.name for place in home.iterdir()) == ["step-000007.bak", "step-1000000", "step-999999"]
     assert not list(run.folder.glob(".*"))
 
@@ -123,11 +125,10 @@ def test_gradient_accumulation_gives_the_same_model(in_tmp):
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(in_tmp, monkeypatch):
-    class Broken:
-        def __call__(self, model, rows, dtype):
-            return model.embed.W_E.sum() * float("nan"), torch.tensor(1)
+    def broken(self, model, batch, dtype):
+        return model.embed.W_E.sum() * float("nan"), {}
 
-    monkeypatch.setitem(loop.OBJECTIVES, "language modelling", Broken)
+    monkeypatch.setattr(LanguageModelling, "__call__", broken)
     with pytest.raises(ValueError, match=r"loss was nan.*Lower optimizer.lr"):
         loop.train(run_of("nan"))
     assert not (in_tmp / "runs/nan/config.json").exists()

@@ -11,8 +11,8 @@ from tslens import checkpoints
 from tslens.stories import pack as packing
 from tslens.train import prepare as preparing
 from tslens.train import recipe as recipes
-from tslens.train.loop import Run
 from tslens.train.prepare import prepare, resume
+from tslens.train.run import Run
 
 SMALL = {
     "data.limit": "400",

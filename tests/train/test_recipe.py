@@ -53,7 +53,7 @@ def test_a_file_inherits_from_a_recipe(tmp_path):
         ("64x2", {"optimizer.lr": "-1"}, "above 0"),
         ("64x2", {"optimizer.schedule": '"cosin"'}, "must be one of cosine, linear, constant"),
         ("64x2", {"objective": "foo"}, "objective is 'foo'. Known: language modelling"),
-        ("64x2", {"objective": "3"}, "objective is 3; it must be str"),
+        ("64x2", {"objective": "3"}, "objective is 3; it must be a name"),
         ("64x2", {"name.x": "3"}, "name.x cannot be set: name is '64x2', not a table"),
         ("64x2", {"train": "3"}, "train must be a table of settings, not 3"),
         ("64x2", {"seed": "abc"}, "seed is 'abc'; it must be int"),

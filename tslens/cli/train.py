@@ -9,7 +9,8 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from tslens.train.loop import Progress as Position
-    from tslens.train.loop import Run, Watch
+    from tslens.train.loop import Watch
+    from tslens.train.run import Run
 
 
 def train(

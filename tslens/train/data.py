@@ -5,17 +5,42 @@ A step's batch is a function of (data, seed, step), so a resumed run needs no sa
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from queue import Queue
 from threading import Thread
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from tslens.stories.pack import Packed
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """What one training step, or a piece of it, sees."""
+
+    tokens: Int[Tensor, "row pos"]
+    """Token ids."""
+    predicted: Bool[Tensor, "row pos"] | None = None
+    """True on tokens that count in the loss (the first of a row never does); None where all do."""
+
+    @property
+    def predictions(self) -> int:
+        """How many tokens count in the loss."""
+        rows, places = self.tokens.shape
+        return rows * (places - 1) if self.predicted is None else int(self.predicted[:, 1:].sum())
+
+    def apply(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        """The same batch with `change` applied to each tensor in it."""
+        given = {f.name: part for f in dataclasses.fields(self) if (part := getattr(self, f.name)) is not None}
+        return Batch(**{name: change(part) for name, part in given.items()})
+
+    def split(self, rows: int) -> "list[Batch]":
+        """Pieces of `rows` rows."""
+        return [self.apply(lambda t, at=at: t[at : at + rows]) for at in range(0, len(self.tokens), rows)]  # type: ignore[misc]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,10 +85,10 @@ class Rows:
         lengths = np.diff(np.append(self.packed.starts, self.packed.n_tokens))
         return int((lengths > self.context + 1).sum())
 
-    def batch(self, step: int) -> Int[Tensor, "row pos"]:
+    def batch(self, step: int) -> Batch:
         """The rows of a step, counted from 0."""
         first = step * self.rows_per_step
-        return torch.from_numpy(np.stack([self._row(i) for i in range(first, first + self.rows_per_step)]))
+        return Batch(torch.from_numpy(np.stack([self._row(i) for i in range(first, first + self.rows_per_step)])))
 
     def _row(self, index: int) -> np.ndarray:
         """A row, counted from 0 through all epochs."""
@@ -100,9 +125,9 @@ def _n_rows(rows: Rows, number: int) -> int:
     return len(_plan(rows, number)[1])
 
 
-def prefetch(rows: Rows, first: int, last: int, depth: int = 4) -> Iterator[Int[Tensor, "row pos"]]:
+def prefetch(rows: Rows, first: int, last: int, depth: int = 4) -> Iterator[Batch]:
     """The batches of steps `first` to `last` (exclusive), made by a thread while the model computes."""
-    queue: Queue[Tensor | BaseException] = Queue(maxsize=depth)
+    queue: Queue[Batch | BaseException] = Queue(maxsize=depth)
     stopped = False
 
     def fill() -> None:
@@ -111,7 +136,7 @@ def prefetch(rows: Rows, first: int, last: int, depth: int = 4) -> Iterator[Int[
                 if stopped:
                     return
                 batch = rows.batch(step)
-                queue.put(batch.pin_memory() if torch.cuda.is_available() else batch)
+                queue.put(batch.apply(Tensor.pin_memory) if torch.cuda.is_available() else batch)
         except BaseException as error:
             queue.put(error)
 

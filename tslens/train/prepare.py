@@ -10,8 +10,8 @@ from tslens.stories import Stories, stories
 from tslens.stories.pack import RECORD, Packed, pack
 from tslens.tokenizer import Tokenizer
 from tslens.train.data import Rows
-from tslens.train.loop import Run
 from tslens.train.recipe import DataSettings, Recipe, from_dict
+from tslens.train.run import Run
 
 RECIPE = "recipe.json"
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from tslens import forward
 from tslens.models import Spec, did_you_mean
-from tslens.train.objective import OBJECTIVES
+from tslens.train.objectives import OBJECTIVES, Objective
+from tslens.train.objectives.language import LanguageModelling
 from tslens.train.optimizer import OptimizerSettings
 
 
@@ -67,16 +68,13 @@ class Recipe:
     name: str
     model: dict[str, Any]
     """Fields of `models.Spec`, `d_vocab` left to the tokenizer; or `shape`, such as "512x12"."""
-    objective: str = "language modelling"
+    objective: Objective = dataclasses.field(default_factory=LanguageModelling)
     data: DataSettings = dataclasses.field(default_factory=DataSettings)
     optimizer: OptimizerSettings = dataclasses.field(default_factory=OptimizerSettings)
     train: TrainSettings = dataclasses.field(default_factory=TrainSettings)
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.objective not in OBJECTIVES:
-            near = did_you_mean(self.objective, list(OBJECTIVES))
-            raise ValueError(f"objective is {self.objective!r}.{near} Known: {', '.join(OBJECTIVES)}.")
         if self.seed < 0:
             raise ValueError(f"seed is {self.seed}; it must be 0 or more.")
 
@@ -90,7 +88,9 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able, complete."""
-        return dataclasses.asdict(self)
+        name = next(name for name, cls in OBJECTIVES.items() if type(self.objective) is cls)
+        tree = dataclasses.asdict(self)
+        return tree | {"objective": {"name": name} | tree["objective"]}
 
 
 SECTIONS = {"data": DataSettings, "optimizer": OptimizerSettings, "train": TrainSettings}
@@ -177,7 +177,8 @@ def from_dict(tree: dict[str, Any], *, origin: str = "recipe") -> Recipe:
     _check_keys(model, set(known), origin, "model.")
     if "name" not in tree:
         raise ValueError(f"{origin} has no name.")
-    parts = _typed(Recipe, {key: value for key, value in tree.items() if key in ("name", "objective", "seed")}, origin)
+    parts = _typed(Recipe, {key: value for key, value in tree.items() if key in ("name", "seed")}, origin)
+    parts["objective"] = _objective(tree.get("objective", "language modelling"), origin)
     parts["model"] = {"shape": model["shape"]} if "shape" in model else {}
     if not isinstance(model.get("shape", ""), str):
         raise ValueError(f'{origin}: model.shape is {model["shape"]!r}; it must be text, such as "256x8".')
@@ -187,6 +188,19 @@ def from_dict(tree: dict[str, Any], *, origin: str = "recipe") -> Recipe:
         _check_keys(values, {f.name for f in dataclasses.fields(cls)}, origin, f"{section}.")
         parts[section] = cls(**_typed(cls, values, origin, f"{section}."))
     return Recipe(**parts)
+
+
+def _objective(given: Any, origin: str) -> Objective:
+    """An objective by its name, or by a table of its name and settings."""
+    table = {"name": given} if isinstance(given, str) else given
+    if not isinstance(table, dict) or not isinstance(name := table.get("name"), str):
+        raise ValueError(f"{origin}: objective is {given!r}; it must be a name, or a table that has one.")
+    if name not in OBJECTIVES:
+        near = did_you_mean(name, list(OBJECTIVES))
+        raise ValueError(f"{origin}: objective is {name!r}.{near} Known: {', '.join(OBJECTIVES)}.")
+    values, cls = {key: value for key, value in table.items() if key != "name"}, OBJECTIVES[name]
+    _check_keys(values, {f.name for f in dataclasses.fields(cls)}, origin, "objective.")  # type: ignore[arg-type]
+    return cls(**_typed(cls, values, origin, "objective."))
 
 
 def _check_keys(given: Any, known: set[str], origin: str, prefix: str) -> None:

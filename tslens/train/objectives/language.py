@@ -1,0 +1,34 @@
+"""Language modelling: how likely is each token, given those before it?"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from tslens import forward, models
+from tslens.evaluation.loss import Loss, loss
+from tslens.models import Spec
+from tslens.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tslens.train.data import Batch
+
+
+@dataclasses.dataclass(frozen=True)
+class LanguageModelling:
+    """Cross-entropy of each token given those before it, in nats: L = -sum_t log p(x_t | x_<t)."""
+
+    def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer) -> Any:
+        """A HookedTransformer of this shape."""
+        return models.build(spec, seed=seed, tokenizer=tokenizer)
+
+    def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> Loss:
+        """Nats per token and bits per byte of stories that were not trained on."""
+        return loss(model, texts, precision=precision)
+
+    def __call__(self, model: Any, batch: "Batch", dtype: torch.dtype) -> tuple[Tensor, Mapping[str, Tensor]]:
+        """The summed loss; it has no parts."""
+        total, _ = forward.loss(model, batch.tokens, batch.predicted, dtype=dtype)
+        return total, {}
