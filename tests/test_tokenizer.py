@@ -69,8 +69,22 @@ def test_training_is_deterministic_and_its_hash_says_so(trained: Tokenizer) -> N
 def test_pieces_show_whole_characters_and_single_bytes() -> None:
     tokenizer = Tokenizer.train(["plain text"], 257)
     assert tokenizer.pieces(tokenizer.encode(["a é"])[0]) == [END_OF_STORY, "a", " ", "\\xc3", "\\xa9"]
-    with pytest.raises(ValueError, match="no token has the id 257; ids run from 0 to 256"):
-        tokenizer.pieces([257])
+
+
+def test_ids_without_a_token_have_a_name_everywhere() -> None:
+    """Beyond the vocabulary, as where a model's was rounded up, and in a hole of it."""
+    tokenizer = Tokenizer.train(["plain text"], 257)
+    a, b = tokenizer.encode(["ab"], bos=False)[0]
+    assert tokenizer.pieces([a, 257, 2**40]) == ["a", "<unused 257>", f"<unused {2**40}>"]
+    assert tokenizer.decode([tokenizer.bos, a, 257, 300, b]) == "a<unused 257><unused 300>b"
+    holed = Tokenizer(Backend(models.WordLevel({END_OF_STORY: 0, "cat": 2}, unk_token=END_OF_STORY)))
+    assert (holed.size, holed.pieces(range(3)), holed.decode([2, 1])) == (
+        3,
+        [END_OF_STORY, "<unused 1>", "cat"],
+        "cat<unused 1>",
+    )
+    with pytest.raises(ValueError, match="-1 is no token's id; ids run from 0 to 256"):
+        tokenizer.pieces([-1])
 
 
 def test_offsets_are_spans_of_characters() -> None:

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -95,27 +95,40 @@ class Tokenizer:
         return self.backend.encode_batch_fast(list(texts), add_special_tokens=False)
 
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
-        """The text of the ids, BOS left out."""
-        kept = [int(i) for i in ids]
-        return str(self.backend.decode([i for i in kept if i != self.bos], skip_special_tokens=False))
+        """The text of the ids, BOS left out; an id that stands for no text is shown as in `pieces`."""
+        kept = (int(i) for i in ids)
+        runs = groupby((i for i in kept if i != self.bos), key=self._stands_for_text)
+        return "".join(
+            str(self.backend.decode(list(run), skip_special_tokens=False)) if text else "".join(self.pieces(run))
+            for text, run in runs
+        )
+
+    def _stands_for_text(self, token: int) -> bool:
+        return 0 <= token < self.size and self.backend.id_to_token(token) is not None
 
     def pieces(self, ids: Iterable[SupportsIndex]) -> list[str]:
-        """Each token as text to show; bytes that are no whole character are written ``\\xNN``; BOS is its name."""
+        """Each token as text to show; bytes that are no whole character are written ``\\xNN``; BOS is its name.
+
+        An id without a token is written ``<unused N>``: a model's vocabulary is often rounded up beyond its
+        tokenizer's, and what it predicts there has to be called something. ValueError for a negative id.
+        """
         return [self._piece(int(i)) for i in ids]
 
     def _piece(self, token: int) -> str:
-        text = self.backend.id_to_token(token)
-        if text is None:
-            raise ValueError(f"no token has the id {token}; ids run from 0 to {self.size - 1}")
+        if token < 0:
+            raise ValueError(f"{token} is no token's id; ids run from 0 to {self.size - 1}")
+        if not self._stands_for_text(token):
+            return f"<unused {token}>"
+        text = str(self.backend.id_to_token(token))
         if token == self.bos:
             return self.bos_text
         if self._byte_level:
             if not all(letter in LETTER_BYTES for letter in text):
-                return str(text)  # an added token, stored as plain text
+                return text  # an added token, stored as plain text
             return bytes(LETTER_BYTES[letter] for letter in text).decode("utf-8", errors="backslashreplace")
         if len(text) == 6 and text.startswith("<0x") and text.endswith(">"):  # SentencePiece's byte fallback
             return bytes([int(text[3:5], 16)]).decode("utf-8", errors="backslashreplace")
-        return str(text).replace("▁", " ")
+        return text.replace("▁", " ")
 
     @cached_property
     def _byte_level(self) -> bool:

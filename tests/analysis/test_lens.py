@@ -9,6 +9,7 @@ from tslens import forward, plots
 from tslens.analysis import lens
 from tslens.analysis.lens import by_depth
 from tslens.analysis.lens.result import _visible
+from tslens.generate import generate
 from tslens.models import Spec, build, tokenizer_of
 from tslens.scan import scan, states
 from tslens.tokenizer import Tokenizer
@@ -131,6 +132,25 @@ def test_answers_draw_print_and_come_back(model, tmp_path) -> None:
     assert _visible(" the") == "the" and _visible(" ") == "␣" and _visible("\n") == "↵"
     with pytest.raises(ValueError, match="no position 99"):
         of_prompt.figure(99)
+
+
+def test_an_id_beyond_the_tokenizers_is_shown_by_a_name() -> None:
+    """A vocabulary rounded up, as in many published models, with a model that always predicts what was added."""
+    tokenizer = Tokenizer.train(TEXTS, size=270)
+    padded = build(Spec(16, 2, 2, d_vocab=320, n_ctx=40), tokenizer=tokenizer)
+    with torch.no_grad():
+        padded.ln_final.w.zero_()
+        padded.ln_final.b.copy_(torch.eye(16)[0])
+        padded.embed.W_E[:, 0] = 0.0
+        padded.embed.W_E[300, 0] = 50.0
+    found = lens.prompt(padded, "The cat", k=320)
+    assert found.top_tokens[0][0][0] == found.top_tokens[2][1][0] == "<unused 300>"
+    assert found.top_probability[..., 0].min() > 0.99
+    assert (found.to_frame()["top_token"] == "<unused 300>").all()
+    assert "unused 300" in plots.svg(found.figure())
+    assert generate(padded, ["The cat"], max_new_tokens=2) == ["The cat<unused 300><unused 300>"]
+    with pytest.raises(ValueError, match="k is 321; it must be from 1 to the vocabulary's 320"):
+        lens.prompt(padded, "The cat", k=321)
 
 
 def test_refusals_name_the_bound_and_the_remedy(model) -> None:

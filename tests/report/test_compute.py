@@ -1,4 +1,5 @@
 import pytest
+import torch
 
 from tslens import models, report
 from tslens.report.compute import PROMPTS
@@ -34,6 +35,19 @@ def test_everything_is_computed_in_one_call_and_drawn(model, texts: list[str]) -
     page = report.draw(data)
     assert "<script>alert" not in page
     assert "24 stories" in page
+
+
+def test_the_page_of_a_model_with_more_ids_than_tokens(texts: list[str]) -> None:
+    tokenizer = Tokenizer.train(texts, 300)
+    padded = models.build(models.Spec(16, 2, 2, d_vocab=320, n_ctx=48), seed=1, tokenizer=tokenizer)
+    with torch.no_grad():
+        padded.ln_final.w.zero_()
+        padded.ln_final.b.copy_(torch.eye(16)[0])
+        padded.embed.W_E[310, 0] = 50.0
+    data = report.compute(padded, texts[:4], shown=1, max_new_tokens=2, progress=False)
+    assert data.samples[0] == ("", "<unused 310><unused 310>")
+    page = report.draw(data)
+    assert r"\u003cunused 310>" in page and "&lt;unused 310&gt;" in page and "<unused" not in page
 
 
 def test_no_story_is_refused(model) -> None:  # type: ignore[no-untyped-def]

@@ -84,7 +84,7 @@ def build(data: ReportData, cuts: Cuts, attention: Mapping[tuple[int, int], Any]
         ],
         "heads": heads(data.heads),
         "neurons": neurons(data.neurons, words, cuts.detail),
-        "lens": lens(data.lenses, words, len(data.neurons.pieces)),
+        "lens": lens(data.lenses, words, int(data.description["d_vocab"])),
         "depth": depth(data.depth),
         "curve": curve(data.metrics),
     }

@@ -30,8 +30,8 @@ def prompt(model: "HookedTransformer", text: str, k: int = 5) -> LensOfPrompt:
             f"The prompt is {len(ids)} tokens long with BOS, and this model's context is {spec.n_ctx}. "
             f"Cut it by at least {len(ids) - spec.n_ctx} tokens."
         )
-    if not 1 <= k <= tokenizer.size:
-        raise ValueError(f"k is {k}; it must be from 1 to the vocabulary's {tokenizer.size:,}.")
+    if not 1 <= k <= spec.d_vocab:
+        raise ValueError(f"k is {k}; it must be from 1 to the vocabulary's {spec.d_vocab:,}.")
     device = next(model.parameters()).device
     tokens = torch.tensor(ids, device=device)
     with torch.inference_mode():
