@@ -42,8 +42,8 @@ def scores(*margins: float) -> PromptScores:
     n = len(margins)
     numbers, each = torch.arange(n), torch.tensor(margins, dtype=torch.float)
     return PromptScores(
-        "made", "?", ["p"] * n, ["about"] * (n // 2), ["e"] * n, numbers // 2, each, each / 4, numbers, numbers,
-        numbers, numbers > 0, each, numbers + 1,
+        "a model", "made", "?", ["p"] * n, ["about"] * (n // 2), ["e"] * n, numbers // 2, each, each / 4, numbers,
+        numbers, numbers, numbers > 0, each, numbers + 1,
     )  # fmt: skip
 
 
@@ -123,9 +123,11 @@ def test_saves_loads_draws_and_tabulates(model, tmp_path):
     np.testing.assert_array_equal(frame["right"], frame["margin"] > 0)
     assert set(frame["best_accepted"]) <= {e for p in SUITE.prompts for e in p.accepted}
     assert list(result.to_frame("log_probability")["ending"]) == result.endings
+    assert again.model == result.to_json()["model"] == "16x1x2"
+    assert set(frame["model"]) == set(result.summary()["model"]) == {"16x1x2"}
     assert len(result.to_json()["table"]) == 4 and result.to_json()["rows"][0]["without_reading"] == 0.5
     drawn = plots.svg(result.figure())
-    assert "cats" in drawn and f"made: {result.right().estimate:.0%} of 4 prompts right" in drawn
+    assert "cats" in drawn and f"16x1x2 on made: {result.right().estimate:.0%} of 4 prompts right" in drawn
 
 
 def test_a_prompt_longer_than_the_context_is_refused(model):

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward, scan
-from tslens.models import spec_of, tokenizer_of
+from tslens.models import name_of, spec_of, tokenizer_of
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ class Loss(Result):
     """UTF-8 bytes of the text that was predicted."""
     cut: int
     """Stories that were longer than the context, of which only the beginning was read."""
+    model: str
+    """What the model is called."""
 
     @property
     def nats_per_token(self) -> float:
@@ -68,7 +70,15 @@ class Loss(Result):
             ("bits per byte", self.bits_per_byte, *self.interval("text_bytes")),
         ]
         frame = pd.DataFrame(rows, columns=["loss", "value", "low", "high"])
+        frame.insert(0, "model", self.model)
         return frame.assign(stories=len(self.nats), tokens=int(self.tokens.sum()), cut=self.cut)
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """One row per story; with `field`, the long table of that field."""
+        frame = super().to_frame(field)
+        if field is None:
+            frame.insert(0, "model", self.model)
+        return frame
 
     def figure(self) -> "Figure":
         """Histogram of the stories' losses in nats per token."""
@@ -110,7 +120,7 @@ def loss(
             size = _bytes(tokenizer, batch.texts[row], None if whole else int(lengths[row]))
             kept[story] = (float(sums[row]), int(lengths[row]), size, not whole)
     nats, tokens, sizes, cut = zip(*(kept[i] for i in sorted(kept)), strict=True)
-    return Loss(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), sum(cut))
+    return Loss(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), sum(cut), name_of(model))
 
 
 def _bytes(tokenizer: Any, text: str, tokens: int | None) -> int:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tslens import forward, stats
 from tslens.evaluation.suites import Prompt, Suite
-from tslens.models import spec_of, tokenizer_of
+from tslens.models import name_of, spec_of, tokenizer_of
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class PromptScores(Result):
 
     frame_axes = ("prompt",)
 
+    model: str
+    """What the model is called."""
     suite: str
     question: str
     prompts: list[str]
@@ -106,7 +108,9 @@ class PromptScores(Result):
                 ("mean margin (nats)", self.mean_margin(by), 0.0),
             )
         ]
-        return pd.DataFrame(rows, columns=["score", "value", "low", "high", "without_reading"])
+        frame = pd.DataFrame(rows, columns=["score", "value", "low", "high", "without_reading"])
+        frame.insert(0, "model", self.model)
+        return frame
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """One row per prompt, with its text and its best endings; with `field`, the long table of that field."""
@@ -116,7 +120,8 @@ class PromptScores(Result):
         frame["pair"] = [self.pairs[i] for i in self.pair]
         for name in ("best_accepted", "best_rejected"):
             frame[name] = [self.endings[i] for i in getattr(self, name)]
-        frame.insert(1, "text", self.prompts)
+        frame.insert(0, "model", self.model)
+        frame.insert(2, "text", self.prompts)
         return frame.assign(right=(self.margin > 0).numpy(), right_per_byte=(self.margin_per_byte > 0).numpy())
 
     def figure(self) -> "Figure":
@@ -127,7 +132,8 @@ class PromptScores(Result):
         groups = {about: self.margin[self.pair == i].numpy() for i, about in enumerate(self.pairs)}
         return plots.strip(
             groups,
-            title=f"{self.suite}: {share.estimate:.0%} of {n} prompts right [{share.low:.0%}, {share.high:.0%}]",
+            title=f"{self.model} on {self.suite}: {share.estimate:.0%} of {n} prompts right "
+            f"[{share.low:.0%}, {share.high:.0%}]",
             x_label="log-probability, best accepted less best rejected ending (nats)",
             threshold=0.0,
         )
@@ -158,6 +164,7 @@ def evaluate(
     per_byte = log_probability / sizes
     pairs = list(dict.fromkeys(p.pair for p in suite.prompts))
     return PromptScores(
+        model=name_of(model),
         suite=suite.name,
         question=suite.question,
         prompts=[p.text for p in suite.prompts],

@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from tslens.models import did_you_mean
+from tslens.nearest import did_you_mean
 
 
 @dataclass(frozen=True)
