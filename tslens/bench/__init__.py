@@ -3,7 +3,6 @@
 Each module holds `BENCHMARKS`, the rows that answer its question.
 """
 
-import difflib
 from collections.abc import Sequence
 
 from tslens.bench import (
@@ -20,6 +19,7 @@ from tslens.bench import (
 )
 from tslens.bench.measure import Bar, Benchmark, Measured
 from tslens.bench.size import FULL, QUICK, Size
+from tslens.nearest import did_you_mean
 
 __all__ = ["BENCHMARKS", "FULL", "QUICK", "Bar", "Benchmark", "Measured", "Size", "select"]
 
@@ -35,9 +35,7 @@ def select(names: Sequence[str] = ()) -> list[Benchmark]:
     known = [row.name for row in BENCHMARKS]
     for name in names:
         if not any(fits(row, name) for row in BENCHMARKS):
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            guess = f" Did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"no benchmark is called {name!r}.{guess} Known: {', '.join(known)}.")
+            raise ValueError(f"no benchmark is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known)}.")
     return [row for row in BENCHMARKS if not names or any(fits(row, name) for name in names)]
 
 

@@ -10,7 +10,6 @@ traceback always.
 The network is used for one thing, a Hugging Face id that the user names; `TSLENS_OFFLINE=1` forbids that too.
 """
 
-import difflib
 import os
 import sys
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from typing import NamedTuple
 from cyclopts import App, CycloptsError, UnknownCommandError
 
 from tslens import __version__
+from tslens.nearest import did_you_mean
 
 
 class Command(NamedTuple):
@@ -195,7 +195,6 @@ def _explain_unknown_command(error: UnknownCommandError) -> str:
     known = sorted(
         {command.words.split()[len(chain)] for command in COMMANDS if command.words.split()[: len(chain)] == chain}
     )
-    near = difflib.get_close_matches(given, known, n=3, cutoff=0.5)
-    guess = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
     asked = " ".join(["tslens", *chain])
+    guess = did_you_mean(given, known, 3)
     return f"no command is called {given!r}.{guess} Known: {', '.join(known)}. See {asked} --help"

@@ -1,0 +1,28 @@
+import pytest
+import torch
+
+from tslens import models
+from tslens.models import Spec
+
+LLAMA = Spec(24, 2, 6, d_vocab=300, n_ctx=16, style="llama", n_key_value_heads=2, rotary_adjacent=True)
+
+
+def test_what_was_written_into_a_bias_is_seen() -> None:
+    """A model that stops being what its spec says is refused, and accepted again once it is mended."""
+    model = models.build(LLAMA)
+    assert models.spec_of(model) == LLAMA
+    with torch.no_grad():
+        model.blocks[0].mlp.b_out[0] = 1.0
+    with pytest.raises(ValueError, match=r"blocks\.0\.mlp\.b_out"):
+        models.spec_of(model)
+    with torch.no_grad():
+        model.blocks[0].mlp.b_out.zero_()
+    assert models.parameter_shapes(models.spec_of(model)) == models.parameter_shapes(LLAMA)
+
+
+def test_looking_at_a_model_is_cheap() -> None:
+    """It happens at every forward pass: 0.3 ms alone on a core, of which a busy machine makes three times that."""
+    import timeit
+
+    model = models.build(Spec(64, 12, 4, d_vocab=4096, n_ctx=16, style="llama"))
+    assert min(timeit.repeat(lambda: models.spec_of(model), number=10, repeat=20)) / 10 < 0.9e-3

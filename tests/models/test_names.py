@@ -1,0 +1,102 @@
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from tslens import checkpoints, forward, models
+from tslens.models import Spec
+from tslens.tokenizer import Tokenizer
+
+GPT2 = Spec(24, 2, 3, d_vocab=300, n_ctx=16)
+
+
+def test_a_run_comes_back_exactly(spec: Spec, tokenizer: Tokenizer, rows: torch.Tensor, tmp_path: Path) -> None:
+    model = models.build(spec, tokenizer=tokenizer)
+    again = models.load(models.save(model, tmp_path / "run"))
+    with torch.no_grad():
+        assert torch.equal(forward.logits(again, rows), forward.logits(model, rows))
+        assert torch.equal(again(rows), model(rows))
+    assert models.spec_of(again) == spec
+    assert models.tokenizer_of(again).hash == tokenizer.hash
+    assert not again.training
+
+
+def test_a_saved_model_loads_again_also_from_half_precision(tmp_path):
+    tokenizer = Tokenizer.train(["the cat sat on the mat"] * 3, 280)
+    model = models.build(Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=8), tokenizer=tokenizer)
+    tokens = torch.tensor([[0, 5, 6]])
+    exact = models.load(models.save(model, tmp_path / "exact", {"note": "mine"}))
+    half = models.load(models.save(model, tmp_path / "half", dtype=torch.float16))
+    with torch.no_grad():
+        assert torch.equal(exact(tokens), model(tokens))
+        assert torch.allclose(half(tokens), model(tokens), atol=1e-3)
+    assert next(half.parameters()).dtype == torch.float32
+    assert checkpoints.read_json(tmp_path / "exact/config.json")["note"] == "mine"
+
+
+def test_where_a_name_is_looked_for(in_tmp: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = models.build(GPT2, tokenizer=tokenizer)
+    models.save(model, in_tmp / "runs/24x2x3")
+    checkpoints.write(
+        in_tmp / "runs/24x2x3/checkpoints/step-00010",
+        {"spec": GPT2.to_dict(), "tokenizer": tokenizer.hash},
+        models.weights(model),
+    )
+    assert "24x2x3" in models.available()
+    for name in ("24x2x3", "runs/24x2x3", in_tmp / "runs/24x2x3", "runs/24x2x3/checkpoints/step-00010"):
+        assert models.spec_of(models.load(name)) == GPT2
+    with pytest.raises(ValueError, match=r"no model is called '24x2x4'\. Did you mean '24x2x3'\?.*tslens train 24x2x4"):
+        models.load("24x2x4")
+    shutil.copytree("runs", "elsewhere")
+    monkeypatch.setenv("TSLENS_RUNS", "elsewhere")
+    assert models.available()["24x2x3"] == Path("elsewhere/24x2x3")
+
+
+def test_names_that_stand_for_nothing(in_tmp: Path) -> None:
+    with pytest.raises(ValueError, match=r"no model is called '\.\./\.\./x'"):
+        models.load("../../x")
+    with pytest.raises(ValueError, match="no model is called ''"):
+        models.load("")
+    (in_tmp / "empty").mkdir()
+    with pytest.raises(ValueError, match=r"empty is a folder but not a model: it has no config\.json"):
+        models.load("empty")
+
+
+def test_another_tokenizer_is_refused(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    folder = models.save(models.build(GPT2, tokenizer=tokenizer), tmp_path)
+    Tokenizer.train(["a dog ran to a log"] * 5, 270).save(folder / checkpoints.TOKENIZER)
+    with pytest.raises(ValueError, match="is not the tokenizer that this model was trained with"):
+        models.load(folder)
+    with pytest.raises(ValueError, match="300 tokens|has 279 tokens and the model a vocabulary of 100"):
+        models.build(Spec(8, 1, 1, d_vocab=100), tokenizer=tokenizer)
+    with pytest.raises(ValueError, match="has no tokenizer"):
+        models.tokenizer_of(models.build(GPT2))
+
+
+def test_a_config_that_lacks_its_spec(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    folder = models.save(models.build(GPT2, tokenizer=tokenizer), tmp_path)
+    config = checkpoints.read_json(folder / checkpoints.CONFIG)
+    for spec, said in (({"d_model": 24}, "no shape"), (None, "spec"), ({**config["spec"], "n_heads": 6}, "shape")):
+        checkpoints.write_json(folder / checkpoints.CONFIG, config | {"spec": spec})
+        with pytest.raises(ValueError, match=said):
+            models.load(folder)
+
+
+def test_a_model_is_called_what_it_was_loaded_by(
+    in_tmp: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = Spec(24, 2, 3, d_vocab=tokenizer.size, n_ctx=16)
+    built = models.build(spec, tokenizer=tokenizer)
+    assert models.name_of(built) == "24x2x3"
+    config = {"spec": spec.to_dict(), "tokenizer": tokenizer.hash}
+    models.save(built, in_tmp / "runs/mine")
+    checkpoints.write(in_tmp / "runs/mine/checkpoints/step-00010", config, models.weights(built))
+    names = {"mine": "mine", "runs/mine": "mine", "runs/mine/checkpoints/step-00010": "mine/step-00010"}
+    assert {given: models.name_of(models.load(given)) for given in names} == names
+    assert models.name_of(models.untied(models.load("mine"))) == "mine"
+    monkeypatch.chdir("runs/mine")
+    assert models.name_of(models.load(".")) == "mine"
+    from tslens.analysis.lens import prompt
+
+    assert prompt(models.load("."), "the cat sat").model == "mine"

@@ -1,0 +1,109 @@
+"""Whether a model is still what its spec says, looked at before every run of the fast forward, so it must be cheap."""
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from tslens.models.counts import parameter_shapes
+from tslens.models.reading import READ_ANEW, READ_ONCE, read, scales
+from tslens.models.spec import Spec
+
+if TYPE_CHECKING:
+    from tslens.models.hooked import HookedTransformer
+
+
+def spec_of(model: "HookedTransformer") -> Spec:
+    """The spec that would build this model; raises ValueError naming whatever a `Spec` cannot say, hooks included.
+
+    The answer is remembered, and everything it rests on is compared at every call: configuration, modules, dtypes,
+    and the biases that must be zero (on an accelerator, where reading would wait, by address and version alone).
+    """
+    _refuse_hooks(model)
+    memory: _Memory | None = getattr(model, "story_memory", None)
+    if memory is None or memory.mark != _mark(model, memory) or _written(memory):
+        if memory is not None:
+            _refuse_changes(model, memory)
+        remember(model, read(model))
+    return model.story_memory.spec
+
+
+@dataclasses.dataclass
+class _Memory:
+    """A spec, and what it was read from. Holding modules and parameters keeps their ids from being used again."""
+
+    spec: Spec
+    configured: tuple[Any, ...]
+    modules: list[tuple[dict[str, Any], str, nn.Module]]
+    parameters: list[dict[str, Any]]
+    frozen: list[tuple[dict[str, Any], str, Tensor]]
+    flat: list[Tensor]
+    mark: Any = None
+
+
+def remember(model: Any, spec: Spec) -> None:
+    """Note that the model has this spec, and what that rests on."""
+    shapes, tree = parameter_shapes(spec), list(model.named_modules())
+    frozen = [
+        (owner._parameters, name, p)
+        for path, owner in tree
+        for name, p in owner.named_parameters(recurse=False)
+        if f"{path}.{name}" not in shapes
+    ]
+    memory = _Memory(
+        spec,
+        _configured(model),
+        [(owner._modules, name, child) for _, owner in tree for name, child in owner.named_children()],
+        [owner._parameters for _, owner in tree if owner._parameters],
+        frozen,
+        [p.detach().reshape(-1) for _, _, p in frozen if p.device.type == "cpu"],
+    )
+    memory.mark = _mark(model, memory)
+    model.story_memory = memory
+
+
+def _configured(model: Any) -> tuple[Any, ...]:
+    values = (getattr(model.cfg, field) for field in READ_ONCE)
+    return tuple(tuple(value) if isinstance(value, list) else value for value in values)
+
+
+def _mark(model: Any, memory: _Memory) -> Any:
+    """Changes when configuration, modules, dtypes or frozen parameters do. Reads no value of a tensor."""
+    return (
+        _configured(model),
+        [getattr(model.cfg, field) for field in READ_ANEW],
+        scales(model),
+        [id(owner.get(name)) for owner, name, _ in memory.modules],
+        {p.dtype for owner in memory.parameters for p in owner.values() if p is not None},
+        [id(owner.get(name)) for owner, name, _ in memory.frozen],
+        [(p.data_ptr(), 0 if p.is_inference() else p._version) for _, _, p in memory.frozen],
+    )
+
+
+def _written(memory: _Memory) -> bool:
+    """Whether a parameter that must be zero no longer is: `p.data[0] = 1` leaves no other trace."""
+    return bool(memory.flat) and bool(torch.cat(memory.flat).any())
+
+
+def _refuse_hooks(model: Any) -> None:
+    memory: _Memory | None = getattr(model, "story_memory", None)
+    known = model.modules() if memory is None else [model, *(child for _, _, child in memory.modules)]
+    for m in known:
+        if m._forward_hooks or m._backward_hooks or m._forward_pre_hooks or m._backward_pre_hooks:
+            name = next((name for name, each in model.named_modules() if each is m), None)
+            if name is None:
+                continue  # a module that was since replaced
+            raise ValueError(
+                f"{name or 'the model'} holds a hook, which the fast forward would not run: remove it with "
+                "model.reset_hooks(including_permanent=True), or use the hooked forward (model.run_with_hooks)."
+            )
+
+
+def _refuse_changes(model: Any, memory: _Memory) -> None:
+    for field, was, now in zip(READ_ONCE, memory.configured, _configured(model), strict=True):
+        if was != now:
+            raise ValueError(
+                f"cfg.{field} was changed from {was!r} to {now!r} after the model was made, which its modules do not "
+                "follow: set it back, or build a new model."
+            )

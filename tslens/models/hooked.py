@@ -1,0 +1,163 @@
+"""How a spec becomes a HookedTransformer, and how weights and a tokenizer go into it and come out.
+
+The only file that names TransformerLens's classes.
+"""
+
+import dataclasses
+import math
+import re
+import warnings
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from tslens.models.checking import remember, spec_of
+from tslens.models.counts import parameter_shapes
+from tslens.models.spec import Spec
+from tslens.models.tied import tie
+from tslens.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from transformer_lens import HookedTransformer, HookedTransformerConfig
+
+
+def to_config(spec: Spec) -> "HookedTransformerConfig":
+    """The same shape as TransformerLens writes it."""
+    from transformer_lens import HookedTransformerConfig
+
+    gpt2 = spec.style == "gpt2"
+    return HookedTransformerConfig(
+        n_layers=spec.n_layers,
+        d_model=spec.d_model,
+        n_ctx=spec.n_ctx,
+        d_head=spec.d_head,
+        n_heads=spec.n_heads,
+        n_key_value_heads=spec.n_key_value_heads,
+        d_mlp=spec.mlp_width,
+        d_vocab=spec.d_vocab,
+        act_fn="gelu_new" if gpt2 else "silu",
+        gated_mlp=not gpt2,
+        normalization_type="LN" if gpt2 else "RMS",
+        positional_embedding_type="standard" if gpt2 else "rotary",
+        rotary_dim=None if gpt2 else spec.d_head,
+        rotary_base=int(spec.rotary_base) if spec.rotary_base == int(spec.rotary_base) else spec.rotary_base,
+        rotary_adjacent_pairs=spec.rotary_adjacent,
+        eps=spec.eps,
+        use_attn_scale=spec.scaled,
+        use_local_attn=bool(spec.local_layers),
+        window_size=spec.window,
+        attn_types=(
+            ["local" if i in spec.local_layers else "global" for i in range(spec.n_layers)]
+            if spec.local_layers
+            else None
+        ),
+        tie_word_embeddings=spec.tied,
+        init_weights=False,
+        model_name=spec.name,
+        device="cpu",
+    )
+
+
+def build(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = None) -> "HookedTransformer":
+    """A HookedTransformer of this shape on the CPU in fp32, in evaluation mode.
+
+    Weights are drawn as GPT-2's: normal with standard deviation 0.02, the two projections that write to the residual
+    stream divided by sqrt(2 n_layers) (Radford et al. 2019); `seed=None` leaves them uninitialised for loading.
+    Query, key and value matrices are stored so that all heads' columns lie side by side: the fused forward multiplies
+    them without a copy. Biases that the architecture lacks are zero and frozen.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from transformer_lens import HookedTransformer
+
+        model = HookedTransformer(to_config(spec))
+    if spec.tied:
+        tie(model)
+    shapes = parameter_shapes(spec)
+    generator = None if seed is None else torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name in shapes and re.search(r"attn\._?W_[QKV]$", name):
+                h, d, dh = parameter.shape
+                parameter.data = torch.zeros(d, h, dh).permute(1, 0, 2)
+            if name not in shapes:
+                parameter.zero_()
+                parameter.requires_grad_(False)
+            elif generator is not None and "W_" in name:
+                std = 0.02 / math.sqrt(2 * spec.n_layers) if name.endswith(("W_O", "W_out")) else 0.02
+                parameter.copy_(torch.empty(parameter.shape).normal_(0.0, std, generator=generator))
+    remember(model, spec)
+    if tokenizer is not None:
+        attach_tokenizer(model, tokenizer)
+    return model.eval()
+
+
+def untied(model: "HookedTransformer") -> "HookedTransformer":
+    """A copy whose unembedding is its own parameter, an ordinary HookedTransformer in all: TransformerLens's weight
+    processing (`process_weights_`: folded norms, centred weights) works on it, and the hooked forward runs what it
+    makes. An untied model is copied as it is."""
+    spec, first = spec_of(model), next(model.parameters())
+    copy = build(dataclasses.replace(spec, tied=False), seed=None)
+    load_weights(copy, weights(model) | {"unembed.W_U": model.unembed.W_U.detach().cpu().contiguous()})
+    if tokenizer := getattr(model, "story_tokenizer", None):
+        attach_tokenizer(copy, tokenizer)
+    copy.story_name = getattr(model, "story_name", None)
+    return copy.to(first.device, print_details=False).train(model.training)
+
+
+def weights(model: "HookedTransformer") -> dict[str, Tensor]:
+    """The trained parameters by name, detached, on the CPU, contiguous: what a checkpoint holds."""
+    shapes = parameter_shapes(spec_of(model))
+    parameters = dict(model.named_parameters())
+    return {name: parameters[name].detach().cpu().contiguous() for name in shapes}
+
+
+def load_weights(model: "HookedTransformer", tensors: dict[str, Tensor], *, origin: str = "these weights") -> None:
+    """Copy weights into the model (any float dtype); a missing, extra or misshapen one is refused with its name."""
+    shapes = parameter_shapes(spec_of(model))
+    if missing := sorted(shapes.keys() - tensors.keys()):
+        raise ValueError(
+            f"{origin} lack {missing[0]!r} (and {len(missing) - 1} more) of a {spec_of(model).name} model."
+        )
+    if extra := sorted(tensors.keys() - shapes.keys()):
+        raise ValueError(f"{origin} hold {extra[0]!r}, which a {spec_of(model).name} model does not have.")
+    parameters = dict(model.named_parameters())
+    for name, shape in shapes.items():
+        if tuple(tensors[name].shape) != shape:
+            raise ValueError(f"{origin}: {name} has shape {tuple(tensors[name].shape)}, expected {shape}.")
+    with torch.no_grad():
+        for name in shapes:
+            parameters[name].copy_(tensors[name])
+
+
+def from_weights(spec: Spec, tensors: dict[str, Tensor], tokenizer: Tokenizer, *, origin: str) -> "HookedTransformer":
+    """A model of this spec with these weights and this tokenizer."""
+    model = build(spec, seed=None, tokenizer=tokenizer)
+    load_weights(model, tensors, origin=origin)
+    return model
+
+
+def attach_tokenizer(model: "HookedTransformer", tokenizer: Tokenizer) -> None:
+    """Give the model its tokenizer, so that TransformerLens's own `to_tokens` and `to_string` work too."""
+    if tokenizer.size > model.cfg.d_vocab:
+        raise ValueError(
+            f"This tokenizer has {tokenizer.size} tokens and the model a vocabulary of {model.cfg.d_vocab}: "
+            "it is not this model's tokenizer. Load the one that it was trained with."
+        )
+    made = tokenizer.to_transformers()
+    made.init_kwargs.setdefault("name_or_path", "")  # TransformerLens reads it, transformers 5 no longer sets it
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.set_tokenizer(made, default_padding_side="right")
+    model.story_tokenizer = tokenizer
+
+
+def tokenizer_of(model: "HookedTransformer") -> Tokenizer:
+    """The tokenizer that `load` or `attach_tokenizer` gave this model."""
+    tokenizer = getattr(model, "story_tokenizer", None)
+    if tokenizer is None:
+        raise ValueError(
+            "This model has no tokenizer. Give it one with tslens.models.attach_tokenizer(model, tokenizer)."
+        )
+    return tokenizer

@@ -1,0 +1,114 @@
+"""How a name becomes a model, and what a model is called."""
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from tslens import checkpoints
+from tslens.models.checking import spec_of
+from tslens.models.counts import flops_per_token, n_parameters
+from tslens.models.hooked import from_weights, tokenizer_of, weights
+from tslens.models.spec import Spec
+from tslens.nearest import did_you_mean
+from tslens.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tslens.models.hooked import HookedTransformer
+
+
+def load(name: str | Path) -> "HookedTransformer":
+    """The HookedTransformer that a name stands for, with its tokenizer attached, in evaluation mode.
+
+    A name is a run of this folder (`runs/<name>`), a bundled model, the path of a run or of one of its
+    checkpoints, `llama2c:FILE[,TOKENIZER]`, or `hf:FOLDER_OR_HUB_ID`. Raises ValueError with the nearest names.
+    """
+    text = str(name)
+    if text.startswith("llama2c:"):
+        from tslens import llama2c
+
+        file, _, tokenizer_file = text.removeprefix("llama2c:").partition(",")
+        model = from_weights(*llama2c.read(file, tokenizer_file or None), origin=text)
+        return _named(model, Path(file).stem)
+    if text.startswith("hf:"):
+        from tslens import huggingface
+
+        source = text.removeprefix("hf:")
+        return _named(from_weights(*huggingface.read(source), origin=text), Path(source).resolve().name)
+    known = available()
+    folder = known.get(text) or (Path(text) if text and (Path(text) / "config.json").is_file() else None)
+    if folder is None:
+        raise ValueError(_unknown(text, list(known)))
+    config, tensors = checkpoints.read(folder)
+    home = folder if (folder / checkpoints.TOKENIZER).is_file() else folder.parent.parent  # a checkpoint's run has it
+    tokenizer = Tokenizer.load(home / checkpoints.TOKENIZER)
+    if not isinstance(config.get("spec"), dict):
+        raise ValueError(f"{folder}/{checkpoints.CONFIG} has no 'spec', the shape of the model: it is no tslens model.")
+    if config.get("tokenizer") != tokenizer.hash:
+        raise ValueError(f"{home}/tokenizer.json is not the tokenizer that this model was trained with (hash differs).")
+    model = from_weights(Spec.from_dict(config["spec"]), tensors, tokenizer, origin=str(folder))
+    run = home.resolve().name
+    return _named(model, run if home == folder else f"{run}/{folder.resolve().name}")
+
+
+def available() -> dict[str, Path]:
+    """Every model that `load` finds by its bare name: the runs of this folder and the bundled ones."""
+    return bundled() | checkpoints.runs()
+
+
+def bundled() -> dict[str, Path]:
+    """The models that come with tslens, by name."""
+    folder = Path(__file__).parents[1] / "bundled"
+    return {p.name: p for p in sorted(folder.iterdir()) if (p / "config.json").exists()} if folder.is_dir() else {}
+
+
+def save(
+    model: "HookedTransformer",
+    folder: str | Path,
+    facts: dict[str, Any] | None = None,
+    *,
+    dtype: torch.dtype | None = None,
+) -> Path:
+    """Write a model and its tokenizer as a folder that `load` takes; returns it.
+
+    `facts` go into `config.json` beside the spec (data, loss, ...). `dtype=torch.float16` halves the file.
+    """
+    folder = Path(folder)
+    tokenizer = tokenizer_of(model)
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(folder / checkpoints.TOKENIZER)
+    config = {**(facts or {}), "spec": spec_of(model).to_dict(), "tokenizer": tokenizer.hash}
+    tensors = {name: w if dtype is None else w.to(dtype) for name, w in weights(model).items()}
+    checkpoints.write(folder, config, tensors)
+    return folder
+
+
+def name_of(model: "HookedTransformer") -> str:
+    """What the model is called: the run, bundled model, file or folder that `load` found it under (`stories1M`,
+    `mine/step-00500` for a checkpoint of the run `mine`), or its shape where it came from none."""
+    return getattr(model, "story_name", None) or spec_of(model).name
+
+
+def describe(model: "HookedTransformer") -> dict[str, Any]:
+    """Facts about a model as JSON: shape, parameters, FLOPs per token, vocabulary."""
+    spec = spec_of(model)
+    return json.loads(json.dumps(spec.to_dict())) | {
+        "name": spec.name,
+        "parameters": n_parameters(spec),
+        "parameters_without_embeddings": n_parameters(spec, embeddings=False),
+        "flops_per_token": flops_per_token(spec),
+    }
+
+
+def _named(model: "HookedTransformer", name: str) -> "HookedTransformer":
+    model.story_name = name
+    return model
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    if name and Path(name).is_dir():
+        return f"{name} is a folder but not a model: it has no config.json."
+    hint = f" To train it: tslens train {name}" if re.fullmatch(r"\d+x\d+(x\d+)?", name) else ""
+    return f"no model is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known) or 'none'}.{hint}"

@@ -1,0 +1,114 @@
+"""Which spec a HookedTransformer has, read from its configuration and weights; what no spec can say is refused."""
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from tslens.models.counts import parameter_shapes
+from tslens.models.spec import Spec
+from tslens.models.tied import is_tied
+
+if TYPE_CHECKING:
+    from tslens.models.hooked import HookedTransformer
+
+# What the answer rests on in a configuration. TransformerLens's modules read most of it once, when they are made.
+READ_ONCE = (
+    *("n_layers", "d_model", "n_heads", "n_key_value_heads", "d_head", "d_mlp", "d_vocab", "d_vocab_out", "n_ctx"),
+    *("act_fn", "gated_mlp", "eps", "attn_only", "parallel_attn_mlp", "post_embedding_ln", "num_experts"),
+    *("attention_dir", "attn_types", "use_local_attn", "window_size", "use_attn_scale", "attn_scale", "clip_qkv"),
+    *("scale_attn_by_inverse_layer_idx", "use_qk_norm", "use_logn_attn", "use_attention_sinks"),
+    *("attn_scores_soft_cap", "output_logits_soft_cap", "use_normalization_before_and_after"),
+    *("positional_embedding_type", "rotary_dim", "rotary_base", "rotary_base_local", "rotary_scaling_factor"),
+    *("rotary_adjacent_pairs", "use_NTK_by_parts_rope", "use_yarn_rope", "use_dynamic_ntk_rope"),
+)
+READ_ANEW = ("normalization_type", "dtype")  # what TransformerLens itself changes: folding norms, model.to
+
+
+def read(model: "HookedTransformer") -> Spec:
+    """The spec that would build this model, read anew. ValueError names whatever a spec cannot say."""
+    c = model.cfg
+    dtypes = {c.dtype, *(p.dtype for p in model.parameters())} - {torch.float32}
+    if dtypes:
+        raise ValueError(
+            f"This model has weights in {min(map(str, dtypes))}, and the fast forward reads float32: "
+            "model.to(torch.float32) brings them back; its products run in bfloat16 with precision='bfloat16'."
+        )
+    if found := _beyond(model):
+        raise ValueError(
+            f"This model has {', '.join(found)}, which the fast forward does not cover. "
+            "Use the hooked forward (model.run_with_cache) for it."
+        )
+    spec = _shape_of(model)
+    shaped = parameter_shapes(spec)
+    if biased := [n for n, p in model.named_parameters() if n not in shaped and bool(p.detach().any())]:
+        style = "GPT-2" if spec.style == "gpt2" else "Llama"
+        raise ValueError(
+            f"This model uses {biased[0]!r}, which a {style}-style model does not have. "
+            "Use the hooked forward (model.run_with_cache) for it."
+        )
+    return spec
+
+
+def _beyond(model: "HookedTransformer") -> list[str]:
+    """What this model has and no spec can say."""
+    c = model.cfg
+    unknown = {
+        "attention direction": c.attention_dir != "causal",
+        "attention only": c.attn_only,
+        "parallel attention and MLP": c.parallel_attn_mlp,
+        f"activation {c.act_fn!r}": c.act_fn not in ("gelu_new", "silu") or (c.act_fn == "silu") != bool(c.gated_mlp),
+        f"normalisation {c.normalization_type!r}": c.normalization_type not in ("LN", "RMS"),
+        f"positions {c.positional_embedding_type!r}": c.positional_embedding_type not in ("standard", "rotary"),
+        "partial rotary": c.positional_embedding_type == "rotary" and c.rotary_dim != c.d_head,
+        "scores scaled by layer": c.scale_attn_by_inverse_layer_idx,
+        "query/key norm": c.use_qk_norm,
+        "attention scale": any(abs(s - (c.d_head**0.5 if c.use_attn_scale else 1.0)) > 1e-6 for s in scales(model)),
+        "attention scaled by position": c.use_logn_attn,
+        "clipped queries and keys": c.clip_qkv is not None,
+        "norm after the embedding": c.post_embedding_ln,
+        "several rotary bases": c.rotary_base_local is not None or c.rotary_scaling_factor != 1.0,
+        "soft caps": c.attn_scores_soft_cap > 0 or c.output_logits_soft_cap > 0,
+        "attention sinks": c.use_attention_sinks,
+        "experts": c.num_experts is not None,
+        "norms before and after": c.use_normalization_before_and_after,
+        "rescaled rotary": c.use_NTK_by_parts_rope or c.use_yarn_rope or c.use_dynamic_ntk_rope,
+        "head width": c.d_head * c.n_heads != c.d_model,
+        "output vocabulary": c.d_vocab_out != c.d_vocab,
+    }
+    if c.normalization_type == "LN":
+        unknown["layer norm with rotary positions or a gated MLP"] = (
+            c.positional_embedding_type != "standard" or c.act_fn != "gelu_new"
+        )
+    else:
+        unknown["RMS norm with learned positions or a plain MLP"] = (
+            c.positional_embedding_type != "rotary" or c.act_fn != "silu"
+        )
+    return [what for what, bad in unknown.items() if bad]
+
+
+def _shape_of(model: "HookedTransformer") -> Spec:
+    c = model.cfg
+    locals_ = tuple(i for i, kind in enumerate(c.attn_types or []) if kind == "local") if c.use_local_attn else ()
+    spec = Spec(
+        d_model=c.d_model,
+        n_layers=c.n_layers,
+        n_heads=c.n_heads,
+        d_vocab=c.d_vocab,
+        n_ctx=c.n_ctx,
+        style="gpt2" if c.normalization_type == "LN" else "llama",
+        n_key_value_heads=c.n_key_value_heads,
+        tied=is_tied(model),
+        scaled=c.use_attn_scale,
+        window=c.window_size if locals_ else None,
+        local_layers=locals_,
+        rotary_adjacent=c.rotary_adjacent_pairs,
+        rotary_base=float(c.rotary_base),
+        eps=c.eps,
+    )
+    return spec if spec.mlp_width == c.d_mlp else dataclasses.replace(spec, d_mlp=c.d_mlp)
+
+
+def scales(model: Any) -> list[float]:
+    """What each layer divides its attention scores by."""
+    return [block.attn.attn_scale for block in model.blocks if hasattr(block, "attn")]

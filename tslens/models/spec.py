@@ -1,0 +1,115 @@
+"""What shape a model has, and the name that says it: `512x12` has width 512, 12 layers and 4 heads; `256x8x8` names
+the heads."""
+
+import dataclasses
+import math
+import re
+from typing import Any, Literal
+
+from tslens.nearest import did_you_mean
+
+DEFAULT_HEADS = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """The shape of a model: everything that `build` needs, and nothing that can be derived.
+
+    `gpt2`: learned positions, layer norm, GELU (tanh form), biases. `llama`: rotary positions, RMS norm, gated SiLU
+    MLP, no biases, grouped key/value heads. `window` limits the attention of `local_layers` to that many tokens
+    (GPT-Neo), `scaled=False` leaves out the division by sqrt(d_head) (GPT-Neo too).
+    """
+
+    d_model: int
+    n_layers: int
+    n_heads: int = DEFAULT_HEADS
+    d_vocab: int = 4096
+    n_ctx: int = 256
+    style: Literal["gpt2", "llama"] = "gpt2"
+    n_key_value_heads: int | None = None
+    d_mlp: int | None = None
+    tied: bool = True
+    scaled: bool = True
+    window: int | None = None
+    local_layers: tuple[int, ...] = ()
+    rotary_adjacent: bool = False
+    rotary_base: float = 10000.0
+    eps: float = 1e-5
+
+    def __post_init__(self) -> None:
+        optional = [field for field in ("n_key_value_heads", "d_mlp", "window") if getattr(self, field) is not None]
+        for field in ("d_model", "n_layers", "n_heads", "d_vocab", "n_ctx", *optional):
+            value = getattr(self, field)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{field} is {value!r}; it must be a whole number of at least 1.")
+        if self.d_model % self.n_heads:
+            raise ValueError(
+                f"{self.n_heads} heads do not divide a width of {self.d_model}; "
+                f"widths near it that they divide: {_near_multiples(self.d_model, self.n_heads)}."
+            )
+        if self.style not in ("gpt2", "llama"):
+            raise ValueError(f"style is {self.style!r}; it must be 'gpt2' or 'llama'.")
+        if self.style == "llama" and self.d_head % 2:
+            raise ValueError(f"Rotary positions need an even head width; {self.d_model}/{self.n_heads} is odd.")
+        if self.style == "gpt2" and self.n_key_value_heads not in (None, self.n_heads):
+            raise ValueError("Grouped key/value heads need style 'llama'.")
+        if self.n_heads % self.key_value_heads:
+            raise ValueError(f"{self.n_key_value_heads} key/value heads do not divide {self.n_heads} heads.")
+        if self.local_layers and not self.window:
+            raise ValueError("local_layers need a window (the number of tokens that they see).")
+        if beyond := [i for i in self.local_layers if not 0 <= i < self.n_layers]:
+            raise ValueError(f"local_layers names layer {beyond[0]}; there are {self.n_layers}, from 0.")
+
+    @property
+    def d_head(self) -> int:
+        return self.d_model // self.n_heads
+
+    @property
+    def key_value_heads(self) -> int:
+        return self.n_key_value_heads or self.n_heads
+
+    @property
+    def mlp_width(self) -> int:
+        """`d_mlp` where given; else 4 d_model, or 8/3 d_model rounded up to a multiple of 32 for a gated MLP."""
+        if self.d_mlp is not None:
+            return self.d_mlp
+        return 4 * self.d_model if self.style == "gpt2" else 32 * math.ceil(8 * self.d_model / 3 / 32)
+
+    @property
+    def name(self) -> str:
+        """`512x12`, or `256x8x8` where the heads are not the usual four."""
+        heads = "" if self.n_heads == DEFAULT_HEADS else f"x{self.n_heads}"
+        return f"{self.d_model}x{self.n_layers}{heads}"
+
+    @classmethod
+    def parse(cls, name: str, **fields: Any) -> "Spec":
+        """The spec that a name such as `512x12` or `256x8x8` stands for, with other fields as given."""
+        match = re.fullmatch(r"(\d+)x(\d+)(?:x(\d+))?", name)
+        if not match:
+            raise ValueError(
+                f"{name!r} is no shape. Write WIDTHxLAYERS or WIDTHxLAYERSxHEADS, such as 256x8 or 256x8x8."
+            )
+        width, layers, heads = match.groups()
+        return cls(d_model=int(width), n_layers=int(layers), n_heads=int(heads or DEFAULT_HEADS), **fields)
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> "Spec":
+        """The spec of a `config.json`; an unknown key is refused with the nearest known one."""
+        known = [f.name for f in dataclasses.fields(cls)]
+        for key in fields:
+            if key not in known:
+                raise ValueError(f"Unknown model field {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise ValueError(f"These model fields are no shape: {str(error).splitlines()[0]}.") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able, complete."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in dataclasses.asdict(self).items()}
+
+
+def _near_multiples(width: int, heads: int) -> str:
+    below = width // heads * heads
+    return ", ".join(str(w) for w in (below, below + heads) if w)

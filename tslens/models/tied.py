@@ -1,0 +1,43 @@
+"""How the unembedding is the token embedding: one matrix, trained and saved once."""
+
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from tslens.models.hooked import HookedTransformer
+
+
+class Tied(nn.Module):
+    """An unembedding that reads the token embedding's own parameter, so that one matrix is trained and saved once."""
+
+    def __init__(self, embed: nn.Module, unembed: Any) -> None:
+        super().__init__()
+        self._embed = [embed]  # in a list: a reference, not a second owner
+        self.b_U, self.hook_in, self.hook_out = unembed.b_U, unembed.hook_in, unembed.hook_out
+
+    @property
+    def W_U(self) -> Tensor:  # noqa: N802  TransformerLens calls it so
+        return self._embed[0].W_E.T  # type: ignore[return-value]
+
+    def forward(self, residual: Tensor) -> Tensor:
+        return self.hook_out(self.hook_in(residual) @ self.W_U + self.b_U)
+
+
+def tie(model: "HookedTransformer") -> None:
+    """Put the token embedding in the place of the model's own unembedding, whose bias and hooks stay."""
+    model.unembed = Tied(model.embed, model.unembed)
+    model.process_weights_ = _refuse_processing
+    model.setup()
+
+
+def is_tied(model: "HookedTransformer") -> bool:
+    """Whether `tie` was done to this model, or to the one that it is a copy of."""
+    return isinstance(model.unembed, Tied)
+
+
+def _refuse_processing(*_: Any, **__: Any) -> None:
+    raise ValueError(
+        "This model's unembedding is its token embedding, and processing the weights would part them: "
+        "process a copy that has its own, untied = tslens.models.untied(model)."
+    )
