@@ -8,14 +8,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tslens.result import Result
-
-Json = Annotated[bool, Parameter(name="--json", negative=())]
 
 
 class Delivery:

@@ -3,39 +3,28 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from tslens.cli._delivery import Json, delivery
-
-STORIES = "validation"  # of the embedded generator: there without a download
+from tslens.cli._delivery import delivery
+from tslens.cli._options import STORIES, Json, Limit, Model, Precision, Stories
 
 
 def heads(
     *,
-    model: str,
-    stories: str = STORIES,
-    limit: int | None = 200,
+    model: Model,
+    stories: Stories = STORIES,
+    limit: Limit = 200,
     ablate: bool = False,
     out: Path | None = None,
-    precision: str = "float32",
+    precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
     """Say what every attention head does: its role, how strongly, how surely.
 
     Parameters
     ----------
-    model
-        A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID.
-    stories
-        A file, a dataset, or `validation` (the embedded generator's).
-    limit
-        Stories read at most.
     ablate
         Also take every head out in turn and measure the loss on repeated random tokens and on 16 of the stories.
     out
         A folder for the figure (SVG), the table (CSV) and the whole answer.
-    precision
-        Of the model's matrix products: float32, bfloat16 or auto.
-    json_
-        Print JSON.
     """
     from tslens.analysis import heads as method
     from tslens.models import load
@@ -52,32 +41,22 @@ def heads(
 
 def neurons(
     *,
-    model: str,
-    stories: str = STORIES,
-    limit: int | None = 200,
+    model: Model,
+    stories: Stories = STORIES,
+    limit: Limit = 200,
     top: int = 20,
     out: Path | None = None,
-    precision: str = "float32",
+    precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
     """Say what every MLP neuron fires on: top tokens beside samples, part of speech, effect on the logits.
 
     Parameters
     ----------
-    model
-        A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID.
-    stories
-        A file, a dataset, or `validation` (the embedded generator's).
-    limit
-        Stories read at most.
     top
         Tokens kept for each neuron.
     out
         A folder for the figure (SVG), the table (CSV) and the whole answer.
-    precision
-        Of the model's matrix products: float32, bfloat16 or auto.
-    json_
-        Print JSON.
     """
     from tslens.analysis import neurons as method
     from tslens.models import load
@@ -89,35 +68,27 @@ def neurons(
 
 def lens(
     *,
-    model: str,
+    model: Model,
     prompt: str | None = None,
     stories: str | None = None,
-    limit: int | None = 200,
+    limit: Limit = 200,
     top: int = 5,
     out: Path | None = None,
-    precision: str = "float32",
+    precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
     """Say what the model would predict after each layer (logit lens): over one prompt, or by depth over stories.
 
     Parameters
     ----------
-    model
-        A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID.
     prompt
         A text to look at, token by token.
     stories
         A file, a dataset, or `validation` (the embedded generator's, which is read where there is no prompt either).
-    limit
-        Stories read at most.
     top
         Tokens kept for each position of the prompt.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
-    precision
-        Of the model's matrix products: float32, bfloat16 or auto.
-    json_
-        Print JSON.
     """
     from tslens.analysis import lens as method
     from tslens.models import load

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tslens.cli._delivery import Json
+from tslens.cli._options import Json
 
 if TYPE_CHECKING:
     from tslens.bench import Benchmark, Measured, Size
@@ -24,8 +24,6 @@ def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json
         A folder for `bench.json` (the numbers, the machine and the versions) and `table.md`.
     quick
         Fewer turns: wider intervals.
-    json_
-        Print JSON.
     """
     from tslens import checkpoints
     from tslens.bench import FULL, QUICK, select, table

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, TypeVar
+from typing import IO, TypeVar
 
-from cyclopts import Parameter
+from tslens.cli._options import Json
 
 Item = TypeVar("Item")
 
@@ -64,7 +64,7 @@ def check(
     source: str,
     *,
     limit: int | None = None,
-    json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
+    json_: Json = False,
 ) -> None:
     """Read stories and say what cleaning would mend and drop.
 
@@ -75,8 +75,6 @@ def check(
         PLACE@SPLIT a dataset's own split. Several, joined by commas.
     limit
         Stop after so many stories kept.
-    json_
-        Print JSON.
     """
     from dataclasses import asdict
 
@@ -110,7 +108,7 @@ def pack(
     clean: bool = True,
     seed: int = 0,
     resume: bool = True,
-    json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
+    json_: Json = False,
 ) -> None:
     """Turn stories into tokens on disk, ready for training. A packing that was stopped is resumed.
 
@@ -135,8 +133,6 @@ def pack(
         Seed of "made".
     resume
         With --no-resume, begin anew over whatever is in the folder.
-    json_
-        Print JSON.
     """
     from dataclasses import asdict
 

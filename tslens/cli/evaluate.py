@@ -6,17 +6,18 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tslens.cli._delivery import Json, delivery
+from tslens.cli._delivery import delivery
+from tslens.cli._options import Json, Model, Precision
 
 
 def evaluate(
     suite: str | None = None,
     /,
     *,
-    model: str | None = None,
+    model: Model | None = None,
     list_: Annotated[bool, Parameter(name="--list", negative=())] = False,
     out: Path | None = None,
-    precision: str = "float32",
+    precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
     """Say how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompts in pairs.
@@ -25,16 +26,10 @@ def evaluate(
     ----------
     suite
         A suite's name (`--list` shows them) or a TOML file of one's own.
-    model
-        A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID.
     list_
         Show the suites that there are.
     out
         A folder for the figure (SVG), the table of all prompts (CSV) and the whole answer.
-    precision
-        Of the model's matrix products: float32, bfloat16 or auto.
-    json_
-        Print JSON.
     """
     from tslens.evaluation import prompts, suites
 

@@ -1,12 +1,11 @@
 """Commands that load a model: what there is, what it writes, how well it predicts."""
 
 import json
-from typing import Annotated
 
-from cyclopts import Parameter
+from tslens.cli._options import STORIES, Json, Limit, Model, Precision, Stories
 
 
-def list_models(*, json_: Annotated[bool, Parameter(name="--json")] = False) -> None:
+def list_models(*, json_: Json = False) -> None:
     """List the models that can be loaded by name: the runs of this folder and those that come with tslens.
 
     Besides these, every command takes the path of a run or checkpoint, `llama2c:FILE[,TOKENIZER]`, and
@@ -42,7 +41,7 @@ def list_models(*, json_: Annotated[bool, Parameter(name="--json")] = False) -> 
 
 def generate(
     *,
-    model: str,
+    model: Model,
     prompt: str = "",
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -51,19 +50,27 @@ def generate(
     max_new_tokens: int = 256,
     seed: int = 0,
     n: int = 1,
-    precision: str = "float32",
-    json_: Annotated[bool, Parameter(name="--json")] = False,
+    precision: Precision = "float32",
+    json_: Json = False,
 ) -> None:
     """Print stories that a model writes.
 
     Parameters
     ----------
-    model
-        A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID.
     prompt
         How the stories begin; without it the model begins them.
     temperature
         0 is greedy.
+    top_k
+        Choose among so many of the likeliest tokens.
+    top_p
+        Choose among the likeliest tokens that together have this probability.
+    beams
+        Above 1: beam search with so many; needs --temperature 0.
+    max_new_tokens
+        Stop there where no story has ended before.
+    seed
+        The same seed, the same stories.
     n
         How many stories.
     """
@@ -81,21 +88,13 @@ def generate(
 
 def loss(
     *,
-    model: str,
-    stories: str = "validation",
-    limit: int | None = 500,
-    precision: str = "float32",
-    json_: Annotated[bool, Parameter(name="--json")] = False,
+    model: Model,
+    stories: Stories = STORIES,
+    limit: Limit = 500,
+    precision: Precision = "float32",
+    json_: Json = False,
 ) -> None:
-    """Print a model's loss on stories: nats per token, and bits per byte of the original text, with 95% intervals.
-
-    Parameters
-    ----------
-    stories
-        A file, a dataset, or `validation` (the embedded generator's).
-    limit
-        Stories read at most.
-    """
+    """Print a model's loss on stories: nats per token, and bits per byte of the original text, with 95% intervals."""
     from tslens.evaluation.loss import loss as measure
     from tslens.models import load
     from tslens.stories import stories as read

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+from tslens.cli._options import STORIES, Limit, Model
+
 
 def report(
     *,
-    model: str,
-    stories: str = "validation",
-    limit: int = 500,
+    model: Model,
+    stories: str = STORIES,
+    limit: Limit = 500,
     text: list[str] | None = None,
     shown: int = 6,
     out: Path | None = None,
@@ -16,12 +18,8 @@ def report(
 
     Parameters
     ----------
-    model
-        A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID.
     stories
         What the model is examined on: a file, a dataset, or `validation` (the embedded generator's).
-    limit
-        Stories read at most.
     text
         A story of your own to show with attention and lens, before the others; may be given several times.
     shown

@@ -41,6 +41,8 @@ def train(
         The name of a run to go on with.
     overwrite
         Start the run again if it exists.
+    list_
+        Show the recipes that there are.
     """
     from tslens.train import recipe as recipes
     from tslens.train.loop import train as run_to_end
