@@ -52,6 +52,7 @@ def test_a_file_inherits_from_a_recipe(tmp_path):
         ("64x2", {"train.micro_batch": "5"}, "must divide the batch"),
         ("64x2", {"optimizer.lr": "-1"}, "above 0"),
         ("64x2", {"optimizer.schedule": '"cosin"'}, "must be one of cosine, linear, constant"),
+        ("64x2", {"optimizer.method": "adam"}, "must be one of adamw, muon"),
         ("64x2", {"objective": "foo"}, "objective is 'foo'. Known: language modelling"),
         ("64x2", {"objective": "3"}, "objective is 3; it must be a name"),
         ("64x2", {"name.x": "3"}, "name.x cannot be set: name is '64x2', not a table"),

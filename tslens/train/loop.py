@@ -105,8 +105,7 @@ def _step_function(
 
     def step_once(batch: Batch, step: int) -> tuple[Losses, Tensor, float]:
         rate = optimizers.learning_rate(run.recipe.optimizer, step, run.steps)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
+        optimizers.set_rate(optimizer, rate)
         predictions = batch.predictions
         totals: Losses = {}
         for part in batch.split(settings.micro_batch or len(batch.tokens)):

@@ -1,10 +1,12 @@
-"""How weights move: AdamW and the learning rate over time."""
+"""How weights move: AdamW, or Muon for the matrices inside the blocks, and the learning rate over time."""
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Literal
+import re
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
+from torch import Tensor, nn
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
@@ -12,42 +14,127 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class OptimizerSettings:
-    """AdamW (Loshchilov & Hutter 2019, arXiv 1711.05101) with linear warm-up and a decay to `final` of the peak."""
+    """A method, its rates, and a schedule: linear warm-up, then a decay to `final` of the peak."""
 
+    method: Literal["adamw", "muon"] = "adamw"
+    """`adamw`: Loshchilov & Hutter 2019, arXiv 1711.05101. `muon`: Jordan et al. 2024 for the matrices inside the
+    blocks, with updates as large as AdamW's (Liu et al. 2025, arXiv 2502.16982), and AdamW for the rest."""
     lr: float = 2e-3
+    rest: float = 1.0
+    """Muon only: the rate of what AdamW moves (embeddings, norms, biases), as a multiple of `lr`."""
     weight_decay: float = 0.1
     beta1: float = 0.9
     beta2: float = 0.95
+    momentum: float = 0.95
+    """Muon only."""
     clip: float = 1.0
     warmup: float = 0.05
     """Share of the steps in which the rate rises linearly from 0."""
-    schedule: Literal["cosine", "linear", "constant"] = "cosine"
+    schedule: Literal["cosine", "linear", "constant", "wsd"] = "cosine"
+    """After the warm-up. `wsd`, warm-up, stable, decay (Hu et al. 2024, arXiv 2404.06395): constant, then linear."""
+    decay: float = 0.3
+    """`wsd` only: share of the steps, the last ones, in which the rate falls."""
     final: float = 0.05
-    """The rate at the end, as a share of the peak."""
+    """The rate at the end, as a share of the peak; `constant` stays at the peak."""
 
     def __post_init__(self) -> None:
-        for name in ("lr", "clip"):
+        for name in ("lr", "clip", "rest"):
             if not (math.isfinite(value := getattr(self, name)) and value > 0):
                 raise ValueError(f"optimizer.{name} is {value}; it must be a finite number above 0.")
         if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
             raise ValueError(f"optimizer.weight_decay is {self.weight_decay}; it must be a finite number, 0 or more.")
-        if self.schedule not in ("cosine", "linear", "constant"):
-            raise ValueError(f"optimizer.schedule is {self.schedule!r}; it must be cosine, linear or constant.")
-        for name in ("warmup", "final"):
+        for name, known in (("method", ("adamw", "muon")), ("schedule", ("cosine", "linear", "constant", "wsd"))):
+            if (value := getattr(self, name)) not in known:
+                raise ValueError(f"optimizer.{name} is {value!r}; it must be one of {', '.join(known)}.")
+        for name in ("warmup", "decay", "final"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"optimizer.{name} is {getattr(self, name)}; it must lie between 0 and 1.")
-        for name in ("beta1", "beta2"):
+        if self.schedule == "wsd" and self.warmup + self.decay > 1:
+            raise ValueError(
+                f"optimizer.warmup and optimizer.decay are {self.warmup} and {self.decay} of the steps; "
+                "together they can be 1 at most."
+            )
+        for name in ("beta1", "beta2", "momentum"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"optimizer.{name} is {getattr(self, name)}; it must be 0 or more and below 1.")
 
 
-def make(model: "HookedTransformer", settings: OptimizerSettings) -> torch.optim.AdamW:
-    """AdamW over the trained parameters; matrices decay, embeddings of positions, norms and biases do not."""
-    trained = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
-    decayed = [p for n, p in trained if "W_" in n and not n.startswith("pos_embed.")]
-    kept = [p for n, p in trained if not ("W_" in n and not n.startswith("pos_embed."))]
-    groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": kept, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=settings.lr, betas=(settings.beta1, settings.beta2), fused=True)
+def make(model: "HookedTransformer | nn.Module", settings: OptimizerSettings) -> torch.optim.Optimizer:
+    """The optimizer of the trained parameters, its state kept by parameter.
+
+    Matrices decay, embeddings of positions, norms and biases do not. The fused AdamW; with Muon, AdamW moves whatever
+    lies outside the blocks or is no matrix.
+    """
+    trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
+    decays = {n for n in trained if "W_" in n and not n.startswith("pos_embed.")}
+    by_muon = {n: p for n, p in trained.items() if settings.method == "muon" and _IN_BLOCK.search(n)}
+    rest = trained.keys() - by_muon.keys()
+    scale = settings.rest if by_muon else 1.0
+    groups = [
+        {"params": [p for n, p in trained.items() if n in rest & decays], "weight_decay": settings.weight_decay},
+        {"params": [p for n, p in trained.items() if n in rest - decays], "weight_decay": 0.0},
+    ]
+    adamw = torch.optim.AdamW(groups, lr=settings.lr, betas=(settings.beta1, settings.beta2), fused=True)
+    for group in adamw.param_groups:
+        group["scale"] = scale
+    return MuonAndAdamW(by_muon, adamw, settings) if by_muon else adamw
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Let the next step move by this learning rate."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate * group["scale"]
+
+
+_IN_BLOCK = re.compile(r"\bblocks\.\d+\..*\b_?W_(Q|K|V|O|in|out|gate)$")
+
+
+def as_matrix(name: str, weight: Tensor) -> Tensor:
+    """The matrix that a block multiplies by: all heads of Q, K and V side by side, those of O one below another."""
+    if weight.ndim == 2:
+        return weight
+    return weight.flatten(0, 1) if name.endswith("W_O") else weight.permute(1, 0, 2).flatten(1)
+
+
+class MuonAndAdamW(torch.optim.Optimizer):
+    """`torch.optim.Muon` over some matrices and AdamW over the rest, as one optimizer.
+
+    Muon moves a whole matrix, [d_model, heads x d_head] for queries, which TransformerLens keeps by head: it is given
+    views of the parameters, their gradients and their momentum. `state` holds all by parameter, in its own shape.
+    """
+
+    def __init__(
+        self, matrices: dict[str, nn.Parameter], adamw: torch.optim.AdamW, settings: OptimizerSettings
+    ) -> None:
+        super().__init__([{"params": list(matrices.values()), "lr": settings.lr, "scale": 1.0}], {})
+        self.param_groups += adamw.param_groups
+        self._names, self._adamw = list(matrices), adamw
+        self._views = [as_matrix(name, p.detach()) for name, p in matrices.items()]
+        self._muon = torch.optim.Muon(
+            self._views,
+            lr=settings.lr,
+            weight_decay=settings.weight_decay,
+            momentum=settings.momentum,
+            adjust_lr_fn="match_rms_adamw",
+        )
+        adamw.state = self.state
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Move every parameter that has a gradient."""
+        own, (muon,) = self.param_groups[0], self._muon.param_groups
+        muon["lr"] = own["lr"]
+        for name, p, view in zip(self._names, own["params"], self._views, strict=True):
+            assert view.untyped_storage().data_ptr() == p.untyped_storage().data_ptr(), (
+                f"{name} is no longer what moves"
+            )
+            view.grad = None if p.grad is None else as_matrix(name, p.grad)
+            if "momentum_buffer" not in (state := self.state[p]):
+                state["momentum_buffer"] = torch.zeros_like(p)
+            self._muon.state[view]["momentum_buffer"] = as_matrix(name, state["momentum_buffer"])
+        self._muon.step()
+        self._muon.zero_grad(set_to_none=True)
+        self._adamw.step()
 
 
 def learning_rate(settings: OptimizerSettings, step: int, steps: int) -> float:
@@ -55,10 +142,12 @@ def learning_rate(settings: OptimizerSettings, step: int, steps: int) -> float:
     warmup = max(1, round(settings.warmup * steps))
     if step < warmup:
         return settings.lr * (step + 1) / warmup
-    done = (step - warmup) / max(1, steps - warmup)
-    shape = {
-        "constant": 1.0,
-        "linear": 1 - done * (1 - settings.final),
-        "cosine": settings.final + (1 - settings.final) * 0.5 * (1 + math.cos(math.pi * done)),
+    falls = max(warmup, steps - round(settings.decay * steps)) if settings.schedule == "wsd" else warmup
+    done = max(0.0, (step - falls) / max(1, steps - falls))
+    down = {
+        "constant": 0.0,
+        "linear": done,
+        "wsd": done,
+        "cosine": 0.5 * (1 - math.cos(math.pi * done)),
     }[settings.schedule]
-    return settings.lr * shape
+    return settings.lr * (1 - down * (1 - settings.final))
