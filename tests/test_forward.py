@@ -372,3 +372,43 @@ def test_weights_in_another_dtype_are_refused_in_one_line(dtype: torch.dtype) ->
         with pytest.raises(ValueError, match=f"weights in {dtype}.*float32"):
             forward.logits(model, tokens())
         forward.logits(model.to(torch.float32), tokens())
+
+
+def test_dropout_acts_on_embeddings_and_on_what_is_added_to_the_stream(model: Any) -> None:
+    added = ["blocks.1.hook_attn_out", "blocks.1.hook_mlp_out"]
+    row = tokens(20)
+    _, kept = forward.residual(model, row, hooks=["blocks.0.hook_resid_pre", *added], dropout=0.4)
+    whole = forward.activations(model, row, ["blocks.0.hook_resid_pre"])["blocks.0.hook_resid_pre"]
+    dropped = kept["blocks.0.hook_resid_pre"]
+    there = dropped != 0
+    torch.testing.assert_close(dropped[there], whole[there] / 0.6)
+    for name in ("blocks.0.hook_resid_pre", *added):
+        assert abs(float((kept[name] == 0).float().mean()) - 0.4) < 0.05
+
+
+def test_dropout_is_drawn_from_the_seed_and_is_nothing_at_0(model: Any) -> None:
+    row, losses = tokens(), []
+    for seed in (0, 0, 1):
+        torch.manual_seed(seed)
+        losses.append(float(forward.loss(model, row, dropout=0.3)[0].detach()))
+    assert losses[0] == losses[1] != losses[2]
+    before = torch.get_rng_state()
+    assert torch.equal(forward.loss(model, row, dropout=0.0)[0], forward.loss(model, row)[0])
+    assert torch.equal(before, torch.get_rng_state())
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_losses_by_row_add_up_to_the_loss_in_value_and_gradient(masked: bool) -> None:
+    model, row = made(SPECS["gpt2"]), tokens()
+    mask = torch.rand(row.shape) < 0.6 if masked else None
+    gradients, totals = [], []
+    for by_row in (False, True):
+        total, count = (forward.row_losses if by_row else forward.loss)(model, row, mask)
+        assert int(count.sum()) == (row[:, 1:].numel() if mask is None else int(mask[:, 1:].sum()))
+        total.sum().backward()
+        totals.append(total.sum().detach())
+        gradients.append([p.grad.clone() for p in model.parameters() if p.grad is not None])
+        model.zero_grad()
+    torch.testing.assert_close(totals[0], totals[1])
+    for one, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)

@@ -237,9 +237,19 @@ def _products(h: Tensor, maps: Sequence[tuple[Tensor, Tensor | None]]) -> Sequen
 
 
 def block(
-    spec: Spec, i: int, w: Layer, x: Tensor, turn: tuple[Tensor, Tensor] | None, attend: Attend, keep: Keep | None
+    spec: Spec,
+    i: int,
+    w: Layer,
+    x: Tensor,
+    turn: tuple[Tensor, Tensor] | None,
+    attend: Attend,
+    keep: Keep | None,
+    dropout: float = 0.0,
 ) -> Float[Tensor, "batch pos d_model"]:
-    """One transformer block on the residual stream `x`; `attend` mixes positions, `keep` sees every activation."""
+    """One transformer block on the residual stream `x`; `attend` mixes positions, `keep` sees every activation.
+
+    `dropout` acts on what attention and MLP add to the stream, as in GPT-2.
+    """
     batch, n, _ = x.shape
     dtype = w.q.dtype
 
@@ -275,6 +285,7 @@ def block(
     if keep is not None and getattr(keep, "wants", lambda _: False)(f"blocks.{i}.attn.hook_result"):
         see("attn.hook_result", torch.einsum("bphd,hdm->bphm", z, w.o.view(-1, spec.d_head, spec.d_model)))
     out = F.linear(z.reshape(batch, n, -1), w.o.T, w.b_o)
+    out = F.dropout(out, dropout) if dropout else out
     see("hook_attn_out", out)
     x = x + out
     see("hook_resid_mid", x)
@@ -288,6 +299,7 @@ def block(
     see("mlp.hook_pre", pre)
     see("mlp.hook_post", post)
     out = F.linear(post, w.w_out.T, w.b_out)
+    out = F.dropout(out, dropout) if dropout else out
     see("hook_mlp_out", out)
     x = x + out
     see("hook_resid_post", x)
@@ -331,9 +343,12 @@ def residual(
     *,
     hooks: Sequence[str] = (),
     dtype: torch.dtype = torch.float32,
+    dropout: float = 0.0,
 ) -> tuple[Float[Tensor, "batch pos d_model"], dict[str, Tensor]]:
     """The residual stream after the last block and its final norm, and the activations in `hooks` by name.
 
+    `dropout` (Srivastava et al. 2014), for training only, acts where GPT-2's does on the residual stream: on the
+    embeddings and on what attention and MLP add. GPT-2 drops attention probabilities too; fused attention holds none.
     Shapes are TransformerLens's. ValueError for a hook that does not exist (with the nearest name), for a row longer
     than the context, and for a model that the fast forward does not cover.
     """
@@ -347,11 +362,12 @@ def residual(
     x = embed(model, spec, tokens, positions)
     if keep is not None and hooks:
         _see_embeddings(model, spec, tokens, positions, keep)
+    x = F.dropout(x, dropout) if dropout else x
     turn = rotary(spec, positions) if spec.style == "llama" else None
     opened = keep is not None and any(h.endswith(("hook_pattern", "hook_attn_scores")) for h in hooks)
     attend = _open_attend(spec, keep) if opened and keep is not None else fused_attend(spec)
     for i, w in enumerate(layers(model, spec, dtype)):
-        x = block(spec, i, w, x, turn, attend, keep)
+        x = block(spec, i, w, x, turn, attend, keep, dropout)
     final = (model.ln_final.w, getattr(model.ln_final, "b", None))
     if keep is not None:
         _see_norm(spec, "ln_final", x, final, keep)
@@ -435,19 +451,42 @@ def loss(
     mask: Bool[Tensor, "batch pos"] | None = None,
     *,
     dtype: torch.dtype = torch.float32,
+    dropout: float = 0.0,
 ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
     """Summed cross-entropy in nats of predicting each token from those before it, and how many were predicted.
 
-    `mask` is False on padding; a padded token is neither predicted nor counted. Divide for the mean.
+    `mask` is False on padding; a padded token is neither predicted nor counted. Divide for the mean. `dropout` as in
+    `residual`.
     """
-    final, _ = residual(model, tokens[:, :-1], dtype=dtype)
-    targets = tokens[:, 1:]
-    if mask is not None:
-        targets = targets.masked_fill(~mask[:, 1:], -1)
+    final, _ = residual(model, tokens[:, :-1], dtype=dtype, dropout=dropout)
+    targets = _targets(tokens, mask)
     total = _ChunkedCrossEntropy.apply(
         final.flatten(0, 1), model.unembed.W_U, targets.flatten(), mask is not None, dtype
     )
     return total, (targets >= 0).sum()
+
+
+def row_losses(
+    model: "HookedTransformer",
+    tokens: Int[Tensor, "batch pos"],
+    mask: Bool[Tensor, "batch pos"] | None = None,
+    *,
+    dtype: torch.dtype = torch.float32,
+    dropout: float = 0.0,
+) -> tuple[Float[Tensor, " batch"], Int[Tensor, " batch"]]:
+    """As `loss`, for each row: for an objective that is no plain sum. Holds a gradient of the unembedding for each."""
+    final, _ = residual(model, tokens[:, :-1], dtype=dtype, dropout=dropout)
+    targets = _targets(tokens, mask)
+    sums = [
+        _ChunkedCrossEntropy.apply(row, model.unembed.W_U, wanted, mask is not None, dtype)
+        for row, wanted in zip(final, targets, strict=True)
+    ]
+    return torch.stack(sums), (targets >= 0).sum(1)
+
+
+def _targets(tokens: Tensor, mask: Tensor | None) -> Int[Tensor, "batch pos_minus_1"]:
+    """What is to be predicted; -1 where nothing is."""
+    return tokens[:, 1:] if mask is None else tokens[:, 1:].masked_fill(~mask[:, 1:], -1)
 
 
 def token_losses(

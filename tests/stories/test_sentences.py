@@ -6,7 +6,7 @@ import pytest
 
 from tslens.stories import stories
 from tslens.stories.generator import generate
-from tslens.stories.sentences import sentences, shuffled, spans
+from tslens.stories.sentences import sentences, shuffled
 
 
 @pytest.mark.parametrize(
