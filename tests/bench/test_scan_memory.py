@@ -1,0 +1,23 @@
+"""The memory of a process is its own: neither what its parent once had, nor less than what it holds."""
+
+import numpy as np
+import torch
+
+from tslens.bench.scan_memory import largest_resident, peak_memory
+from tslens.bench.size import Size
+
+
+def test_what_is_held_counts() -> None:
+    before = largest_resident()
+    held = torch.ones(before // 4 + 50_000_000)  # four bytes each: more than ever before
+    assert largest_resident() >= before + 200_000_000
+    del held
+
+
+def test_a_scan_in_a_process_of_its_own_is_told_without_its_parents_memory() -> None:
+    """`getrusage` would say that it is as large as this process has been."""
+    held = np.ones(250_000_000)
+    assert largest_resident() > 2e9
+    peak, before = peak_memory(Size(learnt=30, flat_shape="16x1", flat_vocabulary=300), 3)
+    assert 100e6 < before < peak < 1.5e9
+    del held
