@@ -22,6 +22,10 @@ class OptimizerSettings:
     lr: float = 2e-3
     rest: float = 1.0
     """Muon only: the rate of what AdamW moves (embeddings, norms, biases), as a multiple of `lr`."""
+    tuned_width: int | None = None
+    """Muon only: the width at which `lr` was chosen. At another, the matrices' rate is multiplied by
+    sqrt(tuned_width / d_model): so the spectral norm of their steps does not depend on the width (as in Yang, Simon &
+    Bernstein 2023, arXiv 2310.17813), while embeddings, norms and biases keep theirs."""
     weight_decay: float = 0.1
     beta1: float = 0.9
     beta2: float = 0.95
@@ -46,6 +50,8 @@ class OptimizerSettings:
         for name, known in (("method", ("adamw", "muon")), ("schedule", ("cosine", "linear", "constant", "wsd"))):
             if (value := getattr(self, name)) not in known:
                 raise ValueError(f"optimizer.{name} is {value!r}; it must be one of {', '.join(known)}.")
+        if self.tuned_width is not None and self.tuned_width < 1:
+            raise ValueError(f"optimizer.tuned_width is {self.tuned_width}; it must be at least 1.")
         for name in ("warmup", "decay", "final"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"optimizer.{name} is {getattr(self, name)}; it must lie between 0 and 1.")
@@ -77,7 +83,12 @@ def make(model: "HookedTransformer | nn.Module", settings: OptimizerSettings) ->
     adamw = torch.optim.AdamW(groups, lr=settings.lr, betas=(settings.beta1, settings.beta2), fused=True)
     for group in adamw.param_groups:
         group["scale"] = scale
-    return MuonAndAdamW(by_muon, adamw, settings) if by_muon else adamw
+    if not by_muon:
+        return adamw
+    both = MuonAndAdamW(by_muon, adamw, settings)
+    if settings.tuned_width is not None:
+        both.param_groups[0]["scale"] = math.sqrt(settings.tuned_width / model.cfg.d_model)
+    return both
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:

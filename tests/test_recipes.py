@@ -1,0 +1,55 @@
+"""The recipes that come with tslens: every row of the published tables, at one rate for all widths."""
+
+import math
+import tomllib
+
+import pytest
+import torch
+
+from tslens.models import Spec
+from tslens.train import recipe as recipes
+from tslens.train.optimizer import make, set_rate
+
+REPLICATION = ["128x8", "128x12", "256x8x2", "256x8", "256x8x8", "256x12", "512x8", "512x12"]
+PAPER = ["64x8", "64x12", "768x8", "1024x1x16", "1024x2x16"]
+BASES = {"base", "published"}
+
+
+@pytest.mark.parametrize("name", REPLICATION + PAPER)
+def test_a_recipe_is_called_by_its_shape_and_chooses_nothing_else(name, checkout):
+    recipe = recipes.load(name)
+    spec = recipe.spec(4096)
+    assert spec.name == name and (spec.n_ctx, spec.d_vocab) == (512, recipe.data.vocabulary)
+    assert recipe.data.source == "roneneldan/TinyStories" and recipe.train.epochs == 1
+    chosen = tomllib.loads((checkout / "training" / f"{name}.toml").read_text(encoding="utf-8"))
+    assert chosen == {"base": "published", "model": {"shape": name}}
+
+
+def test_the_released_shallow_models_have_their_width_and_heads():
+    assert [recipes.load(name).spec(4096).d_head for name in ("1024x1x16", "1024x2x16")] == [64, 64]
+
+
+@pytest.mark.parametrize("name", sorted(set(recipes.names()) - BASES))
+def test_every_recipe_is_whole(name):
+    recipe = recipes.load(name)
+    assert recipe.name == name and recipe.spec(recipe.data.vocabulary).n_layers >= 1
+    assert recipes.from_dict(recipe.to_dict()) == recipe
+
+
+@pytest.mark.parametrize("name", sorted(BASES))
+def test_a_base_is_no_recipe(name):
+    with pytest.raises(ValueError, match="shape|no .model."):
+        recipes.load(name).spec(64)
+
+
+def test_wider_matrices_move_by_the_root_less_and_the_rest_as_before():
+    settings = recipes.load("512x8").optimizer
+    model = torch.nn.ModuleDict({"blocks": torch.nn.ModuleList([torch.nn.ModuleDict({"mlp": torch.nn.Module()})])})
+    model.blocks[0].mlp.W_in = torch.nn.Parameter(torch.ones(512, 4))
+    model.w = torch.nn.Parameter(torch.ones(3))
+    model.cfg = Spec.parse("512x8")
+    optimizer = make(model, settings)
+    set_rate(optimizer, settings.lr)
+    muon, _, rest = optimizer.param_groups
+    assert settings.tuned_width == 128 and muon["lr"] == pytest.approx(settings.lr / math.sqrt(512 / 128))
+    assert rest["lr"] == pytest.approx(settings.lr * settings.rest)
