@@ -8,7 +8,7 @@ import pytest
 FLOORS = (
     {"nearest", "result", "stats", "plots", "pos"},
     {"models", "tokenizer", "stories", "checkpoints", "llama2c", "huggingface"},
-    {"attention", "forward", "generate", "scan"},
+    {"forward", "generate", "scan"},
     {"analysis", "evaluation"},
     {"train", "report", "bench", "cluster", "demo"},
     {"cli"},

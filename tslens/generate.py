@@ -56,8 +56,8 @@ class _Cache:
     def __init__(self, model: "HookedTransformer", rows: list[list[int]], places: int, dtype: torch.dtype) -> None:
         self.model, self.spec, self.dtype = model, spec_of(model), dtype
         self.device = next(model.parameters()).device
-        self.layers = forward.layers(model, self.spec, dtype)
-        self.unembed = model.unembed.W_U.to(dtype)
+        self.layers = forward.layers(model, self.spec, dtype, pack=True)
+        self.unembed = forward.Product((model.unembed.W_U.to(dtype), None), pack=True)
         shape = (len(rows), self.spec.key_value_heads, places, self.spec.d_head)
         self.keys = [torch.zeros(shape, dtype=dtype, device=self.device) for _ in self.layers]
         self.values = [torch.zeros(shape, dtype=dtype, device=self.device) for _ in self.layers]
@@ -102,11 +102,11 @@ class _Cache:
             ).transpose(1, 2)
 
         for i, layer in enumerate(self.layers):
-            x = forward.block(self.spec, i, layer, x, turn, attend, None)
+            x = forward.block(self.spec, i, layer, x, turn, attend)
         self.filled += n
         final = self.model.ln_final
         last = forward.norm(x[:, -1], final.w, getattr(final, "b", None), self.spec.eps, self.spec.style)
-        return (last.to(self.dtype) @ self.unembed).float()
+        return self.unembed(last.to(self.dtype))[0].float()
 
     def _mask(self, n: int, window: int | None) -> Bool[Tensor, "row 1 query key"] | None:
         """Where a query may look, or None where plain causality says it all. Padding sees itself, to stay finite."""

@@ -137,7 +137,7 @@ class _Blocks:
     @classmethod
     def of(cls, model: "HookedTransformer") -> "_Blocks":
         spec = spec_of(model)
-        return cls(model, spec, forward.layers(model, spec), forward.fused_attend(spec))
+        return cls(model, spec, forward.layers(model, spec, pack=True), forward.fused_attend(spec))
 
     def losses(
         self,
@@ -159,7 +159,7 @@ class _Blocks:
         positions = torch.arange(tokens.shape[1], device=tokens.device)
         turn = forward.rotary(self.spec, positions) if self.spec.style == "llama" else None
         for i in range(first, self.spec.n_layers):
-            residual = forward.block(self.spec, i, self.layers[i], residual, turn, attend, None)
+            residual = forward.block(self.spec, i, self.layers[i], residual, turn, attend)
         final = (self.model.ln_final.w, getattr(self.model.ln_final, "b", None))
         counted = scored[:, 1:]
         rows = forward.norm(residual[:, :-1][counted], *final, self.spec.eps, self.spec.style)

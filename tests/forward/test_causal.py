@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tslens import attention, forward
-from tslens.attention import causal_attention
+from tslens import forward
+from tslens.forward import causal
+from tslens.forward.causal import causal_attention
 from tslens.models import Spec, build
 
 
@@ -18,7 +19,7 @@ def written_out(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
 @pytest.mark.parametrize("n", [1, 5, 8, 21])
 def test_blocks_are_attention(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One query, less than a block, whole blocks, and blocks with a rest; in float64, so that nothing is excused."""
-    monkeypatch.setattr(attention, "BLOCK", 8)
+    monkeypatch.setattr(causal, "BLOCK", 8)
     ours = [torch.randn(2, n, 3, 4, dtype=torch.float64, requires_grad=True) for _ in range(3)]
     plain = [t.detach().clone().requires_grad_() for t in ours]
     z, expected = causal_attention(*ours, 0.7), written_out(*plain, 0.7)

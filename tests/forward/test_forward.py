@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from tslens import forward, models
+from tslens.forward import losses, run
 from tslens.models import Spec
 
 VOCAB, CONTEXT = 61, 24
@@ -103,6 +104,27 @@ def test_asking_for_activations_changes_no_result(model: Any) -> None:
     )
 
 
+def test_weights_laid_out_for_the_cpu_give_the_same(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [name for name in forward.hook_names(models.spec_of(model)) if name.endswith(("hook_post", "hook_z"))]
+    with torch.no_grad():
+        plain, before = forward.logits(model, tokens()), forward.activations(model, tokens(), names)
+        monkeypatch.setattr(run, "ROWS", 1)
+        torch.testing.assert_close(forward.logits(model, tokens()), plain, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(forward.activations(model, tokens(), names), before, atol=1e-4, rtol=1e-4)
+
+
+def test_what_nobody_asks_for_is_not_computed(model: Any) -> None:
+    """The activations are those of the whole pass, and the layers after the last of them are never run."""
+    names = ["blocks.0.mlp.hook_post", "blocks.0.attn.hook_q"]
+    _, whole = forward.residual(model, tokens(), hooks=names)
+    with FlopCounterMode(display=False) as full:
+        forward.residual(model, tokens())
+    with FlopCounterMode(display=False) as part:
+        early = forward.activations(model, tokens(), names)
+    torch.testing.assert_close(early, whole)
+    assert part.get_total_flops() < full.get_total_flops() / models.spec_of(model).n_layers
+
+
 def test_bfloat16_is_close(model: Any) -> None:
     with torch.no_grad():
         exact, count = forward.loss(model, tokens())
@@ -161,7 +183,7 @@ def test_padding_has_no_gradient() -> None:
 def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     model = made(SPECS["gpt2"])
     whole = forward.loss(model, tokens())[0]
-    monkeypatch.setattr(forward, "CHUNK", 7)
+    monkeypatch.setattr(losses, "CHUNK", 7)
     torch.testing.assert_close(forward.loss(model, tokens())[0], whole)
     each = forward.token_losses(model, tokens())
     assert each.shape == (3, CONTEXT - 1)
@@ -171,7 +193,7 @@ def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_token_held_impossible_costs_what_it_costs() -> None:
     """Far beyond where its probability underflows: logits of 0 and 400 apart cost 400 nats."""
     final, weight = torch.ones(1, 1), torch.tensor([[400.0, 0.0]])
-    total = forward._ChunkedCrossEntropy.apply(final, weight, torch.tensor([1]), False, torch.float32)
+    total = losses._ChunkedCrossEntropy.apply(final, weight, torch.tensor([1]), False, torch.float32)
     assert total.item() == pytest.approx(400.0)
 
 

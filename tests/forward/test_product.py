@@ -1,0 +1,48 @@
+"""One product for several matrices, laid out for the machine or not, is the products one by one."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from tslens.forward.product import Product, can_pack, precision
+
+MAPS = [(torch.randn(6, width), torch.randn(width)) for width in (4, 8, 4)]
+ROWS = torch.randn(2, 5, 6)
+
+
+@pytest.mark.parametrize("pack", [False, True])
+def test_several_matrices_are_multiplied_at_once(pack: bool) -> None:
+    with torch.no_grad():
+        product = Product(*MAPS, pack=pack)
+        for found, (weight, bias) in zip(product(ROWS), MAPS, strict=True):
+            torch.testing.assert_close(found, ROWS @ weight + bias, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("bias", [None, torch.randn(8)])
+@pytest.mark.parametrize("pack", [False, True])
+def test_gelu_of_a_product(pack: bool, bias: torch.Tensor | None) -> None:
+    weight = MAPS[1][0]
+    with torch.no_grad():
+        found = Product((weight, bias), pack=pack).gelu(ROWS)
+        whole = ROWS @ weight if bias is None else ROWS @ weight + bias
+        torch.testing.assert_close(found, F.gelu(whole, approximate="tanh"), atol=1e-5, rtol=1e-5)
+
+
+def test_a_weight_that_is_trained_is_never_copied() -> None:
+    weight = torch.ones(6, 4, requires_grad=True)
+    assert not can_pack(weight)
+    Product((weight, None), pack=True)(ROWS)[0].sum().backward()
+    torch.testing.assert_close(weight.grad, ROWS.flatten(0, 1).sum(0)[:, None].expand(6, 4))
+
+
+def test_a_machine_without_the_layouts_multiplies_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    with torch.no_grad():
+        product = Product(MAPS[0], pack=True)
+        assert product.packed is None
+        torch.testing.assert_close(product(ROWS)[0], ROWS @ MAPS[0][0] + MAPS[0][1])
+
+
+def test_an_unknown_precision_is_refused() -> None:
+    with pytest.raises(ValueError, match="'half'; it must be auto, float32 or bfloat16"):
+        precision("half")

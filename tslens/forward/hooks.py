@@ -1,0 +1,56 @@
+"""Which activations can be asked for, and which were?"""
+
+from collections.abc import Iterable, Sequence
+
+from torch import Tensor
+
+from tslens.models import Spec, did_you_mean
+
+
+def hook_names(spec: Spec) -> list[str]:
+    """Every activation that the fast forward can hand out, by TransformerLens's names."""
+    block = ["hook_resid_pre", "ln1.hook_scale", "ln1.hook_normalized", "attn.hook_q", "attn.hook_k", "attn.hook_v"]
+    if spec.style == "llama":
+        block += ["attn.hook_rot_q", "attn.hook_rot_k"]
+    block += ["attn.hook_attn_scores", "attn.hook_pattern", "attn.hook_z", "attn.hook_result", "hook_attn_out"]
+    block += ["hook_resid_mid", "ln2.hook_scale", "ln2.hook_normalized", "mlp.hook_pre"]
+    block += ["mlp.hook_pre_linear"] if spec.style == "llama" else []
+    block += ["mlp.hook_post", "hook_mlp_out", "hook_resid_post"]
+    ends = ["ln_final.hook_scale", "ln_final.hook_normalized"]
+    start = ["hook_embed"] + (["hook_pos_embed"] if spec.style == "gpt2" else [])
+    return start + [f"blocks.{i}.{name}" for i in range(spec.n_layers) for name in block] + ends
+
+
+def check_hooks(spec: Spec, names: Iterable[str]) -> None:
+    """ValueError with the nearest name for a hook that this model does not have."""
+    known = hook_names(spec)
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                f"{name!r} is no activation of a {spec.name} model.{did_you_mean(name, known)} "
+                "They are named as in TransformerLens, such as 'blocks.0.mlp.hook_post'."
+            )
+
+
+class Keeper:
+    """Keeps the activations that were asked for."""
+
+    def __init__(self, names: Sequence[str], *, alone: bool = False) -> None:
+        self.names = frozenset(names)
+        self.alone = alone
+        """Whether these activations are all that is asked of the forward pass."""
+        self.kept: dict[str, Tensor] = {}
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more need be computed."""
+        return self.alone and len(self.kept) == len(self.names)
+
+    def wants(self, name: str) -> bool:
+        """Whether this activation was asked for."""
+        return name in self.names
+
+    def __call__(self, name: str, value: Tensor) -> None:
+        """Keep it if it was asked for."""
+        if name in self.names:
+            self.kept[name] = value

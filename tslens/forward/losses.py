@@ -1,0 +1,112 @@
+"""How surprised is a model, without its logits ever being held at once?"""
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from tslens.forward.run import residual, unembed
+
+if TYPE_CHECKING:
+    from tslens.models import HookedTransformer
+
+CHUNK = 1024  # rows of logits that exist at a time
+
+
+class _ChunkedCrossEntropy(torch.autograd.Function):
+    """Summed cross-entropy of a linear head without ever holding all logits.
+
+    The gradient is formed while each chunk's logits exist, so nothing is recomputed and neither logits nor
+    log-softmax are saved for backward (as in Liger Kernel, Hsu et al. 2024, arXiv 2410.10989).
+    """
+
+    @staticmethod
+    def forward(ctx: Any, final: Tensor, weight: Tensor, targets: Tensor, masked: bool, dtype: torch.dtype) -> Tensor:
+        w = weight.to(dtype)
+        needs = any(ctx.needs_input_grad[:2])
+        total = final.new_zeros((), dtype=torch.float32)
+        d_final = torch.empty_like(final) if needs else None
+        d_weight = torch.zeros(weight.shape, dtype=torch.float32, device=weight.device) if needs else None
+        for start in range(0, final.shape[0], CHUNK):
+            rows, wanted = final[start : start + CHUNK].to(dtype), targets[start : start + CHUNK]
+            scores = (rows @ w).float()
+            probability = scores.softmax(dim=-1)
+            picked = wanted.clamp(min=0)[:, None]
+            # log-sum-exp without a second exponential: the largest probability is exp(largest score - log-sum-exp)
+            lse = scores.amax(-1, keepdim=True) - probability.amax(-1, keepdim=True).log()
+            surprise = lse - scores.gather(1, picked)
+            total += (surprise * (wanted >= 0)[:, None] if masked else surprise).sum()
+            if d_final is not None and d_weight is not None:
+                grad = probability.scatter_add_(1, picked, probability.new_full(picked.shape, -1.0))
+                if masked:
+                    grad.mul_((wanted >= 0)[:, None])
+                low = grad.to(dtype)
+                d_final[start : start + CHUNK] = low @ w.T
+                d_weight += rows.T @ low
+        ctx.save_for_backward(d_final, d_weight)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+        d_final, d_weight = ctx.saved_tensors
+        return d_final * grads[0], d_weight * grads[0], None, None, None
+
+
+def loss(
+    model: "HookedTransformer",
+    tokens: Int[Tensor, "batch pos"],
+    mask: Bool[Tensor, "batch pos"] | None = None,
+    *,
+    dtype: torch.dtype = torch.float32,
+    dropout: float = 0.0,
+) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
+    """Summed cross-entropy in nats of predicting each token from those before it, and how many were predicted.
+
+    `mask` is False on padding; a padded token is neither predicted nor counted. Divide for the mean. `dropout` as in
+    `residual`.
+    """
+    final, _ = residual(model, tokens[:, :-1], dtype=dtype, dropout=dropout)
+    targets = _targets(tokens, mask)
+    total = _ChunkedCrossEntropy.apply(
+        final.flatten(0, 1), model.unembed.W_U, targets.flatten(), mask is not None, dtype
+    )
+    return total, (targets >= 0).sum()
+
+
+def row_losses(
+    model: "HookedTransformer",
+    tokens: Int[Tensor, "batch pos"],
+    mask: Bool[Tensor, "batch pos"] | None = None,
+    *,
+    dtype: torch.dtype = torch.float32,
+    dropout: float = 0.0,
+) -> tuple[Float[Tensor, " batch"], Int[Tensor, " batch"]]:
+    """As `loss`, for each row: for an objective that is no plain sum. Holds a gradient of the unembedding for each."""
+    final, _ = residual(model, tokens[:, :-1], dtype=dtype, dropout=dropout)
+    targets = _targets(tokens, mask)
+    sums = [
+        _ChunkedCrossEntropy.apply(row, model.unembed.W_U, wanted, mask is not None, dtype)
+        for row, wanted in zip(final, targets, strict=True)
+    ]
+    return torch.stack(sums), (targets >= 0).sum(1)
+
+
+def _targets(tokens: Tensor, mask: Tensor | None) -> Int[Tensor, "batch pos_minus_1"]:
+    """What is to be predicted; -1 where nothing is."""
+    return tokens[:, 1:] if mask is None else tokens[:, 1:].masked_fill(~mask[:, 1:], -1)
+
+
+def token_losses(
+    model: "HookedTransformer", tokens: Int[Tensor, "batch pos"], *, dtype: torch.dtype = torch.float32
+) -> Float[Tensor, "batch pos_minus_1"]:
+    """Cross-entropy in nats of each token but the first, without gradients."""
+    with torch.no_grad():
+        final, _ = residual(model, tokens[:, :-1], dtype=dtype)
+        rows, targets = final.flatten(0, 1), tokens[:, 1:].flatten()
+        parts = [
+            F.cross_entropy(unembed(model, rows[s : s + CHUNK], dtype), targets[s : s + CHUNK], reduction="none")
+            for s in range(0, rows.shape[0], CHUNK)
+        ]
+    return torch.cat(parts).view(tokens.shape[0], -1)
