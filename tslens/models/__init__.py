@@ -6,18 +6,22 @@ A model is described by a `Spec`, and is a HookedTransformer that `spec_of` find
 from typing import TYPE_CHECKING
 
 from tslens.models.checking import spec_of
+from tslens.models.compressor import CompressorSpec
+from tslens.models.compressor import build as build_compressor
 from tslens.models.counts import flops_per_token, n_parameters, parameter_shapes
 from tslens.models.hooked import (
     attach_tokenizer,
     build,
     from_weights,
     load_weights,
+    record,
+    shape_of,
     to_config,
     tokenizer_of,
     untied,
     weights,
 )
-from tslens.models.names import available, bundled, describe, load, name_of, save
+from tslens.models.names import available, bundled, describe, load, name_of, save, shape
 from tslens.models.spec import Spec
 from tslens.nearest import did_you_mean
 
@@ -25,10 +29,12 @@ if TYPE_CHECKING:
     from tslens.models.hooked import HookedTransformer as HookedTransformer
 
 __all__ = [
+    "CompressorSpec",
     "Spec",
     "attach_tokenizer",
     "available",
     "build",
+    "build_compressor",
     "bundled",
     "describe",
     "did_you_mean",
@@ -39,7 +45,10 @@ __all__ = [
     "n_parameters",
     "name_of",
     "parameter_shapes",
+    "record",
     "save",
+    "shape",
+    "shape_of",
     "spec_of",
     "to_config",
     "tokenizer_of",

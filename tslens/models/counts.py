@@ -2,11 +2,14 @@
 
 import math
 
+from tslens.models.compressor import CompressorSpec
 from tslens.models.spec import Spec
 
 
-def parameter_shapes(spec: Spec) -> dict[str, tuple[int, ...]]:
+def parameter_shapes(spec: Spec | CompressorSpec) -> dict[str, tuple[int, ...]]:
     """Every trained parameter by its TransformerLens name. Biases that a Llama-style model lacks are not here."""
+    if isinstance(spec, CompressorSpec):
+        return spec.parameter_shapes()
     d, h, kv, dh, m = spec.d_model, spec.n_heads, spec.key_value_heads, spec.d_head, spec.mlp_width
     gpt2, grouped = spec.style == "gpt2", "" if spec.n_key_value_heads is None else "_"
     shapes: dict[str, tuple[int, ...]] = {"embed.W_E": (spec.d_vocab, d)}
@@ -45,15 +48,17 @@ def parameter_shapes(spec: Spec) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def n_parameters(spec: Spec, *, embeddings: bool = True) -> int:
+def n_parameters(spec: Spec | CompressorSpec, *, embeddings: bool = True) -> int:
     """Exact number of trained parameters; without the token, position and output embeddings if asked."""
-    skip = () if embeddings else ("embed.", "pos_embed.", "unembed.")
+    skip = () if embeddings else ("embed.", "pos_embed.", "unembed.", "encoder.embed.")
     return sum(math.prod(shape) for name, shape in parameter_shapes(spec).items() if not name.startswith(skip))
 
 
-def flops_per_token(spec: Spec, context: int | None = None, *, training: bool = False) -> int:
+def flops_per_token(spec: Spec | CompressorSpec, context: int | None = None, *, training: bool = False) -> int:
     """Floating-point operations per token: two for each multiply-add of every matrix product, attention as the
     full square over `context` tokens (as dense kernels are counted); training is three times the forward pass."""
+    if isinstance(spec, CompressorSpec):
+        return spec.flops_per_token(context, training=training)
     context = context or spec.n_ctx
     matrices = sum(
         math.prod(shape)

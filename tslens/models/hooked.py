@@ -7,12 +7,15 @@ import dataclasses
 import math
 import re
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from tslens.models.checking import remember, spec_of
+from tslens.models.compressor import KIND as COMPRESSOR
+from tslens.models.compressor import CompressorSpec
+from tslens.models.compressor import build as build_compressor
 from tslens.models.counts import parameter_shapes
 from tslens.models.spec import Spec
 from tslens.models.tied import tie
@@ -20,6 +23,20 @@ from tslens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from transformer_lens import HookedTransformer, HookedTransformerConfig
+
+
+def __getattr__(name: str) -> Any:
+    """TransformerLens's building blocks, imported when asked for."""
+    if name in ("HookedRootModule", "HookPoint"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import transformer_lens
+            import transformer_lens.hook_points
+
+        return (
+            transformer_lens.HookedRootModule if name == "HookedRootModule" else transformer_lens.hook_points.HookPoint
+        )
+    raise AttributeError(name)
 
 
 def to_config(spec: Spec) -> "HookedTransformerConfig":
@@ -108,20 +125,19 @@ def untied(model: "HookedTransformer") -> "HookedTransformer":
 
 def weights(model: "HookedTransformer") -> dict[str, Tensor]:
     """The trained parameters by name, detached, on the CPU, contiguous: what a checkpoint holds."""
-    shapes = parameter_shapes(spec_of(model))
+    shapes = parameter_shapes(shape_of(model))
     parameters = dict(model.named_parameters())
     return {name: parameters[name].detach().cpu().contiguous() for name in shapes}
 
 
 def load_weights(model: "HookedTransformer", tensors: dict[str, Tensor], *, origin: str = "these weights") -> None:
     """Copy weights into the model (any float dtype); a missing, extra or misshapen one is refused with its name."""
-    shapes = parameter_shapes(spec_of(model))
+    spec = shape_of(model)
+    shapes = parameter_shapes(spec)
     if missing := sorted(shapes.keys() - tensors.keys()):
-        raise ValueError(
-            f"{origin} lack {missing[0]!r} (and {len(missing) - 1} more) of a {spec_of(model).name} model."
-        )
+        raise ValueError(f"{origin} lack {missing[0]!r} (and {len(missing) - 1} more) of a {spec.name} model.")
     if extra := sorted(tensors.keys() - shapes.keys()):
-        raise ValueError(f"{origin} hold {extra[0]!r}, which a {spec_of(model).name} model does not have.")
+        raise ValueError(f"{origin} hold {extra[0]!r}, which a {spec.name} model does not have.")
     parameters = dict(model.named_parameters())
     for name, shape in shapes.items():
         if tuple(tensors[name].shape) != shape:
@@ -131,9 +147,25 @@ def load_weights(model: "HookedTransformer", tensors: dict[str, Tensor], *, orig
             parameters[name].copy_(tensors[name])
 
 
-def from_weights(spec: Spec, tensors: dict[str, Tensor], tokenizer: Tokenizer, *, origin: str) -> "HookedTransformer":
+def shape_of(model: Any) -> Spec | CompressorSpec:
+    """What the model was built as: a compressor carries its spec, a HookedTransformer's is read."""
+    spec = getattr(model, "spec", None)
+    return spec if isinstance(spec, CompressorSpec) else spec_of(model)
+
+
+def record(model: Any) -> dict[str, Any]:
+    """What `config.json` says of a model's shape, so that `load` builds it again."""
+    spec = shape_of(model)
+    kind = {"kind": COMPRESSOR} if isinstance(spec, CompressorSpec) else {}
+    return {**kind, "spec": spec.to_dict()}
+
+
+def from_weights(
+    spec: Spec | CompressorSpec, tensors: dict[str, Tensor], tokenizer: Tokenizer, *, origin: str
+) -> "HookedTransformer":
     """A model of this spec with these weights and this tokenizer."""
-    model = build(spec, seed=None, tokenizer=tokenizer)
+    made = build_compressor if isinstance(spec, CompressorSpec) else build
+    model: Any = made(spec, seed=None, tokenizer=tokenizer)  # type: ignore[operator]
     load_weights(model, tensors, origin=origin)
     return model
 

@@ -9,8 +9,10 @@ import torch
 
 from tslens import checkpoints
 from tslens.models.checking import spec_of
+from tslens.models.compressor import KIND as COMPRESSOR
+from tslens.models.compressor import CompressorSpec
 from tslens.models.counts import flops_per_token, n_parameters
-from tslens.models.hooked import from_weights, tokenizer_of, weights
+from tslens.models.hooked import from_weights, record, shape_of, tokenizer_of, weights
 from tslens.models.spec import Spec
 from tslens.nearest import did_you_mean
 from tslens.tokenizer import Tokenizer
@@ -48,9 +50,17 @@ def load(name: str | Path) -> "HookedTransformer":
         raise ValueError(f"{folder}/{checkpoints.CONFIG} has no 'spec', the shape of the model: it is no tslens model.")
     if config.get("tokenizer") != tokenizer.hash:
         raise ValueError(f"{home}/tokenizer.json is not the tokenizer that this model was trained with (hash differs).")
-    model = from_weights(Spec.from_dict(config["spec"]), tensors, tokenizer, origin=str(folder))
+    model = from_weights(shape(config), tensors, tokenizer, origin=str(folder))
     run = home.resolve().name
     return _named(model, run if home == folder else f"{run}/{folder.resolve().name}")
+
+
+def shape(config: dict[str, Any]) -> Spec | CompressorSpec:
+    """The spec that a `config.json` holds; ValueError for a kind of model that this version does not know."""
+    kind = config.get("kind")
+    if kind not in (None, COMPRESSOR):
+        raise ValueError(f"This model is a {kind!r}, and this version loads a HookedTransformer or a {COMPRESSOR!r}.")
+    return Spec.from_dict(config["spec"]) if kind is None else CompressorSpec.from_dict(config["spec"])
 
 
 def available() -> dict[str, Path]:
@@ -79,7 +89,7 @@ def save(
     tokenizer = tokenizer_of(model)
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(folder / checkpoints.TOKENIZER)
-    config = {**(facts or {}), "spec": spec_of(model).to_dict(), "tokenizer": tokenizer.hash}
+    config = {**(facts or {}), **record(model), "tokenizer": tokenizer.hash}
     tensors = {name: w if dtype is None else w.to(dtype) for name, w in weights(model).items()}
     checkpoints.write(folder, config, tensors)
     return folder
@@ -88,7 +98,7 @@ def save(
 def name_of(model: "HookedTransformer") -> str:
     """What the model is called: the run, bundled model, file or folder that `load` found it under (`stories1M`,
     `mine/step-00500` for a checkpoint of the run `mine`), or its shape where it came from none."""
-    return getattr(model, "story_name", None) or spec_of(model).name
+    return getattr(model, "story_name", None) or shape_of(model).name
 
 
 def describe(model: "HookedTransformer") -> dict[str, Any]:
