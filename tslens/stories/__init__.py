@@ -1,19 +1,21 @@
 """Which stories? Every source has a name: ``stories("made")``, ``stories("tales.csv")``, ``stories("owner/name")``."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from types import ModuleType
 from typing import Any
 
 from tslens.stories.clean import Cleaner, CleaningReport
+from tslens.stories.instruct import made as made_instruct
+from tslens.stories.instruct import parse
 from tslens.stories.sources import Source, find_source
 from tslens.stories.split import SPLITS, Split, split_of
 
 __all__ = ["Cleaner", "CleaningReport", "Source", "Split", "Stories", "find_source", "split_of", "stories"]
 
-MADE = "made"
+MADE, MADE_INSTRUCT = MADE_SOURCES = "made", "made:instruct"
 MADE_COUNT = 10_000  # how many the generator makes where no limit is given
 _ENDLESS = 10**9
 
@@ -23,11 +25,13 @@ class Stories:
     """Stories of one or several sources, cleaned, of one split, at most so many; read anew at each ``iter``."""
 
     sources: tuple[Source | str, ...]
-    """``"made"``, or where to read"""
+    """``"made"`` or ``"made:instruct"``, or where to read"""
     split: str | None
     limit: int | None
     clean: bool
     seed: int
+    keep: Callable[[str], bool] | None = None
+    """only the texts for which it is true; the limit counts these"""
 
     @property
     def name(self) -> str:
@@ -53,7 +57,9 @@ class Stories:
         """
         found: Iterator[str] = chain.from_iterable(self._read(part, cleaner) for part in self.sources)
         if self.split is not None:
-            found = (story for story in found if split_of(story) == self.split)
+            found = (story for story in found if split_of(parse(story).story) == self.split)
+        if self.keep is not None:
+            found = filter(self.keep, found)
         found = islice(found, self.limit)
         first = next(found, None)
         if first is None:
@@ -62,13 +68,16 @@ class Stories:
         return chain([first], found)
 
     def _read(self, part: Source | str, cleaner: Cleaner) -> Iterator[str]:
-        found: Iterable[str] = part if isinstance(part, Source) else self._made()
+        found: Iterable[str] = part if isinstance(part, Source) else self._made(part)
         return cleaner(found) if self.clean else iter(found)
 
-    def _made(self) -> Iterator[str]:
+    def _made(self, name: str) -> Iterator[str]:
         from tslens.stories.generator import generate
 
-        return (made.text for made in generate(MADE_COUNT if self.limit is None else _ENDLESS, self.seed))
+        count = MADE_COUNT if self.limit is None else _ENDLESS
+        if name == MADE_INSTRUCT:
+            return (instructed.format() for instructed in made_instruct(count, self.seed))
+        return (made.text for made in generate(count, self.seed))
 
 
 def stories(
@@ -77,11 +86,12 @@ def stories(
     """Stories by name, read lazily, as often as one likes.
 
     Args:
-        source: ``made`` (the embedded generator), ``train`` or ``validation`` (that split of ``made``), a ``.txt``,
-            ``.jsonl``, ``.csv`` or ``.parquet`` file, a folder in the hub's layout, or a hub id; ``PLACE:COLUMN``
-            names the column, ``PLACE@SPLIT`` a dataset's own split (``train`` if not given). Several, joined by commas.
-        split: only the stories that :func:`split_of` puts there. A dataset's own splits are another matter: models
-            trained on ``owner/name`` are to be judged on ``owner/name@validation``.
+        source: ``made`` (the embedded generator), ``train`` or ``validation`` (that split of ``made``),
+            ``made:instruct`` (made, behind blocks of instructions), a ``.txt``, ``.jsonl``, ``.csv`` or ``.parquet``
+            file, a folder in the hub's layout, or a hub id; ``PLACE:COLUMN`` names the column, ``PLACE@SPLIT`` a
+            dataset's own split (``train`` if not given). Several, joined by commas.
+        split: only the stories that :func:`split_of` puts there, instructions before them left aside. A dataset's own
+            splits are another matter: models trained on ``owner/name`` are to be judged on ``owner/name@validation``.
         limit: at most so many stories. Without it the generator makes 10,000 (of which the split takes its share).
         clean: mend and drop (see :class:`Cleaner`).
         seed: of the generator.
@@ -101,7 +111,7 @@ def stories(
     names = [name.strip() for name in source.split(",") if name.strip()]
     if not names:
         raise ValueError("no source of stories is named; give 'made', a file, a dataset folder or a hub id")
-    parts = tuple(name if name == MADE else find_source(name) for name in names)
+    parts = tuple(name if name in MADE_SOURCES else find_source(name) for name in names)
     return Stories(parts, split, limit, clean, seed)
 
 

@@ -6,7 +6,7 @@ the story's own.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
@@ -61,6 +61,16 @@ class Instruction:
         head = "".join(f"{kind}: {value}\n" for kind, value in self.blocks)
         return head + self.story if self.gap is None else f"{head}Story:{self.gap}{self.story}"
 
+    @property
+    def head(self) -> str:
+        """All that stands before the story: what a model that was trained on such texts goes on from."""
+        return Instruction(self.blocks, gap=self.gap).format()
+
+    @property
+    def asks_for_words_with_summary(self) -> bool:
+        """Whether both are among the blocks: the combination that Instruct-OOD keeps out of training."""
+        return {WORDS, SUMMARY} <= {kind for kind, _ in self.blocks}
+
     def prompt(self) -> "Instruction":
         """The same instruction without its story, for a model to write one."""
         return Instruction(self.blocks, gap=" ")
@@ -82,6 +92,23 @@ class Instruction:
         if unknown:
             raise ValueError(f"there is no block {unknown[0]!r}; the kinds are {', '.join(KINDS)}")
         return cls(tuple((kind, values[kind]) for kind in kinds if values[kind]), made.text)
+
+
+def made(n: int, seed: int = 0) -> Iterator[Instruction]:
+    """The first `n` stories of the embedded generator behind blocks of their own truth, their kinds drawn for each."""
+    from tslens.stories.generator import generate
+
+    for number, story in enumerate(generate(n, seed)):
+        yield Instruction.from_made(story, draw_kinds(Random(f"{seed}:{number}:instruct")))
+
+
+def keeps_apart(text: str, split: str) -> bool:
+    """Instruct-OOD (Eldan and Li 2023, 2305.07759): whether a split keeps a text, so that words and a summary are never
+    asked for together in training, and always in validation.
+
+    A model that follows both at once has then combined what it only learnt apart.
+    """
+    return parse(text).asks_for_words_with_summary == (split == "validation")
 
 
 def draw_kinds(rng: Random) -> list[str]:

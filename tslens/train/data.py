@@ -4,11 +4,13 @@ A step's batch is a function of (data, seed, step), so a resumed run needs no sa
 """
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from queue import Queue
 from threading import Thread
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -26,6 +28,10 @@ class Batch:
     """Token ids."""
     predicted: Bool[Tensor, "row pos"] | None = None
     """True on tokens that count in the loss (the first of a row never does); None where all do."""
+    shuffled: Bool[Tensor, " row"] | None = None
+    """True on rows of stories whose sentences were shuffled; None where none are."""
+    group: int = 1
+    """Rows that are computed together, one behind the other: pieces and shares hold whole groups."""
 
     @property
     def predictions(self) -> int:
@@ -35,12 +41,16 @@ class Batch:
 
     def apply(self, change: Callable[[Tensor], Tensor]) -> "Batch":
         """The same batch with `change` applied to each tensor in it."""
-        given = {f.name: part for f in dataclasses.fields(self) if (part := getattr(self, f.name)) is not None}
-        return Batch(**{name: change(part) for name, part in given.items()})
+        tensors = {f.name: t for f in dataclasses.fields(self) if isinstance(t := getattr(self, f.name), Tensor)}
+        return dataclasses.replace(self, **{name: change(tensor) for name, tensor in tensors.items()})
 
     def split(self, rows: int) -> "list[Batch]":
         """Pieces of `rows` rows."""
         return [self.apply(lambda t, at=at: t[at : at + rows]) for at in range(0, len(self.tokens), rows)]  # type: ignore[misc]
+
+    def share(self, rank: int, size: int) -> "Batch":
+        """Every `size`-th group of rows, from the group `rank` on: what one of `size` processes computes."""
+        return self.apply(lambda t: t.unflatten(0, (-1, self.group))[rank::size].flatten(0, 1))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,9 +69,9 @@ class Rows:
     seed: int
 
     def __post_init__(self) -> None:
-        if self.packed.n_tokens < self.context + 1:
+        if (n := int(self.lengths()[self.seen()].sum())) < self.context + 1:
             raise ValueError(
-                f"The training data has {self.packed.n_tokens} tokens, less than one row of {self.context + 1}. "
+                f"The training data has {n} tokens, less than one row of {self.context + 1}. "
                 "Give more stories or a shorter context."
             )
         if (rows := _n_rows(self, 0)) < self.rows_per_step:
@@ -70,9 +80,27 @@ class Rows:
                 "Give more stories, a smaller batch or a shorter context."
             )
 
+    def lengths(self) -> np.ndarray:
+        """Tokens of each story, BOS counted."""
+        return np.diff(np.append(self.packed.starts, self.packed.n_tokens))
+
+    def seen(self) -> np.ndarray:
+        """The numbers of the stories that are trained on."""
+        return np.arange(self.packed.n_stories)
+
     def epoch(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """The epoch's order of stories, and the place in that order at which each row begins."""
         return _plan(self, number)
+
+    def facts(self) -> dict[str, int]:
+        """What a run records of its data."""
+        return {
+            "training_stories": self.packed.n_stories,
+            "training_tokens": self.packed.n_tokens,
+            "training_bytes": self.packed.n_bytes,
+            "longer_than_context": self.longer_than_context,
+            "tokens_per_epoch": len(self.epoch(0)[1]) * self.context,
+        }
 
     @property
     def steps_per_epoch(self) -> int:
@@ -82,33 +110,36 @@ class Rows:
     @property
     def longer_than_context(self) -> int:
         """Stories that do not fit a row and are seen to its end only."""
-        lengths = np.diff(np.append(self.packed.starts, self.packed.n_tokens))
-        return int((lengths > self.context + 1).sum())
+        return int((self.lengths()[self.seen()] > self.context + 1).sum())
 
     def batch(self, step: int) -> Batch:
         """The rows of a step, counted from 0."""
         first = step * self.rows_per_step
         return Batch(torch.from_numpy(np.stack([self._row(i) for i in range(first, first + self.rows_per_step)])))
 
-    def _row(self, index: int) -> np.ndarray:
-        """A row, counted from 0 through all epochs."""
+    def stories_of(self, index: int) -> Iterator[int]:
+        """The numbers of the stories from where a row begins on; rows are counted from 0 through all epochs."""
         number = 0
         while index >= (n := _n_rows(self, number)):
             number, index = number + 1, index - n
         order, begins = self.epoch(number)
-        want, begin, parts = self.context + 1, int(begins[index]), []
-        while want > 0:
-            story = self.packed.story(int(order[begin % len(order)]))[:want]
+        begin = int(begins[index])
+        return (int(order[at % len(order)]) for at in itertools.count(begin))
+
+    def _row(self, index: int) -> np.ndarray:
+        want, parts = self.context + 1, []
+        for number in self.stories_of(index):
+            story = self.packed.story(number)[:want]
             parts.append(np.asarray(story, dtype=np.int64))
-            want, begin = want - len(story), begin + 1
+            if (want := want - len(story)) == 0:
+                break
         return np.concatenate(parts)
 
 
 @lru_cache(maxsize=4)
 def _plan(rows: Rows, number: int) -> tuple[np.ndarray, np.ndarray]:
-    order = np.random.default_rng([rows.seed, number]).permutation(rows.packed.n_stories)
-    lengths = np.diff(np.append(rows.packed.starts, rows.packed.n_tokens))[order]
-    ends = np.cumsum(lengths)
+    order = np.random.default_rng([rows.seed, number]).permutation(rows.seen())
+    ends = np.cumsum(rows.lengths()[order])
     want, begins, at, before = rows.context + 1, [], 0, 0
     while before < ends[-1]:
         begins.append(at)
@@ -125,7 +156,19 @@ def _n_rows(rows: Rows, number: int) -> int:
     return len(_plan(rows, number)[1])
 
 
-def prefetch(rows: Rows, first: int, last: int, depth: int = 4) -> Iterator[Batch]:
+@runtime_checkable
+class Batches(Protocol):
+    """The batches of a run, each a function of (data, seed, step)."""
+
+    @property
+    def steps_per_epoch(self) -> int: ...
+
+    def batch(self, step: int) -> Batch: ...
+
+    def facts(self) -> dict[str, int]: ...
+
+
+def prefetch(rows: Batches, first: int, last: int, depth: int = 4) -> Iterator[Batch]:
     """The batches of steps `first` to `last` (exclusive), made by a thread while the model computes."""
     queue: Queue[Batch | BaseException] = Queue(maxsize=depth)
     stopped = False

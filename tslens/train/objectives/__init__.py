@@ -12,6 +12,8 @@ from torch import Tensor
 from tslens.evaluation.loss import Loss
 from tslens.models import Spec
 from tslens.tokenizer import Tokenizer
+from tslens.train.objectives.contrastive import Contrastive, PublishedContrastive
+from tslens.train.objectives.instruct import Instruct
 from tslens.train.objectives.language import LanguageModelling
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ __all__ = ["OBJECTIVES", "Objective"]
 class Objective(Protocol):
     """A loss over batches, and the model that it trains."""
 
-    def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer) -> Any:
+    def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer | None) -> Any:
         """The model, with weights drawn from the seed."""
         ...
 
@@ -32,14 +34,22 @@ class Objective(Protocol):
         """How well the model does on stories that were not trained on."""
         ...
 
-    def __call__(self, model: Any, batch: "Batch", dtype: torch.dtype) -> tuple[Tensor, Mapping[str, Tensor]]:
+    def __call__(
+        self, model: Any, batch: "Batch", dtype: torch.dtype, dropout: float = 0.0
+    ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """The loss summed over the batch's predictions, and the parts of it that are logged, summed alike.
 
+        Dropout is what a step of training applies; validation and analysis have none.
         The loop divides both by the number of predictions of the whole step, so that the parts of a batch that is
         computed in pieces add up.
         """
         ...
 
 
-OBJECTIVES: dict[str, type[Objective]] = {"language modelling": LanguageModelling}
+OBJECTIVES: dict[str, type[Objective]] = {
+    "language modelling": LanguageModelling,
+    "contrastive": Contrastive,
+    "published contrastive": PublishedContrastive,
+    "instruct": Instruct,
+}
 """By the name that a recipe gives."""

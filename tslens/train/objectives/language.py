@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class LanguageModelling:
     """Cross-entropy of each token given those before it, in nats: L = -sum_t log p(x_t | x_<t)."""
 
-    def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer) -> Any:
+    def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer | None) -> Any:
         """A HookedTransformer of this shape."""
         return models.build(spec, seed=seed, tokenizer=tokenizer)
 
@@ -28,7 +28,9 @@ class LanguageModelling:
         """Nats per token and bits per byte of stories that were not trained on."""
         return loss(model, texts, precision=precision)
 
-    def __call__(self, model: Any, batch: "Batch", dtype: torch.dtype) -> tuple[Tensor, Mapping[str, Tensor]]:
+    def __call__(
+        self, model: Any, batch: "Batch", dtype: torch.dtype, dropout: float = 0.0
+    ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """The summed loss; it has no parts."""
-        total, _ = forward.loss(model, batch.tokens, batch.predicted, dtype=dtype)
+        total, _ = forward.loss(model, batch.tokens, batch.predicted, dtype=dtype, dropout=dropout)
         return total, {}
