@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from tslens.cli._options import Json
+from tslens.cli._recipes import show_estimate, show_recipes
+
 if TYPE_CHECKING:
     from tslens.train.loop import Progress as Position
     from tslens.train.loop import Watch
@@ -22,6 +25,8 @@ def train(
     resume: str | None = None,
     overwrite: bool = False,
     list_: Annotated[bool, Parameter(name="--list", negative=())] = False,
+    dry_run: Annotated[bool, Parameter(negative=())] = False,
+    json_: Json = False,
 ) -> None:
     """Train a model by a recipe, a shape such as 256x8, or a TOML file; or go on with a run.
 
@@ -43,6 +48,9 @@ def train(
         Start the run again if it exists.
     list_
         Show the recipes that there are.
+    dry_run
+        Say what it would take (parameters, operations, memory, tokens, time here) after a probe of ten seconds, and
+        write nothing.
     """
     from tslens.train import recipe as recipes
     from tslens.train.loop import train as run_to_end
@@ -50,14 +58,16 @@ def train(
     from tslens.train.prepare import resume as reopen
 
     if list_:
-        print("\n".join(recipes.names()))
+        show_recipes(json_)
         return
+    if json_ and not dry_run:
+        raise ValueError("--json goes with --list or --dry-run; a run's numbers are in its metrics.jsonl.")
     if (recipe is None) == (resume is None):
         raise ValueError("name a recipe or a shape to train, or a run to --resume (one of the two).")
     if resume is not None:
-        if data is not None or name is not None or set_ or overwrite:
+        if data is not None or name is not None or set_ or overwrite or dry_run:
             raise ValueError(
-                "--resume goes on with a run as it was chosen: leave out --data, --name, --set, --overwrite."
+                "--resume goes on with a run as it was chosen: leave out --data, --name, --set, --overwrite, --dry-run."
             )
         run = reopen(resume)
     else:
@@ -65,6 +75,9 @@ def train(
         chosen = recipes.load(recipe, dict(_pair(text) for text in set_ or []))
         if data is not None:
             chosen = replace(chosen, data=replace(chosen.data, source=data))
+        if dry_run:
+            show_estimate(chosen, json_)
+            return
         run = prepare(chosen, name, overwrite=overwrite)
     for line in describe(run):
         print(line)

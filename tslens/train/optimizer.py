@@ -72,7 +72,7 @@ def make(model: "HookedTransformer | nn.Module", settings: OptimizerSettings) ->
     lies outside the blocks or is no matrix.
     """
     trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
-    decays = {n for n in trained if "W_" in n and not n.startswith("pos_embed.")}
+    decays = {n for n in trained if "W_" in n and "pos_embed." not in n}
     by_muon = {n: p for n, p in trained.items() if settings.method == "muon" and _IN_BLOCK.search(n)}
     rest = trained.keys() - by_muon.keys()
     scale = settings.rest if by_muon else 1.0

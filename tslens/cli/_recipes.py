@@ -1,0 +1,108 @@
+"""How are recipes shown, and what one of them would cost?"""
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tslens.train.estimate import Estimate
+    from tslens.train.recipe import Recipe
+
+
+def show_recipes(as_json: bool) -> None:
+    """Every recipe in one table: its shape, parameters, objective, data and tokens."""
+    rows = [_summary(recipe) for recipe in _chosen()]
+    if as_json:
+        print(json.dumps(rows, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in rows[0]:
+        table.add_column(column, justify="right" if column in ("parameters", "tokens") else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(_short(value) for value in row.values()))
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160  # a file or a pipe takes long lines whole
+    console.print(table)
+
+
+def _chosen() -> "list[Recipe]":
+    """The recipes that name a model, the smallest first; those that only others start from do not."""
+    from tslens.train import recipe as recipes
+
+    loaded = [recipes.load(name) for name in recipes.names()]
+    whole = [recipe for recipe in loaded if {"shape", "d_model"} & recipe.model.keys()]
+    return sorted(whole, key=lambda recipe: (_summary(recipe)["parameters"], recipe.name))
+
+
+def _summary(recipe: "Recipe") -> dict[str, Any]:
+    from tslens.models import n_parameters
+    from tslens.train.estimate import length, vocabulary
+
+    size = vocabulary(recipe.data)
+    spec = recipe.spec(size)
+    return {
+        "name": recipe.name,
+        "shape": spec.name,
+        "parameters": n_parameters(spec),
+        "objective": recipe.to_dict()["objective"]["name"],
+        "data": recipe.data.source,
+        "tokens": length(recipe, size)[1],
+    }
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "?"
+    if isinstance(value, int):
+        return f"{value / 1e6:,.1f} M"
+    return str(value)
+
+
+def show_estimate(recipe: "Recipe", as_json: bool) -> None:
+    """What training by a recipe takes on this machine."""
+    from rich.console import Console
+
+    from tslens.train.estimate import estimate
+
+    with Console(stderr=True).status("") as status:
+        found = estimate(recipe, lambda doing: status.update(f"{doing} ..."))
+    if as_json:
+        print(json.dumps(asdict(found) | {"bytes": found.bytes}, ensure_ascii=False))
+    else:
+        print("\n".join(f"{what:<12} {value}" for what, value in _lines(found).items()))
+
+
+def _lines(e: "Estimate") -> dict[str, str]:
+    tokens = "?" if e.tokens is None else f"{_count(e.tokens)} in {e.steps:,} steps"
+    in_all = "" if e.flops is None else f"; {e.flops:.2g} in all"
+    seconds = "?" if e.seconds is None else _time(e.seconds)
+    return {
+        "recipe": f"{e.name} ({e.shape})",
+        "parameters": f"{e.parameters:,}",
+        "FLOPs": f"{e.flops_per_token:.3g} per token, forward and backward{in_all}",
+        "memory": f"{_bytes(e.bytes)}: weights {_bytes(e.weights_bytes)}, gradients {_bytes(e.gradient_bytes)}, "
+        f"optimizer {_bytes(e.optimizer_bytes)}, saved for backward {_bytes(e.saved_bytes)} ({e.rows} rows at a time)",
+        "tokens": f"{tokens} ({e.tokens_from})",
+        "speed": f"{e.tokens_per_second:,.0f} tokens/s, and {1e3 * e.optimizer_seconds:,.0f} ms a step for the "
+        f"optimizer, measured here ({e.measured_on})",
+        "time": f"{seconds}, validation and checkpoints not counted",
+    }
+
+
+def _count(n: int) -> str:
+    return f"{n / 1e6:,.1f} million" if n < 1e9 else f"{n / 1e9:,.2f} billion"
+
+
+def _bytes(n: int) -> str:
+    return f"{n / 1e6:,.0f} MB" if n < 1e9 else f"{n / 1e9:,.1f} GB"
+
+
+def _time(seconds: float) -> str:
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds:,.0f} seconds"
