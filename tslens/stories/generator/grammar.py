@@ -56,13 +56,19 @@ class Teller:
     last: dict[str, tuple[int, int]] = field(default_factory=dict)  # pronoun -> (part, sentence) mentioned last
     rivals: dict[int, int] = field(default_factory=dict)  # part -> sentence of its last mention
     sentence: int = 0
+    begun: int = 0  # the first sentence of this beat: who was mentioned before is named again
 
     @property
     def text(self) -> str:
         return "".join(self.out)
 
-    def tell(self, source: str) -> None:
-        """Append a rendered template or a paraphrase of it, after a space unless a paragraph just began."""
+    def tell(self, source: str, anew: bool = True) -> None:
+        """Append a rendered template or a paraphrase of it, after a space unless a paragraph just began.
+
+        What is told anew does not know what was told before, so it names everybody before a pronoun stands for them.
+        """
+        if anew:
+            self.begun = self.sentence
         self.space = not self.fresh
         self.fresh = False
         self._run(compiled(paraphrased(source) if self.free else source))
@@ -184,11 +190,15 @@ class Teller:
         self._mention(part)
 
     def _clear(self, part: Part) -> bool:
-        """May a pronoun stand for this character here? Only if nobody else of the same pronoun was mentioned since, nor in the sentence before unless the name stands in this one."""
+        """May a pronoun stand for this character here?
+
+        Only if they were mentioned since something was told anew, at most two sentences ago, and nobody else of the same pronoun
+        was mentioned since, nor in the sentence before unless the name stands in this one.
+        """
         same = [
             p for p in self.cast.values() if p.character.pronoun == part.character.pronoun and p.index != part.index
         ]
-        if part.index not in self.rivals:
+        if self.rivals.get(part.index, -1) < max(self.begun, self.sentence - 2):
             return False
         mine = self.last[part.character.pronoun][0] == part.index
         just_now = self.rivals[part.index] == self.sentence

@@ -12,21 +12,32 @@ from functools import cache
 NOUNS = {
     "toy": "ball doll kite drum puzzle robot truck train puppet",
     "soft": "blanket pillow teddy bunny scarf doll puppet sweater",
-    "treasure": "coin shell key ring feather pebble button map crystal",
+    "treasure": "coin shell key ring feather pebble button crystal",
+    "precious": "shell crystal necklace whistle kite",
+    "baked": "cookie cupcake muffin pie cake",
+    "treat": "cookie candy muffin donut",
+    "charm": "bell shell pebble whistle crystal",
+    "riches": "coin ring crystal bell",
+    "coffer": "box chest trunk",
+    "crawler": "ant beetle cricket ladybug",
+    "pond": "fish turtle frog",
+    "chamber": "bedroom attic hall playroom basement",
+    "market place": "market fair",
+    "garden tool": "shovel rake broom",
     "fragile": "vase cup plate mug lamp mirror bowl jar teapot",
     "fruit": "apple pear plum peach orange banana cherry grape lemon",
     "vegetable": "carrot potato tomato onion pumpkin bean turnip radish cabbage",
     "sweet": "cookie cupcake muffin pancake waffle pie cake donut candy",
-    "dish": "sandwich pizza salad omelet noodle meatball sausage burger dumpling",
+    "dish": "sandwich pizza omelet meatball sausage burger dumpling",
     "clothes": "hat coat jacket shirt sock boot shoe mitten scarf cap",
     "garment": "hat coat jacket shirt scarf cap sweater",
-    "box": "box basket bag bucket jar chest sack trunk",
+    "box": "box basket bag bucket jar sack",
     "openable": "door gate",
     "furniture": "table chair bed sofa shelf desk stool bench couch",
     "tool": "hammer shovel rope ladder saw brush broom bucket net",
     "kitchenware": "spoon fork pan pot bowl kettle tray plate knife",
     "vehicle": "car bus truck train boat bike tractor ship",
-    "ridden": "bike scooter sled skateboard",
+    "ridden": "bike scooter skateboard",
     "magic": "lamp ring wand bell stone pot kettle key whistle",
     "dragon": "dragon",
     "big": "giant dragon troll monster",
@@ -42,8 +53,8 @@ NOUNS = {
     "cattle": "cow horse donkey goat pony",
     "lunchbox": "box basket bag backpack",
     "pipe": "flute violin horn trumpet fiddle drum guitar",
-    "flyer": "butterfly bee moth fly ladybug dragonfly",
-    "cuddly": "teddy bunny doll puppet bear pillow blanket",
+    "flyer": "butterfly bee moth ladybug dragonfly",
+    "cuddly": "teddy bunny doll puppet bear",
     "hall": "theater school library market castle museum barn",
     "bug": "ant bee beetle butterfly spider ladybug snail worm cricket",
     "sea": "fish seal turtle dolphin",
@@ -54,11 +65,11 @@ NOUNS = {
     "elder": "farmer baker gardener sailor tailor carpenter shopkeeper painter fisherman",
     "tree": "oak pine apple plum willow maple cherry birch elm",
     "flower": "rose daisy tulip lily sunflower violet poppy daffodil",
-    "plant": "sunflower tomato bean pumpkin rose tulip strawberry carrot daisy",
+    "plant": "sunflower tomato bean rose tulip daisy poppy lily",
     "nature": "leaf stick stone flower feather acorn nut twig branch",
-    "wild place": "forest meadow lake river pond hill beach field valley",
+    "wild place": "forest meadow lake river pond hill beach field",
     "outdoors": "park garden forest meadow field playground orchard",
-    "water": "pond river lake stream pool",
+    "water": "pond river lake stream",
     "town place": "shop school library market bakery museum station zoo church",
     "room": "kitchen bedroom attic bathroom hall basement garage playroom",
     "hideout": "bush bench log tree bridge rock fence stump wall",
@@ -76,7 +87,7 @@ NOUNS = {
     "money": "penny ticket",
     "machine": "light",
     "spot": "corner edge middle side top bottom end floor roof path road street step trail hole crack pile row "
-    "place shade chimney village town city home world land",
+    "place shade chimney valley map village town city home world land",
     "bit": "piece bit drop crumb bite sip bottle",
     "time": "day morning afternoon evening night week month year hour minute moment summer winter spring birthday "
     "bedtime Monday Tuesday Wednesday Thursday Friday Saturday Sunday noon midnight while second",
@@ -100,6 +111,9 @@ MASS = {
     "food": "bread cheese soup rice honey porridge jam pasta toast",
     "drink": "milk juice water tea lemonade cocoa",
     "stuff": "sand mud grass wood paper clay glue paint wool hay dirt",
+    "bait": "bread cheese toast",
+    "pourable": "soup rice honey porridge jam",
+    "sold": "juice tea lemonade cocoa",
     "weather": "rain snow wind fog thunder ice hail",
     "subject": "music reading counting drawing singing dancing writing baking cooking",
     "mass thing": "butter help love fun time air work dust smoke sugar salt flour money gold fur hair magic luck courage care "
@@ -126,7 +140,7 @@ VERBS = {
     "mind": "think know see hear feel want need like love hate hope wish plan dream remember forget learn wonder "
     "worry notice believe decide agree trust miss care mind fear understand expect listen watch pretend "
     "promise",
-    "more": "warm trot stamp sign part loosen fetch carve oil flick lay vanish disappear long shriek burst "
+    "more": "warm press trot stamp sign part loosen fetch carve oil flick lay vanish disappear long shriek burst "
     "discover place return flee breathe beat wink spend shrink shoot seek rustle rake raise moan die bang "
     "bury cross weed dry name allow gasp blush hit glue scratch dare blame speak spoil forgive ruin wrap "
     "pack clear frighten shut lead hatch bloom garden run write knit cook",
@@ -156,23 +170,24 @@ spread spread spread;cost cost cost;teach taught taught;hit hit hit
 """
 ADJECTIVES = {
     "color": "red blue green yellow orange purple pink white black",
+    "fur color": "black white brown gray",
     "size": "big small little tiny huge large",
     "nice": "kind gentle friendly brave clever cheerful polite honest patient",
     "bad trait": "greedy lazy selfish grumpy bossy careless proud mean stubborn",
     "happy": "happy glad proud cheerful excited joyful pleased delighted thankful",
-    "sad": "sad unhappy upset gloomy lonely miserable",
+    "sad": "sad unhappy upset gloomy miserable",
     "afraid": "afraid scared nervous frightened worried",
     "angry": "angry mad cross furious grumpy",
     "texture": "soft smooth fuzzy shiny sticky fluffy hard",
-    "look": "pretty lovely beautiful bright shiny colorful plain fancy neat",
-    "old": "old dusty rusty broken dirty ragged worn ancient faded",
+    "look": "pretty lovely beautiful bright shiny fancy neat",
+    "old": "old dusty broken dirty worn ancient",
     "quality": "nice good great wonderful special perfect fine amazing",
-    "weather adj": "sunny windy cloudy warm cold foggy snowy rainy chilly",
+    "weather adj": "sunny windy cloudy warm cold foggy rainy chilly",
     "fine weather": "sunny warm bright clear lovely fine mild",
     "taste": "sweet tasty yummy fresh delicious",
     "ugly": "dark scary gloomy spooky",
     "spare": "short tall long deep smooth narrow tired sleepy weak",
-    "more": "sour ripe hungry thirsty sick hurt safe lost empty full open wet dry hot loud fast slow easy heavy "
+    "more": "lonely plain sour ripe hungry thirsty sick hurt safe lost empty full open wet dry hot loud fast slow easy heavy "
     "light strong high low thin thick round flat sharp straight wide narrow different same new young real "
     "true wrong right ready alone alive dead asleep awake late early busy free poor wise silly foolish "
     "magic gone sorry fair own favorite whole other last next first bare still sure bored surprised "

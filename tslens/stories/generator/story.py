@@ -157,7 +157,7 @@ def _compose(tale: Tale, teller: Teller, end: str, wish: set[str]) -> set[str]:
         beats[int(after) - 1] += map(str.strip, quarrel)
         shown.add("Conflict")
     finish = [pick(tale.special[end]), *([payoff] if payoff else [])]
-    close, place = [], tale.head.get("place")
+    close = []
     if "MoralValue" in wish:
         themes = tale.head.get("bad" if sad else "good", "").split()
         if themes:
@@ -168,7 +168,7 @@ def _compose(tale: Tale, teller: Teller, end: str, wish: set[str]) -> set[str]:
     if rng.random() < 0.5:
         close.insert(
             0,
-            rng.choice(frame.lines(frame.CLOSE_BAD if sad else frame.CLOSE_GOOD + frame.CLOSE_OUT * (place == "out"))),
+            rng.choice(frame.lines(frame.CLOSE_BAD if sad else frame.CLOSE_GOOD)),
         )
     cut = rng.randrange(1, len(beats)) if len(beats) > 1 else 0
     paragraphs = [
@@ -182,8 +182,8 @@ def _compose(tale: Tale, teller: Teller, end: str, wish: set[str]) -> set[str]:
     for n, paragraph in enumerate(p for p in paragraphs if p):
         if n:
             teller.paragraph()
-        for source in paragraph:
-            teller.tell(source)
+        for i, source in enumerate(paragraph):
+            teller.tell(source, anew=n > 0 or i == 0)
     return shown
 
 

@@ -3,13 +3,13 @@
 TALES = """
 == the magic object
 cast: h f
-with: x=magic y=food
+with: x=magic y=pourable
 hero: any
 good: greed sharing
 bad: greed listening
 -- find
-| In the [dusty|dark|old] attic, {h} found a {j=color} {x}. When {he} rubbed it, it began to glow, and a plate of {y} stood in front of {him}.
-| An old woman gave {h} a {x}, because {he} had helped with a heavy {box}. It was a magic {x}. It could make anything/PRON that one/PRON asked for.
+| In the [dusty|dark|old] attic, {h} found a {j=color} {x}. When {he} rubbed it, it began to glow, and a bowl of {y} stood in front of {him}.
+| An old woman gave {h} a {x}, because {he} had carried a heavy {box} up the hill. It was a magic {x}. It could make anything/PRON that one/PRON asked for.
 | "h>f: Look what I found by the {wild_place}!" said {h}. It was a {j=color} {x}. "f>h: I wish that we had some {y}," said {f}, and there it was.
 | In the sand lay a {x}, half hidden/ADJ under {nature+}. {F} wanted to leave it there. {H} held it to {his} ear, and it asked {him} what {he} would like.
 -- wish
@@ -23,7 +23,7 @@ bad: greed listening
 | "f>h: It says that greedy hands will lose everything," said {f}, who read the tiny words on the {x}. "h>f: Just one more," said {h}.
 | Then {f} noticed that with each wish something was lost. First it was the {bird+}, then the color of the {flower+}, then the taste/NOUN of the {y}.
 -- sign
-| On the bottom of the {x} was a crack as thin as a hair. >> The crack that was as thin as a hair had grown with every wish.
+| On one side of the {x} was a crack as thin as a hair. >> The crack that was as thin as a hair had grown with every wish.
 | All morning, a {s=bird} on the roof had called as if it wanted to warn somebody. >> Now {h} knew what the {s} on the roof had meant.
 -- end
 | {H} thought for a long time. Then {he} wished that everyone in the village might/AUX have enough {y}. The {x} turned cold and still, but nobody was hungry that winter.
@@ -32,11 +32,11 @@ bad: greed listening
 -- twist
 | {H} made the last wish. There was a bright flash/NOUN, and {he} woke up in {his} bed. It had all been a dream! But under the pillow lay a small {j=color} {x}.
 | {H} wished for {num} more/ADJ wishes/NOUN. The {x} laughed, and now it was {h} who had to do what/PRON others/NOUN wished! "f>h: Then I wish that all is as it was before," said {f} quickly. And so it was.
-| {H} rubbed it for the last time, and out climbed a tired old {fabled}. It asked if somebody could wish something for it too. {F} wished it a long sleep, and it smiled and was gone/ADJ, with the {x} and all.
+| {H} rubbed the {x} for the last time, and out climbed a tired old {fabled}. It asked if somebody could wish something for it too. {F} wished it a long sleep, and it smiled and was gone/ADJ, with the {x} and all.
 -- bad
 | {H} wished for all the gold in the world. There was a crash, and the {x} broke. All that it had made turned to dust/NOUN, and {h} had nothing.
 | {H} made one wish more/ADV. At once, everything that {he} touched turned to stone/NOUN, the {toy+}, the {sweet+} and even {his} dinner.
-| {H} wished that the {x} would never stop. And it did not stop. {Y} ran out of the door, down the road and over the whole village, and {they} had to leave their/PRON home forever.
+| {H} wished that the {x} would never stop. And it did not stop. {Y} ran out of the door, down the road and over the whole village, and {they} had to leave {their} home forever.
 -- about
 | {H} finds a {x} that makes wishes/NOUN come/VERB true.
 -- about end
@@ -50,8 +50,8 @@ bad: greed listening
 cast: h f g=big
 with: x=sweet p=wild_place
 hero: any
-good: kindness courage friendship
-bad: kindness
+good: kindness courage welcome
+bad: hurt
 -- fear
 | A {g.kind} lived near the {p}, and all the people were afraid of {him g}. At night they/PRON heard {him g} roar. {H} and {f} wanted to know why.
 | Everybody said that the {g.kind} of the {p} ate {farm+} and children. But nobody had ever been near {him g}. {H} decided to go and look, and {f} came too.
@@ -59,20 +59,20 @@ bad: kindness
 | On a hill by the {p} lived a {g.kind}. When {he g} sneezed, the windows broke. The people wanted to drive {him g} away with fire. {H} and {f} asked them/PRON to wait for one day.
 -- go
 | With a {box} full of {x+}, {they} set out. The way was long and steep. {They} passed {num} burnt trees and a house without a roof.
-| At night, {they} crept to the {p}. The ground shook, and a roar/NOUN filled the air. {F} held on to {h}'s {garment}.
+| One night, {they} crept to the {p}. The ground shook, and a roar/NOUN filled the air. {F} held on to {h}'s {garment}.
 | "f>h: Do you hear that?" whispered {f}. There was a roar/NOUN, so loud that the leaves/NOUN fell from the trees. "h>f: It sounds {sad}," said {h}.
 | {They} followed footprints as long/ADJ as a bus. In one of them/PRON stood so much rain that/SCONJ {f} had to swim.
 -- meet
 | Then {they} saw the {g.kind}. {He g} was as tall as a tower, and big tears ran down {his g} cheeks.
 | The {g.kind} sat on a rock with {his g} head in {his g} hands. {His g} feet were as big as boats, and a large thorn/NOUN was stuck in one of them/PRON.
 | "h>g: Why do you roar so loudly?" called {h}. The {g.kind} turned {his g} huge head. "g>h: Because I have a bad tooth/NOUN," said the {g.kind}.
-| Behind the last hill lay the {g.kind} on {his g} back. {He g} blew soft clouds at the moon, and {he g} was singing, quite low and out of tune/NOUN.
+| Behind the last hill lay the {g.kind} on {his g} back. {He g} blew soft clouds at the moon and sighed so deeply that the trees shook.
 -- sign
 | It was strange that the {s=farm+} near the {p} were not afraid at all. >> It was no wonder/NOUN that/SCONJ the {s+} had not been afraid.
 -- end
 | {H} found what/PRON hurt/VERB it and pulled with all {his} strength, and {f} pulled too. Pop/NOUN! The {g.kind} smiled for the first time in years. They/PRON ate {x+} together, and nobody in the village had to be afraid anymore.
 | "h>g: Hold still," said {h}, and with one pull/NOUN the pain/NOUN was gone/ADJ. "g>hf: Thank you, little friends," said the {g.kind}. After that, {he g} carried {them} to school on {his g} shoulders.
-| {H} sang the second voice, and {f} beat the time on a {nature}. The {g.kind} wept with joy, for {he g} had been alone for a hundred years. Now the village has the loudest band in the land.
+| {H} sang a song for {him g}, and {f} beat the time on a log. The {g.kind} wept with joy, for {he g} had been alone for a hundred years. Now the village has the loudest band in the land.
 -- twist
 | "g>h: Please do not hurt me!" cried the {g.kind}. {He g} was afraid of {them}! {He g} had heard that children were wild and ate everything. {H} laughed and gave {him g} a {x}.
 | Then the {g.kind} bowed {his g} head and became smaller/ADJ and smaller/ADJ, until {he g} was no taller than {h}. A spell had made/VERB {him g} big, and only a friend could break it.
@@ -92,18 +92,17 @@ bad: kindness
 
 == the treasure map
 cast: h f
-with: x=box y=treasure p=wild_place
+with: x=coffer y=riches p=wild_place
 hero: any
-place: out
 good: trying friendship sharing
-bad: greed trust
+bad: caution
 -- map
 | Behind an old {furniture}, {h} found a map. A red line led to the {p}, and at its end was a cross/NOUN. {He} ran to {f} at once.
-| A bottle came floating/VERB down the {water}. {H} pulled out the cork/NOUN, and inside was a map of the {p}.
+| A bottle was floating/VERB on the {water}. {H} pulled out the cork/NOUN, and inside was a map of the {p}.
 | "h>f: It is a real treasure map!" said {h}. "f>h: Then what are we waiting for?" asked {f}, and {he f} got a shovel.
 | Between two pages of a book lay a thin piece of paper. {F} held it over a candle, and slowly a line came out. It went to the {p}.
 -- way
-| {They} counted {num} steps from the biggest {tree} tree, turned at a round rock and crawled under a fallen log. {H} lost a {clothes}, and {f} got stuck twice.
+| {They} counted {num} steps from the biggest {tree} tree, turned at a round rock and crawled under a fallen log. {H} lost a [boot|shoe|sock], and {f} got stuck twice.
 | The way led through a {ugly} cave and over a small bridge. A {wild} watched {them}, and {bug+} danced around {their} heads.
 | "f>h: Ten steps to the left/NOUN," {f} read. "h>f: But there is water/NOUN on the left," said {h}. Then {they} turned the map around and laughed.
 | {They} had to wait until the shadow of a {tree} tree touched a stone, and then go where the {bird+} flew. {F} fell into a hole, but it was the right one.
@@ -124,7 +123,7 @@ bad: greed trust
 | Inside was another {x}, and in it another one/NUM, and so on, down to the smallest. And in the smallest lay/VERB a {sweet}, wrapped in {color} paper. {They} bit it in two, and it was still good.
 -- bad
 | {They} opened it, and it was full of {y+}. But {they} could not agree who should have the biggest. {They} pulled, and everything fell into the deep {water}.
-| But the {x} was empty. Somebody had been there long/ADV before {them}. {They} walked home in the dark with {their} heads down, and nobody said a word.
+| But the {x} was empty. {They} had talked too loudly about the map, and somebody had been there before {them}. {They} walked home in the dark with {their} heads down, and nobody said a word.
 | A {job} had followed {them} without a sound. While {they} danced for joy, the {x} rolled away on a cart. All that {they} got for it was a sore back.
 -- about
 | {H} and {f} follow a map to the {p} and dig for a treasure.
@@ -136,28 +135,27 @@ bad: greed trust
 | But {they} come home with nothing.
 
 == the three wishes
-cast: h a=sea
+cast: h a=pond
 with: x=water y=toy
 hero: any
-place: out
 good: kindness greed
 bad: greed
 -- catch
 | {H} sat by the {x} with a net. Suddenly it was very heavy. A golden {a.kind} lay in it and begged {him} to let it go.
-| By the {x}, {h} found a little golden {a.kind} on the dry sand. It could hardly breathe/VERB, and it looked at {him} with big eyes.
+| By the {x}, {h} found a little golden {a.kind} on the dry sand. It could hardly move, and it looked at {him} with big eyes.
 | "a>h: Please put me back into the water," said a small voice by the {x}. {H} looked down and saw a golden {a.kind}. It could talk!
 | After the storm, the {x} was wild. On the shore lay a golden {a.kind}, caught in an old net. {H} cut {his} fingers on the ropes, but {he} did not stop.
-| {H} threw stones into the {x}, one after the other. "a>h: Oh no!" cried a golden {a.kind} and put its head out. One of the stones had hit it right/ADV on the nose.
+| {H} threw stones into the {x}, one after the other. "a>h: Oh no!" cried a golden {a.kind} that lay on the dry sand. One of the stones had hit it right/ADV on the nose.
 | One {weather_adj} evening, something golden jumped out of the {x} and landed in {h}'s {box}. It was a {a.kind}, and it asked politely if it might/AUX go home again.
-| Some children had caught a golden {a.kind} in the {x}. {H} gave them/PRON {his} best {toy} for it and hid it under {his} {garment}.
+| Some children had caught a golden {a.kind} in the {x}. {H} gave them/PRON {his} best {toy} for it and hid the {a.kind} under {his} {garment}.
 -- free
 | {H} felt sorry for it and carried it back to the water. The {a.kind} swam in a circle and promised {him} three wishes.
 | Gently {he} put it into the {x}. The {a.kind} shone like the sun. Because {he} was so kind, {he} could have three wishes, it said.
 | "h>a: There you go," said {h}. "a>h: You are kind," said the {a.kind}. "a>h: You may wish for three things."
-| It turned around three times, and each time it grew brighter. Whoever saved a {a.kind} like this/PRON, it said, had three wishes, and not one more.
-| {H} ran down to the {x} with the {a.kind} in {his} arms and let it slip into the deep. It came up again and said that a good deed/NOUN was worth/ADJ three wishes.
+| In the water, it turned around three times, and each time it grew brighter. Whoever saved a {a.kind} like this/PRON, it said, had three wishes, and not one more.
+| {H} took the {a.kind} in {his} arms, walked into the {x} and let it slip into the deep. It came up again and said that a good deed/NOUN was worth/ADJ three wishes.
 | "a>h: Nobody was ever so good to me," said the {a.kind} when it was back in the {x}. "a>h: Tell me three things/NOUN that you want, and you shall have them/PRON."
-| As soon as it was free, the {a.kind} beat the water with its tail, once, twice, three times. That was one/NUM for each wish that {h} now had.
+| As soon as it was free, the {a.kind} jumped out of the water, once, twice, three times. That was one/NUM for each wish that {h} now had.
 -- wish
 | {His} first wish was a {y}. It stood there at once, {color} and shiny/ADJ. {His} second/ADJ wish was a hundred {sweet+}, and they/PRON rained/VERB from the sky.
 | First {h} wished for a {color} {vehicle}. Then {he} wished that {he} could fly like a {bird}, and up {he} went over the {wild_place}.
@@ -168,7 +166,7 @@ bad: greed
 -- sign
 | That morning, three {s=bird+} had sat in a row on the window. >> Three {s+} in the morning, and three wishes/NOUN by night!
 -- end
-| For {his} last wish, {h} wanted the {a.kind} to be free and safe forever. A happy song rose/VERB from the water, and from that day on, no net ever came to the {x} again.
+| At last, {h} wished that the {a.kind} would be free and safe forever. A happy song rose/VERB from the water, and from that day on, no net ever came to the {x} again.
 | "h>a: I wish that my friends may have as much as I have," said {h}. "a>h: That was the best of the three," said the {a.kind}, and it dived into the deep.
 | The third wish {he} kept in {his} pocket for {num} years. When {his} village was ill, {he} took it out. The next morning, even the oldest were dancing in the street.
 -- twist
@@ -176,9 +174,9 @@ bad: greed
 | Before {h} could speak, {he} sneezed. "h>: I wish I had a handkerchief/NOUN!" {he} said. And there it was, a big {color} one/NOUN. {H} looked at it and laughed until {he} cried. It was the best handkerchief/NOUN in the world.
 | {H} thought and thought, and at last {he} wished that {he} had never met the {a.kind}. There was a flash/NOUN, and {he} was walking along the {x} again. Something golden called for help. {H} smiled, and this time {he} asked for nothing.
 -- bad
-| For {his} last wish, {h} wanted to rule over the {x} and everything in it. The water rose/VERB, the sky turned black, and all {his} wishes were gone.
+| At last, {h} wished to rule over the {x} and everything in it. The water rose/VERB, the sky turned black, and all {his} wishes were gone.
 | "h>a: I wish for a hundred more/ADJ wishes!" cried {h}. "a>h: Then you shall have none," said the {a.kind}. Everything disappeared, and {h} stood there with empty hands.
-| Then somebody laughed at {him}, and in anger {h} wished {his} {y} to the bottom of the {x}. It was gone before {he} could shut {his} mouth.
+| Then somebody laughed at {him}, and in anger {h} wished everything to the bottom of the {x}. It was all gone/ADJ before {he} could shut {his} mouth.
 -- about
 | {H} saves a golden {a.kind} and gets three wishes.
 -- about end
@@ -192,19 +190,19 @@ bad: greed
 cast: h m a=dragon
 with: x=fruit p=wild_place
 hero: child
-good: kindness care friendship
-bad: care honesty
+good: kindness friendship
+bad: caution
 -- egg
-| Near the {p}, {h} found a huge {color} egg. {He} took it home and kept/VERB it warm/ADJ under {his} {soft}. {M} did not know about it.
-| One day, a strange {texture} egg lay in the hay. It was as big as a pumpkin. {H} hid it in {his} {box} and told nobody, not even {m}.
+| Near the {p}, {h} found a huge {color} egg. {He} took it home and kept/VERB it warm/ADJ under {his} [blanket|pillow|sweater]. {M} did not know about it.
+| One day, a strange [smooth|shiny|fuzzy] egg lay in the hay. It was as big as a pumpkin. {H} hid it in {his} {box} and told nobody, not even {m}.
 | "h>m: What kind of egg is as big as a ball?" asked {h}. "m>h: There is no such/ADJ egg," said {m}. But {h} had one under {his} bed.
-| It was not a stone, for stones are not warm/ADJ. {H} rolled it home from the {p} and put it between {his} {soft} and {his} pillow. {M} was asleep.
-| A {s=bird} had lost an egg, {h} thought, when {he} saw it in the grass by the {p}. But what kind/NOUN of bird/NOUN has an egg that sings/VERB? {He} put it into {his} {box} and did not tell {m}.
+| It was not a stone, for stones are not warm/ADJ. {H} rolled it home from the {p} and put it between {his} blanket and {his} pillow. {M} was asleep.
+| A {s=bird} had lost an egg, {h} thought, when {he} saw it in the grass by the {p}. But what kind/NOUN of bird/NOUN has an egg that sings/VERB? {He} hid it in {his} {box} and did not tell {m}.
 -- hatch
 | In the night there was a crack. Out came a tiny dragon with {color} wings. It sneezed, and a little fire burned/VERB a hole in the {furniture}.
 | After {num} days, the shell broke. A baby dragon looked at {h}, ate {num} {x+} and fell asleep on {his} pillow.
 | "h>: Oh!" said {h} when the shell broke. It was a dragon, a very small one/NOUN, and it was hungry. "h>a: Do you like {x+}?" whispered/VERB {h}.
-| It knocked three times from inside. Then a nose came out, as {color} as a {fruit}, and a pair of wet wings. It took {h} for its mother.
+| It knocked three times from inside. Then a {color} nose came out, and a pair of wet wings. It took {h} for its mother.
 | One {weather_adj} night, {h} woke up because the bed was shaking. There was a crack in the egg. A tail came through it, and then a whole little dragon. It yawned and crawled under the blanket.
 -- grow
 | The dragon grew and grew. Soon it was as big as a {zoo}, and its tail hung out of the window. How long/ADV could {h} keep it secret/ADJ?
@@ -215,13 +213,13 @@ bad: care honesty
 -- sign
 | Old stories say that/SCONJ such an egg changes/VERB a house forever. >> The old stories were right/ADJ, and the house was never the same/ADJ again.
 -- end
-| One cold day, the stove/NOUN in the house went out, and there was no dry wood. Then the dragon blew softly into it, and the house was warm. {M} was {afraid} at first, but then {he m} gave the dragon a whole {box} of {x+}.
+| One cold day, the stove/NOUN in the house went out, and there was no dry wood. Then the dragon blew softly into the stove/NOUN, and the house was warm. {M} was {afraid} at first, but then {he m} gave the dragon a whole {box} of {x+}.
 | "h>m: I have to show you something," {h} said at last. {M} looked at the dragon, and the dragon looked at {m}. "m>h: It needs a bigger bed," said {m}, and they/PRON built one/NUM together.
-| On the coldest day of the year, {m} found the whole family of {bird+} in {h}'s room, around a warm {color} belly/NOUN. {M} sat down beside them/PRON and took off {his m} gloves. Nobody spoke about moving/VERB out.
+| On the coldest day of the year, {m} found the whole family of {bird+} in {his} room, around a warm {color} belly/NOUN. {M} sat down beside them/PRON and took off {his m} gloves. Nobody spoke about moving/VERB out.
 -- twist
 | When {h} told the truth at last, {m} laughed and led {him} to the barn. There slept an even bigger dragon! {M} had raised/VERB it from an egg when {he m} was a child.
 | "m>h: I know what is in your room," said {m} at dinner. "m>h: Who do you think put the egg there?" {M} had found it first/ADV and had wanted a friend for {h}.
-| When {m} opened the door, {h} closed {his} eyes. But {m} only called a name, and the dragon came at once. They/PRON had played with each other every morning while {h} was at school!
+| When {m} opened the door, {he} closed {his} eyes. But {m} only called a name, and the dragon came at once. They/PRON had played with each other every morning while {h} was at school!
 -- bad
 | One evening, the dragon sneezed again, and this time the whole barn burned/VERB down. The people drove it away, and {h} never saw it again.
 | {H} forgot to close the window. The dragon flew out to see the world, and it did not find the way back. {H} left the window open/ADJ all {his} life/NOUN.
@@ -237,12 +235,13 @@ bad: care honesty
 
 == the secret door
 cast: h f
-with: x=furniture y=sweet z=zoo
+with: x=furniture y=sweet z=zoo r=chamber
 hero: any
 good: courage friendship
 bad: greed
+quarrel: 2
 -- find
-| Behind the {x} in the {room}, {h} found a little {color} door. It had never been there before. {He} called {f}, and {they} opened it.
+| Behind the {x} in the {r}, {h} found a little {color} door. It had never been there before. {He} called {f}, and {they} opened it.
 | While {they} played hide and seek/VERB, {f} leaned on the wall behind a {x}, and it opened! There was a small door with a golden key in it.
 | "f>h: Was that door always there?" asked {f}, and {he f} pointed behind the {x}. "h>f: No," said {h}, "h>f: but I want to know where it goes."
 | {H} lost a {treasure}, and it rolled under the {x} and did not stop rolling/VERB. {F} lay down on the floor to look. There was a door, just as high/ADJ as a cat.
@@ -255,22 +254,22 @@ bad: greed
 | {They} ate {y+}, rode on a {color} {bug} and danced with the {z}. But then a bell rang, and the door began to shrink/VERB!
 | The {z} showed {them} everything, from the {color} {wild_place} to the {instrument+} that played all by themselves/PRON. {They} forgot the time, and the door grew smaller and smaller.
 | "f>h: The door gets smaller/ADJ with every minute/NOUN!" cried {f}. "h>f: We have to run," said {h}. But the way was long.
-| {F} told {num} jokes, and {h} ate {num} {y+}. When {they} looked around, the lanterns went out, one after the other, and the last one hung above/ADP the door.
+| {F} told {num} jokes, and {h} ate {num} {y+}. When {they} looked around, the lights/NOUN went out, one after the other, and the last one hung above/ADP the door.
 -- sign
-| On the door stood, in small letters/NOUN, that it would close at noon. >> It had all been written on the door in small letters/NOUN.
+| Small letters/NOUN on the door said that it would close at noon. >> It had all been written on the door in small letters/NOUN.
 | For a week, {h} had heard faint/ADJ music at night. >> And now {h} knew where the music at night came from.
 -- end
 | {They} ran as fast as {they} could and slipped through the tiny door at the last moment. Behind {them} it turned into a plain wall. Only a {y} in {h}'s pocket showed that it had been real/ADJ.
-| "f>h: Jump/VERB!" called {f}, and {they} jumped. {They} landed on the floor of the {room}. "h>f: We will never tell anyone," said {h}, and {they} shook hands on it.
-| {H} took the last lantern down and ran with it. Behind {them} came the dark, but it was not fast/ADJ enough. The lantern still stands behind the {x} and shines when somebody tells a good joke.
+| "f>h: Jump/VERB!" called {f}, and {they} jumped. {They} landed on the floor of the {r}. "h>f: We will never tell anyone," said {h}, and {they} shook hands on it.
+| {H} took a lantern from a tree and ran with it. Behind {them} came the dark, but it was not fast/ADJ enough. The lantern still stands behind the {x} and shines when somebody tells a good joke.
 -- twist
-| {They} came too late/ADV. The door was gone! {They} cried, but the {z} smiled and lifted a curtain. Behind it was the {room}. {They} had been home the whole time, and the {z} was only {f}'s brother in a costume.
-| {They} slipped through just in time. But the {room} on the other side was not theirs/PRON. The {x} was {color}, and at the table sat another {h} and another {f}! All four began to laugh and ate {y+} together.
-| {They} crawled back and called for help. But the {room} was much too big, the {x} stood there like a tower, and even the {bug+} looked down on {them}. {They} had become small! It took {num} days until {they} were as tall as before.
+| {They} came too late/ADV. The door was gone! {They} cried, but the {z} smiled and lifted a curtain. Behind it was the {r}. {They} had been home the whole time, and the {z} was only {f}'s brother in a costume.
+| {They} slipped through just in time. But the {r} on the other side was not theirs/PRON. The {x} was {color}, and at the table sat another {h} and another {f}! All four began to laugh and ate {y+} together.
+| {They} crawled back and called for help. But the {r} was much too big, the {x} stood there like a tower, and even the {bug+} looked down on {them}. {They} had become small! It took {num} days until {they} were as tall as before.
 -- bad
-| {F} got through, but {h} was too late/ADJ. The door closed, and {f} knocked on the bare wall all night long/ADV.
-| {They} got through, but the golden key stayed behind/ADV. Again and again {they} looked behind the {x}. The door never came back.
-| {F} stumbled, and {h} went back for {him f}. So both were too late/ADJ. In the {room} they/PRON still lay two plates on the table every evening, and wait.
+| {H} got through with {his} pockets full of {y+}, but {f} was too late/ADJ. The door closed, and {h} knocked on the bare wall all night long/ADV.
+| {They} got through with {their} arms full of {y+}, but nobody had thought of the key. Again and again {they} looked behind the {x}. The door never came back.
+| {They} got through, but {h} had stopped to fill {his} pockets with {y+}. On this side they/PRON were only stones/NOUN, and the door was gone.
 -- about
 | {H} and {f} find a secret door behind a {x}.
 -- about end
@@ -285,7 +284,7 @@ cast: h m a=wild
 with: x=food y=soft p=water
 hero: child
 good: kindness listening courage
-bad: listening kindness
+bad: listening
 -- hear
 | In the forest, {h} met a {a.kind} that could talk. It was so surprised that {h} could understand it that it fell off a log.
 | One morning, a {a.kind} sat on {h}'s bed and said hello. {H} rubbed {his} eyes. Nobody had ever told {him} that animals could talk.
@@ -293,14 +292,14 @@ bad: listening kindness
 | {H} said good morning to a {a.kind}, as {he} always did. This time it said good morning too. Then it looked around, as if it had made a mistake.
 | {H} was looking for {fruit+} when somebody behind {him} said that they/PRON were still too green. It was a {a.kind}, and it took one and made a face.
 -- tell
-| It said that the {wild_place} was in danger/NOUN. The big dam/NOUN was cracked/ADJ, and soon the water would come. Nobody listens/VERB to a {a.kind}, but perhaps they/PRON would listen to {h}.
+| The {a.kind} said that the village was in danger/NOUN. The big dam/NOUN was cracked/ADJ, and soon the water would come. Nobody listens/VERB to a {a.kind}, but perhaps they/PRON would listen to {h}.
 | The {a.kind} had come a long way to warn the village. There was a crack in the dam/NOUN above/ADP the valley, and the rain did not stop.
-| "a>h: The water will come tonight," it said. "a>h: You have to warn them/PRON all." "h>a: But who will believe me?" asked {h}.
-| It had put its ear to the ground at the {p}. Under the grass the water was already walking, it said, and it was not in a good mood/NOUN.
-| "a>h: I can feel it in my feet," said the {a.kind}. "a>h: The water is coming, and it will be as high/ADJ as the roofs/NOUN. Run and tell them/PRON!"
+| "a>h: The water will come tonight," the {a.kind} went on/ADV. "a>h: You have to warn them/PRON all." "h>a: But who will believe me?" asked {h}.
+| The {a.kind} had put its ear to the ground at the {p}. Under the grass the water was already walking, it said, and it was not in a good mood/NOUN.
+| "a>h: I can feel it in my feet," the {a.kind} went on/ADV. "a>h: The water is coming, and it will be as high/ADJ as the roofs/NOUN. Run and tell them/PRON!"
 -- warn
 | {H} ran home and told {m} everything. {M} did not believe a word. A {a.kind} that could talk! But {h} did not give up.
-| {H} ran from door to door, and {his} {y} got wet in the rain. Most people laughed. Then {he} came to {m} and begged {him m} to look at the {p}.
+| {H} ran from door to door, and {his} [hair|shoes|feet] got wet in the rain. Most people laughed. Then {he} came to {m} and begged {him m} to look at the {p}.
 | "h>m: The {a.kind} told me so," said {h}. "m>h: Animals cannot talk," said {m}. "h>m: Then only look at the {p}, please," begged {h}.
 | {H} told it to {m}, to a {job} and to a {job}. One gave {him} tea, one gave {him} a {sweet}, and/CCONJ {m} felt {his} head for fever/NOUN.
 | In school, {h} stood up and said it aloud. The teacher sent {him} home with a letter. {M} read it, looked at {him} for a while, and then looked at the {p}.
@@ -313,10 +312,10 @@ bad: listening kindness
 | So {h} did the only thing that was left. {He} took {m}'s {food} and {his} {y} and carried them/PRON up the hill. {M} ran after {him} to get them/PRON back, and all the others came to watch. Then the water came, and the hill was full.
 -- twist
 | At last, {m} sighed. "m>h: I know," {he m} said. "m>h: It told me too, but I thought that I was dreaming." All the people had heard it, and nobody had dared to say so! Then they/PRON all went up the hill together.
-| They/PRON went to the dam/NOUN, and there was no crack at all. But on the way back/ADV, they/PRON saw smoke over the village. While nobody was home, a fire had burned/VERB the house down. The {a.kind} had saved them/PRON after all.
-| In the evening, they/PRON did go up, just to please {him}. From the hill they/PRON saw the water come, and it made a bow/NOUN around the village. A hundred {small+} had dug a ditch/NOUN in the night.
+| In the end, all the people went to the dam/NOUN, and there was no crack at all. But on the way back/ADV, they/PRON saw smoke over the village. While nobody was home, a fire had burned/VERB the house down. The {a.kind} had saved them/PRON after all.
+| In the evening, {m} and all the neighbors went up the hill, just to please {him}. From the hill they/PRON saw the water come, and it ran/VERB around the village. A hundred {small+} had dug a ditch/NOUN in the night.
 -- bad
-| Nobody listened. In the night, the water came and carried away the houses/NOUN, the {farm+} and the bridge. They/PRON all sat on the roofs/NOUN until morning, wet and sorry.
+| Nobody listened. In the night, the water came and carried away the houses/NOUN, the {farm+} and the bridge. The people all sat on the roofs/NOUN until morning, wet and sorry.
 | {H} got tired of being/AUX laughed/VERB at, and {he} went to bed. The water came in the night. {His} {y} floated out of the window, and the garden was gone.
 | Only {h} went up the hill, with {his} {y} under {his} arm. From there {he} saw the lights go out, one by one. {He} would rather/ADV have been wrong.
 -- about
