@@ -1,12 +1,19 @@
 """What every test may count on: fixed seeds, one thread, no network libraries, and the shared real data where it is."""
 
 import os
+import pickle
 import random
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from jaxtyping import install_import_hook
+
+if TYPE_CHECKING:
+    from tslens.tokenizer import Tokenizer
 
 # Before torch, transformers or datasets are imported by anyone.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -64,3 +71,40 @@ def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder that is also the working folder, so that `runs/` and the like land in it."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> "Tokenizer":
+    """A tokenizer of 279 tokens, for what needs one and does not ask which."""
+    from tslens.tokenizer import Tokenizer
+
+    return Tokenizer.train(["the cat sat on the mat and the cat was glad"] * 5, 280)
+
+
+@pytest.fixture
+def refused() -> Callable[[str], AbstractContextManager[None]]:
+    """`with refused(PATTERN):` what is inside raises a ValueError that says so, in one line."""
+
+    @contextmanager
+    def check(pattern: str) -> Iterator[None]:
+        with pytest.raises(ValueError, match=pattern) as caught:
+            yield
+        assert "\n" not in str(caught.value)
+
+    return check
+
+
+class _Planted:
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[Path]]:
+        return Path.touch, (self.mark,)
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Iterator[bytes]:
+    """A pickle that leaves a file when it is opened. After the test there must be none."""
+    mark = tmp_path / "opened"
+    yield pickle.dumps(_Planted(mark))
+    assert not mark.exists()

@@ -1,7 +1,6 @@
 import errno
 import json
 import os
-import pickle
 import resource
 import signal
 import subprocess
@@ -32,10 +31,9 @@ def test_names_of_folders(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["", ".", "..", "../../x", "a/b", "/etc", "a\\b", ".hidden", "-rf", "a\n", "a b", "A" * 101]
 )
-def test_names_that_lead_elsewhere(name: str) -> None:
-    with pytest.raises(ValueError, match="cannot be a run's name") as caught:
+def test_names_that_lead_elsewhere(name: str, refused: Any) -> None:
+    with refused("cannot be a run's name"):
         checkpoints.run_folder(name)
-    assert "\n" not in str(caught.value)
 
 
 def test_runs_are_whole_models(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,12 +153,11 @@ def folder(tmp_path: Path) -> Path:
     [lambda b: b[:-1], lambda b: b"", lambda b: b + b"\0", lambda b: b[:-3] + bytes([b[-3] ^ 1]) + b[-2:]],
     ids=["truncated", "empty", "longer", "one bit"],
 )
-def test_altered_weights_are_refused(folder: Path, spoil: Any) -> None:
+def test_altered_weights_are_refused(folder: Path, spoil: Any, refused: Any) -> None:
     path = folder / checkpoints.WEIGHTS
     path.write_bytes(spoil(path.read_bytes()))
-    with pytest.raises(ValueError, match=r"was truncated or altered: its SHA-256 is .*Restore it") as caught:
+    with refused(r"was truncated or altered: its SHA-256 is .*Restore it"):
         checkpoints.read(folder)
-    assert "\n" not in str(caught.value)
 
 
 def test_missing_weights(folder: Path) -> None:
@@ -178,32 +175,22 @@ def test_missing_weights(folder: Path) -> None:
         (b"[]", "format 1"),
     ],
 )
-def test_configs_that_are_none(folder: Path, config: bytes, said: str) -> None:
+def test_configs_that_are_none(folder: Path, config: bytes, said: str, refused: Any) -> None:
     (folder / checkpoints.CONFIG).write_bytes(config)
-    with pytest.raises(ValueError, match=said) as caught:
+    with refused(said):
         checkpoints.read(folder)
-    assert "\n" not in str(caught.value)
 
 
-class _Planted:
-    def __init__(self, mark: Path) -> None:
-        self.mark = mark
-
-    def __reduce__(self) -> Any:
-        return Path.touch, (self.mark,)
-
-
-def test_a_planted_pickle_is_not_run(folder: Path, tmp_path: Path) -> None:
+def test_a_planted_pickle_is_not_run(folder: Path, planted: bytes) -> None:
     """Even one whose hash the config vouches for."""
     path = folder / checkpoints.WEIGHTS
-    path.write_bytes(pickle.dumps(_Planted(tmp_path / "ran")))
+    path.write_bytes(planted)
     config = json.loads((folder / checkpoints.CONFIG).read_text())
     with pytest.raises(ValueError, match="truncated or altered"):
         checkpoints.read(folder)
     checkpoints.write_json(folder / checkpoints.CONFIG, config | {"sha256": checkpoints.sha256(path)})
     with pytest.raises(ValueError, match="is not safetensors"):
         checkpoints.read(folder)
-    assert not (tmp_path / "ran").exists()
 
 
 def test_nothing_heavy_is_imported() -> None:

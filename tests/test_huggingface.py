@@ -1,6 +1,5 @@
 import json
 import os
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -34,11 +33,6 @@ def tiny(kind: str, **changes: Any) -> Any:
             parameter.add_(torch.randn_like(parameter) * 0.2)
     assert model.num_parameters() < 20_000
     return model.eval()
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
-    return Tokenizer.train(["the cat sat on the mat and the cat was glad"] * 5, 280)
 
 
 def saved(folder: Path, model: Any, tokenizer: Tokenizer) -> Path:
@@ -129,33 +123,23 @@ def folder(tmp_path: Path, tokenizer: Tokenizer) -> Path:
     return saved(tmp_path / "model", tiny("gpt2"), tokenizer)
 
 
-def test_a_truncated_file(folder: Path) -> None:
+def test_a_truncated_file(folder: Path, refused: Any) -> None:
     path = folder / "model.safetensors"
     whole = path.read_bytes()
     for part in (whole[:-100], whole[:50], b""):
         path.write_bytes(part)
-        with pytest.raises(ValueError, match=r"model\.safetensors was truncated or is not safetensors") as caught:
+        with refused(r"model\.safetensors was truncated or is not safetensors"):
             huggingface.read(folder)
-        assert "\n" not in str(caught.value)
 
 
-class _Planted:
-    def __init__(self, mark: Path) -> None:
-        self.mark = mark
-
-    def __reduce__(self) -> Any:
-        return Path.touch, (self.mark,)
-
-
-def test_pickled_weights_are_not_opened(folder: Path, tmp_path: Path) -> None:
+def test_pickled_weights_are_not_opened(folder: Path, planted: bytes) -> None:
     (folder / "model.safetensors").unlink()
-    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(_Planted(tmp_path / "ran")))
+    (folder / "pytorch_model.bin").write_bytes(planted)
     with pytest.raises(ValueError, match=r"only in pytorch_model\.bin, which is pickled.*Convert it to safetensors"):
         huggingface.read(folder)
     (folder / "model.safetensors").write_bytes((folder / "pytorch_model.bin").read_bytes())
     with pytest.raises(ValueError, match="is not safetensors"):
         huggingface.read(folder)
-    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(
@@ -177,15 +161,14 @@ def test_pickled_weights_are_not_opened(folder: Path, tmp_path: Path) -> None:
         ({"n_layer": "two"}, "config of GPT2LMHeadModel"),
     ],
 )
-def test_a_config_that_does_not_fit(folder: Path, changes: dict[str, Any], said: str) -> None:
+def test_a_config_that_does_not_fit(folder: Path, changes: dict[str, Any], said: str, refused: Any) -> None:
     path = folder / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-    with pytest.raises(ValueError, match=said) as caught:
+    with refused(said):
         huggingface.read(folder)
-    assert "\n" not in str(caught.value)
 
 
-def test_what_is_no_model(folder: Path, tmp_path: Path) -> None:
+def test_what_is_no_model(folder: Path, in_tmp: Path) -> None:
     (folder / "config.json").write_text("{")
     with pytest.raises(ValueError, match="is not JSON"):
         huggingface.read(folder)
@@ -199,14 +182,13 @@ def test_what_is_no_model(folder: Path, tmp_path: Path) -> None:
 # By id
 
 
-def test_an_id_without_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_id_without_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, refused: Any) -> None:
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(ValueError, match=r"somebody/stories is not in the hub's cache.*offline.*hf:FOLDER") as caught:
+    with refused(r"somebody/stories is not in the hub's cache.*offline.*hf:FOLDER"):
         huggingface.read("somebody/stories")
-    assert "\n" not in str(caught.value)
 
 
 def test_an_id_in_the_hubs_cache(tmp_path: Path, tokenizer: Tokenizer) -> None:

@@ -219,13 +219,12 @@ def test_the_wrong_number_of_bytes(tmp_path: Path) -> None:
         ({"n_layers": 0x61626364}, "expected"),
     ],
 )
-def test_an_absurd_header(tmp_path: Path, fault: dict[str, int], said: str) -> None:
+def test_an_absurd_header(tmp_path: Path, fault: dict[str, int], said: str, refused: Any) -> None:
     path = tmp_path / "m.bin"
     write_model(path)
     path.write_bytes(struct.pack("<7i", *(HEADER | fault).values()) + path.read_bytes()[28:])
-    with pytest.raises(ValueError, match=said) as caught:
+    with refused(said):
         llama2c.read(path)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_later_format_and_values_that_are_not_numbers(tmp_path: Path) -> None:

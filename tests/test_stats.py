@@ -229,6 +229,32 @@ class TestAuroc:
             stats.auroc([1], [1, 2, 3])
 
 
+class TestRatioOfSums:
+    def test_by_hand(self) -> None:
+        # 10 / 4 = 2.5; residuals -1, 0, 0, 1 about it give sqrt(4/3 x 2) / 4
+        interval = stats.ratio_of_sums([1.5, 2.5, 2.5, 3.5], [1, 1, 1, 1])
+        reach = 1.959964 * math.sqrt(4 / 3 * 2) / 4
+        assert (interval.estimate, interval.low, interval.high) == pytest.approx((2.5, 2.5 - reach, 2.5 + reach))
+
+    def test_units_carry_through_and_exact_ratios_have_no_width(self) -> None:
+        over, under = np.array([3.0, 5, 4, 9]), np.array([2.0, 2, 3, 5])
+        once, doubled = stats.ratio_of_sums(over, under), stats.ratio_of_sums(2 * over, under)
+        assert doubled.halfwidth == pytest.approx(2 * once.halfwidth)
+        assert stats.ratio_of_sums(3 * under, under).halfwidth == pytest.approx(0, abs=1e-12)
+
+    def test_it_covers_what_it_says(self) -> None:
+        rng = np.random.default_rng(0)
+        covered = 0
+        for _ in range(400):
+            under = rng.integers(20, 200, 60)
+            covered += 2.0 in stats.ratio_of_sums(under * rng.normal(2.0, 0.5, 60), under)
+        assert 0.91 <= covered / 400 <= 0.98
+
+    def test_one_cluster_has_no_interval(self) -> None:
+        interval = stats.ratio_of_sums([4], [2])
+        assert interval.estimate == 2 and math.isnan(interval.low) and math.isnan(interval.high)
+
+
 def test_jackknife_of_a_mean_is_student_s_interval() -> None:
     """With one value a group the two are the same formula."""
     values = np.random.default_rng(0).normal(1, 2, (12, 3))

@@ -35,15 +35,13 @@ class Result:
     """Base of all answers. A subclass declares fields, `frame_axes`, and `figure()`.
 
     Tensors are annotated with jaxtyping and kept on the CPU; every other field is JSON (text, numbers, lists,
-    dicts). `labels` gives an axis other names than 0, 1, 2, ...: `{"role": ["previous token", ...]}`.
+    dicts).
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def axis_labels(self) -> Mapping[str, list[Any]]:
-        """Names along an axis, by axis; axes that are not here are numbered."""
-        return {}
+    """The axes of the table that `to_frame` gives."""
+    axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
+    """What stands along an axis in place of 0, 1, 2, ...: the names, or the field that holds them."""
 
     def tensors(self) -> dict[str, Tensor]:
         """The fields that hold arrays, by name."""
@@ -69,7 +67,8 @@ class Result:
         index = np.indices(shape).reshape(len(shape), -1)
         columns: dict[str, Any] = {}
         for axis, positions in zip(axes, index, strict=True):
-            names = self.axis_labels.get(axis)
+            named = self.axis_names.get(axis)
+            names = getattr(self, named) if isinstance(named, str) else named
             columns[axis] = positions if names is None else [names[i] for i in positions]
         for name, values in chosen.items():
             columns[name] = values.float().numpy().ravel() if values.is_floating_point() else values.numpy().ravel()

@@ -126,6 +126,22 @@ def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(_scalar(share), _scalar(low), _scalar(high), level, "Wilson score")
 
 
+def ratio_of_sums(over: ArrayLike, under: ArrayLike, level: float = 0.95) -> Interval:
+    """`sum(over) / sum(under)`, one pair per cluster, with the linearised normal interval; NaN bounds for one cluster.
+
+    For a mean over tokens that are drawn by the story (Cochran 1977, section 6.3; Miller 2024, arXiv 2411.00640,
+    section 3): the two sums are each story's, and the stories may be of any lengths.
+    """
+    from scipy import stats
+
+    _check_level(level)
+    x, y = np.asarray(over, dtype=float), np.asarray(under, dtype=float)
+    n, ratio = len(x), x.sum() / y.sum()
+    error = np.sqrt(n / (n - 1) * ((x - ratio * y) ** 2).sum()) / y.sum() if n > 1 else np.nan
+    reach = stats.norm.ppf((1 + level) / 2) * error
+    return Interval(float(ratio), float(ratio - reach), float(ratio + reach), level, "linearised ratio")
+
+
 def jackknife(estimate: ArrayLike, without: ArrayLike, level: float = 0.95) -> Interval:
     """An interval for any smooth statistic of sums over groups, from the statistic with each group left out.
 

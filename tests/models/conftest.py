@@ -1,10 +1,9 @@
-"""The shapes that models are tested on, a tokenizer and tokens that fit them."""
+"""The shapes that models are tested on, and tokens that fit them."""
 
 import pytest
 import torch
 
 from tslens.models import Spec
-from tslens.tokenizer import Tokenizer
 
 SPECS = [
     Spec(24, 2, 3, d_vocab=300, n_ctx=16),
@@ -28,11 +27,6 @@ def spec(request: pytest.FixtureRequest) -> Spec:
 @pytest.fixture(params=[spec for spec in SPECS if spec.tied], ids=named)
 def tied_spec(request: pytest.FixtureRequest) -> Spec:
     return request.param
-
-
-@pytest.fixture(scope="session")
-def tokenizer() -> Tokenizer:
-    return Tokenizer.train(["the cat sat on the mat and the cat was glad"] * 5, 280)
 
 
 @pytest.fixture

@@ -1,3 +1,4 @@
+import base64
 import html
 import json
 import re
@@ -9,7 +10,8 @@ import pytest
 
 from tslens import report
 from tslens.report import ReportData
-from tslens.report.page import BUDGET, bundle
+from tslens.report.page import BUDGET
+from tslens.report.shell import bundle
 
 EVIL = "<script>alert(1)</script>"
 
@@ -227,3 +229,39 @@ def test_nothing_sticks_out(opened: tuple[Any, ReportData], width: int) -> None:
         assert page.until(f"innerWidth === {width} && document.documentElement.scrollWidth") <= width
     finally:
         page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_on_paper_nothing_is_cut(opened: tuple[Any, ReportData]) -> None:
+    """A4 less its margins is 718 pixels wide, and nothing scrolls: the lens goes on in strips below one another."""
+    page, data = opened
+    paper = {"width": 718, "height": 1047, "deviceScaleFactor": 1, "mobile": False}
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", paper)
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        page("dispatchEvent(new Event('beforeprint'))")
+        assert page.until("innerWidth === 718 && document.documentElement.scrollWidth") <= 718
+        assert not page(  # what is inside a strip is cropped by its view box: the next strip goes on with it
+            "return [...document.querySelectorAll('main *:not(.strips > svg *)')].filter((n) => n.checkVisibility()"
+            "&& n.getBoundingClientRect().right > 719).map((n) => n.outerHTML.slice(0, 80))"
+        )
+        tokens = len(data.lenses[0].tokens)
+        assert tokens > 12 and len(page.all(".strips > svg")) == -(-tokens // 12)
+        assert page("return document.querySelector('.lens').checkVisibility()") is False
+        wide, tall = page(
+            "const b = document.querySelector('.matrix canvas').getBoundingClientRect(); return [b.width, b.height]"
+        )
+        assert 150 < wide <= 359 and tall == pytest.approx(wide, abs=2)
+    finally:
+        page("dispatchEvent(new Event('afterprint'))")
+        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert not page.all(".strips > svg") and page("return document.querySelector('.lens').checkVisibility()")
+
+
+def test_printing_puts_the_whole_lens_on_paper(opened: tuple[Any, ReportData]) -> None:
+    page, _ = opened
+    page("window.most = 0; window.count = () => document.querySelectorAll('.strips > svg').length")
+    page("addEventListener('beforeprint', () => { most = count(); })")
+    made = page.browser.execute_cdp_cmd("Page.printToPDF", {})
+    assert base64.b64decode(made["data"]).startswith(b"%PDF")
+    assert page.until("most") > 1 and not page.all(".strips > svg")

@@ -9,7 +9,7 @@ import torch
 
 from tslens import report
 from tslens.report import ReportData
-from tslens.report.page import bundle
+from tslens.report.shell import bundle
 
 EVIL = "<script>alert(1)</script>"
 

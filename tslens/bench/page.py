@@ -8,7 +8,7 @@ from tslens.bench.measure import Bar, Benchmark, Measured
 from tslens.bench.size import Size, corpus, hooked, tokenizer
 from tslens.models import Spec, attach_tokenizer
 from tslens.report import compute, draw
-from tslens.report.page import bundle
+from tslens.report.shell import bundle
 
 
 def _run(size: Size) -> Measured:

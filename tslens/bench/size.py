@@ -1,6 +1,6 @@
 """What is everything measured on? Shapes, batches and corpora, the same for both sides of a comparison."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +55,7 @@ class Size:
 
 
 FULL = Size()
-QUICK = Size(repeats=3)
+QUICK = replace(FULL, repeats=3)
 
 
 @cache

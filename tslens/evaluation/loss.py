@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tslens import forward, scan
-from tslens.models import name_of, spec_of, tokenizer_of
+from tslens import forward, scan, stats
+from tslens.models import name_of, shape_of, tokenizer_of
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tslens.models import HookedTransformer
-
-Z = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +49,17 @@ class Loss(Result):
         """Total cross-entropy in bits over the UTF-8 bytes predicted: comparable between tokenizers."""
         return float(self.nats.sum() / self.text_bytes.sum()) / math.log(2)
 
+    @property
+    def measured(self) -> dict[str, float]:
+        """The numbers that a training run keeps of it, by the names they have there."""
+        return {"validation_loss": self.nats_per_token, "bits_per_byte": self.bits_per_byte}
+
     def interval(self, per: str = "tokens") -> tuple[float, float]:
         """95% interval of nats per token (`tokens`) or bits per byte (`text_bytes`), clustered by story: the
         linearised standard error of a ratio of sums (Miller 2024, arXiv 2411.00640, section 3); NaN for one story."""
-        nats, base = self.nats.double().numpy(), getattr(self, per).double().numpy()
-        ratio = nats.sum() / base.sum()
-        residual = nats - ratio * base
-        n = len(nats)
-        error = math.sqrt(n / (n - 1) * float((residual**2).sum())) / base.sum() if n > 1 else math.nan
+        found = stats.ratio_of_sums(self.nats.double().numpy(), getattr(self, per).double().numpy())
         unit = math.log(2) if per == "text_bytes" else 1.0
-        return float(ratio - Z * error) / unit, float(ratio + Z * error) / unit
+        return found.low / unit, found.high / unit
 
     def summary(self) -> "pd.DataFrame":
         import pandas as pd
@@ -104,7 +103,7 @@ def loss(
     batch_tokens: int = 8192,
 ) -> Loss:
     """The loss on stories, one story a row, each read up to the model's context. ValueError for no stories."""
-    spec, tokenizer = spec_of(model), tokenizer_of(model)
+    spec, tokenizer = shape_of(model), tokenizer_of(model)
     context = min(context or spec.n_ctx, spec.n_ctx)
     dtype, device = forward.precision(precision), next(model.parameters()).device
     kept: dict[int, tuple[float, int, int, bool]] = {}

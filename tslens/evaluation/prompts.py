@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tslens import forward, stats
 from tslens.evaluation.suites import Prompt, Suite
-from tslens.models import name_of, spec_of, tokenizer_of
+from tslens.models import name_of, shape_of, tokenizer_of
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ class PromptScores(Result):
     the short. These are `acc` and `acc_norm` of Gao et al. 2021 (lm-evaluation-harness, doi:10.5281/zenodo.5371628).
     """
 
-    frame_axes = ("prompt",)
+    frame_axes: ClassVar[tuple[str, ...]] = ("prompt",)
+    axis_names: ClassVar[Mapping[str, str]] = {"ending": "endings"}
 
     model: str
     """What the model is called."""
@@ -56,10 +57,6 @@ class PromptScores(Result):
     log_probability: Float[Tensor, " ending"]
     """Of the ending given the prompt, in nats, summed over the ending's tokens."""
     text_bytes: Int[Tensor, " ending"]
-
-    @property
-    def axis_labels(self) -> Mapping[str, list[Any]]:
-        return {"ending": self.endings}
 
     def right(self, by: str = "sum") -> stats.Interval:
         """The share of prompts answered rightly, a tie counting half, with Wilson's 95% interval.
@@ -151,7 +148,7 @@ def evaluate(
     """
     asked = [(i, text, yes) for i, p in enumerate(suite.prompts) for text, yes in _endings(p)]
     owner, endings, accepted = map(list, zip(*asked, strict=True))
-    rows = [_row(tokenizer_of(model), suite.prompts[i].text, text, spec_of(model).n_ctx) for i, text, _ in asked]
+    rows = [_row(tokenizer_of(model), suite.prompts[i].text, text, shape_of(model).n_ctx) for i, text, _ in asked]
     log_probability = _log_probabilities(model, rows, precision, batch_tokens)
     sizes = torch.tensor([len(f" {text}".encode()) for text in endings])
     of, good = torch.tensor(owner), torch.tensor(accepted)

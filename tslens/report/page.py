@@ -4,40 +4,21 @@ import html
 import re
 import tempfile
 from collections.abc import Iterator
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from tslens import __version__, checkpoints
 from tslens.report.compute import ReportData
-from tslens.report.embed import script_json, script_text
+from tslens.report.embed import script_json
 from tslens.report.findings import findings
 from tslens.report.payload import DETAILS, Cuts, build, curve, pack_attention
+from tslens.report.shell import around, asset, bundle
 
 BUDGET = 2_000_000
 """Bytes of a page besides CircuitsVis's bundle."""
-SCRIPTS = ("data.js", "plot.js", "heads.js", "neurons.js", "lens.js", "page.js")
 LENGTHS = (128, 96, 64, 48, 32, 24, 16, 8)
 FIRST_STORY = 0.7  # of the room left, at most, for the attention over the first story: neurons want some too
-
-
-@cache
-def bundle() -> str:
-    """CircuitsVis's own script, ready to be inlined: nothing in it ends the element, and it names no source map."""
-    source = (resources.files("circuitsvis") / "dist" / "cdn" / "iife.js").read_text(encoding="utf-8")
-    return script_text(source.partition("//# sourceMappingURL=")[0])
-
-
-def asset(name: str) -> str:
-    """The text of one of our own files in `tslens/assets`."""
-    return (resources.files("tslens") / "assets" / name).read_text(encoding="utf-8")
-
-
-def script() -> str:
-    """The page's own script."""
-    return "\n".join(asset(name) for name in SCRIPTS)
 
 
 def draw(data: ReportData, *, budget: int = BUDGET) -> str:
@@ -113,10 +94,9 @@ def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any
     escape = html.escape
     has_curve = curve(data.metrics) is not None
     neurons, heads = data.neurons, data.heads
-    return Template(asset("report.html")).substitute(
+    body = Template(asset("report.html")).substitute(
         version=__version__,
         name=escape(data.name),
-        style=asset("report.css"),
         lede=escape(_lede(data)),
         findings="\n".join(
             f'<li><a class="figure" href="#{f.section}">{escape(f.figure)}</a><p class="claim">{escape(f.claim)}</p>'
@@ -138,10 +118,9 @@ def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any
         samples_intro=escape(f"Written by the model: {data.sampling}. The prompt is in bold; nothing was picked."),
         samples="\n".join(_sample(prompt, text) for prompt, text in data.samples),
         about="\n".join(f"<p>{escape(line)}</p>" for line in _about(data, cuts)),
-        data=script_json(build(data, cuts, attention)),
-        bundle=bundle(),
-        script=script(),
     )
+    content = build(data, cuts, attention)
+    return around(body, content, name=data.name, title=f"{data.name} · tslens report")
 
 
 def _lede(data: ReportData) -> str:

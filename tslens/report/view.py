@@ -2,15 +2,14 @@
 
 import html
 from dataclasses import dataclass
-from string import Template
 from typing import Any
 
 from tslens.analysis.heads import Heads, Pattern
 from tslens.analysis.lens import LensOfPrompt
 from tslens.analysis.neurons import Neurons
 from tslens.report import payload
-from tslens.report.embed import Words, script_json
-from tslens.report.page import asset, bundle, script
+from tslens.report.embed import Words
+from tslens.report.shell import around
 
 
 @dataclass(frozen=True)
@@ -40,26 +39,27 @@ def show(result: Pattern | LensOfPrompt | Neurons, heads: Heads | None = None) -
         words, n = Words(()), len(result.tokens)
         story = payload.story(result.tokens, words, n, payload.pack_attention(result, n))
         content = {"stories": [story], "heads": payload.heads(heads) if heads else payload.bare_heads(result)}
-        place, height, needs_bundle = "heads-view", 820, True
+        place, height, attention = "heads-view", 820, True
     elif isinstance(result, LensOfPrompt):
         words = Words(())
         lens = payload.lens([result], words, int(result.true_rank.max()))
         content = {"stories": [payload.story(result.tokens, words)], "lens": lens}
-        place, height, needs_bundle = "lens-view", 400 + 25 * len(result.depths), False
+        place, height, attention = "lens-view", 400 + 25 * len(result.depths), False
     elif isinstance(result, Neurons):
         words = Words(result.pieces)
         content = {"neurons": payload.neurons(result, words, payload.DETAILS[1])}
-        place, height, needs_bundle = "neurons-view", 900, False
+        place, height, attention = "neurons-view", 900, False
     else:
         raise ValueError(
             f"{type(result).__name__} has no view of its own; show takes a Pattern, LensOfPrompt or Neurons."
         )
-    page = Template(asset("view.html")).substitute(
-        title=html.escape(f"{result.model} {type(result).__name__}"),
-        style=asset("report.css"),
-        place=place,
-        data=script_json({"vocabulary": words.texts, **content}),
-        bundle=bundle() if needs_bundle else "",
-        script=script(),
+    name = f"{result.model} {type(result).__name__}"
+    page = around(
+        f'<div id="{place}"></div>',
+        {"vocabulary": words.texts, **content},
+        name=name,
+        title=name,
+        style="\nbody { padding: 8px; background: none; }",
+        attention=attention,
     )
     return View(page, height)

@@ -49,6 +49,7 @@ class Heads(Result):
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head")
+    axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"claim": CLASSES}
 
     model: str
     """Name of the model's shape."""
@@ -128,10 +129,6 @@ class Heads(Result):
     """Upper end of its interval."""
     claim_q: Float[Tensor, "claim layer head"]
     """False discovery rate at which the claim beats its null."""
-
-    @property
-    def axis_labels(self) -> Mapping[str, list[Any]]:
-        return {"claim": list(CLASSES)}
 
     @property
     def roles(self) -> list[list[str]]:

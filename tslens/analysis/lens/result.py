@@ -21,6 +21,7 @@ class LensOfPrompt(Result):
     """The logit lens over one text: what every depth would say next, at every position."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("depth", "pos")
+    axis_names: ClassVar[Mapping[str, str]] = {"depth": "depths"}
 
     model: str
     """Name of the model's shape."""
@@ -42,10 +43,6 @@ class LensOfPrompt(Result):
     """Its rank, 1 for the likeliest; 0 at the last position, where none comes next."""
     entropy: Float[Tensor, "depth pos"]
     """Entropy of the next-token distribution, nats."""
-
-    @property
-    def axis_labels(self) -> Mapping[str, list[Any]]:
-        return {"depth": self.depths}
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """As every Result's, with the token read and the likeliest next one, and its probability, as columns."""
@@ -101,6 +98,7 @@ class LensByDepth(Result):
     """The logit lens over a corpus, by depth. Intervals are 95%, over whole stories."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("depth",)
+    axis_names: ClassVar[Mapping[str, str]] = {"depth": "depths"}
 
     model: str
     """Name of the model's shape."""
@@ -128,10 +126,6 @@ class LensByDepth(Result):
     """Lower end of its interval."""
     agreement_high: Float[Tensor, " depth"]
     """Upper end of its interval."""
-
-    @property
-    def axis_labels(self) -> Mapping[str, list[Any]]:
-        return {"depth": self.depths}
 
     def figure(self) -> "Figure":
         """Loss and divergence from the last depth, and agreement with it, by depth; bands are the intervals."""

@@ -1,0 +1,21 @@
+import json
+import re
+
+from tslens.report.shell import around, bundle
+
+
+def test_a_page_holds_its_content_and_escapes_its_names() -> None:
+    page = around(
+        "<main></main>", {"text": "</script>"}, name="<b>", title="a & b", style="p { top: 0; }", attention=False
+    )
+    assert '<body data-model="&lt;b&gt;">\n<main></main>\n' in page
+    assert "<title>a &amp; b</title>" in page and "p { top: 0; }\n</style>" in page
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
+    assert found and json.loads(found[1]) == {"text": "</script>"}
+
+
+def test_circuitsvis_comes_along_where_there_is_attention() -> None:
+    with_it, without = (around("", {}, name="m", title="m", attention=a) for a in (True, False))
+    assert len(with_it) == len(without) + len(bundle())
+    assert len(bundle()) > 1_000_000
+    assert "</script" not in bundle().lower() and "sourceMappingURL" not in bundle()

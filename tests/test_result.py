@@ -1,0 +1,77 @@
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens.result import Result, axes_of
+
+
+@dataclass(frozen=True, eq=False)
+class Scores(Result):
+    frame_axes: ClassVar[tuple[str, ...]] = ("layer", "kind")
+    axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {"layer": "layers", "kind": ("loud", "quiet")}
+
+    layers: list[str]
+    shape: tuple[int, int]
+    score: Float[Tensor, "layer kind"]
+    count: Int[Tensor, "layer kind"]
+    curve: Float[Tensor, "kind step"]
+
+
+@pytest.fixture
+def scores() -> Scores:
+    return Scores(
+        ["embed", "0"], (2, 2), torch.tensor([[0.5, 1], [2, 3]]), torch.arange(4).view(2, 2), torch.ones(2, 3)
+    )
+
+
+def test_an_axis_is_named_by_a_field_or_by_words_and_numbered_otherwise(scores: Scores) -> None:
+    frame = scores.to_frame()
+    assert list(frame) == ["layer", "kind", "score", "count"]  # the curve has other axes
+    assert frame["layer"].tolist() == ["embed", "embed", "0", "0"]
+    assert frame["kind"].tolist() == ["loud", "quiet"] * 2
+    assert frame["score"].tolist() == [0.5, 1, 2, 3]
+    curve = scores.to_frame("curve")
+    assert curve[["kind", "step"]].values.tolist()[3:] == [["quiet", 0], ["quiet", 1], ["quiet", 2]]
+    with pytest.raises(ValueError, match=r"Scores has no array 'scores'\. It has: score, count, curve"):
+        scores.to_frame("scores")
+
+
+def test_axes_are_read_off_the_annotation(scores: Scores) -> None:
+    assert axes_of(scores, "curve") == ("kind", "step")
+    assert axes_of(Scores, "layers") is None
+
+
+def test_saved_and_loaded_it_is_the_same(scores: Scores, tmp_path: Path) -> None:
+    place = scores.save(tmp_path)
+    for folder in (tmp_path, place):
+        again = Scores.load(folder)
+        assert (again.layers, again.shape) == (scores.layers, scores.shape)
+        assert all(torch.equal(again.tensors()[name], array) for name, array in scores.tensors().items())
+    scores.save(tmp_path)  # over the old one
+    assert [p.name for p in tmp_path.iterdir()] == ["Scores"]
+
+
+def test_what_is_no_saved_result_is_refused(scores: Scores, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="holds no saved Scores"):
+        Scores.load(tmp_path)
+    place = scores.save(tmp_path)
+    whole = (place / "result.json").read_text()
+    (place / "result.json").write_text(whole.replace('"Scores"', '"Marks"'))
+    with pytest.raises(ValueError, match="holds 'Marks' in format 1, not 'Scores' in format 1"):
+        Scores.load(tmp_path)
+    (place / "result.json").write_text(whole[:-9])
+    with pytest.raises(ValueError, match="cannot be read .* Save the result again"):
+        Scores.load(tmp_path)
+
+
+def test_it_shows_itself_with_what_is_markup_as_text(scores: Scores) -> None:
+    object.__setattr__(scores, "layers", ["<script>", "0"])
+    shown = scores._repr_html_()
+    assert "&lt;script&gt;" in shown and "<script" not in shown and "<svg" not in shown
+    assert "0.500" in str(scores) and scores.to_json()["rows"][0]["score"] == 0.5

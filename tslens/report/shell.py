@@ -1,0 +1,39 @@
+"""What is around every page of ours: head, style, data and scripts, all inside the one file."""
+
+import html
+from functools import cache
+from importlib import resources
+from string import Template
+from typing import Any
+
+from tslens import __version__
+from tslens.report.embed import script_json, script_text
+
+SCRIPTS = ("data.js", "plot.js", "heads.js", "neurons.js", "lens.js", "page.js")
+
+
+def around(body: str, content: Any, *, name: str, title: str, style: str = "", attention: bool = True) -> str:
+    """The whole page around a body of HTML. The script finds `content` as JSON; CircuitsVis comes along where there is
+    attention to draw. `name` is what the model is called: downloads are named after it."""
+    return Template(asset("shell.html")).substitute(
+        version=__version__,
+        name=html.escape(name),
+        title=html.escape(title),
+        style=asset("report.css") + style,
+        body=body,
+        data=script_json(content),
+        bundle=bundle() if attention else "",
+        script="\n".join(asset(name) for name in SCRIPTS),
+    )
+
+
+@cache
+def bundle() -> str:
+    """CircuitsVis's own script, ready to be inlined: nothing in it ends the element, and it names no source map."""
+    source = (resources.files("circuitsvis") / "dist" / "cdn" / "iife.js").read_text(encoding="utf-8")
+    return script_text(source.partition("//# sourceMappingURL=")[0])
+
+
+def asset(name: str) -> str:
+    """The text of one of our own files in `tslens/assets`."""
+    return (resources.files("tslens") / "assets" / name).read_text(encoding="utf-8")
