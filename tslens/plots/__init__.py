@@ -1,0 +1,27 @@
+"""How do our figures look? A few kinds of plot, in one style, returned and never shown.
+
+Each function takes arrays and names and returns a `matplotlib.figure.Figure`; nothing global is touched, so figures
+can be drawn anywhere. `svg` gives the text of a figure, the same text for the same data; `save` writes it whole or
+not at all, with the table behind it.
+"""
+
+from tslens.plots.charts import bars, lines, panels, strip
+from tslens.plots.maps import heatmap, tiles
+from tslens.plots.saving import save, svg
+from tslens.plots.style import ABSENT, DARK, LIGHT, PALETTE, STYLE
+
+__all__ = [
+    "ABSENT",
+    "DARK",
+    "LIGHT",
+    "PALETTE",
+    "STYLE",
+    "bars",
+    "heatmap",
+    "lines",
+    "panels",
+    "save",
+    "strip",
+    "svg",
+    "tiles",
+]

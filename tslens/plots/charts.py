@@ -1,0 +1,138 @@
+"""How are numbers along an axis drawn? As lines, bars and dots, with their intervals."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tslens.plots.style import INK, PALETTE, blank, name_ticks, numbers, room, settled, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def lines(series: Mapping[str, Any], x: Any = None, **options: Any) -> "Figure":
+    """One line per series over `x` (default 0, 1, 2, ...), with a band (low, high) behind those that have one.
+
+    Options: `bands` (low and high by series), `title`, `x_label`, `y_label`, `log_x`, `log_y`, `ticks` (the names of
+    0, 1, 2, ... along x).
+    """
+    with styled():
+        figure, axes = blank(4.8, 2.8)
+        _draw_lines(axes, series, x, **options)
+    return settled(figure)
+
+
+def panels(*charts: Mapping[str, Any]) -> "Figure":
+    """Several charts of lines side by side, each given as the arguments of `lines`."""
+    if not charts:
+        raise ValueError("panels need at least one chart; got none")
+    with styled():
+        figure, first = blank(3.6 * len(charts), 2.8, len(charts))
+        for axes, chart in zip(np.ravel(np.asarray(first, dtype=object)), charts, strict=True):
+            _draw_lines(axes, **chart)
+    return settled(figure)
+
+
+def _draw_lines(
+    axes: "Axes",
+    series: Mapping[str, Any],
+    x: Any = None,
+    *,
+    bands: Mapping[str, tuple[Any, Any]] | None = None,
+    title: str = "",
+    x_label: str = "",
+    y_label: str = "",
+    log_x: bool = False,
+    log_y: bool = False,
+    ticks: Sequence[Any] | None = None,
+) -> None:
+    if not series:
+        raise ValueError("lines need at least one series; got none")
+    longest = 0
+    for i, (name, values) in enumerate(series.items()):
+        y = numbers(values, 1, f"series {name!r}")
+        at = np.arange(len(y)) if x is None else numbers(x, 1, "x")
+        if len(at) != len(y):
+            raise ValueError(f"series {name!r} has {len(y)} values, but x has {len(at)}")
+        longest = max(longest, len(y))
+        colour = PALETTE[i % len(PALETTE)]
+        dash = "-" if i < len(PALETTE) else "--"
+        axes.plot(at, y, dash, color=colour, label=name, marker="o" if len(y) <= 24 else None, markersize=3)
+        if bands and name in bands:
+            low, high = (numbers(edge, 1, f"band of {name!r}") for edge in bands[name])
+            axes.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0)
+    axes.grid(axis="y")
+    axes.set(title=title, xlabel=x_label, ylabel=y_label)
+    axes.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
+    for axis, logarithmic in ((axes.xaxis, log_x), (axes.yaxis, log_y)):
+        if logarithmic:
+            axis.set_major_formatter("{x:g}")
+    if ticks is not None:
+        name_ticks(axes, "x", ticks, longest, 0.0)
+    if len(series) > 1:
+        axes.legend()
+
+
+def bars(
+    names: Sequence[str],
+    values: Any,
+    *,
+    low: Any = None,
+    high: Any = None,
+    baseline: Any = None,
+    title: str = "",
+    x_label: str = "",
+) -> "Figure":
+    """One horizontal bar per name, the first on top.
+
+    `low` and `high` are the bounds of an interval, drawn as a whisker; `baseline` marks on each bar what a null or
+    a base rate would give.
+    """
+    lengths = numbers(values, 1, "bars")
+    if len(names) != len(lengths):
+        raise ValueError(f"{len(names)} names for {len(lengths)} bars")
+    if (low is None) != (high is None):
+        raise ValueError("an interval has two ends: give low and high, or neither")
+    at = np.arange(len(lengths))
+    with styled():
+        figure, axes = blank(4.8 + room(names), max(1.4, 0.8 + 0.22 * len(lengths)))
+        axes.barh(at, lengths, color=PALETTE[4], height=0.7)
+        if low is not None:
+            axes.hlines(at, numbers(low, 1, "low"), numbers(high, 1, "high"), color=INK, linewidth=1)
+        if baseline is not None:
+            marks = np.broadcast_to(numbers(baseline, None, "baseline"), lengths.shape)
+            axes.vlines(marks, at - 0.4, at + 0.4, color=PALETTE[5], linewidth=1.6)
+        axes.set_yticks(at, [str(name) for name in names])
+        axes.invert_yaxis()
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="x")
+        axes.set(title=title, xlabel=x_label)
+    return settled(figure)
+
+
+def strip(groups: Mapping[str, Any], *, title: str = "", x_label: str = "", threshold: float | None = None) -> "Figure":
+    """Every value of every group as a dot, the groups under one another, with a bar at each median.
+
+    The dots are spread up and down only so that they can be seen, always in the same way.
+    """
+    if not groups:
+        raise ValueError("a strip needs at least one group; got none")
+    with styled():
+        figure, axes = blank(4.8 + room(list(groups)), 0.9 + 0.42 * len(groups))
+        for i, (name, values) in enumerate(groups.items()):
+            x = numbers(values, 1, f"group {name!r}")
+            # The golden ratio's multiples fill the unit interval evenly, without chance.
+            jitter = (np.arange(len(x)) * 0.6180339887) % 1 - 0.5
+            axes.plot(x, i + 0.55 * jitter, "o", color=PALETTE[i % len(PALETTE)], markersize=3, alpha=0.7, mew=0)
+            if len(x):
+                axes.plot([np.nanmedian(x)] * 2, [i - 0.36, i + 0.36], color=INK, linewidth=1.4)
+        if threshold is not None:
+            axes.axvline(threshold, color=INK, linewidth=0.8, linestyle=":")
+        axes.set_yticks(range(len(groups)), list(groups))
+        axes.set_ylim(len(groups) - 0.5, -0.5)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="x")
+        axes.set(title=title, xlabel=x_label)
+    return settled(figure)

@@ -1,0 +1,183 @@
+"""How is a table of values or of kinds drawn? As cells, row 0 on top."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tslens.plots.style import (
+    ABSENT,
+    COLD,
+    DARK,
+    INK,
+    LIGHT,
+    PALETTE,
+    WARM,
+    blank,
+    name_ticks,
+    numbers,
+    printable,
+    room,
+    settled,
+    styled,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+VECTOR_CELLS = 4096  # above this a heat map is one embedded picture instead of one path per cell
+
+
+def heatmap(
+    values: Any,
+    rows: Sequence[Any] | None = None,
+    columns: Sequence[Any] | None = None,
+    *,
+    title: str = "",
+    row_label: str = "",
+    column_label: str = "",
+    colour_label: str = "",
+    limits: tuple[float, float] | None = None,
+    centre: float | None = None,
+    texts: Sequence[Sequence[str]] | None = None,
+) -> "Figure":
+    """`values` (row, column) as colours, row 0 on top; NaN is drawn as absent.
+
+    With `centre` the colours diverge from it (blue below, orange above), by the same distance either way. `texts`
+    writes a word into every cell. `limits` fixes what the ends of the colour bar mean.
+    """
+    array = numbers(values, 2, "a heat map")
+    low, high = _limits(array, limits, centre)
+    with styled():
+        width = 1.6 + 0.32 * min(array.shape[1], 24) + (0.4 if texts is None else 0.3 * array.shape[1])
+        height = 0.9 + 0.26 * min(array.shape[0], 24)
+        figure, axes = blank(max(3.2, width + room(rows)), max(1.8, height + room(columns)))
+        colours = _colours(diverging=centre is not None)
+        if array.size <= VECTOR_CELLS:
+            image: Any = axes.pcolormesh(
+                array, cmap=colours, vmin=low, vmax=high, edgecolors="white", linewidth=0.4 if array.size <= 400 else 0
+            )
+            axes.invert_yaxis()
+            offset = 0.5
+        else:
+            image = axes.imshow(array, cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="none")
+            offset = 0.0
+        axes.set_facecolor(ABSENT)
+        axes.spines[:].set_visible(False)
+        axes.tick_params(length=0)
+        name_ticks(axes, "y", rows, array.shape[0], offset)
+        name_ticks(axes, "x", columns, array.shape[1], offset)
+        for i, j, text, dark in _cell_texts(array, texts, low, high, centre):
+            axes.text(
+                j + offset, i + offset, text, ha="center", va="center", fontsize=7, color="white" if dark else INK
+            )
+        bar = figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02, label=colour_label)
+        bar.outline.set_visible(False)
+        axes.set(title=title, xlabel=column_label, ylabel=row_label)
+    return settled(figure)
+
+
+def tiles(
+    kinds: Sequence[Sequence[str]],
+    rows: Sequence[Any] | None = None,
+    columns: Sequence[Any] | None = None,
+    *,
+    title: str = "",
+    row_label: str = "",
+    column_label: str = "",
+    strengths: Any = None,
+    order: Sequence[str] = (),
+    absent: Sequence[str] = ("unresolved",),
+) -> "Figure":
+    """A map of `kinds` (row, column): one colour per kind, in order of appearance; those in `absent` are grey.
+
+    `order` fixes which kind has which colour, so that two maps can be laid side by side. `strengths` (row, column),
+    0 to 1, makes the weak pale and is written into every cell as a percentage.
+    """
+    from matplotlib.patches import Patch
+
+    table = np.asarray(kinds, dtype=object)
+    if table.ndim != 2 or table.size == 0:
+        raise ValueError(f"a map of kinds has rows and columns; got shape {table.shape}")
+    found = list(dict.fromkeys(str(kind) for kind in table.ravel()))
+    palette = [name for name in dict.fromkeys([*order, *found]) if name not in absent]
+    colour = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(palette)} | dict.fromkeys(absent, ABSENT)
+    strong = np.full(table.shape, np.nan) if strengths is None else numbers(strengths, 2, "strengths")
+    with styled():
+        width, height = 2.8 + 0.32 * min(table.shape[1], 32), 0.9 + 0.26 * min(table.shape[0], 32)
+        wide = max(width + room(rows), 0.085 * len(title))  # a small map is no narrower than its title
+        figure, axes = blank(wide, max(1.6, height + room(columns)))
+        for (i, j), kind in np.ndenumerate(table):
+            weak = str(kind) in absent or not np.isfinite(strong[i, j])
+            depth = 1.0 if weak else 0.3 + 0.7 * float(np.clip(strong[i, j], 0, 1))
+            axes.add_patch(_cell(i, j, _paler(colour[str(kind)], depth)))
+            if not weak:
+                ink = "white" if _is_dark(_paler(colour[str(kind)], depth)) else INK
+                axes.text(j + 0.5, i + 0.5, f"{strong[i, j]:.0%}"[:-1], ha="center", va="center", fontsize=7, color=ink)
+        axes.set(xlim=(0, table.shape[1]), ylim=(table.shape[0], 0), title=title)
+        axes.set(xlabel=column_label, ylabel=row_label)
+        axes.spines[:].set_visible(False)
+        axes.tick_params(length=0)
+        name_ticks(axes, "y", rows, table.shape[0], 0.5)
+        name_ticks(axes, "x", columns, table.shape[1], 0.5)
+        legend = [name for name in (*palette, *absent) if name in found]
+        handles = [Patch(facecolor=colour[name], label=name) for name in legend]
+        axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.02), handlelength=1, handleheight=1)
+    return settled(figure)
+
+
+def _cell(i: int, j: int, colour: Any) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((j, i), 1, 1, facecolor=colour, edgecolor="white", linewidth=1)
+
+
+def _paler(colour: str, depth: float) -> tuple[float, float, float]:
+    """The colour mixed with white: 1 is the colour itself, 0 is white."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = (1 - depth * (1 - part) for part in to_rgb(colour))
+    return red, green, blue
+
+
+def _is_dark(colour: tuple[float, float, float]) -> bool:
+    """Whether white ink reads better on it than dark ink (relative luminance, roughly)."""
+    return 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 0.6
+
+
+def _colours(diverging: bool) -> "Colormap":
+    from matplotlib.colors import LinearSegmentedColormap
+
+    stops = [COLD, "#FFFFFF", WARM] if diverging else [LIGHT, "#9CC3E0", "#3787C0", DARK]
+    return LinearSegmentedColormap.from_list("tslens", stops, N=257).with_extremes(bad=ABSENT)
+
+
+def _limits(array: NDArray[Any], limits: tuple[float, float] | None, centre: float | None) -> tuple[float, float]:
+    """What the ends of the colour bar mean."""
+    if limits is not None:
+        return limits
+    finite = array[np.isfinite(array)]
+    if finite.size == 0:
+        return 0.0, 1.0
+    if centre is not None:
+        reach = float(np.abs(finite - centre).max()) or 1.0
+        return centre - reach, centre + reach
+    low, high = float(finite.min()), float(finite.max())
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _cell_texts(
+    array: NDArray[Any], texts: Sequence[Sequence[str]] | None, low: float, high: float, centre: float | None
+) -> Iterator[tuple[int, int, str, bool]]:
+    """Row, column, text, and whether the cell is dark enough to want white ink."""
+    if texts is None:
+        return
+    words = np.asarray(texts, dtype=object)
+    if words.shape != array.shape:
+        raise ValueError(f"texts must have the shape of the values, {array.shape}; got {words.shape}")
+    for (i, j), word in np.ndenumerate(words):
+        share = (array[i, j] - low) / (high - low)
+        dark = abs(share - 0.5) > 0.35 if centre is not None else share > 0.55
+        yield i, j, printable(str(word)), bool(dark)

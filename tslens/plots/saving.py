@@ -1,0 +1,59 @@
+"""How is a figure written? As text that is the same for the same data, whole or not at all, its table beside it."""
+
+import io
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tslens.plots.style import printable, styled
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+def svg(figure: "Figure") -> str:
+    """The figure as one `<svg>` element: no XML prolog, no date, text as text; the same each time it is drawn."""
+    buffer = io.StringIO()
+    with styled():
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def save(figure: "Figure", path: str | Path, table: "pd.DataFrame | None" = None) -> Path:
+    """Write the figure as `path` says (.svg or .png) and `table` beside it as .csv; returns the path.
+
+    Each file is written under another name and then renamed, so that it is whole or not there. Control characters
+    in the table are written out (a token may be a carriage return, which not every reader takes for text).
+    """
+    place = Path(path)
+    if place.suffix == ".svg":
+        content = svg(figure).encode()
+    elif place.suffix == ".png":
+        buffer = io.BytesIO()
+        with styled():
+            figure.savefig(buffer, format="png", metadata={"Software": None})
+        content = buffer.getvalue()
+    else:
+        raise ValueError(f"a figure is saved as .svg or .png; got {place.name!r}")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    _write(place, content)
+    if table is not None:
+        plain = table.map(lambda cell: printable(cell) if isinstance(cell, str) else cell)
+        _write(place.with_suffix(".csv"), plain.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode())
+    return place
+
+
+def _write(place: Path, content: bytes) -> None:
+    """Put `content` at `place` in one step."""
+    handle, scratch = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(scratch).chmod(0o644)
+        Path(scratch).replace(place)
+    except BaseException:
+        Path(scratch).unlink(missing_ok=True)
+        raise

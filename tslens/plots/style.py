@@ -1,0 +1,115 @@
+"""What do all our figures share? Colours, type, size, names along an axis; nothing global is touched."""
+
+import contextlib
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette (2008), told apart under the common colour blindnesses; its yellow is too pale for lines.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7A7A7A", "#000000")
+INK = "#33373D"
+ABSENT = "#DDE0E4"
+LIGHT, DARK = "#F4F7FA", "#08306B"
+COLD, WARM = "#0072B2", "#D55E00"
+
+STYLE: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "grid.color": "#E3E5E8",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "figure.dpi": 100,
+    "savefig.dpi": 160,
+    "text.parse_math": False,  # a dollar in a story does not begin a formula
+    "svg.fonttype": "none",  # text stays text: it can be searched, selected and read aloud
+    "svg.hashsalt": "tslens",  # the ids of shared elements do not change from one drawing to the next
+}
+
+
+@contextlib.contextmanager
+def styled() -> Iterator[None]:
+    """Our style, for as long as the block lasts, on top of matplotlib's defaults and not of the user's."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(), warnings.catch_warnings():
+        # In an SVG text stays text: whoever opens it has the glyphs that matplotlib's own font lacks.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        mpl.rcdefaults()
+        settings: Any = mpl.rcParams
+        settings.update(STYLE)
+        yield
+
+
+def blank(width: float, height: float, columns: int = 1) -> "tuple[Figure, Axes]":
+    """An empty figure of so many inches, outside pyplot's list of open figures; with columns, an array of axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(1, columns)
+
+
+def room(names: Sequence[Any] | None) -> float:
+    """Inches that names beside the cells take beyond those of a number."""
+    return 0.08 * max(0, max((len(str(name)) for name in names or ()), default=0) - 3)
+
+
+def settled(figure: "Figure") -> "Figure":
+    """The figure with its layout worked out once: worked out at every drawing it would move by a hair each time."""
+    with styled():
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    return figure
+
+
+def name_ticks(axes: "Axes", side: str, names: Sequence[Any] | None, count: int, offset: float) -> None:
+    """Names at the middle of the cells; numbers where there are no names, thinned when there are many."""
+    if names is not None and len(names) != count:
+        raise ValueError(f"{len(names)} names for {count} {'columns' if side == 'x' else 'rows'}")
+    few = 48 if names is not None else 16
+    every = next(step for step in (1, 5, 10, 20, 50, 100, 500, count) if count <= few * step)
+    shown = range(0, count, every)
+    labels = [printable(str(i if names is None else names[i])) for i in shown]
+    axis = axes.xaxis if side == "x" else axes.yaxis
+    axis.set_ticks([i + offset for i in shown], labels)
+    cell = axes.bbox.width / axes.figure.dpi * every / count  # inches
+    if side == "x" and 0.08 * max(map(len, labels)) > cell:  # a letter takes about 0.08
+        axis.set_tick_params(rotation=90)
+
+
+def numbers(values: Any, axes: int | None, what: str) -> NDArray[Any]:
+    """A float array, from anything that NumPy or torch can make one of."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().float().numpy()
+    array = np.asarray(values, dtype=float)
+    if (axes is not None and array.ndim != axes) or array.size == 0:
+        wanted = f"{axes} {'axis' if axes == 1 else 'axes'}" if axes else "values"
+        raise ValueError(f"{what} needs {wanted} and something in it; got shape {array.shape}")
+    return array
+
+
+def printable(text: str) -> str:
+    """The text with its control characters written out: a token may be any byte."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
