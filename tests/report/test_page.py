@@ -250,7 +250,7 @@ def test_on_paper_nothing_is_cut(opened: tuple[Any, ReportData]) -> None:
         wide, tall = page(
             "const b = document.querySelector('.matrix canvas').getBoundingClientRect(); return [b.width, b.height]"
         )
-        assert 150 < wide <= 359 and tall == pytest.approx(wide, abs=2)
+        assert 150 < wide <= 360 and tall == pytest.approx(wide, abs=2)
     finally:
         page("dispatchEvent(new Event('afterprint'))")
         page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -2,13 +2,13 @@
 
 function lensSection({ lens, stories, vocabulary }) {
   const state = { story: 0, by: "top", at: null };
-  const W = 66, H = 25, labels = 64, top = 46;
+  const W = 66, H = 25, labels = 64, top = 46, abreast = 12; // tokens side by side on paper
   const modes = { top: "probability of the layer's own guess", next: "probability of the true next token", rank: "rank of the true next token", entropy: "entropy, in nats" };
   const storyChoice = choose("Story", lens.stories.map((s, i) => [i, stories[s.story].title]), (value) => { state.story = Number(value); draw(); });
   const byChoice = choose("Colour by", Object.entries(modes), (value) => { state.by = value; shade(); });
-  const names = el("div"), scroller = el("div", { class: "cells" }), side = el("div", { class: "lens-side", id: "lens-readout", "aria-live": "polite" }), key = el("p", { class: "muted small key" });
+  const names = el("div"), scroller = el("div", { class: "cells" }), strips = el("div", { class: "strips" }), side = el("div", { class: "lens-side", id: "lens-readout", "aria-live": "polite" }), key = el("p", { class: "muted small key" });
   byId("lens-view").append(el("div", { class: "bar" }, storyChoice.field, byChoice.field, el("span", { class: "push" }), saveButton("lens", whole)),
-    el("div", { class: "panel" }, el("div", { class: "lens" }, names, scroller), key, side));
+    el("div", { class: "panel" }, strips, el("div", { class: "lens" }, names, scroller), key, side));
   let cells = [], picture, rowNames;
 
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -23,8 +23,10 @@ function lensSection({ lens, stories, vocabulary }) {
     rowNames = svg("svg", { width: labels, height, viewBox: `0 0 ${labels} ${height}`, "aria-hidden": "true" });
     rowNames.append(svg("text", { x: labels - 8, y: 14, "text-anchor": "end", "font-size": 11, fill: "var(--muted)" }, "token"), svg("text", { x: labels - 8, y: 33, "text-anchor": "end", "font-size": 11, fill: "var(--muted)" }, "next"));
     picture = svg("svg", { width: n * W, height, viewBox: `0 0 ${n * W} ${height}`, role: "grid", "aria-label": "Logit lens: layers up, tokens across" });
+    const all = svg("g", { id: "lens-cells" });
+    picture.append(all);
     for (let p = 0; p < n; p++) {
-      picture.append(svg("text", { x: p * W + W / 2, y: 14, "text-anchor": "middle", "font-size": 12.5, "font-weight": 600, fill: "var(--ink)" }, short(p === 0 ? "start" : shown(tokens[p]))),
+      all.append(svg("text", { x: p * W + W / 2, y: 14, "text-anchor": "middle", "font-size": 12.5, "font-weight": 600, fill: "var(--ink)" }, short(p === 0 ? "start" : shown(tokens[p]))),
         svg("text", { x: p * W + W / 2, y: 33, "text-anchor": "middle", "font-size": 11.5, fill: "var(--muted)" }, short(p + 1 < tokens.length ? shown(tokens[p + 1]) : "")));
     }
     cells = [];
@@ -38,7 +40,7 @@ function lensSection({ lens, stories, vocabulary }) {
         cells.push(cell);
         row.append(cell);
       }
-      picture.append(row);
+      all.append(row);
     }
     const choosing = (event) => { const cell = event.target.closest?.(".cell"); if (cell) read(Number(cell.dataset.i)); };
     picture.addEventListener("pointerover", choosing);
@@ -88,6 +90,16 @@ function lensSection({ lens, stories, vocabulary }) {
     }
     side.replaceChildren(left, right);
   }
+
+  // On paper nothing scrolls: the same cells in strips, one under another, for as long as it is printed.
+  addEventListener("beforeprint", () => {
+    const n = lens.stories[state.story].places, width = abreast * W, height = picture.viewBox.baseVal.height;
+    for (let p = 0; p < n; p += abreast) {
+      strips.append(svg("svg", { viewBox: `0 0 ${labels + width} ${height}` }, svg("g", {}, [...rowNames.cloneNode(true).children]),
+        svg("svg", { x: labels, width, height, viewBox: `${p * W} 0 ${width} ${height}` }, svg("use", { href: "#lens-cells" }))));
+    }
+  });
+  addEventListener("afterprint", () => strips.replaceChildren());
 
   // Names of layers and cells as one picture, for saving: laid out in the page for as long as its style is read.
   function whole() {
