@@ -1,6 +1,7 @@
 """Where a run lives and how it is written: atomically, hashed, and never outside its folder.
 
-A run is a folder: `config.json`, `model.safetensors`, `tokenizer.json`, `metrics.jsonl`, `checkpoints/step-*/`.
+A run is a folder: `config.json`, `model.safetensors`, `tokenizer.json`, `metrics.jsonl`, `checkpoints/step-*/`,
+`snapshots/step-*/`.
 """
 
 import contextlib
@@ -43,6 +44,26 @@ def runs() -> dict[str, Path]:
     folder = root()
     found = sorted(p for p in folder.iterdir() if p.name[0] != ".") if folder.is_dir() else []
     return {p.name: p for p in found if (p / CONFIG).is_file() and (p / WEIGHTS).is_file()}
+
+
+def steps(home: str | Path) -> list[Path]:
+    """The folders `step-000123` of a run's `checkpoints` or `snapshots`, newest first."""
+    found = [place for place in Path(home).glob("step-*") if place.name[5:].isdigit()]
+    return sorted(found, key=step_of, reverse=True)
+
+
+def step_of(place: Path) -> int:
+    """The step that a folder `step-000123` is of."""
+    return int(place.name[5:])
+
+
+def at_step(folder: str | Path, step: int) -> Path:
+    """Where a run keeps its weights of a step, as a snapshot or a checkpoint. ValueError names the steps it has."""
+    kept = {step_of(place): place for home in ("checkpoints", "snapshots") for place in steps(Path(folder) / home)}
+    if step not in kept:
+        known = ", ".join(map(str, sorted(kept))) or "none"
+        raise ValueError(f"{folder} has no weights of step {step}. It has those of steps: {known}.")
+    return kept[step]
 
 
 @contextlib.contextmanager

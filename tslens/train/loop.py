@@ -1,25 +1,25 @@
 """Train: steps, validation, metrics and checkpoints of one run, resumable."""
 
+import contextlib
 import dataclasses
-import json
-import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from tslens import checkpoints, forward, models
-from tslens.evaluation.loss import Loss
+from tslens.train import divergence, lock, loggers, saving
 from tslens.train import optimizer as optimizers
-from tslens.train import saving
 from tslens.train.data import Batch, prefetch
+from tslens.train.distributed import World, joined, no_sync
+from tslens.train.divergence import Diverged
 from tslens.train.interrupt import Interrupted, interruptible
 from tslens.train.meter import Meter
 from tslens.train.run import Run
-
-if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+from tslens.train.saving import State
 
 
 @dataclasses.dataclass
@@ -37,93 +37,225 @@ class Progress:
 Watch = Callable[[Progress], None]
 
 
-def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> "HookedTransformer":
+def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> Any:
     """Train the run to its end and write it as a model; returns the model.
 
     With `resume`, goes on from the newest whole checkpoint, or begins where there is none yet; a run that has all its
-    steps is only written again. Ctrl-C and SIGTERM save a checkpoint first and raise
-    `Interrupted`. A loss that is not finite stops the run with ValueError, the last good checkpoint kept.
+    steps is only written again. Ctrl-C and SIGTERM save a checkpoint first and raise `Interrupted`. A run whose loss is
+    not finite or explodes goes on from the last good checkpoint at a lower rate, if its recipe says so, or stops with
+    ValueError. Under `torchrun` every process calls this; the first one writes.
     """
-    recipe, settings, objective = run.recipe, run.recipe.train, run.recipe.objective
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model = objective.build(recipe.spec(run.tokenizer.size), seed=recipe.seed, tokenizer=run.tokenizer)
-    model.to(device, print_details=False)
-    optimizer = optimizers.make(model, recipe.optimizer)
-    saving.sweep(run.folder)
-    step, tokens = saving.restore(run, model, optimizer) if resume else (0, 0)
-    step_once = _step_function(run, model, optimizer, device)
-    meter = Meter(tokens)
-    metrics = run.folder / checkpoints.METRICS
-    saving.forget_after(metrics, step)
-    with interruptible() as stopped, metrics.open("a", encoding="utf-8") as log:
-        last: Loss | None = None
-        for batch in prefetch(run.rows, step, run.steps):
-            meter.waited()
-            losses, grad_norm, rate = step_once(batch, step)
-            step += 1
-            meter.stepped(batch.predictions, losses)
-            ends, stop = step == run.steps, stopped()
-            looks = step % settings.validate_every == 0 or ends or stop
-            saves = step % settings.checkpoint_every == 0 or ends or stop
-            if looks or saves:
-                _refuse_nonfinite(run, meter.loss, step)
-            if looks:
-                last = objective.validate(model, run.validation, precision=settings.precision)
-                record = meter.record(step, rate, float(grad_norm)) | {
-                    "validation_loss": last.nats_per_token,
-                    "bits_per_byte": last.bits_per_byte,
-                }
-                log.write(json.dumps(record) + "\n")
-                log.flush()
-                meter.restart()
-            if watch is not None:
-                seen = None if last is None else last.nats_per_token
-                watch(Progress(step, run.steps, meter.tokens, meter.shown, meter.speed, seen))
-            if saves:
-                saving.save(run, model, optimizer, step, meter.tokens, last)
-            if stop and not ends:
-                raise Interrupted(f"stopped at step {step}, saved. To go on: tslens train --resume {run.folder.name}")
-    if last is None:  # resumed with all its steps made
-        last = objective.validate(model, run.validation, precision=settings.precision)
-    checkpoints.write(run.folder, run.config(step, meter.tokens, last), models.weights(model))
-    model.to("cpu", print_details=False)
+    recipe, objective = run.recipe, run.recipe.objective
+    with joined() as world, contextlib.ExitStack() as stack:
+        if (groups := recipe.train.batch // recipe.group) < world.size:
+            what = "rows" if recipe.group == 1 else f"groups of {recipe.group} rows"
+            raise ValueError(f"train.batch is {groups} {what}, fewer than the {world.size} processes.")
+        if world.first:
+            stack.enter_context(lock.held(run.folder))
+            saving.sweep(run.folder)
+        stack.enter_context(torch.random.fork_rng(_devices(world)))
+        model = objective.build(recipe.spec(run.tokenizer.size), seed=recipe.seed, tokenizer=run.tokenizer)
+        model.to(world.device, print_details=False)
+        state = State(model, optimizers.make(model, recipe.optimizer), Meter(world))
+        if resume:
+            saving.restore(run, state)
+        if not world.same(state.step):
+            raise ValueError(
+                f"The processes do not see the same checkpoints in {run.folder}: it must be a shared folder."
+            )
+        _Training(run, world, state, watch or (lambda at: None)).go()
+        model.to("cpu", print_details=False)
     return model
+
+
+class _Training:
+    """A run on its way."""
+
+    def __init__(self, run: Run, world: World, state: State, watch: Watch) -> None:
+        self.run, self.world, self.state, self.watch = run, world, state, watch
+        self.settings = run.recipe.train
+        self.step_once = _step_function(run, world, state)
+        self.losses: deque[float] = deque(maxlen=divergence.REMEMBERED)
+
+    def go(self) -> None:
+        """To the end."""
+        run, state, world = self.run, self.state, self.world
+        self._settle()
+        with contextlib.ExitStack() as stack:
+            asked = stack.enter_context(interruptible())
+            self.log: loggers.Write = lambda record: None
+            if world.first:
+                sinks = loggers.opened(self.settings.log, run.folder, run.recipe.to_dict(), state.step)
+                self.log = stack.enter_context(sinks)
+            if state.step == 0 and self.settings.on_divergence == "rollback":
+                self._save()  # something to go back to
+            while state.step < run.steps:
+                try:
+                    self._advance(asked)
+                except Diverged as fault:
+                    self._roll_back(fault)
+        if world.first:
+            if not state.measured:
+                self._validate()
+            config = run.config(state.step, state.meter.tokens, state.measured)
+            checkpoints.write(run.folder, config, models.weights(state.model))
+        world.wait()
+
+    def _settle(self) -> None:
+        """Let the folder say no more than the state."""
+        if self.world.first:
+            saving.forget_after(self.run.folder, self.state.step)
+            records = checkpoints.read_metrics(self.run.folder)
+            self.losses.clear()
+            self.losses.extend(record["train_loss"] for record in records if "train_loss" in record)
+        self.world.wait()
+
+    def _advance(self, asked: Callable[[], bool]) -> None:
+        """Steps to the end; raises Interrupted, saved, if asked to stop, and Diverged."""
+        run, state, settings, meter = self.run, self.state, self.settings, self.state.meter
+        with contextlib.closing(prefetch(run.rows, state.step, run.steps)) as batches:
+            for batch in batches:
+                meter.waited()
+                losses, norm, rate = self.step_once(batch)
+                state.step += 1
+                meter.stepped(batch.predictions, losses)
+                ends, stop = state.step == run.steps, self.world.any(asked())
+                looks = ends or state.step % settings.validate_every == 0
+                saves = ends or stop or state.step % settings.checkpoint_every == 0
+                keeps = settings.keep_log_spaced and state.step.bit_count() == 1
+                if looks or saves or keeps:
+                    sums = self._sound(norm)
+                    if looks:
+                        self._look(sums, float(norm), rate)
+                    if saves:
+                        self._save()
+                    if keeps and self.world.first:
+                        with meter.beside("checkpoint"):
+                            saving.snapshot(run, state)
+                with meter.beside("drawing"):
+                    seen = state.measured.get("validation_loss")
+                    self.watch(Progress(state.step, run.steps, meter.tokens, meter.shown, meter.speed, seen))
+                if stop and not ends:
+                    go_on = f"tslens train --resume {run.folder.name}"
+                    raise self.world.spoken(Interrupted(f"stopped at step {state.step}, saved. To go on: {go_on}"), 130)
+
+    def _sound(self, norm: Tensor) -> Mapping[str, float]:
+        """The losses summed since the last record, if the weights are worth keeping; else raises Diverged."""
+        state = self.state
+        sums = state.meter.read()
+        loss = sums["train_loss"] / state.meter.n
+        fault = divergence.fault(loss, float(norm), self.losses, self.settings.explode)
+        if fault is None and not saving.is_finite(state):
+            fault = "The weights were not finite"
+        if self.world.any(self.world.first and fault is not None):
+            raise Diverged(fault)
+        return sums
+
+    def _look(self, sums: Mapping[str, float], norm: float, rate: float) -> None:
+        """Validate, and write a record."""
+        record = self.state.meter.record(sums)
+        self.losses.append(record["train_loss"])
+        if self.world.first:
+            with self.state.meter.beside("validation"):
+                self._validate()
+            self.log(
+                {
+                    "step": self.state.step,
+                    **record,
+                    "learning_rate": rate,
+                    "gradient_norm": norm,
+                    **self.state.measured,
+                }
+            )
+        self.world.wait()
+
+    def _validate(self) -> None:
+        validate, precision = self.run.recipe.objective.validate, self.settings.precision
+        last = validate(self.state.model, self.run.validation, precision=precision)
+        self.state.measured = last.measured
+
+    def _save(self) -> None:
+        losses = self.state.meter.read()
+        if self.world.first:
+            with self.state.meter.beside("checkpoint"):
+                saving.save(self.run, self.state, losses)
+        self.world.wait()
+
+    def _roll_back(self, fault: Diverged) -> None:
+        """Go back to the last checkpoint with a lower rate; ValueError where the recipe says to stop."""
+        run, state, settings = self.run, self.state, self.settings
+        said = f"{fault} at step {state.step}"
+        mend = f"Lower optimizer.lr (now {run.recipe.optimizer.lr}); the last good checkpoint is kept in {run.folder}."
+        if settings.on_divergence == "stop":
+            stop = ValueError(f"{said}. {mend} Or let it go back by itself: --set train.on_divergence=rollback.")
+            raise self.world.spoken(stop, 2) from None
+        if state.rollbacks >= settings.rollbacks:
+            raise self.world.spoken(ValueError(f"{said}, after {state.rollbacks} rollbacks. {mend}"), 2) from None
+        far = state.step
+        saving.restore(run, state)
+        state.rollbacks += 1
+        self._settle()
+        if self.world.first:
+            saving.note_rollbacks(run, state)
+            rate = settings.cut**state.rollbacks
+            told = {"rollbacks": state.rollbacks, "from_step": far, "rate_factor": rate, "why": str(fault)}
+            self.log({"step": state.step, "tokens": state.meter.tokens, **told})
+        self.world.wait()
 
 
 Losses = dict[str, Tensor]
 
 
-def _step_function(
-    run: Run, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device
-) -> Callable[[Batch, int], tuple[Losses, Tensor, float]]:
-    """One optimiser step on a batch: its mean loss and the parts of it (not yet read from the device), gradient norm
-    and rate."""
-    settings, dtype = run.recipe.train, forward.precision(run.recipe.train.precision, device)
-    objective = run.recipe.objective
-    compute = torch.compile(objective.__call__) if settings.compile else objective
-    trained = [p for p in model.parameters() if p.requires_grad]
+class _Loss(nn.Module):
+    """The objective as a module over the model's parameters, for what works on modules."""
 
-    def step_once(batch: Batch, step: int) -> tuple[Losses, Tensor, float]:
-        rate = optimizers.learning_rate(run.recipe.optimizer, step, run.steps)
+    def __init__(self, model: nn.Module, run: Run, device: torch.device) -> None:
+        super().__init__()
+        self.model, objective = model, run.recipe.objective
+        self.dtype = forward.precision(run.recipe.train.precision, device)
+        self.dropout = run.recipe.train.dropout
+        self.compute = torch.compile(objective.__call__) if run.recipe.train.compile else objective
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Mapping[str, Tensor]]:
+        return self.compute(self.model, batch, self.dtype, self.dropout)
+
+
+def _step_function(run: Run, world: World, state: State) -> Callable[[Batch], tuple[Losses, Tensor, float]]:
+    """One optimizer step on a whole batch, of which this process does its share: the mean loss and the parts of it (not
+    yet read from the device, and this process's part of them), the gradient's norm and the rate.
+
+    The loss is the mean over the predictions of the whole batch, in however many pieces and processes it is computed.
+    """
+    settings, optimizer, device = run.recipe.train, state.optimizer, world.device
+    loss = world.parallel(_Loss(state.model, run, device))
+    trained = [p for p in state.model.parameters() if p.requires_grad]
+
+    def step_once(batch: Batch) -> tuple[Losses, Tensor, float]:
+        rate = optimizers.learning_rate(run.recipe.optimizer, state.step, run.steps)
+        rate *= settings.cut**state.rollbacks
         optimizers.set_rate(optimizer, rate)
-        predictions = batch.predictions
+        _seed(run.recipe.seed, state.step, world.rank)
+        predictions, own = batch.predictions, world.share(batch)
+        pieces = own.split(settings.micro_batch or len(own.tokens))
         totals: Losses = {}
-        for part in batch.split(settings.micro_batch or len(batch.tokens)):
-            total, parts = compute(model, part.apply(lambda t: t.to(device, non_blocking=True)), dtype)
-            (total / predictions).backward()
+        for number, piece in enumerate(pieces, 1):
+            with no_sync(loss) if number < len(pieces) else contextlib.nullcontext():
+                total, parts = loss(piece.apply(lambda t: t.to(device, non_blocking=True)))
+                (total / (predictions / world.size)).backward()  # the processes' gradients are averaged
             for name, value in {"train_loss": total, **parts}.items():
                 totals[name] = totals.get(name, torch.zeros((), device=device)) + value.detach() / predictions
-        grad_norm = torch.nn.utils.clip_grad_norm_(trained, run.recipe.optimizer.clip)
+        norm = torch.nn.utils.clip_grad_norm_(trained, run.recipe.optimizer.clip)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        return totals, grad_norm, rate
+        return totals, norm, rate
 
     return step_once
 
 
-def _refuse_nonfinite(run: Run, value: float, step: int) -> None:
-    if not math.isfinite(value):
-        raise ValueError(
-            f"The loss was {value} before step {step}. Lower optimizer.lr (now {run.recipe.optimizer.lr}); "
-            f"the last good checkpoint is kept in {run.folder}/checkpoints."
-        )
+def _seed(*numbers: int) -> None:
+    """Draw what a step draws (dropout) by these numbers alone, so that a resumed run draws the same."""
+    torch.manual_seed(int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1)))
+
+
+def _devices(world: World) -> list[torch.device]:
+    return [world.device] if world.device.type == "cuda" else []

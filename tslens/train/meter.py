@@ -1,65 +1,116 @@
 """How far, how fast and how well does a run go, without waiting for the device at every step?"""
 
+import contextlib
 import math
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+import torch
 from torch import Tensor
+
+from tslens.train.distributed import World
+
+SHOW_EVERY = 10
 
 
 class Meter:
-    """Tokens, speed, and the mean training loss since the last record."""
+    """Tokens, the mean losses since the last record, and where the time since then went.
 
-    def __init__(self, tokens: int) -> None:
-        self.tokens, self.waiting = tokens, 0.0
-        self.shown = math.nan
-        self.recent: deque[tuple[int, float]] = deque(maxlen=20)
-        self.at = time.perf_counter()
-        self.restart()
+    A second is spent waiting for data, in steps, or beside training (validation, checkpoints, what is drawn). The first
+    is measured on the host: where a device computes behind it, the device's own waiting is less.
+    """
 
-    def restart(self) -> None:
+    def __init__(self, world: World | None = None) -> None:
+        self.world = world or World()
+        self.tokens = 0
+        self.n = 0
+        """Steps since the last record."""
         self.sums: dict[str, Tensor] = {}
-        self.n, self.since, self.waiting = 0, self.tokens, 0.0
-        self.began = self.at = time.perf_counter()
+        self.shown = math.nan
+        """About the training loss of the last steps, for the eye."""
+        self._coming: tuple[Tensor, Any] | None = None
+        self._recent: deque[tuple[int, float]] = deque(maxlen=20)
+        self._restart()
+
+    def _restart(self) -> None:
+        self.sums, self.n, self._since, self._waiting = {}, 0, self.tokens, 0.0
+        self._aside: dict[str, float] = {}
+        self._began = self._at = time.perf_counter()
 
     def waited(self) -> None:
+        """A batch is there."""
         now = time.perf_counter()
-        self.waiting += now - self.at
-        self.at = now
+        self._waiting += now - self._at
+        self._span, self._at = now - self._at, now
 
     def stepped(self, tokens: int, losses: Mapping[str, Tensor]) -> None:
+        """A step over `tokens` tokens was made. Its losses are not read from the device."""
         self.tokens += tokens
-        self.recent.append((tokens, time.perf_counter() - self.at))
         for name, value in losses.items():
             self.sums[name] = self.sums[name] + value if name in self.sums else value
         self.n += 1
-        self.at = time.perf_counter()
-        if self.n % 10 == 1:
-            self.shown = float(losses["train_loss"])
+        if self.n % SHOW_EVERY == 1:
+            self._show(losses["train_loss"])
+        now = time.perf_counter()
+        self._recent.append((tokens, self._span + now - self._at))
+        self._at = now
 
-    @property
-    def loss(self) -> float:
-        return self.means().get("train_loss", 0.0)
+    @contextlib.contextmanager
+    def beside(self, what: str) -> Iterator[None]:
+        """Time within is neither a step's nor waited for data; recorded as `<what>_seconds`."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - began
+            self._aside[what] = self._aside.get(what, 0.0) + spent
+            self._at += spent
 
-    def means(self) -> dict[str, float]:
-        """The mean loss since the last record, and of its parts."""
-        return {name: float(value) / self.n for name, value in self.sums.items()}
+    def _show(self, value: Tensor) -> None:
+        """Read a loss from a device some steps late, when it has been computed anyway. A process of several knows its
+        own part of the loss only."""
+        if not value.is_cuda:
+            self.shown = float(value) * self.world.size
+        elif self._coming is None:
+            host, event = torch.empty((), pin_memory=True), torch.cuda.Event()
+            host.copy_(value, non_blocking=True)
+            event.record()
+            self._coming = host, event
+        elif self._coming[1].query():
+            self.shown, self._coming = float(self._coming[0]) * self.world.size, None
+
+    def read(self) -> dict[str, float]:
+        """The losses summed over the steps since the last record and over all processes. Waits for the device."""
+        if not self.sums:
+            return {}
+        values = self.world.sum(torch.stack(list(self.sums.values())))
+        return dict(zip(self.sums, values.tolist(), strict=True))
+
+    def resume(self, tokens: int, n: int, sums: Mapping[str, float]) -> None:
+        """Go on from where another meter was."""
+        self.tokens = tokens
+        self._restart()
+        self.n = n
+        own = sums if self.world.first else dict.fromkeys(sums, 0.0)
+        self.sums = {name: torch.tensor(value, device=self.world.device) for name, value in own.items()}
 
     @property
     def speed(self) -> float:
         """Tokens per second over the last steps, validation and checkpoints left out."""
-        spans = list(self.recent)
-        return sum(n for n, _ in spans) / max(1e-9, sum(s for _, s in spans))
+        return sum(n for n, _ in self._recent) / max(1e-9, sum(s for _, s in self._recent))
 
-    def record(self, step: int, rate: float, grad_norm: float) -> dict[str, float]:
-        seconds = max(1e-9, time.perf_counter() - self.began)
-        return {
-            "step": step,
+    def record(self, sums: Mapping[str, float]) -> dict[str, float]:
+        """What there is to say of the steps since the last record, given `read()`; then begin the next."""
+        aside = {f"{what}_seconds": seconds for what, seconds in self._aside.items()}
+        seconds = max(1e-9, time.perf_counter() - self._began - sum(self._aside.values()))
+        said = {
             "tokens": self.tokens,
-            **self.means(),
-            "learning_rate": rate,
-            "gradient_norm": grad_norm,
-            "tokens_per_second": (self.tokens - self.since) / seconds,
-            "waiting_share": self.waiting / seconds,
+            **{name: value / self.n for name, value in sums.items()},
+            "tokens_per_second": (self.tokens - self._since) / seconds,
+            "waiting_share": self._waiting / seconds,
+            **aside,
         }
+        self._restart()
+        return said

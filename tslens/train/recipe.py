@@ -7,10 +7,11 @@ import types
 import typing
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tslens import forward
 from tslens.models import Spec, did_you_mean
+from tslens.train import loggers
 from tslens.train.objectives import OBJECTIVES, Objective
 from tslens.train.objectives.language import LanguageModelling
 from tslens.train.optimizer import OptimizerSettings
@@ -28,7 +29,11 @@ class DataSettings:
     """Size of the tokenizer that is trained on the training split, where no `tokenizer` is given."""
     tokenizer: str | None = None
     """A tokenizer.json, or the name of a model whose tokenizer is used."""
+    filter: Literal["none", "no words with summary"] = "none"
+    """Of stories behind instructions: `no words with summary` trains on those that never ask for both together, and
+    validates on those that do (Instruct-OOD)."""
     seed: int = 0
+    """Of the embedded generator and of the order of shuffled sentences."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +47,8 @@ class TrainSettings:
     """Rows of a step."""
     micro_batch: int | None = None
     """Rows that are computed at a time (gradients are accumulated); all of them where not given."""
+    dropout: float = 0.0
+    """Share of the embeddings, and of what attention and MLP add to the residual stream, that a step leaves out."""
     precision: str = "auto"
     compile: bool = False
     validate_every: int = 200
@@ -49,6 +56,19 @@ class TrainSettings:
     checkpoint_every: int = 500
     keep: int = 2
     """Checkpoints that are kept."""
+    keep_log_spaced: bool = True
+    """Whether the weights of steps 1, 2, 4, 8, ... are kept too; `NAME@64` loads them."""
+    on_divergence: Literal["stop", "rollback"] = "stop"
+    """What a loss that is not finite or explodes brings: the end, or going back to the last checkpoint and on with a
+    lower learning rate."""
+    explode: float = 3.0
+    """Nats above the median of the last records that count as exploding; `inf` for an objective that may."""
+    cut: float = 0.5
+    """What the learning rate is multiplied by at each rollback."""
+    rollbacks: int = 3
+    """Rollbacks at most."""
+    log: str = ""
+    """Where records go besides `metrics.jsonl`: tensorboard, wandb, or both with a comma between."""
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch", "validate_every", "checkpoint_every", "keep", "validation_stories"):
@@ -58,7 +78,18 @@ class TrainSettings:
             raise ValueError(f"train.epochs is {self.epochs}; it must be a finite number above 0.")
         if self.micro_batch is not None and (self.micro_batch < 1 or self.batch % self.micro_batch):
             raise ValueError(f"train.micro_batch is {self.micro_batch}; it must divide the batch of {self.batch} rows.")
-        forward.precision(self.precision)  # refuses an unknown one
+        if self.on_divergence not in ("stop", "rollback"):
+            raise ValueError(f"train.on_divergence is {self.on_divergence!r}; it must be stop or rollback.")
+        if not self.explode > 0:
+            raise ValueError(f"train.explode is {self.explode}; it must be a number of nats above 0, or inf.")
+        if not 0 < self.cut < 1:
+            raise ValueError(f"train.cut is {self.cut}; it must lie between 0 and 1.")
+        if self.rollbacks < 0:
+            raise ValueError(f"train.rollbacks is {self.rollbacks}; it must be 0 or more.")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"train.dropout is {self.dropout}; it must be 0 or more and below 1.")
+        forward.precision(self.precision)  # both refuse what they do not know
+        loggers.parse(self.log)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +108,18 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise ValueError(f"seed is {self.seed}; it must be 0 or more.")
+        for name in ("batch", "micro_batch"):
+            value, group = getattr(self.train, name), self.group
+            if value is not None and value % group:
+                raise ValueError(
+                    f"train.{name} is {value}; with this objective rows come in groups of {group} (objective.every), "
+                    "so it must be a multiple of that."
+                )
+
+    @property
+    def group(self) -> int:
+        """Rows that a step computes together."""
+        return int(getattr(self.objective, "every", 1))
 
     def spec(self, d_vocab: int) -> Spec:
         """The model's spec with this vocabulary."""

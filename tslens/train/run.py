@@ -1,12 +1,13 @@
 """One training run: what was chosen, what it is trained on, and where it is kept."""
 
 import dataclasses
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tslens.evaluation.loss import Loss
 from tslens.tokenizer import Tokenizer
-from tslens.train.data import Rows
+from tslens.train.data import Batches
 from tslens.train.recipe import Recipe
 
 
@@ -16,7 +17,7 @@ class Run:
 
     recipe: Recipe
     folder: Path
-    rows: Rows
+    rows: Batches
     validation: list[str]
     tokenizer: Tokenizer
     facts: dict[str, Any]
@@ -28,9 +29,8 @@ class Run:
         t = self.recipe.train
         return t.steps if t.steps is not None else max(1, round(t.epochs * self.rows.steps_per_epoch))
 
-    def config(self, step: int, tokens: int, last: Loss | None) -> dict[str, Any]:
+    def config(self, step: int, tokens: int, measured: Mapping[str, float]) -> dict[str, Any]:
         """What `config.json` says of the model after `step` steps over `tokens` tokens, with its last validation."""
-        measured = {} if last is None else {"validation_loss": last.nats_per_token, "bits_per_byte": last.bits_per_byte}
         return {
             "name": self.folder.name,
             "spec": self.recipe.spec(self.tokenizer.size).to_dict(),
@@ -42,3 +42,39 @@ class Run:
             "tokens": tokens,
             **measured,
         }
+
+    def refuse_other(self, config: Mapping[str, Any]) -> None:
+        """ValueError if what a checkpoint's `config.json` says it was trained by and on differs from this run."""
+        for what, found, recorded in (
+            ("recipe", self.recipe.to_dict(), config.get("recipe")),
+            ("data", self.facts, config.get("data")),
+            ("tokenizer", self.tokenizer.hash, config.get("tokenizer")),
+        ):
+            if differing := differences(found, recorded):
+                raise ValueError(
+                    f"{self.folder} was trained with another {what} until its last checkpoint: {differing}. "
+                    "Bring it back, or train anew under another --name."
+                )
+
+
+SILENT = ("name", "train.log")  # what a recipe may change and train the same model
+
+
+def differences(now: Any, before: Any, now_is: str = "now", before_was: str = "then") -> str:
+    """The first few settings that two trees of plain data do not share, in words; empty where they are the same."""
+    # As JSON gives them: a tuple that was written comes back as a list.
+    a, b = (dict(_leaves(json.loads(json.dumps(tree)))) for tree in (now, before))
+    found = [
+        f"{key or 'it'} is {json.dumps(a.get(key))} {now_is} and {json.dumps(b.get(key))} {before_was}"
+        for key in [*a, *(key for key in b if key not in a)]
+        if a.get(key) != b.get(key) and key not in SILENT
+    ]
+    return "; ".join(found[:3]) + (f"; and {len(found) - 3} more" if len(found) > 3 else "")
+
+
+def _leaves(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from _leaves(value, f"{prefix}.{key}" if prefix else key)
+    else:
+        yield prefix, tree

@@ -1,93 +1,174 @@
 """How is a run kept, so that it can go on from its newest whole checkpoint?
 
-A checkpoint is a folder `checkpoints/step-000123` that appears whole or not at all.
+A checkpoint is a folder `checkpoints/step-000123` that appears whole or not at all and holds all of a run's `State`;
+the last few are kept. A snapshot is one of `snapshots/`, at steps 1, 2, 4, 8, ...: weights alone, kept for good, to
+see how a model came to be.
 """
 
+import dataclasses
 import json
 import os
 import shutil
+import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from tslens import checkpoints, models
-from tslens.evaluation.loss import Loss
+from tslens.train.meter import Meter
 from tslens.train.run import Run
 
-if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+
+@dataclasses.dataclass
+class State:
+    """All that moves as a run is trained."""
+
+    model: Any
+    optimizer: torch.optim.Optimizer
+    meter: Meter
+    step: int = 0
+    rollbacks: int = 0
+    """How often the run went back, and the learning rate down."""
+    measured: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """The last validation, as `config.json` says it."""
 
 
-def save(
-    run: Run, model: "HookedTransformer", optimizer: torch.optim.Optimizer, step: int, tokens: int, last: Loss | None
-) -> None:
-    """Write the checkpoint of a step, then drop older ones. OSError says that the one before is kept."""
+def is_finite(state: State) -> bool:
+    """Whether weights and the optimizer's state are. Waits for the device, once."""
+    moved = [p.detach() for p in state.model.parameters() if p.requires_grad]
+    moved += [value for kept in state.optimizer.state.values() for value in kept.values() if value.is_floating_point()]
+    return bool(torch.stack([torch.isfinite(t).all().to(moved[0].device) for t in moved]).all())
+
+
+def save(run: Run, state: State, losses: Mapping[str, float]) -> None:
+    """Write a checkpoint, then drop older ones; `losses` are what the meter reads. OSError says that the one before is
+    kept."""
     home = run.folder / "checkpoints"
-    home.mkdir(parents=True, exist_ok=True)
-    scratch, target = home / f".step-{step:06d}.{os.getpid()}.tmp", home / f"step-{step:06d}"
+    facts = {"rollbacks": state.rollbacks, "since_record": {"steps": state.meter.n, "losses": dict(losses)}}
+    _write(run, state, home, facts, _optimizer_tensors(state))
+    for old in checkpoints.steps(home)[run.recipe.train.keep :]:
+        _remove(old)
+
+
+def snapshot(run: Run, state: State) -> None:
+    """Write the weights of this step, to be kept. OSError as in `save`."""
+    _write(run, state, run.folder / "snapshots", {}, None)
+
+
+def _write(run: Run, state: State, home: Path, facts: dict[str, Any], optimizer: dict[str, Tensor] | None) -> None:
+    name = f"step-{state.step:06d}"
+    scratch = home / f".{name}.{os.getpid()}.tmp"
     try:
-        state = _optimizer_tensors(model, optimizer)
-        digest = checkpoints.write_tensors(scratch / "optimizer.safetensors", state)
-        config = run.config(step, tokens, last) | {"optimizer_sha256": digest}
-        checkpoints.write(scratch, config, models.weights(model))
-        if target.exists():
-            shutil.rmtree(target)
-        scratch.rename(target)
+        scratch.mkdir(parents=True)
+        if optimizer is not None:
+            facts["optimizer_sha256"] = checkpoints.write_tensors(scratch / "optimizer.safetensors", optimizer)
+        config = run.config(state.step, state.meter.tokens, state.measured) | facts
+        checkpoints.write(scratch, config, models.weights(state.model))
+        _remove(home / name)
+        scratch.rename(home / name)
+        _settle(home)
     except OSError as error:
         raise OSError(
-            error.errno, f"cannot write a checkpoint ({error.strerror}); the one before is kept, make room and --resume"
+            error.errno,
+            f"cannot write a checkpoint of step {state.step} ({error.strerror}); the one before is kept, "
+            f"make room and go on with: tslens train --resume {run.folder.name}",
         ) from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    for old in steps(run.folder)[run.recipe.train.keep :]:
-        shutil.rmtree(old)
 
 
-def steps(folder: Path) -> list[Path]:
-    """The run's checkpoints, newest first."""
-    found = [place for place in (folder / "checkpoints").glob("step-*") if place.name[5:].isdigit()]
-    return sorted(found, key=lambda place: int(place.name[5:]), reverse=True)
+def _remove(place: Path) -> None:
+    """Remove a folder so that no part of it is ever found under its name."""
+    if place.exists():
+        aside = place.with_name(f".{place.name}.{os.getpid()}.old.tmp")
+        place.rename(aside)
+        shutil.rmtree(aside)
+
+
+def _settle(folder: Path) -> None:
+    """Bring the names in a folder to the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def sweep(folder: Path) -> None:
     """Remove what a kill left half written."""
-    for scratch in (folder / "checkpoints").glob(".step-*.tmp"):
-        shutil.rmtree(scratch)
+    for home in ("checkpoints", "snapshots"):
+        for scratch in (folder / home).glob(".step-*.tmp"):
+            shutil.rmtree(scratch)
     for scratch in folder.glob(".*.tmp"):
         scratch.unlink()
 
 
-def _optimizer_tensors(model: "HookedTransformer", optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
-    names = {p: n for n, p in model.named_parameters()}
-    return {f"{names[p]}/{key}": value for p, state in optimizer.state.items() for key, value in state.items()}
+def _optimizer_tensors(state: State) -> dict[str, Tensor]:
+    names = {p: n for n, p in state.model.named_parameters()}
+    return {f"{names[p]}/{key}": value for p, kept in state.optimizer.state.items() for key, value in kept.items()}
 
 
-def restore(run: Run, model: "HookedTransformer", optimizer: torch.optim.Optimizer) -> tuple[int, int]:
-    """Load the newest checkpoint that is whole; returns its step and tokens, (0, 0) where there is none yet."""
-    faults = []
-    for place in steps(run.folder):
+def restore(run: Run, state: State) -> None:
+    """Bring the state back to that of the newest checkpoint that is whole; as it is, where there is none yet.
+
+    A damaged checkpoint is told of on stderr and set aside as `step-….damaged`. ValueError if all are, or if the run's
+    recipe, data or tokenizer are no longer those of the checkpoint.
+    """
+    faults, world = [], state.meter.world
+    for place in checkpoints.steps(run.folder / "checkpoints"):
         try:
-            config, tensors = checkpoints.read(place)
-            state = checkpoints.read_tensors(place / "optimizer.safetensors", config.get("optimizer_sha256"))
+            config, weights = checkpoints.read(place)
+            tensors = checkpoints.read_tensors(place / "optimizer.safetensors", config.get("optimizer_sha256"))
         except ValueError as error:
-            faults.append(str(error))
+            faults.append((place, str(error)))
             continue
-        models.load_weights(model, tensors, origin=str(place))
-        parameters = dict(model.named_parameters())
-        for key, value in state.items():
-            name, _, field = key.rpartition("/")
-            p = parameters[name]
-            kept = value if field == "step" else torch.empty_like(p).copy_(value)
-            optimizer.state[p][field] = kept.to(p.device)
-        return int(config["step"]), int(config["tokens"])
+        run.refuse_other(config)
+        models.load_weights(state.model, weights, origin=str(place))
+        _load_optimizer(state, tensors)
+        since = config["since_record"]
+        state.meter.resume(config["tokens"], since["steps"], since["losses"])
+        state.step, state.rollbacks = config["step"], config["rollbacks"]
+        state.measured = {key: config[key] for key in ("validation_loss", "bits_per_byte") if key in config}
+        world.wait()  # until everybody has read
+        if world.first:
+            for damaged, why in faults:
+                _set_aside(damaged, why, place)
+        return
     if faults:
-        raise ValueError(f"{run.folder} cannot be resumed: {faults[0]}")
-    return 0, 0
+        raise ValueError(f"{run.folder} cannot be resumed: {faults[0][1]}")
 
 
-def forget_after(metrics: Path, step: int) -> None:
-    """Drop records of steps that the checkpoint does not have: they will be made again."""
-    kept = [record for record in checkpoints.read_metrics(metrics.parent) if record["step"] <= step]
-    with checkpoints.atomic(metrics) as file:
+def _load_optimizer(state: State, tensors: Mapping[str, Tensor]) -> None:
+    parameters = dict(state.model.named_parameters())
+    state.optimizer.state.clear()
+    for key, value in tensors.items():
+        name, _, field = key.rpartition("/")
+        p = parameters[name]
+        kept = value if field == "step" else torch.empty_like(p).copy_(value)
+        state.optimizer.state[p][field] = kept.to(p.device)
+
+
+def _set_aside(damaged: Path, why: str, instead: Path) -> None:
+    print(f"tslens: warning: {why} Going on from {instead}.", file=sys.stderr)
+    aside = damaged.with_name(f"{damaged.name}.damaged")
+    _remove(aside)
+    damaged.rename(aside)
+
+
+def note_rollbacks(run: Run, state: State) -> None:
+    """Let the checkpoint that the run went back to say so: killed now, the run goes on with the lowered rate."""
+    path = run.folder / "checkpoints" / f"step-{state.step:06d}" / checkpoints.CONFIG
+    checkpoints.write_json(path, checkpoints.read_json(path) | {"rollbacks": state.rollbacks})
+
+
+def forget_after(folder: Path, step: int) -> None:
+    """Drop records and snapshots of steps that the checkpoint does not have: they will be made again."""
+    kept = [record for record in checkpoints.read_metrics(folder) if record["step"] <= step]
+    with checkpoints.atomic(folder / checkpoints.METRICS) as file:
         file.writelines(json.dumps(record) + "\n" for record in kept)
+    for place in checkpoints.steps(folder / "snapshots"):
+        if checkpoints.step_of(place) > step:
+            _remove(place)

@@ -1,0 +1,135 @@
+"""Which part of a step does this process do, where several train one model?
+
+`torchrun` starts the processes and tells each its rank; without it there is one. Every process makes the whole batch
+of a step, which costs microseconds a row, and takes every `size`-th row of it: the rows of a batch keep their mixture
+on every process, and how many predictions the whole batch holds is known everywhere without asking.
+"""
+
+import contextlib
+import dataclasses
+import datetime
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from tslens.train.data import Batch
+
+# Packing a large data set keeps the others waiting for the first process. A process that died is noticed by torchrun.
+PATIENCE = datetime.timedelta(hours=12)
+
+
+@dataclasses.dataclass(frozen=True)
+class World:
+    """All processes of a run, as one of them sees it."""
+
+    rank: int = 0
+    size: int = 1
+    device: torch.device = dataclasses.field(default_factory=lambda: _device(0))
+
+    @property
+    def first(self) -> bool:
+        """Whether this process is the one that writes and prints."""
+        return self.rank == 0
+
+    def share(self, batch: "Batch") -> "Batch":
+        """The rows of a batch that this process computes."""
+        return batch if self.size == 1 else batch.share(self.rank, self.size)
+
+    def sum(self, value: Tensor) -> Tensor:
+        """The sum over all processes."""
+        if self.size > 1:
+            value = value.clone()
+            torch.distributed.all_reduce(value)
+        return value
+
+    def any(self, flag: bool) -> bool:
+        """Whether it is so in any process. Asked on the host: no device is waited for."""
+        if self.size == 1:
+            return flag
+        said = torch.tensor(int(flag))
+        torch.distributed.all_reduce(said, torch.distributed.ReduceOp.MAX)
+        return bool(said)
+
+    def same(self, number: int) -> bool:
+        """Whether all processes give the same number."""
+        if self.size == 1:
+            return True
+        ends = torch.tensor([number, -number])
+        torch.distributed.all_reduce(ends, torch.distributed.ReduceOp.MAX)
+        return int(ends[0]) == -int(ends[1])
+
+    def wait(self) -> None:
+        """Until all processes are here."""
+        self.any(False)
+
+    def parallel(self, module: nn.Module) -> nn.Module:
+        """The module with its gradients averaged over the processes in the backward pass.
+
+        The fast forward reads a model's parameters itself rather than calling it, so what is wrapped is a module that
+        computes the loss. DistributedDataParallel hangs on the parameters' gradients and need not see the model's own
+        call; what it brings over all-reducing by hand is that buckets are sent while the rest is still computed.
+        """
+        if self.size == 1:
+            return module
+        return nn.parallel.DistributedDataParallel(
+            module,
+            device_ids=[self.device] if self.device.type == "cuda" else None,
+            broadcast_buffers=False,
+            gradient_as_bucket_view=True,
+        )
+
+    def spoken(self, error: BaseException, code: int) -> BaseException:
+        """What to raise where every process stops for one reason: the first says it, the others leave quietly."""
+        return error if self.first else SystemExit(code)
+
+
+def no_sync(module: nn.Module) -> contextlib.AbstractContextManager[Any]:
+    """Within, backward passes only add to this process's own gradients."""
+    return module.no_sync() if isinstance(module, nn.parallel.DistributedDataParallel) else contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def joined() -> Iterator[World]:
+    """Within, the processes that `torchrun` started can talk; within another `joined`, they still can.
+
+    ValueError if there are more of them than GPUs, on a machine that has any.
+    """
+    size = int(os.environ.get("WORLD_SIZE", "1")) if {"RANK", "MASTER_ADDR"} <= os.environ.keys() else 1
+    if size == 1:
+        yield World()
+        return
+    rank, local = int(os.environ["RANK"]), int(os.environ.get("LOCAL_RANK", "0"))
+    world = World(rank, size, _device(local))
+    if torch.distributed.is_initialized():
+        yield world
+        return
+    cuda = world.device.type == "cuda"
+    if cuda:
+        torch.cuda.set_device(world.device)
+    torch.distributed.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=PATIENCE)
+    try:
+        yield world
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+def everywhere(world: World, make: Callable[[], Any], reopen: Callable[[], Any]) -> Any:
+    """What the first process makes, which the others open once it is there."""
+    if world.first:
+        made = make()
+        world.wait()
+        return made
+    world.wait()
+    return reopen()
+
+
+def _device(local: int) -> torch.device:
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    if local >= (n := torch.cuda.device_count()):
+        raise ValueError(f"torchrun started process {local + 1} on a machine of {n} GPUs. Use --nproc-per-node {n}.")
+    return torch.device("cuda", local)

@@ -1,0 +1,95 @@
+"""Where do a run's records go: always to `metrics.jsonl`, and where else a person asked for?"""
+
+import contextlib
+import importlib.util
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tslens import checkpoints
+
+Record = dict[str, Any]
+Write = Callable[[Record], None]
+
+
+def parse(text: str) -> tuple[str, ...]:
+    """The loggers of a list such as `tensorboard,wandb`; ValueError names an unknown one."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        if name not in LOGGERS:
+            raise ValueError(f"train.log is {text!r}: there is no {name!r}. Known: {', '.join(LOGGERS)}.")
+    return names
+
+
+def check(text: str) -> None:
+    """ValueError if a logger that is asked for is not installed."""
+    for name in parse(text):
+        if importlib.util.find_spec(name) is None:
+            raise ValueError(
+                f"{name} is not installed. Install it (pip install {name}), or leave it out of --log; "
+                "metrics.jsonl is always written."
+            )
+
+
+@contextlib.contextmanager
+def opened(text: str, folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator[Write]:
+    """The function that writes a record of the run in `folder` everywhere, after those of its first `step` steps."""
+    check(text)
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context((folder / checkpoints.METRICS).open("a", encoding="utf-8"))
+        others = [stack.enter_context(LOGGERS[name](folder, recipe, step)) for name in parse(text)]
+
+        def write(record: Record) -> None:
+            file.write(json.dumps(record) + "\n")
+            file.flush()
+            for other in others:
+                other(record)
+
+        yield write
+
+
+@contextlib.contextmanager
+def _tensorboard(folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator[Write]:
+    """Event files in `runs/NAME/tensorboard`."""
+    from torch.utils.tensorboard import SummaryWriter
+
+    writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+    try:
+        yield lambda record: _scalars(writer, record)
+    finally:
+        writer.close()
+
+
+def _scalars(writer: Any, record: Record) -> None:
+    for name, value in record.items():
+        if isinstance(value, int | float) and name != "step":
+            writer.add_scalar(name, value, record["step"])
+    writer.flush()
+
+
+@contextlib.contextmanager
+def _wandb(folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator[Write]:
+    """Weights & Biases, offline in `runs/NAME/wandb` unless its own environment (WANDB_MODE, WANDB_API_KEY, ...) says
+    otherwise."""
+    import wandb
+
+    home = wandb.init(
+        project=os.environ.get("WANDB_PROJECT", "tslens"),
+        name=folder.name,
+        config=dict(recipe),
+        dir=str(folder),
+        mode=os.environ.get("WANDB_MODE", "offline"),  # type: ignore[arg-type]
+    )
+    try:
+        yield lambda record: home.log({k: v for k, v in record.items() if k != "step"}, step=record["step"])
+    finally:
+        home.finish()
+
+
+LOGGERS: dict[str, Callable[[Path, Mapping[str, Any], int], contextlib.AbstractContextManager[Write]]] = {
+    "tensorboard": _tensorboard,
+    "wandb": _wandb,
+}
+"""By the name that `--log` gives, which is the package's."""
