@@ -77,7 +77,7 @@ But {h} and {f} could not agree on what to do. {H} wanted to [{hobby}|go to the 
 [Just then|Before long], {f} [bumped into {h}|stepped on {h}'s foot]. "h>f: You did that/PRON on purpose!" cried {h}. "f>h: I did not! You are always so {angry}!" said {f}. For a while, {they} did not [talk|say a word] to each other. >> {F} [looked|smiled] at {h}. "f>h: I do not want to fight with you," {he f} said. {H} [nodded|smiled back], and {they} hugged.
 {F} laughed at the {color} {t=garment} that {h} wore, and {h} got angry. "h>f: You are mean!" {he} said. "f>h: And you are no fun!" said {f}. {They} [would not say a word|would not look at each other]. >> In the end, {f} said that the {t} was not so bad, and {h} gave {f} a {sweet}. The quarrel was forgotten/VERB.
 {H} and {f} quarreled about a {color} {t=treasure} that {they} had found on the road. Each of them/PRON [said that it was theirs/PRON|pulled at it and would not let go]. >> {They} [gave|threw] the {t} away, because it was not worth/ADJ a quarrel, and [shook hands|hugged].
-{H} and {f} both wanted to be the first/ADJ, and neither would let the other/ADJ go/VERB ahead. {They} pushed and pulled until {f} fell over and {h} lost {his} {t=garment}. >> {H} held out a hand, and {f} held out the {t}. So {they} both went first/ADV, side by side.
+{H} and {f} both wanted to be the first/ADJ, and neither would let the other/ADJ go/VERB ahead. So {they} pushed and pulled until {f} fell over and {h} lost {his} {t=garment}. >> {H} held out a hand, and {f} held out the {t}. So {they} both went first/ADV, side by side.
 Then {f} made a joke about {h}, and {he} did not like it. {He} turned {his} back and would not speak/VERB. {F} was {angry} too, and for a while it was very quiet. >> {F} said that it had been a bad joke, and {h} said that it had been a small quarrel. So {they} forgot both.
 "h>f: You walk too slowly," said {h}. "f>h: And you talk too much/ADV," said {f}. Soon {they} were both angry, and {they} [yelled at each other|called each other {bad_trait} and {bad_trait}]. >> Later {h} said, "h>f: I like you even if you are slow." {F} laughed. "f>h: And I like you even if you talk," {he f} said.
 """
@@ -105,7 +105,7 @@ MORALS = {
     "sharing": "[sharing makes/VERB|a shared/VERB thing makes/VERB] everyone happy;there is more fun in sharing/VERB than in keeping/VERB;it feels good to share with others/NOUN;joy grows/VERB when we/PRON share it",
     "honesty": "it is [best|always better/ADJ] to tell the truth;a lie [only makes/VERB things worse|grows/VERB and grows/VERB];an honest word is worth/ADJ more/ADV than gold;it takes/VERB courage to be honest",
     "courage": "being/AUX brave means/VERB doing/VERB things/NOUN even when/SCONJ one/PRON is afraid;it is okay to be afraid, as/SCONJ long/ADV as/SCONJ one/PRON tries;a small heart can hold great/ADJ courage",
-    "listening": "it is wise to listen to a warning/NOUN;those who listen stay safe/ADJ;a good warning/NOUN is a gift/NOUN;it is [foolish|silly] to laugh at a warning/NOUN",
+    "listening": "it is wise to listen to a warning/NOUN;those who listen stay safe/ADJ;a good warning/NOUN is a gift/NOUN;it is foolish to laugh at a warning/NOUN",
     "patience": "good things/NOUN take time;those who wait are [often|sometimes] rewarded;patience/NOUN is [stronger than hurry/NOUN|a quiet/ADJ kind/NOUN of magic/NOUN];it is better to go slowly/ADV than to fall/VERB",
     "kindness": "kindness/NOUN always [comes/VERB back|finds/VERB its way home/ADV];a small kind/ADJ deed/NOUN can change a whole day;it costs/VERB nothing to be kind/ADJ;a kind/ADJ heart makes/VERB many friends",
     "care": "we/PRON must take good care/NOUN of the things/NOUN we/PRON love;even small/ADJ things/NOUN need/VERB good care/NOUN",
@@ -117,7 +117,8 @@ MORALS = {
     "hurt": "it costs/VERB nothing to be kind/ADJ;it is easy/ADJ to hurt/VERB somebody and hard/ADJ to mend/VERB it;a kind/ADJ word can never be taken/VERB back/ADV, and neither/CCONJ can a bad/ADJ one/NOUN",
     "caution": "it is wise to be careful;it is better to look/VERB twice than to be sorry/ADJ;those who are careful stay/VERB safe/ADJ",
     "promise": "a promise/NOUN must be kept/VERB;a good helper/NOUN does/VERB not stop halfway;what/PRON one/PRON begins/VERB should be brought/VERB to an end/NOUN",
-    "pride": "it is not wise/ADJ to brag/VERB;those who boast/VERB too much often/ADV fall/VERB;it is better to do/VERB well/ADV than to talk/VERB big/ADV",
+    "joking": "a joke is only good if everyone can laugh/VERB;it takes/VERB courage to say/VERB sorry/ADJ;those who play/VERB tricks/NOUN must be ready/ADJ for one/NUM",
+    "pride": "it is not wise/ADJ to brag/VERB;those who brag/VERB too much often/ADV fall/VERB;it is better to do/VERB well/ADV than to talk/VERB big/ADV",
     "trust": "not everyone can be trusted/VERB;it is wise/ADJ to think/VERB before/SCONJ trading/VERB;what/PRON sounds/VERB too good is often a trick/NOUN",
 }
 SAY_MORAL = """

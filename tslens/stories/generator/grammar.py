@@ -205,6 +205,9 @@ class Teller:
         return mine and all(self.rivals.get(p.index, -9) < self.sentence - (0 if just_now else 1) for p in same)
 
     def _pronoun(self, node: Pronoun) -> None:
+        if len(node.roles) > 1 and node.case == 0 and self.starts and self.sentence == self.begun:
+            self._run(compiled(" and ".join(f"{{{role}}}" for role in node.roles)))
+            return
         if len(node.roles) > 1:
             form = FORMS["they"][node.case]
         else:

@@ -7,7 +7,7 @@ from functools import cache
 # One family a line: its first phrase may be told as any of them; or phrases, =>, and what each may be told as.
 # A capital matters: it marks the beginning of a sentence.
 FAMILIES = """
-began to cry|started to cry|began to weep|started to sob|burst into tears/NOUN
+began to cry|started to cry|burst into tears/NOUN
 began to laugh|started to laugh|had to laugh|burst out laughing/VERB
 began to|started to
 At last, & Finally, & In the end, => At last,|Finally,|In the end,|After a long time,
@@ -30,20 +30,20 @@ again and again|over/ADV and over/ADV|time and time again
 was gone & had disappeared => was gone|had disappeared|had vanished
 were gone|had disappeared|had vanished
 full of|filled/VERB with
-a lot of|lots/NOUN of|plenty/NOUN of
+a lot of|lots/NOUN of
 ran away => ran away|hurried away|rushed away|raced away
-walked to|strolled to|wandered to|marched to|skipped to
+walked to|strolled to|wandered to|marched to
 walked home|went home
 ran home|hurried home|rushed home
 ran after|raced after|hurried after
-looked at each other|stared at each other|glanced at each other
+looked at each other|stared at each other
 came back|returned
 put the|placed the|set the|laid the
 put it on|placed it on|set it on|laid it on
 found a|discovered a|came upon/ADP a
 a big|a large|a huge
 a strange|an odd|a curious
-In the night|During the night|Late at night
+In the night|Late at night
 One morning,|Early one morning,|One {weather_adj} morning,|On Monday morning,|On Saturday morning,
 One day,|One {weather_adj} day,|Then one day,|One Monday,|One Tuesday,|One Wednesday,|One Thursday,|One Friday,|On a {weather_adj} day,
 That night,|On the same night,
@@ -67,8 +67,7 @@ will not|won't
 cannot|can't
 Let's|We should|We could
 was very|was really
-so loud that|so noisy that
-hugged {him}|held {him} tight/ADV|gave {him} a hug
+hugged {him}|held {him} tight/ADV
 hugged.|held each other tight/ADV.|hugged each other.
 wanted to play|hoped to play|longed to play
 wanted to buy|hoped to buy|wished to buy
@@ -78,7 +77,7 @@ smiled and|grinned and|beamed and
 laughed.|giggled.|chuckled.
 laughed and|giggled and|chuckled and
 whispered|murmured
-screamed|shrieked|yelled
+screamed|yelled
 as fast as {he} could|as quickly/ADV as {he} could|with all {his} strength
 as fast as {they} could|as quickly/ADV as {they} could|with all {their} strength
 next to the|beside the
@@ -105,7 +104,6 @@ saw that|noticed that|could see that
 came by|passed by|walked by
 went away|walked away|hurried away
 gave {him} a|handed {him} a
-gave it a|offered it a|fed/VERB it a
 gave the|handed the
 took the|grabbed the|picked/VERB up the
 pulled at|tugged at
@@ -116,7 +114,7 @@ the big day => the big day|the great day
 strange|odd|weird
 In the evening,|At sunset,|At the end of the day,|That evening,
 the whole|the entire
-the people of the village|the people of the town|the villagers
+the people of the village|the people of the town
 in the forest|in the woods
 into the forest|into the woods
 out of the forest|out of the woods
@@ -149,11 +147,9 @@ and began|and started
 ran to|hurried to|rushed to|raced to
 wanted to go|hoped to go|longed to go
 wanted to see|hoped to see|longed to see
-dirty|muddy|filthy
-came closer|came nearer|drew near
+came closer|drew near
 a piece of|a bit of
-a long way|a great distance/NOUN
-was tired of|had had enough/ADJ of|was weary/ADJ of
+was tired of|had had enough/ADJ of
 did not move|stayed where it was|did not move at all
 came back|returned
 was over|had ended

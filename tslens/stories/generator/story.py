@@ -219,5 +219,5 @@ def _summary(tale: Tale, teller: Teller, end: str) -> str:
     brief = Teller(teller.rng, teller.cast, teller.bound, free=False)
     brief.tell(teller.rng.choice(tale.special["about"]))
     if f"about {end}" in tale.special:
-        brief.tell(teller.rng.choice(tale.special[f"about {end}"]))
+        brief.tell(teller.rng.choice(tale.special[f"about {end}"]), anew=False)
     return brief.text

@@ -170,7 +170,7 @@ quarrel: 2
 | A week passed. {F} grew tired and wanted/VERB to play, but {h} did not stop. The {e.kind} watched {them} from the window and smiled.
 | The days were {weather_adj}, and the work was hard. But the {x+} grew as big as [balls|drums|kettles], and even the {bird+} came back.
 | "e>hf: You must be tired," said the {e.kind}. "h>e: Only a little," said {h}, and {he} wiped the dirt from {his} {bodyplace}.
-| Every day had its own trouble. On Monday it was {bug+}, on Tuesday hail, on Wednesday a hungry {farm}. But on Thursday the first {x} was ripe.
+| Every day had its own trouble. On Monday it was {bug+}, on Tuesday hail, on Wednesday a hungry goat. But on Thursday the first {x+} were ripe.
 -- sign
 | The {e.kind} had once said that a garden never forgets/VERB. >> The garden had not forgotten/VERB, as the {e.kind} had said.
 -- end
@@ -278,7 +278,7 @@ bad: pride
 -- bad
 | {H} did not wait for {m}. {He} went up the highest/ADJ hill and rode down. {He} could not stop! Crash/NOUN! The {x} hit a {tree} tree, and {h} broke {his} arm.
 | But {h} was too proud to fall one more/ADJ time. The {x} stood in the {room} until it was [old|dusty|broken], and each summer {he} watched the other/ADJ children ride/VERB away.
-| {H} told everyone that {he} could do it well. They/PRON asked {him} to lead the parade. {He} rode three feet, and then {he} rode into the [drums|trumpets|horns].
+| {H} told everyone that {he} could do it well. They/PRON asked {him} to lead the parade. {He} rode three feet, and then {he} rode into the drums.
 -- about
 | {H} wants to ride a {x}, but {he} falls again and again.
 -- about end

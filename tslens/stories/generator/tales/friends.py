@@ -18,7 +18,7 @@ bad: friendship
 | One day, a {nice} {f.kind} named {f} came to the {x}. {F} was alone too/ADV, and {he f} looked [{sad}|{afraid}]. {H} wanted to say hello, but {he} was too shy.
 | Then {he} saw a {f.kind} behind a {tree} tree. {His f} name was {f}. {He f} peeked out, hid again and peeked out once more.
 | "f>h: May I play too?" asked somebody. It was a {f.kind} with a {color} {garment}. "f>h: My name is {f}," {he f} said. {H} did not know what to say.
-| Then there was a splash. A {f.kind} named {f} had slipped and sat in a puddle, with mud up to the ears. The others laughed. {H} did not laugh.
+| Then there was a splash. A {f.kind} named {f} had slipped and sat in a puddle, with mud up to the ears. The others laughed/VERB. {H} did not laugh.
 -- try
 | At last, {h} took all {his} courage and held out the {y}. {F} smiled. Together {they} played [until noon|for hours], and {they} laughed about every little thing.
 | {H} went over and shared a {sweet} with {him f} in the grass. {F} knew a lot about {zoo+}, and {h} knew a lot about {bug+}.
@@ -87,7 +87,7 @@ bad: greed sharing
 | {H} looked for {f} everywhere. {F} sat in the {room} and was busy. {He f} was making/VERB a [house|box|bed] for the {x}, with {h}'s name on it. It had been meant as a present all the time.
 -- bad
 | {They} began to pull at it again, and then there was a loud crack. The {x} broke in two. Now nobody had a {x}, and nobody had a friend.
-| When {h} looked up, {f} was gone. {F} had found someone else to play with, who had {y+} and shared/VERB them/PRON. {H} sat there with {his} {x} and cried.
+| When {h} looked up, {f} was gone. {F} had found somebody else to play with, who had {y+} and shared/VERB them/PRON. {H} sat there with {his} {x} and cried.
 | In the night, rain/NOUN came through the roof, and in the morning the {x} was ruined. {F} would have kept it dry under the bed, but {he f} did not come anymore.
 -- about
 | {H} does not want to share {his} {x} with {f}, and {they} quarrel.
@@ -107,7 +107,7 @@ bad: pride
 -- boast
 | {H} was [fast|the fastest in the village], and {he} never forgot to say so. {He} laughed at {f}, who was much slower. So {they} agreed to have a race from the {p} to the {x}.
 | There was going to be a race from the {p} to the {x}. {H} told everybody that {he} would win. {F} said nothing and practiced every morning.
-| "h>f: Nobody is faster than I am!" {h} [boasted|bragged]. "f>h: Then let's have a race to the {x}," said {f}. "h>f: You? That is funny," laughed {h}.
+| "h>f: Nobody is faster than I am!" {h} bragged. "f>h: Then let's have a race to the {x}," said {f}. "h>f: You? That is funny," laughed {h}.
 | On {h}'s wall hung {num} medals, and each visitor/NOUN had to look at all of them/PRON. {F} looked politely and then asked for a race to the {x}.
 | {H} ran everywhere, even to bed. {F} liked to walk and look at the {flower+}. When the village planned a race to the {x}, everyone knew who would win.
 -- start
@@ -149,7 +149,7 @@ cast: h f
 with: x=bug y=lunchbox
 hero: any
 quarrel: no
-good: friendship kindness
+good: joking
 bad: hurt
 -- idea
 | {H} loved to play tricks. One day, {he} put a {color} {x} of paper into {f}'s {y}, where {he f} kept {his f} lunch.
@@ -160,7 +160,7 @@ bad: hurt
 | When {f} came, {he f} screamed and dropped {his f} {drink} on the floor. {H} laughed until {his} tummy hurt. But {f} did not laugh at all.
 | {F} jumped so high/ADV that {he f} bumped {his f} head. Then {he f} [ran away|began to cry]. {H} [giggled|grinned], but not for long/ADV.
 | "f>h: Help/VERB!" cried {f}, and {he f} jumped onto a [table|chair|bench]. "h>f: It was only a joke!" laughed {h}. "f>h: It was not funny," said {f}, with tears/NOUN in {his f} eyes.
-| There was a scream/NOUN and a crash. {F} had run into the {furniture} and held {his f} {bodyplace}. {H} rolled on the floor with laughter/NOUN.
+| There was a scream/NOUN and a crash. {F} had run into the {furniture} and held {his f} [arm|knee|shoulder|head]. {H} rolled on the floor with laughter/NOUN.
 | {F} did not scream. {He f} only turned white/ADJ, sat down on the floor and said nothing for a long/ADJ while. {H} had to laugh alone, and that was not much/ADV fun.
 -- think
 | That night, {h} thought of {f}'s face. How would {he} like it if somebody scared {him} so much? It did not seem funny anymore.
@@ -175,8 +175,8 @@ bad: hurt
 | {H} went to {f} with a {flower} and a {color} {treasure}. {He} let {f} paint a {bug} on {his} nose, and so {he} walked through the whole town. Now they/PRON were even/ADJ.
 -- twist
 | The next morning, {h} opened {his} own {box}, and out jumped a huge {x}! {H} fell over in fear, and behind the door {f} was laughing. {He f} had not been sad at all. {F} had only planned the better trick.
-| When {h} went to say sorry, {f} opened the door with a grin/NOUN. "f>h: I knew about your trick all the time," {he f} said. "f>h: I only cried to trick you!" Then {they} both laughed.
-| {H} went over to say sorry. In {f}'s {room} stood {num} boxes, and each had a different {bug} in it, a living/ADJ one. {F} loved them/PRON! {He f} had only screamed because {he f} thought that {h} had hurt one.
+| When {h} went to say sorry, {f} opened the door with a smile/NOUN. "f>h: I knew about your trick all the time," {he f} said. "f>h: I only cried to trick you!" Then {they} both laughed.
+| {H} went over to say sorry. In {f}'s room stood {num} boxes, and each had a different {bug} in it, a living/ADJ one. {F} loved them/PRON! {He f} had only screamed because {he f} thought that {h} had hurt one.
 -- bad
 | When {h} went to say sorry, nobody opened the door. {F} did not trust {him} anymore. At school, {f} sat next to somebody else, and {h} ate {his} lunch alone.
 | A week later, {h} fell into a hole and called for help/NOUN. {F} heard it, but {he f} thought that it was a trick again and walked on. {H} sat in the hole until dark/NOUN.
@@ -203,7 +203,7 @@ bad: hurt
 | Nobody had ever seen the old {e.kind} next door without the {color} {garment}. {He e} bought {food} on Mondays, spoke to no one and never opened a window.
 -- ball
 | One day, {h} threw a {color} ball too far, and it flew right/ADV into the garden of the {e.kind}. {They} looked over the fence. The ball lay between the {flower+}.
-| One {weather_adj} day, {h} saw the {e.kind} slip on the wet road. {His e} {box} fell down, and {vegetable+} rolled everywhere. {They} ran away, but {h} could not forget it.
+| One {weather_adj} day, {h} saw the {e.kind} slip on the wet road. {His e} {box} fell down, and {vegetable+} rolled everywhere. {H} and {f} ran away, but {h} could not forget it.
 | "h>f: Our ball!" cried {h}. It had landed in the garden of the {e.kind}. "f>h: We will never get it back," said {f}.
 | It was the night of the [great/ADJ storm|first/ADJ snow]. In all the houses the lights were on, but the house of the {e.kind} stayed dark/ADJ. {H} saw it from {his} bed and told {f}.
 -- knock
@@ -219,13 +219,13 @@ bad: hurt
 | "e>hf: Nobody has visited me for years," said the {e.kind}. "e>hf: Come in, there are {x+} and {drink} for all of us." From then/ADV on/ADP, {h} and {f} had a new friend.
 | The {e.kind} looked at the card that {they} had drawn, and {his e} hands began to shake. Then {he e} put on the kettle. On Sunday, there were three coats in the hall, one big and two small ones.
 -- twist
-| The {e.kind} began to laugh. {He e} had worked in the circus for {num} years, and {his e} house was full of {color} masks/NOUN and {instrument+}! {He e} never spoke only because {he e} was so shy.
+| The {e.kind} began to laugh. {He e} had worked in the circus for {num} years, and {his e} house was full of {color} masks/NOUN and drums! {He e} never spoke only because {he e} was so shy.
 | "e>hf: Are you not afraid of me?" asked the {e.kind}. "e>hf: I have always been afraid of you, because children laugh/VERB at me." {H} and {f} looked at each other, and then all three had to laugh.
 | Inside, the walls were covered with pictures of children. One of them/PRON was {h} as a baby! The {e.kind} had once been a friend of the family and had knitted/VERB {his} first {garment}.
 -- bad
 | But {f} shouted, threw a {y} at the window and ran away. The glass broke. The {e.kind} closed the door without a word, and {h} never got a chance to say sorry.
 | But the door closed again. The {e.kind} had been laughed/VERB at too often to trust anyone. {H} looked at the {color} door for a while and went home.
-| But {f} began to giggle, and the {e.kind} closed the door. The next week, a truck stood in front of the house. A {job} said that the {e.kind} had moved away, because it was too lonely there. {H} had come too late/ADV.
+| But {f} began to laugh, and the {e.kind} closed the door. The next week, a truck stood in front of the house. A {job} said that the {e.kind} had moved away, because it was too lonely there. {H} had come too late/ADV.
 -- about
 | {H} and {f} are afraid of an old {e.kind}, until {h} dares/VERB to be kind.
 -- about end
@@ -247,7 +247,7 @@ bad: trying
 | "f>h: There is a show at the {p}!" said {f}. "f>h: You can play the {x}, and I will dance/VERB." {H} turned pale.
 | {M} had found the {x} in the attic and cleaned it for {him}. In {num} weeks there would be a show at the {p}, and {f} had told everyone that {h} would play.
 -- practice
-| Every evening, {h} practiced, and {m} listened at the door. At first it sounded like a sick {farm}. But day by day it got better.
+| Every evening, {h} practiced, and {m} listened at the door. At first it sounded like a sick cow. But day by day it got better.
 | {They} practiced for {num} weeks. {F} never forgot a step, but {h} often got stuck in the middle and had to start again.
 | "h>m: I will never learn it," said {h}. "m>h: Try it once more, but slowly," said {m}. And so {he} did.
 | {He} played for the {farm+}, and they/PRON ran away. {He} played for the {bird+}, and they/PRON flew off. But {f} stayed and clapped.
@@ -306,7 +306,7 @@ bad: caution
 -- end
 | Then {they} saw a little {a.kind} with a crumb as big as itself. Behind it came a hundred more/ADJ! {H} laughed and made a small pile of crumbs for them/PRON, and there was still enough for everyone.
 | "f>h: Look there!" said {f}. A long line of {a.kind+} carried away the crumbs. "h>f: They/PRON are having a picnic too/ADV," laughed {h}. So {they} shared.
-| A trail of crumbs ended at a small hill, and the hill was full of life. {A.kind+} ran in and out, each with a crumb on its back. {H} put down the last {sweet}, and {they} watched until sunset.
+| The crumbs went on to a small hill, and the hill was full of life. {A.kind+} ran in and out, each with a crumb on its back. {H} put down the last {sweet}, and {they} watched until sunset.
 -- twist
 | {They} followed the trail of crumbs behind the hedge. There sat a tiny {small} with five hungry babies! {H} and {f} gave them/PRON all the rest and went home with empty tummies/NOUN and full hearts.
 | {They} hid behind a bush and waited. And who came on tiptoe/NOUN? It was an old {job}, who had lost the way and had not eaten all day! {They} invited the poor thing to sit down, and it became the best picnic ever.

@@ -15,11 +15,11 @@ bad: care neglect
 | After school, {h} ran to the {room} to play with {his} {x}. The place where it used to lie was empty.
 | Nothing could make {h} sleep but {his} dear old {x}. One night, it was not in {his} bed.
 -- search
-| {H} [crawled under the {furniture}|emptied the {box} on the floor] and [peeked|looked] into the {room}. All {he} found was {num} {treasure+} and an old {clothes}. {M} helped {him} to look [upstairs|in the {room}], but they/PRON had no luck.
+| {H} [crawled under the {furniture}|emptied the {box} on the floor] and [peeked|looked] into the {room}. All {he} found was {num} {treasure+} and an old {clothes}. {M} helped {him} to look in the {room}, but they/PRON had no luck.
 | {H} and {m} searched the whole house, from the [kitchen|basement|garage|bedroom] to the attic. They/PRON found a {treasure}, a {old} {kitchenware} and a lot of dust, but no {x}.
-| "m>h: When did you play with it last/ADV?" asked {m}. {H} had to think. "h>m: Yesterday, near the {p}," {he} said [at last|finally].
+| "m>h: When did you play with it last/ADV?" asked {m}. {H} had to think. "h>m: Yesterday, near the {p}," {he} said at last.
 | "m>h: Let's look together," said {m}. "m>h: You take the {room}, and I will take the garden." {H} wiped {his} [eyes|cheeks] and began to search.
-| They/PRON turned the {room} upside/ADV down. Out came {num} {clothes+}, a [sticky|hard|soft] {fruit} and even a {bug}.
+| {H} and {m} turned the {room} upside/ADV down. Out came {num} {clothes+}, a [hard|soft] {fruit} and even a {bug}.
 | {M} lit a candle and looked into every corner. {H} asked the {pet} next door, which did not answer.
 -- sign
 | That morning, {h} had felt that it would be a strange day. >> It had been a strange day indeed, just as {he} had felt in the morning.
@@ -33,9 +33,9 @@ bad: care neglect
 | {H} sat down sadly on {his} backpack, and something poked {him}. {He} reached into the backpack, and out came the {x}! It had been with {him} all the time, and {m} had to laugh.
 | Then {m} opened an old {box}, and {h} gasped. Inside lay the {x}, cleaned/VERB and mended like/ADP new. It had never been lost at all. {M} had taken it to fix it as/ADP a surprise.
 | "m>h: What is that under your {garment}?" asked {m}. {H} felt with {his} hand and blushed. It was the {x}! {He} had carried it around the whole time.
-| In the evening, the doorbell rang. A little child from the next street held out the {x}. It had been left at the {town_place}, and the child had cleaned it and even tied a {color} ribbon/NOUN around it.
+| In the evening, the bell rang. A little child from the next street held out the {x}. It had been left at the {town_place}, and the child had cleaned it and even tied a {color} ribbon/NOUN around it.
 -- bad
-| They/PRON looked until it was dark, but the {x} was never found. {H} had left it outside, and the [wind|rain] had carried it away.
+| {H} and {m} looked until it was dark, but the {x} was never found. {H} had left it outside, and the [wind|rain] had carried it away.
 | In the end, {h} found the {x} in the garden. It lay in the mud, and it was broken in two. Nobody could fix it.
 | Winter came and went. In spring, {m} found a few {j=color} pieces near the {p}. That was all that was left of the {x}, and {h} buried them/PRON under a {tree} tree.
 -- about
@@ -100,7 +100,7 @@ bad: honesty
 
 == afraid of the dark
 cast: h m
-with: x=cuddly y=furniture
+with: x=cuddly y=looming
 hero: any
 good: courage
 -- night
@@ -112,11 +112,11 @@ good: courage
 | {H} had a rule. Before {he} slept, {he} looked under the bed, behind the curtain and into the {box}. And even then {he} kept one eye open.
 | "m>h: It is only the night," said {m} each evening. "h>m: That is what I am afraid of," said {h} and held {his} {x} in front of {his} face.
 -- noise
-| One night, there was a [strange|loud|scary] [sound|noise|bang|squeak|knock/NOUN] [near|behind] the {y}. {H} began to shake. {He} wanted to call {m}, but no sound came out of {his} mouth.
+| One night, there was a [strange|loud|scary] [sound|noise|bang|knock/NOUN] [near|behind] the {y}. {H} began to shake. {He} wanted to call {m}, but no sound came out of {his} mouth.
 | One night, {he} heard something move behind the {y}. Tap/NOUN, tap/NOUN, tap/NOUN, it went. Two {color} eyes seemed to shine in the dark.
 | One night, something scratched behind the {y}. "h>: Who is there?" whispered {h}. Nobody answered, but the scratching/NOUN did not stop.
 | Then came the night of the [great|terrible] noise. It seemed to come from the {y}, and it did not stop.
-| At midnight, {h} woke up. The {y} creaked, although nobody was near it. A thin shadow ran along the floor.
+| At midnight, {h} woke up. The {y} creaked, but nobody was near it. A thin shadow ran along the floor.
 | That night, {he} had just closed {his} eyes when the {y} began to shake. Something went up one side and down the other.
 | "h>: Was that/PRON the wind?" {h} asked {his} {x} in the middle of the night. The {x} did not answer, but the [sound|noise] behind the {y} came again.
 -- brave
@@ -124,7 +124,7 @@ good: courage
 | {H} remembered what {m} had said about courage. {He} counted to/ADP three and [tiptoed|crept] toward the sound with {his} {x} in {his} arms.
 | "h>: I am brave," {h} told {himself}. "h>: I am as brave as a {zoo}." {He} took the flashlight and tiptoed closer.
 | {He} could stay under the blanket, or {he} could go and see. {H} bit {his} lip, tied the {x} to {his} belt and put one foot on the cold floor.
-| {H} was too {afraid} to stay and too {afraid} to run. So {he} did what was left/VERB, and sat up. Then {he} put the {x} under {his} arm and walked toward the {y}.
+| {H} was too {afraid} to stay and too {afraid} to run. So {he} did what was left/VERB, and sat up. Then {he} put/VERB {his} {x} under {his} arm and walked toward the {y}.
 -- sign
 | That evening, a {s=bird} had called three times from the roof, and people say that it means a strange night. >> It had been a strange night, just as the {s} had said.
 | All day, {h} had felt that something would happen that night. >> So {his} feeling of that day had been right/ADJ.
@@ -169,7 +169,7 @@ bad: patience listening
 | Eggs, sugar, {y+}! {H} beat with the left/ADJ hand/NOUN and {f} with the right one. It was so thick that the spoon/NOUN stood up by itself.
 | {They} took turns. One held the bowl, and the other stirred until {their} arms were weak. A {furry} licked up what fell on the floor.
 -- wait
-| Then the tray went into the hot oven, and {they} had to wait. {M} warned {them} not to open the oven too soon. The smell of {x+} filled the {room}.
+| Then the tray went into the hot oven, and {they} had to wait. {M} warned {them} not to open the oven too soon. The smell of {x+} filled the whole house.
 | Now {they} only had to wait. It was hard, because the kitchen began to smell so {taste}.
 | "m>hf: Do not open the oven too soon," {m} warned. "h>m: We will wait," {h} promised, but waiting/VERB was very hard/ADJ.
 | {M} set the clock and closed the oven. It would take an hour, and not one minute less. {H} and {f} sat down in front of it and stared through the glass.
@@ -254,7 +254,7 @@ good: care
 bad: care
 -- mess
 | {H}'s room was a mess. There were {toy+} on the bed, {clothes+} on the [chair|shelf|bench|desk] and {sweet} crumbs on the floor. {M} wanted {him} to clean it.
-| {H} never tidied {his} room. One day, {he} could not even find {his} bed, because a huge pile of {clothes+}, {toy+} and {instrument+} lay on it.
+| {H} never tidied {his} room. One day, {he} could not even find {his} bed, because a huge pile of {clothes+}, {toy+} and {soft+} lay on it.
 | "m>h: Your room is a mess!" said {m}. "m>h: Please clean it before dinner." {H} looked at the {toy+} and the {clothes+} on the floor and sighed.
 | {H} had to climb over {clothes+}, {toy+} and a {vehicle} of paper to get to {his} bed. {M} stepped on a {treasure} and said that it was enough.
 | Guests were coming, but the room of {h} looked as if a {zoo} lived in it. {M} gave {him} a [broom|brush|bucket] and one hour.
@@ -272,7 +272,7 @@ bad: care
 | The door of the closet creaked as if it wanted to say something. >> The closet had creaked to warn {him}.
 | A {s=bug} sat on the pile and seemed to wait for something to happen. >> Even the {s} on the pile had known it.
 -- end
-| Crash/NOUN! Everything fell on {him}, and {m} had to dig {him} out. They/PRON laughed, and then {h} [really|truly] cleaned the room. Behind the last {clothes}, {he} found the {x}.
+| Crash/NOUN! Everything fell on {him}, and {m} had to dig {him} out. They/PRON laughed, and then {h} really cleaned the room. Behind the last {clothes}, {he} found the {x}.
 | With a loud crash, everything tumbled out. "h>m: I will do it right/ADV this time," {h} said. {He} worked for an hour, and the room looked {quality}.
 | The pile slid like a mountain of snow, and {h} sat in the middle. {He} began to laugh, and then {he} began to sort. When the guests came, everything had its own place, and {he} had found the {x} and {num} lost {clothes+}.
 -- twist
@@ -281,7 +281,7 @@ bad: care
 | But when {he} looked again, the floor was clean and empty. {M} had tidied everything while {he} was out! On the pillow lay a note with one single word on it, and the word was "h>: please". {H} was so ashamed that {he} never made a mess again.
 -- bad
 | Crack/NOUN! The {x} broke under all the things/NOUN, and {h} had stepped on {his} {y} too/ADV. {He} had only {himself} to blame/VERB.
-| {He} pulled too hard/ADV, and the whole pile fell. There was a cracking/VERB sound. "h>: My {x}!" {h} cried, but it was too late/ADJ.
+| {He} pulled too hard/ADV, and the whole pile fell. There was a terrible sound. "h>: My {x}!" {h} cried, but it was too late/ADJ.
 | {He} dug and threw things behind {him}, and one of them/PRON flew out of the open window. It was the {x}. It fell into the river, and {he} could only watch.
 -- about
 | {H} does not want to clean {his} room and hides the mess.

@@ -67,7 +67,7 @@ bad: patience neglect
 | {H} was tired of waiting. {He} wanted to dig the seed up and see what was wrong. {He} even took a spoon/NOUN.
 | One {weather_adj} evening, {he} sat beside the pot and sighed. Maybe {f} was right/ADJ.
 | "h>m: When will it come?" asked {h}. "m>h: When it is ready/ADJ," {m} answered. "m>h: We cannot hurry a {x}."
-| At school, the others talked about their/PRON {pet+}. {H} could only talk about a pot of mud. {He} nearly threw it out.
+| At school, the others talked about their/PRON [dogs/NOUN|rabbits]. {H} could only talk about a pot of mud. {He} nearly threw it out.
 -- sign
 | The {s=job} next door had said that seeds/NOUN have a will/NOUN of their/PRON own/ADJ. >> The {s} had been right/ADJ about seeds/NOUN and their/PRON will/NOUN.
 -- end
@@ -75,7 +75,7 @@ bad: patience neglect
 | Then, after a warm night, something green looked/VERB out of the dirt. "h>f: Come quickly!" {h} called. "f>h: I was wrong," said {f}, "f>h: it is the prettiest/ADJ {x} in the street."
 | Then {f} came running. A green tip/NOUN, no bigger than a tooth! They/PRON moved the pot into the sun, and by summer {m} had to bring the ladder to water the {x}.
 -- twist
-| Then a plant/NOUN came up, but it was no {x}. It grew round and orange/ADJ and huge. It was a pumpkin! {M} had mixed up the seeds/NOUN. {H} and {f} cut a window into it and used it as a house for {small+}.
+| Then a plant/NOUN came up, but it was no {x}. It grew round and orange/ADJ and huge. It was a pumpkin! {M} had mixed up the seeds/NOUN. {H} and {f} cut a window into it and used it as a house for [mice|rabbits].
 | One day, a {x} bloomed. But not in the pot! It stood in the garden next door, where a {bird} had dropped the seed. {H} laughed, and the neighbors had the prettiest/ADJ {x} of all.
 | And then it grew, but down! The root came out of the bottom of the pot, went through a crack in the wall and came up in {f}'s room. {F} woke up one morning beside a {x}.
 -- bad
@@ -114,7 +114,7 @@ quarrel: 2
 | "f>h: Do you hear that?" whispered {f}. Something was scratching behind the {old} {building}.
 | Near the {p}, a {j} bit of fur hung on the fence. A little farther/ADV there was another one/NUM. {They} followed the trail.
 -- sign
-| For days, the {a.kind} had looked out of the window again and again. >> So it had looked out of the window for a reason.
+| For days, the {a.kind} had looked out of the window again and again. >> So the {a.kind} had looked out of the window for a reason.
 -- end
 | There sat the {a.kind}, stuck/ADJ under a fallen fence! {H} lifted the wood, and {f} pulled. The {a.kind} was dirty and hungry, but it was safe, and {h} held it all the way home.
 | "h>a: There you are!" {h} cried. The {a.kind} was caught in a net. {F} cut the net, and the {a.kind} jumped into {h}'s arms.
@@ -151,7 +151,7 @@ bad: patience hurt
 | "e>h: It was such a good {a.kind} until today," said an old {e.kind} beside the road. The {a.kind} lay in the middle of a puddle and looked at the sky. {H} put down {his} {box} and came closer.
 -- pull
 | {H} pulled in front/NOUN, and the {e.kind} pushed from behind/ADV. The {a.kind} did not move. A {job} came and pulled too, but the {a.kind} only yawned.
-| They/PRON tried it with a rope. They/PRON tried it with a drum. They/PRON even lit/VERB a lantern and shouted. The {a.kind} closed its eyes.
+| {H} and the {e.kind} tried it with a rope. They/PRON tried it with a drum. They/PRON even lit/VERB a lantern and shouted. The {a.kind} closed its eyes.
 | "h>e: Pull harder!" called {h}. "e>h: I am pulling as hard/ADV as I can!" said the {e.kind}. The {a.kind} only shook its ears.
 | The {e.kind} shouted until {his e} face was as red as a tomato. {H} blew a trumpet, and a {job} opened an umbrella/NOUN. The {a.kind} flicked/VERB its tail, and that was all.
 | Soon half of the village was there, and everyone knew what to do. One sang to it, one shouted at it, and a {job} told it a joke. {H} and the {e.kind} pulled until they/PRON sat in the mud themselves/PRON.
@@ -160,7 +160,7 @@ bad: patience hurt
 | {H} sat down and looked at the {a.kind}. It looked back. Its eyes were [tired|sad]. Maybe it was not stubborn at all.
 | Then {h} remembered that {he} did not like to be pushed/VERB either/ADV. So {he} patted the nose of the {a.kind}.
 | "h>e: What does it like?" asked {h}. "e>h: I never asked it," said the {e.kind}, and {he e} scratched {his e} chin.
-| They/PRON gave up. Only {h} stayed. {He} lay down in the grass, so that {he} could see the world as the {a.kind} saw it.
+| In the end, everybody gave up. Only {h} stayed. {He} lay down in the grass, so that {he} could see the world as the {a.kind} saw it.
 | It was quiet for a moment, and in the quiet {h} heard something. The {a.kind} sighed, just as {he} did when nobody listened to {him}.
 | {H} walked around the {a.kind} three times and looked at it from every side. When {he} stood in front of it, {he} saw that it was looking at {his} {box}.
 -- sign
@@ -196,7 +196,7 @@ bad: listening
 | In winter, the {x} froze. An old {e.kind} told {h} and {f} that the ice was still thin. But it looked so smooth and shiny!
 | One cold day, {h} and {f} came to the frozen {x}. On a sign was a warning/NOUN in big red letters/NOUN. An old {e.kind} by the shore warned {them} too/ADV.
 | "e>hf: Stay off the ice," said an old {e.kind} by the {x}. "e>hf: It will not hold you." "h>e: We only want to look," said {h}.
-| A red flag hung at the {x}, and everyone knew what it meant. An old {e.kind} had told {h} and {f} of a {farm} that had gone/VERB through the ice.
+| A red flag hung at the {x}, and everyone knew what it meant. An old {e.kind} had told {h} and {f} of a cow that had gone/VERB through the ice.
 -- dare
 | {F} wanted to go home. But {h} [laughed|would not listen] and put one foot on the ice. It held. Then {he} put the other/ADJ foot on it too/ADV.
 | When the {e.kind} was gone/ADJ, {h} threw {his} {y} on the ice. It slid far out, and now {he} had to get it back.
@@ -217,7 +217,7 @@ bad: listening
 -- twist
 | The ice broke, and {h} fell in. But the water only came up to {his} knees! The old {e.kind} stood on the shore and shook with laughter/NOUN. "e>h: I said that it would not hold you," said the {e.kind}. "e>h: I did not say that it was deep/ADJ."
 | Then the whole piece of ice came loose/ADJ and floated away with {h} on it. It floated around the corner and stopped right/ADV in front of {his} own house! {H} was so {afraid} that {he} did not even laugh/VERB.
-| Something bumped against the ice from below, and {h} flew through the air and landed on the shore. A {sea} looked out of the hole, shook its head and went down again. From that day on, {h} read every sign twice.
+| Something bumped against the ice from below, and {h} flew through the air and landed on the shore. A [fish|turtle] looked out of the hole, shook its head and went down again. From that day on, {h} read every sign twice.
 -- bad
 | The ice broke, and {h} fell into the cold water. {F} ran for help/NOUN, and the {e.kind} pulled {him} out with a rope. {H} was very ill, and {he} had to stay in bed until spring.
 | The ice broke. {H} got out again, but the {y} that {he} loved so much sank to the bottom of the {x}. All winter long/ADV, {he} could see it under the ice.
@@ -242,7 +242,7 @@ bad: caution
 | In the forest, {h} saw a strange {bug} and ran after it. {F} ran after {h}. When {they} stopped, there was no path anymore.
 | "f>h: Do you know the way back?" asked {f}, deep in the forest. "h>f: I thought/VERB you knew it," said {h}.
 -- night
-| The trees stood close together, and every {tree} tree looked like the next. It grew dark and [scary|spooky|cold]. Somewhere, an owl called.
+| The trees stood close together, and every {tree} tree looked like the next. It grew dark and [scary|cold]. Somewhere, an owl called.
 | {They} walked to the left/NOUN, and {they} walked to the right/NOUN, and then {they} were back at the same [stone|log|stump|bush]. The sun went down.
 | "h>f: We have been/AUX here before," said {h}, and {he} pointed at a [stone|log|stump|bush]. {F} sat down and began to cry. "f>h: We will never get home," {he f} said.
 | The robins went to sleep, and other voices woke up. {F} counted the {y+} that were left. There were {num}. {H} put {his} [coat|jacket|scarf|sweater] around {him f}.

@@ -14,7 +14,7 @@ bad: greed listening
 | In the sand lay a {x}, half hidden/ADJ under {nature+}. {F} wanted to leave it there. {H} held it to {his} ear, and it asked {him} what {he} would like.
 -- wish
 | First {h} wished for {num} {sweet+}, and then for a {toy}. {F} wished for a {color} {pet}. Everything came out of the {x} with a soft pop/NOUN.
-| Soon the whole {room} was full. There were {toy+}, {clothes+}, {instrument+} and a {zoo} that could dance. {H} and {f} clapped {their} hands.
+| Soon the whole {room} was full. There were {toy+}, {clothes+}, drums and a {zoo} that could dance. {H} and {f} clapped {their} hands.
 | "h>f: I want a {toy}, and a {vehicle}, and a {zoo}!" called {h}. "f>h: Not so many," said {f}, but the {x} was already at work.
 | By noon {they} had a house of {sweet+}, and by evening a {zoo} to guard it. {F} could fly, but only a little.
 -- warn
@@ -190,11 +190,11 @@ bad: greed
 cast: h m a=dragon
 with: x=fruit p=wild_place
 hero: child
-good: kindness friendship
+good: welcome
 bad: caution
 -- egg
 | Near the {p}, {h} found a huge {color} egg. {He} took it home and kept/VERB it warm/ADJ under {his} [blanket|pillow|sweater]. {M} did not know about it.
-| One day, a strange [smooth|shiny|fuzzy] egg lay in the hay. It was as big as a pumpkin. {H} hid it in {his} {box} and told nobody, not even {m}.
+| One day, a strange [smooth|shiny] egg lay in the hay. It was as big as a pumpkin. {H} hid it in {his} [basket|bag|box] and told nobody, not even {m}.
 | "h>m: What kind of egg is as big as a ball?" asked {h}. "m>h: There is no such/ADJ egg," said {m}. But {h} had one under {his} bed.
 | It was not a stone, for stones are not warm/ADJ. {H} rolled it home from the {p} and put it between {his} blanket and {his} pillow. {M} was asleep.
 | A {s=bird} had lost an egg, {h} thought, when {he} saw it in the grass by the {p}. But what kind/NOUN of bird/NOUN has an egg that sings/VERB? {He} hid it in {his} {box} and did not tell {m}.
@@ -252,7 +252,7 @@ quarrel: 2
 | It was evening there, and it was always evening. Lanterns/NOUN grew on the trees. A {z} sold {y+} and wanted to be paid with jokes.
 -- late
 | {They} ate {y+}, rode on a {color} {bug} and danced with the {z}. But then a bell rang, and the door began to shrink/VERB!
-| The {z} showed {them} everything, from the {color} {wild_place} to the {instrument+} that played all by themselves/PRON. {They} forgot the time, and the door grew smaller and smaller.
+| The {z} showed {them} everything, from the {color} {wild_place} to the drums that played all by themselves/PRON. {They} forgot the time, and the door grew smaller and smaller.
 | "f>h: The door gets smaller/ADJ with every minute/NOUN!" cried {f}. "h>f: We have to run," said {h}. But the way was long.
 | {F} told {num} jokes, and {h} ate {num} {y+}. When {they} looked around, the lights/NOUN went out, one after the other, and the last one hung above/ADP the door.
 -- sign
@@ -313,7 +313,7 @@ bad: listening
 -- twist
 | At last, {m} sighed. "m>h: I know," {he m} said. "m>h: It told me too, but I thought that I was dreaming." All the people had heard it, and nobody had dared to say so! Then they/PRON all went up the hill together.
 | In the end, all the people went to the dam/NOUN, and there was no crack at all. But on the way back/ADV, they/PRON saw smoke over the village. While nobody was home, a fire had burned/VERB the house down. The {a.kind} had saved them/PRON after all.
-| In the evening, {m} and all the neighbors went up the hill, just to please {him}. From the hill they/PRON saw the water come, and it ran/VERB around the village. A hundred {small+} had dug a ditch/NOUN in the night.
+| In the evening, {m} and all the neighbors went up the hill, just to please {him}. From the hill they/PRON saw the water come, and it ran/VERB around the village. A hundred mice had dug a ditch/NOUN in the night.
 -- bad
 | Nobody listened. In the night, the water came and carried away the houses/NOUN, the {farm+} and the bridge. The people all sat on the roofs/NOUN until morning, wet and sorry.
 | {H} got tired of being/AUX laughed/VERB at, and {he} went to bed. The water came in the night. {His} {y} floated out of the window, and the garden was gone.
