@@ -29,7 +29,7 @@ FRIEND = """
 {He} had a [good|dear|close] friend [named|called] {f}, [a {nice} {f.kind}|a {f.kind} with a {color} {garment}].
 {He} and {his} friend {f} [did everything together|played together every day|liked the same games|were almost never apart|had known each other for years].
 [Every day|On most days|After breakfast], {he} played with a {nice} {f.kind} [named|called] {f}.
-A [{nice}|cheerful] {f.kind} named {f} lived [next door|nearby|close by], and {they} were [good|best|great] friends.
+A {nice} {f.kind} named {f} lived [next door|nearby|close by], and {they} were [good|best|great] friends.
 The one who knew {him} best/ADV was {f}, a {nice} {f.kind}.
 {H} had met {f} [at the {town_place}|near the {wild_place}|in the snow], and since then {they} had done/VERB everything together.
 [Nobody|No one] laughed as much/ADV at {his} jokes as {f}, a {f.kind} from the [next house|same street|same village].

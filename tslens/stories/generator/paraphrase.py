@@ -109,6 +109,7 @@ took the|grabbed the|picked/VERB up the
 pulled at|tugged at
 fell into|tumbled into
 tiny & small => small|tiny|little
+as big as|as big as|as large as
 big|big|large|huge
 the big day => the big day|the great day
 strange|odd|weird

@@ -21,7 +21,7 @@ bad: honesty
 | On the third day, {h} made two big eyes/NOUN and ran to the edge of the hill. {He} cried that the wolf had a {x} in its mouth. The {e.kind} let {his e} dinner burn and came without shoes. {H} pointed at {him e} and giggled.
 | {H} wanted to know what would happen if {he} called. So {he} called. A {job} came with a {tool}, a {job} came with a {kitchenware}, and the {e.kind} came last, holding/VERB {his e} back. There was nothing there but {x+}.
 -- again
-| The next day, {he} did it again. Again they/PRON all came, and again there was no wolf. The {e.kind} was {angry} and said that {he e} would not come a third/ADJ time.
+| The next day, {he} did it again. Again everyone came, and again there was no wolf. The {e.kind} was {angry} and said that {he e} would not come a third/ADJ time.
 | {He} did the same/ADJ thing on the next day, and on the day after that. Fewer/ADJ and fewer/ADJ people came each time.
 | "e>h: That was not funny," said the {e.kind}. "e>h: Who will believe you when the wolf is really there?" But {h} did not listen.
 | It worked so well that {he} did it on Tuesday, on Thursday and twice on Saturday. The {e.kind} climbed the hill more slowly each time, and in the end {he e} only waved from below.
@@ -74,7 +74,7 @@ bad: trust greed
 -- trade
 | {H} looked at the {y}. It was so [pretty|shiny|lovely|beautiful]! {He} did not think twice, and the {x} went away with the {e.kind}.
 | A magic {y}, just for {him}! {H} gave away the {x}, took the {y} and ran all the way home.
-| "h>e: Is it really magic/ADJ?" asked {h}. "e>h: As sure as I stand here," said the {e.kind} and grinned. So they/PRON shook hands.
+| "h>e: Is that {y} really magic/ADJ?" asked {h}. "e>h: As sure as I stand here," said the {e.kind} and grinned. So they/PRON shook hands.
 | {H} thought of a warm house. {He} thought of full plates. Before {he} knew it, the {e.kind} had the rope, and {h} held the {y}.
 | {H} held the {y} to {his} ear and was sure that it sang/VERB. {He} said yes before the {e.kind} had asked/VERB, and the {x} looked back at {him} all the way down the road.
 | "e>h: Only today, and only for you," said the {e.kind}. "h>e: Then take the {x}," said {h} quickly, before {he e} could think again.
@@ -91,7 +91,7 @@ bad: trust greed
 -- bad
 | At home, the {y} fell on the floor and broke. It was only painted/ADJ clay. Now the family had no {x} and no money, and the winter was long.
 | "m>h: What have you done?" cried {m}. The {y} was worth nothing. {H} ran back to the road, but the {e.kind} and the {x} were gone.
-| {H} put it under {his} pillow. In the morning, it was just as big as before, and the rain came through the roof on {him}, on {m} and on the {y}.
+| {H} put the {y} under {his} pillow. In the morning, it was just the same/ADJ as before, and the rain came through the roof on {him}, on {m} and on the {y}.
 -- about
 | {H} gives away the {x} of the family for a {y}.
 -- about end
@@ -268,17 +268,17 @@ bad: pride
 -- sign
 | A tiny {s=bird} tried to fly from the fence and fell into the grass. >> And on the fence, the tiny {s} opened its wings and flew.
 -- end
-| The next morning, {he} tried it again. One push/NOUN, two pushes/NOUN, and then {he} was riding all by {himself}! {He} rode around the {p}, and {m} cheered.
-| The next day, {h} tried it once more. "m>h: You are doing it!" called {m} from far behind/ADV. {H} looked back. {M} had let go long ago, and {he} had not noticed it!
+| The next morning, {he} tried again. One push/NOUN, two pushes/NOUN, and then {he} was riding all by {himself}! {He} rode around the {p}, and {m} cheered.
+| The next day, {h} tried once more. "m>h: You are doing it!" called {m} from far behind/ADV. {H} looked back. {M} had let go long ago, and {he} had not noticed it!
 | {H} got up before sunrise, when nobody could see {him}. {He} did not look at the ground this time. {He} looked at the {tree} tree far away, and suddenly it was near. {He} rode until breakfast.
 -- twist
-| The next day, {he} asked {m} to show {him} how it was done/VERB. {M} got on the {x}, wobbled and fell into the mud! {He m} had never learned it {himself m}. So they/PRON learned it together.
+| The next day, {he} asked {m} to show {him} how to ride. {M} got on the {x}, wobbled and fell into the mud! {He m} had never learned it {himself m}. So they/PRON learned it together.
 | At last {h} could ride. But then {he} met {num} other/ADJ children who could not. So {he} did not race with the fast ones/NOUN. {He} became the best teacher in the {p}.
 | One night, {m} had to get the doctor, and there was no other way. {H} jumped on the {x} and rode through the dark without thinking/VERB. Only when {he} came back did {he} see that {he} could do it.
 -- bad
 | {H} did not wait for {m}. {He} went up the highest/ADJ hill and rode down. {He} could not stop! Crash/NOUN! The {x} hit a {tree} tree, and {h} broke {his} arm.
 | But {h} was too proud to fall one more/ADJ time. The {x} stood in the {room} until it was [old|dusty|broken], and each summer {he} watched the other/ADJ children ride/VERB away.
-| {H} told everyone that {he} could do it well. They/PRON asked {him} to lead the parade. {He} rode three feet, and then {he} rode into the drums.
+| {H} told everyone that {he} could ride well. They/PRON asked {him} to lead the parade. {He} rode three feet, and then {he} rode into the drums.
 -- about
 | {H} wants to ride a {x}, but {he} falls again and again.
 -- about end
@@ -303,7 +303,7 @@ bad: greed listening
 | But the {x+} were so {taste}. {H} climbed on the [table|chair|stool] and took one/NUM, and then another. {F} warned {him}, but {he} did not listen.
 | When {m} was gone/ADJ, {he} opened the {y}. One {x}, two {x+}, three {x+}. {He} ate and ate, and {f} only watched.
 | "f>h: Stop it, that is enough," said {f}. "h>f: Nobody will count them/PRON," said {h} with a full mouth.
-| {H} only wanted/VERB to see if they/PRON were all the same. One was a little better/ADJ, so {he} had to try the next. {F} said that this was how a mountain becomes a valley.
+| {H} only wanted/VERB to see if the {x+} were all the same. One was a little better/ADJ, so {he} had to try the next. {F} said that this was how a mountain becomes a valley.
 -- sick
 | After a while, the {y} was empty. {H} felt strange. {His} tummy was as round as a ball, and {his} face turned green.
 | Then {his} tummy began to hurt. {He} lay down on the [bed|sofa|couch] and could not move. {F} did not know what to do.
@@ -314,7 +314,7 @@ bad: greed listening
 | The night before, {h} had dreamed that {he} was as round as a pumpkin. >> The dream of the night before/ADV had come true.
 -- end
 | {H} told {m} everything. {M} made {him} some tea, and when {he} was well again, {h} and {f} baked new {x+} for the party all by {themselves}. {H} did not eat a single/ADJ one/NOUN.
-| "h>m: I ate them/PRON all," said {h}, "h>m: and I am sorry." "m>h: I think your tummy has taught/VERB you enough," said {m}. The next day, {h} shared {his} own snack with all the guests.
+| "h>m: I ate all the {x+}," said {h}, "h>m: and I am sorry." "m>h: I think your tummy has taught/VERB you enough," said {m}. The next day, {h} shared {his} own snack with all the guests.
 | {H} did not wait to be asked. {He} wrote a letter to {m} and put it into the empty {y}, with all {his} coins. {M} read it twice, and then they/PRON bought {fruit+} for the party instead.
 -- twist
 | {M} came in and looked into the {y}. "m>h: Oh no, those were the ones/NOUN that I made with soap/NOUN by mistake!" {he m} said. "m>h: The good {x+} are in the {box}." {H} never ate in secret/NOUN again.

@@ -86,7 +86,7 @@ bad: greed sharing
 | {H} looked at the bottom of the {x} and found a note. It said that it was for {h} and {f}. The {x} had been for both of {them} from the start! {H} ran to {f} at once.
 | {H} looked for {f} everywhere. {F} sat in the {room} and was busy. {He f} was making/VERB a [house|box|bed] for the {x}, with {h}'s name on it. It had been meant as a present all the time.
 -- bad
-| {They} began to pull at it again, and then there was a loud crack. The {x} broke in two. Now nobody had a {x}, and nobody had a friend.
+| {They} began to pull at the {x} again, and then there was a loud crack. The {x} broke in two. Now nobody had a {x}, and nobody had a friend.
 | When {h} looked up, {f} was gone. {F} had found somebody else to play with, who had {y+} and shared/VERB them/PRON. {H} sat there with {his} {x} and cried.
 | In the night, rain/NOUN came through the roof, and in the morning the {x} was ruined. {F} would have kept it dry under the bed, but {he f} did not come anymore.
 -- about
@@ -134,7 +134,7 @@ bad: pride
 -- bad
 | {H} heard people cheer/VERB and went on as fast as {he} could. {He} did not look down, tripped over {his} own feet and fell into a puddle. {F} won the race, and everyone laughed at {h}.
 | {H} stayed too long/ADV, and when {he} went on, it was dark. The race was over, and all had gone home without {him}. {He} had a cold, wet walk back.
-| {H} took a short way through the bushes to make up for it. The thorns held {him} tight, and {he} tore {his} best {garment}. By the time {he} was free, the prize was gone.
+| {H} took a short way through the bushes to save time. The thorns held {him} tight, and {he} tore {his} best {garment}. By the time {he} was free, the prize was gone.
 -- about
 | {H} brags that {he} is faster than {f}, and {they} have a race.
 -- about end
@@ -259,7 +259,7 @@ bad: trying
 -- sign
 | {H} felt in {his} tummy that something would happen on that stage. >> {His} tummy had known that something would happen.
 -- end
-| {H} closed {his} eyes, thought of {m} and began to play. The song was soft at first/ADJ, and then it filled the whole {p}. When it was over, everyone stood up and cheered.
+| {H} closed {his} eyes, thought of {m} and began to play. The song was soft at first/ADJ, and then it filled the whole {p}. At the end, everyone stood up and cheered.
 | {He} played, and {f} danced. There was one wrong note, but nobody minded. "m>hf: I am so proud of you!" called {m} from the first row.
 | Somewhere in the dark, {f} coughed three times. It was their/PRON sign. {H} had to smile, and with a smile in it the song went by itself. People threw {flower+}.
 -- twist

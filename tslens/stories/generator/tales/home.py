@@ -131,7 +131,7 @@ good: courage
 -- end
 | The light of the moon fell on a [tiny|small] {small} that shook with fear/NOUN. It was even more afraid than {h}! {He} [gave it some {food}|stroked it] and carried it outside, and from that night on the dark was only dark/ADJ.
 | {He} turned on the light, and there sat a little {small}, cold and lost. "h>: Do not be afraid/ADJ," {h} said. {He} laughed, for/SCONJ that was just what {m} always said to {him}.
-| It was just a {small} which had lost its way! It had eaten half of a {sweet} and now it wanted to get out. {H} opened the window, and they/PRON parted/VERB as friends.
+| Behind the {y} was just a {small} which had lost its way! It had eaten half of a {sweet} and now it wanted to get out. {H} opened the window, and they/PRON parted/VERB as friends.
 -- twist
 | {He} pulled the {y} aside, and there sat {m} on the floor, with {sweet+} and a candle! {M} had wanted to bring a secret snack for {h} and had lost a slipper in the dark.
 | "m>h: Help/VERB, it is so dark in here!" said a voice. It was {m}! {He m} was afraid of the dark too/ADV and had come to sleep next to {h}.
@@ -257,7 +257,7 @@ bad: care
 | {H} never tidied {his} room. One day, {he} could not even find {his} bed, because a huge pile of {clothes+}, {toy+} and {soft+} lay on it.
 | "m>h: Your room is a mess!" said {m}. "m>h: Please clean it before dinner." {H} looked at the {toy+} and the {clothes+} on the floor and sighed.
 | {H} had to climb over {clothes+}, {toy+} and a {vehicle} of paper to get to {his} bed. {M} stepped on a {treasure} and said that it was enough.
-| Guests were coming, but the room of {h} looked as if a {zoo} lived in it. {M} gave {him} a [broom|brush|bucket] and one hour.
+| Guests were coming, but {h}'s room looked as if a {zoo} lived in it. {M} gave/VERB {him} a [broom|brush|bucket] and one hour.
 -- trick
 | {H} did not want to clean. {He} pushed everything under the bed, pulled the blanket over it, and told {m} that {he} was done.
 | But {h} was lazy. {He} put everything into the closet, one on top of the other, until the door would hardly/ADV close/VERB.

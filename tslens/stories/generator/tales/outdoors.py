@@ -59,14 +59,14 @@ bad: patience neglect
 | {H} got a pot with a little dirt and one {x} seed from {m} for {his} birthday. {F} laughed and said that a {toy} would have been better.
 -- wait
 | Every morning, {h} ran out to look. One day passed, and then {num} more. There was nothing but dirt. {F} said that the seed was dead.
-| {He} gave the seed water/NOUN each day, but nothing happened. A {bird} came and looked, a {bug} came and looked, but there was no {x}.
-| "f>h: Nothing will ever grow there," said {f}. "h>f: It only needs time," said {h}, but {he} was not so sure.
+| {He} gave/VERB the seed water/NOUN each day, but nothing happened. A {bird} came and looked, a {bug} came and looked, but there was no {x}.
+| "f>h: Nothing will ever grow in that pot," said {f}. "h>f: It only needs time," said {h}, but {he} was not so sure.
 | {H} sang to the seed. {He} told it stories of {zoo+} and {fabled+}. The pot stood on the window and was as empty as before.
 | By the fence, the {flower+} came up, one after the other. {H} said good morning to each of them/PRON, and then to the {x}, which was still asleep.
 -- doubt
 | {H} was tired of waiting. {He} wanted to dig the seed up and see what was wrong. {He} even took a spoon/NOUN.
 | One {weather_adj} evening, {he} sat beside the pot and sighed. Maybe {f} was right/ADJ.
-| "h>m: When will it come?" asked {h}. "m>h: When it is ready/ADJ," {m} answered. "m>h: We cannot hurry a {x}."
+| "h>m: When will the {x} come?" asked {h}. "m>h: When it is ready/ADJ," {m} answered. "m>h: We cannot hurry a {x}."
 | At school, the others talked about their/PRON [dogs/NOUN|rabbits]. {H} could only talk about a pot of mud. {He} nearly threw it out.
 -- sign
 | The {s=job} next door had said that seeds/NOUN have a will/NOUN of their/PRON own/ADJ. >> The {s} had been right/ADJ about seeds/NOUN and their/PRON will/NOUN.
@@ -77,11 +77,11 @@ bad: patience neglect
 -- twist
 | Then a plant/NOUN came up, but it was no {x}. It grew round and orange/ADJ and huge. It was a pumpkin! {M} had mixed up the seeds/NOUN. {H} and {f} cut a window into it and used it as a house for [mice|rabbits].
 | One day, a {x} bloomed. But not in the pot! It stood in the garden next door, where a {bird} had dropped the seed. {H} laughed, and the neighbors had the prettiest/ADJ {x} of all.
-| And then it grew, but down! The root came out of the bottom of the pot, went through a crack in the wall and came up in {f}'s room. {F} woke up one morning beside a {x}.
+| And then the {x} grew, but down! The root came out of the bottom of the pot, went through a crack in the wall and came up in {f}'s room. {F} woke up one morning beside a {x}.
 -- bad
 | So {h} dug in the dirt and pulled the seed out. It had just grown/VERB a tiny white root. Now the root was broken, and the {x} never grew.
 | {H} forgot the pot and went to play. When {he} looked again, a small brown {x} hung over the edge. It had come, but without water it had died/VERB.
-| {H} gave it all the water in the house, to make it faster. It was too much. The seed swam on top, turned soft and was eaten by a {bird}.
+| {H} gave/VERB the seed all the water in the house, to make it faster. It was too much. The seed swam on top, turned soft and was eaten by a {bird}.
 -- about
 | {H} plants a {x} seed, and nothing seems to happen.
 -- about end
@@ -124,8 +124,8 @@ quarrel: 2
 | There was the {a.kind}. But it was not lost/ADJ. It was sitting beside a little lamb that had hurt its leg, and kept/VERB the lamb warm/ADJ. {H} and {f} took both of them/PRON home.
 | {They} crawled through a hole in a hedge and stood in the garden of an old {job}. The {a.kind} sat at the table, with a napkin around its neck/NOUN! It turned out that it came there to eat every single day.
 -- bad
-| But it was only a {wild} that ran away. The {a.kind} was not there. Every evening, {h} put some {x} at the door, but the {a.kind} never came back.
-| It was only the wind in the {nature+}. Night fell, and {they} had to go home. "h>f: I forgot to close the gate," {h} sobbed. "h>f: It was all because of me."
+| But then only a {wild} came out and ran away. The {a.kind} was not there. Every evening, {h} put some {x} at the door, but the {a.kind} never came back.
+| It was only the wind in the [leaves|branches]. Night fell, and {they} had to go home. "h>f: I forgot to close the gate," {h} sobbed. "h>f: It was all because of me."
 | But there was only the big road. {H} stood there until the lights of the cars hurt {his} eyes. At home, {he} washed the empty bowl and put it away.
 -- about
 | {H}'s {a.kind} is gone/ADJ, and {f} helps {him} to look for it.
@@ -146,7 +146,7 @@ bad: patience hurt
 | An old {e.kind} had a {a.kind} that was very stubborn. One day, it stood in the middle of the road and would not move. {H} came by and wanted to help.
 | On the way to the {p}, {h} met an old {e.kind} with a {a.kind}. The {a.kind} had sat down on the bridge, and nobody could pass.
 | "e>h: My {a.kind} will not move," said an old {e.kind}, "e>h: and I must be at the {p} by noon." "h>e: Let me try," said {h}.
-| It was market day, and the cart of the old {e.kind} was full of {vegetable+}. But the {a.kind} in front of it had fallen in love with a {flower} and would not leave it. {H} stopped to watch.
+| It was market day, and the cart of an old {e.kind} was full of {vegetable+}. But the {a.kind} in front of it had fallen in love with a {flower} and would not leave it. {H} stopped to watch.
 | There stood a {a.kind} in the middle of the road to the {p}, and no one could pass. It belonged to an old {e.kind}, who was very [sad|unhappy|upset/ADJ] about it. {H} had time, so {he} stayed.
 | "e>h: It was such a good {a.kind} until today," said an old {e.kind} beside the road. The {a.kind} lay in the middle of a puddle and looked at the sky. {H} put down {his} {box} and came closer.
 -- pull
@@ -154,12 +154,12 @@ bad: patience hurt
 | {H} and the {e.kind} tried it with a rope. They/PRON tried it with a drum. They/PRON even lit/VERB a lantern and shouted. The {a.kind} closed its eyes.
 | "h>e: Pull harder!" called {h}. "e>h: I am pulling as hard/ADV as I can!" said the {e.kind}. The {a.kind} only shook its ears.
 | The {e.kind} shouted until {his e} face was as red as a tomato. {H} blew a trumpet, and a {job} opened an umbrella/NOUN. The {a.kind} flicked/VERB its tail, and that was all.
-| Soon half of the village was there, and everyone knew what to do. One sang to it, one shouted at it, and a {job} told it a joke. {H} and the {e.kind} pulled until they/PRON sat in the mud themselves/PRON.
+| Soon half of the village was there, and everyone knew what to do. One sang to the {a.kind}, one shouted at it, and a {job} told it a joke. {H} and the {e.kind} pulled until they/PRON sat in the mud themselves/PRON.
 | "e>h: One, two, three!" cried the {e.kind}, and they/PRON pulled. "h>e: I think that it moved," said {h}. But it was only the mud under {his} own feet.
 -- think
 | {H} sat down and looked at the {a.kind}. It looked back. Its eyes were [tired|sad]. Maybe it was not stubborn at all.
 | Then {h} remembered that {he} did not like to be pushed/VERB either/ADV. So {he} patted the nose of the {a.kind}.
-| "h>e: What does it like?" asked {h}. "e>h: I never asked it," said the {e.kind}, and {he e} scratched {his e} chin.
+| "h>e: What does your {a.kind} like?" asked {h}. "e>h: I never asked it," said the {e.kind}, and {he e} scratched {his e} chin.
 | In the end, everybody gave up. Only {h} stayed. {He} lay down in the grass, so that {he} could see the world as the {a.kind} saw it.
 | It was quiet for a moment, and in the quiet {h} heard something. The {a.kind} sighed, just as {he} did when nobody listened to {him}.
 | {H} walked around the {a.kind} three times and looked at it from every side. When {he} stood in front of it, {he} saw that it was looking at {his} {box}.
@@ -167,7 +167,7 @@ bad: patience hurt
 | The {a.kind} had one ear up and one ear down, and people say that it means trouble. >> People are right/ADJ about one ear up and one ear down.
 -- end
 | {H} held out a {y} and sang softly. One step, two steps, and then the {a.kind} followed {him} all the way to the {p}. The {e.kind} could hardly believe it.
-| "h>a: Come, my friend," said {h}, and {he} gave it a {y}. The {a.kind} got up and walked beside {him}. "e>h: A kind word is stronger than a rope," laughed the {e.kind}.
+| "h>a: Come, my friend," said {h}, and {he} held out a {y}. The {a.kind} got up and walked beside {him}. "e>h: A kind word is stronger than a rope," laughed the {e.kind}.
 | Then {he} saw what was wrong/ADJ. The rope was much too tight! {H} loosened/VERB it, and at once the {a.kind} shook itself and walked on. It even let {him} ride/VERB to the {p}.
 -- twist
 | At that moment there was a loud crack. The bridge in front of them/PRON broke and fell into the water! The {a.kind} had known it all the time. It had not been stubborn, it had saved them/PRON.
@@ -175,8 +175,8 @@ bad: patience hurt
 | Then a bell rang from the {p}, and the {a.kind} set off by itself. It was noon! For ten years it had eaten its lunch at this place, and nobody had the right/NOUN to take that away.
 -- bad
 | But the {e.kind} lost {his e} patience and hit the {a.kind} with a stick. It kicked, broke the rope and ran away over the field. Nobody could catch it again.
-| {H} pulled its tail to make it go. It did go, and it took/VERB the rope and {h} with it, right/ADV into the {water}.
-| {H} made a fire behind it, as a {job} had told {him}. The {a.kind} ran away, and so did the fire, over the whole field. The {e.kind} wept.
+| {H} pulled the tail of the {a.kind} to make it go. It did go, and it took/VERB the rope and {h} with it, right/ADV into the {water}.
+| {H} made a fire behind the {a.kind}, as a {job} had told {him}. The {a.kind} ran away, and so did the fire, over the whole field. The {e.kind} wept.
 -- about
 | The {a.kind} of an old {e.kind} will not move, and {h} wants to help.
 -- about end
@@ -248,14 +248,14 @@ bad: caution
 | The robins went to sleep, and other voices woke up. {F} counted the {y+} that were left. There were {num}. {H} put {his} [coat|jacket|scarf|sweater] around {him f}.
 -- help
 | Under a bush, a little {a.kind} was caught between two stones/NOUN. {They} were tired and cold, but {h} set it free, and {f} gave it the last {y}.
-| Then {they} heard a thin cry. A {a.kind} had hurt its foot. {H} wrapped it in {his} {garment}, and at once it stopped crying.
+| Then {they} heard a thin cry. A {a.kind} had hurt its foot. {H} wrapped the foot in a big leaf/NOUN, and at once the {a.kind} stopped crying.
 | "f>h: Look, a {a.kind}!" said {f}. It could not get out of a hole. "h>a: Do not be afraid," said {h}, and {he} lifted it out gently.
 | Something was crying near a [stone|log|stump|bush]. It was a {a.kind} that had lost its mother, and it was no bigger than a cup. {They} forgot {their} own fear and warmed it in {their} hands.
 -- sign
 | The people of the village always said that the forest plays/VERB tricks/NOUN on children. >> The people were right/ADJ about the forest and its tricks/NOUN.
 -- end
 | The {a.kind} hopped a little way, stopped and looked back. {They} followed it from tree to tree, and suddenly {they} saw the lights of the village.
-| "h>f: I think it wants to show us something," {h} said. The {a.kind} led {them} to the path. "f>a: Thank you, little friend!" called {f}.
+| "h>f: I think that the {a.kind} wants to show us something," {h} said. The {a.kind} led {them} to the path. "f>a: Thank you, little friend!" called {f}.
 | In the morning, the {a.kind} sat up and sniffed. Then it ran ahead, as straight/ADV as a line, and {they} ran behind it until they/PRON smelled the smoke of the first chimney.
 -- twist
 | The {a.kind} led {them} around one last tree, and there was {h}'s house! {They} had been lost right/ADV behind {their} own garden all the time.

@@ -54,7 +54,7 @@ good: kindness courage welcome
 bad: hurt
 -- fear
 | A {g.kind} lived near the {p}, and all the people were afraid of {him g}. At night they/PRON heard {him g} roar. {H} and {f} wanted to know why.
-| Everybody said that the {g.kind} of the {p} ate {farm+} and children. But nobody had ever been near {him g}. {H} decided to go and look, and {f} came too.
+| Everybody said that a {g.kind} by the {p} ate {farm+} and children. But nobody had ever been near {him g}. {H} decided to go and look, and {f} came too.
 | "f>h: A {g.kind} lives there," said {f}, and {he f} pointed at the {p}. "h>f: I am not afraid," said {h}. "h>f: Come with me."
 | On a hill by the {p} lived a {g.kind}. When {he g} sneezed, the windows broke. The people wanted to drive {him g} away with fire. {H} and {f} asked them/PRON to wait for one day.
 -- go
@@ -70,7 +70,7 @@ bad: hurt
 -- sign
 | It was strange that the {s=farm+} near the {p} were not afraid at all. >> It was no wonder/NOUN that/SCONJ the {s+} had not been afraid.
 -- end
-| {H} found what/PRON hurt/VERB it and pulled with all {his} strength, and {f} pulled too. Pop/NOUN! The {g.kind} smiled for the first time in years. They/PRON ate {x+} together, and nobody in the village had to be afraid anymore.
+| {H} found what/PRON hurt/VERB the {g.kind} and pulled with all {his} strength, and {f} pulled too. Pop/NOUN! The {g.kind} smiled for the first time in years. They/PRON ate {x+} together, and nobody in the village had to be afraid anymore.
 | "h>g: Hold still," said {h}, and with one pull/NOUN the pain/NOUN was gone/ADJ. "g>hf: Thank you, little friends," said the {g.kind}. After that, {he g} carried {them} to school on {his g} shoulders.
 | {H} sang a song for {him g}, and {f} beat the time on a log. The {g.kind} wept with joy, for {he g} had been alone for a hundred years. Now the village has the loudest band in the land.
 -- twist
@@ -116,13 +116,13 @@ bad: caution
 -- end
 | Inside were {treasure+} and {treasure+} of all colors/NOUN. {They} shared them/PRON fairly/ADV, and each of {them} kept one/NOUN as a lucky charm/NOUN.
 | "f>h: It is full of {y+}!" said {f}. "h>f: One for you and one for me," said {h}, until the {x} was empty. {They} had never been so {happy}.
-| It opened with a sigh/NOUN. There was no gold, but {num} {y+} that shone like little moons. {H} hung one over {f}'s bed, so that {f} never had to be in the dark again.
+| The {x} opened with a sigh/NOUN. There was no gold, but {num} {y+} that shone like little moons. {H} hung one over {f}'s bed, so that {f} never had to be in the dark again.
 -- twist
 | In the {x} lay a letter. It came from the old teacher of the village, who had hidden it as a child. It said that whoever/PRON found it must hide something too. So {they} put in a {y} and hid the {x} again for others/NOUN to find.
-| {They} opened it. There was nothing in it but a mirror! {H} saw {himself}, and beside {him} {he} saw {f}. "f>h: I see the treasure," said {f}, and {they} both had to laugh.
+| {They} opened the {x}. There was nothing in it but a mirror! {H} saw {himself}, and beside {him} {he} saw {f}. "f>h: I see the treasure," said {f}, and {they} both had to laugh.
 | Inside was another {x}, and in it another one/NUM, and so on, down to the smallest. And in the smallest lay/VERB a {sweet}, wrapped in {color} paper. {They} bit it in two, and it was still good.
 -- bad
-| {They} opened it, and it was full of {y+}. But {they} could not agree who should have the biggest. {They} pulled, and everything fell into the deep {water}.
+| {They} opened the {x}, and it was full of {y+}. But {they} could not agree who should have the biggest. {They} pulled, and everything fell into the deep {water}.
 | But the {x} was empty. {They} had talked too loudly about the map, and somebody had been there before {them}. {They} walked home in the dark with {their} heads down, and nobody said a word.
 | A {job} had followed {them} without a sound. While {they} danced for joy, the {x} rolled away on a cart. All that {they} got for it was a sore back.
 -- about
@@ -149,13 +149,13 @@ bad: greed
 | One {weather_adj} evening, something golden jumped out of the {x} and landed in {h}'s {box}. It was a {a.kind}, and it asked politely if it might/AUX go home again.
 | Some children had caught a golden {a.kind} in the {x}. {H} gave them/PRON {his} best {toy} for it and hid the {a.kind} under {his} {garment}.
 -- free
-| {H} felt sorry for it and carried it back to the water. The {a.kind} swam in a circle and promised {him} three wishes.
-| Gently {he} put it into the {x}. The {a.kind} shone like the sun. Because {he} was so kind, {he} could have three wishes, it said.
+| {H} felt sorry for the {a.kind} and carried it back to the water. The {a.kind} swam in a circle and promised {him} three wishes.
+| Gently {h} put/VERB the {a.kind} into the {x}. It shone like the sun. Because {he} was so kind, {he} could have three wishes, it said.
 | "h>a: There you go," said {h}. "a>h: You are kind," said the {a.kind}. "a>h: You may wish for three things."
-| In the water, it turned around three times, and each time it grew brighter. Whoever saved a {a.kind} like this/PRON, it said, had three wishes, and not one more.
+| In the water, the {a.kind} turned around three times, and each time it grew brighter. Whoever saved a {a.kind} like this/PRON, it said, had three wishes, and not one more.
 | {H} took the {a.kind} in {his} arms, walked into the {x} and let it slip into the deep. It came up again and said that a good deed/NOUN was worth/ADJ three wishes.
 | "a>h: Nobody was ever so good to me," said the {a.kind} when it was back in the {x}. "a>h: Tell me three things/NOUN that you want, and you shall have them/PRON."
-| As soon as it was free, the {a.kind} jumped out of the water, once, twice, three times. That was one/NUM for each wish that {h} now had.
+| As soon as the {a.kind} was free, it jumped out of the water, once, twice, three times. That was one/NUM for each wish that {h} now had.
 -- wish
 | {His} first wish was a {y}. It stood there at once, {color} and shiny/ADJ. {His} second/ADJ wish was a hundred {sweet+}, and they/PRON rained/VERB from the sky.
 | First {h} wished for a {color} {vehicle}. Then {he} wished that {he} could fly like a {bird}, and up {he} went over the {wild_place}.
@@ -168,7 +168,7 @@ bad: greed
 -- end
 | At last, {h} wished that the {a.kind} would be free and safe forever. A happy song rose/VERB from the water, and from that day on, no net ever came to the {x} again.
 | "h>a: I wish that my friends may have as much as I have," said {h}. "a>h: That was the best of the three," said the {a.kind}, and it dived into the deep.
-| The third wish {he} kept in {his} pocket for {num} years. When {his} village was ill, {he} took it out. The next morning, even the oldest were dancing in the street.
+| {H} kept the third wish in {his} pocket for {num} years. When {his} village was ill, {he} took it out. The next morning, even the oldest were dancing in the street.
 -- twist
 | The third wish was the hardest. {H} wished that somebody would play with {him}. At once the {a.kind} turned into a little child! It had been under a spell, and only a kind wish could break it.
 | Before {h} could speak, {he} sneezed. "h>: I wish I had a handkerchief/NOUN!" {he} said. And there it was, a big {color} one/NOUN. {H} looked at it and laughed until {he} cried. It was the best handkerchief/NOUN in the world.
@@ -202,14 +202,14 @@ bad: caution
 | In the night there was a crack. Out came a tiny dragon with {color} wings. It sneezed, and a little fire burned/VERB a hole in the {furniture}.
 | After {num} days, the shell broke. A baby dragon looked at {h}, ate {num} {x+} and fell asleep on {his} pillow.
 | "h>: Oh!" said {h} when the shell broke. It was a dragon, a very small one/NOUN, and it was hungry. "h>a: Do you like {x+}?" whispered/VERB {h}.
-| It knocked three times from inside. Then a {color} nose came out, and a pair of wet wings. It took {h} for its mother.
+| Something knocked three times inside the egg. Then a {color} nose came out, and a pair of wet wings. The baby dragon took {h} for its mother.
 | One {weather_adj} night, {h} woke up because the bed was shaking. There was a crack in the egg. A tail came through it, and then a whole little dragon. It yawned and crawled under the blanket.
 -- grow
 | The dragon grew and grew. Soon it was as big as a {zoo}, and its tail hung out of the window. How long/ADV could {h} keep it secret/ADJ?
-| Every day it ate more/ADV. It ate the {x+}, the {clothes+} and half of a {furniture}. {M} began to wonder.
+| Every day the dragon ate more/ADV. It ate the {x+}, the {clothes+} and half of a {furniture}. {M} began to wonder.
 | "m>h: What is that noise in your room?" asked {m}. "h>m: Only the wind," said {h}. But the wind did not have a tail/NOUN.
-| First it slept in a cup, then in a bucket, then in the bath. {H} told {m} that {he} was very clean these days.
-| By spring, it could fly as far as the {wild_place} and back. By summer, {h} had to sleep on the floor, because the dragon needed the bed. {M} often asked where all the {x+} went.
+| First the dragon slept in a cup, then in a bucket, then in the bath. {H} told {m} that {he} was very clean these days.
+| By spring, the dragon could fly as far as the {wild_place} and back. By summer, {h} had to sleep on the floor, because it needed the bed. {M} often asked where all the {x+} went.
 -- sign
 | Old stories say that/SCONJ such an egg changes/VERB a house forever. >> The old stories were right/ADJ, and the house was never the same/ADJ again.
 -- end
@@ -223,7 +223,7 @@ bad: caution
 -- bad
 | One evening, the dragon sneezed again, and this time the whole barn burned/VERB down. The people drove it away, and {h} never saw it again.
 | {H} forgot to close the window. The dragon flew out to see the world, and it did not find the way back. {H} left the window open/ADJ all {his} life/NOUN.
-| {H} told just one friend, and that friend told just one more. In the evening, the street was full of people with ropes. {H} never learned where they/PRON took it.
+| {H} told just one friend, and that friend told just one more. In the evening, the street was full of people with ropes. {H} never learned where the people took the dragon.
 -- about
 | {H} finds an egg, and a baby dragon hatches/VERB from it.
 -- about end
@@ -248,8 +248,8 @@ quarrel: 2
 -- in
 | On the other side was a land where everything was upside/ADV down. {Y+} grew on the trees, and a {z} in a {garment} walked on its hands.
 | {They} crept through and came to a street made of {y+}. A {z} sat on a {furniture} and read a book. It lifted its hat and greeted {them}.
-| "f>h: Look, the river is made of [milk|juice|lemonade|cocoa|tea]!" cried {f} when {they} came out. A {z} with a {color} {garment} bowed. "h>f: Am I dreaming?" asked {h}.
-| It was evening there, and it was always evening. Lanterns/NOUN grew on the trees. A {z} sold {y+} and wanted to be paid with jokes.
+| "f>h: Look, the river is made of [milk|juice|lemonade|cocoa|tea]!" cried {f} when {they} came through the door. A {z} with a {color} {garment} bowed. "h>f: Am I dreaming?" asked {h}.
+| Behind the door it was evening, and it was always evening. Lanterns/NOUN grew on the trees. A {z} sold {y+} and wanted to be paid with jokes.
 -- late
 | {They} ate {y+}, rode on a {color} {bug} and danced with the {z}. But then a bell rang, and the door began to shrink/VERB!
 | The {z} showed {them} everything, from the {color} {wild_place} to the drums that played all by themselves/PRON. {They} forgot the time, and the door grew smaller and smaller.
@@ -265,7 +265,7 @@ quarrel: 2
 -- twist
 | {They} came too late/ADV. The door was gone! {They} cried, but the {z} smiled and lifted a curtain. Behind it was the {r}. {They} had been home the whole time, and the {z} was only {f}'s brother in a costume.
 | {They} slipped through just in time. But the {r} on the other side was not theirs/PRON. The {x} was {color}, and at the table sat another {h} and another {f}! All four began to laugh and ate {y+} together.
-| {They} crawled back and called for help. But the {r} was much too big, the {x} stood there like a tower, and even the {bug+} looked down on {them}. {They} had become small! It took {num} days until {they} were as tall as before.
+| {They} crawled back and called for help. But the {r} was much too large, the {x} stood there like a tower, and even the {bug+} looked down on {them}. {They} had become small! It took {num} days until {they} were as tall as before.
 -- bad
 | {H} got through with {his} pockets full of {y+}, but {f} was too late/ADJ. The door closed, and {h} knocked on the bare wall all night long/ADV.
 | {They} got through with {their} arms full of {y+}, but nobody had thought of the key. Again and again {they} looked behind the {x}. The door never came back.
@@ -301,8 +301,8 @@ bad: listening
 | {H} ran home and told {m} everything. {M} did not believe a word. A {a.kind} that could talk! But {h} did not give up.
 | {H} ran from door to door, and {his} [hair|shoes|feet] got wet in the rain. Most people laughed. Then {he} came to {m} and begged {him m} to look at the {p}.
 | "h>m: The {a.kind} told me so," said {h}. "m>h: Animals cannot talk," said {m}. "h>m: Then only look at the {p}, please," begged {h}.
-| {H} told it to {m}, to a {job} and to a {job}. One gave {him} tea, one gave {him} a {sweet}, and/CCONJ {m} felt {his} head for fever/NOUN.
-| In school, {h} stood up and said it aloud. The teacher sent {him} home with a letter. {M} read it, looked at {him} for a while, and then looked at the {p}.
+| {H} told everything to {m}, to a {job} and to a {job}. One gave {him} tea, one gave {him} a {sweet}, and/CCONJ {m} felt {his} head for fever/NOUN.
+| In school, {h} stood up and told everyone. The teacher sent {him} home with a letter. {M} read it, looked at {him} for a while, and then looked at the {p}.
 -- sign
 | All the {s=bird+} had left the valley the day before. >> That was why all the {s+} had left the valley.
 | The water in the {p} was brown that day, and nobody asked why. >> The brown water should have told them/PRON everything.
