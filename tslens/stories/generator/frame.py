@@ -79,7 +79,7 @@ But {h} and {f} could not agree on what to do. {H} wanted to [{hobby}|go to the 
 {H} and {f} quarreled about a {color} {t=treasure} that {they} had found on the road. Each of them/PRON [said that it was theirs/PRON|pulled at it and would not let go]. >> {They} [gave|threw] the {t} away, because it was not worth/ADJ a quarrel, and [shook hands|hugged].
 {H} and {f} both wanted to be the first/ADJ, and neither would let the other/ADJ go/VERB ahead. So {they} pushed and pulled until {f} fell over and {h} lost {his} {t=garment}. >> {H} held out a hand, and {f} held out the {t}. So {they} both went first/ADV, side by side.
 Then {f} made a joke about {h}, and {he} did not like it. {He} turned {his} back and would not speak/VERB. {F} was {angry} too, and for a while it was very quiet. >> {F} said that it had been a bad joke, and {h} said that it had been a small quarrel. So {they} forgot both.
-"h>f: You walk too slowly," said {h}. "f>h: And you talk too much/ADV," said {f}. Soon {they} were both angry, and {they} [yelled at each other|called each other {bad_trait} and {bad_trait}]. >> Later {h} said, "h>f: I like you even if you are slow." {F} laughed. "f>h: And I like you even if you talk," {he f} said.
+"h>f: You are too slow," said {h}. "f>h: And you talk too much/ADV," said {f}. Soon {they} were both angry, and {they} [yelled at each other|called each other {bad_trait} and {bad_trait}]. >> Later {h} said, "h>f: I like you even if you are slow." {F} laughed. "f>h: And I like you even if you talk," {he f} said.
 """
 CLOSE_GOOD = """
 That night, {h} [slept well|fell asleep with a smile] and dreamed of a {color} {zoo}.
@@ -114,6 +114,7 @@ MORALS = {
     "trying": "nobody should give up too soon;those who keep/VERB trying/VERB get there in the end;every mistake is a chance to learn",
     "friendship": "a good friend is the best treasure;friends/NOUN are there for each other;[everything is easier/ADJ|hard/ADJ things/NOUN are easier/ADJ] with a friend/NOUN",
     "welcome": "a friend/NOUN can be found/VERB in a strange/ADJ place/NOUN;everyone needs/VERB a friend/NOUN;[nobody|no/DET one/PRON] should have to be alone/ADJ",
+    "lonely": "everyone needs/VERB a friend/NOUN;[nobody|no/DET one/PRON] should have to be alone/ADJ",
     "hurt": "it costs/VERB nothing to be kind/ADJ;it is easy/ADJ to hurt/VERB somebody and hard/ADJ to mend/VERB it;a kind/ADJ word can never be taken/VERB back/ADV, and neither/CCONJ can a bad/ADJ one/NOUN",
     "caution": "it is wise to be careful;it is better to look/VERB twice than to be sorry/ADJ;those who are careful stay/VERB safe/ADJ",
     "promise": "a promise/NOUN must be kept/VERB;a good helper/NOUN does/VERB not stop halfway;what/PRON one/PRON begins/VERB should be brought/VERB to an end/NOUN",

@@ -24,7 +24,7 @@ NOUNS = {
     "pond": "fish turtle frog",
     "chamber": "bedroom attic hall playroom basement",
     "market place": "market fair",
-    "garden tool": "shovel rake broom",
+    "garden tool": "shovel rake",
     "fragile": "vase cup plate mug lamp mirror bowl jar teapot",
     "fruit": "apple pear plum peach orange banana cherry grape lemon",
     "vegetable": "carrot potato tomato onion pumpkin bean turnip radish cabbage",

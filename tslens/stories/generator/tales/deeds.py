@@ -26,7 +26,7 @@ bad: honesty
 | "e>h: That was not funny," said the {e.kind}. "e>h: Who will believe you when the wolf is really there?" But {h} did not listen.
 | It worked so well that {he} did it on Tuesday, on Thursday and twice on Saturday. The {e.kind} climbed the hill more slowly each time, and in the end {he e} only waved from below.
 | "h>e: Help/VERB, it is back!" cried {h} that evening. The {e.kind} ran up once more and found {him} rolling/VERB in the grass with joy. "e>h: Now I have heard it twice," said the {e.kind}, "e>h: and twice is enough."
-| {H} laughed about it all night, and in the morning {he} tried it once more. This time only half of the people came, and none/PRON of them/PRON laughed with {him}.
+| That was so much fun that {h} could not sleep, and in the morning {he} tried it once more. This time only half of the people came, and none/PRON of them/PRON laughed with {him}.
 -- sign
 | At night, two yellow eyes shone at the edge of the forest. >> The two yellow eyes from the forest were never forgotten in the village.
 | The dogs/NOUN in the village would not stop barking that week. >> The dogs/NOUN had smelled it long/ADV before.
@@ -182,7 +182,7 @@ quarrel: 2
 | When the garden was done/ADJ, the {e.kind} jumped up and danced. {He e} had been well for days! {He e} had only been so lonely, and it was so nice to have {h} and {f} there.
 | On the last evening, the {e.kind} put a letter into {h}'s hand. It said that half of the garden was theirs/PRON now! All that time, {they} had worked for {themselves} and not known/VERB it.
 -- bad
-| But one day, {they} wanted to play and did not come. That night it froze, and nobody had covered the {x+}. In the morning, they/PRON were all black, and the {e.kind} wept.
+| But one day, {they} wanted/VERB to play and did not come. That night it froze, and nobody had covered the {x+}. In the morning, they/PRON were all black, and the {e.kind} wept.
 | But {f} broke the {y} and was too proud to say it. {He f} threw it behind the bush and never came back. Alone, {h} could not do all the work, and the garden dried/VERB up.
 | Then {h} and {f} fought over the only/ADJ {y}, and it flew through the window of the {e.kind}. {He e} did not scold. {He e} only asked {them} not to come again.
 -- about
@@ -297,8 +297,8 @@ bad: greed listening
 -- find
 | {M} had baked {x+} for the party and put them/PRON in a {y} on the top shelf. {H} was allowed to have one, and no more.
 | It was the day before the party. In the kitchen stood a {y} full of {x+}. {H} and {f} could smell them/PRON through the closed/ADJ door.
-| "m>hf: Take one {x} each/DET, and leave the rest," said {m}. "h>m: Only one?" asked {h}. "m>h: Only one," said {m}.
-| The whole house smelled of {x+}. {M} had made a hundred of them/PRON for the party and had to go to the {town_place}. {He m} looked at {h} for a long time before {he m} left.
+| "m>hf: Take one {x} each/DET from the {y}, and leave the rest," said {m}. "h>m: Only one?" asked {h}. "m>h: Only one," said {m}.
+| The whole house smelled of {x+}. {M} had filled a {y} with them/PRON for the party and had to go to the {town_place}. {He m} looked at {h} for a long time before {he m} left.
 -- eat
 | But the {x+} were so {taste}. {H} climbed on the [table|chair|stool] and took one/NUM, and then another. {F} warned {him}, but {he} did not listen.
 | When {m} was gone/ADJ, {he} opened the {y}. One {x}, two {x+}, three {x+}. {He} ate and ate, and {f} only watched.

@@ -7,7 +7,7 @@ later: f
 with: x=outdoors y=toy
 hero: any
 good: welcome kindness
-bad: friendship
+bad: lonely
 -- alone
 | {H} had no one to play with. Every day {he} [sat|stood] alone in the {x} with {his} {y} and watched the others/NOUN.
 | When {h} moved to a new town, {he} did not know anybody there. {He} took {his} {y} to the {x} and played alone.
@@ -22,7 +22,7 @@ bad: friendship
 -- try
 | At last, {h} took all {his} courage and held out the {y}. {F} smiled. Together {they} played [until noon|for hours], and {they} laughed about every little thing.
 | {H} went over and shared a {sweet} with {him f} in the grass. {F} knew a lot about {zoo+}, and {h} knew a lot about {bug+}.
-| "h>f: This is my {y}," {h} said. "h>f: You can have the first turn." {F} beamed. "f>h: Thank you! You are so {nice}," {he f} said.
+| "h>f: This is my {y}," {h} said. "h>f: You can have the first turn." {F} beamed. "f>h: Thank you! You are so [kind|nice|good]," {he f} said.
 | {H} took {him f} by the hand and showed {him f} the whole {x}. For a while, {they} said nothing. Then both began to talk at the same time, and {they} did not stop until the sun went down.
 -- sign
 | That morning, a {color} {s=bug} had landed on {h}'s hand, and people say that it means a visit. >> So the {s} had told the truth about the visit.

@@ -270,7 +270,7 @@ bad: care
 | Before dinner, {h} looked for {his} {x}, which {he} wanted to take along. It was nowhere. It could only be at the very bottom.
 -- sign
 | The door of the closet creaked as if it wanted to say something. >> The closet had creaked to warn {him}.
-| A {s=bug} sat on the pile and seemed to wait for something to happen. >> Even the {s} on the pile had known it.
+| A {s=bug} sat in the middle of the mess and seemed to wait for something to happen. >> Even the {s} in the middle of the mess had known it.
 -- end
 | Crash/NOUN! Everything fell on {him}, and {m} had to dig {him} out. They/PRON laughed, and then {h} really cleaned the room. Behind the last {clothes}, {he} found the {x}.
 | With a loud crash, everything tumbled out. "h>m: I will do it right/ADV this time," {h} said. {He} worked for an hour, and the room looked {quality}.

@@ -13,7 +13,7 @@ bad: listening
 | "m>hf: Come home when the wind gets strong," said {m}. "h>m: We will," called {h}, and {he} ran with {f} to the {p}.
 | {They} had a secret hut near the {p}, and {h} wanted to show {f} the new roof. {M} looked at the sky and asked {them} to take the lantern. {They} forgot it.
 -- dark
-| Suddenly the sky turned gray. The wind pulled at {their} {clothes+}, and the first drops/NOUN fell. {H} wanted to stay, but {f} was worried.
+| Suddenly the sky turned gray. The wind pulled at {their} {garment+}, and the first drops/NOUN fell. {H} wanted to stay, but {f} was worried.
 | After an hour, black clouds came over the {p}. The {bird+} stopped singing/VERB, and the trees began to bend.
 | "f>h: Look at that cloud!" said {f}. "h>f: It is still far away," said {h}. But then there was a loud bang of thunder.
 | The air grew still. No {bug} moved, and not one {bird} sang. Then, far away, somebody seemed to roll a heavy stone across the sky.

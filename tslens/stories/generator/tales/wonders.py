@@ -107,7 +107,7 @@ bad: caution
 | "f>h: Ten steps to the left/NOUN," {f} read. "h>f: But there is water/NOUN on the left," said {h}. Then {they} turned the map around and laughed.
 | {They} had to wait until the shadow of a {tree} tree touched a stone, and then go where the {bird+} flew. {F} fell into a hole, but it was the right one.
 -- dig
-| At the cross/NOUN, {they} began to dig. {They} dug until the sun was low. Then the shovel hit something hard/ADJ. It was an old {x}!
+| At the end of the line, {they} began to dig. {They} dug until the sun was low. Then the shovel hit something hard/ADJ. It was an old {x}!
 | At last {they} found the place. Under a flat stone was a hole, and in the hole stood a {old} {x}. {They} held {their} breath.
 | "h>f: I found something!" shouted {h}. "f>h: A {x}!" cried {f}. {They} lifted it out of the ground with {their} last strength/NOUN.
 | {H} dug, and {f} carried the dirt away. A worm came, a root came, an old {clothes} came. And then, deep down, there was the corner of a {x}.
