@@ -68,6 +68,8 @@ def test_a_file_inherits_from_a_recipe(tmp_path):
         ("64x2", {"train.epochs": "0"}, "train.epochs is 0.0; it must be a finite number above 0"),
         ("64x2", {"train.epochs": "inf"}, "train.epochs is inf; it must be a finite number above 0"),
         ("64x2", {"train.micro_batch": "0"}, "train.micro_batch is 0"),
+        ("64x2", {"train.dropout": "1"}, "train.dropout is 1.0; it must be 0 or more and below 1"),
+        ("64x2", {"train.dropout": "nan"}, "train.dropout is nan"),
         ("64x2", {"train.precision": "float16"}, "precision is 'float16'; it must be auto, float32 or bfloat16"),
         ("64x2", {"optimizer.lr": "nan"}, "lr is nan; it must be a finite number above 0"),
         ("64x2", {"optimizer.clip": "0"}, "clip is 0.0; it must be a finite number above 0"),

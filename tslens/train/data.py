@@ -6,7 +6,7 @@ A step's batch is a function of (data, seed, step), so a resumed run needs no sa
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import lru_cache
 from queue import Queue
 from threading import Thread
@@ -168,7 +168,7 @@ class Batches(Protocol):
     def facts(self) -> dict[str, int]: ...
 
 
-def prefetch(rows: Batches, first: int, last: int, depth: int = 4) -> Iterator[Batch]:
+def prefetch(rows: Batches, first: int, last: int, depth: int = 4) -> Generator[Batch, None, None]:
     """The batches of steps `first` to `last` (exclusive), made by a thread while the model computes."""
     queue: Queue[Batch | BaseException] = Queue(maxsize=depth)
     stopped = False

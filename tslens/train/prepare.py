@@ -1,15 +1,23 @@
 """From a recipe to a run that can be trained: stories, tokenizer, packed data, folder."""
 
 import contextlib
+import dataclasses
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 
 from tslens import checkpoints, models
 from tslens.stories import Stories, stories
+from tslens.stories.instruct import keeps_apart
 from tslens.stories.pack import RECORD, Packed, pack
 from tslens.tokenizer import Tokenizer
-from tslens.train.data import Rows
+from tslens.train.data import Batches, Rows
+from tslens.train.instructed import InstructedRows
+from tslens.train.mixed import MixedRows, in_order_or_not
+from tslens.train.objectives.contrastive import Contrastive, PublishedContrastive
+from tslens.train.objectives.instruct import Instruct, documents
 from tslens.train.recipe import DataSettings, Recipe, from_dict
 from tslens.train.run import Run
 
@@ -31,8 +39,11 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
             "To start again: --overwrite, or --name for another."
         )
     training = _stories(recipe.data, "train", recipe.data.limit)
+    # Refuses a source without instructions or stories, and below a wrong shape, before anything is written.
+    if isinstance(recipe.objective, Instruct) or recipe.data.filter != "none":
+        next(documents(training))
     for split in (training, _stories(recipe.data, "validation", recipe.train.validation_stories)):
-        next(iter(split))  # refuses a source without stories, and below a wrong shape, before anything is written
+        next(iter(split))
     tokenizer = _tokenizer(recipe.data, training)
     recipe.spec(tokenizer.size)
     with _replacing(folder):
@@ -101,35 +112,52 @@ def _recover(folder: Path) -> None:
         old.rename(folder)
 
 
-def _packed(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool) -> Packed:
-    """The training split in `folder`, packed now or to its end unless it is."""
-    if (folder / RECORD).is_file() and checkpoints.read_json(folder / RECORD).get("finished"):
-        return Packed.open(folder, tokenizer)
+def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool) -> Batches:
+    """The training split, packed as the objective wants it: stories, or stories and what goes with them."""
     training = _stories(recipe.data, "train", recipe.data.limit)
-    return pack(training, tokenizer, folder, source=training.name, resume=True, progress=progress)
+    context, batch, seed = recipe.spec(tokenizer.size).n_ctx, recipe.train.batch, recipe.seed
+
+    def packed(texts: Iterable[str], part: str = "") -> Packed:
+        """The texts in the folder, packed now or to their end unless they are."""
+        place = folder / part
+        if (place / RECORD).is_file() and checkpoints.read_json(place / RECORD).get("finished"):
+            return Packed.open(place, tokenizer)
+        return pack(texts, tokenizer, place, source=training.name, resume=True, progress=progress)
+
+    if isinstance(recipe.objective, Instruct):
+        heads = packed((document.head for document in documents(training)), "instructions")
+        whole = packed(document.story for document in documents(training))
+        return InstructedRows(whole, context, batch, seed, heads, recipe.objective.loss_on == "everything")
+    if isinstance(recipe.objective, Contrastive | PublishedContrastive):
+        every, share = recipe.objective.every, batch // recipe.objective.every
+        usual, other = (partial(in_order_or_not, training, every, recipe.data.seed, apart=a) for a in (False, True))
+        apart = Rows(packed(other(), "shuffled"), context, share, seed)
+        return MixedRows(Rows(packed(usual()), context, batch - share, seed), apart, every)
+    return Rows(packed(training), context, batch, seed)
 
 
 def _run(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool) -> Run:
-    packed = _packed(recipe, folder / "data", tokenizer, progress)
-    context = recipe.spec(tokenizer.size).n_ctx
-    rows = Rows(packed, context, recipe.train.batch, recipe.seed)
+    rows = _rows(recipe, folder / "data", tokenizer, progress)
     validation = list(_stories(recipe.data, "validation", recipe.train.validation_stories))
-    facts = {
-        "source": recipe.data.source,
-        "training_stories": packed.n_stories,
-        "training_tokens": packed.n_tokens,
-        "training_bytes": packed.n_bytes,
-        "validation_stories": len(validation),
-        "longer_than_context": rows.longer_than_context,
-        "tokens_per_epoch": len(rows.epoch(0)[1]) * context,
-    }
+    facts = {"source": recipe.data.source, "validation_stories": len(validation)} | rows.facts()
+    facts["digests"] = _digests(folder / "data", validation)
     return Run(recipe, folder, rows, validation, tokenizer, facts)
+
+
+def _digests(packed: Path, validation: list[str]) -> dict[str, str]:
+    """What a run that goes on knows its stories by."""
+    found = {str(p.parent.relative_to(packed)): checkpoints.read_json(p)["digest"] for p in packed.rglob(RECORD)}
+    return dict(sorted(found.items())) | {
+        "validation": blake2b("\0".join(validation).encode(), digest_size=16).hexdigest()
+    }
 
 
 def _stories(data: DataSettings, split: str, limit: int | None) -> Stories:
     if "@" in data.source:  # a dataset that brings its own splits
-        return stories(data.source if split == "train" else _own_validation(data.source), limit=limit, seed=data.seed)
-    return stories(data.source, split="train" if split == "train" else "validation", limit=limit, seed=data.seed)
+        found = stories(data.source if split == "train" else _own_validation(data.source), limit=limit, seed=data.seed)
+    else:
+        found = stories(data.source, split="train" if split == "train" else "validation", limit=limit, seed=data.seed)
+    return found if data.filter == "none" else dataclasses.replace(found, keep=partial(keeps_apart, split=split))
 
 
 def _own_validation(source: str) -> str:
