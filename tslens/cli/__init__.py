@@ -72,6 +72,16 @@ COMMANDS: tuple[Command, ...] = (
         "tslens.cli.train:train",
         "Train a model by a recipe, a shape such as 256x8, or a TOML file; or go on with a run.",
     ),
+    Command(
+        "runs",
+        "tslens.cli.runs:runs",
+        "List the training runs of this folder: shape, objective, how far, loss, bits per byte, and state.",
+    ),
+    Command(
+        "plot",
+        "tslens.cli.runs:plot",
+        "Draw the training and validation loss of runs, together in one figure over the tokens seen.",
+    ),
     Command("generate", "tslens.cli.models:generate", "Print stories that a model writes."),
     Command(
         "models",

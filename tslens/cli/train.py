@@ -1,7 +1,7 @@
 """The command that trains a model."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,7 @@ from tslens.cli._recipes import show_estimate, show_recipes
 if TYPE_CHECKING:
     from tslens.train.loop import Progress as Position
     from tslens.train.loop import Watch
+    from tslens.train.recipe import Recipe
     from tslens.train.run import Run
 
 
@@ -24,6 +25,7 @@ def train(
     set_: Annotated[list[str] | None, Parameter(name="--set")] = None,
     resume: str | None = None,
     overwrite: bool = False,
+    log: str | None = None,
     list_: Annotated[bool, Parameter(name="--list", negative=())] = False,
     dry_run: Annotated[bool, Parameter(negative=())] = False,
     json_: Json = False,
@@ -43,16 +45,19 @@ def train(
     set_
         Another value for a key of the recipe, such as optimizer.lr=1e-3; as often as needed.
     resume
-        The name of a run to go on with.
+        The name of a run to go on with. A recipe beside it must be the run's own.
     overwrite
         Start the run again if it exists.
+    log
+        Where records go besides metrics.jsonl: tensorboard, wandb, or both with a comma between.
     list_
         Show the recipes that there are.
     dry_run
         Say what it would take (parameters, operations, memory, tokens, time here) after a probe of ten seconds, and
         write nothing.
     """
-    from tslens.train import recipe as recipes
+    from tslens import checkpoints
+    from tslens.train import distributed, lock
     from tslens.train.loop import train as run_to_end
     from tslens.train.prepare import prepare
     from tslens.train.prepare import resume as reopen
@@ -62,30 +67,66 @@ def train(
         return
     if json_ and not dry_run:
         raise ValueError("--json goes with --list or --dry-run; a run's numbers are in its metrics.jsonl.")
-    if (recipe is None) == (resume is None):
-        raise ValueError("name a recipe or a shape to train, or a run to --resume (one of the two).")
-    if resume is not None:
-        if data is not None or name is not None or set_ or overwrite or dry_run:
-            raise ValueError(
-                "--resume goes on with a run as it was chosen: leave out --data, --name, --set, --overwrite, --dry-run."
-            )
-        run = reopen(resume)
-    else:
-        assert recipe is not None
-        chosen = recipes.load(recipe, dict(_pair(text) for text in set_ or []))
-        if data is not None:
-            chosen = replace(chosen, data=replace(chosen.data, source=data))
-        if dry_run:
-            show_estimate(chosen, json_)
+    if recipe is None and (resume is None or data is not None or set_):
+        raise ValueError(
+            "name a recipe or a shape to train, or a run to --resume. --data and --set are settings of a recipe."
+        )
+    if resume is not None and (name is not None or overwrite or dry_run):
+        raise ValueError("--resume goes on with a run as it was chosen: leave out --name, --overwrite, --dry-run.")
+    chosen = None if recipe is None else _chosen(recipe, data, set_ or [], log)
+    if dry_run:
+        assert chosen is not None
+        show_estimate(chosen, json_)
+        return
+    called = resume or name or (chosen.name if chosen else "")
+    with distributed.joined() as world, ExitStack() as stack:
+        if world.first:
+            stack.enter_context(lock.held(checkpoints.run_folder(called)))
+        if resume is None:
+            assert chosen is not None
+            recipe_ = chosen
+            run = world.once(lambda: prepare(recipe_, name, overwrite=overwrite), lambda: reopen(called))
+        else:
+            run = world.once(lambda: reopen(called), lambda: reopen(called))
+            run = _as_chosen(run, chosen, log)
+        if not world.first:
+            run_to_end(run, resume=resume is not None)
             return
-        run = prepare(chosen, name, overwrite=overwrite)
-    for line in describe(run):
-        print(line)
-    with progress_bar() as watch:
-        run_to_end(run, resume=resume is not None, watch=watch)
+        for line in describe(run):
+            print(line)
+        with progress_bar() as watch:
+            run_to_end(run, resume=resume is not None, watch=watch)
     print(
         f"finished {run.steps} steps, saved {run.folder}. To see what it does: tslens report --model {run.folder.name}"
     )
+
+
+def _chosen(recipe: str, data: str | None, settings: list[str], log: str | None) -> "Recipe":
+    """The recipe as the command line changes it."""
+    from tslens.train import loggers
+    from tslens.train import recipe as recipes
+
+    chosen = recipes.load(recipe, dict(_pair(text) for text in settings))
+    if data is not None:
+        chosen = replace(chosen, data=replace(chosen.data, source=data))
+    if log is not None:
+        chosen = replace(chosen, train=replace(chosen.train, log=log))
+    loggers.check(chosen.train.log)  # before the long work
+    return chosen
+
+
+def _as_chosen(run: "Run", chosen: "Recipe | None", log: str | None) -> "Run":
+    """The run to go on with; ValueError says in what a recipe given with --resume is not the run's."""
+    from tslens.train.run import differences
+
+    if chosen is not None and (found := differences(chosen.to_dict(), run.recipe.to_dict(), "here", "in the run")):
+        raise ValueError(
+            f"{run.folder} was begun with another recipe: {found}. Leave the recipe out to go on as it was chosen, or "
+            "train anew under another --name."
+        )
+    if log is None:
+        return run
+    return replace(run, recipe=replace(run.recipe, train=replace(run.recipe.train, log=log)))
 
 
 def describe(run: "Run") -> tuple[str, str]:

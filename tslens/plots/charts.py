@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def lines(series: Mapping[str, Any], x: Any = None, **options: Any) -> "Figure":
-    """One line per series over `x` (default 0, 1, 2, ...), with a band (low, high) behind those that have one.
+    """One line per series over `x` (default 0, 1, 2, ...; or by series, where each has its own), with a band (low,
+    high) behind those that have one.
 
     Options: `bands` (low and high by series), `title`, `x_label`, `y_label`, `log_x`, `log_y`, `ticks` (the names of
     0, 1, 2, ... along x).
@@ -53,7 +54,7 @@ def _draw_lines(
     longest = 0
     for i, (name, values) in enumerate(series.items()):
         y = numbers(values, 1, f"series {name!r}")
-        at = np.arange(len(y)) if x is None else numbers(x, 1, "x")
+        at = np.arange(len(y)) if x is None else numbers(x[name] if isinstance(x, Mapping) else x, 1, "x")
         if len(at) != len(y):
             raise ValueError(f"series {name!r} has {len(y)} values, but x has {len(at)}")
         longest = max(longest, len(y))

@@ -66,6 +66,12 @@ class World:
         """Until all processes are here."""
         self.any(False)
 
+    def once(self, make: Callable[[], Any], reopen: Callable[[], Any]) -> Any:
+        """What the first process makes, and the others open once it is there."""
+        made = make() if self.first else None
+        self.wait()
+        return made if self.first else reopen()
+
     def parallel(self, module: nn.Module) -> nn.Module:
         """The module with its gradients averaged over the processes in the backward pass.
 
@@ -78,7 +84,6 @@ class World:
         return nn.parallel.DistributedDataParallel(
             module,
             device_ids=[self.device] if self.device.type == "cuda" else None,
-            broadcast_buffers=False,
             gradient_as_bucket_view=True,
         )
 
@@ -115,16 +120,6 @@ def joined() -> Iterator[World]:
         yield world
     finally:
         torch.distributed.destroy_process_group()
-
-
-def everywhere(world: World, make: Callable[[], Any], reopen: Callable[[], Any]) -> Any:
-    """What the first process makes, which the others open once it is there."""
-    if world.first:
-        made = make()
-        world.wait()
-        return made
-    world.wait()
-    return reopen()
 
 
 def _device(local: int) -> torch.device:

@@ -207,17 +207,19 @@ Losses = dict[str, Tensor]
 
 
 class _Loss(nn.Module):
-    """The objective as a module over the model's parameters, for what works on modules."""
+    """The objective as a module of the parameters that it moves: without the model's masks and frozen biases, which
+    would be sent around in vain where several processes train."""
 
     def __init__(self, model: nn.Module, run: Run, device: torch.device) -> None:
         super().__init__()
-        self.model, objective = model, run.recipe.objective
+        self.moved = nn.ParameterList(p for p in model.parameters() if p.requires_grad)
+        self.model, objective = (model,), run.recipe.objective
         self.dtype = forward.precision(run.recipe.train.precision, device)
         self.dropout = run.recipe.train.dropout
         self.compute = torch.compile(objective.__call__) if run.recipe.train.compile else objective
 
     def forward(self, batch: Batch) -> tuple[Tensor, Mapping[str, Tensor]]:
-        return self.compute(self.model, batch, self.dtype, self.dropout)
+        return self.compute(*self.model, batch, self.dtype, self.dropout)
 
 
 def _step_function(run: Run, world: World, state: State) -> Callable[[Batch], tuple[Losses, Tensor, float]]:

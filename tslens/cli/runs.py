@@ -1,0 +1,67 @@
+"""Commands about training runs: which there are, and how their losses fell."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+from tslens.cli._options import Json
+
+
+def runs(*, json_: Json = False) -> None:
+    """List the training runs of this folder: shape, objective, how far, loss, bits per byte, and state.
+
+    A run is `finished`, `running` (a process writes it now), `stopped` (tslens train --resume NAME goes on with it) or
+    `broken`.
+    """
+    from tslens.train.listing import listed
+
+    found = [dataclasses.asdict(run) for run in listed()]
+    if json_:
+        print(json.dumps(found, indent=1))
+        return
+    if not found:
+        print("no run yet. To train one: tslens train 256x8")
+        return
+    rows = [
+        {
+            "name": run["name"],
+            "state": run["state"],
+            "shape": run["shape"] or "-",
+            "objective": run["objective"] or "-",
+            "step": f"{run['step']}/{run['steps'] or '?'}",
+            "tokens": f"{run['tokens']:,}",
+            "train": _number(run["train_loss"]),
+            "validation": _number(run["validation_loss"]),
+            "bits/byte": _number(run["bits_per_byte"]),
+            "why": run["why"],
+        }
+        for run in found
+    ]
+    if not any(row["why"] for row in rows):
+        for row in rows:
+            del row["why"]
+    import pandas as pd
+
+    print(pd.DataFrame(rows).to_string(index=False))
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def plot(*names: str, out: Path = Path("loss.svg")) -> None:
+    """Draw the training and validation loss of runs, together in one figure over the tokens seen.
+
+    Parameters
+    ----------
+    names
+        The runs.
+    out
+        An .svg or .png file; the numbers go beside it as .csv.
+    """
+    from tslens import plots
+    from tslens.train import curves
+
+    records = curves.table(names)
+    written = plots.save(curves.draw(records), out, records)
+    print(f"written to {written.parent}: {written.name}, {written.with_suffix('.csv').name}")

@@ -1,0 +1,56 @@
+"""How did the losses of several runs fall?"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tslens import checkpoints, models, plots
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+LOSSES = {"train_loss": "training", "validation_loss": "validation"}
+
+
+def table(names: Sequence[str]) -> "pd.DataFrame":
+    """The records of these runs, one below another: run, step, tokens, train_loss and validation_loss (nats a token).
+
+    ValueError for a run that is not here or has no record yet.
+    """
+    import pandas as pd
+
+    known = {path.parent.name: path.parent for path in sorted(checkpoints.root().glob(f"*/{checkpoints.METRICS}"))}
+    parts = []
+    for name in dict.fromkeys(names):
+        if name not in known:
+            near = models.did_you_mean(name, list(known))
+            raise ValueError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
+        records = [record for record in checkpoints.read_metrics(known[name]) if "train_loss" in record]
+        if not records:
+            raise ValueError(f"{name} has no record of its loss yet; it writes one every train.validate_every steps.")
+        parts.append(pd.DataFrame(records)[["step", "tokens", *LOSSES]].assign(run=name))
+    if not parts:
+        raise ValueError("name at least one run to plot.")
+    return pd.concat(parts, ignore_index=True)[["run", "step", "tokens", *LOSSES]]
+
+
+def draw(records: "pd.DataFrame") -> "Figure":
+    """Loss in nats a token over tokens seen: training and validation in one chart for a single run, side by side for
+    several."""
+    runs = dict(list(records.groupby("run", sort=False)))
+    scale, unit = (1e6, "millions of tokens seen") if records["tokens"].max() >= 1e6 else (1.0, "tokens seen")
+    seen = {name: part["tokens"].to_numpy() / scale for name, part in runs.items()}
+    shared = {"x_label": unit, "y_label": "nats per token"}
+    if len(runs) == 1:
+        (name, part), *_ = runs.items()
+        series = {label: part[field].to_numpy() for field, label in LOSSES.items()}
+        return plots.lines(series, seen[name], title=f"Loss of {name}", **shared)
+    charts = (
+        {
+            "series": {name: part[field].to_numpy() for name, part in runs.items()},
+            "x": seen,
+            "title": f"{label.capitalize()} loss",
+        }
+        for field, label in LOSSES.items()
+    )
+    return plots.panels(*(chart | shared for chart in charts))

@@ -1,0 +1,79 @@
+"""Which runs are here, how far is each, and how well does it do?"""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from tslens import checkpoints
+from tslens.train import lock
+from tslens.train.prepare import RECIPE
+from tslens.train.recipe import from_dict
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed:
+    """A run as its folder tells of it; None for what it does not say."""
+
+    name: str
+    state: str
+    """`finished`, `running` (a process writes it now), `stopped` (it can be resumed) or `broken`."""
+    shape: str | None = None
+    objective: str | None = None
+    step: int = 0
+    steps: int | None = None
+    tokens: int = 0
+    train_loss: float | None = None
+    """Nats a token, the mean of the last record."""
+    validation_loss: float | None = None
+    """Nats a token."""
+    bits_per_byte: float | None = None
+    why: str = ""
+    """What is broken."""
+
+
+def listed() -> list[Listed]:
+    """The runs of this folder by name. A run that cannot be read is `broken`, and says why."""
+    home = checkpoints.root()
+    return [_read(path.parent) for path in sorted(home.glob(f"*/{RECIPE}")) if path.parent.name[0] != "."]
+
+
+def _read(folder: Path) -> Listed:
+    writer = lock.holder(folder)
+    try:
+        return _told(folder, running=writer is not None)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if writer is not None:  # files change under our eyes
+            return Listed(folder.name, "running")
+        return Listed(folder.name, "broken", why=" ".join(str(error).split()) or type(error).__name__)
+
+
+def _told(folder: Path, running: bool) -> Listed:
+    recipe = from_dict(checkpoints.read_json(folder / RECIPE), origin=f"{folder}/{RECIPE}")
+    chosen, records = recipe.to_dict(), checkpoints.read_metrics(folder)
+    config = _newest_config(folder)
+    finished = (folder / checkpoints.CONFIG).is_file()
+    if finished and not (folder / checkpoints.WEIGHTS).is_file():
+        raise ValueError(f"{folder}/{checkpoints.WEIGHTS} is missing.")
+    last: dict[str, Any] = {}
+    for record in records:
+        last |= record
+    return Listed(
+        folder.name,
+        "running" if running else "finished" if finished else "stopped",
+        shape=recipe.spec(1).name,
+        objective=chosen["objective"]["name"],
+        step=max(config.get("step", 0), last.get("step", 0)),
+        steps=config.get("steps", recipe.train.steps),
+        tokens=max(config.get("tokens", 0), last.get("tokens", 0)),
+        train_loss=last.get("train_loss"),
+        validation_loss=config.get("validation_loss") if finished else last.get("validation_loss"),
+        bits_per_byte=config.get("bits_per_byte") if finished else last.get("bits_per_byte"),
+    )
+
+
+def _newest_config(folder: Path) -> dict[str, Any]:
+    """What the finished model, or else the newest checkpoint, says of itself; empty where there is neither."""
+    for place in (folder, *checkpoints.steps(folder / "checkpoints")):
+        if (place / checkpoints.CONFIG).is_file():
+            return dict(checkpoints.read_json(place / checkpoints.CONFIG))
+    return {}
