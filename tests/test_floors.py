@@ -8,7 +8,7 @@ import pytest
 FLOORS = (
     {"nearest", "result", "stats", "plots", "pos"},
     {"models", "tokenizer", "stories", "checkpoints", "llama2c", "huggingface"},
-    {"forward", "generate", "scan"},
+    {"forward", "generate", "scan", "compressor"},
     {"analysis", "evaluation"},
     {"train", "report", "bench", "cluster", "demo"},
     {"cli"},

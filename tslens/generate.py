@@ -7,7 +7,7 @@ the padding is masked. What is drawn for a row depends on the seed and the row's
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens import forward
-from tslens.models import spec_of, tokenizer_of
+from tslens.models import CompressorSpec, Spec, shape_of, spec_of, tokenizer_of
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
@@ -50,24 +50,19 @@ class Sampling:
             raise ValueError("Beam search looks for the likeliest story: set temperature to 0, or beams to 1.")
 
 
-class _Cache:
-    """Keys and values of all layers for the places filled so far, and the running model around them."""
+class Cache:
+    """Keys and values of a stack of causal blocks for the places filled so far. Rows are padded on the left."""
 
-    def __init__(self, model: "HookedTransformer", rows: list[list[int]], places: int, dtype: torch.dtype) -> None:
-        self.model, self.spec, self.dtype = model, spec_of(model), dtype
-        self.device = next(model.parameters()).device
-        self.layers = forward.layers(model, self.spec, dtype, pack=True)
-        self.unembed = forward.Product((model.unembed.W_U.to(dtype), None), pack=True)
-        shape = (len(rows), self.spec.key_value_heads, places, self.spec.d_head)
+    def __init__(self, stack: Any, spec: Spec, pad: Sequence[int], places: int, dtype: torch.dtype) -> None:
+        self.spec, self.dtype = spec, dtype
+        self.device = next(stack.parameters()).device
+        self.layers = forward.layers(stack, spec, dtype, pack=True)
+        shape = (len(pad), spec.key_value_heads, places, spec.d_head)
         self.keys = [torch.zeros(shape, dtype=dtype, device=self.device) for _ in self.layers]
         self.values = [torch.zeros(shape, dtype=dtype, device=self.device) for _ in self.layers]
-        width = max(len(row) for row in rows)
-        self.pad = torch.tensor([width - len(row) for row in rows], device=self.device)
-        self.ragged = bool((self.pad > 0).any())
+        self.pad = torch.tensor(pad, device=self.device)
+        self.ragged = any(pad)
         self.filled = 0
-        filler = rows[0][0]
-        padded = [[filler] * (width - len(row)) + row for row in rows]
-        self.prompt = torch.tensor(padded, device=self.device)
 
     def reorder(self, rows: Int[Tensor, " row"]) -> None:
         """Row i goes on from what was row `rows[i]`."""
@@ -75,14 +70,16 @@ class _Cache:
         self.values = [v[rows] for v in self.values]
         self.pad = self.pad[rows]
 
-    def step(self, tokens: Int[Tensor, "row pos"]) -> Float[Tensor, "row d_vocab"]:
-        """Feed tokens, return the logits after the last of them."""
-        n = tokens.shape[1]
+    def positions(self, n: int) -> Int[Tensor, "*row pos"]:
+        """The positions of the next `n` places."""
         places = torch.arange(self.filled, self.filled + n, device=self.device)
         # A row whose context is full goes on for the others' sake, unheard: its position stays the last.
-        positions = (places - self.pad[:, None]).clamp(0, self.spec.n_ctx - 1) if self.ragged else places
-        x = forward.embed(self.model, self.spec, tokens, positions)
-        turn = forward.rotary(self.spec, positions) if self.spec.style == "llama" else None
+        return (places - self.pad[:, None]).clamp(0, self.spec.n_ctx - 1) if self.ragged else places
+
+    def run(self, x: Float[Tensor, "row pos d_model"]) -> Float[Tensor, "row pos d_model"]:
+        """The residual stream after the last block, from that before the first at the next places."""
+        n = x.shape[1]
+        turn = forward.rotary(self.spec, self.positions(n)) if self.spec.style == "llama" else None
         masks = {w: self._mask(n, w) for w in {forward.window_of(self.spec, i) for i in range(self.spec.n_layers)}}
 
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -104,9 +101,7 @@ class _Cache:
         for i, layer in enumerate(self.layers):
             x = forward.block(self.spec, i, layer, x, turn, attend)
         self.filled += n
-        final = self.model.ln_final
-        last = forward.norm(x[:, -1], final.w, getattr(final, "b", None), self.spec.eps, self.spec.style)
-        return self.unembed(last.to(self.dtype))[0].float()
+        return x
 
     def _mask(self, n: int, window: int | None) -> Bool[Tensor, "row 1 query key"] | None:
         """Where a query may look, or None where plain causality says it all. Padding sees itself, to stay finite."""
@@ -121,6 +116,24 @@ class _Cache:
         if not self.ragged:
             return seen[None, None]
         return (seen & (key >= self.pad[:, None, None]) | (key == query))[:, None]
+
+
+class _Writer(Cache):
+    """A model that reads tokens and says the logits after them, with its cache."""
+
+    def __init__(self, model: "HookedTransformer", rows: list[list[int]], places: int, dtype: torch.dtype) -> None:
+        width, filler = max(len(row) for row in rows), rows[0][0]
+        super().__init__(model, spec_of(model), [width - len(row) for row in rows], places, dtype)
+        self.model = model
+        self.unembed = forward.Product((model.unembed.W_U.to(dtype), None), pack=True)
+        self.prompt = torch.tensor([[filler] * (width - len(row)) + row for row in rows], device=self.device)
+
+    def step(self, tokens: Int[Tensor, "row pos"]) -> Float[Tensor, "row d_vocab"]:
+        """Feed tokens, return the logits after the last of them."""
+        x = self.run(forward.embed(self.model, self.spec, tokens, self.positions(tokens.shape[1])))
+        final = self.model.ln_final
+        last = forward.norm(x[:, -1], final.w, getattr(final, "b", None), self.spec.eps, self.spec.style)
+        return self.unembed(last.to(self.dtype))[0].float()
 
 
 def generate_ids(
@@ -138,7 +151,7 @@ def generate_ids(
     context is full. ValueError for an empty prompt or one that fills the context.
     """
     sampling = sampling or Sampling()
-    spec = spec_of(model)
+    spec = shape_of(model)
     stop = tokenizer_of(model).bos if stop is None else stop
     rows = [list(p) for p in prompts]
     if not rows:
@@ -151,17 +164,41 @@ def generate_ids(
     if max_new_tokens < 1:
         raise ValueError(f"max_new_tokens is {max_new_tokens}; it must be at least 1.")
     budgets = [min(max_new_tokens, spec.n_ctx - len(row)) for row in rows]
+    new: list[list[int]] = [[] for _ in rows]
     with torch.inference_mode():
-        cache = _Cache(model, rows, longest + max(budgets), forward.precision(precision))
-        if sampling.beams > 1:
-            return _beam_search(cache, budgets, sampling.beams, stop)
-        return _sample(cache, budgets, sampling, stop)
+        for numbers in _in_step(spec, rows):
+            own, budget = [rows[i] for i in numbers], [budgets[i] for i in numbers]
+            cache = _writer(model, own, max(map(len, own)) + max(budget), forward.precision(precision))
+            if sampling.beams > 1:
+                made = _beam_search(cache, budget, sampling.beams, stop)
+            else:
+                made = _sample(cache, budget, sampling, stop, numbers)
+            for i, row in zip(numbers, made, strict=True):
+                new[i] = row
+    return new
 
 
-def _sample(cache: _Cache, budgets: list[int], sampling: Sampling, stop: int) -> list[list[int]]:
+def _in_step(spec: Spec | CompressorSpec, rows: list[list[int]]) -> list[list[int]]:
+    """The numbers of the rows that are written together: all of them; for a compressor, those at the same place of a
+    pair."""
+    if isinstance(spec, Spec):
+        return [list(range(len(rows)))]
+    by_place = [[i for i, row in enumerate(rows) if len(row) % 2 == place] for place in (0, 1)]
+    return [numbers for numbers in by_place if numbers]
+
+
+def _writer(model: Any, rows: list[list[int]], places: int, dtype: torch.dtype) -> Any:
+    if isinstance(shape_of(model), Spec):
+        return _Writer(model, rows, places, dtype)
+    from tslens.compressor import Writer
+
+    return Writer(model, rows, places, dtype)
+
+
+def _sample(cache: Any, budgets: list[int], sampling: Sampling, stop: int, numbers: list[int]) -> list[list[int]]:
     n, steps = len(budgets), max(budgets)
     chance = torch.stack(
-        [torch.rand(steps, generator=torch.Generator().manual_seed(sampling.seed * 1_000_003 + i)) for i in range(n)]
+        [torch.rand(steps, generator=torch.Generator().manual_seed(sampling.seed * 1_000_003 + i)) for i in numbers]
     ).to(cache.device)
     chosen = torch.full((n, steps), stop, device=cache.device)
     alive = torch.ones(n, dtype=torch.bool, device=cache.device)
@@ -204,7 +241,7 @@ def choose(
     return tokens.gather(1, place.clamp(max=k - 1)).squeeze(1)
 
 
-def _beam_search(cache: _Cache, budgets: list[int], beams: int, stop: int) -> list[list[int]]:
+def _beam_search(cache: Any, budgets: list[int], beams: int, stop: int) -> list[list[int]]:
     """For each prompt, the hypothesis with the highest mean log-probability per token of those found: the finished
     ones and, where the budget ends first, the running ones. A prompt is done when none that runs is ahead."""
     n, steps, device = len(budgets), max(budgets), cache.device

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from tslens import forward
-from tslens.models import Spec, spec_of, tokenizer_of
+from tslens.models import CompressorSpec, Spec, shape_of, spec_of, tokenizer_of
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -208,7 +208,13 @@ def scan(
 
     Options: `context` (tokens of a story that are read, at most the model's own), `batch_tokens`, `precision`
     (float32, bfloat16, auto), `progress`. ValueError for an unknown activation (with the nearest name) or no stories.
+    Of a compressor the trunk is read, whose places are pairs (see `compressor.trunk`); the stories are read twice.
     """
+    if isinstance(shape_of(model), CompressorSpec):
+        from tslens.compressor import trunk
+
+        stories = list(stories) if isinstance(stories, Iterator) else stories
+        model = trunk(model, stories)
     several = isinstance(reducers, Sequence)
     asked: list[Reducer[Any, Any]] = list(reducers) if isinstance(reducers, Sequence) else [reducers]
     answers = [r.finish(s) for r, s in zip(asked, states(model, stories, asked, **options), strict=True)]

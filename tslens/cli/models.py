@@ -16,7 +16,7 @@ def list_models(*, json_: Json = False) -> None:
     rows = []
     for name, folder in models.available().items():
         config = checkpoints.read_json(folder / checkpoints.CONFIG)
-        spec = models.Spec.from_dict(config["spec"])
+        spec = models.shape(config)
         rows.append(
             {
                 "name": name,

@@ -8,7 +8,7 @@ Any activation that TransformerLens names can be asked for; only those asked for
 from tslens.forward.attention import Attend, attention_scores, causal_mask, fused_attend, query_key_hooks, window_of
 from tslens.forward.blocks import Layer, block, layers, norm, rotary
 from tslens.forward.hooks import check_hooks, hook_names
-from tslens.forward.losses import loss, row_losses, token_losses
+from tslens.forward.losses import cross_entropy, each_loss, loss, row_losses, targets_of, token_losses
 from tslens.forward.product import Product, precision
 from tslens.forward.run import activations, embed, logits, residual, unembed
 
@@ -21,6 +21,8 @@ __all__ = [
     "block",
     "causal_mask",
     "check_hooks",
+    "cross_entropy",
+    "each_loss",
     "embed",
     "fused_attend",
     "hook_names",
@@ -33,6 +35,7 @@ __all__ = [
     "residual",
     "rotary",
     "row_losses",
+    "targets_of",
     "token_losses",
     "unembed",
     "window_of",

@@ -54,6 +54,19 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return d_final * grads[0], d_weight * grads[0], None, None, None
 
 
+def cross_entropy(
+    w_u: Float[Tensor, "d_model d_vocab"],
+    final: Float[Tensor, "place d_model"],
+    targets: Int[Tensor, " place"],
+    masked: bool,
+    dtype: torch.dtype,
+) -> Float[Tensor, ""]:
+    """Summed cross-entropy in nats of the logits that `w_u` makes of normalised residuals, a few of them at a time.
+    Where `masked`, a target of -1 does not count."""
+    total: Tensor = _ChunkedCrossEntropy.apply(final, w_u, targets, masked, dtype)
+    return total
+
+
 def loss(
     model: "HookedTransformer",
     tokens: Int[Tensor, "batch pos"],
@@ -68,10 +81,8 @@ def loss(
     `residual`.
     """
     final, _ = residual(model, tokens[:, :-1], dtype=dtype, dropout=dropout)
-    targets = _targets(tokens, mask)
-    total = _ChunkedCrossEntropy.apply(
-        final.flatten(0, 1), model.unembed.W_U, targets.flatten(), mask is not None, dtype
-    )
+    targets = targets_of(tokens, mask)
+    total = cross_entropy(model.unembed.W_U, final.flatten(0, 1), targets.flatten(), mask is not None, dtype)
     return total, (targets >= 0).sum()
 
 
@@ -85,15 +96,15 @@ def row_losses(
 ) -> tuple[Float[Tensor, " batch"], Int[Tensor, " batch"]]:
     """As `loss`, for each row: for an objective that is no plain sum. Holds a gradient of the unembedding for each."""
     final, _ = residual(model, tokens[:, :-1], dtype=dtype, dropout=dropout)
-    targets = _targets(tokens, mask)
+    targets = targets_of(tokens, mask)
     sums = [
-        _ChunkedCrossEntropy.apply(row, model.unembed.W_U, wanted, mask is not None, dtype)
+        cross_entropy(model.unembed.W_U, row, wanted, mask is not None, dtype)
         for row, wanted in zip(final, targets, strict=True)
     ]
     return torch.stack(sums), (targets >= 0).sum(1)
 
 
-def _targets(tokens: Tensor, mask: Tensor | None) -> Int[Tensor, "batch pos_minus_1"]:
+def targets_of(tokens: Tensor, mask: Tensor | None) -> Int[Tensor, "batch pos_minus_1"]:
     """What is to be predicted; -1 where nothing is."""
     return tokens[:, 1:] if mask is None else tokens[:, 1:].masked_fill(~mask[:, 1:], -1)
 
@@ -103,10 +114,16 @@ def token_losses(
 ) -> Float[Tensor, "batch pos_minus_1"]:
     """Cross-entropy in nats of each token but the first, without gradients."""
     with torch.no_grad():
-        final, _ = residual(model, tokens[:, :-1], dtype=dtype)
-        rows, targets = final.flatten(0, 1), tokens[:, 1:].flatten()
-        parts = [
-            F.cross_entropy(unembed(model, rows[s : s + CHUNK], dtype), targets[s : s + CHUNK], reduction="none")
-            for s in range(0, rows.shape[0], CHUNK)
-        ]
-    return torch.cat(parts).view(tokens.shape[0], -1)
+        return each_loss(model, residual(model, tokens[:, :-1], dtype=dtype)[0], tokens[:, 1:], dtype)
+
+
+def each_loss(
+    model: Any, final: Float[Tensor, "batch pos d_model"], targets: Int[Tensor, "batch pos"], dtype: torch.dtype
+) -> Float[Tensor, "batch pos"]:
+    """Cross-entropy in nats of each target from normalised residuals, a few logits at a time, without gradients."""
+    rows, wanted = final.flatten(0, 1), targets.flatten()
+    parts = [
+        F.cross_entropy(unembed(model, rows[s : s + CHUNK], dtype), wanted[s : s + CHUNK], reduction="none")
+        for s in range(0, rows.shape[0], CHUNK)
+    ]
+    return torch.cat(parts).view(targets.shape)

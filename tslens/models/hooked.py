@@ -22,7 +22,9 @@ from tslens.models.tied import tie
 from tslens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    from transformer_lens import HookedRootModule as HookedRootModule
     from transformer_lens import HookedTransformer, HookedTransformerConfig
+    from transformer_lens.hook_points import HookPoint as HookPoint
 
 
 def __getattr__(name: str) -> Any:
@@ -153,6 +155,13 @@ def shape_of(model: Any) -> Spec | CompressorSpec:
     return spec if isinstance(spec, CompressorSpec) else spec_of(model)
 
 
+def readout(model: "HookedTransformer") -> Tensor:
+    """What each direction of the residual stream adds to each token's logit, `[d_model d_vocab]`: the unembedding; of a
+    compressor's trunk its decoder's, along the direct path to the first of the next two tokens."""
+    own: Tensor | None = getattr(model, "story_readout", None)
+    return model.unembed.W_U if own is None else own.to(next(model.parameters()).device)
+
+
 def record(model: Any) -> dict[str, Any]:
     """What `config.json` says of a model's shape, so that `load` builds it again."""
     spec = shape_of(model)
@@ -164,8 +173,11 @@ def from_weights(
     spec: Spec | CompressorSpec, tensors: dict[str, Tensor], tokenizer: Tokenizer, *, origin: str
 ) -> "HookedTransformer":
     """A model of this spec with these weights and this tokenizer."""
-    made = build_compressor if isinstance(spec, CompressorSpec) else build
-    model: Any = made(spec, seed=None, tokenizer=tokenizer)  # type: ignore[operator]
+    model: Any
+    if isinstance(spec, CompressorSpec):
+        model = build_compressor(spec, seed=None, tokenizer=tokenizer)
+    else:
+        model = build(spec, seed=None, tokenizer=tokenizer)
     load_weights(model, tensors, origin=origin)
     return model
 

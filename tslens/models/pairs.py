@@ -96,13 +96,13 @@ class Compressor(HookedRootModule):
     def cfg(self) -> Any:
         """There is none: three shapes are no one shape. ValueError says what does work."""
         raise ValueError(
-            "A compressor is no single HookedTransformer, which this needs. Heads and neurons of its trunk: scan; "
-            "its loss and stories: tslens loss, tslens generate; what is inside: model.run_with_cache(tokens)."
+            "A compressor is no single HookedTransformer, which this needs. Its trunk is one: scan(compressor, ...), or "
+            "tslens.compressor.trunk(compressor, stories). Loss, generation and run_with_cache work on all of it."
         )
 
     def to(self, *args: Any, print_details: bool = False, **kwargs: Any) -> "Compressor":
         """To a device or dtype, as a HookedTransformer's `to` is called."""
-        return super().to(*args, **kwargs)  # type: ignore[no-any-return]
+        return super().to(*args, **kwargs)
 
     def token_embedding(self) -> Tensor:
         """The embedding that the encoder reads, `[d_vocab d_encoder]`."""

@@ -1,0 +1,131 @@
+"""How is a compressor's trunk looked into with the methods for any model?
+
+The encoder reads each pair by itself. So over the pairs that some stories have, it is a table: a vector for each pair.
+With that table as its token embedding the trunk *is* a HookedTransformer whose tokens are pairs, and scan, heads and
+neurons work on it as on any other.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import torch
+from torch import Tensor
+
+from tslens import forward, models
+from tslens.forward import pairs
+from tslens.models.tied import Tied
+from tslens.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tslens.models import HookedTransformer
+    from tslens.models.pairs import Compressor
+
+ROWS = 4096  # pairs that are encoded at a time
+
+Pair = tuple[int, int]
+
+
+def trunk(model: "Compressor", stories: Iterable[str]) -> "HookedTransformer":
+    """The trunk as a HookedTransformer over the pairs of these stories, with a tokenizer that cuts text into them.
+
+    Its places are pairs. Token ids below the vocabulary's size stand for a token with an empty place before it (as BOS
+    begins every story), those above for the pairs, in the order in which the stories have them. A story's last token is
+    left out where it has no partner: the trunk never reads it. The final norm is the compressor's own; logits are made
+    by its decoder, so whatever asks this model for them is refused. Weights are copied: memory grows with the different
+    pairs of the stories.
+    """
+    tokenizer, spec = models.tokenizer_of(model), model.spec
+    pairs.refuse_hooks(model)
+    seen: dict[Pair, None] = {}
+    for text in stories:
+        (row,) = tokenizer.encode([text])
+        seen |= dict.fromkeys(_paired(row))
+    table = _table(model, list(seen))
+    shape = models.Spec.from_dict(spec.trunk.to_dict() | {"d_vocab": len(table)})
+    view = models.build(shape, seed=None)
+    own = models.weights(model)
+    models.load_weights(
+        view, {name: own.get(name, table) for name in models.parameter_shapes(shape)} | {"embed.W_E": table}
+    )
+    view.unembed = NoLogits(view.embed, view.unembed)
+    view.setup()
+    view.story_tokenizer = PairTokenizer(tokenizer, list(seen))
+    view.story_name = f"{models.name_of(model)}'s trunk"
+    view.story_readout = model.embed.W_E.detach().T
+    return view.to(next(model.parameters()).device, print_details=False).eval()
+
+
+def _paired(row: Sequence[int]) -> list[Pair]:
+    """The whole pairs after the first token, which stands alone."""
+    return list(zip(row[1::2], row[2::2], strict=False))
+
+
+def _table(model: "Compressor", seen: list[Pair]) -> Tensor:
+    """The encoder's vector for every single token, then for every pair, on the CPU."""
+    n = model.spec.d_vocab
+    every = torch.cat(
+        [torch.stack([torch.zeros(n, dtype=torch.long), torch.arange(n)], 1), torch.tensor(seen).view(-1, 2)]
+    )
+    real = torch.ones_like(every, dtype=torch.bool)
+    real[:n, 0] = False
+    device = next(model.parameters()).device
+    with torch.no_grad():
+        weights = forward.layers(model.encoder, model.spec.encoder, pack=True)
+        parts = [
+            pairs.encode(model, weights, every[at : at + ROWS].to(device), real[at : at + ROWS].to(device)).cpu()
+            for at in range(0, len(every), ROWS)
+        ]
+    return torch.cat(parts)
+
+
+class PairTokenizer(Tokenizer):
+    """Cuts text into pairs of another tokenizer's tokens; knows the pairs that it was made with."""
+
+    def __init__(self, base: Tokenizer, seen: Sequence[Pair]) -> None:
+        self.base, self.pairs = base, list(seen)
+        self.numbers = {pair: base.size + i for i, pair in enumerate(self.pairs)}
+        self.bos, self.bos_text = base.bos, base.bos_text
+
+    def __repr__(self) -> str:
+        return f"PairTokenizer({len(self.pairs):,} pairs of {self.base!r})"
+
+    @property
+    def size(self) -> int:
+        """Single tokens and pairs."""
+        return self.base.size + len(self.pairs)
+
+    def encode(self, texts: Sequence[str], *, bos: bool = True) -> list[list[int]]:
+        """The pairs of each text, BOS first unless `bos` is false; ValueError for one that is not among those known."""
+        rows = []
+        for row in self.base.encode(texts):
+            try:
+                numbers = [self.numbers[pair] for pair in _paired(row)]
+            except KeyError as error:
+                shown = "".join(self.base.pieces(error.args[0]))
+                raise ValueError(
+                    f"The pair {shown!r} is in none of the stories that this trunk was made with."
+                ) from None
+            rows.append([self.bos, *numbers] if bos else numbers)
+        return rows
+
+    def decode(self, ids: Iterable[SupportsIndex]) -> str:
+        """The text of the pairs."""
+        return self.base.decode([token for i in ids for token in self._tokens(int(i))])
+
+    def pieces(self, ids: Iterable[SupportsIndex]) -> list[str]:
+        """What each token or pair looks like."""
+        return ["".join(self.base.pieces(self._tokens(int(i)))) for i in ids]
+
+    def _tokens(self, number: int) -> Pair | tuple[int]:
+        return (number,) if number < self.base.size else self.pairs[number - self.base.size]
+
+
+class NoLogits(Tied):
+    """In the place of an unembedding: says that there is none."""
+
+    @property
+    def W_U(self) -> Any:  # noqa: N802
+        raise ValueError(
+            "A compressor's trunk has no logits of its own, its decoder makes them: ask the compressor itself for "
+            "loss, stories or logits. The lens and ablation need a model that is no compressor."
+        )

@@ -1,0 +1,96 @@
+"""The fast forward of a compressor: its encoder, trunk and decoder through the same fused blocks.
+
+Encoder and decoder see two places at a time. Attention over two keys is a gate between their values, the logistic
+function of the difference of the two scores: it is computed as that, with no kernel and no square.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from tslens.forward.attention import Attend, fused_attend
+from tslens.forward.blocks import Layer, block, layers, norm
+from tslens.forward.product import ROWS
+from tslens.models import Spec
+
+if TYPE_CHECKING:
+    from tslens.models.pairs import Compressor
+
+
+def residual(
+    model: "Compressor", tokens: Int[Tensor, "batch pos"], *, dtype: torch.dtype = torch.float32, dropout: float = 0.0
+) -> Float[Tensor, "batch pos d_model"]:
+    """What the unembedding reads at every position, after the final norm.
+
+    ValueError for a row longer than the context, and for a model that holds hooks, which would not be run here.
+    """
+    from tslens.models.pairs import as_pairs, next_first
+
+    refuse_hooks(model)
+    spec, (batch, n) = model.spec, tokens.shape
+    if n > spec.n_ctx:
+        raise ValueError(f"A row of {n} tokens is longer than this model's context of {spec.n_ctx}. Cut it.")
+    pairs, real = as_pairs(tokens)
+    pack = tokens.numel() >= ROWS
+    encoder = layers(model.encoder, spec.encoder, dtype, pack=pack)
+    vectors = encode(model, encoder, pairs.flatten(0, 1), real.flatten(0, 1), dropout)
+    x = vectors.view(batch, -1, spec.d_model) + model.pos_embed.W_pos[: pairs.shape[1]]
+    trunk = layers(model, spec.trunk, dtype, pack=pack)
+    x = _through(spec.trunk, trunk, x, fused_attend(spec.trunk), dropout)
+    x = torch.stack([x, F.embedding(next_first(tokens), model.embed.W_E)], 2).flatten(0, 1)
+    x = x + model.decoder.pos_embed.W_pos
+    decoder = layers(model.decoder, spec.decoder, dtype, pack=pack)
+    causal = torch.ones(1, 2, 2, dtype=torch.bool, device=x.device).tril()
+    x = _through(spec.decoder, decoder, x, gate(spec.decoder, causal), dropout)
+    x = x.view(batch, -1, spec.d_model)[:, :n]
+    return norm(x, model.ln_final.w, model.ln_final.b, spec.trunk.eps, spec.trunk.style)
+
+
+def encode(
+    model: "Compressor",
+    weights: list[Layer],
+    pairs: Int[Tensor, "pair 2"],
+    real: Bool[Tensor, "pair 2"],
+    dropout: float = 0.0,
+) -> Float[Tensor, "pair d_model"]:
+    """One vector of each pair, from the encoder's `weights`; what is not `real` has no influence."""
+    encoder, spec = model.encoder, model.spec.encoder
+    x = F.embedding(pairs, model.token_embedding()) + encoder.pos_embed.W_pos
+    x = _through(spec, weights, x, gate(spec, real[:, None].expand(-1, 2, -1)), dropout)
+    x = norm(x, encoder.ln_final.w, encoder.ln_final.b, spec.eps, spec.style)
+    x = torch.where(real[..., None], x, 0.0).flatten(1)
+    dtype = weights[0].out.dtype
+    return F.linear(x.to(dtype), encoder.W_pair.T.to(dtype), encoder.b_pair.to(dtype)).float()
+
+
+def _through(spec: Spec, weights: list[Layer], x: Tensor, attend: Attend, dropout: float) -> Tensor:
+    x = F.dropout(x, dropout) if dropout else x
+    for i, w in enumerate(weights):
+        x = block(spec, i, w, x, None, attend, dropout=dropout)
+    return x
+
+
+def gate(spec: Spec, sees: Bool[Tensor, "#pair 2 2"]) -> Attend:
+    """Attention over two places where each query looks at the keys that it `sees` [pair, query, key]. A query that sees
+    neither gets a finite value that nobody reads."""
+    both, first = sees.all(-1)[..., None, None], sees[..., 0, None, None]
+
+    def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        between = torch.linalg.vecdot(q, k[:, :1] - k[:, 1:]).float()[..., None]
+        on_first = torch.where(both, (between * spec.d_head**-0.5).sigmoid(), first.float()).to(v.dtype)
+        return torch.lerp(v[:, 1:], v[:, :1], on_first)  # exact at 0 and 1: what is not seen does not even round
+
+    return attend
+
+
+def refuse_hooks(model: Any) -> None:
+    """ValueError where a module holds a hook: the fast forward would pass it by in silence."""
+    for name, module in model.named_modules():
+        if module._forward_hooks or module._backward_hooks or module._forward_pre_hooks or module._backward_pre_hooks:
+            raise ValueError(
+                f"{name or 'the model'} holds a hook, which the fast forward would not run: remove it with "
+                "model.reset_hooks(including_permanent=True), or call the model itself."
+            )
