@@ -16,7 +16,7 @@ from torch import Tensor
 
 from tslens.analysis.neurons.answer import answer
 from tslens.analysis.neurons.result import Neurons
-from tslens.models import Spec, name_of, spec_of, tokenizer_of
+from tslens.models import Spec, name_of, readout, spec_of, tokenizer_of
 from tslens.scan import Batch
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def logit_effect(
     layer norm's centring applied, the division by its scale not, for that depends on the token), less the mean over
     the vocabulary, which softmax does not see.
     """
-    named = model.unembed.W_U[:, : tokenizer_of(model).size]  # a model may have room for more tokens than there are
+    named = readout(model)[:, : tokenizer_of(model).size]  # a model may have room for more tokens than there are
     unembed = model.ln_final.w[:, None] * named
     tokens, values = [], []
     for block in model.blocks:
