@@ -96,7 +96,7 @@ class Compressor(HookedRootModule):
     def cfg(self) -> Any:
         """There is none: three shapes are no one shape. ValueError says what does work."""
         raise ValueError(
-            "A compressor is no single HookedTransformer, which this needs. Its trunk is one: scan(compressor, ...), or "
+            "A compressor is no single HookedTransformer, which this needs. Its trunk is one: scan(compressor, ...) or "
             "tslens.compressor.trunk(compressor, stories). Loss, generation and run_with_cache work on all of it."
         )
 
