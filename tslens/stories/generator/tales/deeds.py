@@ -8,12 +8,12 @@ hero: child
 good: honesty
 bad: honesty
 -- watch
-| Every day, {h} had to watch the {x+} of an old {e.kind}. It was dull/ADJ work, and {he} was often bored.
+| Every day, {h} had to watch the {x+} of an old {e.kind} on a hill. It was dull/ADJ work, and {he} was often bored.
 | An old {e.kind} gave {h} a job. {He} was to watch the {x+} on the hill and to call if a wolf came.
-| "e>h: Watch my {x+}, and call me if you see a wolf," said an old {e.kind}. "h>e: I will," said {h}.
+| "e>h: Watch my {x+} on the hill, and call me if you see a wolf," said an old {e.kind}. "h>e: I will," said {h}.
 | From the hill one could see the whole valley, and in all the valley nothing ever moved. {H} counted the {x+}, and then {he} counted them/PRON again. An old {e.kind} paid {him} a coin a day for it.
 | The {x+} belonged to an old {e.kind}, but it was {h} who took them/PRON up the hill each morning. The grass was green, the sky was blue, and nobody was there to talk to.
-| "h>e: What if a wolf comes?" asked {h} on {his} first day with the {x+} of an old {e.kind}. "e>h: Then call, and we will all run," said the {e.kind}.
+| "h>e: What if a wolf comes?" asked {h} on {his} first day on the hill with the {x+} of an old {e.kind}. "e>h: Then call, and we will all run," said the {e.kind}.
 -- cry
 | One day, {h} wanted to have some fun. {He} shouted that a wolf was there. The {e.kind} came running/VERB with a {tool}, but there was no wolf. {H} laughed.
 | Nothing happened all morning. So {h} screamed as loud/ADV as {he} could. Everyone ran up the hill, out of breath, and found only {h}, who was eating a {y}.
@@ -183,7 +183,7 @@ quarrel: 2
 | On the last evening, the {e.kind} put a letter into {h}'s hand. It said that half of the garden was theirs/PRON now! All that time, {they} had worked for {themselves} and not known/VERB it.
 -- bad
 | But one day, {they} wanted/VERB to play and did not come. That night it froze, and nobody had covered the {x+}. In the morning, they/PRON were all black, and the {e.kind} wept.
-| But {f} broke the {y} and was too proud to say it. {He f} threw it behind the bush and never came back. Alone, {h} could not do all the work, and the garden dried/VERB up.
+| But {f} broke the {y} and was too proud to say it. {He f} threw it behind a bush and never came back. Alone, {h} could not do all the work, and the garden dried/VERB up.
 | Then {h} and {f} fought over the only/ADJ {y}, and it flew through the window of the {e.kind}. {He e} did not scold. {He e} only asked {them} not to come again.
 -- about
 | {H} and {f} help an old {e.kind} with the garden.

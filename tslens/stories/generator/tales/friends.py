@@ -291,30 +291,30 @@ bad: caution
 | "h>f: What a {fine_weather} day! Let's have a picnic," said {h}. "f>h: I will bring {x+}," said {f}, "f>h: and you can bring {y+}."
 | {H} knew a place in the {p} where the grass was as soft as a bed. {F} brought {y+}, and {h} had a {lunchbox} full of {x+}.
 -- spread
-| {They} spread the blanket under a {size} {tree} tree. But before {they} ate, {they} wanted/VERB to play. {They} hid behind the trees and chased each other until {they} were hungry.
-| In the shade of a {tree} tree, {they} put everything on the blanket. It looked/VERB so [good|yummy|delicious]! Then {h} saw a [small|pretty|strange] {bird}, and {they} ran after it.
-| "f>h: Let's play first and eat later," said {f}. "h>f: Then we will be even hungrier/ADJ," {h} agreed. {They} left the food on the blanket and ran to the {water}.
+| {They} spread a blanket under a {size} {tree} tree. But before {they} ate, {they} wanted/VERB to play. {They} hid behind the trees and chased each other until {they} were hungry.
+| In the shade of a {tree} tree, {they} put everything on a blanket. It looked/VERB so [good|yummy|delicious]! Then {h} saw a [small|pretty|strange] {bird}, and {they} ran after it.
+| "f>h: Let's play first and eat later," said {f}. "h>f: Then we will be even hungrier/ADJ," {h} agreed. {They} left the food on a blanket and ran to the {water}.
 | There {they} lay, with {their} feet in the sun. {F} told a story about a {zoo}, and {h} closed {his} eyes. Neither thought of the food.
 -- gone
 | But soon one {y} was missing. Then another! {They} looked at each other. Who had taken it?
-| But when {they} wanted to eat, half of the {x+} were gone, and there were tiny crumbs on the blanket. Something was moving in the grass.
+| But when {they} wanted to eat, half of the {x+} were gone, and there were tiny crumbs everywhere. Something was moving in the grass.
 | "h>f: Did you eat my {y}?" asked {h}. "f>h: No, did you eat my {x}?" asked {f}. Somebody else must have been there.
-| When {h} reached for another {x}, {his} hand found only crumbs. {F} had not eaten it. A trail of crumbs led into the bushes.
+| When {h} reached for another {x}, {his} hand found only crumbs. {F} had not eaten it. Something was moving in the bushes.
 -- sign
 | As {they} walked, something rustled in the grass behind {them}. >> Something had followed {them} the whole way.
 | A {s=bird} called three times from a tree, as if it wanted to warn {them}. >> The {s} had tried to warn {them}.
 -- end
 | Then {they} saw a little {a.kind} with a crumb as big as itself. Behind it came a hundred more/ADJ! {H} laughed and made a small pile of crumbs for them/PRON, and there was still enough for everyone.
 | "f>h: Look there!" said {f}. A long line of {a.kind+} carried away the crumbs. "h>f: They/PRON are having a picnic too/ADV," laughed {h}. So {they} shared.
-| The crumbs went on to a small hill, and the hill was full of life. {A.kind+} ran in and out, each with a crumb on its back. {H} put down the last {sweet}, and {they} watched until sunset.
+| {They} followed a trail of crumbs to a small hill, and the hill was full of life. {A.kind+} ran in and out, each with a crumb on its back. {H} put down the last {sweet}, and {they} watched until sunset.
 -- twist
-| {They} followed the trail of crumbs behind the hedge. There sat a tiny {small} with five hungry babies! {H} and {f} gave them/PRON all the rest and went home with empty tummies/NOUN and full hearts.
+| {They} followed a trail of crumbs behind the hedge. There sat a tiny {small} with five hungry babies! {H} and {f} gave them/PRON all the rest and went home with empty tummies/NOUN and full hearts.
 | {They} hid behind a bush and waited. And who came on tiptoe/NOUN? It was an old {job}, who had lost the way and had not eaten all day! {They} invited the poor thing to sit down, and it became the best picnic ever.
 | Behind the hedge sat {f}'s own {pet}, as round as a ball! It had followed {them} from home and had eaten everything. It was so full that {they} had to carry it back.
 -- bad
 | Then the bees came, more and more of them/PRON, and they/PRON stung. {H} and {f} ran away and left everything behind. All that was left of the picnic was an empty blanket.
 | Then dark/ADJ clouds came, and it began to pour. The rest of the food turned to mud, and {h} and {f} ran home wet and hungry, without a word.
-| {H} was sure that it had been {f}, and {f} was sure that it had been {h}. {They} walked home on two different roads, and the blanket stayed in the {p}.
+| {H} was sure that it had been {f}, and {f} was sure that it had been {h}. {They} walked home on two different roads, and nobody ate the rest.
 -- about
 | {H} and {f} have a picnic, and the food disappears.
 -- about end

@@ -32,7 +32,7 @@ bad: care neglect
 -- twist
 | {H} sat down sadly on {his} backpack, and something poked {him}. {He} reached into the backpack, and out came the {x}! It had been with {him} all the time, and {m} had to laugh.
 | Then {m} opened an old {box}, and {h} gasped. Inside lay the {x}, cleaned/VERB and mended like/ADP new. It had never been lost at all. {M} had taken it to fix it as/ADP a surprise.
-| "m>h: What is that under your {garment}?" asked {m}. {H} felt with {his} hand and blushed. It was the {x}! {He} had carried it around the whole time.
+| "m>h: What is that under your [coat|jacket]?" asked {m}. {H} felt with {his} hand and blushed. It was the {x}! {He} had carried it around the whole time.
 | In the evening, the bell rang. A little child from the next street held out the {x}. It had been left at the {town_place}, and the child had cleaned it and even tied a {color} ribbon/NOUN around it.
 -- bad
 | {H} and {m} looked until it was dark, but the {x} was never found. {H} had left it outside, and the [wind|rain] had carried it away.
@@ -122,7 +122,7 @@ good: courage
 -- brave
 | {M} had told {him} that brave people are afraid too/ADV. So {h} took {his} {x} and a flashlight, and step/NOUN by step {he} walked [closer|across the room].
 | {H} remembered what {m} had said about courage. {He} counted to/ADP three and [tiptoed|crept] toward the sound with {his} {x} in {his} arms.
-| "h>: I am brave," {h} told {himself}. "h>: I am as brave as a {zoo}." {He} took the flashlight and tiptoed closer.
+| "h>: I am brave," {h} told {himself}. "h>: I am as brave as a {zoo}." {He} took a flashlight and tiptoed closer.
 | {He} could stay under the blanket, or {he} could go and see. {H} bit {his} lip, tied the {x} to {his} belt and put one foot on the cold floor.
 | {H} was too {afraid} to stay and too {afraid} to run. So {he} did what was left/VERB, and sat up. Then {he} put/VERB {his} {x} under {his} arm and walked toward the {y}.
 -- sign
@@ -138,7 +138,7 @@ good: courage
 | {H} looked behind the {y}. The whole family was sitting there in the dark, with {num} {toy+} and a {sweet}! In the morning it would be {his} birthday, and they/PRON had wanted to be quiet.
 -- bad
 | But {he} did not see the {toy} on the floor. {H} slipped, hit {his} {bodyplace} on the {y} and cried in the dark. After that night, {he} was more afraid than ever.
-| But the flashlight went out, and {h} screamed. {He} ran the wrong way and fell over the {y}. "h>: I will never be brave again," {he} sobbed.
+| But something moved in the dark, and {h} screamed. {He} ran the wrong way and fell over the {y}. "h>: I will never be brave again," {he} sobbed.
 | The closer {he} came, the louder it got. Then something cold touched {his} {bodyplace}. {H} ran and hid in the closet, where {m} found {him} asleep the next day. {He} never dared it again.
 -- about
 | {H} is afraid of the dark and hears a strange sound at night.

@@ -28,7 +28,7 @@ bad: listening
 -- end
 | At last {they} found a little cave and sat close together until the rain was over. Then a rainbow stood over the {p}, and down the path came {m} with two dry [coats|jackets].
 | {They} crept under a big rock and sang songs against the thunder. Soon somebody called {their} names. "m>hf: Here you are!" cried {m}, and {he m} wrapped {them} in a warm blanket.
-| An old {cattle} stood by the path and did not seem to mind the rain. {They} held on to its neck/NOUN, and it led {them} straight/ADV to a barn. {M} was waiting at the door. There was hot {drink} and a dry bed.
+| An old {cattle} stood by the path and did not seem to mind the rain. {They} held on to its neck/NOUN, and it led {them} straight/ADV to a barn. {M} was waiting at the door. There was hot [tea|milk|cocoa] and a dry bed.
 -- twist
 | {They} crept into a dark hole. Inside, something soft and warm/ADJ lay/VERB beside {them}, and {they} leaned on it all night. In the morning {they} saw what it was. It was a big, sleepy bear! It only yawned, and {they} tiptoed away.
 | Through the rain {they} saw a huge dark figure/NOUN with a light. A monster! {They} screamed. But the monster had the voice/NOUN of {m}. It was {m}, in a long raincoat and with a lantern!
@@ -71,7 +71,7 @@ bad: patience neglect
 -- sign
 | The {s=job} next door had said that seeds/NOUN have a will/NOUN of their/PRON own/ADJ. >> The {s} had been right/ADJ about seeds/NOUN and their/PRON will/NOUN.
 -- end
-| But {h} put/VERB the spoon/NOUN away and waited. And one morning, there was a tiny green leaf! The {x} grew and grew, until it was taller than {f}.
+| But {h} did not give up. And one morning, there was a tiny green leaf! The {x} grew and grew, until it was taller than {f}.
 | Then, after a warm night, something green looked/VERB out of the dirt. "h>f: Come quickly!" {h} called. "f>h: I was wrong," said {f}, "f>h: it is the prettiest/ADJ {x} in the street."
 | Then {f} came running. A green tip/NOUN, no bigger than a tooth! They/PRON moved the pot into the sun, and by summer {m} had to bring the ladder to water the {x}.
 -- twist
@@ -198,7 +198,7 @@ bad: listening
 | "e>hf: Stay off the ice," said an old {e.kind} by the {x}. "e>hf: It will not hold you." "h>e: We only want to look," said {h}.
 | A red flag hung at the {x}, and everyone knew what it meant. An old {e.kind} had told {h} and {f} of a cow that had gone/VERB through the ice.
 -- dare
-| {F} wanted to go home. But {h} [laughed|would not listen] and put one foot on the ice. It held. Then {he} put the other/ADJ foot on it too/ADV.
+| {F} wanted to go home. But {h} [laughed|would not listen] and put one foot on the ice. It held. Then {he} put/VERB the other/ADJ foot on it too/ADV.
 | When the {e.kind} was gone/ADJ, {h} threw {his} {y} on the ice. It slid far out, and now {he} had to get it back.
 | "h>f: I am not afraid of a little ice," said {h}. "f>h: Please do not go," begged {f}. But {h} was already on the ice.
 | {H} could see the other side, and it was not far at all. It would save half an hour. {F} shook {his f} head and took/VERB the bridge.

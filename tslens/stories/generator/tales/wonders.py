@@ -107,7 +107,7 @@ bad: caution
 | "f>h: Ten steps to the left/NOUN," {f} read. "h>f: But there is water/NOUN on the left," said {h}. Then {they} turned the map around and laughed.
 | {They} had to wait until the shadow of a {tree} tree touched a stone, and then go where the {bird+} flew. {F} fell into a hole, but it was the right one.
 -- dig
-| At the end of the line, {they} began to dig. {They} dug until the sun was low. Then the shovel hit something hard/ADJ. It was an old {x}!
+| At the place on the map, {they} began to dig. {They} dug until the sun was low. Then {h}'s shovel hit something hard/ADJ. It was an old {x}!
 | At last {they} found the place. Under a flat stone was a hole, and in the hole stood a {old} {x}. {They} held {their} breath.
 | "h>f: I found something!" shouted {h}. "f>h: A {x}!" cried {f}. {They} lifted it out of the ground with {their} last strength/NOUN.
 | {H} dug, and {f} carried the dirt away. A worm came, a root came, an old {clothes} came. And then, deep down, there was the corner of a {x}.
@@ -147,7 +147,7 @@ bad: greed
 | After the storm, the {x} was wild. On the shore lay a golden {a.kind}, caught in an old net. {H} cut {his} fingers on the ropes, but {he} did not stop.
 | {H} threw stones into the {x}, one after the other. "a>h: Oh no!" cried a golden {a.kind} that lay on the dry sand. One of the stones had hit it right/ADV on the nose.
 | One {weather_adj} evening, something golden jumped out of the {x} and landed in {h}'s {box}. It was a {a.kind}, and it asked politely if it might/AUX go home again.
-| Some children had caught a golden {a.kind} in the {x}. {H} gave them/PRON {his} best {toy} for it and hid the {a.kind} under {his} {garment}.
+| Some children had caught a golden {a.kind} in the {x}. {H} gave them/PRON {his} best {toy} for it and hid the {a.kind} under {his} [coat|jacket].
 -- free
 | {H} felt sorry for the {a.kind} and carried it back to the water. The {a.kind} swam in a circle and promised {him} three wishes.
 | Gently {h} put/VERB the {a.kind} into the {x}. It shone like the sun. Because {he} was so kind, {he} could have three wishes, it said.
@@ -161,7 +161,7 @@ bad: greed
 | First {h} wished for a {color} {vehicle}. Then {he} wished that {he} could fly like a {bird}, and up {he} went over the {wild_place}.
 | "h>a: I want a {y} and a mountain of {sweet+}," said {h}. "a>h: So be it," said the {a.kind}. "a>h: Now only one wish is left/VERB."
 | {H} wished that the {y} of {his} dreams would stand at the door. Then {he} wished for a bed that could walk, because {he} did not like to get up.
-| At first, {he} only wanted/VERB to see if it was true. So {he} asked for a {fruit} as big as a house, and then for a {tool} to cut it.
+| At first, {he} only wanted/VERB to see if it was true. So {he} asked for a {fruit} as big as a house, and then for a knife/NOUN to cut it.
 | {He} wished that {he} would never have to eat {vegetable+} again. After that, {he} wished for a {zoo} to ride on, and it stood before {him} and bowed its head.
 -- sign
 | That morning, three {s=bird+} had sat in a row on the window. >> Three {s+} in the morning, and three wishes/NOUN by night!
@@ -196,7 +196,7 @@ bad: caution
 | Near the {p}, {h} found a huge {color} egg. {He} took it home and kept/VERB it warm/ADJ under {his} [blanket|pillow|sweater]. {M} did not know about it.
 | One day, a strange [smooth|shiny] egg lay in the hay. It was as big as a pumpkin. {H} hid it in {his} [basket|bag|box] and told nobody, not even {m}.
 | "h>m: What kind of egg is as big as a ball?" asked {h}. "m>h: There is no such/ADJ egg," said {m}. But {h} had one under {his} bed.
-| It was not a stone, for stones are not warm/ADJ. {H} rolled it home from the {p} and put it between {his} blanket and {his} pillow. {M} was asleep.
+| The thing by the {p} was not a stone, for stones are not warm/ADJ. {H} rolled it home and put it between {his} blanket and {his} pillow. {M} was asleep.
 | A {s=bird} had lost an egg, {h} thought, when {he} saw it in the grass by the {p}. But what kind/NOUN of bird/NOUN has an egg that sings/VERB? {He} hid it in {his} {box} and did not tell {m}.
 -- hatch
 | In the night there was a crack. Out came a tiny dragon with {color} wings. It sneezed, and a little fire burned/VERB a hole in the {furniture}.
@@ -268,7 +268,7 @@ quarrel: 2
 | {They} crawled back and called for help. But the {r} was much too large, the {x} stood there like a tower, and even the {bug+} looked down on {them}. {They} had become small! It took {num} days until {they} were as tall as before.
 -- bad
 | {H} got through with {his} pockets full of {y+}, but {f} was too late/ADJ. The door closed, and {h} knocked on the bare wall all night long/ADV.
-| {They} got through with {their} arms full of {y+}, but nobody had thought of the key. Again and again {they} looked behind the {x}. The door never came back.
+| {They} got through with {their} arms full of {y+}, but when {they} turned around, the door was gone. Again and again {they} looked behind the {x}. The door never came back.
 | {They} got through, but {h} had stopped to fill {his} pockets with {y+}. On this side they/PRON were only stones/NOUN, and the door was gone.
 -- about
 | {H} and {f} find a secret door behind a {x}.
@@ -308,11 +308,11 @@ bad: listening
 | The water in the {p} was brown that day, and nobody asked why. >> The brown water should have told them/PRON everything.
 -- end
 | {M} went to look, and it was true! They/PRON rang the big bell, and everyone ran up the hill. When the water came, nobody was hurt. The {a.kind} got a bowl of {x} for many years.
-| "m>h: You were right/ADJ," said {m} with a white face. They/PRON woke the whole village and stopped the crack with bags/NOUN of sand. In the morning, {h} looked for the {a.kind}, but it only winked/VERB at {him} and was gone/ADJ.
+| "m>h: You were right/ADJ," said {m} with a white face. They/PRON woke the whole village and stopped the water with bags/NOUN of sand. In the morning, {h} looked for the {a.kind}, but it only winked/VERB at {him} and was gone/ADJ.
 | So {h} did the only thing that was left. {He} took {m}'s {food} and {his} {y} and carried them/PRON up the hill. {M} ran after {him} to get them/PRON back, and all the others came to watch. Then the water came, and the hill was full.
 -- twist
 | At last, {m} sighed. "m>h: I know," {he m} said. "m>h: It told me too, but I thought that I was dreaming." All the people had heard it, and nobody had dared to say so! Then they/PRON all went up the hill together.
-| In the end, all the people went to the dam/NOUN, and there was no crack at all. But on the way back/ADV, they/PRON saw smoke over the village. While nobody was home, a fire had burned/VERB the house down. The {a.kind} had saved them/PRON after all.
+| In the end, all the people went to look at the {p}, and nothing was wrong/ADJ at all. But on the way back/ADV, they/PRON saw smoke over the village. While nobody was home, a fire had burned/VERB the house down. The {a.kind} had saved them/PRON after all.
 | In the evening, {m} and all the neighbors went up the hill, just to please {him}. From the hill they/PRON saw the water come, and it ran/VERB around the village. A hundred mice had dug a ditch/NOUN in the night.
 -- bad
 | Nobody listened. In the night, the water came and carried away the houses/NOUN, the {farm+} and the bridge. The people all sat on the roofs/NOUN until morning, wet and sorry.
