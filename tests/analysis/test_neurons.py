@@ -75,7 +75,9 @@ def made_up(model, values, lengths):
 def equal(a, b):
     for field in dataclasses.fields(a):
         x, y = getattr(a, field.name), getattr(b, field.name)
-        if isinstance(x, torch.Tensor):
+        if field.name == "tops":  # sets: their slots have no order of their own
+            equal(x.ranked(), y.ranked())
+        elif isinstance(x, torch.Tensor):
             if field.name in ("total", "fired"):  # sums of floats, in another order
                 torch.testing.assert_close(x, y, rtol=1e-5, atol=1e-3)
             elif not field.name.startswith("sample"):
@@ -140,8 +142,10 @@ def test_padding_and_bos_never_enter(model):
     values = torch.tensor([[[9.0], [1.0], [3.0], [2.0]], [[9.0], [4.0], [8.0], [8.0]]])
     profiles = neurons.Profiles(k=2, sample=10)
     state = profiles.update(profiles.start(model), *made_up(model, values, [4, 2]))
-    assert state.top_values[0].tolist() == [4.0, 3.0]
-    assert state.top_contexts[0, 0].tolist() == [-1] * 4 + [5, 6] + [-1] * 5  # the second row's BOS, its token, no pad
+    assert state.tops.ranked().values[0].tolist() == [4.0, 3.0]
+    assert (
+        state.tops.ranked().contexts[0, 0].tolist() == [-1] * 4 + [5, 6] + [-1] * 5
+    )  # the second row's BOS, its token, no pad
     assert state.n_tokens == 4
     assert state.total[0, 0] == 1 + 3 + 2 + 4
     assert state.fired[0, 0] == 4
@@ -149,7 +153,7 @@ def test_padding_and_bos_never_enter(model):
     state = neurons.Profiles(k=2, bos=True).update(
         neurons.Profiles(k=2, bos=True).start(model), *made_up(model, values, [4, 2])
     )
-    assert state.top_values[0].tolist() == [9.0, 9.0]
+    assert state.tops.ranked().values[0].tolist() == [9.0, 9.0]
 
 
 def test_ties_go_to_the_earlier_place(model):
@@ -159,10 +163,10 @@ def test_ties_go_to_the_earlier_place(model):
     state = profiles.start(model)
     late = dataclasses.replace(batch, stories=torch.tensor([5, 4, 3]))
     profiles.update(state, acts, late)
-    assert (state.top_places[0] // reducer.POSITIONS).tolist() == [3, 3, 3]
+    assert (state.tops.ranked().places[0] // reducer.POSITIONS).tolist() == [3, 3, 3]
     profiles.update(state, acts, batch)
-    assert (state.top_places[0] // reducer.POSITIONS).tolist() == [0, 0, 0]
-    assert (state.top_places[0] % reducer.POSITIONS).tolist() == [1, 2, 3]
+    assert (state.tops.ranked().places[0] // reducer.POSITIONS).tolist() == [0, 0, 0]
+    assert (state.tops.ranked().places[0] % reducer.POSITIONS).tolist() == [1, 2, 3]
 
 
 def test_blocks_pass_over_nothing(model):
@@ -176,14 +180,15 @@ def test_blocks_pass_over_nothing(model):
         batch = dataclasses.replace(batch, stories=torch.tensor([len(seen)]))
         profiles.update(state, acts, batch)
         seen.append(values[0, 1:])
-    assert torch.equal(state.top_values[:24], torch.cat(seen).topk(4, dim=0).values.T)
+    assert torch.equal(state.tops.ranked().values[:24], torch.cat(seen).topk(4, dim=0).values.T)
 
 
 def test_state_does_not_grow(model, texts):
     profiles = neurons.Profiles(k=K, sample=50)
 
     def size(state):
-        return sum(x.nbytes for x in vars(state).values() if isinstance(x, torch.Tensor))
+        held = [*vars(state).values(), *vars(state.tops).values()]
+        return sum(x.nbytes for x in held if isinstance(x, torch.Tensor))
 
     assert size(one_pass(model, batches(model, texts[:2]), profiles)) == size(
         one_pass(model, batches(model, texts), profiles)

@@ -31,7 +31,7 @@ class Size:
     saved_context: int = 512
     prompt: int = 16
     new_tokens: int = 100
-    scanned: int = 120
+    scanned: int = 300
     """stories of a timed scan"""
     flat_shape: str = "32x2"
     """whose scan's memory is watched"""
@@ -44,7 +44,9 @@ class Size:
     """stories that are made, and looked through for duplicates"""
     compared: int = 1_000
     """stories each of which is held against all the others"""
-    page_shape: str = "256x12x8"
+    tagged: int = 100
+    """stories whose words are tagged against the clock"""
+    page_shape: str = "512x12x8"
     page_stories: int = 16
     page_tokens: int = 128
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from tslens import pos
 from tslens.analysis.neurons.evidence import auroc, preference, tags_of
 from tslens.analysis.neurons.result import Neurons
+from tslens.analysis.neurons.tops import NOWHERE
 
 if TYPE_CHECKING:
     from tslens.analysis.neurons.reducer import State
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 QUANTILES = (0.99, 0.95, 0.9, 0.75, 0.5)
 EXAMPLES = 3  # about each quantile
 RANDOM = 10  # examples without choice
-EMPTY = torch.iinfo(torch.int64).max
 POSITIONS = 1 << 20
 
 
@@ -26,9 +26,10 @@ def answer(state: "State") -> Neurons:
     if not state.n_tokens:
         raise ValueError("No token was read: every story is empty. Give stories with words in them.")
     layers, width = state.total.shape
-    places, contexts = state.top_places.cpu(), state.top_contexts.cpu()
+    tops = state.tops.ranked()
+    places, contexts = tops.places.cpu(), tops.contexts.cpu()
     order = state.sample_hashes.cpu().argsort(stable=True)
-    order = order[: int((state.sample_places != EMPTY).sum())]
+    order = order[: int((state.sample_places != NOWHERE).sum())]
     drawn, around = state.sample_places.cpu()[order], state.sample_contexts.cpu()[order]
     values = state.sample_values.cpu()[order].flatten(1).T.contiguous()
     top_tags, sample_tags, same = _tags(places, contexts, drawn, around, state)
@@ -38,13 +39,13 @@ def answer(state: "State") -> Neurons:
     def each(x: Tensor) -> Tensor:
         return x.cpu().unflatten(0, (layers, width))
 
-    filled = places != EMPTY
+    filled = places != NOWHERE
     tokens, effect = state.effect_tokens.cpu(), state.effect_values.cpu()
     middle = contexts.shape[-1] // 2
     return Neurons(
         firing_rate=(state.fired / state.n_tokens).float().cpu(),
         mean=(state.total / state.n_tokens).float().cpu(),
-        max=each(state.top_values[:, 0]),
+        max=each(tops.values[:, 0]),
         label=each(found.label),
         best=each(found.best),
         share=each(found.share),
@@ -56,7 +57,7 @@ def answer(state: "State") -> Neurons:
         distinct=each(found.distinct),
         tag_share=each(found.tag_share),
         tag_base=found.tag_base,
-        top_values=each(state.top_values.cpu().masked_fill(~filled, torch.nan)),
+        top_values=each(tops.values.cpu().masked_fill(~filled, torch.nan)),
         top_tokens=each(contexts[..., middle]),
         top_tags=each(top_tags),
         top_story=each(torch.where(filled, places // POSITIONS, -1)),

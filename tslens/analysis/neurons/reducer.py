@@ -1,8 +1,8 @@
 """How are all neurons read in one pass, at hardly more than the cost of running the model?
 
-The top of every neuron is kept with a threshold, its k-th value: of a batch only what exceeds it is ever looked at. A
-random sample of tokens, the same for all neurons, is kept by the smallest hashes of (story, position). Both are
-associative and do not grow with the corpus.
+Beside each neuron's tops a random sample of tokens is kept, the same for all neurons: those with the smallest hashes of
+(story, position). Both are associative and do not grow with the corpus. Sums, counts and the largest values of a story
+are taken while its activations are still in the processor's cache.
 """
 
 import dataclasses
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from tslens.analysis.neurons.answer import answer
 from tslens.analysis.neurons.result import Neurons
+from tslens.analysis.neurons.tops import BLOCK, NOWHERE, Tops, reaching
 from tslens.models import Spec, name_of, readout, spec_of, tokenizer_of
 from tslens.scan import Batch
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from tslens.models import HookedTransformer
 
 SIDE = 5  # tokens of context either side
-NOWHERE = torch.iinfo(torch.int64).max
-BLOCK = 16  # rows that are first compared by their largest value
 POSITIONS = 1 << 20  # a place is story * POSITIONS + position
 
 
@@ -32,9 +31,7 @@ POSITIONS = 1 << 20  # a place is story * POSITIONS + position
 class State:
     """What was seen so far; `neurons` counts through all layers. Every tensor has its final size from the start."""
 
-    top_values: Float[Tensor, "neurons rank"]
-    top_places: Int[Tensor, "neurons rank"]
-    top_contexts: Int[Tensor, "neurons rank window"]
+    tops: Tops
     sample_hashes: Int[Tensor, " sample"]
     sample_places: Int[Tensor, " sample"]
     sample_contexts: Int[Tensor, "sample window"]
@@ -77,7 +74,6 @@ class Profiles:
         """The empty state, with the vocabulary and each neuron's effect on the logits."""
         spec, tokenizer = spec_of(model), tokenizer_of(model)
         layers, width, window = spec.n_layers, spec.mlp_width, 2 * SIDE + 1
-        n = layers * width
         device = next(model.parameters()).device
         tokens, values = logit_effect(model, min(self.effect, tokenizer.size))
 
@@ -85,9 +81,7 @@ class Profiles:
             return torch.full(shape, of, dtype=dtype, device=device)
 
         return State(
-            top_values=full(n, self.k, of=-torch.inf, dtype=torch.float32),
-            top_places=full(n, self.k, of=NOWHERE),
-            top_contexts=full(n, self.k, window, of=-1, dtype=torch.int32),
+            tops=Tops.empty(layers * width, self.k, window, device),
             sample_hashes=full(self.sample, of=NOWHERE),
             sample_places=full(self.sample, of=NOWHERE),
             sample_contexts=full(self.sample, window, of=-1, dtype=torch.int32),
@@ -108,22 +102,20 @@ class Profiles:
         mask[:, 0] &= self.bos
         read = mask.flatten().nonzero().flatten()
         place = batch.stories[:, None] * POSITIONS + torch.arange(batch.tokens.shape[1])
-        places, windows = place.flatten()[read].to(device), contexts(batch)[read].to(device)
         state.n_tokens += len(read)
         state.n_stories += len(batch.stories)
-        layers = [activations[f"blocks.{i}.mlp.hook_post"].flatten(0, 1) for i in range(len(state.total))]
+        layers = [activations[f"blocks.{i}.mlp.hook_post"] for i in range(len(state.total))]
         state.precision = str(layers[0].dtype).removeprefix("torch.")
-        read = read.to(device)
         if len(read):
-            _read_layers(state, layers, read, places, windows)
-            _refresh_sample(state, layers, read, places, windows)
+            stories = [(0 if self.bos else 1, length) for length in batch.mask.sum(1).tolist()]
+            places, windows = place.flatten().to(device), contexts(batch).to(device)
+            _read_layers(state, layers, stories, places, windows)
+            _refresh_sample(state, [acts.flatten(0, 1) for acts in layers], read.to(device), places, windows)
         return state
 
     def merge(self, a: State, b: State) -> State:
         """Both corpora; associative, and equal to one pass over both."""
-        n, k = b.top_values.shape
-        every = torch.arange(n, device=b.top_values.device).repeat_interleave(k)
-        _admit(a, every, b.top_values.flatten(), b.top_places.flatten(), b.top_contexts.flatten(0, 1))
+        a.tops.merge(b.tops)
         _draw(a, b.sample_hashes, b.sample_places, b.sample_contexts, lambda rows: b.sample_values[rows])
         a.total += b.total
         a.fired += b.fired
@@ -169,75 +161,57 @@ def contexts(batch: Batch) -> Int[Tensor, "places window"]:
     return F.pad(tokens, (SIDE, SIDE), value=-1).unfold(1, 2 * SIDE + 1, 1).flatten(0, 1)
 
 
-def _read_layers(state: State, layers: list[Tensor], read: Tensor, places: Tensor, windows: Tensor) -> None:
-    """Sums and tops, a layer at a time while its activations are at hand."""
-    width = layers[0].shape[1]
-    rows = torch.empty(len(read), width, dtype=layers[0].dtype, device=read.device)
-    positive = torch.empty(len(read), width, device=read.device)
+def _read_layers(
+    state: State,
+    layers: Sequence[Float[Tensor, "batch pos neuron"]],
+    stories: Sequence[tuple[int, int]],
+    places: Int[Tensor, " row"],
+    windows: Int[Tensor, "row window"],
+) -> None:
+    """Sums, counts and tops. `stories` are the positions `[begin, end)` that are read of each row of the batch."""
+    _, length, width = layers[0].shape
+    device = layers[0].device
+    blocks = [
+        (row * length + at, row * length + min(at + BLOCK, end))
+        for row, (begin, end) in enumerate(stories)
+        for at in range(begin, end, BLOCK)
+    ]
+    floor, last = state.tops.bounds()
+    room = torch.empty(2, length, width, device=device)
+    peaks = torch.empty(len(blocks), width, device=device)
     found = []
     for i, acts in enumerate(layers):
-        torch.index_select(acts, 0, read, out=rows)
-        state.total[i] += rows.sum(0, dtype=torch.float32)
-        state.fired[i] += torch.gt(rows, 0, out=positive).sum(0)
+        filled = 0
+        for row, (begin, end) in enumerate(stories):
+            n = len(range(begin, end, BLOCK))
+            _read_story(acts[row, begin:end], state.total[i], state.fired[i], peaks[filled : filled + n], room)
+            filled += n
         mine = slice(i * width, (i + 1) * width)
-        at, column, values = _reaching(rows, state.top_values[mine], places, state.top_places[mine, -1])
-        found.append((at, column + i * width, values))
-    at, neurons, values = (torch.cat(parts) for parts in zip(*found, strict=True))
-    _admit(state, neurons, values, places[at], windows[at])
+        at, column, values = reaching(acts.flatten(0, 1), blocks, peaks, floor[mine], state.tops.values.shape[1])
+        neurons = column + i * width
+        better = (values > floor[neurons]) | (places[at] <= last[neurons])
+        found.append((neurons[better], values[better], at[better]))
+    neurons, values, at = (torch.cat(parts) for parts in zip(*found, strict=True))
+    state.tops.admit(neurons, values, places[at], windows[at])
 
 
-def _reaching(
-    rows: Float[Tensor, "places neuron"],
-    tops: Float[Tensor, "neuron rank"],
-    places: Int[Tensor, " places"],
-    last: Int[Tensor, " neuron"],
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Row, neuron and value of what belongs into the lists `tops`, whose last entries stand at the places `last`.
-
-    Blocks of rows are compared by their largest values, so that nearly all rows are passed over in one reading. While
-    the lists are not full, the k-th largest block bounds the k-th largest value from below.
-    """
-    n, k = len(rows), tops.shape[1]
-    size = BLOCK if n >= BLOCK * k else 1
-    whole = n // size * size
-    peaks = rows[:whole].unflatten(0, (-1, size)).amax(1) if size > 1 else rows
-    floor = tops[:, -1]
-    if bool(floor.isneginf().any()):
-        floor = torch.maximum(floor, peaks.topk(min(k, len(peaks)), dim=0).values[-1].float())
-    block, column = (peaks >= floor).nonzero(as_tuple=True)
-    inside = torch.arange(size, device=rows.device)
-    at, column = (block[:, None] * size + inside).flatten(), column.repeat_interleave(size)
-    rest, every = (rows[whole:] >= floor).nonzero(as_tuple=True)
-    at, column = torch.cat([at, rest + whole]), torch.cat([column, every])
-    values = rows[at, column].float()
-    better = (values > floor[column]) | ((values == floor[column]) & (places[at] <= last[column]))
-    return at[better], column[better], values[better]
-
-
-def _admit(state: State, neurons: Tensor, values: Tensor, places: Tensor, windows: Tensor) -> None:
-    """Sort candidates into their neurons' lists: by value, and where values tie, the earlier place first."""
-    if not len(neurons):
+def _read_story(acts: Tensor, total: Tensor, fired: Tensor, peaks: Tensor, room: Tensor) -> None:
+    """Add one story's activations `[pos neuron]` to the sums, and write the largest value of each block of them."""
+    n = len(acts)
+    if not n:
         return
-    k = state.top_values.shape[1]
-    touched, owner = neurons.unique(return_inverse=True)
-    n = len(touched)
-    owner = torch.cat([torch.arange(n, device=owner.device).repeat_interleave(k), owner])
-    values = torch.cat([state.top_values[touched].flatten(), values])
-    places = torch.cat([state.top_places[touched].flatten(), places])
-    order = places.argsort(stable=True)
-    order = order[values[order].argsort(stable=True, descending=True)]
-    order = order[owner[order].argsort(stable=True)]
-    owner = owner[order]
-    first = torch.searchsorted(owner, torch.arange(n, device=owner.device))
-    rank = torch.arange(len(owner), device=owner.device) - first[owner]
-    kept = order[rank < k].view(n, k)
-    state.top_values[touched] = values[kept]
-    state.top_places[touched] = places[kept]
-    state.top_contexts[touched] = torch.cat([state.top_contexts[touched].flatten(0, 1), windows])[kept]
+    ones = acts.new_ones(n, dtype=torch.float32)
+    exact = acts if acts.dtype is torch.float32 else room[1, :n].copy_(acts)
+    total += torch.mv(exact.T, ones)
+    fired += torch.mv(torch.gt(exact, 0, out=room[0, :n]).T, ones)
+    whole = n // BLOCK
+    torch.amax(exact[: whole * BLOCK].unflatten(0, (whole, BLOCK)), 1, out=peaks[:whole])
+    if n % BLOCK:
+        torch.amax(exact[whole * BLOCK :], 0, out=peaks[whole])
 
 
 def _refresh_sample(state: State, layers: list[Tensor], read: Tensor, places: Tensor, windows: Tensor) -> None:
-    hashes = hashed(places)
+    hashes = hashed(places[read])
     hot = (hashes < state.sample_hashes.max()).nonzero().flatten()
     if len(hot) > len(state.sample_hashes):
         hot = hot[hashes[hot].argsort()[: len(state.sample_hashes)]]
@@ -245,8 +219,8 @@ def _refresh_sample(state: State, layers: list[Tensor], read: Tensor, places: Te
     _draw(
         state,
         hashes[hot],
-        places[hot],
-        windows[hot],
+        places[at],
+        windows[at],
         lambda rows: torch.stack([acts[at[rows]] for acts in layers], dim=1).float(),
     )
 
