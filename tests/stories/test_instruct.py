@@ -1,6 +1,7 @@
 """Blocks in any subset and order are read, and come back to the letter."""
 
 import json
+from dataclasses import replace
 from itertools import chain, permutations
 from pathlib import Path
 from random import Random
@@ -9,7 +10,8 @@ import pytest
 
 from tslens.stories import stories
 from tslens.stories.generator import generate
-from tslens.stories.instruct import KINDS, Instruction, draw_kinds, parse
+from tslens.stories.instruct import KINDS, Instruction, draw_kinds, keeps_apart, parse
+from tslens.stories.instruct import made as made_documents
 
 VALUES = {
     "Words": "run, cat, big",
@@ -99,3 +101,40 @@ def test_made_stories_carry_their_own_truth() -> None:
     assert len(drawn) > 20
     with pytest.raises(ValueError, match="there is no block 'Mood'; the kinds are Words, Features"):
         Instruction.from_made(made, ["Mood"])
+
+
+def test_the_head_is_all_that_comes_before_the_story() -> None:
+    text = "Words: run\nSummary: A cat runs.\nStory: \n\nTom ran."
+    assert parse(text).head == "Words: run\nSummary: A cat runs.\nStory: \n\n"
+    assert parse("Tom ran.").head == ""
+    assert all(document.head + document.story == document.format() for document in made_documents(20))
+
+
+def test_made_documents_depend_on_the_seed_and_their_number_alone() -> None:
+    assert list(made_documents(6, seed=2)) == list(made_documents(9, seed=2))[:6] != list(made_documents(6, seed=3))
+    assert [parse(document.format()) for document in made_documents(6)] == list(made_documents(6))
+
+
+@pytest.mark.parametrize(
+    ("text", "training", "validation"),
+    [
+        ("Words: run\nStory: Tom ran.", True, False),
+        ("Summary: A cat.\nFeatures: Dialogue\nStory: Tom ran.", True, False),
+        ("Words: run\nFeatures: Twist\nSummary: A cat.\nStory: Tom ran.", False, True),
+        ("Summary: A cat.\nWords: run\nSummary: A dog.\nStory: Tom ran.", False, True),
+        ("Tom ran. Words: run", True, False),
+    ],
+)
+def test_words_and_summary_are_kept_apart_in_training_and_together_in_validation(text, training, validation) -> None:
+    assert keeps_apart(text, "train") is training
+    assert keeps_apart(text, "validation") is validation
+
+
+def test_a_source_of_made_instructions_is_read_filtered_and_split_by_the_story_alone() -> None:
+    texts = list(stories("made:instruct", limit=40, seed=1))
+    assert [parse(text).story for text in texts] == list(stories("made", limit=40, seed=1))
+    for split in ("train", "validation"):
+        plain, told = (list(stories(source, split=split, limit=12)) for source in ("made", "made:instruct"))
+        assert [parse(text).story for text in told] == plain
+    kept = replace(stories("made:instruct", limit=10), keep=lambda text: keeps_apart(text, "validation"))
+    assert len(list(kept)) == 10 and all(parse(text).asks_for_words_with_summary for text in kept)
