@@ -94,6 +94,24 @@ def test_a_pronoun_gives_way_to_the_name_when_it_could_mean_two() -> None:
     assert teller("{H} slept. {M} saw {him}. {They} were glad.").text == "Lily slept. Her dad saw her. They were glad."
 
 
+def test_a_beat_names_everybody_before_a_pronoun_stands_for_them() -> None:
+    made = teller("{H} slept. {He} dreamed.")
+    made.tell("{He} woke up.")
+    made.tell("{They} went home.")
+    made.tell("{He} slept.", anew=False)
+    assert made.text == "Lily slept. She dreamed. Lily woke up. Lily and Tom went home. She slept."
+    assert teller("{H} slept. It rained. It snowed. It rained. {He} woke up.").text.endswith("Lily woke up.")
+
+
+def test_a_short_form_never_stands_last() -> None:
+    assert "I'll" not in paraphrased('"h>m: I will," said {h}.')
+    assert "I'll" in paraphrased('"h>m: I will try," said {h}.')
+
+
+def test_no_speaker_stands_between_a_name_and_its_clause() -> None:
+    assert "{f} said" not in paraphrased('"f>h: Stop," said {f}, who was cold.')
+
+
 @pytest.mark.parametrize(
     ("source", "why"),
     [
@@ -258,6 +276,40 @@ def test_no_slip_that_a_machine_can_see(stories: list[MadeStory]) -> None:
             assert paragraph[-1] in '.!?"', paragraph
         for sentence in sentences(text):
             assert sentence[0].isupper() or sentence[0] == '"', sentence
+
+
+def test_an_auxiliary_has_the_form_of_the_verb_that_it_asks_for(stories: list[MadeStory]) -> None:
+    asked = {
+        "a base": ("to will would could should can must may might do did don't didn't won't wouldn't couldn't can't cannot i'll we'll", lexicon.base_verbs()),
+        "a participle": ("had has have", lexicon.participles()),
+    }  # fmt: skip
+    seen: Counter[str] = Counter()
+    for story in stories:
+        words = [(story.text[a:b].lower(), tag) for a, b, tag in story.tags]
+        for (word, tag), (verb, kind) in pairwise(words):
+            for what, (auxiliaries, forms) in asked.items():
+                if kind == "VERB" and word in auxiliaries.split() and tag in ("AUX", "PART", "PRON"):
+                    assert verb in forms, f"{word} {verb}: {what} is due in {story.text!r}"
+                    seen[what] += 1
+    assert min(seen.values()) > 100 and len(seen) == len(asked)
+
+
+def test_nobody_is_named_twice_where_a_clause_begins(stories: list[MadeStory]) -> None:
+    for story in stories:
+        found = re.search(r"\b([A-Z]\w+)(?:'s)?,? \1\b", re.sub(r'"[^"]*"', "", story.text))
+        assert not found, found
+        assert not re.search(r"'(?:ll|m|ve|re)[.,!?]", story.text)
+
+
+def test_its_vocabulary_stays_small() -> None:
+    words = {
+        text[a:b].lower()
+        for story in generate(2_000, seed=17)
+        for text in [story.text]
+        for a, b, tag in story.tags
+        if tag != "PROPN" and text[a:b].isalpha()
+    }
+    assert 1_300 <= len(words) <= 1_850, len(words)
 
 
 def test_diverse_and_quick() -> None:

@@ -17,7 +17,7 @@ NOUNS = {
     "baked": "cookie cupcake muffin pie cake",
     "treat": "cookie candy muffin donut",
     "charm": "bell shell pebble whistle crystal",
-    "riches": "coin ring crystal bell",
+    "riches": "pearl ring crystal bell",
     "coffer": "box chest trunk",
     "looming": "desk shelf table sofa couch chair",
     "crawler": "ant beetle cricket ladybug",

@@ -119,7 +119,7 @@ bad: honesty greed
 | All the things that {they} could buy! A {x}, a {toy}, a mountain of {sweet+}. {F} already began to count.
 | "f>h: We could buy the {x}," said {f}, "f>h: and nobody would ever know." "h>f: I would know," said {h}.
 | {They} sat down behind the {town_place} and made a list. One {x}, {num} {sweet+}, a {pet}, a trip to the sea/NOUN. The list grew long, but {h} grew quiet.
-| {H} counted the coins once, and {f} counted them/PRON twice. It was enough for a {x}, for a {pet} and for {sweet+} until summer. {They} sat very still, as if the purse could hear them/PRON.
+| {H} counted the coins once, and {f} counted them/PRON twice. It was enough for a {x}, for a {pet} and for {sweet+} until summer. {H} and {f} sat very still, as if the purse could hear them/PRON.
 -- look
 | Then {h} saw an old {e.kind} who walked up and down the street with {his e} eyes on the ground. {He e} looked very {sad}.
 | But inside the purse was also a picture of a baby. It must be dear to somebody. Just then, an old {e.kind} came along the road and searched behind every bush.

@@ -202,7 +202,7 @@ bad: hurt
 | "f>h: Do not go near that house," said {f}. "f>h: An old {e.kind} lives there, and {he e} is {bad_trait} and {angry}."
 | Nobody had ever seen the old {e.kind} next door without the {color} {garment}. {He e} bought {food} on Mondays, spoke to no one and never opened a window.
 -- ball
-| One day, {h} threw a {color} ball too far, and it flew right/ADV into the garden of the {e.kind}. {They} looked over the fence. The ball lay between the {flower+}.
+| One day, {h} threw a {color} ball too far, and it flew right/ADV into the garden of the {e.kind}. {H} and {f} looked over the fence. The ball lay between the {flower+}.
 | One {weather_adj} day, {h} saw the {e.kind} slip on the wet road. {His e} {box} fell down, and {vegetable+} rolled everywhere. {H} and {f} ran away, but {h} could not forget it.
 | "h>f: Our ball!" cried {h}. It had landed in the garden of the {e.kind}. "f>h: We will never get it back," said {f}.
 | It was the night of the [great/ADJ storm|first/ADJ snow]. In all the houses the lights were on, but the house of the {e.kind} stayed dark/ADJ. {H} saw it from {his} bed and told {f}.
@@ -296,7 +296,7 @@ bad: caution
 | "f>h: Let's play first and eat later," said {f}. "h>f: Then we will be even hungrier/ADJ," {h} agreed. {They} left the food on a blanket and ran to the {water}.
 | There {they} lay, with {their} feet in the sun. {F} told a story about a {zoo}, and {h} closed {his} eyes. Neither thought of the food.
 -- gone
-| But soon one {y} was missing. Then another! {They} looked at each other. Who had taken it?
+| But soon one {y} was missing. Then another! {H} and {f} looked at each other. Who had taken it?
 | But when {they} wanted to eat, half of the {x+} were gone, and there were tiny crumbs everywhere. Something was moving in the grass.
 | "h>f: Did you eat my {y}?" asked {h}. "f>h: No, did you eat my {x}?" asked {f}. Somebody else must have been there.
 | When {h} reached for another {x}, {his} hand found only crumbs. {F} had not eaten it. Something was moving in the bushes.
@@ -309,7 +309,7 @@ bad: caution
 | {They} followed a trail of crumbs to a small hill, and the hill was full of life. {A.kind+} ran in and out, each with a crumb on its back. {H} put down the last {sweet}, and {they} watched until sunset.
 -- twist
 | {They} followed a trail of crumbs behind the hedge. There sat a tiny {small} with five hungry babies! {H} and {f} gave them/PRON all the rest and went home with empty tummies/NOUN and full hearts.
-| {They} hid behind a bush and waited. And who came on tiptoe/NOUN? It was an old {job}, who had lost the way and had not eaten all day! {They} invited the poor thing to sit down, and it became the best picnic ever.
+| {They} hid behind a bush and waited. And who came on tiptoe/NOUN? It was an old {job}, who had lost the way and had not eaten all day! {H} and {f} invited the poor thing to sit down, and it became the best picnic ever.
 | Behind the hedge sat {f}'s own {pet}, as round as a ball! It had followed {them} from home and had eaten everything. It was so full that {they} had to carry it back.
 -- bad
 | Then the bees came, more and more of them/PRON, and they/PRON stung. {H} and {f} ran away and left everything behind. All that was left of the picnic was an empty blanket.

@@ -123,7 +123,7 @@ good: courage
 | {M} had told {him} that brave people are afraid too/ADV. So {h} took {his} {x} and a flashlight, and step/NOUN by step {he} walked [closer|across the room].
 | {H} remembered what {m} had said about courage. {He} counted to/ADP three and [tiptoed|crept] toward the sound with {his} {x} in {his} arms.
 | "h>: I am brave," {h} told {himself}. "h>: I am as brave as a {zoo}." {He} took a flashlight and tiptoed closer.
-| {He} could stay under the blanket, or {he} could go and see. {H} bit {his} lip, tied the {x} to {his} belt and put one foot on the cold floor.
+| {He} could stay under the blanket, or {he} could go and see. {H} bit {his} lip, tied {his} {x} to {his} belt and put one foot on the cold floor.
 | {H} was too {afraid} to stay and too {afraid} to run. So {he} did what was left/VERB, and sat up. Then {he} put/VERB {his} {x} under {his} arm and walked toward the {y}.
 -- sign
 | That evening, a {s=bird} had called three times from the roof, and people say that it means a strange night. >> It had been a strange night, just as the {s} had said.

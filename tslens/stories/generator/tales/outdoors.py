@@ -28,7 +28,7 @@ bad: listening
 -- end
 | At last {they} found a little cave and sat close together until the rain was over. Then a rainbow stood over the {p}, and down the path came {m} with two dry [coats|jackets].
 | {They} crept under a big rock and sang songs against the thunder. Soon somebody called {their} names. "m>hf: Here you are!" cried {m}, and {he m} wrapped {them} in a warm blanket.
-| An old {cattle} stood by the path and did not seem to mind the rain. {They} held on to its neck/NOUN, and it led {them} straight/ADV to a barn. {M} was waiting at the door. There was hot [tea|milk|cocoa] and a dry bed.
+| An old {cattle} stood by the path and did not seem to mind the rain. {H} and {f} held on to its neck/NOUN, and it led {them} straight/ADV to a barn. {M} was waiting at the door. There was hot [tea|milk|cocoa] and a dry bed.
 -- twist
 | {They} crept into a dark hole. Inside, something soft and warm/ADJ lay/VERB beside {them}, and {they} leaned on it all night. In the morning {they} saw what it was. It was a big, sleepy bear! It only yawned, and {they} tiptoed away.
 | Through the rain {they} saw a huge dark figure/NOUN with a light. A monster! {They} screamed. But the monster had the voice/NOUN of {m}. It was {m}, in a long raincoat and with a lantern!
@@ -36,7 +36,7 @@ bad: listening
 -- bad
 | A tree fell down, and a branch hit {h} on the leg. {F} had to carry {him} home. {H} lay in bed for {num} weeks.
 | {They} came home late/ADV at night, wet and cold. The next day both were sick/ADJ. {They} lay in bed and could only look out at the {fine_weather} day.
-| When the sky was clear again, the bridge was gone. {They} had to stay on the other side for {num} nights, with nothing to eat but {fruit+}, while {m} waited at home in tears.
+| When the sky was clear again, the bridge was gone. {H} and {f} had to stay on the other side for {num} nights, with nothing to eat but {fruit+}, while {m} waited at home in tears.
 -- about
 | {H} and {f} are surprised/VERB by a storm near the {p}.
 -- about end
@@ -110,9 +110,9 @@ quarrel: 2
 | {They} looked under {num} cars and in {num} cellars/NOUN. {F} climbed up a {tree} tree and called from the top. The evening came, and their/PRON voices grew weak.
 -- trail
 | Then {f} found small footprints in the mud. They/PRON led along the {water} and stopped at an old {building}.
-| At noon, {they} heard a soft sound. It came from the {p}. {They} ran there and held {their} breath.
+| At noon, {they} heard a soft sound. It came from the {p}. {H} and {f} ran there and held {their} breath.
 | "f>h: Do you hear that?" whispered {f}. Something was scratching behind the {old} {building}.
-| Near the {p}, a {j} bit of fur hung on the fence. A little farther/ADV there was another one/NUM. {They} followed the trail.
+| Near the {p}, a {j} bit of fur hung on the fence. A little farther/ADV there was another one/NUM. {H} and {f} followed the trail.
 -- sign
 | For days, the {a.kind} had looked out of the window again and again. >> So the {a.kind} had looked out of the window for a reason.
 -- end
@@ -126,7 +126,7 @@ quarrel: 2
 -- bad
 | But then only a {wild} came out and ran away. The {a.kind} was not there. Every evening, {h} put some {x} at the door, but the {a.kind} never came back.
 | It was only the wind in the [leaves|branches]. Night fell, and {they} had to go home. "h>f: I forgot to close the gate," {h} sobbed. "h>f: It was all because of me."
-| But there was only the big road. {H} stood there until the lights of the cars hurt {his} eyes. At home, {he} washed the empty bowl and put it away.
+| But there was only the big/ADJ road. {H} stood there until the lights of the cars hurt {his} eyes. At home, {he} washed the empty bowl and put it away.
 -- about
 | {H}'s {a.kind} is gone/ADJ, and {f} helps {him} to look for it.
 -- about end
@@ -247,22 +247,22 @@ bad: caution
 | "h>f: We have been/AUX here before," said {h}, and {he} pointed at a [stone|log|stump|bush]. {F} sat down and began to cry. "f>h: We will never get home," {he f} said.
 | The robins went to sleep, and other voices woke up. {F} counted the {y+} that were left. There were {num}. {H} put {his} [coat|jacket|scarf|sweater] around {him f}.
 -- help
-| Under a bush, a little {a.kind} was caught between two stones/NOUN. {They} were tired and cold, but {h} set it free, and {f} gave it the last {y}.
+| Under a bush, a little {a.kind} was caught between two stones/NOUN. {H} and {f} were tired and cold, but {h} set it free, and {f} gave it the last {y}.
 | Then {they} heard a thin cry. A {a.kind} had hurt its foot. {H} wrapped the foot in a big leaf/NOUN, and at once the {a.kind} stopped crying.
 | "f>h: Look, a {a.kind}!" said {f}. It could not get out of a hole. "h>a: Do not be afraid," said {h}, and {he} lifted it out gently.
 | Something was crying near a [stone|log|stump|bush]. It was a {a.kind} that had lost its mother, and it was no bigger than a cup. {They} forgot {their} own fear and warmed it in {their} hands.
 -- sign
 | The people of the village always said that the forest plays/VERB tricks/NOUN on children. >> The people were right/ADJ about the forest and its tricks/NOUN.
 -- end
-| The {a.kind} hopped a little way, stopped and looked back. {They} followed it from tree to tree, and suddenly {they} saw the lights of the village.
+| The {a.kind} hopped a little way, stopped and looked back. {H} and {f} followed it from tree to tree, and suddenly {they} saw the lights of the village.
 | "h>f: I think that the {a.kind} wants to show us something," {h} said. The {a.kind} led {them} to the path. "f>a: Thank you, little friend!" called {f}.
 | In the morning, the {a.kind} sat up and sniffed. Then it ran ahead, as straight/ADV as a line, and {they} ran behind it until they/PRON smelled the smoke of the first chimney.
 -- twist
 | The {a.kind} led {them} around one last tree, and there was {h}'s house! {They} had been lost right/ADV behind {their} own garden all the time.
 | The {a.kind} led {them} deeper/ADV into the forest, to a door in a hollow tree. There lived an old farmer who had also lost/VERB the way, many years ago. The farmer had stayed, because it was so beautiful there. But the {a.kind} showed all three of them/PRON the way home.
 -- bad
-| But the {a.kind} ran away, and {they} had nothing left to eat. {They} sat under a tree the whole night, cold and hungry, until the people of the village found {them}. {They} were not allowed to go into the forest again.
-| But then it began to snow, and all the footprints disappeared. {They} were not found until the next day. {F} was so ill that {he f} did not speak to {h} for a long time.
+| But the {a.kind} ran away, and {they} had nothing left to eat. {They} sat under a tree the whole night, cold and hungry, until the people of the village found {them}. After that, {h} and {f} were not allowed to go into the forest alone.
+| But then it began to snow, and all the footprints disappeared. {H} and {f} were not found until the next day. {F} was so ill that {he f} did not speak to {h} for a long time.
 | {They} followed the {a.kind}, but it only went home to its own hole. {They} stood before it and could not follow. Not until the third day did a {job} find {them}, thin and pale.
 -- about
 | {H} and {f} lose {their} way in the forest and help a {a.kind}.

@@ -108,19 +108,19 @@ bad: caution
 | {They} had to wait until the shadow of a {tree} tree touched a stone, and then go where the {bird+} flew. {F} fell into a hole, but it was the right one.
 -- dig
 | At the place on the map, {they} began to dig. {They} dug until the sun was low. Then {h}'s shovel hit something hard/ADJ. It was an old {x}!
-| At last {they} found the place. Under a flat stone was a hole, and in the hole stood a {old} {x}. {They} held {their} breath.
+| At last {they} found the place. Under a flat stone was a hole, and in the hole stood a {old} {x}. {H} and {f} held {their} breath.
 | "h>f: I found something!" shouted {h}. "f>h: A {x}!" cried {f}. {They} lifted it out of the ground with {their} last strength/NOUN.
 | {H} dug, and {f} carried the dirt away. A worm came, a root came, an old {clothes} came. And then, deep down, there was the corner of a {x}.
 -- sign
 | On the map, somebody had drawn a face, and it was hard to say if it laughed/VERB or cried. >> Now {they} knew why the face on the map both/CCONJ laughed/VERB and cried.
 -- end
-| Inside were {treasure+} and {treasure+} of all colors/NOUN. {They} shared them/PRON fairly/ADV, and each of {them} kept one/NOUN as a lucky charm/NOUN.
+| Inside were {treasure+} and {treasure+} of all colors/NOUN. {H} and {f} shared them/PRON fairly/ADV, and each of {them} kept one/NOUN as a lucky charm/NOUN.
 | "f>h: It is full of {y+}!" said {f}. "h>f: One for you and one for me," said {h}, until the {x} was empty. {They} had never been so {happy}.
 | The {x} opened with a sigh/NOUN. There was no gold, but {num} {y+} that shone like little moons. {H} hung one over {f}'s bed, so that {f} never had to be in the dark again.
 -- twist
 | In the {x} lay a letter. It came from the old teacher of the village, who had hidden it as a child. It said that whoever/PRON found it must hide something too. So {they} put in a {y} and hid the {x} again for others/NOUN to find.
 | {They} opened the {x}. There was nothing in it but a mirror! {H} saw {himself}, and beside {him} {he} saw {f}. "f>h: I see the treasure," said {f}, and {they} both had to laugh.
-| Inside was another {x}, and in it another one/NUM, and so on, down to the smallest. And in the smallest lay/VERB a {sweet}, wrapped in {color} paper. {They} bit it in two, and it was still good.
+| Inside was another {x}, and in it another one/NUM, and so on, down to the smallest. And in the smallest lay/VERB a {sweet}, wrapped in {color} paper. {H} and {f} bit it in two, and it was still good.
 -- bad
 | {They} opened the {x}, and it was full of {y+}. But {they} could not agree who should have the biggest. {They} pulled, and everything fell into the deep {water}.
 | But the {x} was empty. {They} had talked too loudly about the map, and somebody had been there before {them}. {They} walked home in the dark with {their} heads down, and nobody said a word.
@@ -218,7 +218,7 @@ bad: caution
 | On the coldest day of the year, {m} found the whole family of {bird+} in {his} room, around a warm {color} belly/NOUN. {M} sat down beside them/PRON and took off {his m} gloves. Nobody spoke about moving/VERB out.
 -- twist
 | When {h} told the truth at last, {m} laughed and led {him} to the barn. There slept an even bigger dragon! {M} had raised/VERB it from an egg when {he m} was a child.
-| "m>h: I know what is in your room," said {m} at dinner. "m>h: Who do you think put the egg there?" {M} had found it first/ADV and had wanted a friend for {h}.
+| "m>h: I know what is in your room," said {m} at dinner. "m>h: Who do you think put/VERB the egg there?" {M} had found it first/ADV and had wanted a friend for {h}.
 | When {m} opened the door, {he} closed {his} eyes. But {m} only called a name, and the dragon came at once. They/PRON had played with each other every morning while {h} was at school!
 -- bad
 | One evening, the dragon sneezed again, and this time the whole barn burned/VERB down. The people drove it away, and {h} never saw it again.
@@ -252,7 +252,7 @@ quarrel: 2
 | Behind the door it was evening, and it was always evening. Lanterns/NOUN grew on the trees. A {z} sold {y+} and wanted to be paid with jokes.
 -- late
 | {They} ate {y+}, rode on a {color} {bug} and danced with the {z}. But then a bell rang, and the door began to shrink/VERB!
-| The {z} showed {them} everything, from the {color} {wild_place} to the drums that played all by themselves/PRON. {They} forgot the time, and the door grew smaller and smaller.
+| The {z} showed {them} everything, from the {color} {wild_place} to the drums that played all by themselves/PRON. {H} and {f} forgot the time, and the door grew smaller and smaller.
 | "f>h: The door gets smaller/ADJ with every minute/NOUN!" cried {f}. "h>f: We have to run," said {h}. But the way was long.
 | {F} told {num} jokes, and {h} ate {num} {y+}. When {they} looked around, the lights/NOUN went out, one after the other, and the last one hung above/ADP the door.
 -- sign
@@ -265,7 +265,7 @@ quarrel: 2
 -- twist
 | {They} came too late/ADV. The door was gone! {They} cried, but the {z} smiled and lifted a curtain. Behind it was the {r}. {They} had been home the whole time, and the {z} was only {f}'s brother in a costume.
 | {They} slipped through just in time. But the {r} on the other side was not theirs/PRON. The {x} was {color}, and at the table sat another {h} and another {f}! All four began to laugh and ate {y+} together.
-| {They} crawled back and called for help. But the {r} was much too large, the {x} stood there like a tower, and even the {bug+} looked down on {them}. {They} had become small! It took {num} days until {they} were as tall as before.
+| {They} crawled back and called for help. But the {r} was much too large, the {x} stood there like a tower, and even the {bug+} looked down on {them}. {They} had become small/ADJ! It took {num} days until {they} were as tall as before.
 -- bad
 | {H} got through with {his} pockets full of {y+}, but {f} was too late/ADJ. The door closed, and {h} knocked on the bare wall all night long/ADV.
 | {They} got through with {their} arms full of {y+}, but when {they} turned around, the door was gone. Again and again {they} looked behind the {x}. The door never came back.
@@ -312,7 +312,7 @@ bad: listening
 | So {h} did the only thing that was left. {He} took {m}'s {food} and {his} {y} and carried them/PRON up the hill. {M} ran after {him} to get them/PRON back, and all the others came to watch. Then the water came, and the hill was full.
 -- twist
 | At last, {m} sighed. "m>h: I know," {he m} said. "m>h: It told me too, but I thought that I was dreaming." All the people had heard it, and nobody had dared to say so! Then they/PRON all went up the hill together.
-| In the end, all the people went to look at the {p}, and nothing was wrong/ADJ at all. But on the way back/ADV, they/PRON saw smoke over the village. While nobody was home, a fire had burned/VERB the house down. The {a.kind} had saved them/PRON after all.
+| In the end, all the people went to look at the {p}, and nothing was wrong/ADJ at all. But on the way back/ADV, they/PRON saw smoke over the village. While nobody was home, a fire had burned/VERB {h}'s house down. The {a.kind} had saved them/PRON after all.
 | In the evening, {m} and all the neighbors went up the hill, just to please {him}. From the hill they/PRON saw the water come, and it ran/VERB around the village. A hundred mice had dug a ditch/NOUN in the night.
 -- bad
 | Nobody listened. In the night, the water came and carried away the houses/NOUN, the {farm+} and the bridge. The people all sat on the roofs/NOUN until morning, wet and sorry.
