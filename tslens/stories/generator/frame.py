@@ -72,7 +72,7 @@ Nobody could [run|jump|hop] like {h}, and nobody could {hobby} so badly.
 Everyone in {his} family was a {job}, a {job} or a {job}, and {his} home always smelled of work.
 """
 QUARREL = """
-But soon {they} began to quarrel. "f>h: It is my turn to go first!" {f} shouted. "h>f: No, it is mine!" {h} shouted back, and {they} turned away from each other. >> Then {h} took a deep breath. "h>f: I am sorry that I shouted," {he} said. "f>h: I am sorry/ADJ too," said {f}, and [{they} were friends again|the quarrel was over].
+Soon {they} began to quarrel. "f>h: It is my turn to go first!" {f} shouted. "h>f: No, it is mine!" {h} shouted back, and {they} turned away from each other. >> Then {h} took a deep breath. "h>f: I am sorry that I shouted," {he} said. "f>h: I am sorry/ADJ too," said {f}, and [{they} were friends again|the quarrel was over].
 But {h} and {f} could not agree on what to do. {H} wanted to [{hobby}|go to the {town_place}], and {f} wanted to [take a rest|go home]. {They} argued [loudly|for a long time], and {f} [said something mean|kicked a stone] in anger/NOUN. >> Little by little, [the two|{h} and {f}] stopped being angry. {F} said sorry first/ADV, {h} said sorry next/ADV, and then {they} had to laugh.
 [Just then|Before long], {f} [bumped into {h}|stepped on {h}'s foot]. "h>f: You did that/PRON on purpose!" cried {h}. "f>h: I did not! You are always so {angry}!" said {f}. For a while, {they} did not [talk|say a word] to each other. >> {F} [looked|smiled] at {h}. "f>h: I do not want to fight with you," {he f} said. {H} [nodded|smiled back], and {they} hugged.
 {F} laughed at the {color} {t=garment} that {h} wore, and {h} got angry. "h>f: You are mean!" {he} said. "f>h: And you are no fun!" said {f}. {They} [would not say a word|would not look at each other]. >> In the end, {f} said that the {t} was not so bad, and {h} gave {f} a {sweet}. The quarrel was forgotten/VERB.
@@ -103,7 +103,7 @@ Not even {sweet+} with {food} could make {h} smile.
 """
 MORALS = {
     "sharing": "[sharing makes/VERB|a shared/VERB thing makes/VERB] everyone happy;there is more fun in sharing/VERB than in keeping/VERB;it feels good to share with others/NOUN;joy grows/VERB when we/PRON share it",
-    "honesty": "it is [best|always better/ADJ] to tell the truth;a lie [only makes/VERB things worse|grows/VERB and grows/VERB];an honest word is worth/ADJ more/ADV than gold;it takes/VERB courage to be honest",
+    "honesty": "it is [best|better/ADJ] to tell the truth;a lie [only makes/VERB things worse|grows/VERB and grows/VERB];an honest word is worth/ADJ more/ADV than gold;it takes/VERB courage to be honest",
     "courage": "being/AUX brave means/VERB doing/VERB things/NOUN even when/SCONJ one/PRON is afraid;it is okay to be afraid, as/SCONJ long/ADV as/SCONJ one/PRON tries;a small heart can hold great/ADJ courage",
     "listening": "it is wise to listen to a warning/NOUN;those who listen stay safe/ADJ;a good warning/NOUN is a gift/NOUN;it is foolish to laugh at a warning/NOUN",
     "patience": "good things/NOUN take time;those who wait are [often|sometimes] rewarded;patience/NOUN is [stronger than hurry/NOUN|a quiet/ADJ kind/NOUN of magic/NOUN];it is better to go slowly/ADV than to fall/VERB",
@@ -124,7 +124,7 @@ MORALS = {
 }
 SAY_MORAL = """
 {H!} [learned|now knew|understood] that/SCONJ %s.
-[From that day on|After that], {h} [always remembered|never forgot] that/SCONJ %s.
+[From that day on|After that], {h} [remembered|never forgot] that/SCONJ %s.
 The [moral/NOUN|lesson] of the story is that/SCONJ %s.
 So {h} [learned|found out] that/SCONJ %s.
 This story [teaches/VERB|tells/VERB] us/PRON that/SCONJ %s.

@@ -156,7 +156,7 @@ came back|returned
 was over|had ended
 every week|each week
 {H} and {f}|{F} and {h}|{H} and {f}|The two friends
-{They}|{They}|The two friends|{H} and {f}|The friends
+{They}|{They}|{They}|{H} and {f}|The friends
 {H}|{H}|{H}|{He}
 {M}|{M}|{He m}
 {F}|{F}|{He f}

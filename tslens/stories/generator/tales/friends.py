@@ -16,7 +16,7 @@ bad: lonely
 | The {x} was full of laughing/VERB and singing/VERB, but nobody ever called for {h}. {He} built a house for {his} {y} and pretended not to hear.
 -- meet
 | One day, a {nice} {f.kind} named {f} came to the {x}. {F} was alone too/ADV, and {he f} looked [{sad}|{afraid}]. {H} wanted to say hello, but {he} was too shy.
-| Then {he} saw a {f.kind} behind a {tree} tree. {His f} name was {f}. {He f} peeked out, hid again and peeked out once more.
+| Then {he} saw a {f.kind} behind a {tree} tree. {His f} name was {f}. {He f} peeked out, hid again and peeked out once/ADV more/ADV.
 | "f>h: May I play too?" asked somebody. It was a {f.kind} with a {color} {garment}. "f>h: My name is {f}," {he f} said. {H} did not know what to say.
 | Then there was a splash. A {f.kind} named {f} had slipped and sat in a puddle, with mud up to the ears. The others laughed/VERB. {H} did not laugh.
 -- try
