@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test bench lint figures clean
+.PHONY: demo test bench bench-gpu lint figures clean
 .DEFAULT_GOAL := demo
 
 demo: $(READY)  ## generate stories, train a model, analyse it, write runs/demo/report.html
@@ -29,6 +29,9 @@ lint: $(READY)  ## lint and types
 
 bench: $(READY)  ## ratios against other libraries, measured on this machine
 	@$(BIN)/tslens bench --out figures/bench
+
+bench-gpu: $(READY)  ## training on one NVIDIA GPU, under eight minutes, one JSON; no venv: python3 -m tslens.bench.gpu
+	@$(BIN)/python -m tslens.bench.gpu --out figures/bench/gpu.json
 
 figures: $(READY)  ## run every study again; each writes its own folder under figures/
 	@set -e; for study in analyses/*.py; do echo "$$study"; $(BIN)/python "$$study"; done

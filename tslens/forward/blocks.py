@@ -168,9 +168,9 @@ def _normed(spec: Spec, gain: Gain, product: Product, x: Tensor) -> Sequence[Ten
     def run(x: Tensor) -> Sequence[Tensor]:
         return product(norm(x, *gain, spec.eps, spec.style).to(product.dtype))
 
-    result: Sequence[Tensor] = (
-        checkpoint(run, x, use_reentrant=False, preserve_rng_state=False) if x.requires_grad else run(x)
-    )
+    # A compiler chooses by itself what to recompute: told to, it computes a product again too.
+    again = x.requires_grad and not torch.compiler.is_compiling()
+    result: Sequence[Tensor] = checkpoint(run, x, use_reentrant=False, preserve_rng_state=False) if again else run(x)
     return result
 
 

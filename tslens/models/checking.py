@@ -20,6 +20,8 @@ def spec_of(model: "HookedTransformer") -> Spec:
     The answer is remembered, and everything it rests on is compared at every call: configuration, modules, dtypes,
     and the biases that must be zero (on an accelerator, where reading would wait, by address and version alone).
     """
+    if torch.compiler.is_compiling() and hasattr(model, "story_memory"):
+        return model.story_memory.spec  # reading tensors would cut the compiled graph in two
     _refuse_hooks(model)
     memory: _Memory | None = getattr(model, "story_memory", None)
     if memory is None or memory.mark != _mark(model, memory) or _written(memory):

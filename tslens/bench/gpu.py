@@ -1,0 +1,373 @@
+"""How fast does the 512x12 model train on one NVIDIA GPU, beside a plain GPT, transformers and HookedTransformer?
+
+`python -m tslens.bench.gpu --out gpu.json`, in the repository: needs PyTorch, tokenizers, safetensors, jaxtyping and
+numpy. Where transformer-lens or transformers is missing, its rows are left out and that is said; ours then runs on the
+same parameters with no TransformerLens around them. A turn is a few whole steps: loss, gradients, fused AdamW. All
+sides take turns. It stops by itself before eight minutes.
+"""
+
+import argparse
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tslens.bench.bare import bare
+from tslens.bench.measure import Work, faster
+from tslens.bench.plain import PlainGPT
+from tslens.bench.size import gpt2, hooked, random_tokens
+from tslens.models import Spec, flops_per_token, n_parameters
+from tslens.train import optimizer as optimizers
+from tslens.train.data import Batch
+from tslens.train.objectives.language import LanguageModelling
+
+Loss = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How big, how often, how long."""
+
+    device: str = "cuda"
+    shape: str = "512x12"
+    vocabulary: int = 4096
+    context: int = 512
+    batch: int = 64
+    batches: tuple[int, ...] = (8, 32, 64, 128)
+    """whose peak memory is read off, of the sides that need no compiling"""
+    turns: int = 8
+    steps: int = 5
+    """of a turn"""
+    square: int = 8192
+    """side of the matrices whose product is the peak"""
+    seconds: float = 420.0
+    """after which nothing new is begun"""
+    backend: str = "inductor"
+
+    @property
+    def spec(self) -> Spec:
+        return Spec.parse(self.shape, d_vocab=self.vocabulary, n_ctx=self.context)
+
+
+SMOKE = Setting("cpu", "16x1x2", 64, 16, 4, (2, 4), 2, 1, 64, backend="aot_eager")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One way to train the model."""
+
+    name: str
+    build: Callable[[Setting], tuple[nn.Module, Loss]]
+    needs: str | None = None
+    """a package that must be there"""
+    compiled: bool = False
+    precision: str = "bf16"
+
+
+def _ours(setting: Setting) -> tuple[nn.Module, Loss]:
+    model = hooked(setting.spec) if find_spec("transformer_lens") else bare(setting.spec)
+    objective = LanguageModelling()
+    compute: Any = objective.__call__
+
+    def loss(rows: Tensor) -> Tensor:
+        total, _ = compute(model, Batch(rows), torch.bfloat16)
+        return total / rows[:, 1:].numel()
+
+    return model, loss
+
+
+def _ours_compiled(setting: Setting) -> tuple[nn.Module, Loss]:
+    """As the trainer compiles it."""
+    model, _ = _ours(setting)
+    compute: Any = torch.compile(LanguageModelling().__call__, backend=setting.backend)
+
+    def loss(rows: Tensor) -> Tensor:
+        total, _ = compute(model, Batch(rows), torch.bfloat16)
+        return total / rows[:, 1:].numel()
+
+    return model, loss
+
+
+def _plain(setting: Setting) -> tuple[nn.Module, Loss]:
+    model = PlainGPT(setting.spec)
+    return model, _autocast(setting, model)
+
+
+def _plain_compiled(setting: Setting) -> tuple[nn.Module, Loss]:
+    model = PlainGPT(setting.spec)
+    return model, _autocast(setting, torch.compile(model, backend=setting.backend))
+
+
+def _transformers(setting: Setting) -> tuple[nn.Module, Loss]:
+    model = gpt2(setting.spec).train()
+    return model, _autocast(setting, lambda rows: _labelled(model, rows))
+
+
+def _transformers_compiled(setting: Setting) -> tuple[nn.Module, Loss]:
+    model = gpt2(setting.spec).train()
+    compiled = torch.compile(model, backend=setting.backend)
+    return model, _autocast(setting, lambda rows: _labelled(compiled, rows))
+
+
+def _labelled(model: Any, rows: Tensor) -> Tensor:
+    read = rows[:, :-1].contiguous()
+    loss: Tensor = model(input_ids=read, labels=read, use_cache=False).loss
+    return loss
+
+
+def _hooked(setting: Setting) -> tuple[nn.Module, Loss]:
+    model = hooked(setting.spec)
+    return model, _autocast(setting, lambda rows: model(rows[:, :-1], return_type="loss"))
+
+
+def _hooked_fp32(setting: Setting) -> tuple[nn.Module, Loss]:
+    model = hooked(setting.spec)
+    return model, lambda rows: model(rows[:, :-1], return_type="loss")
+
+
+def _autocast(setting: Setting, loss: Loss) -> Loss:
+    def low(rows: Tensor) -> Tensor:
+        with torch.autocast(setting.device, torch.bfloat16):
+            return loss(rows)
+
+    return low
+
+
+SIDES = (
+    Side("tslens", _ours),
+    Side("plain GPT", _plain),
+    Side("GPT2LMHeadModel", _transformers, needs="transformers"),
+    Side("HookedTransformer", _hooked, needs="transformer_lens"),
+    Side("HookedTransformer fp32", _hooked_fp32, needs="transformer_lens", precision="fp32"),
+    Side("tslens compiled", _ours_compiled, compiled=True),
+    Side("plain GPT compiled", _plain_compiled, compiled=True),
+    Side("GPT2LMHeadModel compiled", _transformers_compiled, needs="transformers", compiled=True),
+)
+
+
+class Bench:
+    """One run: what is at hand, what was measured, what was left out and why."""
+
+    def __init__(self, setting: Setting, say: Callable[[str], None]) -> None:
+        self.setting, self.say, self.began = setting, say, time.perf_counter()
+        self.left_out: dict[str, str] = {}
+        self.works: dict[str, Work] = {}
+        self.memory: dict[str, dict[int, int | None]] = {}
+        self.peaks: list[float] = []
+
+    @property
+    def late(self) -> bool:
+        return time.perf_counter() - self.began > self.setting.seconds
+
+    def run(self) -> dict[str, Any]:
+        """Everything as JSON can hold it."""
+        self.peak()
+        for side in SIDES:
+            if side.needs and not find_spec(side.needs):
+                self.left_out[side.name] = f"{side.needs} is not installed"
+            elif self.late:
+                self.left_out[side.name] = "no time was left"
+            else:
+                self.say(side.name)
+                self.begin(side)
+        self.peak()
+        turns = self.take_turns()
+        self.peak()
+        return self.facts() | self.results(turns)
+
+    def begin(self, side: Side) -> None:
+        """Build it, let it compile and warm up, and read its peak memory at every batch size."""
+        setting = self.setting
+        before = self.allocated()
+        try:
+            model, loss = side.build(setting)
+            step = self.step(model, loss)
+            sizes = (setting.batch,) if side.compiled else setting.batches
+            for batch in sizes:
+                self.memory.setdefault(side.name, {})[batch] = self.peak_memory(step, batch, before)
+            step(self.rows(setting.batch))
+        except Exception as error:  # a peer that cannot run here is a finding, not the end of the others
+            self.left_out[side.name] = (
+                f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
+            )
+            return
+
+        def work() -> None:
+            for _ in range(setting.steps):
+                step(self.rows(setting.batch))
+            self.wait()
+
+        self.works[side.name] = work
+
+    def step(self, model: nn.Module, loss: Loss) -> Callable[[Tensor], None]:
+        """A whole step; every side moves by the fused AdamW."""
+        model.to(self.setting.device)
+        optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4, fused=True)
+
+        def step(rows: Tensor) -> None:
+            loss(rows).backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+        return step
+
+    def rows(self, batch: int) -> Tensor:
+        return random_tokens(batch, self.setting.context + 1, self.setting.vocabulary).to(self.setting.device)
+
+    def peak_memory(self, step: Callable[[Tensor], None], batch: int, before: int) -> int | None:
+        """Bytes allocated at the highest point of a step, model and optimizer counted; None where they do not fit."""
+        if self.setting.device == "cpu":
+            step(self.rows(batch))
+            return None
+        try:
+            step(self.rows(batch))
+            torch.cuda.reset_peak_memory_stats()
+            step(self.rows(batch))
+            self.wait()
+            return torch.cuda.max_memory_allocated() - before
+        except torch.OutOfMemoryError:
+            torch.cuda.empty_cache()
+            return None
+
+    def take_turns(self) -> np.ndarray:
+        """Seconds of each side's turns, `[turn, side]`."""
+        spent = []
+        for number in range(self.setting.turns):
+            if self.late and number >= 2:
+                break
+            self.say(f"turn {number + 1} of {self.setting.turns}")
+            spent.append([self.seconds(work) for work in self.works.values()])
+        return np.array(spent)
+
+    def peak(self) -> None:
+        """FLOP/s of a large bf16 product, ten in a row after two."""
+        n = self.setting.square
+        a, b = (torch.randn(n, n, device=self.setting.device, dtype=torch.bfloat16) for _ in range(2))
+
+        def products(count: int) -> None:
+            for _ in range(count):
+                torch.mm(a, b)
+            self.wait()
+
+        products(2)
+        self.peaks.append(10 * 2 * n**3 / self.seconds(lambda: products(10)))
+
+    def seconds(self, work: Work) -> float:
+        self.wait()
+        began = time.perf_counter()
+        work()
+        return time.perf_counter() - began
+
+    def wait(self) -> None:
+        if self.setting.device == "cuda":
+            torch.cuda.synchronize()
+
+    def allocated(self) -> int:
+        return torch.cuda.memory_allocated() if self.setting.device == "cuda" else 0
+
+    def facts(self) -> dict[str, Any]:
+        s = self.setting
+        cuda = s.device == "cuda"
+        return {
+            "device": torch.cuda.get_device_name() if cuda else f"CPU, {torch.get_num_threads()} threads",
+            "torch": torch.__version__,
+            "cuda": torch.version.cuda if cuda else None,
+            "python": platform.python_version(),
+            "shape": s.shape,
+            "parameters": n_parameters(s.spec),
+            "vocabulary": s.vocabulary,
+            "context": s.context,
+            "batch": s.batch,
+            "flops_per_token": flops_per_token(s.spec, training=True),
+            "matrix_peak_flops": float(np.median(self.peaks)),
+            "matrix_peaks_measured": self.peaks,
+            "left_out": self.left_out,
+        }
+
+    def results(self, turns: np.ndarray) -> dict[str, Any]:
+        s, names = self.setting, list(self.works)
+        tokens, flops = s.steps * s.batch * s.context, flops_per_token(s.spec, training=True)
+        chosen = {side.name: side for side in SIDES}
+        rows = []
+        for i, name in enumerate(names):
+            speed = tokens / float(np.median(turns[:, i]))
+            rows.append(
+                {
+                    "name": name,
+                    "precision": chosen[name].precision,
+                    "compiled": chosen[name].compiled,
+                    "tokens_per_second": speed,
+                    "share_of_peak": speed * flops / float(np.median(self.peaks)),
+                    "peak_bytes_by_batch": self.memory[name],
+                }
+            )
+        ratios = {}
+        for one, other in (
+            ("tslens compiled", "plain GPT compiled"),
+            ("tslens", "plain GPT"),
+            ("tslens", "HookedTransformer"),
+        ):
+            if one in names and other in names:
+                found = faster(turns[:, names.index(one)], turns[:, names.index(other)], units=tokens, unit="tokens")
+                ratios[f"{one} / {other}"] = {"ratio": found.value, "low": found.low, "high": found.high}
+        return {
+            "turns": len(turns),
+            "steps_of_a_turn": s.steps,
+            "rows": rows,
+            "ratios": ratios,
+            "muon_step_seconds": self.muon(),
+            "seconds": time.perf_counter() - self.began,
+        }
+
+    def muon(self) -> float | None:
+        """Seconds of one step of Muon instead of AdamW, which a recipe may choose."""
+        with suppress(Exception):
+            model, loss = _ours(self.setting)
+            model.to(self.setting.device)
+            optimizer = optimizers.make(model, optimizers.OptimizerSettings(method="muon", lr=1e-4))
+            loss(self.rows(2)).backward()
+            optimizer.step()
+            return float(np.median([self.seconds(optimizer.step) for _ in range(5)]))
+        return None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and write or print the JSON; 2 where there is no NVIDIA GPU."""
+    parser = argparse.ArgumentParser(prog="python -m tslens.bench.gpu", description=__doc__)
+    parser.add_argument("--out", type=Path, help="the JSON file; printed where not given")
+    parser.add_argument(
+        "--cpu-smoke", action="store_true", help="the same code on the CPU, tiny: no number means anything"
+    )
+    asked = parser.parse_args(arguments)
+    if not asked.cpu_smoke and not (torch.cuda.is_available() and torch.version.cuda):
+        print(
+            "tslens: no NVIDIA GPU is at hand (torch.cuda.is_available() is False): nothing was measured.",
+            file=sys.stderr,
+        )
+        return 2
+    began = time.perf_counter()
+    found = Bench(
+        SMOKE if asked.cpu_smoke else Setting(),
+        lambda what: print(f"{time.perf_counter() - began:5.0f} s  {what}", file=sys.stderr, flush=True),
+    ).run()
+    text = json.dumps(found, indent=1)
+    if asked.out is None:
+        print(text)
+    else:
+        asked.out.parent.mkdir(parents=True, exist_ok=True)
+        asked.out.write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
