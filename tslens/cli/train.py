@@ -133,7 +133,7 @@ def describe(run: "Run") -> tuple[str, str]:
     """What will be trained on what, in two lines."""
     from tslens.models import n_parameters
 
-    spec, facts = run.recipe.spec(run.tokenizer.size), run.facts
+    spec, facts = run.recipe.shape(run.tokenizer.size), run.facts
     return (
         f"{spec.name} ({spec.style}), {n_parameters(spec):,} parameters, vocabulary {spec.d_vocab}, {run.steps} steps",
         f"{facts['training_stories']:,} stories, {facts['training_tokens']:,} tokens; {facts['longer_than_context']:,} "

@@ -15,6 +15,7 @@ from tslens.forward.attention import Attend, fused_attend
 from tslens.forward.blocks import Layer, block, layers, norm
 from tslens.forward.product import ROWS
 from tslens.models import Spec
+from tslens.models.compressor import as_pairs, next_first
 
 if TYPE_CHECKING:
     from tslens.models.pairs import Compressor
@@ -27,8 +28,6 @@ def residual(
 
     ValueError for a row longer than the context, and for a model that holds hooks, which would not be run here.
     """
-    from tslens.models.pairs import as_pairs, next_first
-
     refuse_hooks(model)
     spec, (batch, n) = model.spec, tokens.shape
     if n > spec.n_ctx:
@@ -88,6 +87,8 @@ def gate(spec: Spec, sees: Bool[Tensor, "#pair 2 2"]) -> Attend:
 
 def refuse_hooks(model: Any) -> None:
     """ValueError where a module holds a hook: the fast forward would pass it by in silence."""
+    if torch.compiler.is_compiling():
+        return
     for name, module in model.named_modules():
         if module._forward_hooks or module._backward_hooks or module._forward_pre_hooks or module._backward_pre_hooks:
             raise ValueError(

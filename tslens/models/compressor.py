@@ -1,4 +1,4 @@
-"""What shape has a compressor, and which parameters?
+"""What shape has a compressor, which parameters, and how does it pair tokens?
 
 A compressor reads tokens in pairs: an encoder makes one vector of each pair, a causal trunk runs over the pairs, and a
 decoder says the next two tokens (kin to MegaByte, Yu et al. 2023, arXiv 2305.07185, with patches of two). The row
@@ -9,6 +9,11 @@ the first is predicted, as by any other model.
 import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Int
+from torch import Tensor
 
 from tslens.models.spec import DEFAULT_HEADS, Spec
 from tslens.nearest import did_you_mean
@@ -163,6 +168,21 @@ def _refuse_style(baseline: Spec) -> None:
     for field in dataclasses.fields(Spec):
         if (given := getattr(baseline, field.name)) != getattr(plain, field.name):
             raise ValueError(f"A compressor is built of plain GPT-2 blocks: leave out {field.name} = {given!r}.")
+
+
+def as_pairs(tokens: Int[Tensor, "batch pos"]) -> tuple[Int[Tensor, "batch pair 2"], Bool[Tensor, "batch pair 2"]]:
+    """The pairs that are whole after these tokens, and which of their places hold a token (all but the very first)."""
+    n = (tokens.shape[1] + 1) // 2
+    pairs = F.pad(tokens, (1, 0))[:, : 2 * n].unflatten(1, (n, 2))
+    real = torch.ones_like(pairs, dtype=torch.bool)
+    real[:, 0, 0] = False
+    return pairs, real
+
+
+def next_first(tokens: Int[Tensor, "batch pos"]) -> Int[Tensor, "batch pair"]:
+    """After each whole pair the token that comes next, which the decoder reads before it says the one after; 0 where
+    there is none yet (nothing that counts reads it)."""
+    return F.pad(tokens[:, 1:], (0, tokens.shape[1] % 2))[:, ::2]
 
 
 def build(spec: CompressorSpec, *, seed: int | None = 0, tokenizer: Tokenizer | None = None) -> "Compressor":

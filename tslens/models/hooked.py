@@ -162,9 +162,8 @@ def readout(model: "HookedTransformer") -> Tensor:
     return model.unembed.W_U if own is None else own.to(next(model.parameters()).device)
 
 
-def record(model: Any) -> dict[str, Any]:
+def record(spec: Spec | CompressorSpec) -> dict[str, Any]:
     """What `config.json` says of a model's shape, so that `load` builds it again."""
-    spec = shape_of(model)
     kind = {"kind": COMPRESSOR} if isinstance(spec, CompressorSpec) else {}
     return {**kind, "spec": spec.to_dict()}
 

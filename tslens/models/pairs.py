@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tslens.models.compressor import CompressorSpec
+from tslens.models.compressor import CompressorSpec, as_pairs, next_first
 from tslens.models.hooked import HookedRootModule, HookPoint, build
 from tslens.models.spec import Spec
 from tslens.tokenizer import Tokenizer
@@ -123,21 +123,6 @@ class Compressor(HookedRootModule):
         out = self.decoder(torch.stack([x, first], 2).flatten(0, 1)).view(batch, -1, self.spec.d_model)
         logits: Tensor = self.unembed(self.ln_final(out[:, :n]))
         return logits
-
-
-def as_pairs(tokens: Int[Tensor, "batch pos"]) -> tuple[Int[Tensor, "batch pair 2"], Bool[Tensor, "batch pair 2"]]:
-    """The pairs that are whole after these tokens, and which of their places hold a token (all but the very first)."""
-    n = (tokens.shape[1] + 1) // 2
-    pairs = F.pad(tokens, (1, 0))[:, : 2 * n].unflatten(1, (n, 2))
-    real = torch.ones_like(pairs, dtype=torch.bool)
-    real[:, 0, 0] = False
-    return pairs, real
-
-
-def next_first(tokens: Int[Tensor, "batch pos"]) -> Int[Tensor, "batch pair"]:
-    """After each whole pair the token that comes next, which the decoder reads before it says the one after; 0 where
-    there is none yet (nothing that counts reads it)."""
-    return F.pad(tokens[:, 1:], (0, tokens.shape[1] % 2))[:, ::2]
 
 
 def _draw(model: Compressor, spec: CompressorSpec, seed: int | None) -> None:

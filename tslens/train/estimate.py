@@ -82,7 +82,7 @@ def estimate(recipe: Recipe, watch: Callable[[str], None] = lambda text: None) -
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model: Any = recipe.objective.build(recipe.spec(size), seed=recipe.seed, tokenizer=None)
     model.to(device, print_details=False)
-    flops = models.flops_per_token(models.spec_of(model), training=True)
+    flops = models.flops_per_token(models.shape_of(model), training=True)
     trained = [p for p in model.parameters() if p.requires_grad]
     weights = sum(p.numel() * p.element_size() for p in trained)
     dtype = forward.precision(recipe.train.precision, device)
@@ -104,7 +104,7 @@ def estimate(recipe: Recipe, watch: Callable[[str], None] = lambda text: None) -
     seconds = None if steps is None or tokens is None else tokens / speed + steps * moving
     return Estimate(
         name=recipe.name,
-        shape=recipe.spec(size).name,
+        shape=recipe.shape(size).name,
         parameters=sum(p.numel() for p in trained),
         flops_per_token=flops,
         flops=None if tokens is None else flops * tokens,

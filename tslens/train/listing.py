@@ -60,7 +60,7 @@ def _told(folder: Path, running: bool) -> Listed:
     return Listed(
         folder.name,
         "running" if running else "finished" if finished else "stopped",
-        shape=recipe.spec(1).name,
+        shape=recipe.shape(1).name,
         objective=chosen["objective"]["name"],
         step=max(config.get("step", 0), last.get("step", 0)),
         steps=config.get("steps", recipe.train.steps),

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor, nn
 
+from tslens.models import shape_of
+
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
 
@@ -87,7 +89,7 @@ def make(model: "HookedTransformer | nn.Module", settings: OptimizerSettings) ->
         return adamw
     both = MuonAndAdamW(by_muon, adamw, settings)
     if settings.tuned_width is not None:
-        both.param_groups[0]["scale"] = math.sqrt(settings.tuned_width / model.cfg.d_model)
+        both.param_groups[0]["scale"] = math.sqrt(settings.tuned_width / shape_of(model).d_model)
     return both
 
 

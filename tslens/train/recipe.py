@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tslens import forward
-from tslens.models import Spec, did_you_mean
+from tslens.models import CompressorSpec, Spec, did_you_mean
 from tslens.train import loggers
 from tslens.train.objectives import OBJECTIVES, Objective
 from tslens.train.objectives.language import LanguageModelling
@@ -128,6 +128,10 @@ class Recipe:
         known = Spec.parse(shape).to_dict() if shape else {}
         chosen = {k: v for k, v in known.items() if k in ("d_model", "n_layers", "n_heads")}
         return Spec.from_dict(chosen | fields)
+
+    def shape(self, d_vocab: int) -> Spec | CompressorSpec:
+        """The spec of the model that is trained: that of the recipe's shape, unless the objective builds another."""
+        return self.objective.shape(self.spec(d_vocab))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able, complete."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tslens.models import record
 from tslens.tokenizer import Tokenizer
 from tslens.train.data import Batches
 from tslens.train.recipe import Recipe
@@ -33,7 +34,7 @@ class Run:
         """What `config.json` says of the model after `step` steps over `tokens` tokens, with its last validation."""
         return {
             "name": self.folder.name,
-            "spec": self.recipe.spec(self.tokenizer.size).to_dict(),
+            **record(self.recipe.shape(self.tokenizer.size)),
             "tokenizer": self.tokenizer.hash,
             "recipe": self.recipe.to_dict(),
             "data": self.facts,

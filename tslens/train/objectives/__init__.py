@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from tslens.evaluation.loss import Loss
-from tslens.models import Spec
+from tslens.models import CompressorSpec, Spec
 from tslens.tokenizer import Tokenizer
+from tslens.train.objectives.compressor import Compressor
 from tslens.train.objectives.contrastive import Contrastive, PublishedContrastive
 from tslens.train.objectives.instruct import Instruct
 from tslens.train.objectives.language import LanguageModelling
@@ -25,6 +26,10 @@ __all__ = ["OBJECTIVES", "Objective"]
 @runtime_checkable
 class Objective(Protocol):
     """A loss over batches, and the model that it trains."""
+
+    def shape(self, spec: Spec) -> Spec | CompressorSpec:
+        """The spec of the model that it trains in place of a HookedTransformer of this spec: mostly that itself."""
+        ...
 
     def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer | None) -> Any:
         """The model, with weights drawn from the seed."""
@@ -51,5 +56,6 @@ OBJECTIVES: dict[str, type[Objective]] = {
     "contrastive": Contrastive,
     "published contrastive": PublishedContrastive,
     "instruct": Instruct,
+    "compressor": Compressor,
 }
 """By the name that a recipe gives."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tslens import forward, models
 from tslens.evaluation.loss import Loss, loss
-from tslens.models import Spec
+from tslens.models import CompressorSpec, Spec
 from tslens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 @dataclasses.dataclass(frozen=True)
 class LanguageModelling:
     """Cross-entropy of each token given those before it, in nats: L = -sum_t log p(x_t | x_<t)."""
+
+    def shape(self, spec: Spec) -> Spec | CompressorSpec:
+        """What is built: this spec."""
+        return spec
 
     def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer | None) -> Any:
         """A HookedTransformer of this shape."""

@@ -1,0 +1,132 @@
+"""The compressor as an objective: it learns, goes on bit for bit, is used as any model, and is compared fairly."""
+
+import json
+import os
+import signal
+
+import pytest
+import torch
+
+from tslens import checkpoints, cli, models
+from tslens.models import CompressorSpec, Spec
+from tslens.train import loop
+from tslens.train import recipe as recipes
+from tslens.train.data import Batch
+from tslens.train.objectives import OBJECTIVES, Objective
+from tslens.train.objectives.compressor import Compressor
+from tslens.train.objectives.language import LanguageModelling
+from tslens.train.prepare import prepare, resume
+from tslens.train.run import Run
+
+SMALL = {
+    "objective": "compressor",
+    "data.limit": "400",
+    "data.vocabulary": "300",
+    "model.n_ctx": "32",
+    "train.batch": "4",
+    "train.steps": "12",
+    "train.validate_every": "6",
+    "train.checkpoint_every": "5",
+    "train.validation_stories": "4",
+    "train.precision": '"float32"',
+}
+
+
+def run_of(name: str, **more: str) -> Run:
+    return prepare(recipes.load("16x4x2", SMALL | more), name, progress=False)
+
+
+def largest_difference(one: str, other: str) -> float:
+    a, b = (checkpoints.read(checkpoints.run_folder(name))[1] for name in (one, other))
+    assert a.keys() == b.keys()
+    return max(float((a[name] - b[name]).abs().max()) for name in a)
+
+
+def test_a_run_learns_and_every_command_takes_it(in_tmp, capsys):
+    seen: list[loop.Progress] = []
+    model = loop.train(run_of("a", **{"train.steps": "40", "optimizer.lr": "1e-2"}), watch=seen.append)
+    records = [json.loads(line) for line in (in_tmp / "runs/a/metrics.jsonl").read_text().splitlines()]
+    assert records[-1]["validation_loss"] < records[0]["validation_loss"] - 0.5
+    assert seen[-1].tokens == 40 * 4 * 32  # every token after a row's first, as of any model
+    loaded = models.load("a")
+    tokens = torch.tensor([[0, 5, 6]])
+    assert torch.equal(model(tokens), loaded(tokens))
+    assert models.shape_of(loaded) == CompressorSpec(16, 1, 2, 1, n_heads=2, d_vocab=300, n_ctx=32)
+    assert checkpoints.read_json(in_tmp / "runs/a/config.json")["kind"] == "compressor"
+    for command in (
+        ["generate", "--model", "a", "--prompt", "The cat", "--max-new-tokens", "5"],
+        ["loss", "--model", "a", "--limit", "3"],
+        ["models", "--json"],
+    ):
+        assert cli.main(command) == 0
+    assert '"compressor-16x1+2+1"' in capsys.readouterr().out
+    assert cli.main(["analyze", "lens", "--model", "a", "--limit", "3"]) == 2
+    error = capsys.readouterr().err
+    assert "no logits of its own" in error and error.count("\n") == 1
+
+
+def test_it_goes_on_bit_for_bit_and_in_pieces(in_tmp):
+    loop.train(run_of("whole"))
+
+    def stop_at_7(at: loop.Progress) -> None:
+        if at.step == 7:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(loop.Interrupted):
+        loop.train(run_of("cut"), watch=stop_at_7)
+    loop.train(resume("cut"), resume=True)
+    assert largest_difference("whole", "cut") == 0
+    loop.train(run_of("parts", **{"train.micro_batch": "2"}))
+    assert 0 <= largest_difference("whole", "parts") < 2e-4
+
+
+def test_its_loss_is_over_the_tokens_of_language_modelling(rows_of=(3, 33)):
+    spec = Spec(16, 4, 2, d_vocab=300, n_ctx=32)
+    objective = Compressor()
+    model = objective.build(spec, seed=1, tokenizer=None)
+    batch = Batch(torch.randint(300, rows_of, generator=torch.Generator().manual_seed(2)))
+    with torch.no_grad():
+        total, parts = objective(model, batch, torch.float32)
+        plain, _ = LanguageModelling()(models.build(spec), batch, torch.float32)
+    assert parts == {} and batch.predictions == 3 * 32
+    assert float(total) / batch.predictions == pytest.approx(
+        float(plain) / batch.predictions, abs=0.1
+    )  # both untrained
+
+
+def test_muon_moves_its_blocks(in_tmp):
+    """All three parts' matrices, at a rate that follows the width."""
+    model = loop.train(run_of("m", **{"optimizer.method": "muon", "optimizer.tuned_width": "32", "train.steps": "3"}))
+    start = models.build_compressor(model.spec, seed=0)
+    before = dict(start.named_parameters())
+    moved = {name: not torch.equal(p, before[name]) for name, p in model.named_parameters()}
+    assert all(moved[f"{part}blocks.0.attn.W_Q"] for part in ("", "encoder.", "decoder."))
+
+
+@pytest.mark.parametrize("width", [128, 256, 512])
+def test_its_recipes_match_their_baselines(width):
+    baseline, own = recipes.load(f"{width}x8"), recipes.load(f"compressor-{width}x8")
+    assert own.spec(4096) == baseline.spec(4096)
+    assert own.data == baseline.data and own.train == baseline.train and own.optimizer == baseline.optimizer
+    ratio = models.n_parameters(own.shape(4096)) / models.n_parameters(baseline.shape(4096))
+    assert 0.98 < ratio < 1.02
+
+
+def test_the_published_sizes_have_a_recipe():
+    recipe = recipes.load("compressor-published-128x8")
+    assert round(models.n_parameters(recipe.shape(50257)) / 1e6, 1) == 25.1
+
+
+def test_what_is_refused():
+    assert isinstance(OBJECTIVES["compressor"](), Objective)
+    for field, value, match in (
+        ("sizes", '"huge"', "must be one of matched, published"),
+        ("trunk_layers", "0", "trunk_layers is 0"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            recipes.load("compressor-128x8", {f"objective.{field}": value})
+    with pytest.raises(ValueError, match="leave out style = 'llama'"):
+        recipes.load("compressor-128x8", {"model.style": '"llama"'}).shape(300)
+    with pytest.raises(ValueError, match="must be even"):
+        recipes.load("compressor-128x8", {"model.n_ctx": "31"}).shape(300)
+    assert recipes.load("compressor-128x8", {"objective.trunk_layers": "6"}).shape(300).trunk_layers == 6
