@@ -89,7 +89,7 @@ def save(
     tokenizer = tokenizer_of(model)
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(folder / checkpoints.TOKENIZER)
-    config = {**(facts or {}), **record(model), "tokenizer": tokenizer.hash}
+    config = {**(facts or {}), **record(shape_of(model)), "tokenizer": tokenizer.hash}
     tensors = {name: w if dtype is None else w.to(dtype) for name, w in weights(model).items()}
     checkpoints.write(folder, config, tensors)
     return folder
