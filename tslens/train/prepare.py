@@ -45,7 +45,7 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
     for split in (training, _stories(recipe.data, "validation", recipe.train.validation_stories)):
         next(iter(split))
     tokenizer = _tokenizer(recipe.data, training)
-    recipe.spec(tokenizer.size)
+    recipe.shape(tokenizer.size)
     with _replacing(folder):
         _write_choices(recipe, tokenizer, folder)
         return _run(recipe, folder, tokenizer, progress)
