@@ -90,6 +90,7 @@ def test_a_word_is_tagged_as_its_neighbours_ask(source: str, word: str, tag: str
 def test_a_pronoun_gives_way_to_the_name_when_it_could_mean_two() -> None:
     assert teller("{F} met {e}. {He f} waved, and {he} waved.").text == "Tom met the baker. Tom waved, and Lily waved."
     assert teller("{H} met {f}. {He f} waved, and {he} waved.").text == "Lily met Tom. He waved, and she waved."
+    assert teller("{H} met {e}. {He} waved.").text == "Lily met the baker. Lily waved."
     assert teller("{H} saw {m} in {his m} car.").text == "Lily saw her dad in his car."
     assert teller("{H} slept. {M} saw {him}. {They} were glad.").text == "Lily slept. Her dad saw her. They were glad."
 

@@ -193,10 +193,13 @@ class Teller:
         """May a pronoun stand for this character here?
 
         Only if they were mentioned since something was told anew, at most two sentences ago, and nobody else of the same pronoun
-        was mentioned since, nor in the sentence before unless the name stands in this one.
+        (nor a stranger, of whom it is not yet known) was mentioned since, nor in the sentence before unless the name stands in this one.
         """
         same = [
-            p for p in self.cast.values() if p.character.pronoun == part.character.pronoun and p.index != part.index
+            p
+            for p in self.cast.values()
+            if p.index != part.index
+            and (p.character.pronoun == part.character.pronoun or (p.way == "noun" and p.character.pronoun != "it"))
         ]
         if self.rivals.get(part.index, -1) < max(self.begun, self.sentence - 2):
             return False
