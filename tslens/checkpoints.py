@@ -16,6 +16,7 @@ from typing import IO, Any
 from torch import Tensor
 
 FORMAT = 1
+NAME = r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,99}"
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.json", "metrics.jsonl"
 
 
@@ -26,7 +27,7 @@ def root() -> Path:
 
 def safe_name(name: str) -> str:
     """The name itself if it can be a folder's; ValueError if it is empty, hidden, or would lead elsewhere."""
-    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,99}", name):
+    if not re.fullmatch(NAME, name):
         raise ValueError(
             f"{name!r} cannot be a run's name: use letters, digits, '.', '_', '-' (100 at most, not starting with '.'),"
             " so that it stays in its folder."

@@ -40,7 +40,7 @@ def test_where_a_name_is_looked_for(in_tmp: Path, tokenizer: Tokenizer, monkeypa
     models.save(model, in_tmp / "runs/24x2x3")
     checkpoints.write(
         in_tmp / "runs/24x2x3/checkpoints/step-00010",
-        {"spec": GPT2.to_dict(), "tokenizer": tokenizer.hash},
+        {"spec": GPT2.to_dict(), "tokenizer": tokenizer.hash, "step": 10},
         models.weights(model),
     )
     assert "24x2x3" in models.available()
@@ -48,6 +48,11 @@ def test_where_a_name_is_looked_for(in_tmp: Path, tokenizer: Tokenizer, monkeypa
         assert models.spec_of(models.load(name)) == GPT2
     with pytest.raises(ValueError, match=r"no model is called '24x2x4'\. Did you mean '24x2x3'\?.*tslens train 24x2x4"):
         models.load("24x2x4")
+    with pytest.raises(ValueError, match=r"no weights of step 9\. It has those of steps: 10\."):
+        models.load("24x2x3@9")
+    for text in ("24x2x4@10", "../24x2x3@10", "@10", "24x2x3@"):
+        with pytest.raises(ValueError, match="no model is called"):
+            models.load(text)
     shutil.copytree("runs", "elsewhere")
     monkeypatch.setenv("TSLENS_RUNS", "elsewhere")
     assert models.available()["24x2x3"] == Path("elsewhere/24x2x3")
@@ -89,10 +94,12 @@ def test_a_model_is_called_what_it_was_loaded_by(
     spec = Spec(24, 2, 3, d_vocab=tokenizer.size, n_ctx=16)
     built = models.build(spec, tokenizer=tokenizer)
     assert models.name_of(built) == "24x2x3"
-    config = {"spec": spec.to_dict(), "tokenizer": tokenizer.hash}
+    config = {"spec": spec.to_dict(), "tokenizer": tokenizer.hash, "step": 10}
     models.save(built, in_tmp / "runs/mine")
     checkpoints.write(in_tmp / "runs/mine/checkpoints/step-00010", config, models.weights(built))
-    names = {"mine": "mine", "runs/mine": "mine", "runs/mine/checkpoints/step-00010": "mine/step-00010"}
+    checkpoints.write(in_tmp / "runs/mine/snapshots/step-00008", config | {"step": 8}, models.weights(built))
+    names = {"mine": "mine", "runs/mine": "mine", "runs/mine/checkpoints/step-00010": "mine@10"}
+    names |= {"mine@10": "mine@10", "mine@8": "mine@8"}
     assert {given: models.name_of(models.load(given)) for given in names} == names
     assert models.name_of(models.untied(models.load("mine"))) == "mine"
     monkeypatch.chdir("runs/mine")

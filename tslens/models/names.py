@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 def load(name: str | Path) -> "HookedTransformer":
     """The HookedTransformer that a name stands for, with its tokenizer attached, in evaluation mode.
 
-    A name is a run of this folder (`runs/<name>`), a bundled model, the path of a run or of one of its
-    checkpoints, `llama2c:FILE[,TOKENIZER]`, or `hf:FOLDER_OR_HUB_ID`. Raises ValueError with the nearest names.
+    A name is a run of this folder (`runs/<name>`), a bundled model, a run as it was after a step (`<name>@64`), the
+    path of a run or of one of its checkpoints, `llama2c:FILE[,TOKENIZER]`, or `hf:FOLDER_OR_HUB_ID`. Raises ValueError
+    with the nearest names.
     """
     text = str(name)
     if text.startswith("llama2c:"):
@@ -40,7 +41,7 @@ def load(name: str | Path) -> "HookedTransformer":
         source = text.removeprefix("hf:")
         return _named(from_weights(*huggingface.read(source), origin=text), Path(source).resolve().name)
     known = available()
-    folder = known.get(text) or (Path(text) if text and (Path(text) / "config.json").is_file() else None)
+    folder = known.get(text) or (Path(text) if text and (Path(text) / "config.json").is_file() else _at_step(text))
     if folder is None:
         raise ValueError(_unknown(text, list(known)))
     config, tensors = checkpoints.read(folder)
@@ -52,7 +53,15 @@ def load(name: str | Path) -> "HookedTransformer":
         raise ValueError(f"{home}/tokenizer.json is not the tokenizer that this model was trained with (hash differs).")
     model = from_weights(shape(config), tensors, tokenizer, origin=str(folder))
     run = home.resolve().name
-    return _named(model, run if home == folder else f"{run}/{folder.resolve().name}")
+    return _named(model, run if home == folder else f"{run}@{config.get('step', folder.name)}")
+
+
+def _at_step(text: str) -> Path | None:
+    """Where the weights of `<run>@<step>` are; None if the text says no step of a run of this folder."""
+    run, _, step = text.rpartition("@")
+    if not (step.isdecimal() and re.fullmatch(checkpoints.NAME, run) and checkpoints.run_folder(run).is_dir()):
+        return None
+    return checkpoints.at_step(checkpoints.run_folder(run), int(step))
 
 
 def shape(config: dict[str, Any]) -> Spec | CompressorSpec:
@@ -97,7 +106,7 @@ def save(
 
 def name_of(model: "HookedTransformer") -> str:
     """What the model is called: the run, bundled model, file or folder that `load` found it under (`stories1M`,
-    `mine/step-00500` for a checkpoint of the run `mine`), or its shape where it came from none."""
+    `mine@500` for a checkpoint of the run `mine`), or its shape where it came from none."""
     return getattr(model, "story_name", None) or shape_of(model).name
 
 

@@ -38,12 +38,11 @@ def opened(text: str, folder: Path, recipe: Mapping[str, Any], step: int) -> Ite
     """The function that writes a record of the run in `folder` everywhere, after those of its first `step` steps."""
     check(text)
     with contextlib.ExitStack() as stack:
-        file = stack.enter_context((folder / checkpoints.METRICS).open("a", encoding="utf-8"))
         others = [stack.enter_context(LOGGERS[name](folder, recipe, step)) for name in parse(text)]
 
         def write(record: Record) -> None:
-            file.write(json.dumps(record) + "\n")
-            file.flush()
+            with (folder / checkpoints.METRICS).open("a", encoding="utf-8") as file:  # anew: a rollback replaces it
+                file.write(json.dumps(record) + "\n")
             for other in others:
                 other(record)
 

@@ -127,11 +127,11 @@ class _Training:
                     sums = self._sound(norm)
                     if looks:
                         self._look(sums, float(norm), rate)
-                    if saves:
-                        self._save()
-                    if keeps and self.world.first:
+                    if keeps and self.world.first:  # before the checkpoint, from which a killed run would not make it
                         with meter.beside("checkpoint"):
                             saving.snapshot(run, state)
+                    if saves:
+                        self._save()
                 with meter.beside("drawing"):
                     seen = state.measured.get("validation_loss")
                     self.watch(Progress(state.step, run.steps, meter.tokens, meter.shown, meter.speed, seen))

@@ -13,6 +13,7 @@ from tslens.stories import Stories, stories
 from tslens.stories.instruct import keeps_apart
 from tslens.stories.pack import RECORD, Packed, pack
 from tslens.tokenizer import Tokenizer
+from tslens.train import lock
 from tslens.train.data import Batches, Rows
 from tslens.train.instructed import InstructedRows
 from tslens.train.mixed import MixedRows, in_order_or_not
@@ -29,7 +30,8 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
 
     With `overwrite`, a run of that name goes once the new one is prepared, and stays if it cannot be. A packing that
     was stopped or killed can be gone on with by `resume`.
-    ValueError if the run exists (unless `overwrite`), the name would leave the folder, or there are too few stories.
+    ValueError if the run exists (unless `overwrite`) or another process writes it, the name would leave the folder, or
+    there are too few stories.
     """
     folder = checkpoints.run_folder(name or recipe.name)
     _recover(folder)
@@ -46,7 +48,7 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
         next(iter(split))
     tokenizer = _tokenizer(recipe.data, training)
     recipe.shape(tokenizer.size)
-    with _replacing(folder):
+    with lock.held(folder), _replacing(folder):
         _write_choices(recipe, tokenizer, folder)
         return _run(recipe, folder, tokenizer, progress)
 

@@ -1,0 +1,133 @@
+"""A run that is killed, whenever and however often, goes on to the very weights and records of one never killed."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tslens import checkpoints
+
+# Forks a process for each training, having imported everything once; a killed one is killed by the kernel (SIGKILL).
+KILLS = """
+import json, os, random, shutil, signal, sys, time
+import transformer_lens
+from tslens import checkpoints
+from tslens.train import loop, recipe
+from tslens.train.prepare import prepare, resume
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def at_step(n):
+    def watch(at):
+        if at.step == n:
+            die()
+    return watch
+
+def at_write(n):
+    "Die at the n-th time that a file is brought to the disk or a name changed, half of the file written."
+    seen = [0]
+    def doomed(real, half):
+        def call(first, *rest, **options):
+            seen[0] += 1
+            if seen[0] == n:
+                if half:
+                    os.ftruncate(first, os.fstat(first).st_size // 2)
+                die()
+            return real(first, *rest, **options)
+        return call
+    for name in ("fsync", "replace", "rename", "rmdir"):
+        setattr(os, name, doomed(getattr(os, name), name == "fsync"))
+
+def forked(name, *, step=None, write=None, after=None):
+    "How a process that trains the run ended: its exit code, or minus the signal that killed it."
+    child = os.fork()
+    if child == 0:
+        try:
+            if write is not None:
+                at_write(write)
+            loop.train(resume(name, progress=False), resume=True, watch=None if step is None else at_step(step))
+            os._exit(0)
+        except BaseException:
+            import traceback
+            traceback.print_exc()
+            os._exit(1)
+    if after is not None:
+        time.sleep(after)
+        os.kill(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+overrides, plans = json.loads(sys.argv[1])
+prepare(recipe.load("16x1x2", overrides), "whole", progress=False)
+shutil.copytree("runs/whole", "runs/begun")
+began = time.perf_counter()
+ends = {"whole": [forked("whole")]}
+took = time.perf_counter() - began
+for name, plan in plans.items():
+    shutil.copytree("runs/begun", f"runs/{name}")
+    kills = [{"after": share * took} if kind == "after" else {kind: share} for kind, share in plan]
+    ends[name] = [forked(name, **kill) for kill in kills] + [forked(name)]
+print(json.dumps(ends))
+"""
+
+SMALL = {
+    "data.limit": "300",
+    "data.vocabulary": "300",
+    "model.n_ctx": "32",
+    "train.batch": "4",
+    "train.steps": "14",
+    "train.validate_every": "6",
+    "train.checkpoint_every": "4",
+    "train.validation_stories": "4",
+    "train.precision": '"float32"',
+    "train.dropout": "0.1",
+}
+# A training makes some 60 writes and renames: the numbers fall into checkpoints, snapshots and the last model.
+PLANS = {
+    "steps": [("step", 3), ("step", 7), ("step", 13)],
+    "writing": [("write", 2), ("write", 17), ("write", 23), ("write", 8)],
+    "written": [("write", 29), ("write", 12), ("write", 5)],
+    "anytime": [("after", 0.3), ("after", 0.6), ("after", 0.8)],
+}
+TIMES = ("tokens_per_second", "waiting_share", "validation_seconds", "checkpoint_seconds", "drawing_seconds")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kills")
+    command = [sys.executable, "-c", KILLS, json.dumps([SMALL, PLANS])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400, cwd=folder)
+    assert done.returncode == 0, done.stderr[-3000:]
+    ends = json.loads(done.stdout.splitlines()[-1])
+    return folder / "runs", ends, done.stderr
+
+
+def records(folder):
+    return [{k: v for k, v in record.items() if k not in TIMES} for record in checkpoints.read_metrics(folder)]
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_killed_run_ends_as_one_never_killed(runs, name):
+    home, ends, said = runs
+    assert ends["whole"] == [0] and ends[name][-1] == 0, said
+    by_kernel = [end == -9 for end in ends[name][:-1]]
+    assert all(by_kernel) if name != "anytime" else any(by_kernel)
+    assert (home / name / "model.safetensors").read_bytes() == (home / "whole/model.safetensors").read_bytes()
+    mine, whole = (checkpoints.read_json(home / run / "config.json") for run in (name, "whole"))
+    assert mine | {"name": "whole"} == whole
+    assert records(home / name) == records(home / "whole")
+
+
+def test_nothing_half_written_stays_and_no_lock_blocks(runs):
+    home, _, said = runs
+    for name in PLANS:
+        left = sorted(str(p.relative_to(home / name)) for p in (home / name).rglob("*") if ".tmp" in p.name)
+        assert not left
+        for kept, steps in (("checkpoints", [14, 12]), ("snapshots", [8, 4, 2, 1])):
+            found = checkpoints.steps(home / name / kept)
+            assert [checkpoints.step_of(place) for place in found] == steps
+            for place in found:
+                checkpoints.read(place)
+    assert not list(home.glob(".*.lock"))
+    assert "warning" not in said  # nothing that a kill leaves looks like a damaged checkpoint
