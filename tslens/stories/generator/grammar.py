@@ -192,20 +192,23 @@ class Teller:
     def _clear(self, part: Part) -> bool:
         """May a pronoun stand for this character here?
 
-        Only if they were mentioned since something was told anew, at most two sentences ago, and nobody else of the same pronoun
-        (nor a stranger, of whom it is not yet known) was mentioned since, nor in the sentence before unless the name stands in this one.
+        Only if they were mentioned since something was told anew, at most two sentences ago, and nobody else of the same pronoun was
+        mentioned since, nor in the sentence before unless the name stands in this one. So it is with a stranger (the baker), of whom
+        it is not yet known which pronoun is theirs, until the name stands in this sentence.
         """
-        same = [
-            p
-            for p in self.cast.values()
-            if p.index != part.index
-            and (p.character.pronoun == part.character.pronoun or (p.way == "noun" and p.character.pronoun != "it"))
-        ]
         if self.rivals.get(part.index, -1) < max(self.begun, self.sentence - 2):
             return False
         mine = self.last[part.character.pronoun][0] == part.index
         just_now = self.rivals[part.index] == self.sentence
-        return mine and all(self.rivals.get(p.index, -9) < self.sentence - (0 if just_now else 1) for p in same)
+        return mine and all(
+            self.rivals.get(p.index, -9) < self.sentence - (not just_now)
+            for p in self.cast.values()
+            if p.index != part.index
+            and (
+                p.character.pronoun == part.character.pronoun
+                or (p.way == "noun" and p.character.pronoun != "it" and not just_now)
+            )
+        )
 
     def _pronoun(self, node: Pronoun) -> None:
         if len(node.roles) > 1 and node.case == 0 and self.starts and self.sentence == self.begun:

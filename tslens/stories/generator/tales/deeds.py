@@ -164,7 +164,7 @@ quarrel: 2
 -- work
 | {H} called {f}. Together {they} watered the {x+}, swept the yard and carried in the wood. By the evening, {their} hands were sore/ADJ.
 | Every morning before school, {h} and {f} came with a {y} and a basket. {They} dug and raked/VERB and pulled out weeds/NOUN.
-| "f>h: Why should we work for nothing?" asked {f}. "h>f: Because {he e} is our neighbor," said {h}, and {he} gave {f} a {y}.
+| "f>h: Why should we work for nothing?" asked {f}. "h>f: Because {he e} is our neighbor," said {h} and gave {f} a {y}.
 | {H} borrowed a {y} from a {job}, and {f} brought {his f} own. {They} made a plan, drew it in the sand and began at the gate.
 -- week
 | A week passed. {F} grew tired and wanted/VERB to play, but {h} did not stop. The {e.kind} watched {them} from the window and smiled.

@@ -29,7 +29,7 @@ bad: lonely
 | In a dream, {h} had seen a {f.kind} in the {x}. >> It was all as it had been in {his} dream.
 -- end
 | From that day on, {h} was never alone. {He} and {f} met in the {x} every afternoon, and {they} built a {building} out of {nature+}.
-| "f>h: Will you come back tomorrow?" asked {f}. "h>f: Tomorrow, and every day after that," said {h}. And so it was.
+| "f>h: Will you come back tomorrow?" asked {f}. "h>f: Tomorrow, and every/DET day after that," said {h}. And so it was.
 | The bench in the {x} had room for two. {H} painted a {color} boat on it, and {f} painted a {flower}, so that everyone could see to whom it belonged.
 -- twist
 | When it got late, {they} walked home the same way, along the same road, to the same street. {F} lived right/ADV next door! All that time, there had only been a {tree} hedge between {them}.

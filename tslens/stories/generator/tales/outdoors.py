@@ -32,7 +32,7 @@ bad: listening
 -- twist
 | {They} crept into a dark hole. Inside, something soft and warm/ADJ lay/VERB beside {them}, and {they} leaned on it all night. In the morning {they} saw what it was. It was a big, sleepy bear! It only yawned, and {they} tiptoed away.
 | Through the rain {they} saw a huge dark figure/NOUN with a light. A monster! {They} screamed. But the monster had the voice/NOUN of {m}. It was {m}, in a long raincoat and with a lantern!
-| {They} ran against a door and fell into a warm room. It was {h}'s own kitchen! In the dark {they} had run in a circle, and {m} had not even noticed that {they} were gone.
+| {They} ran against a door and fell into a warm room. It was {h}'s own kitchen! In the dark {they} had run in a circle, and {m} had not even noticed that {they} were gone/ADJ.
 -- bad
 | A tree fell down, and a branch hit {h} on the leg. {F} had to carry {him} home. {H} lay in bed for {num} weeks.
 | {They} came home late/ADV at night, wet and cold. The next day both were sick/ADJ. {They} lay in bed and could only look out at the {fine_weather} day.
@@ -250,7 +250,7 @@ bad: caution
 | Under a bush, a little {a.kind} was caught between two stones/NOUN. {H} and {f} were tired and cold, but {h} set it free, and {f} gave it the last {y}.
 | Then {they} heard a thin cry. A {a.kind} had hurt its foot. {H} wrapped the foot in a big leaf/NOUN, and at once the {a.kind} stopped crying.
 | "f>h: Look, a {a.kind}!" said {f}. It could not get out of a hole. "h>a: Do not be afraid," said {h}, and {he} lifted it out gently.
-| Something was crying near a [stone|log|stump|bush]. It was a {a.kind} that had lost its mother, and it was no bigger than a cup. {They} forgot {their} own fear and warmed it in {their} hands.
+| Something was crying near a [stone|log|stump|bush]. It was a {a.kind} that had lost its mother, and it was no bigger than a cup. {H} and {f} forgot {their} own fear and warmed it in {their} hands.
 -- sign
 | The people of the village always said that the forest plays/VERB tricks/NOUN on children. >> The people were right/ADJ about the forest and its tricks/NOUN.
 -- end
