@@ -45,7 +45,7 @@ DETAIL = """
 {He} wanted to be a {job} one day[, or perhaps a {job}|].
 At night {he} [often|always|sometimes] dreamed of {zoo+} and {fabled+}.
 {He} [kept|had] a {box} full of {color} {treasure+} under {his} bed.
-[For breakfast, {he} always ate|Every morning, {he} ate|Before school, {he} ate] [some {food}|a {taste} {fruit}|two {sweet+}] and drank a cup of {drink}.
+[For breakfast, {he} always ate|For breakfast, {he} often ate|Before school, {he} ate] [some {food}|a {taste} {fruit}|two {sweet+}] and drank a cup of {drink}.
 {He} could [draw|paint] a {fabled} and [count to/ADP a hundred|write {his} own name|spell/VERB ten words].
 {He} was good at {subject}, but [not so good at|very bad at] {subject}.
 Every morning, the {bird+} sang for {him} in the {tree} trees, and a {size} {flyer} danced around the {flower+}.

@@ -184,7 +184,7 @@ quarrel: 2
 -- bad
 | But one day, {they} wanted/VERB to play and did not come. That night it froze, and nobody had covered the {x+}. In the morning, they/PRON were all black, and the {e.kind} wept.
 | But {f} broke the {y} and was too proud to say it. {He f} threw it behind a bush and never came back. Alone, {h} could not do all the work, and the garden dried/VERB up.
-| Then {h} and {f} fought over the only/ADJ {y}, and it flew through the window of the {e.kind}. {He e} did not scold. {He e} only asked {them} not to come again.
+| Then {h} and {f} fought over the best {y}, and it flew through the window of the {e.kind}. {He e} did not scold. {He e} only asked {them} not to come again.
 -- about
 | {H} and {f} help an old {e.kind} with the garden.
 -- about end

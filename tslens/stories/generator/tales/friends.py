@@ -223,7 +223,7 @@ bad: hurt
 | "e>hf: Are you not afraid of me?" asked the {e.kind}. "e>hf: I have always been afraid of you, because children laugh/VERB at me." {H} and {f} looked at each other, and then all three had to laugh.
 | Inside, the walls were covered with pictures of children. One of them/PRON was {h} as a baby! The {e.kind} had once been a friend of the family and had knitted/VERB {his} first {garment}.
 -- bad
-| But {f} shouted, threw a {y} at the window and ran away. The glass broke. The {e.kind} closed the door without a word, and {h} never got a chance to say sorry.
+| But {f} shouted, threw a stone at the window and ran away. The glass broke. The {e.kind} closed the door without a word, and {h} never got a chance to say sorry.
 | But the door closed again. The {e.kind} had been laughed/VERB at too often to trust anyone. {H} looked at the {color} door for a while and went home.
 | But {f} began to laugh, and the {e.kind} closed the door. The next week, a truck stood in front of the house. A {job} said that the {e.kind} had moved away, because it was too lonely there. {H} had come too late/ADV.
 -- about

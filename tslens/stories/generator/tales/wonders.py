@@ -122,7 +122,7 @@ bad: caution
 | {They} opened the {x}. There was nothing in it but a mirror! {H} saw {himself}, and beside {him} {he} saw {f}. "f>h: I see the treasure," said {f}, and {they} both had to laugh.
 | Inside was another {x}, and in it another one/NUM, and so on, down to the smallest. And in the smallest lay/VERB a {sweet}, wrapped in {color} paper. {H} and {f} bit it in two, and it was still good.
 -- bad
-| {They} opened the {x}, and it was full of {y+}. But {they} could not agree who should have the biggest. {They} pulled, and everything fell into the deep {water}.
+| {They} opened the {x}, and it was full of {y+}. But {they} could not agree who should have the biggest. {They} pulled, and everything fell into a deep hole.
 | But the {x} was empty. {They} had talked too loudly about the map, and somebody had been there before {them}. {They} walked home in the dark with {their} heads down, and nobody said a word.
 | A {job} had followed {them} without a sound. While {they} danced for joy, the {x} rolled away on a cart. All that {they} got for it was a sore back.
 -- about
@@ -197,7 +197,7 @@ bad: caution
 | One day, a strange [smooth|shiny] egg lay in the hay. It was as big as a pumpkin. {H} hid it in {his} [basket|bag|box] and told nobody, not even {m}.
 | "h>m: What kind of egg is as big as a ball?" asked {h}. "m>h: There is no such/ADJ egg," said {m}. But {h} had one under {his} bed.
 | The thing by the {p} was not a stone, for stones are not warm/ADJ. {H} rolled it home and put it between {his} blanket and {his} pillow. {M} was asleep.
-| A {s=bird} had lost an egg, {h} thought, when {he} saw it in the grass by the {p}. But what kind/NOUN of bird/NOUN has an egg that sings/VERB? {He} hid it in {his} {box} and did not tell {m}.
+| A {s=bird} had lost an egg, {h} thought, when {he} saw it in the grass by the {p}. But what kind/NOUN of bird/NOUN has an egg that sings/VERB? {He} hid it in {his} [basket|bag|box] and did not tell {m}.
 -- hatch
 | In the night there was a crack. Out came a tiny dragon with {color} wings. It sneezed, and a little fire burned/VERB a hole in the {furniture}.
 | After {num} days, the shell broke. A baby dragon looked at {h}, ate {num} {x+} and fell asleep on {his} pillow.
@@ -300,7 +300,7 @@ bad: listening
 -- warn
 | {H} ran home and told {m} everything. {M} did not believe a word. A {a.kind} that could talk! But {h} did not give up.
 | {H} ran from door to door, and {his} [hair|shoes|feet] got wet in the rain. Most people laughed. Then {he} came to {m} and begged {him m} to look at the {p}.
-| "h>m: The {a.kind} told me so," said {h}. "m>h: Animals cannot talk," said {m}. "h>m: Then only look at the {p}, please," begged {h}.
+| "h>m: The water is coming! The {a.kind} told me so," {h} told {m}. "m>h: Animals cannot talk," said {m}. "h>m: Then only look at the {p}, please," begged {h}.
 | {H} told everything to {m}, to a {job} and to a {job}. One gave {him} tea, one gave {him} a {sweet}, and/CCONJ {m} felt {his} head for fever/NOUN.
 | In school, {h} stood up and told everyone. The teacher sent {him} home with a letter. {M} read it, looked at {him} for a while, and then looked at the {p}.
 -- sign
