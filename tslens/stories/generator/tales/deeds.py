@@ -39,7 +39,7 @@ bad: honesty
 | The next time, a wolf really came. {H} called, and nobody answered. But the {x+} put down their/PRON heads and ran at the wolf, and the wolf fled/VERB! "e>h: My {x+} are braver than you," laughed the {e.kind}.
 | At last there was a wolf. But it was old and had no teeth, and it only wanted to lie in the sun with the {x+}. {H} told the {e.kind} about it, and for once it was the truth.
 -- bad
-| Then a real wolf came. {H} screamed for help/NOUN, but everyone thought that it was another lie. The wolf took the smallest of the {x+} and was gone/ADJ.
+| Then a real wolf came. {H} screamed for help/NOUN, but everyone thought that it was another lie. The wolf took/VERB the smallest of the {x+} and was gone/ADJ.
 | When the wolf came, nobody believed {h}. In the morning, the hill was empty. Not one of the {x+} was left, and it was all because of a lie.
 | On Sunday, {h} ran down the hill with a white face. The people sat at dinner. They/PRON winked at each other and passed the {food}. Up on the hill, it was soon very quiet.
 -- about

@@ -14,7 +14,7 @@ bad: greed listening
 | In the sand lay a {x}, half hidden/ADJ under {nature+}. {F} wanted to leave it there. {H} held it to {his} ear, and it asked {him} what {he} would like.
 -- wish
 | First {h} wished for {num} {sweet+}, and then for a {toy}. {F} wished for a {color} {pet}. Everything came out of the {x} with a soft pop/NOUN.
-| Soon the whole {room} was full. There were {toy+}, {clothes+}, drums and a {zoo} that could dance. {H} and {f} clapped {their} hands.
+| Soon the whole {room} was full. There were {toy+}, {clothes+}, bells/NOUN and a {zoo} that could dance. {H} and {f} clapped {their} hands.
 | "h>f: I want a {toy}, and a {vehicle}, and a {zoo}!" called {h}. "f>h: Not so many," said {f}, but the {x} was already at work.
 | By noon {they} had a house of {sweet+}, and by evening a {zoo} to guard it. {F} could fly, but only a little.
 -- warn
