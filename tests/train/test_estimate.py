@@ -69,6 +69,13 @@ def test_the_hub_is_not_asked():
     assert length(unknown, 300)[:2] == (None, None) and "not known before it is read" in length(unknown, 300)[2]
 
 
+@pytest.mark.parametrize("objective", ["contrastive", "compressor", "instruct"])
+def test_every_objective_is_probed(objective):
+    more = {"objective": objective, "train.steps": "1", "train.batch": "6", "optimizer.method": "muon"}
+    found = estimate(recipes.load("16x4x2", SMALL | more))
+    assert found.seconds is not None and found.seconds > 0 and found.saved_bytes > 0
+
+
 def test_a_limit_is_kept():
     data = recipes.load("512x12", {"data.limit": "1000"}).data
     count, size = content(data) or (0, 0)

@@ -33,7 +33,7 @@ def bare(spec: Spec, seed: int = 0) -> Any:
     root.blocks = nn.ModuleList(root.blocks.children())
     for block in root.blocks:
         block.attn.attn_scale = spec.d_head**0.5 if spec.scaled else 1.0
-    root.unembed = Tied(root.embed, SimpleNamespace(b_U=None, hook_in=nn.Identity(), hook_out=nn.Identity()))  # type: ignore[arg-type]
+    root.unembed = Tied(root.embed, SimpleNamespace(b_U=None, hook_in=nn.Identity(), hook_out=nn.Identity()))
     root.cfg = SimpleNamespace(**(dict.fromkeys((*READ_ONCE, *READ_ANEW)) | {"d_model": spec.d_model}))
     remember(root, spec)
     return root

@@ -26,6 +26,8 @@ class Size:
     context: int = 256
     batch: int = 16
     """rows of a training step and of generation"""
+    compiled: bool = True
+    """whether a peer that may be compiled is"""
     saved_shape: str = "512x12"
     """whose saved bytes are counted"""
     saved_context: int = 512

@@ -47,7 +47,7 @@ def _summary(recipe: "Recipe") -> dict[str, Any]:
     return {
         "name": recipe.name,
         "shape": spec.name,
-        "parameters": n_parameters(spec),
+        "parameters": n_parameters(recipe.objective.shape(spec)),
         "objective": recipe.to_dict()["objective"]["name"],
         "data": recipe.data.source,
         "tokens": length(recipe, size)[1],

@@ -17,10 +17,11 @@ import torch
 
 from tslens import forward, models
 from tslens.bench.saved import saved_bytes
-from tslens.stories import MADE, MADE_COUNT, Source, stories
+from tslens.stories import MADE_COUNT, Source, stories
 from tslens.tokenizer import Tokenizer
 from tslens.train import optimizer as optimizers
 from tslens.train.data import Batch
+from tslens.train.objectives.instruct import Instruct
 from tslens.train.recipe import DataSettings, Recipe
 
 PROBE = 4.0  # seconds that the timed steps may take, about
@@ -30,7 +31,7 @@ TRAINED_ON = 0.95  # of stories that are split by their hash
 # Measured on 14,167 real stories: bytes per token by the logarithm of the vocabulary, and how many tokens an epoch's
 # rows hold for each token of the stories, by context over mean length. Rows repeat a story that the row before cut.
 BYTES_PER_TOKEN = ((11, 12), (3.65, 3.96))
-ROWS_HOLD = ((0.57, 1.14, 1.42, 2.28, 4.55), (0.57, 1.14, 1.34, 1.26, 1.15))
+ROWS_HOLD = ((0, 0.57, 1.14, 1.42, 2.28, 4.55), (0, 0.57, 1.14, 1.34, 1.26, 1.15))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,12 +88,13 @@ def estimate(recipe: Recipe, watch: Callable[[str], None] = lambda text: None) -
     weights = sum(p.numel() * p.element_size() for p in trained)
     dtype = forward.precision(recipe.train.precision, device)
 
-    group = getattr(recipe.objective, "every", 1)  # rows that a contrastive loss computes together
+    group = recipe.group
 
     def loss(groups: int) -> torch.Tensor:
         rows = groups * group
         drawn = torch.randint(size, (rows, context + 1), generator=torch.Generator().manual_seed(0))
-        batch = Batch(drawn, shuffled=torch.arange(rows) % group == group - 1, group=group)
+        all_count = torch.ones_like(drawn, dtype=torch.bool) if isinstance(recipe.objective, Instruct) else None
+        batch = Batch(drawn, all_count, shuffled=torch.arange(rows) % group == group - 1, group=group)
         total, _ = recipe.objective(model, batch.apply(lambda t: t.to(device)), dtype, recipe.train.dropout)
         return total / batch.predictions
 
@@ -182,7 +184,7 @@ def content(data: DataSettings) -> tuple[float, float] | None:
     share = 1.0 if "@" in data.source else TRAINED_ON
     count, size = (share * sum(part[i] for part in found if part) for i in (0, 1))
     fewer = 1.0 if data.limit is None else min(1.0, data.limit / count)
-    if data.limit is not None and MADE in asked.sources:  # which has as many as are asked for
+    if data.limit is not None and any(isinstance(part, str) for part in asked.sources):  # made, as many as asked for
         fewer = data.limit / count
     return count * fewer, size * fewer
 
@@ -190,7 +192,7 @@ def content(data: DataSettings) -> tuple[float, float] | None:
 def _content(part: Source | str, seed: int) -> tuple[float, float] | None:
     if isinstance(part, Source) and part.n_bytes is None:
         return HUB.get(part.place)
-    read = stories(MADE, limit=200, seed=seed) if isinstance(part, str) else part
+    read = stories(part, limit=200, seed=seed) if isinstance(part, str) else part
     sample = [len(text.encode()) for text in islice(read, 200)]
     mean = sum(sample) / len(sample)
     size = MADE_COUNT * mean if isinstance(part, str) else float(part.n_bytes or 0)
