@@ -248,7 +248,7 @@ bad: trying
 | {M} had found the {x} in the attic and cleaned it for {him}. In {num} weeks there would be a show at the {p}, and {f} had told everyone that {h} would play.
 -- practice
 | Every evening, {h} practiced, and {m} listened at the door. At first it sounded like a sick cow. But day by day it got better.
-| {They} practiced for {num} weeks. {F} never forgot a step, but {h} often got stuck in the middle and had to start again.
+| {They} practiced day after day. {F} never forgot a step, but {h} often got stuck in the middle and had to start again.
 | "h>m: I will never learn it," said {h}. "m>h: Try it once more, but slowly," said {m}. And so {he} did.
 | {He} played for the {farm+}, and they/PRON ran away. {He} played for the {bird+}, and they/PRON flew off. But {f} stayed and clapped.
 -- night

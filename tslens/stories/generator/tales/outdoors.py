@@ -170,7 +170,7 @@ bad: patience hurt
 | "h>a: Come, my friend," said {h}, and {he} held out a {y}. The {a.kind} got up and walked beside {him}. "e>h: A kind word is stronger than a rope," laughed the {e.kind}.
 | Then {he} saw what was wrong/ADJ. The rope was much too tight! {H} loosened/VERB it, and at once the {a.kind} shook itself and walked on. It even let {him} ride/VERB to the {p}.
 -- twist
-| At that moment there was a loud crack. The bridge in front of them/PRON broke and fell into the water! The {a.kind} had known it all the time. It had not been stubborn, it had saved them/PRON.
+| At that moment there was a loud crack. The bridge in front of them/PRON broke and fell into the water! The {a.kind} had known it all the time. It had not been stubborn at all. It had saved them/PRON.
 | Then the {a.kind} moved its foot, and under it lay a nest with {num} tiny eggs. It had only stood still to protect/VERB them/PRON! {H} and the {e.kind} carried the nest to a safe place, and the {a.kind} walked on as gently as a lamb.
 | Then a bell rang from the {p}, and the {a.kind} set off by itself. It was noon! For ten years it had eaten its lunch at this place, and nobody had the right/NOUN to take that away.
 -- bad
