@@ -129,6 +129,7 @@ def test_answers_draw_print_and_come_back(model, tmp_path) -> None:
     assert row["token"] == of_prompt.tokens[2] and row["top_token"] == of_prompt.top_tokens[2][2][0]
     assert row["true_rank"] == of_prompt.true_rank[2, 2]
     assert list(by_depth.to_frame()["depth"]) == ["embed", "0", "1"]
+    assert _visible("<|endoftext|>") == "<|endoftext…" and _visible(" everything") == "everything"
     assert _visible(" the") == "the" and _visible(" ") == "␣" and _visible("\n") == "↵"
     with pytest.raises(ValueError, match="no position 99"):
         of_prompt.figure(99)

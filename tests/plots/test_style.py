@@ -66,3 +66,19 @@ def test_palette_differs_in_lightness_or_hue_for_the_colour_blind() -> None:
     seen = (linear @ (np.linalg.inv(to_lms) @ deuteranope @ to_lms).T).clip(0, 1) ** (1 / 2.2)
     apart = np.linalg.norm(seen[:, None] - seen[None], axis=-1)[np.triu_indices(6, 1)]
     assert apart.min() > 0.12
+
+
+@pytest.mark.parametrize("kind", ["heatmap", "tiles", "lines", "panels", "bars", "strip"])
+def test_a_long_title_is_not_cut(kind: str) -> None:
+    title = "a title that is a good deal longer than the figure below it would be without it, and then some more"
+    draw: dict[str, Callable[[], Figure]] = {
+        "heatmap": lambda: plots.heatmap(VALUES, title=title),
+        "tiles": lambda: plots.tiles([["induction", "unresolved"]], title=title),
+        "lines": lambda: plots.lines({"train": [3, 2, 1]}, title=title),
+        "panels": lambda: plots.panels({"series": {"loss": [2.0, 1.0]}, "title": title}),
+        "bars": lambda: plots.bars(["NOUN", "VERB"], [0.5, 0.2], title=title),
+        "strip": lambda: plots.strip({"a": [0.5, 0.2]}, title=title),
+    }
+    with mpl.rc_context(plots.STYLE):
+        figure = draw[kind]()
+        assert figure.get_tightbbox().x1 <= figure.get_figwidth()

@@ -53,7 +53,7 @@ def heatmap(
     with styled():
         width = 1.6 + 0.32 * min(array.shape[1], 24) + (0.4 if texts is None else 0.3 * array.shape[1])
         height = 0.9 + 0.26 * min(array.shape[0], 24)
-        figure, axes = blank(max(3.2, width + room(rows)), max(1.8, height + room(columns)))
+        figure, axes = blank(max(3.2, width + room(rows), _room_above(title)), max(1.8, height + room(columns)))
         colours = _colours(diverging=centre is not None)
         if array.size <= VECTOR_CELLS:
             image: Any = axes.pcolormesh(
@@ -107,8 +107,7 @@ def tiles(
     strong = np.full(table.shape, np.nan) if strengths is None else numbers(strengths, 2, "strengths")
     with styled():
         width, height = 2.8 + 0.32 * min(table.shape[1], 32), 0.9 + 0.26 * min(table.shape[0], 32)
-        wide = max(width + room(rows), 0.085 * len(title))  # a small map is no narrower than its title
-        figure, axes = blank(wide, max(1.6, height + room(columns)))
+        figure, axes = blank(max(width + room(rows), _room_above(title)), max(1.6, height + room(columns)))
         for (i, j), kind in np.ndenumerate(table):
             weak = str(kind) in absent or not np.isfinite(strong[i, j])
             depth = 1.0 if weak else 0.3 + 0.7 * float(np.clip(strong[i, j], 0, 1))
@@ -145,6 +144,11 @@ def _paler(colour: str, depth: float) -> tuple[float, float, float]:
 def _is_dark(colour: tuple[float, float, float]) -> bool:
     """Whether white ink reads better on it than dark ink (relative luminance, roughly)."""
     return 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 0.6
+
+
+def _room_above(title: str) -> float:
+    """Inches that a title takes, about: a small map is no narrower than what stands over it."""
+    return 0.085 * len(title)
 
 
 def _colours(diverging: bool) -> "Colormap":

@@ -77,9 +77,16 @@ def room(names: Sequence[Any] | None) -> float:
 
 
 def settled(figure: "Figure") -> "Figure":
-    """The figure with its layout worked out once: worked out at every drawing it would move by a hair each time."""
+    """The figure with its layout worked out once: worked out at every drawing it would move by a hair each time.
+
+    The layout makes room for labels and not for a long title, so the figure grows by what would be cut on the right.
+    """
     with styled():
         figure.draw_without_rendering()
+        beyond = figure.get_tightbbox().x1 - figure.get_figwidth()
+        if beyond > 0:
+            figure.set_figwidth(figure.get_figwidth() + beyond + 0.1)
+            figure.draw_without_rendering()
     figure.set_layout_engine("none")
     return figure
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = 24  # positions in a figure
+LETTERS = 12  # of a token in a cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +90,9 @@ class LensOfPrompt(Result):
 
 
 def _visible(token: str) -> str:
-    """The token as it is shown in a cell: no margin, and something to see where it is all margin."""
-    return token.strip() or token.replace(" ", "␣").replace("\n", "↵")
+    """The token as it is shown in a cell: no margin, something to see where it is all margin, and no more than fits."""
+    text = token.strip() or token.replace(" ", "␣").replace("\n", "↵")
+    return text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
 
 
 @dataclass(frozen=True, eq=False)

@@ -186,10 +186,11 @@ def _draw_labels(axes: Any, counts: list[list[int]], tags: list[str], width: int
     from matplotlib import colormaps
 
     shown = [t for t in range(len(tags)) if any(row[t] for row in counts)]
+    colours = [colormaps["tab20"](i) for i in range(20) if i not in (14, 15)]  # its greys would say "unresolved"
     start = [0] * len(counts)
-    for n, tag in enumerate(shown):
+    for tag in shown:
         sizes = [row[tag] for row in counts]
-        axes.barh(range(len(counts)), sizes, left=start, label=tags[tag], color=colormaps["tab20"](n % 20))
+        axes.barh(range(len(counts)), sizes, left=start, label=tags[tag], color=colours[tag % len(colours)])
         start = [a + b for a, b in zip(start, sizes, strict=True)]
     axes.barh(range(len(counts)), [width - a for a in start], left=start, label=UNRESOLVED, color="#e4e4e4")
     axes.set(xlabel="neurons by the part of speech of their top tokens", ylabel="layer", xlim=(0, width))
