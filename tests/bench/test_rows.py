@@ -9,7 +9,19 @@ import torch
 
 from tslens import cli, scan
 from tslens.analysis.neurons import Profiles
-from tslens.bench import BENCHMARKS, Bar, Benchmark, Measured, Size, generation, saved, scanning, select, table
+from tslens.bench import (
+    BENCHMARKS,
+    Bar,
+    Benchmark,
+    Measured,
+    Size,
+    generation,
+    rounding,
+    saved,
+    scanning,
+    select,
+    table,
+)
 
 TINY = Size(
     repeats=2,
@@ -141,3 +153,23 @@ def test_what_the_command_refuses(in_tmp: Path, capsys: pytest.CaptureFixture[st
     Path("file").write_text("in the way")
     assert cli.main(["bench", "import", "--out", "file"]) == 2
     assert "file" in capsys.readouterr().err
+
+
+def test_the_share_of_a_list_that_is_the_same_by_hand() -> None:
+    """Two neurons, two ranks: the same tokens in another order, and one of two (the other in another story)."""
+
+    class Tops:
+        def __init__(self, story: list[list[list[int]]], pos: list[list[list[int]]]) -> None:
+            self.top_story, self.top_pos = torch.tensor(story), torch.tensor(pos)
+
+    a, b = Tops([[[0, 1], [2, 3]]], [[[5, 6], [7, 8]]]), Tops([[[1, 0], [2, 4]]], [[[6, 5], [7, 8]]])
+    assert rounding.same_lists(a, b).tolist() == [1.0, 0.5]  # type: ignore[arg-type]
+
+
+def test_the_largest_move_of_a_share() -> None:
+    class Shares:
+        def __init__(self, *values: float) -> None:
+            self.one, self.two = torch.tensor(values), torch.tensor([0.5, math.nan])
+
+    move, field = rounding.largest_move(Shares(0.1, 0.2), Shares(0.1, 0.6), ("one", "two"))
+    assert (round(move, 6), field) == (0.4, "one")

@@ -20,6 +20,24 @@ def test_what_was_written_into_a_bias_is_seen() -> None:
     assert models.parameter_shapes(models.spec_of(model)) == models.parameter_shapes(LLAMA)
 
 
+def test_where_values_are_not_read_only_a_write_past_autograd_is_unseen() -> None:
+    """As on an accelerator, which is imitated by leaving no bias to read."""
+    model = models.build(LLAMA)
+    bias = model.unembed.b_U
+    bias.data[0] = 1.0
+    with pytest.raises(ValueError, match=r"unembed\.b_U"):
+        models.spec_of(model)
+    bias.data[0] = 0.0
+    models.spec_of(model)
+    model.story_memory.flat.clear()
+    bias.data[0] = 1.0
+    models.spec_of(model)  # the gap that the documentation names
+    with torch.no_grad():
+        bias[0] = 2.0
+    with pytest.raises(ValueError, match=r"unembed\.b_U"):
+        models.spec_of(model)
+
+
 def test_looking_at_a_model_is_cheap() -> None:
     """It happens at every forward pass: 0.3 ms alone on a core, of which a busy machine makes three times that."""
     import timeit

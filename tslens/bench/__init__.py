@@ -10,6 +10,7 @@ from tslens.bench import (
     making,
     packing,
     page,
+    rounding,
     saved,
     scan_memory,
     scanning,
@@ -23,7 +24,7 @@ from tslens.nearest import did_you_mean
 
 __all__ = ["BENCHMARKS", "FULL", "QUICK", "Bar", "Benchmark", "Measured", "Size", "select"]
 
-MODULES = (training, saved, scanning, scan_memory, generation, packing, making, tagging, page, startup)
+MODULES = (training, saved, scanning, rounding, scan_memory, generation, packing, making, tagging, page, startup)
 BENCHMARKS: tuple[Benchmark, ...] = tuple(row for module in MODULES for row in module.BENCHMARKS)
 
 

@@ -18,7 +18,8 @@ def spec_of(model: "HookedTransformer") -> Spec:
     """The spec that would build this model; raises ValueError naming whatever a `Spec` cannot say, hooks included.
 
     The answer is remembered, and everything it rests on is compared at every call: configuration, modules, dtypes,
-    and the biases that must be zero (on an accelerator, where reading would wait, by address and version alone).
+    and the biases that must be zero. On an accelerator, where reading would wait, these are compared by address and
+    version alone, so a write past autograd into one (`bias.data[0] = 1`) is seen on the CPU and not there.
     """
     if torch.compiler.is_compiling() and hasattr(model, "story_memory"):
         return model.story_memory.spec  # reading tensors would cut the compiled graph in two

@@ -1,0 +1,85 @@
+"""What does bfloat16 change in the answers of a scan?
+
+The bundled model is scanned in float32 and in bfloat16 over the same made stories, for heads, neurons and lens.
+"""
+
+from functools import cache
+from typing import Any
+
+from torch import Tensor
+
+from tslens import models, scan
+from tslens.analysis import heads, lens, neurons
+from tslens.analysis.neurons import Neurons
+from tslens.bench.measure import Benchmark, Measured
+from tslens.bench.size import Size, corpus
+from tslens.stats import bootstrap
+
+MODEL = "stories1M"
+SHARES = (
+    ("firing_rate", "share", "tag_share", "auroc"),  # of neurons
+    (
+        *("effect", "positional_fraction", "r_full", "r_causal", "entropy_share", "on_bos", "on_self", "previous"),
+        *("duplicate", "induction", "previous_random", "duplicate_random", "induction_random"),
+    ),  # of heads
+    ("agreement",),  # of the lens
+)
+"""What is reported on a scale of 0 to 1 (correlations: -1 to 1)."""
+
+
+@cache
+def _answers(size: Size, precision: str) -> list[Any]:
+    """Neurons, heads and lens."""
+    model, stories = models.load(MODEL), corpus(size.scanned)
+    reducers: list[Any] = [neurons.Profiles(), heads.Roles(), lens.Depth()]
+    answers: list[Any] = scan.scan(model, stories, reducers, precision=precision, progress=False)
+    return answers
+
+
+def same_lists(a: Neurons, b: Neurons) -> Tensor:
+    """For each neuron, the share of the tokens in its top list of `a` that are in that of `b`, by story and place."""
+    found = [((x.top_story << 32) + x.top_pos).flatten(0, 1) for x in (a, b)]
+    return (found[0][:, :, None] == found[1][:, None, :]).any(2).double().mean(1)
+
+
+def largest_move(before: Any, after: Any, fields: tuple[str, ...]) -> tuple[float, str]:
+    """How far the share or score moves that moves most, and its name; what is no number on either side stands still."""
+    moves = ((getattr(after, field) - getattr(before, field)).abs().nan_to_num(0.0) for field in fields)
+    return max((float(move.max()), field) for move, field in zip(moves, fields, strict=True))
+
+
+def _lists(size: Size) -> Tensor:
+    return same_lists(_answers(size, "float32")[0], _answers(size, "bfloat16")[0])
+
+
+def _mean(size: Size) -> Measured:
+    shares = _lists(size).numpy()
+    found = bootstrap(shares)
+    return Measured(float(found.estimate), float(found.low), float(found.high), len(shares))
+
+
+def _worst(size: Size) -> Measured:
+    shares = _lists(size)
+    return Measured.exactly(float(shares.min()), f"{int((shares < 0.95).sum()):,} of {len(shares):,} below 0.95")
+
+
+def _move(size: Size) -> Measured:
+    pairs = zip(_answers(size, "float32"), _answers(size, "bfloat16"), SHARES, strict=True)
+    found = [(*largest_move(a, b, fields), type(a).__name__) for a, b, fields in pairs]
+    told = ", ".join(f"{name} {move:.4f} ({field})" for move, field, name in found)
+    return Measured.exactly(max(move for move, *_ in found), told)
+
+
+WHAT = f"{MODEL} scanned in bf16: tokens of a neuron's top {neurons.Profiles().k} that are fp32's"
+BENCHMARKS = (
+    Benchmark("scan-bf16-agreement", WHAT, "mean share over all neurons", None, _mean, ""),
+    Benchmark("scan-bf16-worst", WHAT, "the neuron with the fewest", None, _worst, ""),
+    Benchmark(
+        "scan-bf16-move",
+        f"{MODEL} scanned in bf16: the largest move of a reported share or score",
+        "the scan in fp32",
+        None,
+        _move,
+        "",
+    ),
+)
