@@ -19,7 +19,8 @@ def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json
     Parameters
     ----------
     names
-        Which rows: names or beginnings of names (training, scan, generate, …). Without them, all.
+        Which rows: names or beginnings of names (training, scan, generate, …). Without them, all. `memory` alone: the
+        memory of a training step by model, width and batch, a table of its own.
     out
         A folder for `bench.json` (the numbers, the machine and the versions) and `table.md`.
     quick
@@ -29,6 +30,9 @@ def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json
     from tslens.bench import FULL, QUICK, select, table
     from tslens.report import check_writable
 
+    if "memory" in names:
+        _memory(names, out, quick, json_)
+        return
     rows = select(names)
     if out is not None:
         check_writable(out / "bench.json")
@@ -43,6 +47,34 @@ def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json
         checkpoints.write_json(out / "bench.json", numbers)
         with checkpoints.atomic(out / "table.md") as file:
             file.write(table.markdown(measured, known))
+
+
+def _memory(names: Sequence[str], out: Path | None, quick: bool, json_: bool) -> None:
+    """The table of memory, which is no ratio: measured, printed, and written with its figure."""
+    from rich.console import Console
+
+    from tslens.bench.memory import ENTRIES, WIDTHS, memory
+    from tslens.plots import save
+    from tslens.report import check_writable
+
+    if len(names) > 1:
+        raise ValueError("memory is a table of its own: ask for it alone, tslens bench memory.")
+    if out is not None:
+        check_writable(out / "memory.svg")
+    widths = WIDTHS[:1] if quick else WIDTHS
+    total = len(ENTRIES) * len(widths)
+    with Console(stderr=True).status("") as status:
+        done = iter(range(total))
+        answer = memory(widths, watch=lambda what: status.update(f"{next(done)} of {total}: {what}"))
+    if json_:
+        print(json.dumps(answer.to_json(), ensure_ascii=False))
+    else:
+        print(answer.summary().to_string(index=False))
+        print("MB. Batches of 2 and 4 are measured; with 3 they lie on a line, from which the larger ones are read.")
+        print(f"Peak allocated on {answer.gpu}." if answer.gpu else "No GPU at hand: no peak was measured.")
+    if out is not None:
+        answer.save(out)
+        save(answer.figure(), out / "memory.svg", answer.to_frame())
 
 
 def _watched(rows: "Sequence[Benchmark]", size: "Size") -> "list[tuple[Benchmark, Measured]]":

@@ -1,0 +1,223 @@
+"""How much memory does a training step take, by model, width and batch? The published table, filled again.
+
+Bytes saved for the backward pass are exact and the same on every machine. They are measured at batches of 2, 3 and 4;
+where the three lie on a line to the byte, larger batches are read off it. On a GPU the peak that PyTorch allocates in
+a forward and backward pass is measured at every batch, and is what a person feels: it has the logits that exist for a
+moment, the gradients and the weights in it too.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from tslens import forward
+from tslens.bench.saved import saved_bytes
+from tslens.bench.size import gpt2, hooked, random_tokens
+from tslens.models import CompressorSpec, Spec, build_compressor
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+PUBLISHED = 50_257
+"""The vocabulary of GPT-2 and GPT-Neo."""
+OWN = 4_096
+BATCHES = (2, 4, 8, 16, 32)
+WIDTHS = (128, 256, 512)
+LINE = (2, 3, 4)
+"""The batches that are measured on any machine."""
+OUT = -1
+"""Bytes that are not known: not on a line, and not measured."""
+
+Loss = Callable[[Tensor], Tensor]
+"""From rows of one token more than are read, to a loss."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model of the table."""
+
+    name: str
+    vocabulary: int
+    make: Callable[[Spec], tuple[nn.Module, Loss]]
+
+
+def _gpt2(spec: Spec, dropout: bool) -> tuple[nn.Module, Loss]:
+    model = gpt2(spec).train(dropout)
+    return model, lambda rows: model(input_ids=rows[:, :-1], labels=rows[:, :-1], use_cache=False).loss
+
+
+def _hooked(spec: Spec) -> tuple[nn.Module, Loss]:
+    model = hooked(spec)
+    return model, lambda rows: model(rows[:, :-1], return_type="loss")
+
+
+def _fused(spec: Spec) -> tuple[nn.Module, Loss]:
+    model = hooked(spec)
+    return model, lambda rows: forward.loss(model, rows)[0]
+
+
+def _published(spec: Spec) -> tuple[nn.Module, Loss]:
+    """The published sizes in the hooked forward, with all logits at once: attention written out, as it was trained."""
+    model = build_compressor(CompressorSpec.published(spec))
+    return model, lambda rows: F.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
+
+
+def _matched(spec: Spec) -> tuple[nn.Module, Loss]:
+    model = build_compressor(CompressorSpec.matched(spec))
+    return model, lambda rows: forward.loss(model, rows)[0]
+
+
+ENTRIES = (
+    Entry("GPT2LMHeadModel, dropout 0.1, 50k", PUBLISHED, lambda spec: _gpt2(spec, dropout=True)),
+    Entry("GPT2LMHeadModel, no dropout, 50k", PUBLISHED, lambda spec: _gpt2(spec, dropout=False)),
+    Entry("HookedTransformer, 50k", PUBLISHED, _hooked),
+    Entry("tslens, 50k", PUBLISHED, _fused),
+    Entry("tslens, 4k", OWN, _fused),
+    Entry("compressor as published, 50k", PUBLISHED, _published),
+    Entry("compressor matched, 50k", PUBLISHED, _matched),
+    Entry("compressor matched, 4k", OWN, _matched),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Memory(Result):
+    """Bytes of a training step in fp32, 8 layers, by model, width and batch."""
+
+    frame_axes = ("model", "width", "batch")
+    axis_names = {"model": "models", "width": "widths", "batch": "batches"}  # noqa: RUF012
+
+    saved: Int[Tensor, "model width batch"]
+    """Bytes saved for the backward pass; -1 where they are neither measured nor on a line."""
+    measured: Bool[Tensor, "model width batch"]
+    """Whether that was measured, or is read off the line."""
+    peak: Float[Tensor, "model width batch"]
+    """Peak bytes allocated on the GPU; NaN without one, infinite where they did not fit."""
+    parameters: Int[Tensor, "model width"]
+    """Trained parameters."""
+    models: list[str]
+    widths: list[int]
+    batches: list[int]
+    context: int
+    """Tokens of a row."""
+    gpu: str
+    """The GPU's name; empty without one."""
+
+    def summary(self) -> "pd.DataFrame":
+        """Megabytes: a row per model and width, a column per batch."""
+        import pandas as pd
+
+        rows = []
+        for i, model in enumerate(self.models):
+            for j, width in enumerate(self.widths):
+                row: dict[str, Any] = {"model": model, "width": width}
+                row["parameters"] = round(int(self.parameters[i, j]) / 1e6, 2)
+                for k, batch in enumerate(self.batches):
+                    known = int(self.saved[i, j, k])
+                    row[f"saved {batch}"] = None if known == OUT else round(known / 1e6)
+                if self.gpu:
+                    for k, batch in enumerate(self.batches):
+                        row[f"peak {batch}"] = round(float(self.peak[i, j, k]) / 1e6, 0)
+                rows.append(row)
+        return pd.DataFrame(rows)
+
+    def figure(self) -> "Figure":
+        """The table, in megabytes, the more the darker."""
+        from tslens.plots import heatmap
+
+        megabytes = self.saved.double().where(self.saved != OUT, torch.nan).flatten(1).numpy() / 1e6
+        return heatmap(
+            np.log10(megabytes),
+            self.models,
+            [f"{width} x {batch}" for width in self.widths for batch in self.batches],
+            title=f"MB saved for backward, fp32, rows of {self.context} tokens",
+            column_label="width x batch",
+            colour_label="log10 of MB",
+            texts=[["" if np.isnan(x) else f"{x:.0f}" for x in row] for row in megabytes],
+        )
+
+
+def memory(
+    widths: Sequence[int] = WIDTHS,
+    batches: Sequence[int] = BATCHES,
+    *,
+    layers: int = 8,
+    context: int = 512,
+    entries: Sequence[Entry] = ENTRIES,
+    watch: Callable[[str], None] = lambda what: None,
+    device: Any = None,
+) -> Memory:
+    """The table; takes some minutes on a CPU. `device` stands for `torch.cuda`; `watch` is told what is next."""
+    device = device if device is not None else torch.cuda if torch.cuda.is_available() else None
+    found = []
+    for entry in entries:
+        for width in widths:
+            watch(f"{entry.name}, {width}x{layers}")
+            spec = Spec.parse(f"{width}x{layers}", d_vocab=entry.vocabulary, n_ctx=context)
+            found.append(_measure(entry, spec, batches, device))
+    parts = zip(*found, strict=True)
+    saved, measured, peak, parameters = (torch.stack(part).unflatten(0, (-1, len(widths))) for part in parts)
+    return Memory(
+        saved=saved,
+        measured=measured,
+        peak=peak,
+        parameters=parameters,
+        models=[entry.name for entry in entries],
+        widths=list(widths),
+        batches=list(batches),
+        context=context,
+        gpu="" if device is None else device.get_device_name(),
+    )
+
+
+def _measure(entry: Entry, spec: Spec, batches: Sequence[int], device: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    model, loss = entry.make(spec)
+
+    def of(batch: int) -> Tensor:
+        return loss(random_tokens(batch, spec.n_ctx + 1, spec.d_vocab))
+
+    line = {batch: saved_bytes(model, lambda batch=batch: of(batch)) for batch in LINE}  # type: ignore[misc]
+    known = [line.get(batch, on_line(line, batch)) for batch in batches]
+    peaks = list(_peaks(model, loss, spec, batches, device))
+    count = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    return (
+        torch.tensor(known),
+        torch.tensor([batch in line for batch in batches]),
+        torch.tensor(peaks, dtype=torch.float64),
+        torch.tensor(count),
+    )
+
+
+def on_line(line: dict[int, int], batch: int) -> int:
+    """What three batches at equal distances foretell of another; `OUT` where they do not lie on a line to the byte."""
+    (a, low), (b, middle), (_, high) = sorted(line.items())
+    if low + high != 2 * middle:
+        return OUT
+    return low + (middle - low) // (b - a) * (batch - a)
+
+
+def _peaks(model: nn.Module, loss: Loss, spec: Spec, batches: Sequence[int], device: Any) -> Iterator[float]:
+    """Peak bytes allocated by a forward and backward pass, with weights and gradients; NaN where there is no GPU."""
+    if device is None:
+        yield from [float("nan")] * len(batches)
+        return
+    place = "cuda" if device is torch.cuda else "cpu"
+    model.to(place)
+    for batch in batches:
+        rows = random_tokens(batch, spec.n_ctx + 1, spec.d_vocab).to(place)
+        device.empty_cache()
+        device.reset_peak_memory_stats()
+        try:
+            loss(rows).backward()
+            yield float(device.max_memory_allocated())
+        except device.OutOfMemoryError:
+            yield float("inf")
+        model.zero_grad(set_to_none=True)
+    model.to("cpu")
