@@ -6,11 +6,11 @@ A step's batch is a function of (data, seed, step), so a resumed run needs no sa
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import lru_cache
 from queue import Queue
 from threading import Thread
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -41,8 +41,8 @@ class Batch:
 
     def apply(self, change: Callable[[Tensor], Tensor]) -> "Batch":
         """The same batch with `change` applied to each tensor in it."""
-        tensors = {f.name: t for f in dataclasses.fields(self) if isinstance(t := getattr(self, f.name), Tensor)}
-        return dataclasses.replace(self, **{name: change(tensor) for name, tensor in tensors.items()})
+        parts: dict[str, Any] = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return Batch(**{name: change(part) if isinstance(part, Tensor) else part for name, part in parts.items()})
 
     def split(self, rows: int) -> "list[Batch]":
         """Pieces of `rows` rows."""
@@ -51,6 +51,12 @@ class Batch:
     def share(self, rank: int, size: int) -> "Batch":
         """Every `size`-th group of rows, from the group `rank` on: what one of `size` processes computes."""
         return self.apply(lambda t: t.unflatten(0, (-1, self.group))[rank::size].flatten(0, 1))
+
+
+def joined(parts: Sequence[Batch]) -> Batch:
+    """One batch of the rows of several."""
+    fields: dict[str, Any] = {f.name: [getattr(part, f.name) for part in parts] for f in dataclasses.fields(Batch)}
+    return Batch(**{name: torch.cat(of) if isinstance(of[0], Tensor) else of[0] for name, of in fields.items()})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
