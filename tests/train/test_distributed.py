@@ -1,0 +1,176 @@
+"""Several processes train as one does, each its share; one of them writes."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from tslens import checkpoints
+from tslens.train import recipe as recipes
+from tslens.train.data import Batch
+from tslens.train.distributed import World, joined
+from tslens.train.loop import train
+from tslens.train.prepare import prepare
+
+CPU = torch.device("cpu")
+KINDS = "dog cat fox hen cow".split()
+SMALL = {
+    "data.source": "stories.txt",
+    "data.vocabulary": "300",
+    "model.n_ctx": "32",
+    "train.batch": "8",
+    "train.steps": "50",
+    "train.validate_every": "5",
+    "train.checkpoint_every": "20",
+    "train.validation_stories": "4",
+    "train.precision": "float32",
+}
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1"]
+
+# Two forked processes, each told its rank as torchrun would; rank 1 says what it opens to write and renames.
+FORKED = """
+import json, os, sys
+import transformer_lens
+from tslens.train import loop
+from tslens.train.prepare import resume
+
+written = []
+
+def watch_writes(event, arguments):
+    if event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR):
+        written.append(str(arguments[0]))
+    elif event in ("os.rename", "os.mkdir", "os.remove", "os.rmdir") and os.path.exists(arguments[0]):
+        written.append(f"{event} {arguments[0]}")
+
+def until(step):
+    def watch(at):
+        if at.step == step:
+            raise RuntimeError("as a kill would")
+    return watch
+
+def trained(name, rank, size, stop):
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(size))
+    if size == 1:
+        del os.environ["RANK"]
+    if rank == 1:
+        sys.addaudithook(watch_writes)
+    try:
+        loop.train(resume(name, progress=False), resume=True, watch=until(stop) if stop else None)
+    except RuntimeError:
+        pass
+    if rank == 1:
+        with open("written.json", "w") as file:
+            json.dump([path for path in written if "runs" in path], file)
+        os._exit(0)
+    os._exit(0)
+
+for name, size, stop in json.loads(sys.argv[1]):
+    os.environ["MASTER_PORT"] = str(int(os.environ["MASTER_PORT"]) + 1)
+    children = []
+    for rank in range(size):
+        children.append(os.fork() or trained(name, rank, size, stop))
+    for child in children:
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert code == 0, (name, size, code)
+"""
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The folder in which one process trained `alone`, and every other run has been prepared."""
+    home, before = tmp_path_factory.mktemp("world"), Path.cwd()
+    os.chdir(home)
+    texts = (f"Once there was a {kind} with {n} spots. It ran to the {kind}." for n in range(99) for kind in KINDS)
+    (home / "stories.txt").write_text("\n<|endoftext|>\n".join(texts))
+    try:
+        for name in ("grown", "shrunk"):
+            prepare(recipes.load("16x1x2", SMALL), name, progress=False)
+        train(prepare(recipes.load("16x1x2", SMALL), "alone", progress=False))
+    finally:
+        os.chdir(before)
+    return home
+
+
+@pytest.fixture(scope="module")
+def environment():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    loopback = {"GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    return os.environ | loopback | {"OMP_NUM_THREADS": "1"}
+
+
+def losses(folder):
+    return torch.tensor([r["train_loss"] for r in checkpoints.read_metrics(folder)], dtype=torch.float64)
+
+
+def weights(folder):
+    return checkpoints.read(folder)[1]
+
+
+def assert_same_model(one, other):
+    a, b = weights(one), weights(other)
+    assert a.keys() == b.keys()
+    assert max(float((a[name] - b[name]).abs().max()) for name in a) < 2e-4
+    assert len(losses(one)) == len(losses(other)) == 10
+    assert float((losses(one) - losses(other)).abs().max()) < 1e-5
+
+
+def test_two_processes_under_torchrun_train_as_one_does(alone, environment):
+    """By the command line, in pieces of two rows on each."""
+    chosen = [f"--set={key}={value}" for key, value in (SMALL | {"train.micro_batch": "2"}).items()]
+    command = [*TORCHRUN, "-m", "tslens", "train", "16x1x2", "--name", "both", *chosen]
+    root = os.environ | environment | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, cwd=alone, env=root, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("finished 50 steps") == done.stdout.count("50 steps\n") == 1
+    assert "Traceback" not in done.stderr and "FutureWarning" not in done.stderr
+    assert_same_model(alone / "runs/alone", alone / "runs/both")
+
+
+def test_a_run_goes_on_with_more_or_fewer_processes_and_one_writes(alone, environment):
+    plan = [("grown", 1, 30), ("grown", 2, None), ("shrunk", 2, 30), ("shrunk", 1, None)]
+    command = [sys.executable, "-c", FORKED, json.dumps(plan)]
+    done = subprocess.run(command, cwd=alone, env=environment, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stderr[-3000:]
+    for name in ("grown", "shrunk"):
+        assert_same_model(alone / "runs/alone", alone / "runs" / name)
+    assert json.loads((alone / "written.json").read_text()) == []
+
+
+def test_shares_of_a_batch_are_the_batch():
+    tokens = torch.arange(7 * 3).view(7, 3)
+    shares = [World(rank, 3, CPU).share(Batch(tokens)).tokens[:, 0].tolist() for rank in range(3)]
+    assert shares == [[0, 9, 18], [3, 12], [6, 15]]
+    assert World().share(Batch(tokens)).tokens is tokens
+
+
+def test_one_process_asks_nobody():
+    with joined() as world:
+        assert (world.rank, world.size, world.first) == (0, 1, True)
+        assert world.any(True) and not world.any(False) and world.same(3)
+        assert world.sum(torch.tensor(2.0)) == 2
+        assert world.once(lambda: "made", lambda: "opened") == "made"
+        world.wait()
+    error = ValueError("said")
+    assert World(0, 2, CPU).spoken(error, 2) is error
+    other = World(1, 2, CPU).spoken(error, 2)
+    assert isinstance(other, SystemExit) and other.code == 2
+
+
+def test_more_processes_than_rows_or_gpus(in_tmp, monkeypatch):
+    run = prepare(recipes.load("16x1x2", SMALL | {"train.batch": "1"}), "few", progress=False)
+    monkeypatch.setattr("tslens.train.loop.joined", lambda: __import__("contextlib").nullcontext(World(0, 2, CPU)))
+    with pytest.raises(ValueError, match="train.batch is 1 rows, fewer than the 2 processes"):
+        train(run)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    for key, value in {"RANK": "5", "WORLD_SIZE": "6", "LOCAL_RANK": "5", "MASTER_ADDR": "127.0.0.1"}.items():
+        monkeypatch.setenv(key, value)
+    with pytest.raises(ValueError, match="process 6 on a machine of 4 GPUs. Use --nproc-per-node 4"), joined():
+        pass

@@ -1,0 +1,129 @@
+"""Where records go: always to metrics.jsonl, elsewhere when asked and installed."""
+
+import importlib.util
+import json
+import sys
+import types
+
+import pytest
+
+from tslens import checkpoints
+from tslens.train import loggers
+
+RECIPE = {"name": "a", "optimizer": {"lr": 1e-3}}
+RECORDS = [{"step": 2, "tokens": 20, "train_loss": 3.5}, {"step": 4, "rollbacks": 1, "why": "The loss was nan"}]
+
+
+class FakeRun:
+    def __init__(self, **options):
+        self.options, self.logged, self.finished = options, [], False
+
+    def log(self, values, step):
+        self.logged.append((step, values))
+
+    def finish(self):
+        self.finished = True
+
+
+@pytest.fixture
+def wandb(monkeypatch):
+    """A wandb that keeps what it is told."""
+    module = types.ModuleType("wandb")
+    module.__spec__ = importlib.util.spec_from_loader("wandb", None)
+    module.runs = []
+    module.init = lambda **options: module.runs.append(FakeRun(**options)) or module.runs[-1]
+    monkeypatch.setitem(sys.modules, "wandb", module)
+    for name in ("WANDB_MODE", "WANDB_PROJECT", "WANDB_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    return module
+
+
+def write(text, folder):
+    with loggers.opened(text, folder, RECIPE, 0) as log:
+        for record in RECORDS:
+            log(record)
+
+
+def test_metrics_are_always_written_and_appended_to(tmp_path):
+    write("", tmp_path)
+    write("", tmp_path)
+    assert checkpoints.read_metrics(tmp_path) == RECORDS * 2
+    assert [p.name for p in tmp_path.iterdir()] == ["metrics.jsonl"]
+
+
+def test_a_rewritten_file_is_gone_on_with(tmp_path):
+    with loggers.opened("", tmp_path, RECIPE, 0) as log:
+        log(RECORDS[0])
+        with checkpoints.atomic(tmp_path / "metrics.jsonl"):
+            pass
+        log(RECORDS[1])
+    assert checkpoints.read_metrics(tmp_path) == RECORDS[1:]
+
+
+def test_weights_and_biases_offline_unless_its_environment_says_otherwise(tmp_path, wandb, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    write("wandb", tmp_path / "mine")
+    (run,) = wandb.runs
+    assert run.options == {
+        "project": "tslens", "name": "mine", "config": RECIPE, "dir": str(tmp_path / "mine"), "mode": "offline"
+    }  # fmt: skip
+    assert run.logged == [(2, {"tokens": 20, "train_loss": 3.5}), (4, {"rollbacks": 1, "why": "The loss was nan"})]
+    assert run.finished
+    monkeypatch.setenv("WANDB_MODE", "online")
+    monkeypatch.setenv("WANDB_PROJECT", "theirs")
+    write("wandb", tmp_path / "mine")
+    write("wandb", tmp_path / "mine")
+    assert (wandb.runs[1].options["mode"], wandb.runs[1].options["project"]) == ("online", "theirs")
+    assert len((tmp_path / "mine/metrics.jsonl").read_text().splitlines()) == 4
+
+
+def test_tensorboard_is_given_every_number(tmp_path, monkeypatch):
+    seen, closed = [], []
+
+    class Writer:
+        def __init__(self, folder, purge_step):
+            seen.append((folder, purge_step))
+
+        def add_scalar(self, *arguments):
+            seen.append(arguments)
+
+        def flush(self):
+            pass
+
+        def close(self):
+            closed.append(True)
+
+    module = types.ModuleType("torch.utils.tensorboard")
+    module.SummaryWriter = Writer
+    top = types.ModuleType("tensorboard")
+    top.__spec__ = importlib.util.spec_from_loader("tensorboard", None)
+    monkeypatch.setitem(sys.modules, "tensorboard", top)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
+    write("tensorboard", tmp_path)
+    home = str(tmp_path / "tensorboard")
+    assert seen == [(home, 1), ("tokens", 20, 2), ("train_loss", 3.5, 2), ("rollbacks", 1, 4)] and closed == [True]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_tensorboard_itself(tmp_path):
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    write("tensorboard", tmp_path)
+    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    assert [(e.step, e.value) for e in events.Scalars("train_loss")] == [(2, 3.5)]
+
+
+def test_what_is_not_installed_or_unknown_is_said_before_anything_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"tensorboard is not installed.*pip install tensorboard.*--log"):
+        write("tensorboard", tmp_path)
+    with pytest.raises(ValueError, match="there is no 'mlflow'. Known: tensorboard, wandb"):
+        write("wandb, mlflow", tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert loggers.parse(" wandb,tensorboard ,") == ("wandb", "tensorboard")
+
+
+def test_records_are_json(tmp_path):
+    write("", tmp_path)
+    assert [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()] == RECORDS

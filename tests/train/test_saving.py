@@ -1,0 +1,191 @@
+"""Checkpoints: whole, few, hashed, never unpickled; a damaged one is told of; a full disk leaves the last."""
+
+import ast
+import os
+import pickle
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import tslens
+from tslens import checkpoints, models
+from tslens.train import loop, saving
+from tslens.train import recipe as recipes
+from tslens.train.prepare import prepare, resume
+
+SMALL = {
+    "data.limit": "300",
+    "data.vocabulary": "300",
+    "model.n_ctx": "32",
+    "train.batch": "2",
+    "train.steps": "9",
+    "train.validate_every": "5",
+    "train.checkpoint_every": "3",
+    "train.validation_stories": "2",
+    "train.precision": '"float32"',
+}
+
+
+def run_of(name, **more):
+    return prepare(recipes.load("16x1x2", SMALL | more), name, progress=False)
+
+
+@pytest.fixture
+def trained(in_tmp):
+    loop.train(run_of("a"))
+    return in_tmp / "runs/a"
+
+
+def kept(folder, home="checkpoints"):
+    return [checkpoints.step_of(place) for place in checkpoints.steps(folder / home)]
+
+
+def test_the_last_few_and_the_log_spaced_are_kept_and_load_by_name(trained):
+    assert kept(trained) == [9, 6] and kept(trained, "snapshots") == [8, 4, 2, 1]
+    assert sorted(p.name for p in (trained / "snapshots/step-000004").iterdir()) == ["config.json", "model.safetensors"]
+    early, late = models.load("a@1"), models.load("a@8")
+    assert models.name_of(early) == "a@1" and not early.W_E.equal(late.W_E)
+    assert models.load("a@9").W_E.equal(models.load("a").W_E)
+    with pytest.raises(ValueError, match=r"runs/a has no weights of step 7\. It has those of steps: 1, 2, 4, 6, 8, 9"):
+        models.load("a@7")
+
+
+def test_settings_of_what_is_kept(in_tmp):
+    loop.train(run_of("a", **{"train.keep": "1", "train.keep_log_spaced": "false"}))
+    assert kept(in_tmp / "runs/a") == [9] and not (in_tmp / "runs/a/snapshots").exists()
+
+
+def test_a_damaged_newest_checkpoint_is_told_of_and_set_aside(trained, capsys):
+    weights = (trained / "model.safetensors").read_bytes()
+    newest = trained / "checkpoints/step-000009/optimizer.safetensors"
+    newest.write_bytes(newest.read_bytes()[:-7])
+    loop.train(resume("a", progress=False), resume=True)
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "tslens: warning: runs/a/checkpoints/step-000009/optimizer.safetensors was truncated or altered"
+    )
+    assert said.endswith("Going on from runs/a/checkpoints/step-000006.\n") and said.count("\n") == 1
+    assert (trained / "checkpoints/step-000009.damaged").is_dir() and kept(trained) == [9, 6]
+    assert (trained / "model.safetensors").read_bytes() == weights
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "optimizer.safetensors", "config.json"])
+def test_a_planted_pickle_is_refused_and_not_run(trained, capsys, file):
+    class Planted:
+        def __reduce__(self):
+            return Path.touch, (trained / "ran",)
+
+    place = trained / "checkpoints/step-000009"
+    (place / file).write_bytes(pickle.dumps(Planted()))
+    if file != "config.json":  # even where the config vouches for it
+        key = {"model.safetensors": "sha256", "optimizer.safetensors": "optimizer_sha256"}[file]
+        config = checkpoints.read_json(place / "config.json")
+        checkpoints.write_json(place / "config.json", config | {key: checkpoints.sha256(place / file)})
+    loop.train(resume("a", progress=False), resume=True)
+    assert ("is not safetensors" in (said := capsys.readouterr().err)) or "is not JSON" in said
+    assert not (trained / "ran").exists()
+
+
+def test_a_planted_pickle_is_no_model(trained):
+    (trained / "model.safetensors").write_bytes(pickle.dumps({}))
+    with pytest.raises(ValueError, match="truncated or altered"):
+        models.load("a")
+
+
+def test_no_module_of_ours_unpickles():
+    """Imports of what can, calls of torch.load, and numpy's `allow_pickle`. HanTa's own model file, which comes with
+    its code, is the one exception."""
+    found = set()
+    for path in Path(tslens.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            named = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
+            loads = isinstance(node, ast.Attribute) and ast.unparse(node) in ("torch.load", "torch.serialization.load")
+            allows = isinstance(node, ast.keyword) and node.arg == "allow_pickle" and ast.unparse(node.value) != "False"
+            sends = (
+                isinstance(node, ast.Attribute) and "object" in node.attr and ast.unparse(node).startswith("torch.dist")
+            )
+            if named & set(names) or loads or allows or sends:
+                found.add(path.relative_to(Path(tslens.__file__).parent).as_posix())
+    assert found <= {"pos/trigrams.py"}
+
+
+@pytest.fixture
+def small_disk(in_tmp):
+    """A disk of one megabyte as `runs`; skips where none can be mounted."""
+    place = in_tmp / "runs"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True).returncode:
+        pytest.skip("needs the right to mount a small disk")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def test_a_full_disk_is_said_and_the_last_good_checkpoint_goes_on(small_disk, tmp_path):
+    run = run_of("a", **{"train.steps": "200", "train.keep": "1000", "data.vocabulary": "280"})
+    with pytest.raises(OSError, match=r"cannot write a checkpoint of step \d+ \(No space left .*make room and go on"):
+        loop.train(run)
+    newest = checkpoints.steps(small_disk / "a/checkpoints")
+    for place in newest:
+        checkpoints.read(place)
+    assert newest and not list((small_disk / "a").rglob("*.tmp"))
+    for place in newest[1:]:
+        saving._remove(place)
+    again = resume("a", progress=False)
+    model = again.recipe.objective.build(again.recipe.spec(again.tokenizer.size), seed=0, tokenizer=again.tokenizer)
+    state = saving.State(model, loop.optimizers.make(model, again.recipe.optimizer), loop.Meter())
+    saving.restore(again, state)
+    assert state.step == checkpoints.step_of(newest[0])
+
+
+def test_a_full_disk_ends_the_command_with_one_line(small_disk, capsys):
+    from tslens.cli import main
+
+    chosen = [f"--set={key}={value}" for key, value in (SMALL | {"train.steps": "200", "train.keep": "1000"}).items()]
+    assert main(["train", "16x1x2", "--name", "a", *chosen]) == 2
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith("tslens: cannot write") and "the one before is kept" in line and "--resume a" in line
+
+
+def test_a_checkpoint_under_a_name_that_is_taken_replaces_it_whole(trained, monkeypatch):
+    """Killed between removing the old and naming the new, there is neither half of one."""
+    run = resume("a", progress=False)
+    model = run.recipe.objective.build(run.recipe.spec(run.tokenizer.size), seed=0, tokenizer=run.tokenizer)
+    state = saving.State(model, loop.optimizers.make(model, run.recipe.optimizer), loop.Meter())
+    saving.restore(run, state)
+    real = os.rename
+
+    def rename(source, target):
+        if str(source).endswith(f".{os.getpid()}.tmp"):
+            raise KeyboardInterrupt
+        real(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", rename)
+        with pytest.raises(KeyboardInterrupt):
+            saving.save(run, state, {})
+    assert kept(trained) == [6]
+    saving.save(run, state, {})
+    assert kept(trained) == [9, 6]
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "said"),
+    [
+        (
+            "recipe.json",
+            lambda c: c["optimizer"].update(lr=0.5),
+            r"another recipe.*optimizer\.lr is 0\.5 now and .* then",
+        ),
+        ("data/pack.json", lambda c: c.update(digest="other"), r"another data.*digests\.\. is \"other\" now and"),
+    ],
+)
+def test_a_run_whose_recipe_or_data_changed_is_not_gone_on_with(trained, file, change, said):
+    content = checkpoints.read_json(trained / file)
+    change(content)
+    checkpoints.write_json(trained / file, content)
+    with pytest.raises(ValueError, match=said) as caught:
+        loop.train(resume("a", progress=False), resume=True)
+    assert "\n" not in str(caught.value)
