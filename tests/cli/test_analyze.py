@@ -98,6 +98,19 @@ def test_neurons_writes_its_answer(tmp_path: Path) -> None:
     assert len(pd.read_csv(tmp_path / "neurons.csv")) == 2 * 4 * 8
 
 
+def test_parquet_says_what_text_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pd.DataFrame({"n": range(5), "text": STORIES}).to_parquet(tmp_path / "stories.parquet")
+    (tmp_path / "half.parquet").write_bytes((tmp_path / "stories.parquet").read_bytes()[:300])
+    for command in (["loss"], ["analyze", "heads"]):
+        said = []
+        for source in ("stories.txt", f"{tmp_path}/stories.parquet", f"{tmp_path}/stories.parquet:text"):
+            assert cli.main([*command, "--model", "tiny", "--stories", source, "--json"]) == 0
+            said.append(capsys.readouterr().out)
+        assert json.loads(said[0])["rows"] and said[0] == said[1] == said[2]
+        assert cli.main([*command, "--model", "tiny", "--stories", f"{tmp_path}/half.parquet"]) == 2
+        assert "half.parquet is not a whole parquet file" in capsys.readouterr().err
+
+
 def test_default_stories_are_the_generator_s(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["analyze", "lens", "--model", "tiny", "--limit", "2", "--json"]) == 0
     shown = capsys.readouterr()
@@ -134,7 +147,9 @@ def test_a_folder_that_cannot_be_written_fails_before_the_model_is_loaded(
     (tmp_path / "file").write_text("in the way")
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
         assert cli.main(["analyze", "heads", "--model", "absent", "--out", str(out)]) == 2
-        assert capsys.readouterr().err.startswith(("tslens: file exists", "tslens: not a directory"))
+        said = capsys.readouterr().err
+        assert said.startswith("tslens: nothing can be written there (") and said.count("\n") == 1
+        assert "give --out another folder" in said
     assert (tmp_path / "file").read_text() == "in the way"
 
 

@@ -50,9 +50,8 @@ def delivery(out: Path | None, as_json: bool) -> Iterator[Delivery]:
         _print_json(deliver)
         return
     missing = [folder for folder in (out, *out.parents) if not folder.exists()]
-    out.mkdir(parents=True, exist_ok=True)
     try:
-        with tempfile.TemporaryDirectory(dir=out, prefix=".tslens-") as scratch:
+        with _scratch(out) as scratch:
             deliver = Delivery(Path(scratch), as_json)
             yield deliver
             written = _move(Path(scratch), out)
@@ -63,6 +62,18 @@ def delivery(out: Path | None, as_json: bool) -> Iterator[Delivery]:
         raise
     _print_json(deliver)
     print(f"written to {out}: {', '.join(written)}", file=sys.stderr if as_json else sys.stdout)
+
+
+def _scratch(out: Path) -> "tempfile.TemporaryDirectory[str]":
+    """A hidden folder inside `out`, which is made where it is not there."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        return tempfile.TemporaryDirectory(dir=out, prefix=".tslens-")
+    except OSError as error:
+        why = str(error.strerror).lower()
+        raise OSError(
+            error.errno, f"nothing can be written there ({why}), give --out another folder", str(out)
+        ) from error
 
 
 def _move(source: Path, target: Path) -> list[str]:

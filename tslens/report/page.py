@@ -45,7 +45,8 @@ def check_writable(path: str | Path) -> None:
         with tempfile.TemporaryFile(dir=parent):
             pass
     except OSError as error:
-        raise OSError(error.errno, "the page cannot be written there", str(place)) from error
+        why = str(error.strerror).lower()
+        raise OSError(error.errno, f"cannot be written there ({why}), name another place", str(place)) from error
 
 
 def display_name(model: str) -> str:
