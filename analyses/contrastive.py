@@ -25,12 +25,6 @@ from tslens.train.prepare import prepare, resume
 
 FIGURES = Path(__file__).resolve().parents[1] / "figures" / "contrastive"
 PLAIN = "plain"
-KINDS: dict[str, dict[str, str]] = {
-    PLAIN: {"objective.name": "language modelling"},
-    "no push": {"objective.name": "contrastive", "objective.alpha": "0"},
-    "published": {"objective.name": "published contrastive"},
-    "bounded": {"objective.name": "contrastive"},
-}
 RECORDS = 60  # of each run, so that a spike is seen
 
 parser = argparse.ArgumentParser()
@@ -41,15 +35,30 @@ parser.add_argument("--context", type=int, default=256)
 parser.add_argument("--batch", type=int, default=12, help="rows of a step, a multiple of 3")
 parser.add_argument("--vocabulary", type=int, default=2048)
 parser.add_argument("--lr", default="1e-2", help="of Muon, the same for all")
+parser.add_argument("--alphas", nargs="+", default=["0.5"], help="of the bounded form")
+parser.add_argument("--margin", default="1.0", help="of the bounded form, in nats per token")
 parser.add_argument("--seeds", type=int, default=3)
 parser.add_argument("--judged", type=int, default=500, help="validation stories at the end")
 parser.add_argument("--figures", type=Path, default=FIGURES)
 asked = parser.parse_args()
 steps = round(asked.tokens / (asked.batch * asked.context))
+KINDS: dict[str, dict[str, str]] = {
+    PLAIN: {"objective.name": "language modelling"},
+    "no push": {"objective.name": "contrastive", "objective.alpha": "0"},
+    "published": {"objective.name": "published contrastive"},
+} | {
+    f"bounded {alpha}": {
+        "objective.name": "contrastive",
+        "objective.alpha": alpha,
+        "objective.margin": asked.margin,
+    }
+    for alpha in asked.alphas
+}
 
 
 def name_of(kind: str, seed: int) -> str:
-    return f"contrastive-{kind.replace(' ', '-')}-{asked.shape}-{round(asked.tokens / 1000)}k-s{seed}"
+    kind = kind.replace(" ", "-") + (f"-{asked.margin}" if kind.startswith("bounded") else "")
+    return f"contrastive-{kind}-{asked.shape}-{round(asked.tokens / 1000)}k-s{seed}"
 
 
 def trained(kind: str, seed: int) -> Path:

@@ -7,11 +7,11 @@ groups, so that a batch gives the same in however many pieces and processes it i
 - published (a replication of November 2024): L = L_n + alpha / (L_c + 0.01), with alpha = 5. What stories in order and
   shuffled ones have in common, which is nearly all, is pulled by 1 and pushed by alpha / (L_c + 0.01)^2. Where L_c is
   below sqrt(alpha) (2.2 nats) the push wins and the model unlearns the language; near 0 it is 50,000 times the pull.
-- bounded (ours): L = L_n + alpha max(0, margin - (L_c - L_n)), a hinge on the gap. What both have in common is pulled by
-  exactly 1 whatever alpha is, since it moves L_n and L_c alike; what tells them apart is pushed by alpha at most, and no
-  longer once the gap is wide enough. Ranking a text above a worse one by a margin: Huang et al. 2018
-  (arXiv 1808.08987). Unlikelihood (Welleck et al. 2019, arXiv 1908.04319), the other bounded choice, makes every token
-  of a shuffled story less likely, those that its own sentence makes certain most of all.
+- bounded (ours): L = L_n + alpha max(0, margin - (L_c - L_n)), a hinge on the gap. What both have in common is pulled
+  by exactly 1 whatever alpha is, since it moves L_n and L_c alike; what tells them apart is pushed by alpha at most,
+  and no longer once the gap is wide enough. Ranking a text above a worse one by a margin: Huang et al. 2018 (arXiv
+  1808.08987). Unlikelihood (Welleck et al. 2019, arXiv 1908.04319), the other bounded choice, makes every token of a
+  shuffled story less likely, those that its own sentence makes certain most of all.
 """
 
 import dataclasses
@@ -98,9 +98,11 @@ class _OfOrder(LanguageModelling):
 class Contrastive(_OfOrder):
     """The bounded form: L = L_n + alpha max(0, margin - (L_c - L_n))."""
 
-    alpha: float = 1.0
-    margin: float = 0.5
-    """The gap in nats per token that is wide enough."""
+    alpha: float = 0.5
+    """How hard is pushed: the published form pushes so hard at L_c = 3.15."""
+    margin: float = 1.0
+    """The gap in nats per token that is wide enough. Plain training widens it by itself: stories1M, which never saw a
+    shuffled story, has 0.68 on whole validation stories of the collection; a margin below that would push nothing."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
