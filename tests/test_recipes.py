@@ -4,9 +4,8 @@ import math
 import tomllib
 
 import pytest
-import torch
 
-from tslens.models import Spec
+from tslens.models import build
 from tslens.train import recipe as recipes
 from tslens.train.optimizer import make, set_rate
 
@@ -43,13 +42,9 @@ def test_a_base_is_no_recipe(name):
 
 
 def test_wider_matrices_move_by_the_root_less_and_the_rest_as_before():
-    settings = recipes.load("512x8").optimizer
-    model = torch.nn.ModuleDict({"blocks": torch.nn.ModuleList([torch.nn.ModuleDict({"mlp": torch.nn.Module()})])})
-    model.blocks[0].mlp.W_in = torch.nn.Parameter(torch.ones(512, 4))
-    model.w = torch.nn.Parameter(torch.ones(3))
-    model.cfg = Spec.parse("512x8")
-    optimizer = make(model, settings)
-    set_rate(optimizer, settings.lr)
-    muon, _, rest = optimizer.param_groups
-    assert settings.tuned_width == 128 and muon["lr"] == pytest.approx(settings.lr / math.sqrt(512 / 128))
-    assert rest["lr"] == pytest.approx(settings.lr * settings.rest)
+    recipe = recipes.load("512x8", {"model.shape": '"512x1"', "model.n_ctx": "8"})
+    optimizer = make(build(recipe.spec(16)), recipe.optimizer)
+    set_rate(optimizer, recipe.optimizer.lr)
+    muon, *others = (group["lr"] for group in optimizer.param_groups)
+    assert recipe.optimizer.tuned_width == 128 and muon == pytest.approx(recipe.optimizer.lr / math.sqrt(512 / 128))
+    assert others == pytest.approx([recipe.optimizer.lr * recipe.optimizer.rest] * 2)

@@ -156,8 +156,9 @@ def length(recipe: Recipe, size: int) -> tuple[int | None, int | None, str]:
     """Steps and tokens in all with a vocabulary of this size, and how they are known: chosen, or from the size of the
     stories."""
     context, batch = recipe.spec(size).n_ctx, recipe.train.batch
+    saved = recipe.train.batch_warmup // 2  # batches that growing ones lack: they hold a half on average
     if (chosen := recipe.train.steps) is not None:
-        return chosen, chosen * batch * context, f"{chosen:,} steps of {batch} x {context} were chosen"
+        return chosen, max(1, chosen - saved) * batch * context, f"{chosen:,} steps of {batch} x {context} were chosen"
     known = content(recipe.data)
     if known is None:
         return None, None, f"the size of {recipe.data.source} is not known before it is read; train.steps would fix it"
@@ -166,7 +167,7 @@ def length(recipe: Recipe, size: int) -> tuple[int | None, int | None, str]:
     rows = whole * float(np.interp(context / (whole / count), *ROWS_HOLD)) / context
     steps = max(1, round(recipe.train.epochs * math.ceil(rows / batch)))
     epochs = f"{recipe.train.epochs:g} epoch{'s' if recipe.train.epochs != 1 else ''}"
-    return steps, steps * batch * context, f"about, from {n_bytes / 1e6:,.0f} MB of stories; {epochs}"
+    return steps + saved, steps * batch * context, f"about, from {n_bytes / 1e6:,.0f} MB of stories; {epochs}"
 
 
 def _line(x: tuple[float, float], y: tuple[float, float]) -> tuple[list[float], list[float]]:

@@ -47,7 +47,7 @@ def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> Any:
     """
     recipe, objective = run.recipe, run.recipe.objective
     with joined() as world, contextlib.ExitStack() as stack:
-        if (groups := recipe.train.batch // recipe.group) < world.size:
+        if (groups := recipe.smallest_batch // recipe.group) < world.size:
             what = "rows" if recipe.group == 1 else f"groups of {recipe.group} rows"
             raise ValueError(f"train.batch is {groups} {what}, fewer than the {world.size} processes.")
         if world.first:

@@ -15,6 +15,7 @@ from tslens.stories.pack import RECORD, Packed, pack
 from tslens.tokenizer import Tokenizer
 from tslens.train import lock
 from tslens.train.data import Batches, Rows
+from tslens.train.growing import Growing
 from tslens.train.instructed import InstructedRows
 from tslens.train.mixed import MixedRows, in_order_or_not
 from tslens.train.objectives.contrastive import Contrastive, PublishedContrastive
@@ -117,7 +118,7 @@ def _recover(folder: Path) -> None:
 def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool) -> Batches:
     """The training split, packed as the objective wants it: stories, or stories and what goes with them."""
     training = _stories(recipe.data, "train", recipe.data.limit)
-    context, batch, seed = recipe.spec(tokenizer.size).n_ctx, recipe.train.batch, recipe.seed
+    context, batch, seed = recipe.spec(tokenizer.size).n_ctx, recipe.smallest_batch, recipe.seed
 
     def packed(texts: Iterable[str], part: str = "") -> Packed:
         """The texts in the folder, packed now or to their end unless they are."""
@@ -140,6 +141,8 @@ def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool) ->
 
 def _run(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool) -> Run:
     rows = _rows(recipe, folder / "data", tokenizer, progress)
+    if warmup := recipe.train.batch_warmup:
+        rows = Growing(rows, warmup)
     validation = list(_stories(recipe.data, "validation", recipe.train.validation_stories))
     facts = {"source": recipe.data.source, "validation_stories": len(validation)} | rows.facts()
     facts["digests"] = _digests(folder / "data", validation)

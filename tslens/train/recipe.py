@@ -12,6 +12,7 @@ from typing import Any, Literal
 from tslens import forward
 from tslens.models import CompressorSpec, Spec, did_you_mean
 from tslens.train import loggers
+from tslens.train.growing import QUARTERS
 from tslens.train.objectives import OBJECTIVES, Objective
 from tslens.train.objectives.language import LanguageModelling
 from tslens.train.optimizer import OptimizerSettings
@@ -45,6 +46,8 @@ class TrainSettings:
     """Steps in all, instead of epochs."""
     batch: int = 32
     """Rows of a step."""
+    batch_warmup: int = 0
+    """Steps in which the batch grows: a third of them each with one, two and three quarters of its rows."""
     micro_batch: int | None = None
     """Rows that are computed at a time (gradients are accumulated); all of them where not given."""
     dropout: float = 0.0
@@ -76,6 +79,8 @@ class TrainSettings:
                 raise ValueError(f"train.{name} is {value}; it must be at least 1.")
         if not (math.isfinite(self.epochs) and self.epochs > 0):
             raise ValueError(f"train.epochs is {self.epochs}; it must be a finite number above 0.")
+        if self.batch_warmup < 0:
+            raise ValueError(f"train.batch_warmup is {self.batch_warmup}; it must be 0 or more steps.")
         if self.micro_batch is not None and (self.micro_batch < 1 or self.batch % self.micro_batch):
             raise ValueError(f"train.micro_batch is {self.micro_batch}; it must divide the batch of {self.batch} rows.")
         if self.on_divergence not in ("stop", "rollback"):
@@ -116,10 +121,21 @@ class Recipe:
                     "so it must be a multiple of that."
                 )
 
+        if self.train.batch_warmup and self.train.batch % (QUARTERS * self.group):
+            raise ValueError(
+                f"train.batch is {self.train.batch}; to grow by quarters (train.batch_warmup) it must be a multiple of "
+                f"{QUARTERS * self.group}."
+            )
+
     @property
     def group(self) -> int:
         """Rows that a step computes together."""
         return int(getattr(self.objective, "every", 1))
+
+    @property
+    def smallest_batch(self) -> int:
+        """Rows of the first step."""
+        return self.train.batch // QUARTERS if self.train.batch_warmup else self.train.batch
 
     def spec(self, d_vocab: int) -> Spec:
         """The model's spec with this vocabulary."""

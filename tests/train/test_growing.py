@@ -1,0 +1,90 @@
+"""Batches grow by quarters, no row is left out or seen twice, and a run that grows goes on bit for bit."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+
+from tslens import checkpoints
+from tslens.train import loop
+from tslens.train import recipe as recipes
+from tslens.train.data import Batch, joined
+from tslens.train.growing import Growing
+from tslens.train.prepare import prepare, resume
+
+
+class Counted:
+    """Whose batch number `step` is the row `[step]`."""
+
+    def __init__(self, steps_per_epoch: int) -> None:
+        self.steps_per_epoch = steps_per_epoch
+
+    def batch(self, step: int) -> Batch:
+        return Batch(torch.tensor([[step]]), shuffled=torch.tensor([step % 2 == 0]))
+
+    def facts(self) -> dict[str, int]:
+        return {"training_stories": 7}
+
+
+def test_quarters_by_hand() -> None:
+    grown = Growing(Counted(40), steps=6)
+    assert [grown.size(step) for step in range(8)] == [1, 1, 2, 2, 3, 3, 4, 4]
+    rows = [grown.batch(step).tokens.flatten().tolist() for step in range(8)]
+    assert rows[:4] == [[0], [1], [2, 3], [4, 5]] and [row for step in rows for row in step] == list(range(20))
+    assert grown.facts() == {"training_stories": 7}
+
+
+@pytest.mark.parametrize(("quarters", "steps"), [(1, 1), (3, 3), (12, 6), (13, 7), (16, 7), (17, 8), (40, 13)])
+def test_an_epoch_has_as_many_steps_as_its_quarters_need(quarters: int, steps: int) -> None:
+    grown = Growing(Counted(quarters), steps=6)
+    assert grown.steps_per_epoch == steps
+    assert grown.seen(steps) >= quarters > grown.seen(steps - 1)
+
+
+def test_parts_are_joined_with_all_that_they_say() -> None:
+    whole = joined([Counted(9).batch(0), Counted(9).batch(1)])
+    assert whole.tokens.tolist() == [[0], [1]] and whole.shuffled is not None
+    assert whole.shuffled.tolist() == [True, False] and whole.predicted is None and whole.group == 1
+
+
+SMALL = {
+    "data.limit": "200",
+    "data.vocabulary": "300",
+    "model.n_ctx": "32",
+    "train.batch": "8",
+    "train.batch_warmup": "6",
+    "train.steps": "8",
+    "train.checkpoint_every": "3",
+    "train.validation_stories": "4",
+    "train.precision": '"float32"',
+}
+
+
+def test_a_run_that_grows_goes_on_bit_for_bit(in_tmp: Path) -> None:
+    def stop_at_4(at: loop.Progress) -> None:
+        if at.step == 4:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    loop.train(prepare(recipes.load("16x1x2", SMALL), "whole", progress=False))
+    with pytest.raises(loop.Interrupted):
+        loop.train(prepare(recipes.load("16x1x2", SMALL), "cut", progress=False), watch=stop_at_4)
+    loop.train(resume("cut", progress=False), resume=True)
+    whole, cut = (checkpoints.run_folder(name) for name in ("whole", "cut"))
+    assert (whole / "model.safetensors").read_bytes() == (cut / "model.safetensors").read_bytes()
+    quarters = 1 + 1 + 2 + 2 + 3 + 3 + 4 + 4
+    assert checkpoints.read_metrics(whole)[-1]["tokens"] == quarters * 2 * 32
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"train.batch_warmup": "-1"}, "batch_warmup is -1; it must be 0 or more steps"),
+        ({"train.batch_warmup": "5", "train.batch": "6"}, "batch is 6; to grow by quarters .* a multiple of 4"),
+        ({"train.batch_warmup": "5", "train.batch": "6", "objective": "contrastive"}, "a multiple of 12"),
+    ],
+)
+def test_what_is_refused(overrides: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        recipes.load("16x1x2", overrides)
