@@ -1,9 +1,12 @@
 """The train command: a run goes on, says that it is finished, and takes any path."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
+from tslens.cli import main
 from tslens.cli.train import train
 from tslens.models import Spec, n_parameters
 from tslens.stories import stories
@@ -19,10 +22,42 @@ def test_a_path_with_quotes_and_a_finished_run_that_is_resumed(in_tmp, capsys):
     assert capsys.readouterr().out.count("finished 2 steps, saved runs/a") == 2
 
 
-@pytest.mark.parametrize("more", [{"data": "made"}, {"name": "b"}, {"set_": ["seed=1"]}, {"overwrite": True}])
+@pytest.mark.parametrize("more", [{"data": "made"}, {"set_": ["seed=1"]}, {"name": "b"}, {"overwrite": True}])
 def test_a_run_goes_on_as_it_was_chosen(more):
-    with pytest.raises(ValueError, match="leave out --data, --name, --set, --overwrite"):
+    with pytest.raises(ValueError, match=r"settings of a recipe|leave out --name, --overwrite"):
         train(resume="a", **more)
+
+
+def test_a_run_is_not_gone_on_with_by_another_recipe(in_tmp, capsys):
+    (in_tmp / "tales.txt").write_text("\n<|endoftext|>\n".join(stories("made", limit=120)), encoding="utf-8")
+    train("16x1x2", data="tales.txt", name="a", set_=SMALL)
+    train("16x1x2", data="tales.txt", resume="a", set_=SMALL)
+    assert capsys.readouterr().out.count("finished 2 steps, saved runs/a") == 2
+    with pytest.raises(ValueError) as said:
+        train("16x1x4", data="made", resume="a", set_=[*SMALL, "optimizer.lr=0.5", "seed=3", "train.batch=4"])
+    text = str(said.value)
+    assert text.startswith("runs/a was begun with another recipe: ")
+    assert 'model.shape is "16x1x4" here and "16x1x2" in the run' in text and "and 2 more" in text
+    assert text.endswith("or train anew under another --name.") and "\n" not in text
+
+
+def test_two_processes_do_not_write_one_run(in_tmp, capsys, monkeypatch):
+    """The second is refused before it reads anything, whether it begins, replaces or goes on."""
+    holder = "import sys; from pathlib import Path; from tslens.train import lock\nwith lock.held(Path('runs/a')): "
+    command = [sys.executable, "-c", holder + "print('held', flush=True); sys.stdin.read()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None and other.stdout.readline() == "held\n"
+        for arguments in (["16x1x2", "--name", "a"], ["16x1x2", "--name", "a", "--overwrite"], ["--resume", "a"]):
+            assert main(["train", *arguments]) == 2
+            assert f"tslens: runs/a is being written by process {other.pid} on" in capsys.readouterr().err
+        other.communicate()
+    assert list(in_tmp.iterdir()) == []
+
+
+def test_a_logger_that_is_not_there_is_said_first(in_tmp):
+    with pytest.raises(ValueError, match="there is no 'mlflow'"):
+        train("16x1x2", set_=SMALL, log="mlflow")
+    assert not list(in_tmp.iterdir())
 
 
 def test_recipes_are_listed_in_one_table(capsys):

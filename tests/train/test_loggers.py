@@ -72,7 +72,6 @@ def test_weights_and_biases_offline_unless_its_environment_says_otherwise(tmp_pa
     monkeypatch.setenv("WANDB_MODE", "online")
     monkeypatch.setenv("WANDB_PROJECT", "theirs")
     write("wandb", tmp_path / "mine")
-    write("wandb", tmp_path / "mine")
     assert (wandb.runs[1].options["mode"], wandb.runs[1].options["project"]) == ("online", "theirs")
     assert len((tmp_path / "mine/metrics.jsonl").read_text().splitlines()) == 4
 

@@ -1,0 +1,105 @@
+"""The commands about runs: what is here and in which state, and how losses fell."""
+
+import json
+
+import pytest
+
+from tslens import checkpoints
+from tslens.cli.runs import plot, runs
+from tslens.train import lock, loop
+from tslens.train import recipe as recipes
+from tslens.train.interrupt import Interrupted
+from tslens.train.prepare import prepare
+
+SMALL = {
+    "data.limit": "200",
+    "data.vocabulary": "300",
+    "model.n_ctx": "32",
+    "train.batch": "2",
+    "train.steps": "6",
+    "train.validate_every": "2",
+    "train.checkpoint_every": "3",
+    "train.validation_stories": "2",
+}
+
+
+@pytest.fixture
+def some(in_tmp, monkeypatch):
+    """A finished run, a stopped one, one that has only begun, and broken ones."""
+    made = {name: prepare(recipes.load("16x1x2", SMALL), name, progress=False) for name in ("done", "stopped", "begun")}
+    loop.train(made["done"])
+
+    def stop(at):
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        loop.train(made["stopped"], watch=lambda at: stop(at) if at.step == 5 else None)
+    for name, text in (("broken", "{"), ("odd", '{"name": "odd", "modle": {}}')):
+        (in_tmp / "runs" / name).mkdir()
+        (in_tmp / "runs" / name / "recipe.json").write_text(text)
+    return in_tmp
+
+
+def test_runs_and_their_states(some, capsys):
+    with lock.held(some / "runs/begun"):
+        runs(json_=True)
+    found = {run["name"]: run for run in json.loads(capsys.readouterr().out)}
+    states = {name: run["state"] for name, run in found.items()}
+    assert states == {
+        "begun": "running", "broken": "broken", "done": "finished", "odd": "broken", "stopped": "stopped"
+    }  # fmt: skip
+    config = checkpoints.read_json(some / "runs/done/config.json")
+    done = found["done"]
+    assert (done["shape"], done["objective"], done["step"], done["steps"]) == ("16x1x2", "language modelling", 6, 6)
+    assert done["tokens"] == 6 * 2 * 32
+    assert (done["validation_loss"], done["bits_per_byte"]) == (config["validation_loss"], config["bits_per_byte"])
+    records = checkpoints.read_metrics(some / "runs/stopped")
+    stopped = found["stopped"]
+    assert (stopped["step"], stopped["steps"]) == (4, 6)
+    assert stopped["validation_loss"] == records[-1]["validation_loss"]
+    assert "is not JSON" in found["broken"]["why"] and "unknown key 'modle'" in found["odd"]["why"]
+
+
+def test_runs_as_a_table(some, capsys):
+    runs()
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split() == [
+        "name",
+        "state",
+        "shape",
+        "objective",
+        "step",
+        "tokens",
+        "train",
+        "validation",
+        "bits/byte",
+        "why",
+    ]
+    assert [row.split()[:2] for row in rows[:3]] == [["begun", "stopped"], ["broken", "broken"], ["done", "finished"]]
+    assert "6/6" in rows[2] and "0/6" in rows[0]
+
+
+def test_no_runs(in_tmp, capsys):
+    runs()
+    assert capsys.readouterr().out == "no run yet. To train one: tslens train 256x8\n"
+
+
+def test_losses_of_one_and_of_several_runs(some, capsys):
+    plot("done", out=some / "one.svg")
+    text = (some / "one.svg").read_text()
+    assert all(word in text for word in ("Loss of done", "training", "validation", "tokens seen", "nats per token"))
+    plot("done", "stopped", out=some / "two.svg")
+    text = (some / "two.svg").read_text()
+    assert all(word in text for word in ("Training loss", "Validation loss", ">done<", ">stopped<"))
+    table = (some / "two.csv").read_text().splitlines()
+    assert table[0] == "run,step,tokens,train_loss,validation_loss" and len(table) == 1 + 3 + 2
+    assert capsys.readouterr().out.splitlines()[-1].endswith("two.svg, two.csv")
+
+
+def test_what_cannot_be_drawn(some):
+    with pytest.raises(ValueError, match=r"no run is called 'dine'\. Did you mean 'done'"):
+        plot("dine")
+    with pytest.raises(ValueError, match="name at least one run"):
+        plot()
+    with pytest.raises(ValueError, match=r"\.svg or \.png"):
+        plot("done", out=some / "a.gif")
