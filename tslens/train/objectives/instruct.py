@@ -27,7 +27,7 @@ ROWS = 16  # documents that are validated at a time
 
 @dataclasses.dataclass(frozen=True)
 class Instruct(LanguageModelling):
-    """Cross-entropy of the story's tokens and of its end in nats, given the instructions: L = -sum_t log p(s_t | i, s_<t).
+    """Cross-entropy of the story's tokens and its end in nats, given the instructions: L = -sum_t log p(s_t | i, s_<t).
 
     With `everything`, that of the instructions' tokens is added.
     """
