@@ -37,7 +37,7 @@ class Compressor(LanguageModelling):
     def shape(self, spec: Spec) -> CompressorSpec:
         """The compressor that is held against a model of this spec."""
         chosen = CompressorSpec.matched(spec) if self.sizes == "matched" else CompressorSpec.published(spec)
-        return dataclasses.replace(chosen, **self._layers)  # type: ignore[arg-type]
+        return dataclasses.replace(chosen, **self._layers)
 
     def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer | None) -> Any:
         """A compressor in place of a HookedTransformer of this shape."""
