@@ -27,7 +27,7 @@ from tslens.tokenizer import Tokenizer
 
 FIGURES = Path(__file__).resolve().parents[1] / "figures" / "optimizers"
 CONTEXT, VOCABULARY = 256, 2048
-GRIDS = {"adamw": (2e-3, 4e-3, 8e-3), "muon": (5e-3, 1e-2, 2e-2)}  # widened by twos while an end is best
+GRIDS = {"adamw": (2e-3, 4e-3, 8e-3), "muon": (1e-2, 2e-2, 4e-2)}  # widened by twos while an end is best
 SCHEDULES = ("cosine", "wsd", "constant")
 SHARES = (0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 TUNING_SEED = 99
@@ -135,14 +135,17 @@ def tuned(method: str) -> float:
         rates = [rates[0] / 2, *rates] if best == 0 else [*rates, rates[-1] * 2]
 
 
+def trained_shares(best: Choice) -> list[float]:
+    """The shares of the tokens at which `best` was trained with every seed."""
+    names = {share: [best._replace(share=share).run(seed) for seed in seeds] for share in (*SHARES, 0.8, 1.0)}
+    whole = [s for s, runs in names.items() if all((asked.out / run / checkpoints.CONFIG).is_file() for run in runs)]
+    return sorted(whole)
+
+
 def reaches(best: Choice, target: np.ndarray) -> list[float]:
     """The share of the tokens after which `best`, ending there, has each seed's target loss: on straight lines
     between the shares that were trained."""
-    shares = sorted(
-        share
-        for share in (*SHARES, 0.8, 1.0)
-        if all((asked.out / best._replace(share=share).run(s) / checkpoints.CONFIG).is_file() for s in seeds)
-    )
+    shares = trained_shares(best)
     losses = np.array([endings(best._replace(share=share)) for share in shares])
     return [float(np.interp(-t, -losses[:, i], shares, right=np.inf)) for i, t in enumerate(target)]
 
@@ -208,4 +211,14 @@ save(
     asked.figures / "curves.svg",
     table,
 )
+shares = trained_shares(best)
+fewer = {
+    best.label: np.array([endings(best._replace(share=share)).mean() for share in shares]),
+    NANOGPT.label + ", all tokens": np.full(len(shares), target.mean()),
+    by_adamw.label + ", all tokens": np.full(len(shares), endings(by_adamw).mean()),
+}
+millions = np.array(shares) * asked.tokens / 1e6
+title = "Final validation loss of ever shorter runs"
+figure = lines(fewer, millions, title=title, x_label="million tokens", y_label="nats per token")
+save(figure, asked.figures / "shorter.svg", pd.DataFrame({"million tokens": millions} | fewer))
 checkpoints.write_json(asked.figures / "answer.json", answer | {"endings": rows})
