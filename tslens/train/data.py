@@ -41,8 +41,9 @@ class Batch:
 
     def apply(self, change: Callable[[Tensor], Tensor]) -> "Batch":
         """The same batch with `change` applied to each tensor in it."""
-        parts: dict[str, Any] = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return Batch(**{name: change(part) if isinstance(part, Tensor) else part for name, part in parts.items()})
+        parts = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        changed: dict[str, Any] = {k: change(v) if isinstance(v, Tensor) else v for k, v in parts.items()}
+        return Batch(**changed)
 
     def split(self, rows: int) -> "list[Batch]":
         """Pieces of `rows` rows."""
@@ -55,8 +56,9 @@ class Batch:
 
 def joined(parts: Sequence[Batch]) -> Batch:
     """One batch of the rows of several."""
-    fields: dict[str, Any] = {f.name: [getattr(part, f.name) for part in parts] for f in dataclasses.fields(Batch)}
-    return Batch(**{name: torch.cat(of) if isinstance(of[0], Tensor) else of[0] for name, of in fields.items()})
+    of = {field.name: [getattr(part, field.name) for part in parts] for field in dataclasses.fields(Batch)}
+    whole: dict[str, Any] = {k: torch.cat(v) if isinstance(v[0], Tensor) else v[0] for k, v in of.items()}
+    return Batch(**whole)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
