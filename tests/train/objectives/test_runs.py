@@ -9,6 +9,7 @@ import torch
 from tslens import checkpoints
 from tslens.stories import stories
 from tslens.train import loop
+from tslens.train import prepare as preparing
 from tslens.train import recipe as recipes
 from tslens.train.prepare import prepare, resume
 
@@ -64,3 +65,34 @@ def test_a_stopped_run_goes_on_bit_for_bit(told, in_tmp, name):
                 assert record["train_loss"] > record["L_n"]
     config = checkpoints.read_json(in_tmp / "runs/cut/config.json")
     assert config["validation_loss"] == records[-1]["validation_loss"]
+
+
+@pytest.mark.parametrize("name", ["contrastive", "instruct"])
+def test_a_packing_stopped_between_its_two_parts_goes_on(told, in_tmp, monkeypatch, name):
+    (in_tmp / "told.txt").write_text(told, encoding="utf-8")
+    chosen, pack, calls = recipes.load("16x1x2", SMALL | CHOSEN[name]), preparing.pack, []
+
+    def stopped(*args, **options):
+        calls.append(args)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return pack(*args, **options)
+
+    prepare(chosen, "whole", progress=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(preparing, "pack", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            prepare(chosen, "cut", progress=False)
+    resume("cut", progress=False)
+    whole, cut = (
+        {path.relative_to(home): path.read_bytes() for path in home.rglob("*.bin")}
+        for home in (in_tmp / "runs/whole/data", in_tmp / "runs/cut/data")
+    )
+    assert len(whole) == 4 and whole == cut
+
+
+def test_stories_that_cannot_be_shuffled_are_refused_and_nothing_is_left(in_tmp):
+    (in_tmp / "told.txt").write_text("\n<|endoftext|>\n".join(f"Tom had {n} cats." for n in range(300)))
+    with pytest.raises(ValueError, match="No story has two sentences to shuffle"):
+        prepare(recipes.load("16x1x2", SMALL | CHOSEN["contrastive"]), "a", progress=False)
+    assert not (in_tmp / "runs/a").exists()
