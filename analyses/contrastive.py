@@ -79,7 +79,7 @@ def trained(kind: str, seed: int) -> Path:
         "train.validation_stories": "40",
         "train.checkpoint_every": str(max(1, steps // 3)),
         "train.keep": "1",
-        "train.explode": "inf",
+        "train.explode": "0",
         "seed": str(seed),
     }
     run = resume(name) if folder.exists() else prepare(recipes.load(asked.shape, chosen), name, progress=False)

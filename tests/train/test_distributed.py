@@ -164,7 +164,11 @@ def test_one_process_asks_nobody():
 
 
 def test_more_processes_than_rows_or_gpus(in_tmp, monkeypatch):
-    run = prepare(recipes.load("16x1x2", SMALL | {"train.batch": "1"}), "few", progress=False)
+    run = prepare(
+        recipes.load("16x1x2", SMALL | {"train.batch": "1", "data.source": "made", "data.limit": "300"}),
+        "few",
+        progress=False,
+    )
     monkeypatch.setattr("tslens.train.loop.joined", lambda: __import__("contextlib").nullcontext(World(0, 2, CPU)))
     with pytest.raises(ValueError, match="train.batch is 1 rows, fewer than the 2 processes"):
         train(run)

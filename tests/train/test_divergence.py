@@ -45,6 +45,8 @@ def run_of(name, **more):
 )
 def test_what_counts_as_divergence(loss, norm, before, said):
     found = divergence.fault(loss, norm, before, 3.0)
+    if "explode" in str(said):
+        assert divergence.fault(loss, norm, before, 0.0) is None
     assert found is None if said is None else re.search(said, str(found))
 
 
@@ -153,7 +155,8 @@ def test_a_run_goes_back_to_its_beginning_and_not_forever(in_tmp, bomb):
     ("key", "value", "said"),
     [
         ("on_divergence", '"pray"', "must be one of stop, rollback"),
-        ("explode", "0", "nats above 0"),
+        ("explode", "-1", "number of nats"),
+        ("explode", "nan", "0 for never"),
         ("cut", "1.5", "between 0 and 1"),
         ("rollbacks", "-1", "0 or more"),
         ("log", '"tensorbored"', "there is no 'tensorbored'. Known: tensorboard, wandb"),

@@ -144,7 +144,7 @@ def test_a_full_disk_is_said_and_the_checkpoint_before_is_kept(in_tmp, monkeypat
         return write(path, tensors)
 
     monkeypatch.setattr(checkpoints, "write_tensors", full)
-    with pytest.raises(OSError, match="the one before is kept"):
+    with pytest.raises(OSError, match="its last good checkpoint is kept"):
         loop.train(run)
     assert [p.name for p in (in_tmp / "runs/full/checkpoints").iterdir()] == ["step-000005"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tslens import checkpoints, forward, models
+from tslens import checkpoints, forward
 from tslens.train import divergence, lock, loggers, saving
 from tslens.train import optimizer as optimizers
 from tslens.train.data import Batch, prefetch
@@ -63,7 +63,8 @@ def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> Any:
             raise ValueError(
                 f"The processes do not see the same checkpoints in {run.folder}: it must be a shared folder."
             )
-        _Training(run, world, state, watch or (lambda at: None)).go()
+        with saving.told(run):
+            _Training(run, world, state, watch or (lambda at: None)).go()
         model.to("cpu", print_details=False)
     return model
 
@@ -97,8 +98,7 @@ class _Training:
         if world.first:
             if not state.measured:
                 self._validate()
-            config = run.config(state.step, state.meter.tokens, state.measured)
-            checkpoints.write(run.folder, config, models.weights(state.model))
+            saving.finish(run, state)
         world.wait()
 
     def _settle(self) -> None:

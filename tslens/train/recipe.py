@@ -65,7 +65,7 @@ class TrainSettings:
     """What a loss that is not finite or explodes brings: the end, or going back to the last checkpoint and on with a
     lower learning rate."""
     explode: float = 3.0
-    """Nats above the median of the last records that count as exploding; `inf` for an objective that may."""
+    """Nats above the median of the last records that count as exploding; 0 for an objective that may explode."""
     cut: float = 0.5
     """What the learning rate is multiplied by at each rollback."""
     rollbacks: int = 3
@@ -85,8 +85,8 @@ class TrainSettings:
             raise ValueError(f"train.micro_batch is {self.micro_batch}; it must divide the batch of {self.batch} rows.")
         if self.on_divergence not in ("stop", "rollback"):
             raise ValueError(f"train.on_divergence is {self.on_divergence!r}; it must be stop or rollback.")
-        if not self.explode > 0:
-            raise ValueError(f"train.explode is {self.explode}; it must be a number of nats above 0, or inf.")
+        if not self.explode >= 0:
+            raise ValueError(f"train.explode is {self.explode}; it must be a number of nats, 0 for never.")
         if not 0 < self.cut < 1:
             raise ValueError(f"train.cut is {self.cut}; it must lie between 0 and 1.")
         if self.rollbacks < 0:

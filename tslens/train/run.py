@@ -9,7 +9,7 @@ from typing import Any
 from tslens.models import record
 from tslens.tokenizer import Tokenizer
 from tslens.train.data import Batches
-from tslens.train.recipe import Recipe
+from tslens.train.recipe import Recipe, from_dict
 
 
 @dataclasses.dataclass
@@ -46,10 +46,12 @@ class Run:
 
     def refuse_other(self, config: Mapping[str, Any]) -> None:
         """ValueError if what a checkpoint's `config.json` says it was trained by and on differs from this run."""
+        recipe = from_dict(config["recipe"], origin=f"a checkpoint of {self.folder}").to_dict()
+        data = {key: value for key, value in self.facts.items() if key in config["data"]}
         for what, found, recorded in (
-            ("recipe", self.recipe.to_dict(), config.get("recipe")),
-            ("data", self.facts, config.get("data")),
-            ("tokenizer", self.tokenizer.hash, config.get("tokenizer")),
+            ("recipe", self.recipe.to_dict(), recipe),
+            ("data", data, config["data"]),
+            ("tokenizer", self.tokenizer.hash, config["tokenizer"]),
         ):
             if differing := differences(found, recorded):
                 raise ValueError(

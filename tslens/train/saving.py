@@ -5,12 +5,14 @@ the last few are kept. A snapshot is one of `snapshots/`, at steps 1, 2, 4, 8, .
 see how a model came to be.
 """
 
+import contextlib
 import dataclasses
+import errno
 import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +46,7 @@ def is_finite(state: State) -> bool:
 
 
 def save(run: Run, state: State, losses: Mapping[str, float]) -> None:
-    """Write a checkpoint, then drop older ones; `losses` are what the meter reads. OSError says that the one before is
-    kept."""
+    """Write a checkpoint, then drop older ones; `losses` are what the meter reads."""
     home = run.folder / "checkpoints"
     facts = {"rollbacks": state.rollbacks, "since_record": {"steps": state.meter.n, "losses": dict(losses)}}
     _write(run, state, home, facts, _optimizer_tensors(state))
@@ -54,8 +55,29 @@ def save(run: Run, state: State, losses: Mapping[str, float]) -> None:
 
 
 def snapshot(run: Run, state: State) -> None:
-    """Write the weights of this step, to be kept. OSError as in `save`."""
+    """Write the weights of this step, to be kept."""
     _write(run, state, run.folder / "snapshots", {}, None)
+
+
+def finish(run: Run, state: State) -> None:
+    """Write the run as a model."""
+    config = run.config(state.step, state.meter.tokens, state.measured)
+    checkpoints.write(run.folder, config, models.weights(state.model))
+
+
+@contextlib.contextmanager
+def told(run: Run) -> Iterator[None]:
+    """Within, a disk that cannot be written is an OSError that says what is kept and how to go on."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
+            raise
+        raise OSError(
+            error.errno,
+            f"cannot write {run.folder} ({error.strerror}); its last good checkpoint is kept. "
+            f"Make room and go on with: tslens train --resume {run.folder.name}",
+        ) from error
 
 
 def _write(run: Run, state: State, home: Path, facts: dict[str, Any], optimizer: dict[str, Tensor] | None) -> None:
@@ -70,12 +92,6 @@ def _write(run: Run, state: State, home: Path, facts: dict[str, Any], optimizer:
         _remove(home / name)
         scratch.rename(home / name)
         _settle(home)
-    except OSError as error:
-        raise OSError(
-            error.errno,
-            f"cannot write a checkpoint of step {state.step} ({error.strerror}); the one before is kept, "
-            f"make room and go on with: tslens train --resume {run.folder.name}",
-        ) from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -165,10 +181,11 @@ def note_rollbacks(run: Run, state: State) -> None:
 
 
 def forget_after(folder: Path, step: int) -> None:
-    """Drop records and snapshots of steps that the checkpoint does not have: they will be made again."""
+    """Drop records, snapshots and checkpoints of later steps: they will be made again."""
     kept = [record for record in checkpoints.read_metrics(folder) if record["step"] <= step]
     with checkpoints.atomic(folder / checkpoints.METRICS) as file:
         file.writelines(json.dumps(record) + "\n" for record in kept)
-    for place in checkpoints.steps(folder / "snapshots"):
-        if checkpoints.step_of(place) > step:
-            _remove(place)
+    for home in ("checkpoints", "snapshots"):
+        for place in checkpoints.steps(folder / home):
+            if checkpoints.step_of(place) > step:
+                _remove(place)

@@ -28,7 +28,7 @@ SMALL = {
 CHOSEN = {
     "dropped": {"train.dropout": "0.2", "model.n_ctx": "32"},
     "contrastive": {"objective.name": "contrastive", "model.n_ctx": "32", "train.dropout": "0.1"},
-    "published": {"objective.name": "published contrastive", "model.n_ctx": "32", "train.explode": "inf"},
+    "published": {"objective.name": "published contrastive", "model.n_ctx": "32", "train.explode": "0"},
     "instruct": {"objective.name": "instruct", "model.n_ctx": "200"},
 }
 
