@@ -23,7 +23,7 @@ def saved_bytes(model: torch.nn.Module, loss: Callable[[], torch.Tensor]) -> int
         storage = tensor.untyped_storage()
         if storage.data_ptr() not in own:
             saved[storage.data_ptr()] = storage.nbytes()
-        return tensor
+        return tensor.detach()  # a node that kept its own output would keep itself, and all before it, for ever
 
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         value = loss()  # kept to the end: a storage that is freed could lend its address to another
