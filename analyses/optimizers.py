@@ -154,7 +154,8 @@ def shown(values: list[float]) -> str:
     found = np.array(values)
     if not np.isfinite(found).all():
         return f"not reached by {np.isinf(found).sum()} of {len(found)} seeds"
-    return str(mean_interval(found)) if len(found) > 1 else f"{found[0]:.3g} (one seed)"
+    least = "at most " if (found <= min(SHARES)).all() else ""  # shorter runs were not trained
+    return least + (str(mean_interval(found)) if len(found) > 1 else f"{found[0]:.3g} (one seed)")
 
 
 seeds = range(asked.seeds)
