@@ -133,7 +133,7 @@ def restore(run: Run, state: State) -> None:
     A damaged checkpoint is told of on stderr and set aside as `step-….damaged`. ValueError if all are, or if the run's
     recipe, data or tokenizer are no longer those of the checkpoint.
     """
-    faults, world = [], state.meter.world
+    faults, found = [], None
     for place in checkpoints.steps(run.folder / "checkpoints"):
         try:
             config, weights = checkpoints.read(place)
@@ -147,14 +147,15 @@ def restore(run: Run, state: State) -> None:
         since = config["since_record"]
         state.meter.resume(config["tokens"], since["steps"], since["losses"])
         state.step, state.rollbacks = config["step"], config["rollbacks"]
-        state.measured = {key: config[key] for key in ("validation_loss", "bits_per_byte") if key in config}
-        world.wait()  # until everybody has read
-        if world.first:
-            for damaged, why in faults:
-                _set_aside(damaged, why, place)
-        return
-    if faults:
+        state.measured = {k: v for k, v in config.items() if k.startswith("validation_") or k == "bits_per_byte"}
+        found = place
+        break
+    if faults and found is None:
         raise ValueError(f"{run.folder} cannot be resumed: {faults[0][1]}")
+    state.meter.world.wait()  # until everybody has read
+    if state.meter.world.first and found is not None:
+        for damaged, why in faults:
+            _set_aside(damaged, why, found)
 
 
 def _load_optimizer(state: State, tensors: Mapping[str, Tensor]) -> None:
