@@ -1,6 +1,6 @@
 """How fast does the 512x12 model train on one NVIDIA GPU, beside a plain GPT, transformers and HookedTransformer?
 
-`python -m tslens.bench.gpu --out gpu.json`, in the repository: needs PyTorch, tokenizers, safetensors, jaxtyping and
+`python -m tslens.bench.gpu --out gpu.json`, in the repository: needs PyTorch, tokenizers, safetensors, jaxtyping, rich,
 numpy. Where transformer-lens or transformers is missing, its rows are left out and that is said; ours then runs on the
 same parameters with no TransformerLens around them. A turn is a few whole steps: loss, gradients, fused AdamW. All
 sides take turns. It stops by itself before eight minutes.
@@ -50,7 +50,7 @@ class Setting:
     """of a turn"""
     square: int = 8192
     """side of the matrices whose product is the peak"""
-    seconds: float = 420.0
+    seconds: float = 330.0
     """after which nothing new is begun"""
     backend: str = "inductor"
 
