@@ -23,9 +23,23 @@ SMALL = {
 }
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A finished run, a stopped one, one that has only begun, and broken ones; the tests only read them."""
+    home = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        _make(home)
+    return home
+
+
 @pytest.fixture
-def some(in_tmp, monkeypatch):
-    """A finished run, a stopped one, one that has only begun, and broken ones."""
+def some(made, monkeypatch):
+    monkeypatch.chdir(made)
+    return made
+
+
+def _make(home):
     made = {name: prepare(recipes.load("16x1x2", SMALL), name, progress=False) for name in ("done", "stopped", "begun")}
     loop.train(made["done"])
 
@@ -35,9 +49,8 @@ def some(in_tmp, monkeypatch):
     with pytest.raises(Interrupted):
         loop.train(made["stopped"], watch=lambda at: stop(at) if at.step == 5 else None)
     for name, text in (("broken", "{"), ("odd", '{"name": "odd", "modle": {}}')):
-        (in_tmp / "runs" / name).mkdir()
-        (in_tmp / "runs" / name / "recipe.json").write_text(text)
-    return in_tmp
+        (home / "runs" / name).mkdir()
+        (home / "runs" / name / "recipe.json").write_text(text)
 
 
 def test_runs_and_their_states(some, capsys):
