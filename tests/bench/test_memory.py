@@ -1,6 +1,8 @@
 """The table of memory: counted right, on a line where it is said to be, and a GPU's peak where there is one."""
 
+import gc
 import json
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -48,6 +50,22 @@ def test_what_the_table_must_show(table: Memory) -> None:
 def test_a_line_worked_out_by_hand() -> None:
     assert on_line({2: 10, 3: 14, 4: 18}, 32) == 10 + 30 * 4
     assert on_line({2: 10, 3: 14, 4: 19}, 32) == OUT
+
+
+def test_what_was_counted_is_free_again() -> None:
+    """`exp` keeps its own output: were that kept as it is, it would hold itself."""
+    layer, made = torch.nn.Linear(3, 5), []
+
+    def loss() -> torch.Tensor:
+        made.append(weakref.ref(y := layer(torch.ones(2, 3)).exp()))
+        return y.sum()
+
+    gc.disable()
+    try:
+        assert saved_bytes(layer, loss) == 4 * (2 * 3 + 2 * 5)
+        assert made[0]() is None
+    finally:
+        gc.enable()
 
 
 def test_summary_figure_and_folder(table: Memory, tmp_path: Path) -> None:
