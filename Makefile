@@ -33,7 +33,7 @@ bench: $(READY)  ## ratios against other libraries, measured on this machine
 bench-gpu: $(READY)  ## training on one NVIDIA GPU, under eight minutes, one JSON; no venv: python3 -m tslens.bench.gpu
 	@$(BIN)/python -m tslens.bench.gpu --out figures/bench/gpu.json
 
-figures: $(READY)  ## run every study again; each writes its own folder under figures/
+figures: $(READY)  ## run every study again, hours of training among them; each writes its own folder under figures/
 	@set -e; for study in analyses/*.py; do echo "$$study"; $(BIN)/python "$$study"; done
 
 clean:  ## remove what make made; runs/ and figures/ stay
