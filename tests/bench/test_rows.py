@@ -98,7 +98,7 @@ def test_the_loop_of_ones_own_finds_the_same_tops() -> None:
         _, cache = model.run_with_cache(batch.tokens, names_filter=["blocks.1.mlp.hook_post"])
         best = scanning._merged(best, cache["blocks.1.mlp.hook_post"][batch.mask], number)
     assert best is not None
-    torch.testing.assert_close(best[0].T, state.top_values[64:], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(best[0].T, state.tops.ranked().values[64:], atol=1e-5, rtol=1e-4)
 
 
 def test_all_sides_write_as_many_tokens() -> None:

@@ -10,7 +10,7 @@ from tslens.train import recipe as recipes
 
 def test_a_recipe_takes_the_base_and_changes_what_it_names():
     demo, base = recipes.load("demo"), recipes.load("base", {"model.shape": '"64x2"'})
-    assert demo.name == "demo" and demo.optimizer == dataclasses.replace(base.optimizer, lr=demo.optimizer.lr)
+    assert demo.name == "demo" and demo.optimizer == dataclasses.replace(base.optimizer, lr=0.01, method="muon")
     assert demo.data.vocabulary != base.data.vocabulary
     assert demo.spec(2048).d_vocab == 2048
 

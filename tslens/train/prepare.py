@@ -35,6 +35,10 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
     there are too few stories.
     """
     folder = checkpoints.run_folder(name or recipe.name)
+    if folder.name in models.bundled():
+        raise ValueError(
+            f"{folder.name} is a model that comes with tslens, and a run of that name would hide it. Choose another: --name."
+        )
     _recover(folder)
     if folder.exists() and not overwrite:
         raise ValueError(
@@ -125,7 +129,8 @@ def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool) ->
         place = folder / part
         if (place / RECORD).is_file() and checkpoints.read_json(place / RECORD).get("finished"):
             return Packed.open(place, tokenizer)
-        return pack(texts, tokenizer, place, source=training.name, resume=True, progress=progress)
+        with lock.held(folder.parent):
+            return pack(texts, tokenizer, place, source=training.name, resume=True, progress=progress)
 
     if isinstance(recipe.objective, Instruct):
         heads = packed((document.head for document in documents(training)), "instructions")
