@@ -208,6 +208,80 @@ def test_a_dataset_of_lines_is_joined_to_stories(tmp_path: Path) -> None:
     assert list(find_source(f"{folder}@validation")) == tales[::-1]
 
 
+@pytest.mark.parametrize("name", ["csv", "text", "json", "parquet", "pandas"])
+def test_a_folder_called_like_a_builder_is_that_folder(name: str, in_tmp: Path) -> None:
+    """`datasets` reads a bare "csv" as its packaged builder over the working folder, whose files are others."""
+    write_csv(in_tmp / "other.csv", ["Not this."])
+    write_txt(in_tmp / "other.txt", ["Nor this."])
+    write_hub_folder(in_tmp / name, TALES, ["Held out."])
+    assert list(find_source(name)) == TALES
+    assert list(find_source(f"{name}@validation")) == ["Held out."]
+
+
+def write_two_configs(folder: Path, default: str = "") -> None:
+    for name, tales in {"old": TALES[:2], "new": TALES[2:]}.items():
+        (folder / name).mkdir(parents=True)
+        write_parquet(folder / name / "train.parquet", tales)
+        write_parquet(folder / name / "held.parquet", [f"Held out of {name}."])
+    configs = "".join(
+        f"- config_name: {name}\n{default if name == 'new' else ''}  data_files:\n"
+        f"  - split: train\n    path: {name}/train.parquet\n  - split: validation\n    path: {name}/held.parquet\n"
+        for name in ("old", "new")
+    )
+    (folder / "README.md").write_text(f"---\nconfigs:\n{configs}---\n")
+
+
+def test_of_several_configurations_one_is_named(tmp_path: Path, refused: Callable) -> None:
+    folder = tmp_path / "tales"
+    write_two_configs(folder)
+    assert list(find_source(f"{folder}@new/train")) == TALES[2:]
+    assert list(find_source(f"{folder}@old/")) == TALES[:2]
+    assert list(find_source(f"{folder}@old/validation:text")) == ["Held out of old."]
+    with refused("tales has several configurations; it has old, new; name one as .*tales@CONFIG/SPLIT"):
+        list(find_source(str(folder)))
+    with refused("tales has no configuration 'odd'; it has old, new; name one as .*tales@CONFIG/SPLIT"):
+        list(find_source(f"{folder}@odd/train"))
+    with refused("no split 'test'; it has train, validation; name one as .*tales@old/SPLIT"):
+        list(find_source(f"{folder}@old/test"))
+    write_two_configs(tmp_path / "chosen", default="  default: true\n")
+    assert list(find_source(str(tmp_path / "chosen"))) == TALES[2:]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("train.txt", b"Tom ran.\nX\xff\n", r"tales/train\.txt is not UTF-8: byte 0xff at offset 10; convert it"),
+        ("train.csv", b"text\nTom\nX\xff\n", r"tales/train\.csv is not UTF-8: byte 0xff at offset 10; convert it"),
+        ("train.jsonl", b'{"text": "a"}\n{"text": \n', r"tales/train\.jsonl, line 2 is not JSON"),
+        (
+            "train.jsonl",
+            b'{"text": "a"}\n' * 3 + b'{"text": "\xff"}',
+            r"is not UTF-8: byte 0xff at offset 52; convert",
+        ),
+        ("train.csv", b"text\nTom\na,b,c\n", "the dataset folder .*tales cannot be read .*mend it, or give one of its"),
+        ("train.parquet", b"PAR1 and nothing else", "the dataset folder .*tales cannot be read .*mend it"),
+        ("README.md", b"---\nconfigs: [\n---\n", "the dataset folder .*tales cannot be read .*mend it"),
+    ],
+)
+def test_a_broken_file_of_a_folder_is_named(
+    name: str, content: bytes, message: str, tmp_path: Path, refused: Callable
+) -> None:
+    (tmp_path / "tales").mkdir()
+    write_txt(tmp_path / "tales/README.txt" if name == "README.md" else tmp_path / "tales/about.md", ["Whole."])
+    (tmp_path / "tales" / name).write_bytes(content)
+    with refused(message):
+        list(find_source(str(tmp_path / "tales")))
+
+
+def test_a_text_without_separators_is_one_story_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "tales.txt"
+    path.write_text("Tom ran.\n\nAnna ran.\n")
+    with pytest.warns(UserWarning, match=r"tales\.txt has no <\|endoftext\|> and is read as one story; put it between"):
+        assert list(Source(str(path))) == ["Tom ran.\n\nAnna ran.\n"]
+    path.write_text("Tom ran.\n<|endoftext|>\n")  # with one behind it, it is one story, and no warning is due
+    assert len(list(Source(str(path)))) == 1
+
+
 def test_a_folder_without_data_is_refused(tmp_path: Path) -> None:
     (tmp_path / "nothing").mkdir()
     with pytest.raises(ValueError, match=r"the dataset folder .* cannot be read"):

@@ -119,3 +119,17 @@ def test_a_run_that_a_kill_left_aside_comes_back(in_tmp):
     with pytest.raises(ValueError, match="exists"):
         run_of("a")
     assert content(resume("a", progress=False)) == before
+
+
+def test_a_dataset_with_its_own_splits_is_validated_on_its_own(in_tmp):
+    """In the same configuration and column: what is validated on must be none of what is trained on."""
+    (in_tmp / "tales").mkdir()
+    for split, count in (("train", 400), ("validation", 20)):
+        rows = "".join(f"Tom ran {n} times in {split}.,other {n}.\n" for n in range(count))
+        (in_tmp / f"tales/{split}.csv").write_text("story,text\n" + rows)
+    (in_tmp / "tales/README.md").write_text(
+        "---\nconfigs:\n- config_name: a\n  data_files: validation.csv\n- config_name: b\n  data_files:\n"
+        "  - split: train\n    path: train.csv\n  - split: validation\n    path: validation.csv\n---\n"
+    )
+    run = run_of("own", **{"data.source": "tales@b/train:story"})
+    assert run.validation == [f"Tom ran {n} times in validation." for n in range(4)]

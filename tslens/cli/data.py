@@ -72,7 +72,7 @@ def check(
     ----------
     source
         A file (.txt, .jsonl, .csv, .parquet), a dataset folder or a Hugging Face id; PLACE:COLUMN names a column,
-        PLACE@SPLIT a dataset's own split. Several, joined by commas.
+        PLACE@SPLIT a dataset's own split (PLACE@CONFIG/SPLIT of one configuration). Several, joined by commas.
     limit
         Stop after so many stories kept.
     """

@@ -89,7 +89,8 @@ def stories(
         source: ``made`` (the embedded generator), ``train`` or ``validation`` (that split of ``made``),
             ``made:instruct`` (made, behind blocks of instructions), a ``.txt``, ``.jsonl``, ``.csv`` or ``.parquet``
             file, a folder in the hub's layout, or a hub id; ``PLACE:COLUMN`` names the column, ``PLACE@SPLIT`` a
-            dataset's own split (``train`` if not given). Several, joined by commas.
+            dataset's own split (``train`` if not given), ``PLACE@CONFIG/SPLIT`` that of one of its configurations.
+            Several, joined by commas.
         split: only the stories that :func:`split_of` puts there, instructions before them left aside. A dataset's own
             splits are another matter: models trained on ``owner/name`` are to be judged on ``owner/name@validation``.
         limit: at most so many stories. Without it the generator makes 10,000 (of which the split takes its share).

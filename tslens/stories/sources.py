@@ -6,11 +6,13 @@ No reader holds more than one piece of its file, so a file larger than memory is
 import csv
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from tslens.tokenizer import END_OF_STORY
@@ -33,6 +35,8 @@ class Source:
     """the column of the stories; ``text`` or ``story`` if not given"""
     part: str = "train"
     """the split of a dataset folder or hub id, by its own name"""
+    config: str | None = None
+    """the configuration, where a dataset folder or hub id has several"""
 
     @property
     def path(self) -> Path:
@@ -59,7 +63,7 @@ class Source:
         if self.path.is_file():
             found = readers[self.path.suffix.lower()](self.path, self.column)
         else:
-            found = _dataset(self.place, self.column, self.part)
+            found = _dataset(self.place, self.column, self.part, self.config)
         first = next(found, None)
         if first is None:
             raise ValueError(f"{self.place} is empty; give a source that holds at least one story")
@@ -69,15 +73,18 @@ class Source:
 def find_source(spec: str) -> Source:
     """The source that a specification names: ``PLACE``, ``PLACE:COLUMN``, and for datasets ``PLACE@SPLIT:COLUMN``.
 
+    A dataset of several configurations is named ``PLACE@CONFIG/SPLIT``.
+
     Raises:
         FileNotFoundError: no such file; the nearest names in its folder are given.
         ValueError: an extension or a name that means nothing here.
     """
-    place, column, part = spec, None, "train"
+    place, column, part, config = spec, None, "train", None
     if not Path(place).exists():
         place, _, named = spec.partition(":")
-        place, _, split = place.partition("@")
-        column, part = named or None, split or part
+        place, _, within = place.partition("@")
+        before, _, split = within.rpartition("/")
+        column, part, config = named or None, split or part, before or None
     path = Path(place)
     if path.is_file():
         if path.suffix.lower() not in EXTENSIONS:
@@ -87,7 +94,7 @@ def find_source(spec: str) -> Source:
         looks_local = path.suffix.lower() in EXTENSIONS or path.is_absolute() or path.parent.is_dir()
         if looks_local or not _HUB_ID.fullmatch(place):
             raise FileNotFoundError(_not_there(path))
-    return Source(place, column, part)
+    return Source(place, column, part, config)
 
 
 def _not_there(path: Path) -> str:
@@ -113,6 +120,9 @@ def _text(path: Path, column: str | None) -> Iterator[str]:
     for offset, raw in _pieces(path):
         story = _decode(raw, path, offset)
         if story.strip():
+            if len(raw) == path.stat().st_size:
+                mark = SEPARATOR.decode()
+                warnings.warn(f"{path} has no {mark} and is read as one story; put it between stories", stacklevel=2)
             yield story
 
 
@@ -164,6 +174,13 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _jsonl(path: Path, column: str | None) -> Iterator[str]:
+    for number, row in _objects(path):
+        column = column_of(row, column, f"{path}, line {number}")
+        yield _checked(row[column], column, f"{path}, line {number}")
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a file of JSON lines, each with its number."""
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
             continue
@@ -173,8 +190,7 @@ def _jsonl(path: Path, column: str | None) -> Iterator[str]:
             raise ValueError(f"{path}, line {number} is not JSON ({error.msg}); give one object a line") from None
         if not isinstance(row, dict):
             raise ValueError(f"{path}, line {number} is {type(row).__name__}; give one object a line")
-        column = column_of(row, column, f"{path}, line {number}")
-        yield _checked(row[column], column, f"{path}, line {number}")
+        yield number, row
 
 
 def _csv(path: Path, column: str | None) -> Iterator[str]:
@@ -236,13 +252,13 @@ def _checked(value: Any, column: str, where: str) -> str:
 # The hub's layout, on disk or on the hub
 
 
-def _dataset(place: str, column: str | None, part: str) -> Iterator[str]:
+def _dataset(place: str, column: str | None, part: str, config: str | None) -> Iterator[str]:
     """The stories of a dataset folder or hub id, streamed by ``datasets``.
 
     A dataset of plain text files (TinyStoriesInstruct is one) has a row for each line; where the separator stands as
     a row of its own among the first rows, lines are joined again to stories.
     """
-    rows = _rows(place, part)
+    rows = _rows(place, part, config)
     first = next(rows, None)
     if first is None:
         return
@@ -270,19 +286,57 @@ def _joined(lines: Iterable[str], separator: str) -> Iterator[str]:
         yield "\n".join(held)
 
 
-def _rows(place: str, part: str) -> Iterator[dict[str, Any]]:
+def _rows(place: str, part: str, config: str | None) -> Iterator[dict[str, Any]]:
     """The rows of one split. Offline (``HF_HUB_OFFLINE=1``, or no network) a hub id is refused, a folder is not."""
     import datasets
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+    import yaml  # type: ignore[import-untyped]
 
-    local = Path(place).is_dir()
-    remedy = "give a folder in the hub's layout" if local else "give a file or a dataset folder instead"
+    faults = (ValueError, OSError, datasets.exceptions.DatasetsError, yaml.YAMLError)  # the hub's are OSErrors
     try:
-        streams = datasets.load_dataset(place, streaming=True)
-        if part not in streams:
-            raise ValueError(f"{place} has no split {part!r}; it has {', '.join(streams)}; name one as {place}@SPLIT")
+        streams = datasets.load_dataset(_named(place), config, streaming=True)
+    except faults as error:
+        raise ValueError(_other_config(place, config) or _unreadable(place, error)) from None
+    if part not in streams:
+        within = f"{config}/SPLIT" if config else "SPLIT"
+        raise ValueError(f"{place} has no split {part!r}; it has {', '.join(streams)}; name one as {place}@{within}")
+    try:
         yield from streams[part]
-    except (OfflineModeIsEnabled, datasets.exceptions.DatasetNotFoundError, HfHubHTTPError, OSError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        kind = "dataset folder" if local else "hub id"
-        raise ValueError(f"the {kind} {place} cannot be read ({reason}); {remedy}") from None
+    except faults as error:
+        raise ValueError(_unreadable(place, error)) from None
+
+
+def _named(place: str) -> str:
+    """What `datasets` calls it; a folder by its absolute path, as a bare "csv" is a builder over the working folder."""
+    path = Path(place)
+    return str(path.absolute()) if path.is_dir() else place
+
+
+def _other_config(place: str, config: str | None) -> str:
+    """What to say where a dataset has several configurations and none was named, or not the one that was."""
+    import datasets
+
+    try:
+        known = datasets.get_dataset_config_names(_named(place))
+        default = datasets.get_dataset_default_config_name(_named(place))
+    except Exception:  # the fault is elsewhere, and is told as it was met first
+        return ""
+    if config in known or (config is None and default is not None):
+        return ""
+    wrong = "several configurations" if config is None else f"no configuration {config!r}"
+    return f"{place} has {wrong}; it has {', '.join(known)}; name one as {place}@CONFIG/SPLIT"
+
+
+def _unreadable(place: str, error: Exception) -> str:
+    """What to say of a dataset that `datasets` cannot read: of a folder, which file and where, if that can be found."""
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    reason = shorten(reason, 200, placeholder=" …")  # `datasets` may list every extension that it knows
+    if not Path(place).is_dir():
+        return f"the hub id {place} cannot be read ({reason}); give a file or a dataset folder instead"
+    readers: dict[str, Callable[[Path], Iterator[Any]]] = {".txt": _lines, ".csv": _lines, ".jsonl": _objects}
+    for path in sorted(Path(place).rglob("*")):
+        try:
+            for _ in readers.get(path.suffix.lower(), lambda path: iter(()))(path):
+                pass
+        except (ValueError, OSError) as fault:
+            return str(fault)
+    return f"the dataset folder {place} cannot be read ({reason}); mend it, or give one of its files"

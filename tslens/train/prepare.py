@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -37,7 +38,7 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
     folder = checkpoints.run_folder(name or recipe.name)
     if folder.name in models.bundled():
         raise ValueError(
-            f"{folder.name} is a model that comes with tslens, and a run of that name would hide it. Choose another: --name."
+            f"{folder.name} is a model that comes with tslens, which such a run would hide. Choose another --name."
         )
     _recover(folder)
     if folder.exists() and not overwrite:
@@ -171,7 +172,8 @@ def _stories(data: DataSettings, split: str, limit: int | None) -> Stories:
 
 
 def _own_validation(source: str) -> str:
-    return source.rpartition("@")[0] + "@validation"
+    """The same dataset, configuration and column, of each source that is named, with the split `validation`."""
+    return re.sub(r"(@(?:[^,:]*/)?)[^,:/]*", r"\1validation", source)
 
 
 def _tokenizer(data: DataSettings, training: Stories) -> Tokenizer:
