@@ -1,5 +1,6 @@
 """A corpus in parts gives the answer of the whole; on a real local cluster too where Ray is installed."""
 
+from dataclasses import fields
 from functools import reduce
 
 import pytest
@@ -23,17 +24,31 @@ def model():
     return models.build(Spec(16, 2, 2, d_vocab=tokenizer.size, n_ctx=64), tokenizer=tokenizer, seed=3)
 
 
-def same(one, other) -> None:
-    assert torch.allclose(one[0].r_causal, other[0].r_causal, atol=1e-5, equal_nan=True)
-    assert torch.equal(one[1].top_story, other[1].top_story)
-    assert torch.allclose(one[1].top_values, other[1].top_values, atol=1e-5)
+BY_BATCH = {"claim_q", "q", "role_code", "effect", "effect_low", "effect_high"}
+"""What rests on the null of the content roles, which is the story beside it in its batch: parts have other batches."""
+
+
+def same(one, other, *, but=frozenset()) -> None:
+    """Both answers, field by field: everything exactly but floats, where the order of sums shows: an untrained model's
+    attention is almost uniform, and what is a share of its small departure from that feels every rounding."""
+    for a, b in zip(one, other, strict=True):
+        for field in fields(a):
+            x, y = getattr(a, field.name), getattr(b, field.name)
+            if field.name in but:
+                continue
+            if isinstance(x, torch.Tensor) and x.is_floating_point():
+                assert torch.allclose(x, y, atol=1e-3, rtol=1e-3, equal_nan=True), field.name
+            else:
+                assert torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y, field.name
+
+
+def in_parts(model, parts):
+    found = [scan_part(model, Part(CORPUS, number, parts), REDUCERS) for number in range(parts)]
+    return [r.finish(reduce(r.merge, s)) for r, s in zip(REDUCERS, zip(*found, strict=True), strict=True)]
 
 
 def test_parts_merge_to_the_whole(model):
-    whole = scan(model, CORPUS, REDUCERS, progress=False)
-    found = [scan_part(model, Part(CORPUS, number, 3), REDUCERS) for number in range(3)]
-    merged = [r.finish(reduce(r.merge, s)) for r, s in zip(REDUCERS, zip(*found, strict=True), strict=True)]
-    same(whole, merged)
+    same(scan(model, CORPUS, REDUCERS, progress=False), in_parts(model, 3), but=BY_BATCH)
 
 
 def test_parts_share_the_corpus_without_overlap():
@@ -51,7 +66,8 @@ def test_a_local_cluster_gives_the_answer_of_one_process(model, tmp_path):
         answers = scan_on_cluster(str(tmp_path / "model"), CORPUS, REDUCERS, parts=2)
     finally:
         ray.shutdown()
-    same(scan(model, CORPUS, REDUCERS, progress=False), answers)
+    same(in_parts(model, 2), answers)
+    same(scan(model, CORPUS, REDUCERS, progress=False), answers, but=BY_BATCH)
 
 
 def test_refusals(model):

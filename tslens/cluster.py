@@ -45,7 +45,8 @@ def scan_part(
 def scan_on_cluster(
     model: str, stories: Stories, reducers: Sequence[Reducer[Any, Any]], *, parts: int, **options: Any
 ) -> list[Result]:
-    """What `scan` would answer, up to the order of sums, with `parts` workers of the running (or a local) Ray cluster.
+    """What `scan` would answer, up to the order of sums and to what rests on which stories share a batch (the null of a
+    head's content roles, and q with it), with `parts` workers of the running (or a local) Ray cluster.
 
     Every worker loads `model` by its name and reads the corpus itself, so both must be reachable there. ValueError
     without Ray, for fewer stories than parts, or as `scan` says.

@@ -12,7 +12,7 @@ from tslens.analysis import heads
 from tslens.analysis.heads import evidence, repeated, sums
 from tslens.analysis.heads.reducer import answer
 from tslens.models import Spec, build, spec_of, tokenizer_of
-from tslens.scan import scan, states
+from tslens.scan import batches, scan, states
 from tslens.tokenizer import Tokenizer
 
 SYNTHETIC = ("previous token", "exponential", "BOS", "mixed", "duplicate", "induction", "key token", "uniform", "self")
@@ -315,6 +315,28 @@ def test_two_halves_merge_into_the_whole(model) -> None:
     merged = reducer.merge(a, b)
     for name, total in whole.sums.items():
         assert torch.allclose(total, merged.sums[name], atol=1e-5), name
+
+
+def test_the_same_batches_in_two_states_merge_into_every_number_of_one(model) -> None:
+    """With several stories a batch, so that the content roles have their null; without, they have none and say so."""
+    reducer, spec, tokenizer = heads.Roles(positions=16, groups=4), spec_of(model), tokenizer_of(model)
+    wanted = reducer.hooks(spec)
+    whole, halves = reducer.start(model), [reducer.start(model), reducer.start(model)]
+    found = list(batches(TEXTS * 4, tokenizer, context=spec.n_ctx, batch_tokens=3 * spec.n_ctx))
+    assert sum(len(batch.stories) > 1 for batch in found) > 3
+    for i, batch in enumerate(found):
+        with torch.inference_mode():
+            seen = forward.activations(model, batch.tokens, wanted)
+        whole = reducer.update(whole, {name: x.clone() for name, x in seen.items()}, batch)
+        halves[i % 2] = reducer.update(halves[i % 2], seen, batch)
+    one, other = reducer.finish(whole), reducer.finish(reducer.merge(*halves))
+    assert (whole.sums["null_mass"] > 0).any()
+    assert one.claim_q.isfinite().all() and one.roles == other.roles
+    for name, values in one.tensors().items():
+        assert torch.allclose(values.double(), other.tensors()[name].double(), atol=1e-4, equal_nan=True), name
+    alone = scan(model, TEXTS * 4, reducer, progress=False, batch_tokens=1)
+    assert alone.claim_q[3:].isnan().all()
+    assert not {"induction", "duplicate token"} & {role for row in alone.roles for role in row}
 
 
 def test_scores_on_repeated_tokens_are_read_off_the_hooked_patterns(model) -> None:

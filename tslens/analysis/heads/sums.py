@@ -49,7 +49,8 @@ def keys_of(
     """The classes of keys of a batch; BOS is in none of the content classes.
 
     The null of a content class is the story next to it in the batch: same queries, same head, about the same
-    positions, but the keys are where *that* story has its duplicates. A batch of one story has no null.
+    positions, but the keys are where *that* story has its duplicates. So it depends on which stories share a batch,
+    and a batch of one story has no null: where all are such, the content claims have neither p nor role.
     """
     looks = visible & torch.ones_like(visible).tril(-1)
     looks[:, 0] = False
