@@ -1,6 +1,6 @@
-"""Of the 2,048 neurons of stories1M 65% prefer one part of speech in their top tokens, most often nouns (324) and
-verbs (286); of the 860 of stories260K 72%. The others stay unresolved (300 stories, q <= 0.05 over all neurons and
-tags).
+"""Of the 2,048 neurons of stories1M 23 prefer one part of speech (9 proper nouns, 4 adjectives, 4 nouns) and 44 one
+word ("," 8, "and" 6, "a" 5), by their top tokens and on random tokens too; of the 860 of stories260K none and 86. The
+others stay unresolved, since a top list alone misleads (300 stories; each different word once; q <= 0.05).
 
 What do the MLP neurons of small story models fire on?
 `python analyses/neurons.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.

@@ -76,8 +76,8 @@ heads.pattern(model, story).figure(layer=1, head=0)
 # %% [markdown]
 # ## Neurons
 #
-# The tokens that most activate each neuron, beside a random sample (the top alone misleads), and a part of speech where
-# it beats its null.
+# The tokens that most activate each neuron, beside a random sample (the top alone misleads), and a part of speech (or
+# one word) where both the top words and the random sample support it.
 
 # %%
 profiles

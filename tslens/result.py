@@ -126,10 +126,14 @@ class Result:
                 save_file(arrays, str(fresh / "arrays.safetensors"))
             text = json.dumps({"format": FORMAT, "result": name, "fields": plain}, ensure_ascii=False, indent=1)
             (fresh / "result.json").write_text(text, encoding="utf-8")
+            self.write_tables(fresh)
             if target.exists():
                 target.rename(Path(scratch) / "old")
             fresh.rename(target)
         return target
+
+    def write_tables(self, folder: Path) -> None:
+        """Write what a subclass puts beside the arrays for other programs to read; `load` takes no notice of it."""
 
     @classmethod
     def load(cls: type[Own], folder: str | Path) -> Own:

@@ -267,13 +267,16 @@ def auroc(positives: ArrayLike, negatives: ArrayLike, level: float = 0.95) -> In
     variance = over.var(ddof=1) / m + under.var(ddof=1) / n
     method = "DeLong"
     if variance == 0:
-        variance, method = _hanley_mcneil(min(max(area, 0.5 / (m * n)), 1 - 0.5 / (m * n)), m, n), "Hanley-McNeil"
+        variance, method = hanley_mcneil(min(max(area, 0.5 / (m * n)), 1 - 0.5 / (m * n)), m, n), "Hanley-McNeil"
     reach = float(stats.norm.ppf((1 + level) / 2) * np.sqrt(variance))
     return Interval(area, max(0.0, area - reach), min(1.0, area + reach), level, method)
 
 
-def _hanley_mcneil(area: float, m: int, n: int) -> float:
-    """Variance of an AUROC from its value and the two counts alone, scores taken as exponential."""
+def hanley_mcneil(area: Any, m: Any, n: Any) -> Any:
+    """Variance of an AUROC from its value and the two counts alone, scores taken as exponential. Elementwise.
+
+    Hanley and McNeil 1982 (doi:10.1148/radiology.143.1.7063747).
+    """
     two_positives, two_negatives = area / (2 - area), 2 * area**2 / (1 + area)
     spread = (m - 1) * (two_positives - area**2) + (n - 1) * (two_negatives - area**2)
     return (area * (1 - area) + spread) / (m * n)

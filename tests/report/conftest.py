@@ -112,7 +112,8 @@ def made_data(
         "neurons": drawn(
             Neurons, shape, top_story=top_story, top_pos=top_pos, top_contexts=windows(top_story, top_pos),
             top_tokens=windows(top_story, top_pos)[..., 5], top_values=values, max=values[..., 0], label=label,
-            best=label.clamp(min=0), sample_story=sample_story, sample_pos=sample_pos,
+            best=label.clamp(min=0), by_word=(label < 0) & (torch.rand(label.shape) < 0.3),
+            sample_story=sample_story, sample_pos=sample_pos,
             sample_contexts=windows(sample_story, sample_pos), sample_tokens=windows(sample_story, sample_pos)[..., 5],
             quantile_samples=torch.randint(0, 60, (layers, d_mlp, 3, 2)),
             promoted_tokens=torch.randint(0, len(words), (layers, d_mlp, 5)),

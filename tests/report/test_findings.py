@@ -24,6 +24,7 @@ def test_nothing_found_is_said(made: Callable[..., ReportData]) -> None:
     data = made()
     data.heads.role_code[:] = ROLES.index("unresolved")
     data.neurons.label[:] = -1
+    data.neurons.by_word[:] = False
     figures = [finding.figure for finding in findings(data)]
     assert "0 of 8 heads" in figures
     assert "0 of 64 neurons" in figures
@@ -34,11 +35,26 @@ def test_every_finding_points_to_a_section(made: Callable[..., ReportData]) -> N
     assert {finding.section for finding in findings(made())} == {"model", "heads", "neurons", "lens"}
 
 
-def test_a_neuron_of_many_tokens_is_shown_before_one_of_a_single_token(made: Callable[..., ReportData]) -> None:
+def test_the_best_supported_neuron_is_shown_with_both_its_statistics(made: Callable[..., ReportData]) -> None:
+    data = made(layers=1, d_mlp=3)
+    n = data.neurons
+    n.label[:] = torch.tensor([[0, 0, -1]])
+    n.by_word[:] = torch.tensor([[False, False, True]])
+    n.share_low[:] = torch.tensor([[0.3, 0.8, 0.9]])
+    n.auroc_low[:] = 0.625
+    found = findings(data)[4]
+    assert found.figure == "3 of 3 neurons"
+    assert found.claim.endswith("2 NOUN and 1 one word.")
+    assert "For instance 0.1, NOUN" in found.evidence
+    assert "[0.62, " in found.evidence
+
+
+def test_neurons_of_one_word_alone(made: Callable[..., ReportData]) -> None:
     data = made(layers=1, d_mlp=2)
     n = data.neurons
-    n.label[:] = 0
-    n.share_low[:] = torch.tensor([[0.9, 0.8]])
-    n.top_tokens[0, 0] = 3
-    n.top_tokens[0, 1] = torch.arange(6)
-    assert "For instance 0.1, NOUN" in findings(data)[4].evidence
+    n.label[:] = -1
+    n.by_word[:] = torch.tensor([[False, True]])
+    n.word[:] = n.pieces.index(" and")
+    found = findings(data)[4]
+    assert found.figure == "1 of 2 neurons"
+    assert "For instance 0.1, token: and" in found.evidence

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 
 from tslens.analysis.heads import ROLES
+from tslens.analysis.neurons import Neurons
 from tslens.report.compute import ReportData
-from tslens.report.payload import different_tokens
 
 
 @dataclass(frozen=True)
@@ -97,27 +97,38 @@ def _neurons(data: ReportData) -> Finding:
     n = data.neurons
     labels = n.label.flatten().tolist()
     counts = Counter(n.tags[label] for label in labels if label >= 0)
+    counts += Counter({"one word": int(n.by_word.sum())})  # and what is zero goes
     silent = int((n.firing_rate == 0).sum())
     quiet = f" {silent:,} never fire." if silent else ""
     if not counts:
         return Finding(
             f"0 of {len(labels):,} neurons",
-            "fire on one part of speech beyond chance.",
+            "prefer a part of speech or one word both in their top tokens and on random ones.",
             f"Tried on {n.n_tokens:,} tokens, with the false discovery rate over all neurons and tags.{quiet}",
             "neurons",
         )
-    kinds = torch.from_numpy(different_tokens(n))
-    several = kinds.clamp(max=5) / 5  # a neuron of one token says little about its part of speech
-    best = int(torch.where(n.label >= 0, n.share_low.nan_to_num(-1.0) * several, -1.0).argmax())
-    layer, index = divmod(best, n.label.shape[1])
-    share, low, high, lift = (float(t.flatten()[best]) for t in (n.share, n.share_low, n.share_high, n.lift))
     return Finding(
         f"{sum(counts.values()):,} of {len(labels):,} neurons",
-        f"fire on one part of speech beyond chance: {_listed(counts)}.",
-        f"For instance {layer}.{index}, {n.tags[labels[best]]}: {share:.0%} [{low:.0%}, {high:.0%}] of its top tokens "
-        f"({int(kinds.flatten()[best])} different ones), {lift:.1f} times the base rate, "
-        f"q {_small(float(n.q.flatten()[best]))}.{quiet}",
+        f"prefer a part of speech or one word, in their top tokens and on random ones too: {_listed(counts)}.",
+        f"For instance {_clearest(n)}. The others are unresolved.{quiet}",
         "neurons",
+    )
+
+
+def _clearest(n: Neurons) -> str:
+    """The neuron whose part of speech is best supported by its top words, or else whose word is by random tokens."""
+    tagged = bool((n.label >= 0).any())
+    support = torch.where(n.label >= 0, n.share_low, -1.0) if tagged else torch.where(n.by_word, n.word_auroc_low, -1.0)
+    best = int(support.nan_to_num(-1.0).argmax())
+    at = divmod(best, n.label.shape[1])
+    name = f"{at[0]}.{at[1]}, {n.label_of(*at)}"
+    if not tagged:
+        return f"{name}: {float(n.word_share[at]):.0%} of its top tokens, AUROC {float(n.word_auroc[at]):.2f}"
+    return (
+        f"{name}: {float(n.share[at]):.0%} [{float(n.share_low[at]):.0%}, {float(n.share_high[at]):.0%}] of its "
+        f"{int(n.distinct[at])} different top words, {float(n.lift[at]):.1f} times the base rate, AUROC on random "
+        f"tokens {float(n.auroc[at]):.2f} [{float(n.auroc_low[at]):.2f}, {float(n.auroc_high[at]):.2f}], "
+        f"q {_small(float(n.q[at]))}"
     )
 
 

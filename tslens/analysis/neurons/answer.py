@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import pos
-from tslens.analysis.neurons.evidence import auroc, preference, tags_of
+from tslens.analysis.neurons.evidence import preference, tags_of, words
 from tslens.analysis.neurons.result import Neurons
 from tslens.analysis.neurons.tops import NOWHERE
 
@@ -33,7 +33,10 @@ def answer(state: "State") -> Neurons:
     drawn, around = state.sample_places.cpu()[order], state.sample_contexts.cpu()[order]
     values = state.sample_values.cpu()[order].flatten(1).T.contiguous()
     top_tags, sample_tags, same = _tags(places, contexts, drawn, around, state)
-    found = preference(top_tags, same, sample_tags)
+    middle = contexts.shape[-1] // 2
+    top_tokens, sample_tokens = contexts[..., middle], around[:, middle]
+    word_of = words(state.pieces)
+    found = preference(top_tags, word_of[top_tokens.clamp(min=0)], same, sample_tags, word_of[sample_tokens], values)
     examples = _examples(values)
 
     def each(x: Tensor) -> Tensor:
@@ -41,7 +44,6 @@ def answer(state: "State") -> Neurons:
 
     filled = places != NOWHERE
     tokens, effect = state.effect_tokens.cpu(), state.effect_values.cpu()
-    middle = contexts.shape[-1] // 2
     return Neurons(
         firing_rate=(state.fired / state.n_tokens).float().cpu(),
         mean=(state.total / state.n_tokens).float().cpu(),
@@ -53,17 +55,25 @@ def answer(state: "State") -> Neurons:
         share_high=each(found.share_high),
         lift=each(found.lift),
         q=each(found.q),
-        auroc=each(auroc(values, sample_tags, found.best)),
+        auroc=each(found.auroc),
+        auroc_low=each(found.auroc_low),
+        auroc_high=each(found.auroc_high),
         distinct=each(found.distinct),
+        by_word=each(found.by_word),
+        word=each(_example(found.word, word_of, top_tokens)),
+        word_share=each(found.word_share),
+        word_q=each(found.word_q),
+        word_auroc=each(found.word_auroc),
+        word_auroc_low=each(found.word_auroc_low),
         tag_share=each(found.tag_share),
         tag_base=found.tag_base,
         top_values=each(tops.values.cpu().masked_fill(~filled, torch.nan)),
-        top_tokens=each(contexts[..., middle]),
+        top_tokens=each(top_tokens),
         top_tags=each(top_tags),
         top_story=each(torch.where(filled, places // POSITIONS, -1)),
         top_pos=each(torch.where(filled, places % POSITIONS, -1)),
         top_contexts=each(contexts),
-        sample_tokens=around[:, middle],
+        sample_tokens=sample_tokens,
         sample_tags=sample_tags,
         sample_story=drawn // POSITIONS,
         sample_pos=drawn % POSITIONS,
@@ -83,6 +93,15 @@ def answer(state: "State") -> Neurons:
         n_tokens=state.n_tokens,
         n_stories=state.n_stories,
     )
+
+
+def _example(
+    word: Int[Tensor, " neurons"], word_of: Int[Tensor, " vocabulary"], tokens: Int[Tensor, "neurons rank"]
+) -> Int[Tensor, " neurons"]:
+    """The token as which the word stands highest in each neuron's list; -1 where there is none."""
+    fits = (word_of[tokens.clamp(min=0)] == word[:, None]) & (tokens >= 0)
+    highest = tokens.gather(1, fits.int().argmax(1, keepdim=True))[:, 0]
+    return torch.where(fits.any(1), highest, -1)
 
 
 def _tags(

@@ -1,20 +1,19 @@
 """What does each MLP neuron fire on, and what does it write? The answer, and how it is shown."""
 
 import dataclasses
+from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tslens.analysis.neurons.view import Neuron, commonest, listed
+from tslens.analysis.neurons.view import Neuron, commonest, listed, shown
 from tslens.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-if TYPE_CHECKING:
-    pass
 
 UNRESOLVED = "unresolved"
 
@@ -22,7 +21,7 @@ UNRESOLVED = "unresolved"
 @dataclasses.dataclass(frozen=True, eq=False)
 class Neurons(Result):
     """Every MLP neuron of every layer: its top tokens beside quantile and random samples, its statistics, the part of
-    speech of what it fires on with evidence, and its direct effect on the logits.
+    speech (or the one word) it prefers with evidence (`evidence.preference`), and its direct effect on the logits.
 
     Activations are `blocks.L.mlp.hook_post`. BOS and padding are in no list and no average (unless asked for BOS).
     The top tokens alone mislead (Bolukbasi et al. 2021, arXiv 2104.07143): read them beside the samples.
@@ -38,11 +37,11 @@ class Neurons(Result):
     """Largest activation."""
 
     label: Int[Tensor, "layer neuron"]
-    """Index into `tags` of the part of speech the neuron is labelled with, -1 where unresolved."""
+    """Index into `tags` of the part of speech the neuron is labelled with, -1 where there is none."""
     best: Int[Tensor, "layer neuron"]
-    """Index into `tags` of the part of speech that stands out most among the top tokens, labelled or not."""
+    """Index into `tags` of the part of speech that stands out most among the different top words, labelled or not."""
     share: Float[Tensor, "layer neuron"]
-    """Share of `best` among the top tokens; a context that recurs word for word counts once."""
+    """Share of `best` among the different words of the top tokens: each word counts once."""
     share_low: Float[Tensor, "layer neuron"]
     """Lower bound of the share, Wilson 95%."""
     share_high: Float[Tensor, "layer neuron"]
@@ -50,16 +49,35 @@ class Neurons(Result):
     lift: Float[Tensor, "layer neuron"]
     """`share` over the base rate of `best`."""
     q: Float[Tensor, "layer neuron"]
-    """False discovery rate (Benjamini-Hochberg over all neurons and parts of speech) of the one-sided Fisher test
-    against the random sample."""
+    """False discovery rate (Benjamini-Hochberg over all neurons and parts of speech) of the larger of two one-sided
+    p-values: Fisher's on the different top words against the random sample, and DeLong's that `auroc` is above 0.5."""
     auroc: Float[Tensor, "layer neuron"]
     """How well the activation tells `best` from other tokens over the random sample: 0.5 is chance."""
+    auroc_low: Float[Tensor, "layer neuron"]
+    """Lower bound of the AUROC, DeLong 95%; NaN where the sample has fewer than 10 tokens of `best`."""
+    auroc_high: Float[Tensor, "layer neuron"]
+    """Upper bound of the AUROC."""
     distinct: Int[Tensor, "layer neuron"]
-    """How many different contexts the top tokens have: the trials behind `share`."""
+    """How many different words the top tokens are: the trials behind `share`."""
+    by_word: Bool[Tensor, "layer neuron"]
+    """Whether the neuron has no part of speech and is labelled with `word` instead."""
+    word: Int[Tensor, "layer neuron"]
+    """The commonest word of the top tokens, as a token id (space and capitals aside); -1 where there is none."""
+    word_share: Float[Tensor, "layer neuron"]
+    """Share of `word` among the top tokens; a context that recurs token for token counts once."""
+    word_q: Float[Tensor, "layer neuron"]
+    """False discovery rate that `word_auroc` is above 0.5, over the neurons whose top tokens are nearly all one word;
+    NaN for others, and where the sample has fewer than 10 tokens of the word."""
+    word_auroc: Float[Tensor, "layer neuron"]
+    """How well the activation tells `word` from other tokens over the random sample; NaN where the word makes less
+    than 90% of the top tokens, or the sample has none."""
+    word_auroc_low: Float[Tensor, "layer neuron"]
+    """Its lower bound, DeLong 95%."""
     tag_share: Float[Tensor, "layer neuron tag"]
-    """Share of each part of speech among the top tokens."""
+    """Share of each part of speech among the different words of the top tokens."""
     tag_base: Float[Tensor, " tag"]
-    """Share of each part of speech among the random sample: the base rate."""
+    """Base rate of each part of speech: its share of the random sample's tokens or of its different words, whichever
+    is larger."""
 
     top_values: Float[Tensor, "layer neuron rank"]
     """Largest activations, falling; NaN where the corpus has fewer tokens than ranks."""
@@ -116,8 +134,10 @@ class Neurons(Result):
     """Stories that were read."""
 
     def label_of(self, layer: int, neuron: int) -> str:
-        """The part of speech the neuron is labelled with, or `unresolved`."""
+        """The part of speech the neuron is labelled with, or one word (`token: and`), or `unresolved`."""
         label = int(self.label[layer, neuron])
+        if label < 0 and self.by_word[layer, neuron]:
+            return f"token: {shown(self.pieces[int(self.word[layer, neuron])])}"
         return self.tags[label] if label >= 0 else UNRESOLVED
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
@@ -125,9 +145,11 @@ class Neurons(Result):
         frame = super().to_frame(field)
         if field is not None:
             return frame
-        names = [*self.tags, UNRESOLVED]  # so that -1 is the last
-        frame["label"] = [names[i] for i in frame["label"]]
-        frame["best"] = [names[i] for i in frame["best"]]
+        frame["label"] = [
+            self.label_of(layer, neuron) for layer, neuron in zip(frame["layer"], frame["neuron"], strict=True)
+        ]
+        frame["best"] = [self.tags[i] for i in frame["best"]]
+        frame["word"] = [shown(self.pieces[i]) if i >= 0 else "" for i in frame["word"]]
         frame["top tokens"] = [commonest(row, self.pieces) for row in self.top_tokens.flatten(0, 1).tolist()]
         frame["promotes"] = [listed(row, self.pieces) for row in self.promoted_tokens.flatten(0, 1).tolist()]
         return frame
@@ -139,9 +161,15 @@ class Neurons(Result):
             "neuron",
             "label",
             "share",
+            "distinct",
             "lift",
             "q",
             "auroc",
+            "auroc_low",
+            "auroc_high",
+            "word_share",
+            "word_auroc",
+            "word_auroc_low",
             "firing_rate",
             "max",
             "top tokens",
@@ -149,6 +177,26 @@ class Neurons(Result):
         ]
         frame = self.to_frame().sort_values(["q", "auroc"], ascending=[True, False], kind="stable")
         return frame[columns].reset_index(drop=True)
+
+    def write_tables(self, folder: Path) -> None:
+        """`tops.csv`: one row a neuron and rank, the token with five tokens of context either side."""
+        from csv import writer
+
+        layers, width, _ = self.top_tokens.shape
+        side = self.top_contexts.shape[-1] // 2
+        text = [*self.pieces, ""]  # so that -1 is nothing
+        values, stories, places = self.top_values.tolist(), self.top_story.tolist(), self.top_pos.tolist()
+        with (folder / "tops.csv").open("w", encoding="utf-8", newline="") as file:
+            table = writer(file, lineterminator="\n")
+            table.writerow("layer neuron rank value story position before token after".split())
+            for i, j in product(range(layers), range(width)):
+                for k, around in enumerate(self.top_contexts[i, j].tolist()):
+                    if around[side] < 0:
+                        break  # fewer tokens than ranks
+                    seen = [text[token] for token in around]
+                    before, after = "".join(seen[:side]), "".join(seen[side + 1 :])
+                    place = (stories[i][j][k], places[i][j][k])
+                    table.writerow((i, j, k + 1, f"{values[i][j][k]:.6g}", *place, before, seen[side], after))
 
     def neuron(self, layer: int, neuron: int) -> Neuron:
         """One neuron with its examples in context; ValueError where there is no such neuron."""
@@ -174,7 +222,7 @@ class Neurons(Result):
             figure = Figure(figsize=(11, 1.2 + 0.42 * max(layers, 6)), layout="constrained")
             left, right = figure.subplots(1, 2, width_ratios=(3, 2))
             counts = [[int((self.label[i] == tag).sum()) for tag in range(len(self.tags))] for i in range(layers)]
-            _draw_labels(left, counts, self.tags, width)
+            _draw_labels(left, counts, self.tags, width, self.by_word.sum(1).tolist())
             _draw_rates(right, self.firing_rate.tolist())
             figure.suptitle(f"MLP neurons of {self.model} on {self.n_tokens:,} tokens")
             figure.draw_without_rendering()  # the layout is worked out once, in this style
@@ -182,7 +230,7 @@ class Neurons(Result):
         return figure
 
 
-def _draw_labels(axes: Any, counts: list[list[int]], tags: list[str], width: int) -> None:
+def _draw_labels(axes: Any, counts: list[list[int]], tags: list[str], width: int, words: list[int]) -> None:
     from matplotlib import colormaps
 
     shown = [t for t in range(len(tags)) if any(row[t] for row in counts)]
@@ -192,8 +240,11 @@ def _draw_labels(axes: Any, counts: list[list[int]], tags: list[str], width: int
         sizes = [row[tag] for row in counts]
         axes.barh(range(len(counts)), sizes, left=start, label=tags[tag], color=colours[tag % len(colours)])
         start = [a + b for a, b in zip(start, sizes, strict=True)]
+    if any(words):
+        axes.barh(range(len(counts)), words, left=start, label="one word", color="#9a9a9a")
+        start = [a + b for a, b in zip(start, words, strict=True)]
     axes.barh(range(len(counts)), [width - a for a in start], left=start, label=UNRESOLVED, color="#e4e4e4")
-    axes.set(xlabel="neurons by the part of speech of their top tokens", ylabel="layer", xlim=(0, width))
+    axes.set(xlabel="neurons by the part of speech they prefer", ylabel="layer", xlim=(0, width))
     axes.set_yticks(range(len(counts)))
     axes.invert_yaxis()
     axes.legend(fontsize=7, ncols=2, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from tslens.analysis.neurons.evidence import NEARLY
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -66,11 +68,23 @@ class Neuron:
         best, pieces = a.tags[int(a.best[at])], a.pieces
         return (
             f"layer {self.layer}, neuron {self.index}: {a.label_of(*at)} "
-            f"({best} {a.share[at]:.0%} [{a.share_low[at]:.0%}, {a.share_high[at]:.0%}] of the top, "
-            f"lift {a.lift[at]:.1f}, q {a.q[at]:.2g}, AUROC {a.auroc[at]:.2f}); fires on {a.firing_rate[at]:.1%}; "
+            f"({best} {a.share[at]:.0%} [{a.share_low[at]:.0%}, {a.share_high[at]:.0%}] of {a.distinct[at]} top words, "
+            f"lift {a.lift[at]:.1f}, q {a.q[at]:.2g}, "
+            f"AUROC {a.auroc[at]:.2f} [{a.auroc_low[at]:.2f}, {a.auroc_high[at]:.2f}]{self._one_word()}); "
+            f"fires on {a.firing_rate[at]:.1%}; "
             f"promotes {listed(a.promoted_tokens[at].tolist(), pieces)}; "
             f"suppresses {listed(a.suppressed_tokens[at].tolist(), pieces)}"
         )
+
+    def _one_word(self) -> str:
+        """What is known of the word that makes nearly all of the top; nothing where no word does."""
+        a, at = self.neurons, (self.layer, self.index)
+        if not a.word_share[at] >= NEARLY:
+            return ""
+        word = f"; {a.word_share[at]:.0%} of the top is '{shown(a.pieces[int(a.word[at])])}', "
+        if a.word_auroc_low[at].isnan():
+            return word + "too rare in the sample to test"
+        return word + f"AUROC {a.word_auroc[at]:.2f}, at least {a.word_auroc_low[at]:.2f}, q {a.word_q[at]:.2g}"
 
     def _repr_html_(self) -> str:
         rows = self.examples()
@@ -100,14 +114,14 @@ def _html_row(example: dict[str, Any], largest: float) -> str:
 def commonest(tokens: list[int], pieces: list[str], n: int = 6) -> str:
     """The commonest of these tokens as text, with how often each occurs where that is more than once."""
     found = Counter(pieces[token] for token in tokens if token >= 0).most_common(n)
-    return " ".join(f"{_shown(piece)}×{count}" if count > 1 else _shown(piece) for piece, count in found)
+    return " ".join(f"{shown(piece)}×{count}" if count > 1 else shown(piece) for piece, count in found)
 
 
 def listed(tokens: list[int], pieces: list[str], n: int = 6) -> str:
     """The first of these tokens as text."""
-    return " ".join(_shown(pieces[token]) for token in tokens[:n])
+    return " ".join(shown(pieces[token]) for token in tokens[:n])
 
 
-def _shown(piece: str) -> str:
+def shown(piece: str) -> str:
     """A token on one line: its space is understood, a line break is written out."""
     return piece.replace("\n", "⏎").strip(" ") or "␣"
