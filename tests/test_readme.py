@@ -1,8 +1,10 @@
 """The README: its tree names every module, its commands exist, its pictures are there."""
 
 import re
+import shlex
 
-from tslens.cli import COMMANDS
+from tslens.cli import COMMANDS, main
+from tslens.stories import stories
 
 
 def test_the_tree_names_every_module(checkout):
@@ -20,6 +22,42 @@ def test_every_command_it_shows_exists(checkout):
     known = {command.words for command in COMMANDS}
     assert len(shown) > 8
     assert all(first in known or f"{first} {second}" in known for first, second in shown)
+
+
+SMALLER = {
+    "generate": ["--max-new-tokens", "8"],
+    "loss": ["--limit", "3"],
+    "analyze heads": ["--limit", "3"],
+    "analyze neurons": ["--limit", "3"],
+    "report": ["--limit", "3", "--shown", "1"],
+    "train": [
+        part
+        for setting in (
+            *("model.shape=16x1x2", "model.n_ctx=32", "data.vocabulary=300", "train.steps=2", "train.batch=2"),
+            "train.validation_stories=2",
+            "train.micro_batch=2",
+        )
+        for part in ("--set", setting)
+    ],
+    "bench": ["import", "--quick"],
+}
+"""What the longer commands are given besides, so that they end in seconds."""
+
+
+def test_every_command_it_shows_runs(checkout, in_tmp, capsys):
+    """As they stand there, in their order, in one folder; the bundled model, and a run by the name that one draws."""
+    text = (checkout / "README.md").read_text(encoding="utf-8")
+    shown = [shlex.split(line, comments=True) for line in re.findall(r"^\$ tslens (.+)$", text, re.MULTILINE)]
+    assert len(shown) > 8
+    (in_tmp / "my-stories.txt").write_text("\n<|endoftext|>\n".join(stories("made", limit=60)), encoding="utf-8")
+    assert main(["train", "128x8", "--data", "my-stories.txt", *SMALLER["train"]]) == 0
+    known = sorted((command.words for command in COMMANDS), key=len, reverse=True)
+    for words in shown:
+        command = next(name for name in known if words[: len(name.split())] == name.split())
+        assert main([*words, *SMALLER.get(command, [])]) == 0, (words, capsys.readouterr().err)
+        assert capsys.readouterr().out, words
+    left = {path.name for path in in_tmp.iterdir()}
+    assert {"my-stories.txt", "made.txt", "loss.svg", "stories1M-report.html", "runs"} <= left
 
 
 def test_its_pictures_and_pages_are_there(checkout):

@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -13,9 +13,8 @@ from tslens.report.findings import Finding, findings
 from tslens.stories import stories
 from tslens.train import recipe as recipes
 from tslens.train.loop import Watch, train
-from tslens.train.prepare import prepare
-
-ANALYSED = 200  # validation stories that the analyses read
+from tslens.train.prepare import RECIPE, prepare
+from tslens.train.run import differences
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,17 +28,29 @@ class Demo:
     seconds: float
 
 
-def demo(name: str = "demo", *, bar: Callable[[], AbstractContextManager[Watch]], progress: bool = True) -> Demo:
+def demo(
+    name: str = "demo",
+    settings: Mapping[str, str] | None = None,
+    *,
+    limit: int | None = 200,
+    overwrite: bool = False,
+    bar: Callable[[], AbstractContextManager[Watch]],
+    progress: bool = True,
+) -> Demo:
     """Train the recipe `demo` on stories made here, analyse the model, and write `runs/<name>/report.html`.
 
-    An earlier run of the same name is replaced. `bar` shows the training.
+    `settings` are other values for keys of the recipe, `limit` the validation stories that the analyses read; `bar`
+    shows the training. An earlier run by the very same recipe is replaced, because the new one ends in the same bits;
+    ValueError for any other, unless `overwrite`.
     """
     began = time.perf_counter()
-    run = prepare(recipes.load("demo"), name, overwrite=True, progress=progress)
+    recipe = recipes.load("demo", dict(settings or {}))
+    _check_replaceable(recipe, checkpoints.run_folder(name), overwrite)
+    run = prepare(recipe, name, overwrite=True, progress=progress)
     with bar() as watch:
         model = train(run, watch=watch)
     story = generate(model, "", max_new_tokens=200, sampling=Sampling(temperature=0.5, seed=1))[0]
-    source = stories(run.recipe.data.source, split="validation", limit=ANALYSED)
+    source = stories(run.recipe.data.source, split="validation", limit=limit)
     data = compute(
         model,
         source,
@@ -51,3 +62,12 @@ def demo(name: str = "demo", *, bar: Callable[[], AbstractContextManager[Watch]]
     )
     page = write(draw(data), run.folder / "report.html")
     return Demo(page, findings(data), story, time.perf_counter() - began)
+
+
+def _check_replaceable(recipe: recipes.Recipe, folder: Path, overwrite: bool) -> None:
+    if overwrite or not folder.exists():
+        return
+    before = checkpoints.read_json(folder / RECIPE) if (folder / RECIPE).is_file() else None
+    if before is None or (found := differences(recipe.to_dict(), before, "here", "there")):
+        why = "no run by a recipe" if before is None else f"a run by another recipe: {found}"
+        raise ValueError(f"{folder} is {why}. To replace it: --overwrite. To keep it: --name for another.")

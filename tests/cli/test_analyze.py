@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tslens import checkpoints, cli
-from tslens.analysis.heads import Ablation, Heads
+from tslens.analysis.heads import Ablation, Heads, Pattern
 from tslens.analysis.lens import LensByDepth, LensOfPrompt
 from tslens.models import Spec, build, weights
 from tslens.tokenizer import Tokenizer
@@ -92,6 +92,32 @@ def test_lens_of_a_prompt_reads_no_stories(tmp_path: Path, capsys: pytest.Captur
     assert LensOfPrompt.load(tmp_path).text == "The cat"
 
 
+def test_heads_of_a_text_reads_no_stories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "The cat saw the cat."
+    assert cli.main(["analyze", "heads", "--model", "tiny", "--text", text, "--out", str(tmp_path)]) == 0
+    assert "weight" in capsys.readouterr().out
+    maps = [f"pattern-{layer}.{head}.svg" for layer in range(2) for head in range(2)]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["Pattern", *maps, "pattern.csv"]
+    assert "Layer 1, head 0" in (tmp_path / maps[2]).read_text()
+    found = Pattern.load(tmp_path)
+    assert found.text == text
+    table = pd.read_csv(tmp_path / "pattern.csv")
+    n = len(found.tokens)
+    assert len(table) == 4 * n * (n + 1) // 2
+    both = ["analyze", "heads", "--model", "tiny", "--text", text, "--stories", "stories.txt", "--json"]
+    assert cli.main(both) == 0
+    assert [r["result"] for r in json.loads(capsys.readouterr().out)] == ["Pattern", "Heads"]
+
+
+def test_the_lens_of_a_prompt_takes_a_precision(capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for precision in ("float32", "bfloat16"):
+        given = ["--model", "tiny", "--prompt", "The cat", "--precision", precision, "--json"]
+        assert cli.main(["analyze", "lens", *given]) == 0
+        said.append([row["its probability"] for row in json.loads(capsys.readouterr().out)["rows"]][:-1])
+    assert said[0] != said[1] and said[0] == pytest.approx(said[1], rel=0.05)
+
+
 def test_neurons_writes_its_answer(tmp_path: Path) -> None:
     arguments = ["--model", "tiny", "--stories", "stories.txt", "--top", "3", "--out", str(tmp_path)]
     assert cli.main(["analyze", "neurons", *arguments]) == 0
@@ -127,6 +153,9 @@ def test_default_stories_are_the_generator_s(capsys: pytest.CaptureFixture[str])
         (["lens", "--model", "tiny", "--prompt", "a b c " * 40], "this model's context is 64. Cut it by at least"),
         (["lens", "--model", "tiny", "--prompt", "a", "--top", "999"], "k is 999; it must be from 1 to"),
         (["lens", "--model", "tiny", "--precision", "half"], "precision is 'half'"),
+        (["lens", "--model", "tiny", "--prompt", "a", "--precision", "half"], "precision is 'half'"),
+        (["heads", "--model", "tiny", "--text", "a", "--precision", "half"], "precision is 'half'"),
+        (["heads", "--model", "tiny", "--text", "a b c " * 40], "this model's context is 64. Cut it by at least"),
         (["neurons", "--model", "tiny", "--stories", "stories.txt", "--top", "0"], "give 1 or more"),
     ],
 )

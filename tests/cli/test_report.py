@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,21 @@ def test_a_run_gets_its_page(run: Path, capsys: pytest.CaptureFixture[str]) -> N
     page = (run / "report.html").read_text(encoding="utf-8")
     assert "<script>alert(1)" not in page
     assert '"label":"Loss over training"' in page
-    assert "320 tokens, 2 steps" in page
+    assert "320 tokens, 2 steps" in page and "not what it was trained on" not in page
     out = capsys.readouterr().out
     assert "bits per byte" in out
     assert "runs/tiny/report.html" in out
+
+
+def test_findings_as_json_and_foreign_stories(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("tales.txt").write_text("\n<|endoftext|>\n".join(stories("made", limit=6)), encoding="utf-8")
+    given = ["--stories", "tales.txt", "--shown", "1", "--out", "page.html", "--json"]
+    assert main(["report", "--model", "tiny", *given]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["page"] == "page.html" and said["model"] == "tiny" and len(said["findings"]) == 6
+    sentence = "It was trained on made; tales.txt is not what it was trained on."
+    assert said["findings"][0]["evidence"].endswith(sentence)
+    assert Path("page.html").read_text(encoding="utf-8").count(sentence) == 2  # the lede and the finding
 
 
 def test_what_cannot_be_written_fails_before_the_work(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

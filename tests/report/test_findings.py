@@ -58,3 +58,10 @@ def test_neurons_of_one_word_alone(made: Callable[..., ReportData]) -> None:
     found = findings(data)[4]
     assert found.figure == "1 of 2 neurons"
     assert "For instance 0.1, token: and" in found.evidence
+
+
+def test_the_causal_half_gives_both_signs(made: Callable[..., ReportData]) -> None:
+    data = made(layers=1, heads=4)
+    data.heads.r_causal[:] = torch.tensor([[0.6, 0.5, -0.7, -0.51]])
+    claim = findings(data)[3].claim
+    assert claim.endswith("it is above 0.5 in 1 and below -0.5, where attention fades with distance, in 2.")

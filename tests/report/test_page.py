@@ -73,6 +73,13 @@ def test_a_model_without_a_record_or_roles_is_drawn(made: Callable[..., ReportDa
     assert "carries no record of its training" in page
 
 
+def test_both_validation_losses_say_of_what_they_are(made: Callable[..., ReportData]) -> None:
+    config = {"recipe": {"train": {"validation_stories": 300}}, "data": {"validation_stories": 722}}
+    page = report.draw(made(config=config | {"validation_loss": 1.985, "bits_per_byte": 0.782}))
+    assert "Validation along the way: the first 300 validation stories." in page
+    assert "1.985 nats, 0.782 bits per byte over 722 stories" in page
+
+
 def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
     place = report.write("a page", tmp_path / "deep" / "report.html")
     assert place.read_text() == "a page"

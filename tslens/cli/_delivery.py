@@ -1,16 +1,19 @@
 """Where a command's answers go: to the terminal as tables or JSON, and into a folder, all or nothing."""
 
 import json
+import math
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from tslens.result import Result
 
 
@@ -22,8 +25,10 @@ class Delivery:
         self.as_json = as_json
         self.printed: list[dict[str, object]] = []
 
-    def __call__(self, answer: "Result", which: str = "") -> None:
-        """Show an answer now; what is written appears when all is done."""
+    def __call__(
+        self, answer: "Result", which: str = "", figures: "Iterable[tuple[str, Figure]] | None" = None
+    ) -> None:
+        """Show an answer now; what is written appears when all is done. `figures` by name stand in for its own."""
         if self.as_json:
             self.printed.append(answer.to_json())
         else:
@@ -33,7 +38,12 @@ class Delivery:
 
             words = re.findall("[A-Z][a-z]*", type(answer).__name__)
             name = "-".join([*map(str.lower, words), *filter(None, [which])])
-            plots.save(answer.figure(), self.folder / f"{name}.svg", answer.to_frame())
+            if figures is None:
+                plots.save(answer.figure(), self.folder / f"{name}.svg", answer.to_frame())
+            else:
+                answer.to_frame().to_csv(self.folder / f"{name}.csv", index=False)
+                for part, figure in figures:
+                    plots.save(figure, self.folder / f"{name}-{part}.svg")
             answer.save(self.folder / which)
 
 
@@ -90,4 +100,17 @@ def _move(source: Path, target: Path) -> list[str]:
 def _print_json(deliver: Delivery) -> None:
     if deliver.as_json:
         records = deliver.printed
-        print(json.dumps(records[0] if len(records) == 1 else records, ensure_ascii=False))
+        print_json(records[0] if len(records) == 1 else records)
+
+
+def print_json(value: object, *, indent: int | None = None) -> None:
+    """Print a value as one JSON document; null where a number is not finite, which JSON cannot say (RFC 8259)."""
+    print(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent))
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value

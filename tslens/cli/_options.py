@@ -1,6 +1,8 @@
-"""The options that several commands have, each with its one help text."""
+"""The options that several commands have: one help text for each, and how it is read."""
 
-from typing import Annotated
+import sys
+from pathlib import Path
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -10,4 +12,35 @@ Model = Annotated[str, Parameter(help="A run, a bundled model, a path, llama2c:F
 Stories = Annotated[str, Parameter(help="A file, a dataset, or `validation` (the embedded generator's).")]
 Limit = Annotated[int | None, Parameter(help="Stories read at most.")]
 Precision = Annotated[str, Parameter(help="Of the model's matrix products: float32, bfloat16 or auto.")]
+Settings = Annotated[
+    list[str] | None,
+    Parameter(name="--set", help="Another value for a key of the recipe, such as optimizer.lr=1e-3; may be repeated."),
+]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print JSON.")]
+
+
+def settings(given: list[str] | None) -> dict[str, str]:
+    """The values of `--set KEY=VALUE`, by key."""
+    found = {}
+    for text in given or ():
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"--set takes KEY=VALUE, such as optimizer.lr=1e-3; {text!r} has no '='.")
+        found[key] = value
+    return found
+
+
+def record_of(model: str) -> dict[str, Any]:
+    """What the run or bundled model of this name keeps of its training; empty where it is neither."""
+    from tslens import checkpoints, models
+
+    folder = models.available().get(model.partition("@")[0]) or Path(model)
+    return dict(checkpoints.read_json(folder / checkpoints.CONFIG)) if (folder / checkpoints.CONFIG).is_file() else {}
+
+
+def say_if_foreign(model: str, source: str) -> None:
+    """Say on stderr where the stories are not what the model was trained on."""
+    from tslens.report.compute import foreign
+
+    if said := foreign(record_of(model), source):
+        print(said, file=sys.stderr)

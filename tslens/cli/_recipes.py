@@ -1,8 +1,9 @@
 """How are recipes shown, and what one of them would cost?"""
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from tslens.cli._delivery import print_json
 
 if TYPE_CHECKING:
     from tslens.train.estimate import Estimate
@@ -13,7 +14,7 @@ def show_recipes(as_json: bool) -> None:
     """Every recipe in one table: its shape, parameters, objective, data and tokens."""
     rows = [_summary(recipe) for recipe in _chosen()]
     if as_json:
-        print(json.dumps(rows, ensure_ascii=False))
+        print_json(rows)
         return
     from rich.console import Console
     from rich.table import Table
@@ -71,7 +72,7 @@ def show_estimate(recipe: "Recipe", as_json: bool) -> None:
     with Console(stderr=True).status("") as status:
         found = estimate(recipe, lambda doing: status.update(f"{doing} ..."))
     if as_json:
-        print(json.dumps(asdict(found) | {"bytes": found.bytes}, ensure_ascii=False))
+        print_json(asdict(found) | {"bytes": found.bytes})
     else:
         print("\n".join(f"{what:<12} {value}" for what, value in _lines(found).items()))
 

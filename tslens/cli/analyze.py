@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tslens.cli._delivery import delivery
-from tslens.cli._options import STORIES, Json, Limit, Model, Precision, Stories
+from tslens.cli._options import STORIES, Json, Limit, Model, Precision, Stories, say_if_foreign
 
 
 def heads(
     *,
     model: Model,
-    stories: Stories = STORIES,
+    text: str | None = None,
+    stories: str | None = None,
     limit: Limit = 200,
     ablate: bool = False,
     out: Path | None = None,
@@ -21,19 +22,28 @@ def heads(
 
     Parameters
     ----------
+    text
+        A text of your own, to see where every head looks in it: a heat map a head in --out.
+    stories
+        A file, a dataset, or `validation` (the embedded generator's, which is read where there is no text either).
     ablate
         Also take every head out in turn and measure the loss on repeated random tokens and on 16 of the stories.
     out
-        A folder for the figure (SVG), the table (CSV) and the whole answer.
+        A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
     from tslens.analysis import heads as method
     from tslens.models import load
     from tslens.scan import scan
 
     with delivery(out, json_) as deliver:
-        loaded, corpus = load(model), _corpus(stories, limit)
-        answer = scan(loaded, corpus, method.Roles(), precision=precision)
-        deliver(answer)
+        loaded = load(model)
+        if text is not None:
+            attention = method.pattern(loaded, text, precision=precision)
+            deliver(attention, figures=attention.figures())
+        if stories is None and text is not None and not ablate:
+            return
+        corpus = _corpus(model, stories or STORIES, limit)
+        deliver(scan(loaded, corpus, method.Roles(), precision=precision))
         if ablate:
             deliver(method.ablation(loaded), "on-repeated-tokens")
             deliver(method.ablation(loaded, corpus), "on-stories")
@@ -63,7 +73,8 @@ def neurons(
     from tslens.scan import scan
 
     with delivery(out, json_) as deliver:
-        deliver(scan(load(model), _corpus(stories, limit), method.Profiles(k=top), precision=precision))
+        loaded = load(model)
+        deliver(scan(loaded, _corpus(model, stories, limit), method.Profiles(k=top), precision=precision))
 
 
 def lens(
@@ -97,15 +108,17 @@ def lens(
     with delivery(out, json_) as deliver:
         loaded = load(model)
         if prompt is not None:
-            deliver(method.prompt(loaded, prompt, top))
+            deliver(method.prompt(loaded, prompt, top, precision=precision))
         if stories is not None or prompt is None:
-            corpus = _corpus(stories or STORIES, limit)
+            corpus = _corpus(model, stories or STORIES, limit)
             deliver(scan(loaded, corpus, method.Depth(), precision=precision))
 
 
-def _corpus(source: str, limit: int | None) -> Iterable[str]:
-    """The stories by name: in a list where they are few, so that a bar knows how many there are."""
+def _corpus(model: str, source: str, limit: int | None) -> Iterable[str]:
+    """The stories by name, said to be foreign where the model was trained on others: in a list where they are few, so
+    that a bar knows how many there are."""
     from tslens.stories import stories as read
 
     found = read(source, limit=limit)
+    say_if_foreign(model, found.name)
     return found if limit is None else list(found)

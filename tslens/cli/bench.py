@@ -1,10 +1,10 @@
 """The command that measures what is promised."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tslens.cli._delivery import print_json
 from tslens.cli._options import Json
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json
     measured = _watched(rows, QUICK if quick else FULL)
     numbers = table.as_json(measured, known)
     if json_:
-        print(json.dumps(numbers, ensure_ascii=False))
+        print_json(numbers)
     else:
         table.show(measured, known)
     if out is not None:
@@ -67,7 +67,7 @@ def _memory(names: Sequence[str], out: Path | None, quick: bool, json_: bool) ->
         done = iter(range(total))
         answer = memory(widths, watch=lambda what: status.update(f"{next(done)} of {total}: {what}"))
     if json_:
-        print(json.dumps(answer.to_json(), ensure_ascii=False))
+        print_json(answer.to_json())
     else:
         print(answer.summary().to_string(index=False))
         print("MB. Batches of 2 and 4 are measured; with 3 they lie on a line, from which the larger ones are read.")

@@ -1,19 +1,43 @@
 """The command that shows everything once."""
 
+import dataclasses
+import sys
 
-def demo(*, name: str = "demo") -> None:
+from tslens.cli._delivery import print_json
+from tslens.cli._options import Json, Limit, Settings, settings
+
+
+def demo(
+    *,
+    name: str = "demo",
+    limit: Limit = 200,
+    set_: Settings = None,
+    overwrite: bool = False,
+    json_: Json = False,
+) -> None:
     """Make stories, train a small model on them, analyse it and write one offline page. Takes a few minutes.
 
     Parameters
     ----------
     name
-        The run's name; an earlier run of that name is replaced.
+        The run's name. A run by the same recipe is made again, which gives the same; another is kept.
+    overwrite
+        Replace a run of that name by whatever recipe.
     """
     from tslens.cli.train import progress_bar
     from tslens.demo import demo as run
 
-    print("Making stories, training a model on them and analysing it (about three minutes on two cores)")
-    done = run(name, bar=progress_bar)
+    given = settings(set_)
+    usual = "" if given else " (about three minutes on two cores)"
+    print(
+        f"Making stories, training a model on them and analysing it{usual}",
+        file=sys.stderr if json_ else sys.stdout,
+        flush=True,
+    )
+    done = run(name, given, limit=limit, overwrite=overwrite, bar=progress_bar)
+    if json_:
+        print_json(dataclasses.asdict(done) | {"page": str(done.page)})
+        return
     print(f"\nA story that the model wrote:\n\n{done.story}\n\nWhat was found:\n")
     for finding in done.findings:
         print(f"  - {finding.figure} {finding.claim} {finding.evidence}")

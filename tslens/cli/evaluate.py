@@ -1,12 +1,11 @@
 """The command that scores a model on a suite of prompts."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from tslens.cli._delivery import delivery
+from tslens.cli._delivery import delivery, print_json
 from tslens.cli._options import Json, Model, Precision
 
 
@@ -36,9 +35,10 @@ def evaluate(
     if list_:
         known = [suites.suite(name) for name in suites.suites()]
         rows = [{"suite": s.name, "prompts": len(s.prompts), "question": s.question} for s in known]
-        print(
-            json.dumps(rows) if json_ else "\n".join("{suite:<10} {prompts:>4}  {question}".format(**r) for r in rows)
-        )
+        if json_:
+            print_json(rows)
+        else:
+            print("\n".join("{suite:<10} {prompts:>4}  {question}".format(**r) for r in rows))
         return
     if suite is None:
         raise ValueError(f"give a suite: one of {', '.join(suites.suites())}, or a .toml file.")

@@ -1,8 +1,10 @@
 """Commands that load a model: what there is, what it writes, how well it predicts."""
 
-import json
+from pathlib import Path
+from typing import Any
 
-from tslens.cli._options import STORIES, Json, Limit, Model, Precision, Stories
+from tslens.cli._delivery import print_json
+from tslens.cli._options import STORIES, Json, Limit, Model, Precision, Stories, say_if_foreign
 
 
 def list_models(*, json_: Json = False) -> None:
@@ -13,30 +15,45 @@ def list_models(*, json_: Json = False) -> None:
     """
     from tslens import checkpoints, models
 
-    rows = []
-    for name, folder in models.available().items():
-        config = checkpoints.read_json(folder / checkpoints.CONFIG)
-        spec = models.shape(config)
-        rows.append(
-            {
-                "name": name,
-                "shape": spec.name,
-                "style": spec.style,
-                "parameters": models.n_parameters(spec),
-                "vocabulary": spec.d_vocab,
-                "context": spec.n_ctx,
-                "nats_per_token": config.get("validation_loss"),
-                "bits_per_byte": config.get("bits_per_byte"),
-                "folder": str(folder),
-            }
-        )
+    bundled, runs = models.bundled(), checkpoints.runs()
+    rows = [_row(name, folder, hides=name in runs and name in bundled) for name, folder in (bundled | runs).items()]
     if json_:
-        print(json.dumps(rows, indent=1))
+        print_json(rows, indent=1)
         return
     import pandas as pd
 
-    print(pd.DataFrame(rows).to_string(index=False, float_format=lambda x: f"{x:.3f}") if rows else "no model yet")
+    table = pd.DataFrame(rows)
+    if not any(row["why"] for row in rows):
+        del table["why"]
+    whole = [column for column in ("parameters", "vocabulary", "context") if column in table]
+    table[whole] = table[whole].astype("Int64")  # whole numbers where a broken model has none
+    print(table.to_string(index=False, na_rep="-", float_format=lambda x: f"{x:.3f}"))
     print("\nAlso: a run's path, llama2c:FILE[,TOKENIZER], hf:FOLDER_OR_HUB_ID. To train one: tslens train 256x8")
+
+
+def _row(name: str, folder: Path, *, hides: bool) -> dict[str, Any]:
+    """What is known of a model without loading it; of one that cannot be loaded, why not."""
+    from tslens import checkpoints, models
+
+    row: dict[str, Any] = dict.fromkeys(
+        ("name", "shape", "style", "parameters", "vocabulary", "context", "nats_per_token", "bits_per_byte", "folder")
+    )
+    row |= {"name": name, "folder": str(folder), "why": "a run, in front of the bundled model" if hides else ""}
+    try:
+        config = checkpoints.read_json(folder / checkpoints.CONFIG)
+        spec = models.shape(config)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        why = "config.json has no 'spec'" if isinstance(error, KeyError) else " ".join(str(error).split())
+        return row | {"why": f"broken: {why}"}
+    return row | {
+        "shape": spec.name,
+        "style": spec.style,
+        "parameters": models.n_parameters(spec),
+        "vocabulary": spec.d_vocab,
+        "context": spec.n_ctx,
+        "nats_per_token": config.get("validation_loss"),
+        "bits_per_byte": config.get("bits_per_byte"),
+    }
 
 
 def generate(
@@ -83,7 +100,10 @@ def generate(
     if n < 1:
         raise ValueError(f"--n is {n}; ask for at least 1 story.")
     stories = write(load(model), prompt, **options)  # type: ignore[arg-type]
-    print(json.dumps(stories, ensure_ascii=False, indent=1) if json_ else "\n\n———\n\n".join(stories))
+    if json_:
+        print_json(stories, indent=1)
+    else:
+        print("\n\n———\n\n".join(stories))
 
 
 def loss(
@@ -99,8 +119,10 @@ def loss(
     from tslens.models import load
     from tslens.stories import stories as read
 
-    result = measure(load(model), read(stories, limit=limit), precision=precision)
+    loaded, corpus = load(model), read(stories, limit=limit)
+    say_if_foreign(model, corpus.name)
+    result = measure(loaded, corpus, precision=precision)
     if json_:
-        print(json.dumps(result.to_json() | {"intervals": {p: result.interval(p) for p in ("tokens", "text_bytes")}}))
+        print_json(result.to_json() | {"intervals": {p: result.interval(p) for p in ("tokens", "text_bytes")}})
         return
     print(result)

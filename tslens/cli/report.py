@@ -1,8 +1,10 @@
 """The command that writes the page of evidence."""
 
+import dataclasses
 from pathlib import Path
 
-from tslens.cli._options import STORIES, Limit, Model
+from tslens.cli._delivery import print_json
+from tslens.cli._options import STORIES, Json, Limit, Model, record_of
 
 
 def report(
@@ -13,6 +15,7 @@ def report(
     text: list[str] | None = None,
     shown: int = 6,
     out: Path | None = None,
+    json_: Json = False,
 ) -> None:
     """Write one HTML file that shows what a model's heads, neurons and layers do; it opens with no network.
 
@@ -33,7 +36,7 @@ def report(
     from tslens.stories import stories as read
 
     folder = models.available().get(model) or Path(model)
-    is_run = (folder / checkpoints.CONFIG).is_file()
+    config = record_of(model)
     name = page.display_name(model)
     place = out or (folder / "report.html" if folder in checkpoints.runs().values() else Path(f"{name}-report.html"))
     page.check_writable(place)
@@ -45,12 +48,16 @@ def report(
         source,
         name=name,
         source=source.name,
-        config=checkpoints.read_json(folder / checkpoints.CONFIG) if is_run else {},
-        metrics=checkpoints.read_metrics(folder) if is_run else (),
+        config=config,
+        metrics=checkpoints.read_metrics(folder) if config else (),
         texts=text or (),
         shown=shown,
     )
     page.write(page.draw(data), place)
-    for finding in findings(data):
+    found = findings(data)
+    if json_:
+        print_json({"page": str(place), "model": name, "findings": [dataclasses.asdict(finding) for finding in found]})
+        return
+    for finding in found:
         print(f"- {finding.figure} {finding.claim} {finding.evidence}")
     print(f"\nThe page: {place}")

@@ -1,9 +1,9 @@
 """Commands about training runs: which there are, and how their losses fell."""
 
 import dataclasses
-import json
 from pathlib import Path
 
+from tslens.cli._delivery import print_json
 from tslens.cli._options import Json
 
 
@@ -17,7 +17,7 @@ def runs(*, json_: Json = False) -> None:
 
     found = [dataclasses.asdict(run) for run in listed()]
     if json_:
-        print(json.dumps(found, indent=1))
+        print_json(found, indent=1)
         return
     if not found:
         print("no run yet. To train one: tslens train 256x8")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tslens.cli._options import Json
+from tslens.cli._options import Json, Settings, settings
 from tslens.cli._recipes import show_estimate, show_recipes
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def train(
     *,
     data: str | None = None,
     name: str | None = None,
-    set_: Annotated[list[str] | None, Parameter(name="--set")] = None,
+    set_: Settings = None,
     resume: str | None = None,
     overwrite: bool = False,
     log: str | None = None,
@@ -42,8 +42,6 @@ def train(
         Where the stories come from: a file, a dataset folder or hub id, or `made`.
     name
         The run's name, where it is not the recipe's.
-    set_
-        Another value for a key of the recipe, such as optimizer.lr=1e-3; as often as needed.
     resume
         The name of a run to go on with. A recipe beside it must be the run's own.
     overwrite
@@ -73,7 +71,7 @@ def train(
         )
     if resume is not None and (name is not None or overwrite or dry_run):
         raise ValueError("--resume goes on with a run as it was chosen: leave out --name, --overwrite, --dry-run.")
-    chosen = None if recipe is None else _chosen(recipe, data, set_ or [], log)
+    chosen = None if recipe is None else _chosen(recipe, data, settings(set_), log)
     if dry_run:
         assert chosen is not None
         show_estimate(chosen, json_)
@@ -101,12 +99,12 @@ def train(
     )
 
 
-def _chosen(recipe: str, data: str | None, settings: list[str], log: str | None) -> "Recipe":
+def _chosen(recipe: str, data: str | None, given: dict[str, str], log: str | None) -> "Recipe":
     """The recipe as the command line changes it."""
     from tslens.train import loggers
     from tslens.train import recipe as recipes
 
-    chosen = recipes.load(recipe, dict(_pair(text) for text in settings))
+    chosen = recipes.load(recipe, given)
     if data is not None:
         chosen = replace(chosen, data=replace(chosen.data, source=data))
     if log is not None:
@@ -171,10 +169,3 @@ def progress_bar() -> Iterator["Watch"]:
             )
 
         yield watch
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise ValueError(f"--set takes KEY=VALUE, such as optimizer.lr=1e-3; {text!r} has no '='.")
-    return key, value

@@ -25,6 +25,18 @@ SAMPLING = Sampling(temperature=0.7, top_p=0.95)
 PROMPTS = ("", "", "", "Once upon a time there was a little", "Ben and his dog", "One rainy day, Anna")
 
 
+def foreign(config: Mapping[str, Any], source: str) -> str:
+    """A sentence where stories called `source` are not what the run of this `config.json` was trained on.
+
+    Empty where they are, be it another split of them, and where no record says what it was trained on.
+    """
+    trained = str((config.get("data") or {}).get("source") or "")
+    places = [name.partition(" (")[0].partition("@")[0] for name in (trained, source)]
+    if not trained or places[0] == places[1]:
+        return ""
+    return f"It was trained on {trained}; {source} is not what it was trained on."
+
+
 @dataclass(frozen=True, eq=False)
 class ReportData:
     """What a page shows, and nothing of how it looks."""

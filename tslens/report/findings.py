@@ -7,7 +7,7 @@ import torch
 
 from tslens.analysis.heads import ROLES
 from tslens.analysis.neurons import Neurons
-from tslens.report.compute import ReportData
+from tslens.report.compute import ReportData, foreign
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def _prediction(data: ReportData) -> Finding:
         f"{data.loss.bits_per_byte:.3f} bits per byte",
         f"is what it needs to predict {data.source}: {data.loss.nats_per_token:.3f} nats per token.",
         f"{len(data.loss.nats):,} stories, {int(data.loss.tokens.sum()):,} tokens; 95% interval over stories "
-        f"{low:.3f} to {high:.3f} bits per byte.",
+        f"{low:.3f} to {high:.3f} bits per byte. {foreign(data.config, data.source)}".rstrip(),
         "model",
     )
 
@@ -86,7 +86,8 @@ def _published_rule(data: ReportData) -> Finding:
     return Finding(
         f"{int(heads.published_positional.sum())} of {total} heads",
         "would be called positional by the published rule (correlation of weight and distance above 0.5 over the full "
-        f"square); over the causal half it is {int(heads.causal_positional.sum())}.",
+        f"square). Over the causal half it is above 0.5 in {int((heads.r_causal > 0.5).sum())} and below -0.5, where "
+        f"attention fades with distance, in {int((heads.r_causal < -0.5).sum())}.",
         f"The largest published correlation is {_largest(heads.r_full):.2f}. By the positional fraction, "
         f"{int((heads.positional_low > 0.5).sum())} heads are positional with their whole interval above 0.5.",
         "heads",

@@ -3,13 +3,13 @@
 import html
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from tslens import __version__, checkpoints
-from tslens.report.compute import ReportData
+from tslens.report.compute import ReportData, foreign
 from tslens.report.embed import script_json
 from tslens.report.findings import findings
 from tslens.report.payload import DETAILS, Cuts, build, curve, pack_attention
@@ -93,7 +93,6 @@ def _bytes(text: str) -> int:
 
 def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any]) -> str:
     escape = html.escape
-    has_curve = curve(data.metrics) is not None
     neurons, heads = data.neurons, data.heads
     body = Template(asset("report.html")).substitute(
         version=__version__,
@@ -106,7 +105,7 @@ def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any
         ),
         facts="\n".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in _facts(data)),
         curve_title="Loss over training",
-        curve_text="" if has_curve else '<p class="muted">This model carries no record of its training.</p>',
+        curve_text=f'<p class="muted">{escape(_curve_text(data))}</p>',
         heads_intro=escape(
             f"{heads.role_code.shape[0]} layers of {heads.role_code.shape[1]} heads, named by what they look at over "
             f"{heads.stories:,} stories; a name is given only where it beats its null."
@@ -128,8 +127,17 @@ def _lede(data: ReportData) -> str:
     d = data.description
     return (
         f"{d['n_layers']} layers × {d['n_heads']} heads, width {d['d_model']}, {d['parameters']:,} parameters. "
-        f"What its heads, neurons and layers do on {data.source}, with the evidence."
-    )
+        f"What its heads, neurons and layers do on {data.source}, with the evidence. "
+        f"{foreign(data.config, data.source)}"
+    ).rstrip()
+
+
+def _curve_text(data: ReportData) -> str:
+    """What the validation of the curve is of: along the way fewer stories may have been read than at the end."""
+    if curve(data.metrics) is None:
+        return "This model carries no record of its training."
+    stories = ((data.config.get("recipe") or {}).get("train") or {}).get("validation_stories")
+    return f"Validation along the way: the first {stories:,} validation stories." if stories else ""
 
 
 def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
@@ -154,12 +162,18 @@ def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
     if "validation_loss" in c:
         yield (
             "validation, at the end",
-            f"{c['validation_loss']:.3f} nats, {c['bits_per_byte']:.3f} bits per byte",
+            f"{c['validation_loss']:.3f} nats, {c['bits_per_byte']:.3f} bits per byte" + _of_stories(c),
         )
     low, high = data.loss.interval("text_bytes")
     yield "measured on", f"{data.source}: {len(data.loss.nats):,} stories, {int(data.loss.tokens.sum()):,} tokens"
     yield "loss", f"{data.loss.nats_per_token:.3f} nats per token"
     yield "bits per byte", f"{data.loss.bits_per_byte:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _of_stories(config: Mapping[str, Any]) -> str:
+    """How many validation stories the end was measured on, where the run says it."""
+    count = (config.get("data") or {}).get("validation_stories")
+    return f" over {count:,} stories" if count else ""
 
 
 def _words(value: Any) -> str:

@@ -49,16 +49,18 @@ def repeated_tokens(
     return torch.cat([torch.full((rows, 1), bos), drawn, drawn], dim=1)
 
 
-def patterns(model: "HookedTransformer", tokens: Int[Tensor, "row pos"]) -> Float[Tensor, "layer row head query key"]:
-    """The attention of every layer over rows of one length."""
+def patterns(
+    model: "HookedTransformer", tokens: Int[Tensor, "row pos"], *, dtype: torch.dtype = torch.float32
+) -> Float[Tensor, "layer row head query key"]:
+    """The attention of every layer over rows of one length; `dtype` is that of the model's matrix products."""
     spec = spec_of(model)
     hooks = [name for i in range(spec.n_layers) for name in forward.query_key_hooks(spec, i)]
     with torch.inference_mode():
-        seen = forward.activations(model, tokens.to(next(model.parameters()).device), hooks)
+        seen = forward.activations(model, tokens.to(next(model.parameters()).device), hooks, dtype=dtype)
         layers = []
         for i in range(spec.n_layers):
             q, k = (seen[name] for name in forward.query_key_hooks(spec, i))
-            layers.append(forward.attention_scores(spec, i, q, k).softmax(-1))
+            layers.append(forward.attention_scores(spec, i, q.float(), k.float()).softmax(-1))
         return torch.stack(layers)
 
 

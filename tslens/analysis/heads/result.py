@@ -1,7 +1,7 @@
 """What is said about every head: its role with the evidence, and its attention over one story."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -230,6 +230,11 @@ class Pattern(Result):
             colour_label="attention weight",
             limits=(0.0, 1.0),
         )
+
+    def figures(self) -> "Iterator[tuple[str, Figure]]":
+        """The heat map of every head, each under its name, `LAYER.HEAD`."""
+        layers, heads = self.pattern.shape[:2]
+        return ((f"{layer}.{head}", self.figure(layer, head)) for layer in range(layers) for head in range(heads))
 
 
 def _check_head(of: Tensor, layer: int, head: int) -> None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from tslens import forward
 from tslens.analysis.heads.repeated import patterns
 from tslens.analysis.heads.result import Pattern
 from tslens.models import name_of, spec_of, tokenizer_of
@@ -12,12 +13,13 @@ if TYPE_CHECKING:
     from tslens.models import HookedTransformer
 
 
-def pattern(model: "HookedTransformer", text: str) -> Pattern:
-    """The attention of every head over one text, BOS first.
+def pattern(model: "HookedTransformer", text: str, *, precision: str = "float32") -> Pattern:
+    """The attention of every head over one text, BOS first. `precision` is that of the model's matrix products.
 
     Raises:
-        ValueError: the text is longer than the model's context, or empty.
+        ValueError: the text is longer than the model's context, or empty; no precision is called so.
     """
+    dtype = forward.precision(precision)
     spec, tokenizer = spec_of(model), tokenizer_of(model)
     ids = tokenizer.encode([text])[0]
     if len(ids) < 2:
@@ -27,5 +29,5 @@ def pattern(model: "HookedTransformer", text: str) -> Pattern:
             f"The text is {len(ids)} tokens long with BOS, and this model's context is {spec.n_ctx}. "
             f"Cut it by at least {len(ids) - spec.n_ctx} tokens."
         )
-    weights = patterns(model, torch.tensor([ids]))[:, 0].clone()
+    weights = patterns(model, torch.tensor([ids]), dtype=dtype)[:, 0].clone()
     return Pattern(model=name_of(model), text=text, tokens=tokenizer.pieces(ids), pattern=weights.cpu())

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from tslens.models import HookedTransformer
 
 
-def prompt(model: "HookedTransformer", text: str, k: int = 5) -> LensOfPrompt:
+def prompt(model: "HookedTransformer", text: str, k: int = 5, *, precision: str = "float32") -> LensOfPrompt:
     """The logit lens over one text: after every depth and at every position, the `k` likeliest next tokens and what
-    is said of the true one.
+    is said of the true one. `precision` is that of the model's own products; the lens reads in float32.
 
     Raises:
-        ValueError: the text is empty or longer than the model's context, or `k` is not within the vocabulary.
+        ValueError: the text is empty or longer than the model's context, `k` is not within the vocabulary, or no
+            precision is called so.
     """
+    dtype = forward.precision(precision)
     spec, tokenizer, head = spec_of(model), tokenizer_of(model), Head.of(model)
     ids = tokenizer.encode([text])[0]
     if len(ids) < 2:
@@ -35,7 +37,7 @@ def prompt(model: "HookedTransformer", text: str, k: int = 5) -> LensOfPrompt:
     device = next(model.parameters()).device
     tokens = torch.tensor(ids, device=device)
     with torch.inference_mode():
-        seen = forward.activations(model, tokens[None], hooks(spec))
+        seen = forward.activations(model, tokens[None], hooks(spec), dtype=dtype)
         depths = [_read(head, seen[name][0], tokens, k) for name in hooks(spec)]
     top_ids, top, true, rank, entropy = (torch.stack(parts).cpu().clone() for parts in zip(*depths, strict=True))
     return LensOfPrompt(
