@@ -130,7 +130,7 @@ def made_data(
     return ReportData(**fields | changed)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def made() -> Callable[..., ReportData]:
     """`made_data`, for tests to call with the shape that they need."""
     return made_data

@@ -6,7 +6,18 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tslens.report.embed import NONE16, Words, flatten, pack, pack_floats, script_json, script_text, triangles, unpack
+from tslens.report.embed import (
+    NONE16,
+    STEPS,
+    Words,
+    flatten,
+    pack,
+    pack_floats,
+    script_json,
+    script_text,
+    triangles,
+    unpack,
+)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
@@ -24,7 +35,7 @@ def test_only_unsigned_integers_are_packed() -> None:
 @settings(deadline=None, max_examples=30)
 def test_packed_floats_are_off_by_at_most_half_a_step(values: list[float]) -> None:
     array = np.array(values)
-    step = (array.max() - array.min()) / (NONE16 - 1)
+    step = (array.max() - array.min()) / STEPS
     assert np.abs(unpack(pack_floats(array)) - array).max() <= step / 2 + 1e-9
 
 

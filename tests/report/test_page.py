@@ -10,7 +10,9 @@ import pytest
 
 from tslens import report
 from tslens.report import ReportData
+from tslens.report.embed import unpack
 from tslens.report.page import BUDGET
+from tslens.report.payload import best_supported
 from tslens.report.shell import bundle
 
 EVIL = "<script>alert(1)</script>"
@@ -50,22 +52,67 @@ def test_the_same_answers_give_the_same_page(made: Callable[..., ReportData]) ->
     assert report.draw(data) == report.draw(data)
 
 
-def test_twelve_layers_of_eight_heads_at_128_tokens_fit_the_budget(made: Callable[..., ReportData]) -> None:
-    page = report.draw(made(layers=12, heads=8, tokens=128, d_mlp=64, ranks=20, stories=3))
-    assert len(page.encode()) - len(bundle().encode()) <= BUDGET == 2_000_000
-    first = embedded(page)["stories"][0]
-    assert first["attended"] == 128  # random weights hardly deflate: a trained model's story takes less
+@pytest.fixture(scope="module")
+def large(made: Callable[..., ReportData]) -> tuple[str, ReportData]:
+    """The page of 12 layers of 8 heads and 2,048 neurons: random numbers hardly deflate, a trained model's do more."""
+    data = made(layers=12, heads=8, tokens=128, d_mlp=2048, ranks=20, stories=3)
+    return report.draw(data), data
+
+
+def test_twelve_layers_of_eight_heads_at_128_tokens_fit_the_budget(large: tuple[str, ReportData]) -> None:
+    page, data = large
+    assert 0.97 * BUDGET <= len(page.encode()) - len(bundle().encode()) <= BUDGET == 2_000_000
+    content = embedded(page)
+    assert content["stories"][0]["attended"] == 128
+    neurons, full = content["neurons"], unpack(content["neurons"]["full"])
+    assert len(unpack(neurons["label"])) == len(unpack(neurons["max"])) == 12 * 2048
+    assert full.tolist() == sorted(best_supported(data.neurons)[: len(full)]) and len(full) >= 500
+    assert len(unpack(neurons["tops"])) == 20 * len(full) + neurons["rest"] * (12 * 2048 - len(full))
+    assert neurons["rest"] >= 1 and len(unpack(neurons["promoted"])) == 5 * len(full)
+    assert f"That is here for the {len(full):,} neurons" in page and f"for {len(full):,} of 24,576 neurons" in page
+
+
+def test_a_page_of_24576_neurons_works(
+    large: tuple[str, ReportData], opener: Callable[[Path], Any], tmp_path: Path
+) -> None:
+    text, data = large
+    page = opener(report.write(text, tmp_path / "report.html"))
+    full = set(unpack(embedded(text)["neurons"]["full"]).tolist())
+    one, other = min(full), min(set(range(12 * 2048)) - full)
+    for n, contexts in ((one, 20), (other, embedded(text)["neurons"]["rest"])):
+        search = page.one("#neuron-search")
+        search.clear()
+        search.send_keys(f"{n // 2048}.{n % 2048}")
+        page.until(f"document.querySelector('tr.row:only-child td.id')?.textContent === '{n // 2048}.{n % 2048}'")
+        page.click("tr.row td.id button")
+        shown = page.all("tr.more ol:first-of-type")[0].find_elements("tag name", "li")
+        strongest = data.neurons.top_values.flatten(0, 1)[n, :contexts]
+        assert [li.text.split()[0] for li in shown[:1]] == [f"{float(strongest[0]):.2f}"]
+        assert len(shown) == contexts
+        assert ("Drawn at random" in page.one("tr.more").get_attribute("textContent")) is (n in full)
+    assert page.complaints() == []
 
 
 def test_what_is_cut_is_said(made: Callable[..., ReportData]) -> None:
     data = made(tokens=64, stories=3, d_mlp=128, ranks=20)
-    whole = len(report.draw(data).encode()) - len(bundle().encode())
-    tight = whole - 60_000
-    page = report.draw(data, budget=tight)
-    assert len(page.encode()) - len(bundle().encode()) <= tight
-    attended = [story["attended"] for story in embedded(page)["stories"]]
-    assert f"Attention is here for {sum(n > 0 for n in attended)} of 3 stories" in page or "of 20 computed" in page
-    assert attended[0] > 0
+    page = report.draw(data)
+    whole = len(page.encode()) - len(bundle().encode())
+    assert "Attention is here for" not in page and "That is here for" not in page and "in full for" not in page
+    assert "beside samples that nobody chose" in page
+    for less, least, most, rest in ((20_000, 256, 256, 0), (60_000, 30, 100, 3)):
+        page = report.draw(data, budget=whole - less)
+        assert len(page.encode()) - len(bundle().encode()) <= whole - less
+        content = embedded(page)
+        assert [story["attended"] for story in content["stories"]] == [64, 0, 0]
+        assert "Attention is here for 1 of 3 stories" in page
+        full = len(unpack(content["neurons"]["full"]))
+        assert least <= full <= most and content["neurons"]["rest"] == rest
+        assert (f"That is here for the {full} neurons" in page) is (full < 256)
+        assert (f"in full for {full} of 256 neurons" in page) is (full < 256)
+        assert ("of the others the page holds the 3 strongest contexts" in page) is (full < 256)
+    page = report.draw(data, budget=0)  # what cannot be cut stays, and nothing is promised
+    assert "Attention is here for 0 of 3 stories" in page and "The page holds no context of each" in page
+    assert "open a row to see them" not in page
 
 
 def test_a_model_without_a_record_or_roles_is_drawn(made: Callable[..., ReportData]) -> None:

@@ -5,7 +5,7 @@ import torch
 
 from tslens.report import ReportData
 from tslens.report.embed import Words, unpack
-from tslens.report.payload import DETAILS, Detail, curve, different_tokens, heads, lens, neurons
+from tslens.report.payload import Detail, best_supported, curve, different_tokens, heads, lens, neurons
 
 
 def test_scores_are_listed_head_by_head(made: Callable[..., ReportData]) -> None:
@@ -27,24 +27,53 @@ def test_no_number_becomes_null(made: Callable[..., ReportData]) -> None:
 def test_contexts_are_those_of_the_answer(made: Callable[..., ReportData]) -> None:
     answer = made(d_mlp=16).neurons
     words = Words(answer.pieces)
-    content = neurons(answer, words, Detail(4, True, 3))
-    corpus, tops = unpack(content["corpus"]), unpack(content["tops"]).reshape(2, 16, 4)
+    content = neurons(answer, words, Detail(full=32, rest=0))
+    corpus, tops = unpack(content["corpus"]), unpack(content["tops"]).reshape(2, 16, 6)
     for index in ((0, 0, 0), (1, 7, 3), (1, 15, 2)):
         window = answer.top_contexts[index].tolist()
         place = int(tops[index])
         assert words.texts[corpus[place]] == answer.pieces[window[5]]
         after = [answer.pieces[t] for t in window[6:] if t >= 0]
         assert [words.texts[t] for t in corpus[place + 1 : place + 1 + len(after)]] == after
-    values = unpack(content["values"]).reshape(2, 16, 4)
-    assert np.allclose(values, answer.top_values[..., :4], atol=1e-3)
+    values = unpack(content["values"]).reshape(2, 16, 6)
+    assert np.allclose(values, answer.top_values, atol=1e-3)
+
+
+def test_a_neuron_that_is_not_in_full_keeps_its_strongest_contexts(made: Callable[..., ReportData]) -> None:
+    answer = made(layers=1, d_mlp=3, ranks=6).neurons
+    answer.label[:], answer.by_word[:] = -1, False
+    answer.q[0], answer.auroc[0] = torch.tensor([0.5, 0.01, 0.2]), 0.7
+    words = Words(answer.pieces)
+    content = neurons(answer, words, Detail(full=1, rest=2))
+    assert unpack(content["full"]).tolist() == [1]
+    shown = [*answer.top_values[0, 0, :2], *answer.top_values[0, 1], *answer.top_values[0, 2, :2]]
+    assert np.allclose(unpack(content["values"]), shown, atol=1e-3)
+    assert [words.texts[t] for t in unpack(content["corpus"])[unpack(content["tops"])]] == [
+        answer.pieces[t] for t in [*answer.top_tokens[0, 0, :2], *answer.top_tokens[0, 1], *answer.top_tokens[0, 2, :2]]
+    ]
+    assert [words.texts[t] for t in unpack(content["promoted"])] == [
+        answer.pieces[t] for t in answer.promoted_tokens[0, 1]
+    ]
+    assert np.allclose(unpack(content["samples"]["random"]), answer.random_values[0, 1], atol=1e-3)
+
+
+def test_the_best_supported_by_hand(made: Callable[..., ReportData]) -> None:
+    answer = made(layers=1, d_mlp=6).neurons
+    nan = float("nan")
+    answer.label[0] = torch.tensor([-1, 2, 2, -1, -1, 0])
+    answer.by_word[0] = torch.tensor([False, False, False, True, False, False])
+    answer.q[0] = torch.tensor([0.2, 0.02, 0.02, 1.0, nan, 0.03])
+    answer.auroc[0] = torch.tensor([0.9, 0.6, 0.8, 0.1, nan, 0.9])
+    answer.word_q[0], answer.word_auroc[0] = torch.tensor([nan, nan, nan, 0.001, nan, nan]), 0.7
+    assert best_supported(answer).tolist() == [3, 2, 1, 5, 0, 4]
 
 
 def test_samples_are_those_of_the_answer(made: Callable[..., ReportData]) -> None:
     answer = made(d_mlp=16).neurons
     words = Words(answer.pieces)
-    samples = neurons(answer, words, DETAILS[0])["samples"]
+    samples = neurons(answer, words, Detail(full=32, rest=0))["samples"]
     places, index = unpack(samples["places"]), unpack(samples["index"]).reshape(2, 16, 3, 2)
-    corpus = unpack(neurons(answer, words, DETAILS[0])["corpus"])
+    corpus = unpack(neurons(answer, words, Detail(full=32, rest=0))["corpus"])
     chosen = int(answer.quantile_samples[1, 3, 2, 1])
     shown = words.texts[corpus[places[index[1, 3, 2, 1]]]]
     assert shown == answer.pieces[int(answer.sample_tokens[chosen])]

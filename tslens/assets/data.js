@@ -1,11 +1,14 @@
-// How the numbers travel: deflated, base64, one typed array each; attention as 8-bit causal triangles.
+// How the numbers travel: deflated, base64, one typed array each, the low bytes of all its numbers first; attention as
+// 8-bit causal triangles.
 
 const TYPES = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array };
 
 async function unpack(packed) {
   const bytes = Uint8Array.from(atob(packed.data), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const raw = new TYPES[packed.type](await new Response(stream).arrayBuffer());
+  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const raw = new TYPES[packed.type](planes.length / TYPES[packed.type].BYTES_PER_ELEMENT);
+  for (let i = 0; i < planes.length; i++) raw[i % raw.length] |= planes[i] << (8 * Math.floor(i / raw.length));
   if (packed.scale === undefined) return raw;
   return Float32Array.from(raw, (q) => (q === 0xffff ? NaN : packed.low + q * packed.scale));
 }

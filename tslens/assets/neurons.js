@@ -3,17 +3,23 @@
 const PAGE = 25;
 
 function neuronsSection({ neurons, stories = [], vocabulary }) {
-  const { layers, width, tops, values: strengths, ranks, corpus, reach, tags, kinds } = neurons, count = layers * width;
+  const { layers, width, tops, values: strengths, corpus, reach, tags, kinds } = neurons, count = layers * width;
+  // Contexts lie neuron after neuron: those of n from begin[n] to begin[n + 1]. The rest is kept for neurons in slots.
+  const slots = new Map(Array.from(neurons.full, (n, slot) => [n, slot])), begin = new Uint32Array(count + 1);
+  for (let n = 0; n < count; n++) begin[n + 1] = begin[n] + (slots.has(n) ? neurons.ranks : neurons.rest);
   const start = stories.length ? vocabulary[stories[0].tokens[0]] : null;
   const name = (n) => `${Math.floor(n / width)}.${n % width}`;
-  const labelOf = (n) => (neurons.label[n] === 255 ? "unresolved" : tags[neurons.label[n]]);
+  const kindOf = (n) => (neurons.label[n] !== 255 ? tags[neurons.label[n]] : neurons.by_word[n] ? "one word" : "unresolved");
+  const wordOf = (n) => visible(vocabulary[neurons.word[n]].trim()) || "␣";
+  const labelOf = (n) => (kindOf(n) === "one word" ? `token: ${wordOf(n)}` : kindOf(n));
   const lower = vocabulary.map((t) => t.trim().toLowerCase());
   const shown = (t) => (vocabulary[t] === start ? "" : vocabulary[t]);
   const state = { sort: "label", down: true, page: 0, open: null, rows: null };
   const columns = [
     { key: "id", text: "Neuron", value: (n) => n, down: false },
-    { key: "label", text: "Fires on", value: (n) => (neurons.label[n] === 255 ? -1 : neurons.share_low[n]), help: "The part of speech that its top tokens have, with its share among them; unresolved where the evidence is missing. Sorted by the lower end of the interval" },
-    { key: "lift", text: "× base rate", number: true, value: (n) => neurons.lift[n], help: "That share over the part of speech's share of all tokens" },
+    { key: "label", text: "Fires on", value: (n) => (neurons.label[n] !== 255 ? neurons.share_low[n] : neurons.by_word[n] ? neurons.word_auroc_low[n] - 1 : -1), help: "The part of speech it prefers, with its share among its different top words, or one word with its share among its top tokens; unresolved where the evidence is missing there or on random tokens. Sorted by the lower end of the interval" },
+    { key: "auroc", text: "AUROC", number: true, value: (n) => (neurons.by_word[n] ? neurons.word_auroc_low[n] : neurons.auroc_low[n]), help: "The chance that a random token of that kind excites it more than another random token, 0.5 being none. Sorted by the lower end of the interval" },
+    { key: "lift", text: "× base rate", number: true, value: (n) => neurons.lift[n], help: "That share over the part of speech's base rate" },
     { key: "kinds", text: "Tokens", number: true, value: (n) => kinds[n], help: "Different tokens among its top ones: with one alone, the label may be that token's and not the part of speech's" },
     { key: "rate", text: "Fires", number: true, value: (n) => neurons.firing_rate[n], help: "Share of tokens with an activation above 0" },
     { key: "max", text: "Max", number: true, value: (n) => neurons.max[n], help: "Largest activation over the corpus" },
@@ -21,12 +27,10 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
     { key: "context", text: "Strongest context" },
   ];
 
+  const two = (x) => (Number.isFinite(x) ? x.toFixed(2) : "–");
   const words = (n) => {
     const seen = new Set();
-    for (let k = 0; k < ranks; k++) {
-      const at = tops[n * ranks + k];
-      if (at !== NONE32) seen.add(corpus[at]);
-    }
+    for (let i = begin[n]; i < begin[n + 1]; i++) if (tops[i] !== NONE32) seen.add(corpus[tops[i]]);
     return [...seen];
   };
 
@@ -49,13 +53,13 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
     for (let n = 0; n < count; n++) {
       const l = Math.floor(n / width);
       if (layer !== "" && l !== Number(layer)) continue;
-      if (label !== "" && labelOf(n) !== label) continue;
+      if (label !== "" && kindOf(n) !== label) continue;
       if (typed) {
         if (one) { if (l !== Number(one[1]) || n % width !== Number(one[2])) continue; }
         else if (whole) { if (l !== Number(whole[1])) continue; }
-        else if (labelOf(n).toLowerCase() !== typed) {
+        else if (kindOf(n).toLowerCase() !== typed && labelOf(n).toLowerCase() !== typed) {
           let hit = false;
-          for (let k = 0; k < ranks && !hit; k++) { const at = tops[n * ranks + k]; hit = at !== NONE32 && wanted[corpus[at]] === 1; }
+          for (let i = begin[n]; i < begin[n + 1] && !hit; i++) hit = tops[i] !== NONE32 && wanted[corpus[tops[i]]] === 1;
           if (!hit) continue;
         }
       }
@@ -81,16 +85,17 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
   }
 
   function row(n) {
-    const label = neurons.label[n], top = tops[n * ranks], open = n === state.open;
+    const label = neurons.label[n], top = begin[n] < begin[n + 1] ? tops[begin[n]] : NONE32, open = n === state.open;
     return el("tr", { class: open ? "row open" : "row", "data-neuron": n, onclick: (event) => { if (!getSelection().toString()) toggle(n, event.target.closest("button")); } },
       el("td", { class: "id" }, el("button", { type: "button", "aria-expanded": String(open) }, name(n))),
-      el("td", {}, label === 255 ? el("span", { class: "muted" }, "unresolved") : [tags[label], el("span", { class: "muted" }, ` ${percent(neurons.share[n], 0)}`)]),
+      el("td", {}, kindOf(n) === "unresolved" ? el("span", { class: "muted" }, "unresolved") : [labelOf(n), el("span", { class: "muted" }, ` ${percent((label === 255 ? neurons.word_share : neurons.share)[n], 0)}`)]),
+      el("td", { class: "n", "data-label": "AUROC" }, two((neurons.by_word[n] ? neurons.word_auroc : neurons.auroc)[n])),
       el("td", { class: "n", "data-label": "× base" }, Number.isFinite(neurons.lift[n]) ? neurons.lift[n].toFixed(1) : "–"),
       el("td", { class: "n", "data-label": "tokens" }, String(kinds[n])),
       el("td", { class: "n", "data-label": "fires" }, percent(neurons.firing_rate[n])),
       el("td", { class: "n", "data-label": "max" }, neurons.max[n].toFixed(2)),
       el("td", { class: "words" }, words(n).slice(0, 6).map((w) => el("span", { class: "word" }, visible(vocabulary[w].trim()) || visible(vocabulary[w]) || "␣"))),
-      el("td", { class: "context" }, top === undefined || top === NONE32 ? "–" : context(top)));
+      el("td", { class: "context" }, top === NONE32 ? "–" : context(top)));
   }
 
   function toggle(n, button) {
@@ -103,23 +108,28 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
   function more(n) {
     const list = (items) => el("ol", {}, items.map(([value, at]) => el("li", {}, el("span", {}, value.toFixed(2).replace(/^-0\.00$/, "0.00")), context(at))));
     const strongest = [];
-    for (let k = 0; k < ranks; k++) if (tops[n * ranks + k] !== NONE32) strongest.push([strengths[n * ranks + k], tops[n * ranks + k]]);
+    for (let i = begin[n]; i < begin[n + 1]; i++) if (tops[i] !== NONE32) strongest.push([strengths[i], tops[i]]);
+    const q = neurons.q[n], interval = `AUROC on random tokens ${two(neurons.auroc[n])} [${two(neurons.auroc_low[n])}, ${two(neurons.auroc_high[n])}]`;
+    const word = !(neurons.word_share[n] >= 0.9) ? "" : ` ${percent(neurons.word_share[n], 0)} of its top tokens are “${wordOf(n)}”; ` + (Number.isFinite(neurons.word_auroc_low[n])
+      ? `its AUROC on random tokens is ${two(neurons.word_auroc[n])}, at least ${two(neurons.word_auroc_low[n])}.` : "it is too rare among the random tokens to be tested.");
     const evidence = neurons.label[n] === 255
-      ? `No part of speech passes: the nearest is ${tags[neurons.best[n]]}, ${percent(neurons.share[n], 0)} of its top tokens, ${neurons.lift[n].toFixed(1)} times its base rate, q = ${neurons.q[n].toFixed(3)}.`
-      : `${tags[neurons.label[n]]}: ${percent(neurons.share[n], 0)} [${percent(neurons.share_low[n], 0)}, ${percent(neurons.share_high[n], 0)}] of ${neurons.distinct[n]} distinct top contexts, ${neurons.lift[n].toFixed(1)} times its base rate; false discovery rate ${neurons.q[n] < 0.001 ? "below 0.001" : neurons.q[n].toFixed(3)}; AUROC ${neurons.auroc[n].toFixed(2)}.`;
+      ? `No part of speech passes: the nearest is ${tags[neurons.best[n]]}, ${percent(neurons.share[n], 0)} of ${neurons.distinct[n]} different top words, ${two(neurons.lift[n])} times its base rate, ${interval}, q = ${q.toFixed(3)}.${word}`
+      : `${tags[neurons.label[n]]}: ${percent(neurons.share[n], 0)} [${percent(neurons.share_low[n], 0)}, ${percent(neurons.share_high[n], 0)}] of ${neurons.distinct[n]} different top words, ${two(neurons.lift[n])} times its base rate; ${interval}; false discovery rate of both ${q < 0.001 ? "below 0.001" : q.toFixed(3)}.${word}`;
     const left = el("div", {}, el("h4", {}, "Top contexts"), strongest.length ? list(strongest) : el("p", { class: "muted" }, "Not in this page: it would have outgrown its budget."));
+    const slot = slots.get(n);
+    if (slot === undefined && strongest.length) left.append(el("p", { class: "muted" }, "More contexts, samples and logits of this neuron would have outgrown the page's budget."));
     const right = el("div", {}, el("h4", {}, "Evidence"), el("p", { class: "small" }, evidence));
     for (const [title, ids] of [["Raises the logits of", neurons.promoted], ["Lowers the logits of", neurons.suppressed]]) {
-      if (ids) right.append(el("h4", {}, title), el("p", {}, Array.from(ids.subarray(n * neurons.effects, (n + 1) * neurons.effects), (t) => el("span", { class: "word" }, visible(vocabulary[t])))));
+      if (slot !== undefined) right.append(el("h4", {}, title), el("p", {}, Array.from(ids.subarray(slot * neurons.effects, (slot + 1) * neurons.effects), (t) => el("span", { class: "word" }, visible(vocabulary[t])))));
     }
-    if (neurons.samples) {
+    if (slot !== undefined) {
       const { levels, each, places, index, values } = neurons.samples;
       levels.forEach((level, q) => {
         const items = [];
-        for (let e = 0; e < each; e++) { const i = (n * levels.length + q) * each + e; if (index[i] !== NONE16) items.push([values[i], places[index[i]]]); }
+        for (let e = 0; e < each; e++) { const i = (slot * levels.length + q) * each + e; if (index[i] !== NONE16) items.push([values[i], places[index[i]]]); }
         (q < levels.length / 2 ? left : right).append(el("h4", {}, `About the ${percent(level, level > 0.99 || level < 0.01 ? 1 : 0)} quantile of all tokens`), list(items));
       });
-      const drawn = Array.from(neurons.samples.random.subarray(n * neurons.samples.drawn, (n + 1) * neurons.samples.drawn), (v, i) => [v, places[i]]);
+      const drawn = Array.from(neurons.samples.random.subarray(slot * neurons.samples.drawn, (slot + 1) * neurons.samples.drawn), (v, i) => [v, places[i]]);
       if (drawn.length) right.append(el("h4", {}, "Drawn at random"), list(drawn));
     }
     return el("tr", { class: "more" }, el("td", { colspan: columns.length }, el("div", { class: "detail" }, left, right)));
@@ -139,7 +149,7 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
   const sortChoice = choose("Sort by", columns.filter((c) => c.value).map((c) => [c.key, c.text]), (key) => { state.sort = key; state.down = columns.find((c) => c.key === key).down !== false; filter(); });
   sortChoice.select.value = state.sort;
   sortChoice.field.classList.add("narrow");
-  const present = [...new Set(Array.from(neurons.label))].map((l) => (l === 255 ? "unresolved" : tags[l])).sort();
+  const present = [...new Set(Array.from(neurons.label, (_, n) => kindOf(n)))].sort();
   const labelChoice = choose("Label", [["", "all"], ...present.map((t) => [t, t])], filter);
   const head = el("tr"), body = el("tbody"), status = el("span", { role: "status", id: "neuron-count", class: "muted" });
   const button = (text, label, go) => el("button", { type: "button", class: "plain", "aria-label": label, onclick: () => { go(); state.open = null; draw(); } }, text);

@@ -3,7 +3,7 @@
 import html
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -12,13 +12,15 @@ from tslens import __version__, checkpoints
 from tslens.report.compute import ReportData, foreign
 from tslens.report.embed import script_json
 from tslens.report.findings import findings
-from tslens.report.payload import DETAILS, Cuts, build, curve, pack_attention
+from tslens.report.payload import Cuts, Detail, build, curve, pack_attention
 from tslens.report.shell import around, asset, bundle
 
 BUDGET = 2_000_000
 """Bytes of a page besides CircuitsVis's bundle."""
 LENGTHS = (128, 96, 64, 48, 32, 24, 16, 8)
-FIRST_STORY = 0.7  # of the room left, at most, for the attention over the first story: neurons want some too
+FIRST_STORY = 0.85  # of the room left, at most, for the attention over the first story: neurons want some too
+RESTS = (10, 5, 3, 1)  # strongest contexts of a neuron that is not shown in full
+REST = 0.5  # of the room left, at most, for those: the best supported neurons want some too
 
 
 def draw(data: ReportData, *, budget: int = BUDGET) -> str:
@@ -60,7 +62,7 @@ def _fit(data: ReportData, budget: int, attention: dict[tuple[int, int], Any]) -
 
     Fills `attention` with the packed attention of the stories that were weighed.
     """
-    nothing = Cuts((0,) * len(data.patterns), DETAILS[-1])
+    nothing = Cuts((0,) * len(data.patterns), Detail(0, 0))
     bare = _bytes(script_json(build(data, nothing, {})))
     room = budget - (_bytes(_assemble(data, nothing, {})) - _bytes(bundle())) - 1_000  # for the words on what was cut
     attended = list(nothing.attended)
@@ -71,13 +73,15 @@ def _fit(data: ReportData, budget: int, attention: dict[tuple[int, int], Any]) -
             attended[0] = n
             room -= size
             break
-    detail = DETAILS[-1]
-    for richer in DETAILS[:-1]:
-        size = _bytes(script_json(build(data, Cuts(nothing.attended, richer), {}))) - bare
-        if size <= room:
-            detail = richer
-            room -= size
-            break
+    sizes = {nothing.detail: 0}
+
+    def size_of(detail: Detail) -> int:
+        if detail not in sizes:
+            sizes[detail] = _bytes(script_json(build(data, Cuts(nothing.attended, detail), {}))) - bare
+        return sizes[detail]
+
+    detail = _richest(data.neurons.max.numel(), data.neurons.top_tokens.shape[-1], room, size_of)
+    room -= size_of(detail)
     for i, pattern in enumerate(data.patterns[1:], start=1):
         n = min(LENGTHS[0], len(pattern.tokens))
         attention[i, n] = pack_attention(pattern, n)
@@ -85,6 +89,18 @@ def _fit(data: ReportData, budget: int, attention: dict[tuple[int, int], Any]) -
             attended[i] = n
             room -= size
     return Cuts(tuple(attended), detail)
+
+
+def _richest(neurons: int, ranks: int, room: int, size_of: Callable[[Detail], int]) -> Detail:
+    """All neurons in full; or else a few contexts of each, and as many in full as fit, the best supported first."""
+    if size_of(Detail(neurons, 0)) <= room:
+        return Detail(neurons, 0)
+    rest = next((rest for rest in RESTS if rest < ranks and size_of(Detail(0, rest)) <= REST * room), 0)
+    full, many = 0, neurons
+    while many - full > 1 + neurons // 256:
+        half = (full + many) // 2
+        full, many = (half, many) if size_of(Detail(half, rest)) <= room else (full, half)
+    return Detail(full, rest)
 
 
 def _bytes(text: str) -> int:
@@ -111,7 +127,8 @@ def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any
             f"{heads.stories:,} stories; a name is given only where it beats its null."
         ),
         neurons_intro=escape(
-            f"All {neurons.max.numel():,} MLP neurons over {neurons.n_tokens:,} tokens, {neurons.n_stories:,} stories."
+            f"All {neurons.max.numel():,} MLP neurons over {neurons.n_tokens:,} tokens, {neurons.n_stories:,} stories. "
+            + _contexts_shown(data, cuts.detail)
         ),
         lens_intro="What each layer would say next if it were the last, final norm and unembedding applied to the "
         "residual stream as it stands (logit lens, nostalgebraist 2020; weights as trained).",
@@ -200,7 +217,7 @@ def _about(data: ReportData, cuts: Cuts) -> Iterator[str]:
     yield (
         "Intervals are 95%. A label is given where an effect beats its null after correction for all that was tried "
         "(Benjamini-Hochberg); otherwise it is unresolved. Attention is kept in 8 bits on a square-root scale (error "
-        "at most 0.004) and for the causal half alone; other numbers of the tables in 16 bits."
+        "at most 0.004) and for the causal half alone; other numbers of the tables in 12 bits."
     )
     shown, stories = sum(n > 0 for n in cuts.attended), len(data.patterns)
     if shown < stories:
@@ -208,8 +225,30 @@ def _about(data: ReportData, cuts: Cuts) -> Iterator[str]:
     for n, pattern in zip(cuts.attended, data.patterns, strict=True):
         if 0 < n < len(pattern.tokens):
             yield f"Of a story of {len(pattern.tokens)} tokens, attention is here for the first {n}."
-    computed, detail = data.neurons.top_tokens.shape[-1], cuts.detail
-    kept = [f"its {min(detail.ranks, computed)} strongest contexts of {computed} computed" if detail.ranks else ""]
-    kept += ["samples by quantile and at random"] if detail.samples else []
-    kept += [f"{detail.effects} tokens that it raises and lowers most"] if detail.effects else []
-    yield f"Of each neuron the page holds its statistics{''.join(f', {part}' for part in kept if part)}."
+    if (full := cuts.detail.full) < (neurons := data.neurons.max.numel()):
+        yield (
+            "Of each neuron the page holds its statistics. Contexts, samples and the logits that it writes are here in "
+            f"full for {full:,} of {neurons:,} neurons, those whose label has the best evidence (least false discovery "
+            f"rate, then AUROC); of the others {_strongest(cuts.detail)}: more would have outgrown the page's budget."
+        )
+
+
+def _contexts_shown(data: ReportData, detail: Detail) -> str:
+    """What a reader finds in an opened row, in words."""
+    samples = "Top tokens alone mislead: open a row to see them beside samples that nobody chose."
+    neurons, computed = data.neurons.max.numel(), data.neurons.top_tokens.shape[-1]
+    if detail.full == neurons:
+        return samples
+    few = _strongest(detail)
+    if not detail.full:
+        return f"The page holds {few} of each; the rest, and samples that nobody chose, would have outgrown its budget."
+    return (
+        f"{samples} That is here for the {detail.full:,} neurons whose label has the best evidence, with {computed} "
+        f"contexts each; of the others the page holds {few}."
+    )
+
+
+def _strongest(detail: Detail) -> str:
+    if not detail.rest:
+        return "no context"
+    return "the strongest context" if detail.rest == 1 else f"the {detail.rest} strongest contexts"

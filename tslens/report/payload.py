@@ -43,27 +43,17 @@ SCORES = (
 LENS_GUESSES = 5
 
 
+EFFECTS = 8  # tokens whose logits a neuron raises most, and as many that it lowers
+
+
 @dataclass(frozen=True)
 class Detail:
-    """How much is said of each neuron: its strongest contexts, its unchosen samples, the tokens that it writes."""
+    """How much is said of neurons besides their statistics."""
 
-    ranks: int
-    samples: bool
-    effects: int
-
-
-DETAILS = (
-    Detail(20, True, 8),
-    Detail(10, True, 8),
-    Detail(10, True, 5),
-    Detail(8, False, 5),
-    Detail(5, False, 5),
-    Detail(3, False, 3),
-    Detail(3, False, 0),
-    Detail(1, False, 0),
-    Detail(0, False, 0),
-)
-"""From rich to poor: a page takes the first that fits."""
+    full: int
+    """This many, the best supported, have all their contexts, the samples and the tokens that they write."""
+    rest: int
+    """The others have this many of their strongest contexts."""
 
 
 @dataclass(frozen=True)
@@ -135,42 +125,67 @@ def bare_heads(pattern: Pattern) -> dict[str, Any]:
 
 
 def neurons(answer: Neurons, words: Words, detail: Detail) -> dict[str, Any]:
-    """The table of all neurons, and their contexts as places in one text in which every token is kept once."""
-    layers, width, have = answer.top_tokens.shape
-    ranks, count = min(detail.ranks, have), layers * width
-    window = answer.top_contexts.shape[-1]
-    windows = [_array(answer.top_contexts[:, :, :ranks]).reshape(-1, window)]
-    stories = [_array(answer.top_story[:, :, :ranks]).ravel()]
-    places = [_array(answer.top_pos[:, :, :ranks]).ravel()]
-    used = _used_samples(answer) if detail.samples else np.empty(0, np.int64)
-    windows.append(_array(answer.sample_contexts)[used])
-    stories.append(_array(answer.sample_story)[used])
-    places.append(_array(answer.sample_pos)[used])
-    text, middles = flatten(np.concatenate(windows), np.concatenate(stories), np.concatenate(places))
+    """The table of all neurons, and their contexts as places in one text in which every token is kept once.
+
+    Contexts come neuron after neuron, `ranks` of a neuron in `full` and `rest` of another.
+    """
+    layers, width, ranks = answer.top_tokens.shape
+    window, rest = answer.top_contexts.shape[-1], min(detail.rest, ranks)
+    full = np.sort(best_supported(answer)[: detail.full])
+    kept = np.full((layers * width, 1), rest)
+    kept[full] = ranks
+    shown = (np.arange(ranks) < kept).reshape(layers, width, ranks)
+    used = _used_samples(answer, full)
+    fields_of_places = (("contexts", (-1, window)), ("story", -1), ("pos", -1))
+    windows, stories, places = (
+        np.concatenate(
+            [
+                _array(getattr(answer, f"top_{field}"))[shown].reshape(shape),
+                _array(getattr(answer, f"sample_{field}"))[used],
+            ]
+        )
+        for field, shape in fields_of_places
+    )
+    text, middles = flatten(windows, stories, places)
     middles = np.where(middles < 0, NONE32, middles).astype(np.uint32)
-    fields = ("firing_rate", "max", "share", "share_low", "share_high", "lift", "q", "auroc")
+    fields = ("firing_rate", "max", "share", "share_low", "share_high", "lift", "q", "auroc", "auroc_low", "auroc_high")
+    of_word = ("word_share", "word_auroc", "word_auroc_low")
     content: dict[str, Any] = {
         "layers": layers,
         "width": width,
         "ranks": ranks,
         "reach": window // 2,
-        "effects": detail.effects,
+        "rest": rest,
+        "full": pack(full.astype(np.uint32)),
+        "effects": min(EFFECTS, answer.promoted_tokens.shape[-1]),
         "tags": answer.tags,
         "label": pack(_array(answer.label).ravel().astype(np.uint8)),  # -1 becomes 255
         "best": pack(_array(answer.best).ravel().astype(np.uint8)),
         "distinct": pack(_array(answer.distinct).ravel().astype(np.uint16)),
+        "word": pack(words.of_ids(answer.word.flatten())),
+        "by_word": pack(_array(answer.by_word).ravel().astype(np.uint8)),
         "kinds": pack(different_tokens(answer).ravel().astype(np.uint16)),
-        **{field: pack_floats(getattr(answer, field).flatten()) for field in fields},
+        **{field: pack_floats(getattr(answer, field).flatten()) for field in fields + of_word},
         "corpus": pack(words.of_ids(text)),
-        "tops": pack(middles[: count * ranks]),
-        "values": pack_floats(answer.top_values[:, :, :ranks].flatten()),
+        "tops": pack(middles[: shown.sum()]),
+        "values": pack_floats(_array(answer.top_values)[shown]),
     }
-    for name in ("promoted", "suppressed") if detail.effects else ():
-        ids = getattr(answer, f"{name}_tokens")[:, :, : detail.effects]
-        content[name] = pack(words.of_ids(ids.flatten()))
-        content["effects"] = ids.shape[-1]
-    content["samples"] = _samples(answer, used, middles[count * ranks :]) if detail.samples else None
+    for name in ("promoted", "suppressed"):
+        ids = _array(getattr(answer, f"{name}_tokens")).reshape(layers * width, -1)[full, :EFFECTS]
+        content[name] = pack(words.of_ids(ids.ravel()))
+    content["samples"] = _samples(answer, full, used, middles[shown.sum() :])
     return content
+
+
+def best_supported(answer: Neurons) -> Int[np.ndarray, " neuron"]:
+    """All neurons, counted through the layers, in the order of the evidence for their labels: labelled ones first, by
+    the false discovery rate, then by how well the activation tells the label's tokens from others."""
+    part = _array(answer.label).ravel() >= 0
+    word = _array(answer.by_word).ravel() & ~part
+    q, area = (_array(getattr(answer, name)).ravel() for name in ("q", "auroc"))
+    word_q, word_area = (_array(getattr(answer, f"word_{name}")).ravel() for name in ("q", "auroc"))
+    q, area = np.where(word, word_q, q), np.where(word, word_area, area)
+    return np.lexsort((-np.nan_to_num(area), np.nan_to_num(q, nan=1.0), ~(part | word)))
 
 
 def different_tokens(answer: Neurons) -> Int[np.ndarray, "layer neuron"]:
@@ -180,23 +195,23 @@ def different_tokens(answer: Neurons) -> Int[np.ndarray, "layer neuron"]:
     return np.asarray(new.sum(-1))
 
 
-def _used_samples(answer: Neurons) -> np.ndarray:
-    """The tokens of the sample that some neuron shows."""
-    drawn = np.arange(answer.random_values.shape[-1])
-    quantile = _array(answer.quantile_samples).ravel()
+def _used_samples(answer: Neurons, full: np.ndarray) -> np.ndarray:
+    """The tokens of the sample that some neuron in `full` shows, those drawn for all of them first."""
+    drawn = np.arange(answer.random_values.shape[-1] if full.size else 0)
+    quantile = _array(answer.quantile_samples.flatten(0, 1))[full].ravel()
     return np.asarray(np.union1d(drawn, quantile[quantile >= 0]).astype(np.int64))
 
 
-def _samples(answer: Neurons, used: np.ndarray, places: np.ndarray) -> dict[str, Any]:
-    indices = _array(answer.quantile_samples)
+def _samples(answer: Neurons, full: np.ndarray, used: np.ndarray, places: np.ndarray) -> dict[str, Any]:
+    indices = _array(answer.quantile_samples.flatten(0, 1))[full]
     index = np.where(indices < 0, 0xFFFF, np.searchsorted(used, indices)).astype(np.uint16)
     return {
         "levels": answer.quantiles,
         "each": indices.shape[-1],
         "places": pack(places),
         "index": pack(index.ravel()),
-        "values": pack_floats(answer.quantile_values.flatten()),
-        "random": pack_floats(answer.random_values.flatten()),
+        "values": pack_floats(_array(answer.quantile_values.flatten(0, 1))[full].ravel()),
+        "random": pack_floats(_array(answer.random_values.flatten(0, 1))[full].ravel()),
         "drawn": answer.random_values.shape[-1],
     }
 

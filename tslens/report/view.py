@@ -11,6 +11,8 @@ from tslens.report import payload
 from tslens.report.embed import Words
 from tslens.report.shell import around
 
+FULL = 2_000  # neurons that a notebook holds with all their contexts
+
 
 @dataclass(frozen=True)
 class View:
@@ -47,7 +49,7 @@ def show(result: Pattern | LensOfPrompt | Neurons, heads: Heads | None = None) -
         place, height, attention = "lens-view", 400 + 25 * len(result.depths), False
     elif isinstance(result, Neurons):
         words = Words(result.pieces)
-        content = {"neurons": payload.neurons(result, words, payload.DETAILS[1])}
+        content = {"neurons": payload.neurons(result, words, payload.Detail(full=FULL, rest=3))}
         place, height, attention = "neurons-view", 900, False
     else:
         raise ValueError(
