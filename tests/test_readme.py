@@ -1,7 +1,10 @@
 """The README: its tree names every module, its commands exist, its pictures are there."""
 
+import ast
 import re
 import shlex
+
+import pytest
 
 from tslens.cli import COMMANDS, main
 from tslens.stories import stories
@@ -62,9 +65,18 @@ def test_every_command_it_shows_runs(checkout, in_tmp, capsys):
 
 def test_its_pictures_and_pages_are_there(checkout):
     text = (checkout / "README.md").read_text(encoding="utf-8")
-    places = re.findall(r"\]\(([^)#:]+)\)", text)
-    assert len(places) >= 3
+    places = re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r'<img src="([^"]+)"', text)
+    assert len(places) >= 8
     assert all((checkout / place).is_file() for place in places)
+
+
+@pytest.mark.parametrize(("study", "figure"), [("heads", ""), ("neurons", ""), ("lens", "-by-depth")])
+def test_both_models_are_shown_with_what_the_study_found(checkout, study, figure):
+    text = " ".join((checkout / "README.md").read_text(encoding="utf-8").split())
+    assert all(f'<img src="figures/{study}/{model}{figure}.svg"' in text for model in ("stories1M", "stories260K"))
+    found = ast.get_docstring(ast.parse((checkout / "analyses" / f"{study}.py").read_text(encoding="utf-8")))
+    first = re.split(r"(?<=\.)\s+(?=[A-Z])", found)[0]
+    assert " ".join(first.split()) in text, first
 
 
 def test_no_tracked_text_names_the_folder_it_was_made_in(checkout):
