@@ -47,6 +47,16 @@ def test_findings_as_json_and_foreign_stories(run: Path, capsys: pytest.CaptureF
     assert Path("page.html").read_text(encoding="utf-8").count(sentence) == 2  # the lede and the finding
 
 
+def test_a_run_at_a_step_keeps_what_it_read_and_not_how_it_ended(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config, weights = checkpoints.read(run)
+    checkpoints.write(run / "snapshots" / "step-000001", config | {"step": 1}, weights)
+    given = ["--limit", "4", "--shown", "1", "--out", "page.html"]
+    assert main(["report", "--model", "tiny@1", *given]) == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "<dt>source</dt><dd>made</dd>" in page and "not what it was trained on" not in page
+    assert "carries no record of its training" in page and "trained for" not in page
+
+
 def test_what_cannot_be_written_fails_before_the_work(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("file").write_text("")
     assert main(["report", "--model", "tiny", "--out", "file/page.html"]) == 2

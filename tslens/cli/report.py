@@ -36,7 +36,9 @@ def report(
     from tslens.stories import stories as read
 
     folder = models.available().get(model) or Path(model)
-    config = record_of(model)
+    record, is_run = record_of(model), (folder / checkpoints.CONFIG).is_file()
+    # At a step before the end, what the record says of the end is left out.
+    config = record if is_run else {key: record[key] for key in ("recipe", "data", "tokenizer") if key in record}
     name = page.display_name(model)
     place = out or (folder / "report.html" if folder in checkpoints.runs().values() else Path(f"{name}-report.html"))
     page.check_writable(place)
@@ -49,7 +51,7 @@ def report(
         name=name,
         source=source.name,
         config=config,
-        metrics=checkpoints.read_metrics(folder) if config else (),
+        metrics=checkpoints.read_metrics(folder) if is_run else (),
         texts=text or (),
         shown=shown,
     )
