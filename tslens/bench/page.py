@@ -1,7 +1,8 @@
 """How large is the page of a model of 12 layers x 8 heads, besides CircuitsVis's bundle?
 
 The page is drawn as always: were it too large, it would leave something out. So the row counts only if the attention
-of all heads over 128 tokens is on it.
+of all heads over 128 tokens is on it. What that leaves of the budget is spent on the contexts of neurons, so a page of
+many neurons comes close to it.
 """
 
 from tslens.bench.measure import Bar, Benchmark, Measured

@@ -41,8 +41,6 @@ SCORES = (
     ("r_full", "r with distance, published", "The same over the full square, as published", False),
 )
 LENS_GUESSES = 5
-
-
 EFFECTS = 8  # tokens whose logits a neuron raises most, and as many that it lowers
 
 
