@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 from tslens.cli._delivery import print_json
 from tslens.cli._options import STORIES, Json, Limit, Model, record_of
@@ -38,7 +39,8 @@ def report(
     folder = models.available().get(model) or Path(model)
     record, is_run = record_of(model), (folder / checkpoints.CONFIG).is_file()
     # At a step before the end, what the record says of the end is left out.
-    config = record if is_run else {key: record[key] for key in ("recipe", "data", "tokenizer") if key in record}
+    kept = ("recipe", "data", "tokenizer")
+    config: dict[str, Any] = {key: value for key, value in record.items() if is_run or key in kept}
     name = page.display_name(model)
     place = out or (folder / "report.html" if folder in checkpoints.runs().values() else Path(f"{name}-report.html"))
     page.check_writable(place)
