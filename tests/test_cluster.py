@@ -66,8 +66,9 @@ def test_a_local_cluster_gives_the_answer_of_one_process(model, tmp_path):
         answers = scan_on_cluster(str(tmp_path / "model"), CORPUS, REDUCERS, parts=2)
     finally:
         ray.shutdown()
-    same(in_parts(model, 2), answers)
-    same(scan(model, CORPUS, REDUCERS, progress=False), answers, but=BY_BATCH)
+    named = models.load(tmp_path / "model")  # as the workers do
+    same(in_parts(named, 2), answers)
+    same(scan(named, CORPUS, REDUCERS, progress=False), answers, but=BY_BATCH)
 
 
 def test_refusals(model):
