@@ -272,7 +272,10 @@ def _read_gpt2(vocab: Path, merges: Path) -> tuple[dict[str, int], list[tuple[st
         ids = json.loads(vocab.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{vocab} is not JSON ({error}); give GPT-2's vocab.json") from None
-    lines = merges.read_text(encoding="utf-8").split("\n")
+    try:
+        lines = merges.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{merges} is not UTF-8 ({error.reason}); give GPT-2's merges.txt") from None
     rows = [line.split(" ") for line in lines if line and not line.startswith("#version")]
     if not isinstance(ids, dict) or not all(letter in ids for letter in BYTE_LETTERS.values()):
         raise ValueError(f"{vocab} is not a byte-level vocabulary (it lacks some of the 256 bytes); give GPT-2's")

@@ -78,6 +78,83 @@ def test_nothing_is_written_for_a_source_that_is_not_there(tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["none.txt"]
 
 
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("broken", [b"", b"Tom ran.<|endoftext|>Anna ran.<|endoftext|>X\xff"])
+@pytest.mark.parametrize("resume", [True, False])
+def test_what_cannot_be_packed_leaves_everything_as_it_was(
+    broken: bytes, resume: bool, tales: Path, tmp_path: Path
+) -> None:
+    """With a tokenizer given, so that the source is read by the packing first."""
+    for size in (270, 280):
+        Tokenizer.train(TALES, size).save(tmp_path / f"{size}.json")
+    (tmp_path / "broken.txt").write_bytes(broken)
+    given = ["--out", tmp_path / "a/packed", *([] if resume else ["--no-resume"])]
+    before = files(tmp_path)
+    with pytest.raises(ValueError, match="is empty|is not UTF-8"):
+        run("pack", tmp_path / "broken.txt", *given, "--tokenizer", tmp_path / "270.json")
+    assert files(tmp_path) == before and not (tmp_path / "a").exists()
+    run("pack", tales, *given, "--tokenizer", tmp_path / "270.json")
+    before = files(tmp_path)
+    with pytest.raises(ValueError, match="is empty|is not UTF-8|another tokenizer"):
+        run("pack", tmp_path / "broken.txt", *given, "--tokenizer", tmp_path / "280.json")
+    assert files(tmp_path) == before
+    assert [path.name for path in (tmp_path / "a/packed").iterdir() if path.is_dir()] == []
+
+
+def test_a_tokenizer_of_another_purpose_is_not_overwritten(tales: Path, tmp_path: Path) -> None:
+    out = tmp_path / "packed"
+    out.mkdir()
+    Tokenizer.train(TALES, 270).save(out / "tokenizer.json")
+    Tokenizer.train(TALES, 280).save(tmp_path / "other.json")
+    before = files(out)
+    with pytest.raises(ValueError, match=r"tokenizer\.json is another tokenizer; name another folder, or pack without"):
+        run("pack", tales, "--out", out, "--tokenizer", tmp_path / "other.json")
+    assert files(out) == before
+    run("pack", tales, "--out", out)
+    assert Packed.open(out, Tokenizer.load(out / "tokenizer.json")).n_stories == 80
+    (out / "notes.md").write_text("mine")
+    run("pack", tales, "--out", out, "--tokenizer", tmp_path / "other.json", "--no-resume")
+    assert Packed.open(out, Tokenizer.load(tmp_path / "other.json")).n_stories == 80
+    assert sorted(files(out)) == ["notes.md", "pack.json", "starts.bin", "tokenizer.json", "tokens.bin"]
+
+
+def test_pack_cuts_the_vocabulary_of_gpt2_and_a_recipe_takes_it(
+    tales: Path, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.test_tokenizer import MERGES, write_gpt2
+    from tslens.train import recipe as recipes
+    from tslens.train.prepare import prepare
+
+    files = ",".join(map(str, write_gpt2(in_tmp, [*MERGES, ("a", "n"), ("r", "an")])))
+    out = in_tmp / "packed"
+    run("pack", tales, "--out", out, "--gpt2", files, "--keep", 259)
+    cut = Tokenizer.load(out / "tokenizer.json")
+    assert cut.size == 259  # "ran" stands twice in each tale, and is made of "an"
+    assert cut.pieces(cut.encode(["They ran"], bos=False)[0]) == ["T", "h", "e", "y", " ", "ran"]
+    assert cut.decode(Packed.open(out, cut).story(3)) == TALES[3]
+    run("pack", tales, "--out", out, "--gpt2", files, "--keep", 259)  # again: the same cut, nothing to do
+    run("pack", tales, "--out", in_tmp / "whole", "--gpt2", files)
+    assert Tokenizer.load(in_tmp / "whole/tokenizer.json").size == 257 + len(MERGES) + 2
+    small = {"data.limit": "60", "model.n_ctx": "16", "train.batch": "4", "train.steps": "1"}
+    tokenizer = {"data.source": str(tales), "data.tokenizer": str(out / "tokenizer.json")}
+    made = prepare(recipes.load("16x1x2", small | tokenizer), "cut", progress=False)
+    assert (made.tokenizer.hash, made.tokenizer.size) == (cut.hash, 259)
+
+
+def test_pack_refuses_tokenizers_that_contradict_each_other(tales: Path, tmp_path: Path) -> None:
+    given = ["pack", tales, "--out", tmp_path / "packed"]
+    with pytest.raises(ValueError, match="--keep 300 cuts the vocabulary that --gpt2 names"):
+        run(*given, "--keep", 300)
+    with pytest.raises(ValueError, match="--vocab and --gpt2 each choose the tokenizer; give one"):
+        run(*given, "--vocab", 300, "--gpt2", "a,b")
+    with pytest.raises(ValueError, match=r"takes two files, VOCAB\.json,MERGES\.txt, and was given 'a'"):
+        run(*given, "--gpt2", "a")
+    assert not (tmp_path / "packed").exists()
+
+
 def test_made_stories_are_read_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = list(stories("made", limit=5, seed=2))
     run("make", 5, "--out", tmp_path / "made.txt", "--seed", 2)

@@ -192,6 +192,48 @@ def test_damaged_packs_are_refused(tokenizer: Tokenizer, tmp_path: Path) -> None
             Packed.open(tmp_path, tokenizer)
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, OSError])
+def test_a_pack_that_is_not_replaced_after_all_stays_whole(
+    error: type[BaseException], tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "BATCH", 10)
+    pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    before = files(tmp_path)
+
+    def stopped() -> Iterator[str]:
+        yield from TALES[50:200]
+        raise error
+
+    with pytest.raises(error):
+        pack(stopped(), tokenizer, tmp_path, source="others", resume=False, progress=False)
+    assert files(tmp_path) == before
+    assert pack(TALES[:9], tokenizer, tmp_path, source="few", resume=False, progress=False).n_stories == 9
+    assert sorted(files(tmp_path)) == sorted(before)
+
+
+def test_a_fault_leaves_nothing_and_an_interruption_what_can_be_resumed(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "BATCH", 10)
+    monkeypatch.setattr(packing, "NOTE_EVERY", 0.0)
+
+    def broken() -> Iterator[str]:
+        yield from TALES[:200]
+        raise ValueError("a bad byte")
+
+    with pytest.raises(ValueError, match="a bad byte"):
+        pack(broken(), tokenizer, tmp_path / "a/b", source="tales", progress=False, keep_tokenizer=True)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(KeyboardInterrupt):
+        pack(interrupted(100), tokenizer, tmp_path / "a/b", source="tales", progress=False, keep_tokenizer=True)
+    noted = stories_noted(tmp_path / "a/b")
+    assert noted > 50
+    with pytest.raises(ValueError, match="a bad byte"):  # what an earlier command left is not this one's to remove
+        pack(broken(), tokenizer, tmp_path / "a/b", source="tales", progress=False, keep_tokenizer=True)
+    assert stories_noted(tmp_path / "a/b") > noted
+    assert pack(TALES, tokenizer, tmp_path / "a/b", source="tales", progress=False).n_stories == 300
+
+
 def test_no_stories_make_no_pack(tokenizer: Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="there are no stories in tales to pack"):
         pack([], tokenizer, tmp_path / "packed", source="tales", progress=False)

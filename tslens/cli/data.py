@@ -103,6 +103,8 @@ def pack(
     out: Path,
     vocab: int | None = None,
     tokenizer: Path | None = None,
+    gpt2: str | None = None,
+    keep: int | None = None,
     split: str | None = None,
     limit: int | None = None,
     clean: bool = True,
@@ -123,6 +125,11 @@ def pack(
         already in the folder is used.
     tokenizer
         A tokenizer.json to use instead of training one.
+    gpt2
+        The vocabulary of GPT-2 and GPT-Neo instead: its two files, as VOCAB.json,MERGES.txt.
+    keep
+        Of that vocabulary, only the tokens that are commonest in these stories, so many (as 10000 for TinyStories).
+        A recipe takes the tokenizer.json that this leaves, as data.tokenizer.
     split
         Only "train" or "validation" stories; the split is by a hash of the story.
     limit
@@ -132,33 +139,42 @@ def pack(
     seed
         Seed of "made".
     resume
-        With --no-resume, begin anew over whatever is in the folder.
+        With --no-resume, begin anew, and replace what is in the folder once all is packed.
     """
     from dataclasses import asdict
 
     from tslens.stories import SPLITS, stories
+    from tslens.stories.pack import RECORD, TOKENIZER
     from tslens.stories.pack import pack as pack_stories
     from tslens.tokenizer import Tokenizer
 
     if split is not None and split not in SPLITS:
         raise ValueError(f"there is no split {split!r}; give {' or '.join(SPLITS)}")
     found = stories(source, split=split, limit=limit, clean=clean, seed=seed)
-    own = out / "tokenizer.json"
+    _refuse_two(vocab=vocab, tokenizer=tokenizer, gpt2=gpt2)
+    if keep is not None and gpt2 is None:
+        raise ValueError(f"--keep {keep} cuts the vocabulary that --gpt2 names; give --gpt2 VOCAB.json,MERGES.txt")
+    own = out / TOKENIZER
     if tokenizer is not None:
         chosen = Tokenizer.load(tokenizer)
+    elif gpt2 is not None:
+        files = gpt2.split(",")
+        if len(files) != 2:
+            raise ValueError(f"--gpt2 takes two files, VOCAB.json,MERGES.txt, and was given {gpt2!r}")
+        texts = _tracked(found, limit, "counting tokens") if keep is not None else ()
+        chosen = Tokenizer.from_gpt2(*files, keep=keep, texts=texts)
     elif resume and own.is_file():
         chosen = Tokenizer.load(own)
         if vocab not in (None, chosen.size):
             raise ValueError(f"{own} has {chosen.size:,} tokens, not {vocab:,}; leave --vocab out, or give --no-resume")
     else:
         chosen = Tokenizer.train(_tracked(found, limit, "training the tokenizer"), vocab or 4096)
-    out.mkdir(parents=True, exist_ok=True)
-    if not (resume and own.is_file()):
-        chosen.save(own)
+    replaces = not resume and (out / RECORD).exists()
     try:
-        packed = pack_stories(found, chosen, out, source=found.name, resume=resume)
+        packed = pack_stories(found, chosen, out, source=found.name, resume=resume, keep_tokenizer=True)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped; the same command resumes the packing into {out}") from None
+        left = f"{out} is as it was" if replaces else f"the same command resumes the packing into {out}"
+        raise KeyboardInterrupt(f"stopped; {left}") from None
     if json_:
         print(json.dumps(asdict(packed.record), indent=2))
         return
@@ -167,6 +183,13 @@ def pack(
         f"{packed.n_stories:,} stories, {packed.n_tokens:,} tokens of a vocabulary of {chosen.size:,} "
         f"({per_token:.2f} bytes a token; the longest story has {packed.record.longest:,} tokens) in {out}"
     )
+
+
+def _refuse_two(**options: object) -> None:
+    """ValueError where more than one of the options is given."""
+    given = [f"--{name}" for name, value in options.items() if value is not None]
+    if len(given) > 1:
+        raise ValueError(f"{' and '.join(given)} each choose the tokenizer; give one of them")
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 A pack is a folder of three files: ``tokens.bin`` (the tokens of all stories, BOS before each), ``starts.bin`` (where
 each story starts, int64) and ``pack.json`` (what they are, and whether they are all there). Packing appends and notes
 at most a second apart how far it is; a killed packing goes on from there, and its files are those of one never killed.
+A packing that fails, as on a broken source, leaves nothing, and one that would replace a pack leaves that as it is.
 """
 
 import errno
@@ -20,10 +21,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from tslens.stories.placing import placed
 from tslens.tokenizer import Tokenizer, in_batches
 
 VERSION = 1
-TOKENS, STARTS, RECORD = "tokens.bin", "starts.bin", "pack.json"
+TOKENS, STARTS, RECORD, TOKENIZER = "tokens.bin", "starts.bin", "pack.json", "tokenizer.json"
 BATCH = 1000  # stories that are encoded at once
 NOTE_EVERY = 1.0  # seconds of work that a kill can cost
 
@@ -120,6 +122,7 @@ def pack(
     source: str,
     resume: bool = True,
     progress: bool = True,
+    keep_tokenizer: bool = False,
 ) -> Packed:
     """Write the stories into a folder as tokens, and open it.
 
@@ -129,12 +132,15 @@ def pack(
         folder: where; made if need be.
         source: what the record calls the stories.
         resume: go on where an earlier packing of the same stories stopped (one that was finished is only checked);
-            otherwise begin anew, over whatever was packed there.
+            otherwise begin anew, and replace whatever was packed there at the end.
         progress: show stories and megabytes a second.
+        keep_tokenizer: write its ``tokenizer.json`` beside the tokens.
 
     Raises:
-        ValueError: no stories; or, when resuming, a pack made with another tokenizer or of other stories.
-        OSError: the disk is full, or the folder cannot be written. What is there can be resumed, not opened.
+        ValueError: no stories, or a source that cannot be read; or, when resuming, a pack made with another tokenizer
+            or of other stories. Nothing is left of what was written.
+        OSError: the disk is full, or the folder cannot be written. What is there can be resumed, not opened; a pack
+            that was to be replaced is as it was.
     """
     folder = Path(folder)
     record = _read_record(folder) if resume else None
@@ -145,16 +151,22 @@ def pack(
     if first is None:
         raise ValueError(f"there are no stories in {source} to pack; give at least one")
     stream, digest = chain([first], stream), blake2b(digest_size=16)
-    with _bar(progress, getattr(stories, "n_bytes", None)) as show, _clear_when_full(folder):
+    anew = not resume and (folder / RECORD).exists()
+    with (
+        _bar(progress, getattr(stories, "n_bytes", None)) as show,
+        placed(folder, (TOKENIZER, TOKENS, STARTS, RECORD), anew=anew) as target,
+        _clear_when_full(target),
+    ):
+        if keep_tokenizer:
+            _keep(tokenizer, target, replace=not resume)
         if record is None:
             dtype = "uint16" if tokenizer.size <= 2**16 else "uint32"
             record = Record(VERSION, tokenizer.hash, dtype, source)
-            folder.mkdir(parents=True, exist_ok=True)
-            _write_record(folder, record)  # before the files: what was there must not open as finished any more
+            _write_record(target, record)
         else:
             _refuse_other_stories(folder, record, stream, digest, source, show)
-        record = _append(stream, tokenizer, folder, record, digest, show)
-        _write_record(folder, replace(record, finished=True))
+        record = _append(stream, tokenizer, target, record, digest, show)
+        _write_record(target, replace(record, finished=True))
     return Packed.open(folder, tokenizer)
 
 
@@ -272,6 +284,16 @@ def _read_record(folder: Path) -> Record | None:
     if record is None:
         raise ValueError(f"{path} is of version {version!r}, and this tslens reads version {VERSION}; pack again")
     return record
+
+
+def _keep(tokenizer: Tokenizer, folder: Path, *, replace: bool) -> None:
+    """Write ``tokenizer.json``, unless it is there; another's is replaced if that is asked for."""
+    path = folder / TOKENIZER
+    if not replace and path.is_file():
+        if Tokenizer.load(path).hash != tokenizer.hash:
+            raise ValueError(f"{path} is another tokenizer; name another folder, or pack without resuming")
+        return
+    tokenizer.save(path)
 
 
 def _refuse_other_tokenizer(folder: Path, record: Record, tokenizer: Tokenizer) -> None:
