@@ -158,6 +158,13 @@ def test_the_lexicon_has_about_1500_words() -> None:
     assert 1_300 <= len(lexicon.headwords()) <= 1_800
 
 
+def test_no_verb_is_asked_for_that_may_be_the_past_of_another() -> None:
+    asked = lexicon.bases()["VERB"]
+    assert lexicon.verb("lie").forms["ed"] == "lay" and "lay" in lexicon.base_verbs()
+    assert not {"lay"} & asked and {"lie", "put", "read"} <= asked
+    assert not [w for w in lexicon.base_verbs() for form in lexicon.verb(w).forms.values() if form != w and form in asked]
+
+
 def walk(nodes: tuple[Node, ...]) -> list[Node]:
     return [
         n

@@ -412,10 +412,15 @@ def article(word: str) -> str:
 
 @cache
 def bases() -> dict[str, frozenset[str]]:
-    """The base forms of nouns, verbs and adjectives that a story may be asked for."""
+    """The base forms of nouns, verbs and adjectives that a story may be asked for.
+
+    Without a verb that is also the past of another: whoever asks for `lay` does not mean that the ball lay there.
+    """
+    others = {form for line in VERBS.values() for w in line.split() for form in verb(w).forms.values() if form != w}
     listed = {
         "NOUN": (*NOUNS.values(), *MASS.values()),
         "VERB": VERBS.values(),
         "ADJ": (words for name, words in ADJECTIVES.items() if name != "compared"),
     }
-    return {tag: frozenset(w for line in lines for w in line.split()) - DULL for tag, lines in listed.items()}
+    found = {tag: frozenset(w for line in lines for w in line.split()) - DULL for tag, lines in listed.items()}
+    return found | {"VERB": found["VERB"] - others}
