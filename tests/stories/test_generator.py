@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import pytest
 
-from tslens.stories.generator import FEATURES, MadeStory, generate, lexicon
+from tslens.stories.generator import FEATURES, MadeStory, frame, generate, lexicon
 from tslens.stories.generator.grammar import FORMS, Character, Part, Teller
 from tslens.stories.generator.paraphrase import paraphrased
 from tslens.stories.generator.story import sentences
 from tslens.stories.generator.tale import read
 from tslens.stories.generator.tales import tales
-from tslens.stories.generator.template import Choice, Draw, Node, Pronoun, Refer, Word, compiled
+from tslens.stories.generator.template import Choice, Draw, Node, Pronoun, Punct, Refer, Space, Word, compiled
 
 UPOS = set("NOUN VERB ADJ ADV PRON DET ADP AUX CCONJ SCONJ PART NUM INTJ PROPN PUNCT".split())
 PERSONS = {
@@ -162,7 +162,9 @@ def test_no_verb_is_asked_for_that_may_be_the_past_of_another() -> None:
     asked = lexicon.bases()["VERB"]
     assert lexicon.verb("lie").forms["ed"] == "lay" and "lay" in lexicon.base_verbs()
     assert not {"lay"} & asked and {"lie", "put", "read"} <= asked
-    assert not [w for w in lexicon.base_verbs() for form in lexicon.verb(w).forms.values() if form != w and form in asked]
+    assert not [
+        w for w in lexicon.base_verbs() for form in lexicon.verb(w).forms.values() if form != w and form in asked
+    ]
 
 
 def walk(nodes: tuple[Node, ...]) -> list[Node]:
@@ -257,6 +259,63 @@ def test_words_features_and_sentence_are_true(stories: list[MadeStory]) -> None:
         assert story.summary and story.summary[0].isupper() and story.summary.endswith((".", "!"))
         assert json.loads(json.dumps(story.to_dict()))["text"] == story.text
     assert min(seen[f] for f in FEATURES) > 30
+
+
+FILL = r"[\w' -]{1,40}?"  # what stands for a slot: a word, a character, or somebody's
+
+
+def fragments(source: str) -> re.Pattern[str]:
+    """A pattern of what a template, or a paraphrase of it, may be told as: its literal words in order, anything in a slot."""
+
+    def pattern(nodes: tuple[Node, ...]) -> str:
+        parts = []
+        for node in nodes:
+            if isinstance(node, Word):
+                parts.append(r"an?" if node.text in ("a", "an") else re.escape(node.text))
+            elif isinstance(node, Choice):
+                parts.append("(?:" + "|".join(map(pattern, node.ways)) + ")")
+            elif isinstance(node, Draw | Refer | Pronoun):
+                parts.append(FILL)
+            elif isinstance(node, Punct):
+                parts.append(re.escape(node.text))
+            else:
+                parts.append(r"\s*" if isinstance(node, Space) else "(?:'s)?")
+        return "".join(parts)
+
+    begins = r"(?:^|(?<=\n)|(?<=[.!?\"] ))"
+    return re.compile(begins + pattern(compiled(paraphrased(source))), re.IGNORECASE)
+
+
+def test_the_beat_that_carries_a_feature_stands_in_the_text(stories: list[MadeStory]) -> None:
+    """Found again in the bare text by the literal words of its template: where the feature is said, and nowhere else."""
+    special = {end: [fragments(line) for t in tales() for line in t.special.get(end, ())] for end in ("twist", "bad")}
+    signs = [[fragments(part.strip()) for part in line.split(">>")] for t in tales() for line in t.special["sign"]]
+    quarrels = [[fragments(part.strip()) for part in line.split(">>")] for line in frame.lines(frame.QUARREL)]
+    beats = [
+        [[fragments(way) for way in ways] for ways in t.beats.values()]
+        for t in tales()
+        if "Conflict" in t.head.get("shows", "")
+    ]
+
+    def in_order(parts: list[re.Pattern[str]], text: str) -> bool:
+        at = 0
+        for part in parts:
+            if not (found := part.search(text, at)):
+                return False
+            at = found.end()
+        return True
+
+    for story in stories[:100]:
+        for end, feature in (("twist", "Plot twist"), ("bad", "BadEnding")):
+            assert (feature in story.features) == any(line.search(story.text) for line in special[end]), (
+                feature,
+                story.text,
+            )
+        conflict = any(in_order(q, story.text) for q in quarrels) or any(
+            all(any(way.search(story.text) for way in ways) for ways in tale) for tale in beats
+        )
+        assert ("Foreshadowing" in story.features) == any(in_order(sign, story.text) for sign in signs), story.text
+        assert ("Conflict" in story.features) == conflict, story.text
 
 
 def test_no_slip_that_a_machine_can_see(stories: list[MadeStory]) -> None:
