@@ -50,8 +50,14 @@ def watch_writes(event, arguments):
 def until(step):
     def watch(at):
         if at.step == step:
-            raise RuntimeError("as a kill would")
+            leave()  # as a kill would: an exception would wait for the other process while it is taken apart
     return watch
+
+def leave():
+    if os.environ.get("RANK") == "1":
+        with open("written.json", "w") as file:
+            json.dump([path for path in written if "runs" in path], file)
+    os._exit(0)
 
 def trained(name, rank, size, stop):
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(size))
@@ -59,15 +65,8 @@ def trained(name, rank, size, stop):
         del os.environ["RANK"]
     if rank == 1:
         sys.addaudithook(watch_writes)
-    try:
-        loop.train(resume(name, progress=False), resume=True, watch=until(stop) if stop else None)
-    except RuntimeError:
-        pass
-    if rank == 1:
-        with open("written.json", "w") as file:
-            json.dump([path for path in written if "runs" in path], file)
-        os._exit(0)
-    os._exit(0)
+    loop.train(resume(name, progress=False), resume=True, watch=until(stop) if stop else None)
+    leave()
 
 for name, size, stop in json.loads(sys.argv[1]):
     os.environ["MASTER_PORT"] = str(int(os.environ["MASTER_PORT"]) + 1)
