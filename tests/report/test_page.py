@@ -319,3 +319,25 @@ def test_printing_puts_the_whole_lens_on_paper(opened: tuple[Any, ReportData]) -
     made = page.browser.execute_cdp_cmd("Page.printToPDF", {})
     assert base64.b64decode(made["data"]).startswith(b"%PDF")
     assert page.until("most") > 1 and not page.all(".strips > svg")
+
+
+@pytest.mark.parametrize(
+    ("objective", "said"),
+    [
+        ({"name": "language modelling"}, "language modelling"),
+        ("language modelling", "language modelling"),
+        ({"name": "contrastive", "alpha": 0.5, "every": 3}, "contrastive (alpha 0.5, every 3)"),
+    ],
+)
+def test_the_card_names_the_objective_and_leaves_digests_out(
+    made: Callable[..., ReportData], objective: Any, said: str
+) -> None:
+    config = {
+        "recipe": {"objective": objective},
+        "data": {"source": "made", "digests": {"tokens.bin": "0" * 64}, "validation_stories": 40},
+    }
+    page = report.draw(made(config=config))
+    facts = dict(re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", page))
+    assert facts["recipe: objective"] == said
+    assert (facts["source"], facts["validation stories"]) == ("made", "40")
+    assert "digests" not in facts and "0" * 64 not in page.replace(bundle(), "")

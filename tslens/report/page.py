@@ -171,11 +171,13 @@ def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
     if "tokens" in c:
         yield "trained for", f"{c['tokens']:,} tokens" + (f", {c['step']:,} steps" if "step" in c else "")
     recipe = c.get("recipe") or {}
-    for key in ("objective", "data"):
-        if recipe.get(key):
-            yield f"recipe: {key}", _words(recipe[key])
+    if recipe.get("objective"):
+        yield "recipe: objective", _objective(recipe["objective"])
+    if recipe.get("data"):
+        yield "recipe: data", _words(recipe["data"])
     for key, value in (c.get("data") or {}).items():
-        yield key.replace("_", " "), _words(value)
+        if key != "digests":  # they tell programs whether the data changed
+            yield key.replace("_", " "), _words(value)
     if "validation_loss" in c:
         yield (
             "validation, at the end",
@@ -191,6 +193,14 @@ def _of_stories(config: Mapping[str, Any]) -> str:
     """How many validation stories the end was measured on, where the run says it."""
     count = (config.get("data") or {}).get("validation_stories")
     return f" over {count:,} stories" if count else ""
+
+
+def _objective(recorded: Any) -> str:
+    """The objective's name, its settings in brackets; older records hold the name alone."""
+    if not isinstance(recorded, dict):
+        return _words(recorded)
+    settings = _words({key: value for key, value in recorded.items() if key != "name"})
+    return f"{recorded.get('name', '')} ({settings})" if settings else _words(recorded.get("name", ""))
 
 
 def _words(value: Any) -> str:
