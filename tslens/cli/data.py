@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
 
+from tslens.cli._delivery import print_json
 from tslens.cli._options import Json
 
 Item = TypeVar("Item")
@@ -88,7 +89,7 @@ def check(
             pass
         reports[part] = cleaner.report - before
     if json_:
-        print(json.dumps({part: asdict(report) for part, report in reports.items()}, indent=2))
+        print_json({part: asdict(report) for part, report in reports.items()}, indent=2)
         return
     print(CleaningReport.header())
     for part, report in reports.items():
@@ -176,7 +177,7 @@ def pack(
         left = f"{out} is as it was" if replaces else f"the same command resumes the packing into {out}"
         raise KeyboardInterrupt(f"stopped; {left}") from None
     if json_:
-        print(json.dumps(asdict(packed.record), indent=2))
+        print_json(asdict(packed.record), indent=2)
         return
     per_token = packed.n_bytes / max(packed.n_tokens - packed.n_stories, 1)
     print(
