@@ -5,6 +5,7 @@ import inspect
 import os
 import subprocess
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import Literal
@@ -42,10 +43,15 @@ def deep() -> int:
     return 3
 
 
+def warn(place: str) -> None:
+    """Warn as if from a line of that file."""
+    warnings.warn_explicit("tales.txt has no mark;\nput it there", UserWarning, place, 1)
+
+
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four commands of this module in place of the library's own."""
-    table = {"fail": fail, "show": show, "analyze deep": deep, "analyze deeper": deep}
+    """A few commands of this module in place of the library's own."""
+    table = {"fail": fail, "show": show, "warn": warn, "analyze deep": deep, "analyze deeper": deep}
     rows = [cli.Command(words, f"{__name__}:{f.__name__}", f"{words}, in short.") for words, f in table.items()]
     monkeypatch.setattr(cli, "COMMANDS", tuple(rows))
     monkeypatch.delenv("TSLENS_DEBUG", raising=False)
@@ -94,6 +100,17 @@ class TestFrame:
         assert cli.main(["fail", trouble]) == 130
         assert complaint(capsys) == line
 
+    @pytest.mark.filterwarnings("default")
+    def test_a_warning_of_ours_is_one_line_and_others_stay_as_they_are(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        theirs: list[str] = []
+        monkeypatch.setattr(warnings, "showwarning", lambda message, *_: theirs.append(str(message)))
+        assert cli.main(["warn", inspect.getfile(cli)]) == 0
+        assert capsys.readouterr().err == "tslens: warning: tales.txt has no mark; put it there\n" and not theirs
+        assert cli.main(["warn", __file__]) == 0
+        assert capsys.readouterr().err == "" and theirs == ["tales.txt has no mark;\nput it there"]
+
     def test_a_defect_keeps_its_traceback(self) -> None:
         with pytest.raises(TypeError, match="a defect of ours"):
             cli.main(["fail", "defect"])
@@ -106,8 +123,8 @@ class TestFrame:
     @pytest.mark.parametrize(
         ("arguments", "told"),
         [
-            (["shwo"], ["'shwo'", "Did you mean 'show'?", "Known: analyze, fail, show", "tslens --help"]),
-            (["zzz"], ["'zzz'", "Known: analyze, fail, show"]),
+            (["shwo"], ["'shwo'", "Did you mean 'show'?", "Known: analyze, fail, show, warn", "tslens --help"]),
+            (["zzz"], ["'zzz'", "Known: analyze, fail, show, warn"]),
             (["analyze", "depe"], ["'depe'", "'deep'", "Known: deep, deeper", "tslens analyze --help"]),
             (["show", "a", "--m", "2"], ["--m", "tslens show --help"]),
             (["show", "a", "--hwo", "fancy"], ["--hwo", "Did you mean --how?"]),

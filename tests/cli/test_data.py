@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from cyclopts import App
 
+from tslens import cli
 from tslens.cli import data
 from tslens.stories import stories
 from tslens.stories.instruct import parse
@@ -183,3 +184,15 @@ def test_make_refuses_other_kinds_of_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="0 stories is none"):
         run("make", 0)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_text_without_separators_is_told_of_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "tales.txt"
+    path.write_text("Tom ran.\n\nAnna ran.\n")
+    assert cli.main(["stories", "check", str(path)]) == 0
+    said = capsys.readouterr().err
+    assert f"tslens: warning: {path} has no <|endoftext|> and is read as one story; put it between stories" in said
+    assert "UserWarning" not in said and "sources.py" not in said

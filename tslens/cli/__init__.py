@@ -12,8 +12,11 @@ The network is used for one thing, a Hugging Face id that the user names; `TSLEN
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import NamedTuple
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, TextIO
 
 from cyclopts import App, CycloptsError, UnknownCommandError
 
@@ -141,7 +144,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         app = build_app()
         _use_docstring(app, arguments)
-        result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        with _warnings_in_one_line():
+            result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except BrokenPipeError:
@@ -175,6 +179,32 @@ def _use_docstring(app: App, arguments: Sequence[str]) -> None:
                 app = app[word]
             app.help = None
             return
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """What tslens warns of is one line for people; what other libraries warn of looks as they wish."""
+    usual = warnings.showwarning
+    own = Path(__file__).resolve().parents[1]
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if Path(filename).resolve().is_relative_to(own):
+            _complain(f"warning: {message}", 0)
+        else:
+            usual(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
 
 
 def _complain(message: str, code: int) -> int:
