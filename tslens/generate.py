@@ -127,7 +127,7 @@ def _one_query(
     values: Float[Tensor, "row kv_head key d_head"],
     mask: Bool[Tensor, "_ 1 1 key"] | None,
 ) -> Float[Tensor, "row 1 head d_head"]:
-    """Attention of one new token: two batched products, two thirds of a CPU's fused kernel's time."""
+    """Attention of one new token: two batched products, which take a CPU less time than its fused kernel."""
     grouped = q.reshape(-1, q.shape[2] // keys.shape[1], spec.d_head)
     scores = torch.bmm(grouped * spec.d_head**-0.5 if spec.scaled else grouped, keys.flatten(0, 1).mT)
     if mask is not None:

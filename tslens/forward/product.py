@@ -1,8 +1,8 @@
 """How is one weight multiplied as fast as the machine can?
 
 Where a weight is used many times without gradients on a CPU, it is first laid out as oneDNN's kernels like it best, by
-the operators that PyTorch's own compiler uses: in fp32 1.2 times as fast for thousands of rows, and twice for sixteen.
-Where PyTorch has none of them, or gradients are wanted, the product is the ordinary one.
+the operators that PyTorch's own compiler uses: faster, and the more so the fewer the rows. Where PyTorch has none of
+them, or gradients are wanted, the product is the ordinary one.
 """
 
 from collections.abc import Sequence
