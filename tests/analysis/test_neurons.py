@@ -7,7 +7,7 @@ import torch
 
 from tslens import forward, models, pos, scan, stats
 from tslens.analysis import neurons
-from tslens.analysis.neurons import evidence, reducer, separation
+from tslens.analysis.neurons import evidence, figure, reducer, separation, view
 from tslens.scan import Batch
 from tslens.stories.generator import generate
 from tslens.tokenizer import Tokenizer
@@ -418,7 +418,6 @@ def test_the_answer_shows_itself(answer, tmp_path):
     assert {label for label in frame["label"] if not label.startswith("token: ")} <= {*pos.TAGS, "unresolved"}
     assert {"auroc_low", "auroc_high", "distinct", "word_auroc"} <= set(answer.summary().columns)
     assert answer.summary()["q"].is_monotonic_increasing
-    assert len(answer.figure().axes) == 2
     again = neurons.Neurons.load(answer.save(tmp_path))
     assert torch.equal(again.top_contexts, answer.top_contexts)
     assert again.pieces == answer.pieces
@@ -447,6 +446,39 @@ def test_a_neuron_of_one_word_says_so(answer):
     assert changed.label_of(0, 1) == f"token: {word}"
     assert "of the top is" in str(changed.neuron(0, 1))
     assert "one word" in changed.figure().axes[0].get_legend_handles_labels()[1]
+
+
+def test_the_figure_shows_the_named_neurons_with_their_intervals(answer, monkeypatch):
+    """Three neurons of 48 have a name: two adjectives in layer 1, and one word in layer 0."""
+    label, by_word = torch.full_like(answer.label, -1), torch.zeros_like(answer.by_word)
+    label[1, 4] = label[1, 9] = answer.tags.index("ADJ")
+    by_word[0, 7] = True
+    auroc, word = answer.auroc.clone(), answer.word.clone()
+    auroc[1, 4], auroc[1, 9], word[0, 7] = 0.7, 0.8, answer.top_tokens[0, 0, 0]
+    changed = dataclasses.replace(
+        answer, label=label, by_word=by_word, word=word, auroc=auroc, auroc_low=auroc - 0.1, auroc_high=auroc + 0.1,
+        word_auroc=torch.full_like(auroc, 0.9), word_auroc_low=torch.full_like(auroc, 0.75),
+    )  # fmt: skip
+    found = figure.named(changed)
+    shown = view.shown(answer.pieces[int(word[0, 7])])
+    assert [one[:4] for one in found] == [(0, 7, "one word", f"“{shown}”"), (1, 9, "ADJ", "ADJ"), (1, 4, "ADJ", "ADJ")]
+    assert [one[4:] for one in found] == [
+        pytest.approx(e, abs=1e-6) for e in [(0.9, 0.75, 1), (0.8, 0.7, 0.9), (0.7, 0.6, 0.8)]
+    ]
+    counts, _, left, right = changed.figure().axes
+    assert [text.get_text().strip() for text in counts.texts] == ["1 of 24", "2 of 24"]
+    ticks = [tick.get_text() for axes in (left, right) for tick in axes.get_yticklabels()]
+    assert ticks == [f"“{shown}”  7", "ADJ  9", "ADJ  4"]
+    headings = [text.get_text().strip() for axes in (left, right) for text in axes.texts]
+    assert headings == ["layer 0", "layer 1", "layer 1"]
+    assert left.lines[0].get_xdata() == pytest.approx((0.75, 1))
+    nothing = dataclasses.replace(changed, label=torch.full_like(label, -1), by_word=torch.zeros_like(by_word))
+    assert len(nothing.figure().axes) == 2
+    many = dataclasses.replace(changed, label=torch.zeros_like(label), by_word=torch.zeros_like(by_word))
+    monkeypatch.setattr(figure, "MOST", 4)
+    *_, left, right = many.figure().axes
+    assert left.get_title(loc="left") == "each with a name, and its number, the 4 surest of 48"
+    assert sum(len(axes.get_yticks()) for axes in (left, right)) == 4
 
 
 def test_one_neuron_shows_its_examples(answer):

@@ -3,7 +3,7 @@
 import dataclasses
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -209,49 +209,7 @@ class Neurons(Result):
         return Neuron(self, layer, neuron)
 
     def figure(self) -> "Figure":
-        """By layer: how many neurons have which label, and how often neurons fire."""
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
+        """By layer how many neurons have a label and how often neurons fire, and the labelled ones with their AUROC."""
+        from tslens.analysis.neurons.figure import draw
 
-        from tslens.plots import STYLE
-
-        style: Any = STYLE
-
-        layers, width = self.label.shape
-        with rc_context(style):
-            figure = Figure(figsize=(11, 1.2 + 0.42 * max(layers, 6)), layout="constrained")
-            left, right = figure.subplots(1, 2, width_ratios=(3, 2))
-            counts = [[int((self.label[i] == tag).sum()) for tag in range(len(self.tags))] for i in range(layers)]
-            _draw_labels(left, counts, self.tags, width, self.by_word.sum(1).tolist())
-            _draw_rates(right, self.firing_rate.tolist())
-            figure.suptitle(f"MLP neurons of {self.model} on {self.n_tokens:,} tokens")
-            figure.draw_without_rendering()  # the layout is worked out once, in this style
-        figure.set_layout_engine("none")
-        return figure
-
-
-def _draw_labels(axes: Any, counts: list[list[int]], tags: list[str], width: int, words: list[int]) -> None:
-    from matplotlib import colormaps
-
-    shown = [t for t in range(len(tags)) if any(row[t] for row in counts)]
-    colours = [colormaps["tab20"](i) for i in range(20) if i not in (14, 15)]  # its greys would say "unresolved"
-    start = [0] * len(counts)
-    for tag in shown:
-        sizes = [row[tag] for row in counts]
-        axes.barh(range(len(counts)), sizes, left=start, label=tags[tag], color=colours[tag % len(colours)])
-        start = [a + b for a, b in zip(start, sizes, strict=True)]
-    if any(words):
-        axes.barh(range(len(counts)), words, left=start, label="one word", color="#9a9a9a")
-        start = [a + b for a, b in zip(start, words, strict=True)]
-    axes.barh(range(len(counts)), [width - a for a in start], left=start, label=UNRESOLVED, color="#e4e4e4")
-    axes.set(xlabel="neurons by the part of speech they prefer", ylabel="layer", xlim=(0, width))
-    axes.set_yticks(range(len(counts)))
-    axes.invert_yaxis()
-    axes.legend(fontsize=7, ncols=2, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-
-
-def _draw_rates(axes: Any, rates: list[list[float]]) -> None:
-    points = {"marker": ".", "markersize": 2, "alpha": 0.4}
-    axes.boxplot(rates, orientation="horizontal", positions=range(len(rates)), widths=0.7, flierprops=points)
-    axes.set(xlabel="firing rate (share of tokens above 0)", ylabel="layer", xlim=(0, 1))
-    axes.invert_yaxis()
+        return draw(self)
