@@ -36,10 +36,12 @@ def test_check_prints_a_table_or_json(tales: Path, capsys: pytest.CaptureFixture
     head, row = capsys.readouterr().out.splitlines()
     assert head.split() == ["source", "read", "kept", "repaired", "empty", "truncated", "duplicate"]
     assert row.split()[1:] == ["83", "80", "0", "1", "1", "1"]
-    other = tales.with_name("other.txt")
+    other = tales.with_name("märchen.txt")
     other.write_text(f"{TALES[5]}<|endoftext|>Anna ran.")
     run("check", f"{tales},{other}", "--json")
-    found = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr().out
+    assert "märchen.txt" in printed  # as people write it, in this command as in all others
+    found = json.loads(printed)
     assert found[str(other)] == {"read": 2, "kept": 1, "repaired": 0, "empty": 0, "truncated": 0, "duplicate": 1}
 
 
@@ -187,9 +189,7 @@ def test_make_refuses_other_kinds_of_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("default")
-def test_a_text_without_separators_is_told_of_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_text_without_separators_is_told_of_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "tales.txt"
     path.write_text("Tom ran.\n\nAnna ran.\n")
     assert cli.main(["stories", "check", str(path)]) == 0
