@@ -80,8 +80,7 @@ def loss(
     `mask` is False on padding; a padded token is neither predicted nor counted. Divide for the mean. `dropout` as in
     `residual`.
     """
-    final, _ = residual(model, tokens[:, :-1], dtype=dtype, dropout=dropout)
-    targets = targets_of(tokens, mask)
+    final, targets = _predictions(model, tokens, mask, dtype, dropout)
     total = cross_entropy(model.unembed.W_U, final.flatten(0, 1), targets.flatten(), mask is not None, dtype)
     return total, (targets >= 0).sum()
 
@@ -95,13 +94,19 @@ def row_losses(
     dropout: float = 0.0,
 ) -> tuple[Float[Tensor, " batch"], Int[Tensor, " batch"]]:
     """As `loss`, for each row: for an objective that is no plain sum. Holds a gradient of the unembedding for each."""
-    final, _ = residual(model, tokens[:, :-1], dtype=dtype, dropout=dropout)
-    targets = targets_of(tokens, mask)
+    final, targets = _predictions(model, tokens, mask, dtype, dropout)
     sums = [
         cross_entropy(model.unembed.W_U, row, wanted, mask is not None, dtype)
         for row, wanted in zip(final, targets, strict=True)
     ]
     return torch.stack(sums), (targets >= 0).sum(1)
+
+
+def _predictions(
+    model: "HookedTransformer", tokens: Tensor, mask: Tensor | None, dtype: torch.dtype, dropout: float = 0.0
+) -> tuple[Float[Tensor, "batch pos_minus_1 d_model"], Int[Tensor, "batch pos_minus_1"]]:
+    """The normalised residuals that predict, and what each is to predict."""
+    return residual(model, tokens[:, :-1], dtype=dtype, dropout=dropout)[0], targets_of(tokens, mask)
 
 
 def targets_of(tokens: Tensor, mask: Tensor | None) -> Int[Tensor, "batch pos_minus_1"]:
@@ -114,7 +119,7 @@ def token_losses(
 ) -> Float[Tensor, "batch pos_minus_1"]:
     """Cross-entropy in nats of each token but the first, without gradients."""
     with torch.no_grad():
-        return each_loss(model, residual(model, tokens[:, :-1], dtype=dtype)[0], tokens[:, 1:], dtype)
+        return each_loss(model, *_predictions(model, tokens, None, dtype), dtype)
 
 
 def each_loss(
