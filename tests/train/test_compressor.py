@@ -1,8 +1,8 @@
 """The compressor as an objective: it learns, goes on bit for bit, is used as any model, and is compared fairly."""
 
 import json
-import os
 import signal
+from functools import partial
 
 import pytest
 import torch
@@ -15,34 +15,14 @@ from tslens.train.data import Batch
 from tslens.train.objectives import OBJECTIVES, Objective
 from tslens.train.objectives.compressor import Compressor
 from tslens.train.objectives.language import LanguageModelling
-from tslens.train.prepare import prepare, resume
-from tslens.train.run import Run
-
-SMALL = {
-    "objective": "compressor",
-    "data.limit": "400",
-    "data.vocabulary": "300",
-    "model.n_ctx": "32",
-    "train.batch": "4",
-    "train.steps": "12",
-    "train.validate_every": "6",
-    "train.checkpoint_every": "5",
-    "train.validation_stories": "4",
-    "train.precision": '"float32"',
-}
 
 
-def run_of(name: str, **more: str) -> Run:
-    return prepare(recipes.load("16x4x2", SMALL | more), name, progress=False)
+@pytest.fixture
+def run_of(run_of):
+    return partial(run_of, shape="16x4x2", objective="compressor")
 
 
-def largest_difference(one: str, other: str) -> float:
-    a, b = (checkpoints.read(checkpoints.run_folder(name))[1] for name in (one, other))
-    assert a.keys() == b.keys()
-    return max(float((a[name] - b[name]).abs().max()) for name in a)
-
-
-def test_a_run_learns_and_every_command_takes_it(in_tmp, capsys):
+def test_a_run_learns_and_every_command_takes_it(in_tmp, run_of, capsys):
     seen: list[loop.Progress] = []
     model = loop.train(run_of("a", **{"train.steps": "40", "optimizer.lr": "1e-2"}), watch=seen.append)
     records = [json.loads(line) for line in (in_tmp / "runs/a/metrics.jsonl").read_text().splitlines()]
@@ -65,17 +45,8 @@ def test_a_run_learns_and_every_command_takes_it(in_tmp, capsys):
     assert "no logits of its own" in error and error.count("\n") == 1
 
 
-def test_it_goes_on_bit_for_bit_and_in_pieces(in_tmp):
-    loop.train(run_of("whole"))
-
-    def stop_at_7(at: loop.Progress) -> None:
-        if at.step == 7:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    with pytest.raises(loop.Interrupted):
-        loop.train(run_of("cut"), watch=stop_at_7)
-    loop.train(resume("cut"), resume=True)
-    assert largest_difference("whole", "cut") == 0
+def test_it_goes_on_bit_for_bit_and_in_pieces(run_of, goes_on, largest_difference):
+    goes_on(signal.SIGINT, after=7)
     loop.train(run_of("parts", **{"train.micro_batch": "2"}))
     assert 0 <= largest_difference("whole", "parts") < 2e-4
 
@@ -94,7 +65,7 @@ def test_its_loss_is_over_the_tokens_of_language_modelling(rows_of=(3, 33)):
     )  # both untrained
 
 
-def test_muon_moves_its_blocks(in_tmp):
+def test_muon_moves_its_blocks(run_of):
     """All three parts' matrices, at a rate that follows the width."""
     model = loop.train(run_of("m", **{"optimizer.method": "muon", "optimizer.tuned_width": "32", "train.steps": "3"}))
     start = models.build_compressor(model.spec, seed=0)

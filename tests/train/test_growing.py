@@ -1,18 +1,15 @@
 """Batches grow by quarters, no row is left out or seen twice, and a run that grows goes on bit for bit."""
 
-import os
 import signal
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 import torch
 
 from tslens import checkpoints
-from tslens.train import loop
 from tslens.train import recipe as recipes
 from tslens.train.data import Batch, joined
 from tslens.train.growing import Growing
-from tslens.train.prepare import prepare, resume
 
 
 class Counted:
@@ -49,32 +46,10 @@ def test_parts_are_joined_with_all_that_they_say() -> None:
     assert whole.shuffled.tolist() == [True, False] and whole.predicted is None and whole.group == 1
 
 
-SMALL = {
-    "data.limit": "200",
-    "data.vocabulary": "300",
-    "model.n_ctx": "32",
-    "train.batch": "8",
-    "train.batch_warmup": "6",
-    "train.steps": "8",
-    "train.checkpoint_every": "3",
-    "train.validation_stories": "4",
-    "train.precision": '"float32"',
-}
-
-
-def test_a_run_that_grows_goes_on_bit_for_bit(in_tmp: Path) -> None:
-    def stop_at_4(at: loop.Progress) -> None:
-        if at.step == 4:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    loop.train(prepare(recipes.load("16x1x2", SMALL), "whole", progress=False))
-    with pytest.raises(loop.Interrupted):
-        loop.train(prepare(recipes.load("16x1x2", SMALL), "cut", progress=False), watch=stop_at_4)
-    loop.train(resume("cut", progress=False), resume=True)
-    whole, cut = (checkpoints.run_folder(name) for name in ("whole", "cut"))
-    assert (whole / "model.safetensors").read_bytes() == (cut / "model.safetensors").read_bytes()
+def test_a_run_that_grows_goes_on_bit_for_bit(goes_on: Callable[..., None]) -> None:
+    goes_on(signal.SIGTERM, after=4, **{"train.batch": "8", "train.batch_warmup": "6", "train.steps": "8"})
     quarters = 1 + 1 + 2 + 2 + 3 + 3 + 4 + 4
-    assert checkpoints.read_metrics(whole)[-1]["tokens"] == quarters * 2 * 32
+    assert checkpoints.read_metrics(checkpoints.run_folder("whole"))[-1]["tokens"] == quarters * 2 * 32
 
 
 @pytest.mark.parametrize(

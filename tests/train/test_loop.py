@@ -1,7 +1,6 @@
 """Training: it learns, it resumes bit for bit, it stops when asked, and it refuses what cannot go on."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,35 +10,11 @@ import torch
 
 from tslens import checkpoints, models
 from tslens.train import loop, saving
-from tslens.train import recipe as recipes
 from tslens.train.objectives.language import LanguageModelling
-from tslens.train.prepare import prepare, resume
-from tslens.train.run import Run
-
-SMALL = {
-    "data.limit": "400",
-    "data.vocabulary": "300",
-    "model.n_ctx": "32",
-    "train.batch": "4",
-    "train.steps": "12",
-    "train.validate_every": "6",
-    "train.checkpoint_every": "5",
-    "train.validation_stories": "4",
-    "train.precision": '"float32"',
-}
+from tslens.train.prepare import resume
 
 
-def run_of(name: str, **more: str) -> Run:
-    return prepare(recipes.load("16x1x2", SMALL | more), name, progress=False)
-
-
-def largest_difference(one: str, other: str) -> float:
-    a, b = (checkpoints.read(checkpoints.run_folder(name))[1] for name in (one, other))
-    assert a.keys() == b.keys()
-    return max(float((a[name] - b[name]).abs().max()) for name in a)
-
-
-def test_a_run_learns_and_is_a_model_that_loads(in_tmp):
+def test_a_run_learns_and_is_a_model_that_loads(in_tmp, run_of):
     seen: list[loop.Progress] = []
     model = loop.train(run_of("a", **{"train.steps": "40", "optimizer.lr": "1e-2"}), watch=seen.append)
     loaded = models.load("a")
@@ -55,23 +30,13 @@ def test_a_run_learns_and_is_a_model_that_loads(in_tmp):
     assert not list((in_tmp / "runs/a").rglob("*.tmp")) and not list((in_tmp / "runs/a").rglob("*.p*kl*"))
 
 
-def test_a_stopped_run_goes_on_bit_for_bit(in_tmp):
-    loop.train(run_of("whole"))
-
-    def stop_at_7(at: loop.Progress) -> None:
-        if at.step == 7:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    with pytest.raises(loop.Interrupted, match="tslens train --resume cut"):
-        loop.train(run_of("cut"), watch=stop_at_7)
-    assert not (in_tmp / "runs/cut/config.json").exists()
-    loop.train(resume("cut"), resume=True)
-    assert largest_difference("whole", "cut") == 0
+def test_a_stopped_run_goes_on_bit_for_bit(in_tmp, goes_on):
+    goes_on(signal.SIGINT, after=7)
     steps = [json.loads(line)["step"] for line in (in_tmp / "runs/cut/metrics.jsonl").read_text().splitlines()]
     assert steps == sorted(set(steps)) and steps[-1] == 12
 
 
-def test_a_damaged_newest_checkpoint_is_passed_over(in_tmp):
+def test_a_damaged_newest_checkpoint_is_passed_over(in_tmp, run_of, largest_difference):
     loop.train(run_of("whole"))
     loop.train(run_of("hurt"))
     newest = in_tmp / "runs/hurt/checkpoints/step-000012/model.safetensors"
@@ -80,7 +45,7 @@ def test_a_damaged_newest_checkpoint_is_passed_over(in_tmp):
     assert largest_difference("whole", "hurt") == 0
 
 
-def test_a_run_whose_checkpoints_are_all_damaged_is_refused(in_tmp):
+def test_a_run_whose_checkpoints_are_all_damaged_is_refused(in_tmp, run_of):
     loop.train(run_of("hurt"))
     for place in (in_tmp / "runs/hurt/checkpoints").iterdir():
         (place / "model.safetensors").write_bytes(b"gone")
@@ -88,14 +53,14 @@ def test_a_run_whose_checkpoints_are_all_damaged_is_refused(in_tmp):
         loop.train(resume("hurt"), resume=True)
 
 
-def test_a_run_without_a_checkpoint_begins_when_resumed(in_tmp):
+def test_a_run_without_a_checkpoint_begins_when_resumed(in_tmp, run_of, largest_difference):
     loop.train(run_of("whole"))
     run_of("early")
     loop.train(resume("early"), resume=True)
     assert largest_difference("whole", "early") == 0
 
 
-def test_a_run_with_all_its_steps_is_written_again(in_tmp):
+def test_a_run_with_all_its_steps_is_written_again(in_tmp, run_of):
     loop.train(run_of("done"))
     config = checkpoints.read_json(in_tmp / "runs/done/config.json")
     weights = (in_tmp / "runs/done/model.safetensors").read_bytes()
@@ -106,7 +71,7 @@ def test_a_run_with_all_its_steps_is_written_again(in_tmp):
     assert (in_tmp / "runs/done/model.safetensors").read_bytes() == weights
 
 
-def test_what_a_kill_left_half_written_is_swept_and_steps_sort_as_numbers(in_tmp):
+def test_what_a_kill_left_half_written_is_swept_and_steps_sort_as_numbers(in_tmp, run_of):
     run = run_of("a")
     home = run.folder / "checkpoints"
     for name in ("step-999999", "step-1000000", ".step-000005.77.tmp", "step-000007.bak"):
@@ -118,13 +83,13 @@ def test_what_a_kill_left_half_written_is_swept_and_steps_sort_as_numbers(in_tmp
     assert not list(run.folder.glob(".*"))
 
 
-def test_gradient_accumulation_gives_the_same_model(in_tmp):
+def test_gradient_accumulation_gives_the_same_model(in_tmp, run_of, largest_difference):
     loop.train(run_of("one"))
     loop.train(run_of("parts", **{"train.micro_batch": "2"}))
     assert 0 <= largest_difference("one", "parts") < 2e-4
 
 
-def test_a_loss_that_is_not_finite_stops_the_run(in_tmp, monkeypatch):
+def test_a_loss_that_is_not_finite_stops_the_run(in_tmp, monkeypatch, run_of):
     def broken(self, model, batch, dtype, dropout):
         return model.embed.W_E.sum() * float("nan"), {}
 
@@ -134,7 +99,7 @@ def test_a_loss_that_is_not_finite_stops_the_run(in_tmp, monkeypatch):
     assert not (in_tmp / "runs/nan/config.json").exists()
 
 
-def test_a_full_disk_is_said_and_the_checkpoint_before_is_kept(in_tmp, monkeypatch):
+def test_a_full_disk_is_said_and_the_checkpoint_before_is_kept(in_tmp, monkeypatch, run_of):
     run = run_of("full")
     write = checkpoints.write_tensors
 
@@ -149,7 +114,7 @@ def test_a_full_disk_is_said_and_the_checkpoint_before_is_kept(in_tmp, monkeypat
     assert [p.name for p in (in_tmp / "runs/full/checkpoints").iterdir()] == ["step-000005"]
 
 
-def test_runs_are_not_overwritten_nor_led_astray(in_tmp):
+def test_runs_are_not_overwritten_nor_led_astray(in_tmp, run_of):
     run_of("here")
     with pytest.raises(ValueError, match=r"exists.*--overwrite"):
         run_of("here")
@@ -159,12 +124,12 @@ def test_runs_are_not_overwritten_nor_led_astray(in_tmp):
         resume("her")
 
 
-def test_nothing_is_left_of_a_run_that_cannot_begin(in_tmp):
+def test_nothing_is_left_of_a_run_that_cannot_begin(in_tmp, run_of):
     with pytest.raises(ValueError, match="fewer than the"):
         run_of("none", **{"data.limit": "3", "train.batch": "64"})
     assert not (in_tmp / "runs/none").exists()
     with pytest.raises(ValueError, match="do not divide"):
-        prepare(recipes.load("16x1", SMALL | {"model.n_heads": "3"}), "shape", progress=False)
+        run_of("shape", "16x1", **{"model.n_heads": "3"})
     assert not (in_tmp / "runs/shape").exists()
 
 
@@ -182,8 +147,8 @@ for name, compiled in (("plain", "false"), ("compiled", "true")):
 """
 
 
-def test_a_compiled_step_gives_the_same_model(in_tmp):
+def test_a_compiled_step_gives_the_same_model(in_tmp, largest_difference, small):
     """Traced and differentiated ahead of time as in full; only the code generator is left out, for its minutes. In a
     process of its own, because the shape checks of the tests cannot be traced."""
-    subprocess.run([sys.executable, "-c", COMPILED, repr(SMALL)], check=True, timeout=300, capture_output=True)
+    subprocess.run([sys.executable, "-c", COMPILED, repr(small)], check=True, timeout=300, capture_output=True)
     assert largest_difference("plain", "compiled") < 1e-5

@@ -2,18 +2,14 @@
 
 import itertools
 import math
-import os
 import signal
 
 import pytest
 import torch
 
-from tslens import checkpoints, forward
+from tslens import forward
 from tslens.models import Spec, build
-from tslens.train import loop
-from tslens.train import recipe as recipes
 from tslens.train.optimizer import OptimizerSettings, as_matrix, learning_rate, make, set_rate
-from tslens.train.prepare import prepare, resume
 
 GROUPED = Spec(24, 1, 6, d_vocab=50, n_ctx=16, style="llama", n_key_value_heads=2)
 
@@ -122,27 +118,5 @@ def test_muon_moves_in_every_direction_alike():
         assert sizes.min() > 0.3 and sizes.max() < 1.5, names[p]
 
 
-SMALL = {
-    "data.limit": "200",
-    "data.vocabulary": "300",
-    "model.n_ctx": "32",
-    "optimizer.method": "muon",
-    "train.batch": "4",
-    "train.steps": "8",
-    "train.checkpoint_every": "3",
-    "train.validation_stories": "4",
-    "train.precision": '"float32"',
-}
-
-
-def test_a_run_with_muon_goes_on_bit_for_bit(in_tmp):
-    def stop_at_5(at: loop.Progress) -> None:
-        if at.step == 5:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    loop.train(prepare(recipes.load("16x1x2", SMALL), "whole", progress=False))
-    with pytest.raises(loop.Interrupted):
-        loop.train(prepare(recipes.load("16x1x2", SMALL), "cut", progress=False), watch=stop_at_5)
-    loop.train(resume("cut", progress=False), resume=True)
-    whole, cut = (checkpoints.run_folder(name) / "model.safetensors" for name in ("whole", "cut"))
-    assert whole.read_bytes() == cut.read_bytes()
+def test_a_run_with_muon_goes_on_bit_for_bit(goes_on):
+    goes_on(signal.SIGTERM, after=7, **{"optimizer.method": "muon"})
