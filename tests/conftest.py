@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -80,6 +80,22 @@ def tokenizer() -> "Tokenizer":
     from tslens.tokenizer import Tokenizer
 
     return Tokenizer.train(["the cat sat on the mat and the cat was glad"] * 5, 280)
+
+
+@pytest.fixture(scope="session")
+def loud() -> Callable[[Any], Any]:
+    """`loud(MODEL)`: the same model with weights large enough for its every part to be felt."""
+    import torch
+
+    def made(model: Any) -> Any:
+        generator = torch.Generator().manual_seed(9)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                if parameter.requires_grad:
+                    parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
+        return model
+
+    return made
 
 
 @pytest.fixture

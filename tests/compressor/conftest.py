@@ -1,5 +1,6 @@
 """Small compressors whose every part is felt, with a tokenizer and stories."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,15 +23,9 @@ def words(texts: list[str]) -> Tokenizer:
 
 
 @pytest.fixture(params=[None, 36], ids=["shared embedding", "its own"])
-def model(request: pytest.FixtureRequest, words: Tokenizer) -> Any:
+def model(request: pytest.FixtureRequest, words: Tokenizer, loud: Callable[[Any], Any]) -> Any:
     spec = CompressorSpec(24, 1, 2, 2, n_heads=3, d_vocab=words.size, n_ctx=32, d_encoder=request.param)
-    made = models.build_compressor(spec, tokenizer=words)
-    generator = torch.Generator().manual_seed(9)
-    with torch.no_grad():
-        for parameter in made.parameters():
-            if parameter.requires_grad:
-                parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
-    return made
+    return loud(models.build_compressor(spec, tokenizer=words))
 
 
 @pytest.fixture

@@ -63,7 +63,9 @@ def test_a_seed_decides(compressor: CompressorSpec) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 8, 15, 16])
-def test_a_logit_knows_its_past_and_nothing_else(compressor: CompressorSpec, rows: torch.Tensor, length: int) -> None:
+def test_a_logit_knows_its_past_and_nothing_else(
+    compressor: CompressorSpec, rows: torch.Tensor, length: int, loud
+) -> None:
     """Every position, in rows of any length: a token that is changed is felt from its own position on."""
     model = loud(models.build_compressor(compressor))
     with torch.no_grad():
@@ -77,7 +79,7 @@ def test_a_logit_knows_its_past_and_nothing_else(compressor: CompressorSpec, row
     assert (moved[:, : length - 1] == 0).all() and (moved[:, length - 1 :] > 1e-6).all()
 
 
-def test_what_is_masked_in_a_pair_changes_nothing(compressor: CompressorSpec) -> None:
+def test_what_is_masked_in_a_pair_changes_nothing(compressor: CompressorSpec, loud) -> None:
     """A boolean mask, not a large number: whatever the masked place holds, the vector is the same to the bit."""
     encoder = loud(models.build_compressor(compressor)).encoder
     real = torch.tensor([[False, True], [True, True], [True, False], [False, False]])
@@ -100,7 +102,7 @@ def test_hook_points_are_named_as_transformerlens_names_them(compressor: Compres
     assert not torch.equal(off, logits)
 
 
-def test_the_trunks_stream_goes_on_in_the_decoder(rows: torch.Tensor) -> None:
+def test_the_trunks_stream_goes_on_in_the_decoder(rows: torch.Tensor, loud) -> None:
     """With the decoder's blocks silent, the first of the next two tokens is read straight from the trunk."""
     model = loud(models.build_compressor(SMALL))
     silent = [(f"decoder.blocks.0.hook_{part}_out", lambda value, hook: value * 0) for part in ("attn", "mlp")]
@@ -139,13 +141,3 @@ def test_it_is_saved_and_loaded(compressor: CompressorSpec, tokenizer: Tokenizer
 def test_what_is_refused(made, match: str) -> None:
     with pytest.raises(ValueError, match=match):
         made()
-
-
-def loud(model):
-    """The same model with weights large enough for every part to be felt."""
-    generator = torch.Generator().manual_seed(9)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.requires_grad:
-                parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
-    return model

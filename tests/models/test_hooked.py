@@ -33,12 +33,10 @@ def test_transformerlens_works_on_a_loaded_model(tmp_path: Path, tokenizer: Toke
     assert torch.equal(made[:, : ids.shape[1]], ids)
 
 
-def test_weight_processing_works_on_an_untied_copy(tied_spec: Spec, tokenizer: Tokenizer, rows: torch.Tensor) -> None:
-    model = models.build(tied_spec, seed=2, tokenizer=tokenizer)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.requires_grad:
-                parameter.add_(0.2 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(3)))
+def test_weight_processing_works_on_an_untied_copy(
+    tied_spec: Spec, tokenizer: Tokenizer, rows: torch.Tensor, loud
+) -> None:
+    model = loud(models.build(tied_spec, seed=2, tokenizer=tokenizer))
     with pytest.raises(ValueError, match=r"process a copy that has its own, untied = tslens\.models\.untied\(model\)"):
         copy.deepcopy(model).process_weights_()
     own = models.untied(model)
