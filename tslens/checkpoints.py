@@ -49,7 +49,7 @@ def runs() -> dict[str, Path]:
 
 def steps(home: str | Path) -> list[Path]:
     """The folders `step-000123` of a run's `checkpoints` or `snapshots`, newest first."""
-    found = [place for place in Path(home).glob("step-*") if place.name[5:].isdigit()]
+    found = [place for place in Path(home).glob("step-*") if place.name[5:].isdigit() and place.is_dir()]
     return sorted(found, key=step_of, reverse=True)
 
 
@@ -112,11 +112,23 @@ def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]
     folder, data = Path(folder), _pack(tensors)
     with atomic(folder / CONFIG) as record, atomic(folder / WEIGHTS, "wb") as weights:
         weights.write(data)
-        _dump({"format": FORMAT, **config, "sha256": hashlib.sha256(data).hexdigest()}, record)
+        _dump(_vouched({"format": FORMAT, **config, "sha256": hashlib.sha256(data).hexdigest()}), record)
         for file in (weights, record):
             file.flush()
             os.fsync(file.fileno())
         (folder / CONFIG).unlink(missing_ok=True)
+
+
+def change_config(folder: str | Path, **changes: Any) -> None:
+    """Write other values into a `config.json`, which vouches for them."""
+    write_json(Path(folder) / CONFIG, _vouched(read_config(folder) | changes))
+
+
+def _vouched(config: dict[str, Any]) -> dict[str, Any]:
+    """The config with its own hash, that of its other fields."""
+    rest = {key: value for key, value in config.items() if key != "config_sha256"}
+    text = json.dumps(rest, sort_keys=True, ensure_ascii=False)
+    return rest | {"config_sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def write_json(path: str | Path, value: Any) -> None:
@@ -139,19 +151,44 @@ def read_json(path: str | Path) -> Any:
 
 
 def read_metrics(folder: str | Path) -> list[dict[str, Any]]:
-    """The run's `metrics.jsonl`, a record a line; empty where there is none. A line that a kill cut off is left out."""
+    """The run's `metrics.jsonl`, a record a line; empty where there is none. A line that a kill cut off is left out;
+    ValueError names one that is no record."""
     path = Path(folder) / METRICS
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    return [json.loads(line) for line in lines if line.endswith("}")]
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+    records = []
+    for number, line in enumerate(lines, 1):
+        if not line.endswith("}"):
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError:
+            record = None
+        if not isinstance(record, dict) or "step" not in record:
+            raise ValueError(f"Line {number} of {path} is no record of a run. It was altered; take that line out.")
+        records.append(record)
+    return records
+
+
+def read_config(folder: str | Path) -> dict[str, Any]:
+    """The `config.json` of a run or checkpoint, checked against the hash that it bears."""
+    path = Path(folder) / CONFIG
+    if not path.is_file():
+        raise ValueError(f"{path} is missing. Restore it, or resume from an earlier checkpoint of the run.")
+    config = read_json(path)
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise ValueError(f"{path} is not that of a tslens model of format {FORMAT}.")
+    if "config_sha256" in config and config != _vouched(config):
+        raise ValueError(
+            f"{path} was altered: its values are not those that its hash is of. Restore it, or resume from an earlier "
+            "checkpoint of the run."
+        )
+    return config
 
 
 def read(folder: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The config and the weights of a run or checkpoint, checked against the hash."""
-    folder = Path(folder)
-    config = read_json(folder / CONFIG)
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise ValueError(f"{folder}/{CONFIG} is not a tslens model of format {FORMAT}.")
-    return config, read_tensors(folder / WEIGHTS, config.get("sha256"))
+    """The config and the weights of a run or checkpoint, checked against their hashes."""
+    config = read_config(folder)
+    return config, read_tensors(Path(folder) / WEIGHTS, config.get("sha256"))
 
 
 def read_tensors(path: str | Path, digest: str | None) -> dict[str, Tensor]:

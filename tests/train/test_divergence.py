@@ -86,7 +86,7 @@ def poison(model, total):
 )
 def test_a_run_that_diverges_stops_and_keeps_its_last_good_checkpoint(in_tmp, bomb, how, said):
     bomb(6, how)
-    with pytest.raises(ValueError, match=rf"{said}.*at step 6\. Lower optimizer\.lr.*on_divergence=rollback"):
+    with pytest.raises(ValueError, match=rf"{said}.*at step 6\..*--resume bad --set train\.on_divergence=roll"):
         loop.train(run_of("bad"))
     assert not (in_tmp / "runs/bad/config.json").exists()
     (kept,) = checkpoints.steps(in_tmp / "runs/bad/checkpoints")
@@ -117,6 +117,31 @@ def test_a_run_that_rolls_back_goes_on_at_a_lower_rate(in_tmp, bomb):
     rate = {r["step"]: r["learning_rate"] for r in records if "learning_rate" in r}
     assert [rate[r["step"]] / r["learning_rate"] for r in plain] == [1, 1, 0.5, 0.5, 0.5, 0.5]
     assert checkpoints.read_json(in_tmp / "runs/back/checkpoints/step-000012/config.json")["rollbacks"] == 1
+
+
+def test_a_run_that_stopped_goes_on_at_a_lower_rate_as_it_says(in_tmp, bomb):
+    bomb(7, nan)
+    with pytest.raises(ValueError, match="--resume back --set train.on_divergence=rollback"):
+        loop.train(run_of("back"))
+    bomb(10, nan)  # eight calls so far; from step 4, where it is kept: the same fault once more
+    again = resume("back", {"train.on_divergence": "rollback"}, progress=False)
+    loop.train(again, resume=True)
+    told = [r for r in checkpoints.read_metrics(in_tmp / "runs/back") if "rollbacks" in r]
+    assert [(r["step"], r["from_step"], r["rate_factor"]) for r in told] == [(4, 6, 0.5)]
+    assert (in_tmp / "runs/back/config.json").is_file()
+    assert resume("back", progress=False).recipe.train.on_divergence == "rollback"  # kept for the next time
+
+
+def test_nothing_else_of_a_run_can_be_changed(in_tmp):
+    loop.train(run_of("a"))
+    before = (in_tmp / "runs/a/recipe.json").read_bytes()
+    with pytest.raises(
+        ValueError, match=r"^optimizer\.lr cannot be changed in a run that is gone on with, only train\.on"
+    ):
+        resume("a", {"train.cut": "0.1", "optimizer.lr": "1"}, progress=False)
+    with pytest.raises(ValueError, match=r"train\.cut is 2\.0"):
+        resume("a", {"train.cut": "2"}, progress=False)
+    assert (in_tmp / "runs/a/recipe.json").read_bytes() == before
 
 
 def test_a_run_that_rolled_back_resumes_bit_for_bit(in_tmp, bomb, monkeypatch):

@@ -39,6 +39,27 @@ def test_a_file_inherits_from_a_recipe(tmp_path):
     assert mine.model == recipes.load("demo").model
 
 
+def test_a_file_finds_its_base_beside_it_and_hides_no_recipe(tmp_path, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/parent.toml").write_text('base = "demo"\n[optimizer]\nlr = 2\n')
+    (tmp_path / "mine/child.toml").write_text('base = "parent.toml"\n[train]\nbatch = 3\n')
+    (tmp_path / "256x8").write_text("no recipe")
+    monkeypatch.chdir(tmp_path)
+    child = recipes.load("mine/child.toml")
+    assert (child.name, child.optimizer.lr, child.train.batch) == ("child", 2.0, 3)
+    assert recipes.load("256x8").model["shape"] == "256x8"
+
+
+def test_files_that_cannot_be_read_are_refused_by_name(tmp_path):
+    (tmp_path / "a.toml").write_text('base = "b.toml"\n')
+    (tmp_path / "b.toml").write_text('base = "a.toml"\n')
+    (tmp_path / "latin.toml").write_bytes('base = "demo" # caf\u00e9\n'.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"^Recipe a inherits from itself\. Give it another base\.$"):
+        recipes.load(str(tmp_path / "a.toml"))
+    with pytest.raises(ValueError, match=r"^Recipe latin is not UTF-8 \(byte 19\)\. Save it as UTF-8\.$"):
+        recipes.load(str(tmp_path / "latin.toml"))
+
+
 @pytest.mark.parametrize(
     ("name", "overrides", "message"),
     [
@@ -77,7 +98,7 @@ def test_a_file_inherits_from_a_recipe(tmp_path):
         ("64x2", {"optimizer.weight_decay": "-1"}, "weight_decay is -1.0; it must be a finite number, 0 or more"),
         ("64x2", {"optimizer.beta1": "1"}, "beta1 is 1.0; it must be 0 or more and below 1"),
         ("64x2", {"optimizer.warmup": "nan"}, "warmup is nan; it must lie between 0 and 1"),
-        ("base", {}, "no .model.|shape"),
+        ("base", {}, "recipe base has no model.shape: it is for others to start from"),
     ],
 )
 def test_refusals_name_what_was_given_and_what_is_allowed(name, overrides, message):

@@ -70,6 +70,54 @@ def test_a_damaged_newest_checkpoint_is_told_of_and_set_aside(trained, capsys):
     assert (trained / "model.safetensors").read_bytes() == weights
 
 
+def missing(place):
+    (place / "config.json").unlink()
+
+
+def empty(place):
+    for file in place.iterdir():
+        file.unlink()
+
+
+def altered(place):
+    config = (place / "config.json").read_text(encoding="utf-8")
+    (place / "config.json").write_text(config.replace('"step": 9', '"step": 7'), encoding="utf-8")
+
+
+def bare(place):
+    config = checkpoints.read_json(place / "config.json")
+    checkpoints.write_json(
+        place / "config.json", {key: config[key] for key in ("format", "sha256", "optimizer_sha256")}
+    )
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (missing, "config.json is missing"),
+        (empty, "config.json is missing"),
+        (altered, "config.json was altered"),
+        (bare, "has no 'recipe': it is no checkpoint's"),
+    ],
+)
+def test_a_newest_checkpoint_whose_config_is_wrong_is_passed_over(trained, capsys, damage, said):
+    weights = (trained / "model.safetensors").read_bytes()
+    damage(trained / "checkpoints/step-000009")
+    (trained / "checkpoints/step-000099").touch()  # a file is no checkpoint
+    loop.train(resume("a", progress=False), resume=True)
+    assert said in (told := capsys.readouterr().err) and told.endswith(
+        "Going on from runs/a/checkpoints/step-000006.\n"
+    )
+    assert (trained / "model.safetensors").read_bytes() == weights
+
+
+def test_a_record_that_was_altered_is_named(trained):
+    path = trained / "metrics.jsonl"
+    path.write_text("{}\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"^Line 1 of runs/a/metrics\.jsonl is no record of a run\. It was altered;"):
+        loop.train(resume("a", progress=False), resume=True)
+
+
 @pytest.mark.parametrize("file", ["model.safetensors", "optimizer.safetensors", "config.json"])
 def test_a_planted_pickle_is_refused_and_not_run(trained, capsys, file):
     class Planted:
@@ -80,8 +128,7 @@ def test_a_planted_pickle_is_refused_and_not_run(trained, capsys, file):
     (place / file).write_bytes(pickle.dumps(Planted()))
     if file != "config.json":  # even where the config vouches for it
         key = {"model.safetensors": "sha256", "optimizer.safetensors": "optimizer_sha256"}[file]
-        config = checkpoints.read_json(place / "config.json")
-        checkpoints.write_json(place / "config.json", config | {key: checkpoints.sha256(place / file)})
+        checkpoints.change_config(place, **{key: checkpoints.sha256(place / file)})
     loop.train(resume("a", progress=False), resume=True)
     assert ("is not safetensors" in (said := capsys.readouterr().err)) or "is not JSON" in said
     assert not (trained / "ran").exists()

@@ -31,12 +31,10 @@ def show_recipes(as_json: bool) -> None:
 
 
 def _chosen() -> "list[Recipe]":
-    """The recipes that name a model, the smallest first; those that only others start from do not."""
+    """The recipes, the smallest first."""
     from tslens.train import recipe as recipes
 
-    loaded = [recipes.load(name) for name in recipes.names()]
-    whole = [recipe for recipe in loaded if {"shape", "d_model"} & recipe.model.keys()]
-    return sorted(whole, key=lambda recipe: (_summary(recipe)["parameters"], recipe.name))
+    return sorted(map(recipes.load, recipes.names()), key=lambda recipe: (_summary(recipe)["parameters"], recipe.name))
 
 
 def _summary(recipe: "Recipe") -> dict[str, Any]:

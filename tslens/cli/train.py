@@ -43,7 +43,8 @@ def train(
     name
         The run's name, where it is not the recipe's.
     resume
-        The name of a run to go on with. A recipe beside it must be the run's own.
+        The name of a run to go on with. A recipe beside it must be the run's own; without one, --set takes what a
+        diverging loss brings, such as train.on_divergence=rollback.
     overwrite
         Start the run again if it exists.
     log
@@ -65,10 +66,8 @@ def train(
         return
     if json_ and not dry_run:
         raise ValueError("--json goes with --list or --dry-run; a run's numbers are in its metrics.jsonl.")
-    if recipe is None and (resume is None or data is not None or set_):
-        raise ValueError(
-            "name a recipe or a shape to train, or a run to --resume. --data and --set are settings of a recipe."
-        )
+    if recipe is None and (resume is None or data is not None):
+        raise ValueError("name a recipe or a shape to train, or a run to --resume. --data is a setting of a recipe.")
     if resume is not None and (name is not None or overwrite or dry_run):
         raise ValueError("--resume goes on with a run as it was chosen: leave out --name, --overwrite, --dry-run.")
     chosen = None if recipe is None else _chosen(recipe, data, settings(set_), log)
@@ -85,7 +84,8 @@ def train(
             recipe_ = chosen
             run = world.once(lambda: prepare(recipe_, name, overwrite=overwrite), lambda: reopen(called))
         else:
-            run = world.once(lambda: reopen(called), lambda: reopen(called))
+            changes = settings(set_) if chosen is None else None
+            run = world.once(lambda: reopen(called, changes), lambda: reopen(called))
             run = _as_chosen(run, chosen, log)
         if not world.first:
             run_to_end(run, resume=resume is not None)

@@ -185,12 +185,18 @@ class _Training:
         """Go back to the last checkpoint with a lower rate; ValueError where the recipe says to stop."""
         run, state, settings = self.run, self.state, self.settings
         said = f"{fault} at step {state.step}"
-        mend = f"Lower optimizer.lr (now {run.recipe.optimizer.lr}); the last good checkpoint is kept in {run.folder}."
+        anew = f"train anew with a lower optimizer.lr (now {run.recipe.optimizer.lr})"
+        go_on = (
+            "The last good checkpoint is kept; to go on from it at a lower rate: "
+            f"tslens train --resume {run.folder.name}"
+        )
         if settings.on_divergence == "stop":
-            stop = ValueError(f"{said}. {mend} Or let it go back by itself: --set train.on_divergence=rollback.")
+            stop = ValueError(f"{said}. {go_on} --set train.on_divergence=rollback. Or {anew}.")
             raise self.world.spoken(stop, 2) from None
         if state.rollbacks >= settings.rollbacks:
-            raise self.world.spoken(ValueError(f"{said}, after {state.rollbacks} rollbacks. {mend}"), 2) from None
+            more = f"--set train.rollbacks={2 * max(1, state.rollbacks)}"
+            stop = ValueError(f"{said}, after {state.rollbacks} rollbacks. {go_on} {more}. Or {anew}.")
+            raise self.world.spoken(stop, 2) from None
         far = state.step
         saving.restore(run, state)
         state.rollbacks += 1

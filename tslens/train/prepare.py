@@ -21,8 +21,8 @@ from tslens.train.instructed import InstructedRows
 from tslens.train.mixed import MixedRows, in_order_or_not
 from tslens.train.objectives.contrastive import Contrastive, PublishedContrastive
 from tslens.train.objectives.instruct import Instruct, documents
-from tslens.train.recipe import DataSettings, Recipe, from_dict
-from tslens.train.run import Run
+from tslens.train.recipe import DataSettings, Recipe, changed, from_dict
+from tslens.train.run import ON_DIVERGENCE, Run
 
 RECIPE = "recipe.json"
 
@@ -59,10 +59,11 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
         return _run(recipe, folder, tokenizer, progress)
 
 
-def resume(name: str, *, progress: bool = True) -> Run:
+def resume(name: str, changes: dict[str, str] | None = None, *, progress: bool = True) -> Run:
     """The run in `runs/<name>` as it was chosen: recipe, tokenizer and data are those of its folder.
 
-    A packing that was stopped is gone on with. ValueError if there is no such run.
+    `changes` are settings, from now on, of what a diverging loss brings. A packing that was stopped is gone on with.
+    ValueError if there is no such run, or for changes that would make it another.
     """
     folder = checkpoints.run_folder(name)
     _recover(folder)
@@ -71,6 +72,14 @@ def resume(name: str, *, progress: bool = True) -> Run:
         near = models.did_you_mean(name, known)
         raise ValueError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
     recipe = from_dict(checkpoints.read_json(folder / RECIPE), origin=f"{folder}/{RECIPE}")
+    if changes:
+        if other := [key for key in changes if key not in ON_DIVERGENCE]:
+            raise ValueError(
+                f"{other[0]} cannot be changed in a run that is gone on with, only {', '.join(ON_DIVERGENCE)}. "
+                "Train anew under another --name."
+            )
+        recipe = changed(recipe, changes)
+        checkpoints.write_json(folder / RECIPE, recipe.to_dict())
     run = _run(recipe, folder, Tokenizer.load(folder / checkpoints.TOKENIZER), progress)
     shutil.rmtree(_beside(folder, "old"), ignore_errors=True)
     return run

@@ -159,10 +159,13 @@ class Recipe:
 SECTIONS = {"data": DataSettings, "optimizer": OptimizerSettings, "train": TrainSettings}
 
 
+BASES = ("base", "published")  # of the recipes that come with tslens, those that only others start from
+
+
 def names() -> list[str]:
     """The recipes that come with tslens."""
     files = (file.name for file in resources.files("tslens.recipes").iterdir())
-    return sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
+    return sorted({name.removesuffix(".toml") for name in files if name.endswith(".toml")} - set(BASES))
 
 
 def load(name: str, overrides: dict[str, str] | None = None) -> Recipe:
@@ -176,23 +179,39 @@ def load(name: str, overrides: dict[str, str] | None = None) -> Recipe:
     return from_dict(tree, origin=f"recipe {name}")
 
 
-def _tree(name: str) -> dict[str, Any]:
-    if name.endswith(".toml") and not Path(name).is_file():
-        raise ValueError(f"No recipe file at {name}.")
-    if Path(name).is_file():
-        text, label = Path(name).read_text(encoding="utf-8"), Path(name).stem
-    elif name in names():
-        text, label = resources.files("tslens.recipes").joinpath(f"{name}.toml").read_text(encoding="utf-8"), name
+def changed(recipe: Recipe, overrides: dict[str, str]) -> Recipe:
+    """The recipe with other settings, `section.key` to text, as on the command line."""
+    tree = recipe.to_dict()
+    for key, text in overrides.items():
+        _override(tree, key, text)
+    return from_dict(tree, origin=f"recipe {recipe.name}")
+
+
+def _tree(name: str, beside: Path | None = None, heirs: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What a recipe says together with what it inherits; a file's base is found beside that file."""
+    if name.endswith(".toml"):
+        path = (beside or Path()) / name
+        if not path.is_file():
+            raise ValueError(f"No recipe file at {path}.")
+        label, data, beside = path.stem, path.read_bytes(), path.parent
+        name = str(path.resolve())
+    elif name in (*names(), *BASES):
+        label, data = name, resources.files("tslens.recipes").joinpath(f"{name}.toml").read_bytes()
     else:
         return _tree("base") | {"name": name, "model": _tree("base")["model"] | _shape(name)}
+    if name in heirs:
+        raise ValueError(f"Recipe {label} inherits from itself. Give it another base.")
     try:
-        tree = tomllib.loads(text)
+        tree = tomllib.loads(data.decode())
+    except UnicodeDecodeError as error:
+        raise ValueError(f"Recipe {label} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from error
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"Recipe {name} is not TOML: {error}.") from error
+        raise ValueError(f"Recipe {label} is not TOML: {error}.") from error
     base = tree.pop("base", None)
     if not isinstance(base, str | None):
-        raise ValueError(f"Recipe {name}: base is {base!r}; it must be the name of a recipe or a TOML file.")
-    return {"name": label} | (tree if base is None else _merge(_tree(base), tree | {"name": label}))
+        raise ValueError(f"Recipe {label}: base is {base!r}; it must be the name of a recipe or a TOML file.")
+    own = tree | {"name": label}
+    return own if base is None else _merge(_tree(base, beside, (*heirs, name)), own)
 
 
 def _shape(name: str) -> dict[str, Any]:
@@ -245,6 +264,10 @@ def from_dict(tree: dict[str, Any], *, origin: str = "recipe") -> Recipe:
     parts["model"] = {"shape": model["shape"]} if "shape" in model else {}
     if not isinstance(model.get("shape", ""), str):
         raise ValueError(f'{origin}: model.shape is {model["shape"]!r}; it must be text, such as "256x8".')
+    if not {"shape", "d_model", "n_layers"} & model.keys():
+        raise ValueError(
+            f'{origin} has no model.shape: it is for others to start from. Give it one, such as shape = "256x8".'
+        )
     parts["model"] |= _typed(Spec, {key: value for key, value in model.items() if key != "shape"}, origin, "model.")
     for section, cls in SECTIONS.items():
         values = tree.get(section, {})

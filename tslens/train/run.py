@@ -60,7 +60,8 @@ class Run:
                 )
 
 
-SILENT = ("name", "train.log")  # what a recipe may change and train the same model
+ON_DIVERGENCE = tuple(f"train.{name}" for name in ("on_divergence", "explode", "cut", "rollbacks"))
+SILENT = ("name", "train.log", *ON_DIVERGENCE)  # what a recipe may change and train the same model
 
 
 def differences(now: Any, before: Any, now_is: str = "now", before_was: str = "then") -> str:

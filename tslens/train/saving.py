@@ -23,6 +23,8 @@ from tslens import checkpoints, models
 from tslens.train.meter import Meter
 from tslens.train.run import Run
 
+NEEDED = ("recipe", "data", "tokenizer", "step", "tokens", "rollbacks", "since_record")  # of a checkpoint's config
+
 
 @dataclasses.dataclass
 class State:
@@ -89,6 +91,7 @@ def _write(run: Run, state: State, home: Path, facts: dict[str, Any], optimizer:
             facts["optimizer_sha256"] = checkpoints.write_tensors(scratch / "optimizer.safetensors", optimizer)
         config = run.config(state.step, state.meter.tokens, state.measured) | facts
         checkpoints.write(scratch, config, models.weights(state.model))
+        _settle(scratch)
         _remove(home / name)
         scratch.rename(home / name)
         _settle(home)
@@ -138,6 +141,8 @@ def restore(run: Run, state: State) -> None:
         try:
             config, weights = checkpoints.read(place)
             tensors = checkpoints.read_tensors(place / "optimizer.safetensors", config.get("optimizer_sha256"))
+            if lacking := [key for key in NEEDED if key not in config]:
+                raise ValueError(f"{place}/{checkpoints.CONFIG} has no {lacking[0]!r}: it is no checkpoint's.")
         except ValueError as error:
             faults.append((place, str(error)))
             continue
@@ -177,8 +182,7 @@ def _set_aside(damaged: Path, why: str, instead: Path) -> None:
 
 def note_rollbacks(run: Run, state: State) -> None:
     """Let the checkpoint that the run went back to say so: killed now, the run goes on with the lowered rate."""
-    path = run.folder / "checkpoints" / f"step-{state.step:06d}" / checkpoints.CONFIG
-    checkpoints.write_json(path, checkpoints.read_json(path) | {"rollbacks": state.rollbacks})
+    checkpoints.change_config(run.folder / "checkpoints" / f"step-{state.step:06d}", rollbacks=state.rollbacks)
 
 
 def forget_after(folder: Path, step: int) -> None:
