@@ -1,62 +1,77 @@
-"""At 1.6e13 FLOPs on 14,167 real stories 128x4 reaches the lowest validation loss of four shapes: 1.317 bits per byte,
-against 1.456 (192x4), 1.497 (128x8) and 1.554 (256x4). One seed each, and far from converged: it says which shape to
-train on two CPU cores, not which is best with more compute.
+"""Which shape should the bundled model have, and how many epochs? At equal compute a wider model sees fewer of them.
 
-Which shape should the bundled model have? `python analyses/shapes.py --data FILE` trains whatever is not yet in runs/.
+`python analyses/shapes.py --stories FILE` trains each shape by the bundled model's recipe at a growing compute and
+draws the validation loss; it goes on where it was stopped. The bundled model's own curve is drawn beside it.
 """
 
-import argparse
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+from _runs import Runs, options, steps_for
 
 from tslens import checkpoints
 from tslens.models import Spec, flops_per_token
-from tslens.plots import bars, lines, save
-from tslens.train import recipe as recipes
-from tslens.train.loop import train
-from tslens.train.prepare import prepare
+from tslens.plots import lines, save
 
-FIGURES = Path(__file__).resolve().parents[1] / "figures" / "shapes"
-COMPUTE = 1.6e13
-SHAPES = {"128x4": 3e-3, "192x4": 3e-3, "128x8": 3e-3, "256x4": 2e-3}  # peak learning rates
-BATCH, CONTEXT, VOCABULARY = 16, 256, 2048
+BUNDLED = "stories1M"
+CONTEXT, VOCABULARY = 320, 2048  # of the bundled model
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--data", default="made")
-data = parser.parse_args().data
+parser = options("shapes", tokens=0)
+parser.add_argument("--compute", type=float, nargs="+", default=[1.6e13, 6.4e13], help="FLOPs of a run")
+parser.add_argument("--shapes", nargs="+", default=["64x4", "128x4", "192x4", "256x4", "128x8"])
+parser.add_argument("--batch", type=int, default=8)
+asked = parser.parse_args()
+runs = Runs(asked.stories, asked.out, asked.jobs)
 
-rows = []
-for shape, rate in SHAPES.items():
+
+def tokens(shape: str, compute: float) -> float:
+    """How many a shape sees for so many FLOPs."""
     spec = Spec.parse(shape, d_vocab=VOCABULARY, n_ctx=CONTEXT)
-    steps = round(COMPUTE / (flops_per_token(spec, training=True) * BATCH * CONTEXT))
-    chosen = {
-        "data.source": f'"{data}"',
-        "data.vocabulary": str(VOCABULARY),
-        "train.batch": str(BATCH),
-        "train.steps": str(steps),
-        "train.validate_every": str(steps // 2),
-        "train.validation_stories": "700",
-        "optimizer.lr": str(rate),
+    return compute / flops_per_token(spec, training=True)
+
+
+def name(shape: str, compute: float, seed: int) -> str:
+    return f"{BUNDLED}-{shape}-{compute:.3g}-s{seed}".replace("+", "")
+
+
+every = [(shape, compute, seed) for compute in asked.compute for shape in asked.shapes for seed in range(asked.seeds)]
+runs.train(
+    {
+        name(shape, compute, seed): (
+            BUNDLED,
+            {"model.shape": shape, "model.n_ctx": CONTEXT, "train.validation_stories": 700, "seed": seed}
+            | steps_for(tokens(shape, compute), asked.batch, CONTEXT),
+        )
+        for shape, compute, seed in every
     }
-    folder = checkpoints.run_folder(f"shape-{shape}")
-    if not (folder / checkpoints.CONFIG).is_file():
-        train(prepare(recipes.load(shape, chosen), folder.name, overwrite=True))
-    last = checkpoints.read_metrics(folder)[-1]
-    rows.append({"shape": shape, "tokens": last["tokens"], "bits per byte": last["bits_per_byte"]})
+)
+rows: list[dict[str, Any]] = []
+for shape, compute, seed in every:
+    last = runs.curve(name(shape, compute, seed)).iloc[-1]
+    rows.append({"FLOPs": compute, "shape": shape, "seed": seed, "tokens": int(last["tokens"])})
+    rows[-1] |= {"nats per token": last["validation_loss"], "bits per byte": last["bits_per_byte"]}
+table = pd.DataFrame(rows)
+print(table.to_string(index=False))
+means = table.pivot_table(index="FLOPs", columns="shape", values="bits per byte")[asked.shapes]
+save(
+    lines(
+        {shape: means[shape].to_numpy() for shape in asked.shapes},
+        means.index.to_numpy(),
+        title="Validation loss at equal compute",
+        x_label="FLOPs",
+        y_label="bits per byte",
+    ),
+    asked.figures / "shapes.svg",
+    table,
+)
 
-frame = pd.DataFrame(rows)
-print(frame)
-title = "Validation loss at 1.6e13 FLOPs"
-figure = bars(list(frame["shape"]), frame["bits per byte"].to_numpy(), title=title, x_label="bits per byte")
-save(figure, FIGURES / "shapes.svg", frame)
-
-history = pd.DataFrame(checkpoints.read_metrics(Path(checkpoints.__file__).parent / "bundled" / "stories1M"))
+history = pd.DataFrame(checkpoints.read_metrics(Path(checkpoints.__file__).parent / "bundled" / BUNDLED))
 curve = lines(
     {"training": history["train_loss"].to_numpy(), "validation": history["validation_loss"].to_numpy()},
     history["tokens"].to_numpy() / 1e6,
-    title="stories1M",
+    title=BUNDLED,
     x_label="million tokens",
     y_label="nats per token",
 )
-save(curve, FIGURES / "stories1M.svg", history)
+save(curve, asked.figures / f"{BUNDLED}.svg", history)

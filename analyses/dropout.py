@@ -1,0 +1,41 @@
+"""Not run yet: does dropout hurt a story model that sees its stories at most once?
+
+One shape on the same tokens with shares of the residual stream left out in training, over seeds; what is compared is
+the validation loss, without dropout, seed by seed. `python analyses/dropout.py --stories FILE` goes on where it was
+stopped.
+"""
+
+import numpy as np
+from _runs import Plan, Runs, differences, options, planned
+
+from tslens.plots import bars, save
+
+SHARES = (0.0, 0.1, 0.2, 0.4)
+
+parser = options("dropout", tokens=1_500_000)
+parser.add_argument("--shape", default="128x4")
+asked = parser.parse_args()
+runs = Runs(asked.stories, asked.out, asked.jobs)
+
+
+def plan(share: float, seed: int) -> Plan:
+    if not share:
+        return planned(asked.shape, asked.tokens, seed)
+    return planned(asked.shape, asked.tokens, seed, f"dropout-{share:g}", train__dropout=share)
+
+
+runs.train(dict(plan(share, seed) for seed in range(asked.seeds) for share in SHARES))
+losses = {
+    f"{share:g}": np.array([runs.ending(plan(share, seed)[0]) for seed in range(asked.seeds)]) for share in SHARES
+}
+table = differences(losses, "0").rename(columns={"what": "dropout"})
+print(table.to_string(index=False, float_format="{:.4f}".format))
+figure = bars(
+    [f"dropout {share}" for share in table["dropout"]],
+    table["nats per token"].to_numpy(),
+    low=table["low"].to_numpy(),
+    high=table["high"].to_numpy(),
+    title=f"{asked.shape} after {asked.tokens / 1e6:g} million tokens, {asked.seeds} seeds",
+    x_label="validation loss, nats per token",
+)
+save(figure, asked.figures / "dropout.svg", table)

@@ -1,0 +1,49 @@
+"""Not run yet: do width, depth and the number of heads matter, at equal tokens?
+
+Models that differ from one in the middle by one of the three, over seeds; what is compared is the validation loss, seed
+by seed. `python analyses/sweep.py --stories FILE` goes on where it was stopped.
+"""
+
+import numpy as np
+import pandas as pd
+from _runs import Plan, Runs, differences, options, planned
+
+from tslens.models import Spec, n_parameters
+from tslens.plots import bars, save
+
+MIDDLE = "128x4"
+SWEEPS = {
+    "width": ("64x4", MIDDLE, "256x4"),
+    "depth": ("128x2", MIDDLE, "128x8"),
+    "heads": ("128x4x1", MIDDLE, "128x4x16"),
+}
+
+asked = options("sweep", tokens=1_500_000).parse_args()
+runs = Runs(asked.stories, asked.out, asked.jobs)
+shapes = list(dict.fromkeys(shape for sweep in SWEEPS.values() for shape in sweep))
+
+
+def plan(shape: str, seed: int) -> Plan:
+    return planned(shape, asked.tokens, seed)
+
+
+runs.train(dict(plan(shape, seed) for seed in range(asked.seeds) for shape in shapes))
+losses = {shape: np.array([runs.ending(plan(shape, seed)[0]) for seed in range(asked.seeds)]) for shape in shapes}
+found = differences(losses, MIDDLE).assign(
+    parameters=[n_parameters(Spec.parse(shape, d_vocab=2048, n_ctx=256)) for shape in shapes]
+)
+order = [shape for sweep in SWEEPS.values() for shape in sweep]
+table = found.set_index("what").loc[order].reset_index()
+table.insert(0, "sweep", [name for name, sweep in SWEEPS.items() for _ in sweep])
+print(table.to_string(index=False, float_format="{:.4f}".format))
+figure = bars(
+    [f"{row.sweep} {row.what}" for row in table.itertuples()],
+    table["nats per token"].to_numpy(),
+    low=table["low"].to_numpy(),
+    high=table["high"].to_numpy(),
+    title=f"Validation loss after {asked.tokens / 1e6:g} million tokens, {asked.seeds} seeds",
+    x_label="nats per token",
+)
+ends = pd.DataFrame(losses).rename_axis("seed").reset_index()
+save(figure, asked.figures / "sweep.svg", table)
+ends.to_csv(asked.figures / "seeds.csv", index=False)
