@@ -63,7 +63,7 @@ class Runs:
                 job.result()
 
     def _train(self, name: str, recipe: str, chosen: Mapping[str, Any]) -> None:
-        if (self.folder / name / checkpoints.CONFIG).is_file():
+        if self.is_finished(name):
             return
         settings = [text for key, value in chosen.items() for text in ("--set", f"{key}={value}")]
         new = [recipe, "--data", self.stories, "--name", name, *settings]
@@ -76,6 +76,9 @@ class Runs:
             )
         print(f"{name}: {self.ending(name):.4f} nats per token", flush=True)
 
+    def is_finished(self, name: str) -> bool:
+        return (self.folder / name / checkpoints.CONFIG).is_file()
+
     def curve(self, name: str) -> pd.DataFrame:
         """The metrics of a finished run, a row for every validation."""
         return pd.DataFrame(checkpoints.read_metrics(self.folder / name))
@@ -85,13 +88,13 @@ class Runs:
         return float(self.curve(name)[what].iloc[-1])
 
 
-def steps_for(tokens: float, batch: int, context: int = CONTEXT) -> dict[str, int]:
-    """What a recipe has to be told to see so many tokens: its batch, its steps, and five looks at the validation."""
+def steps_for(tokens: float, batch: int, context: int = CONTEXT, looks: int = 5) -> dict[str, int]:
+    """What a recipe has to be told to see so many tokens: its batch, its steps, and when it looks at the validation."""
     steps = max(1, round(tokens / (batch * context)))
     return {
         "train.batch": batch,
         "train.steps": steps,
-        "train.validate_every": max(1, steps // 5),
+        "train.validate_every": max(1, steps // looks),
         "train.checkpoint_every": max(1, steps // 3),
     }
 

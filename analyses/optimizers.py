@@ -6,42 +6,30 @@ the best is trained on fewer and fewer tokens, its schedule ending with them, un
 nanoGPT's settings reach after all of them. `python analyses/optimizers.py --stories FILE` goes on where it was stopped.
 """
 
-import argparse
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from _runs import CONTEXT, Plan, Runs, options, over_seeds, steps_for
 
 from tslens import checkpoints
 from tslens.plots import lines, save
-from tslens.stats import Interval, mean_interval
-from tslens.stories import stories
-from tslens.tokenizer import Tokenizer
+from tslens.stats import mean_interval
 
-FIGURES = Path(__file__).resolve().parents[1] / "figures" / "optimizers"
-CONTEXT, VOCABULARY = 256, 2048
 GRIDS = {"adamw": (2e-3, 4e-3, 8e-3), "muon": (1e-2, 2e-2, 4e-2)}  # widened by twos while an end is best
 SCHEDULES = ("cosine", "wsd", "constant")
 SHARES = (0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+LOOKS = 10  # at the validation, of a run
 TUNING_SEED = 99
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--stories", default="made")
-parser.add_argument("--out", type=Path, default=Path("runs/optimizers"), help="where the runs are kept")
+parser = options("optimizers", tokens=1_500_000)
 parser.add_argument("--shape", default="128x4")
-parser.add_argument("--tokens", type=int, default=2_000_000, help="of a run")
 parser.add_argument("--batch", type=int, default=8, help=f"rows of {CONTEXT} tokens")
-parser.add_argument("--seeds", type=int, default=3)
-parser.add_argument("--jobs", type=int, default=1, help="runs at a time, a thread each")
-parser.add_argument("--figures", type=Path, default=FIGURES)
 asked = parser.parse_args()
+runs = Runs(asked.stories, asked.out, asked.jobs)
+seeds = range(asked.seeds)
 
 
 class Choice(NamedTuple):
@@ -62,57 +50,32 @@ class Choice(NamedTuple):
         )
 
     def run(self, seed: int) -> str:
+        """The name of its run."""
         tokens = round(self.share * asked.tokens / 1000)
         return f"{self.method}-{self.schedule}-{self.lr:g}-{self.final:g}-{tokens}k-b{asked.batch}-s{seed}"
+
+    def plan(self, seed: int) -> Plan:
+        """Its run, and what it is."""
+        settings = {f"optimizer.{field}": getattr(self, field) for field in ("method", "lr", "schedule", "final")}
+        long = steps_for(self.share * asked.tokens, asked.batch, looks=LOOKS)
+        return self.run(seed), (asked.shape, settings | long | {"seed": seed})
 
 
 NANOGPT = Choice("adamw", 6e-4, "cosine", final=0.1)
 
 
 def trained(wanted: Iterable[tuple[Choice, int]]) -> None:
-    """See that these runs are there, each trained by a process of its own unless it is finished."""
-    with ThreadPoolExecutor(asked.jobs) as pool:
-        list(pool.map(lambda pair: _train(*pair), dict.fromkeys(wanted)))
-
-
-def _train(choice: Choice, seed: int) -> None:
-    name = choice.run(seed)
-    if (asked.out / name / checkpoints.CONFIG).is_file():
-        return
-    steps = round(choice.share * asked.tokens / (asked.batch * CONTEXT))
-    chosen = {
-        "data.tokenizer": asked.out / "tokenizer.json",
-        "model.n_ctx": CONTEXT,
-        "optimizer.method": choice.method,
-        "optimizer.lr": choice.lr,
-        "optimizer.schedule": choice.schedule,
-        "optimizer.final": choice.final,
-        "train.batch": asked.batch,
-        "train.steps": steps,
-        "train.validate_every": max(1, steps // 10),
-        "train.checkpoint_every": max(1, steps // 3),
-        "train.keep": 1,
-        "seed": seed,
-    }
-    options = [text for key, value in chosen.items() for text in ("--set", f"{key}={value}")]
-    new = ["train", asked.shape, "--data", asked.stories, "--name", name, *options]
-    command = ["train", "--resume", name] if (asked.out / name / "recipe.json").is_file() else new
-    print("tslens", *command, flush=True)
-    settled = {"TSLENS_RUNS": str(asked.out), "OMP_NUM_THREADS": "1"}
-    with (asked.out / f"{name}.log").open("w") as log:
-        subprocess.run(
-            [sys.executable, "-m", "tslens", *command], env=os.environ | settled, stderr=log, stdout=log, check=True
-        )
-    print(f"{name}: {ending(choice, seed):.4f}", flush=True)
+    """See that these runs are there."""
+    runs.train(dict(choice.plan(seed) for choice, seed in wanted))
 
 
 def curve(choice: Choice, seed: int) -> pd.DataFrame:
     """The validation loss over tokens of a finished run."""
-    return pd.DataFrame(checkpoints.read_metrics(asked.out / choice.run(seed)))[["tokens", "validation_loss"]]
+    return runs.curve(choice.run(seed))[["tokens", "validation_loss"]]
 
 
 def ending(choice: Choice, seed: int) -> float:
-    return float(curve(choice, seed)["validation_loss"].iloc[-1])
+    return runs.ending(choice.run(seed))
 
 
 def endings(choice: Choice) -> np.ndarray:
@@ -138,7 +101,7 @@ def tuned(method: str) -> float:
 def trained_shares(best: Choice) -> list[float]:
     """The shares of the tokens at which `best` was trained with every seed."""
     names = {share: [best._replace(share=share).run(seed) for seed in seeds] for share in (*SHARES, 0.8, 1.0)}
-    whole = [s for s, runs in names.items() if all((asked.out / run / checkpoints.CONFIG).is_file() for run in runs)]
+    whole = [share for share, each in names.items() if all(map(runs.is_finished, each))]
     return sorted(whole)
 
 
@@ -158,11 +121,6 @@ def shown(values: list[float]) -> str:
     return least + (str(mean_interval(found)) if len(found) > 1 else f"{found[0]:.3g} (one seed)")
 
 
-seeds = range(asked.seeds)
-asked.out.mkdir(parents=True, exist_ok=True)
-if not (asked.out / "tokenizer.json").is_file():
-    Tokenizer.train(stories(asked.stories, split="train"), VOCABULARY).save(asked.out / "tokenizer.json")
-
 rates = {method: tuned(method) for method in GRIDS}
 compared = [NANOGPT, *(Choice(method, rates[method], schedule) for method in GRIDS for schedule in SCHEDULES)]
 trained((choice, seed) for seed in seeds for choice in compared)
@@ -179,7 +137,7 @@ if (endings(best._replace(share=SHARES[0])) > target).any():
 rows = []
 for choice in compared:
     ends = endings(choice)
-    interval = mean_interval(ends) if len(ends) > 1 else Interval(ends[0], ends[0], ends[0], 0.95, "one seed")
+    interval = over_seeds(ends)
     rows.append(
         {
             "choice": choice.label,
