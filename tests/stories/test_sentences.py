@@ -17,6 +17,7 @@ from tslens.stories.sentences import sentences, shuffled
         ('"Why?" he asked. "I am sad." The sun set.', ['"Why?" he asked.', '"I am sad."', "The sun set."]),
         ('Tom said, "Hi. I am Tom." Sam said nothing.', ['Tom said, "Hi. I am Tom."', "Sam said nothing."]),
         ("“Go! Now!” the big bear said. He left.", ["“Go! Now!” the big bear said.", "He left."]),
+        ("‘Stop! Don’t go.’ Tom said. It’s late. He ran.", ["‘Stop! Don’t go.’ Tom said.", "It’s late.", "He ran."]),
         ('"It is. It was never closed. Sam ran.', ['"It is.', "It was never closed.", "Sam ran."]),
         ("Mr. Fox paid 3.50 for it... slowly. Done.", ["Mr. Fox paid 3.50 for it... slowly.", "Done."]),
         ("The cat's toy wasn't 'new'. It broke.", ["The cat's toy wasn't 'new'.", "It broke."]),

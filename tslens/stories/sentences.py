@@ -3,7 +3,8 @@
 Rules, no model: a sentence ends at ``. ! ? …`` (with the quotes and brackets that close behind it) before white space,
 and at a newline. Inside a quotation none ends; behind one that closes with such a mark the sentence goes on if a small
 letter follows (`"Stop!" he said.`) or, where the quotation began it, somebody is said to speak (`"Stop!" Tom said.`). A
-quotation that its line never closes is no quotation. Single quotes are taken for apostrophes.
+quotation that its line never closes is no quotation. Single quotes are taken for apostrophes, but for those that open
+like ‘ and close behind a mark.
 """
 
 import re
@@ -13,6 +14,7 @@ from random import Random
 _END = re.compile(r"""[.!?…]+["”’')\]]*(?=\s|$)""")
 _LINE = re.compile(r"[^\n]+")
 _QUOTES = re.compile(r'[“”"]')
+_SINGLE = re.compile(r"‘[^‘\n]*?[.,!?…]’(?!\w)")
 _TITLES = ("Mr.", "Mrs.", "Ms.", "Dr.", "St.", "Mt.")
 _SPEAKS = re.compile(
     r"(?:[\w'’-]+\s){1,4}?(?:said|says|asked|asks|replied|answered|shouted|yelled|cried|called|whispered|exclaimed|"
@@ -56,7 +58,7 @@ def _ends(text: str, start: int, stop: int) -> Iterator[int]:
 
 def _quotations(text: str, start: int, stop: int) -> list[tuple[int, int]]:
     """The quotations of a line, quotes included; one that is never closed is left out."""
-    found, opened = [], None
+    found, opened = [quotation.span() for quotation in _SINGLE.finditer(text, start, stop)], None
     for quote in _QUOTES.finditer(text, start, stop):
         if quote[0] == "“" or (opened is None and quote[0] == '"'):
             opened = quote.start()

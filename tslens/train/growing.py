@@ -28,8 +28,7 @@ class Growing:
 
     def seen(self, step: int) -> int:
         """Quarters before a step."""
-        grown = min(step, self.steps)
-        return sum(self.size(i) for i in range(grown)) + QUARTERS * (step - grown)
+        return step + sum(max(0, step + (-part * self.steps) // (QUARTERS - 1)) for part in range(1, QUARTERS))
 
     @property
     def steps_per_epoch(self) -> int:

@@ -41,7 +41,8 @@ class OptimizerSettings:
     decay: float = 0.3
     """`wsd` only: share of the steps, the last ones, in which the rate falls."""
     final: float = 0.05
-    """The rate at the end, as a share of the peak; `constant` stays at the peak."""
+    """What the rate falls to, as a share of the peak: where it would be at the step after the last; `constant` stays at
+    the peak."""
 
     def __post_init__(self) -> None:
         for name in ("lr", "clip", "rest"):
