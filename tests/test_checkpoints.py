@@ -195,3 +195,9 @@ def test_nothing_heavy_is_imported() -> None:
     heavy = "('transformers', 'matplotlib', 'datasets')"
     code = f"import sys, tslens.checkpoints; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_only_numbered_folders_are_steps(tmp_path):
+    for name in ("step-000004", "step-000012", "step-²", "step-", "step-12.damaged"):
+        (tmp_path / name).mkdir()
+    assert [checkpoints.step_of(place) for place in checkpoints.steps(tmp_path)] == [12, 4]

@@ -49,7 +49,7 @@ def runs() -> dict[str, Path]:
 
 def steps(home: str | Path) -> list[Path]:
     """The folders `step-000123` of a run's `checkpoints` or `snapshots`, newest first."""
-    found = [place for place in Path(home).glob("step-*") if place.name[5:].isdigit() and place.is_dir()]
+    found = [place for place in Path(home).glob("step-*") if place.name[5:].isdecimal() and place.is_dir()]
     return sorted(found, key=step_of, reverse=True)
 
 

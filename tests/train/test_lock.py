@@ -76,3 +76,26 @@ def test_a_lock_that_went_while_it_was_waited_for_is_taken_anew(in_tmp, monkeypa
     monkeypatch.setattr(lock.fcntl, "flock", flock)
     with lock.held(Path("runs/a")):
         assert len(calls) == 2 and Path("runs/.a.lock").exists()
+
+
+def test_a_lock_that_comes_and_goes_while_it_is_looked_at_is_taken_anew(in_tmp, monkeypatch):
+    """Its holder removes the file, a third process makes one and removes that in the moment in which we look."""
+    flock, exists, calls = lock.fcntl.flock, Path.exists, []
+
+    def other_file(file, how):
+        calls.append(how)
+        if len(calls) == 1:
+            Path("runs/.a.lock").rename("third")
+            Path("runs/.a.lock").touch()
+        flock(file, how)
+
+    def gone_since(path):
+        found = exists(path)
+        if path.name == ".a.lock":
+            path.unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(lock.fcntl, "flock", other_file)
+    monkeypatch.setattr(Path, "exists", gone_since)
+    with lock.held(Path("runs/a")):
+        assert len(calls) == 2

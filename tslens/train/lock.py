@@ -76,8 +76,9 @@ def _acquire(folder: Path, path: Path) -> IO[str]:
         except BlockingIOError:
             file.close()
             continue
-        if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
-            return file
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                return file
         file.close()  # locked after its holder removed it
     raise ValueError(
         f"{folder} is being written by {holder(folder) or 'another process'}. "
