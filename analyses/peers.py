@@ -1,0 +1,170 @@
+"""Not run yet: how fast does one model learn by tslens, by HookedTransformer as it trains by itself, and by
+transformers, against the tokens and against the clock?
+
+One shape, the same rows of real stories in the same order. The peers and one of ours learn by the same AdamW, its rate
+tuned in `analyses/optimizers.py`; another of ours as recipes choose, by Muon. Each computes as its users would:
+HookedTransformer in float32, GPT2LMHeadModel under bf16 autocast where the machine has it, ours in the fused forward.
+All take turns, some steps each, so that whatever else the machine does hits all. `python analyses/peers.py --stories
+FILE` wants a quiet machine.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from rich.progress import track
+
+from tslens import forward
+from tslens.bench.measure import median
+from tslens.bench.size import gpt2
+from tslens.models import Spec, build
+from tslens.plots import panels, save
+from tslens.stories import stories
+from tslens.stories.pack import pack
+from tslens.tokenizer import Tokenizer
+from tslens.train.data import Rows
+from tslens.train.optimizer import OptimizerSettings, learning_rate, make, set_rate
+
+FIGURES = Path(__file__).resolve().parents[1] / "figures" / "peers"
+ADAMW = OptimizerSettings(method="adamw", lr=4e-3)
+MUON = OptimizerSettings(method="muon", lr=1e-2)
+BATCH, CONTEXT, VOCABULARY = 8, 256, 2048
+TURN = 10  # steps of one side before the next has its turn
+JUDGED = 64  # validation rows
+
+parser = argparse.ArgumentParser(description="Train beside HookedTransformer and transformers, and draw figures/peers.")
+parser.add_argument("--stories", default="made")
+parser.add_argument("--shape", default="128x4")
+parser.add_argument("--tokens", type=int, default=1_000_000)
+parser.add_argument("--figures", type=Path, default=FIGURES)
+asked = parser.parse_args()
+
+
+class Side:
+    """A model, how its mean loss is computed, and what moves it."""
+
+    def __init__(self, model: Any, loss: Callable[[torch.Tensor], torch.Tensor], settings: OptimizerSettings) -> None:
+        self.model, self.loss, self.settings = model, loss, settings
+        self.trained = [p for p in model.parameters() if p.requires_grad]
+        self.optimizer = make(model, settings) if hasattr(model, "blocks") else _adamw(model, settings)
+        self.seconds: list[float] = []
+
+    def step(self, rows: torch.Tensor, number: int, steps: int) -> None:
+        """One step on these rows."""
+        set_rate(self.optimizer, learning_rate(self.settings, number, steps))
+        self.loss(rows).backward()
+        torch.nn.utils.clip_grad_norm_(self.trained, self.settings.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    @torch.no_grad()
+    def judged(self, rows: torch.Tensor) -> float:
+        """The mean loss on these rows."""
+        return float(np.mean([float(self.loss(piece)) for piece in rows.split(BATCH)]))
+
+
+def _adamw(model: torch.nn.Module, settings: OptimizerSettings) -> torch.optim.Optimizer:
+    """As ours: the fused AdamW; what is a matrix decays, but for the positions."""
+    decays = [p for n, p in model.named_parameters() if p.ndim == 2 and "wpe" not in n]
+    others = [p for n, p in model.named_parameters() if p.ndim != 2 or "wpe" in n]
+    groups = [{"params": decays, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, lr=settings.lr, betas=(settings.beta1, settings.beta2), fused=True)
+    for group in optimizer.param_groups:
+        group["scale"] = 1.0
+    return optimizer
+
+
+def sides(spec: Spec) -> dict[str, Side]:
+    """All that are compared; ours and HookedTransformer's begin with the same weights."""
+    dtype = forward.precision("auto")
+    low = dtype is torch.bfloat16
+
+    def ours(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
+        def loss(rows: torch.Tensor) -> torch.Tensor:
+            total, predicted = forward.loss(model, rows, dtype=dtype)
+            return total / predicted
+
+        return loss
+
+    hooked, hugging = build(spec, seed=0), gpt2(spec)
+
+    def of_transformers(rows: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", torch.bfloat16, enabled=low):
+            found: torch.Tensor = hugging(input_ids=rows, labels=rows, use_cache=False).loss
+        return found
+
+    mine, by_muon = build(spec, seed=0), build(spec, seed=0)
+    return {
+        "tslens, Muon": Side(by_muon, ours(by_muon), MUON),
+        "tslens, AdamW": Side(mine, ours(mine), ADAMW),
+        "HookedTransformer, AdamW": Side(hooked, lambda rows: hooked(rows, return_type="loss"), ADAMW),
+        "GPT2LMHeadModel, AdamW": Side(hugging, of_transformers, ADAMW),
+    }
+
+
+training, held_out = (list(stories(asked.stories, split=split)) for split in ("train", "validation"))
+tokenizer = Tokenizer.train(training, VOCABULARY)
+scratch = TemporaryDirectory()
+packed = [
+    Rows(pack(texts, tokenizer, Path(scratch.name) / name, source=asked.stories), CONTEXT, BATCH, 0)
+    for texts, name in ((training, "training"), (held_out, "validation"))
+]
+rows, validation = packed[0], torch.cat([packed[1].batch(i).tokens for i in range(JUDGED // BATCH)])
+spec = Spec.parse(asked.shape, d_vocab=VOCABULARY, n_ctx=CONTEXT + 1)  # the peers read the last token of a row too
+steps = round(asked.tokens / (BATCH * CONTEXT) / TURN) * TURN
+compared = sides(spec)
+records = []
+for turn in track(range(0, steps, TURN), description="turns"):
+    batches = [rows.batch(number).tokens for number in range(turn, turn + TURN)]
+    for name, side in compared.items():
+        began = time.perf_counter()
+        for number, batch in enumerate(batches, turn):
+            side.step(batch, number, steps)
+        side.seconds.append(time.perf_counter() - began)
+        if (turn // TURN) % 4 == 3 or turn + TURN == steps:
+            records.append({"side": name, "tokens": (turn + TURN) * BATCH * CONTEXT, "seconds": sum(side.seconds)})
+            records[-1]["validation loss"] = side.judged(validation)
+curves = pd.DataFrame(records)
+
+slowest = curves[curves["side"] == "HookedTransformer, AdamW"]["validation loss"].iloc[-1]
+answers = []
+for name, side in compared.items():
+    own = curves[curves["side"] == name]
+    ratio = median(np.array(compared["HookedTransformer, AdamW"].seconds) / np.array(side.seconds))
+    reached = own[own["validation loss"] <= slowest + 0.01]
+    answers.append(
+        {
+            "trained by": name,
+            "tokens/s": TURN * BATCH * CONTEXT / np.median(side.seconds),
+            "times HookedTransformer's": ratio.estimate,
+            "low": ratio.low,
+            "high": ratio.high,
+            "validation loss": own["validation loss"].iloc[-1],
+            "seconds": own["seconds"].iloc[-1],
+            "seconds to HookedTransformer's loss": reached["seconds"].iloc[0] if len(reached) else np.nan,
+        }
+    )
+answer = pd.DataFrame(answers)
+print(answer.to_string(index=False, float_format="{:.3f}".format))
+
+
+def chart(x: str, scale: float, label: str) -> dict[str, Any]:
+    by_side = {name: curves[curves["side"] == name] for name in compared}
+    return {
+        "series": {name: own["validation loss"].to_numpy() for name, own in by_side.items()},
+        "x": {name: own[x].to_numpy() * scale for name, own in by_side.items()},
+        "title": f"{asked.shape}, validation",
+        "x_label": label,
+        "y_label": "nats per token",
+    }
+
+
+figure = panels(chart("tokens", 1e-6, "million tokens"), chart("seconds", 1.0, "seconds"))
+save(figure, asked.figures / "peers.svg", curves)
+answer.to_csv(asked.figures / "answer.csv", index=False)
