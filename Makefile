@@ -34,7 +34,7 @@ bench-gpu: $(READY)  ## training on one NVIDIA GPU, under eight minutes, one JSO
 	@$(BIN)/python -m tslens.bench.gpu --out figures/bench/gpu.json
 
 figures: $(READY)  ## run every study again, hours of training among them; each writes its own folder under figures/
-	@set -e; for study in analyses/*.py; do echo "$$study"; $(BIN)/python "$$study"; done
+	@set -e; for study in analyses/[!_]*.py; do echo "$$study"; $(BIN)/python "$$study"; done
 
 clean:  ## remove what make made; runs/ and figures/ stay
 	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -22,6 +22,9 @@ def test_the_time_of_512x12(checkout: Path) -> None:
     assert f"**{seconds / 60:.1f} minutes**" in text and f"**{seconds / 8:.0f} seconds**" in text
     step = recipe.train.batch * spec.n_ctx * per_token / rate
     assert recipe.train.batch == 64 and f"| {step * 1e3:.1f} ms |" in text and f"| {step * 1e3 / 8:.1f} ms |" in text
+    muon = 5 * sum(4 * m * m * n + 2 * m**3 for m, n in (4 * [(512, 512)] + 2 * [(512, 2048)]) * spec.n_layers)
+    assert text.count(f"| {muon / rate * 1e3:.1f} ms |") == 2
+    assert f"{muon / (recipe.train.batch * spec.n_ctx * per_token):.0%} of a step's operations" in text
     sent = 2 * 7 / 8 * 4 * models.n_parameters(spec)
     assert f"| {sent / 450e9 * 1e3:.1f} ms |" in text and f"| {sent / 50e9 * 1e3:.1f} ms |" in text
     assert f"{models.n_parameters(spec) / 1e6:.1f} million in float32" in text

@@ -257,3 +257,31 @@ def test_progress_is_shown_on_stderr(tokenizer: Tokenizer, tmp_path: Path, capfd
     out, err = capfd.readouterr()
     assert out == ""
     assert "300 stories" in err and "stories/s" in err and "MB/s" in err
+
+
+@pytest.mark.parametrize("name", ["tokens.bin", "starts.bin"])
+def test_a_pack_that_was_altered_in_place_is_told_from_a_whole_one(
+    tokenizer: Tokenizer, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    whole = (tmp_path / name).read_bytes()
+    assert Packed.open(tmp_path, tokenizer, check=True).n_stories == 300
+    assert capsys.readouterr().err == ""  # short: no progress bar
+    (tmp_path / name).write_bytes(whole[::-1])
+    Packed.open(tmp_path, tokenizer)  # the same size
+    said = rf"{name} was altered since it was packed: its hash is not the one in pack\.json; restore it, or remove "
+    with pytest.raises(ValueError, match=said):
+        Packed.open(tmp_path, tokenizer, check=True)
+    with pytest.raises(ValueError, match=said):  # and not packed on, with a new hash
+        pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    (tmp_path / name).write_bytes(whole)
+    more = pack([*TALES, "Tom."], tokenizer, tmp_path, source="tales", progress=False)
+    assert Packed.open(tmp_path, tokenizer, check=True).n_stories == more.n_stories == 301
+
+
+def test_a_pack_without_hashes_is_opened_as_it_is(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    record = json.loads((tmp_path / "pack.json").read_text())
+    older = {key: value for key, value in record.items() if not key.endswith("_hash")}
+    (tmp_path / "pack.json").write_text(json.dumps(older))
+    assert Packed.open(tmp_path, tokenizer, check=True).n_stories == 300

@@ -1,17 +1,22 @@
 """Runs that take seconds, what becomes of one that is stopped, and how far two lie apart."""
 
 import os
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from tslens import checkpoints
 from tslens.train import loop
 from tslens.train import recipe as recipes
 from tslens.train.prepare import prepare, resume
 from tslens.train.run import Run
+
+TIMES = ("tokens_per_second", "waiting_share", "validation_seconds", "checkpoint_seconds", "drawing_seconds")
 
 
 @pytest.fixture
@@ -40,22 +45,48 @@ def run_of(in_tmp: Path, small: dict[str, str]) -> Callable[..., Run]:
     return made
 
 
+class Killed(BaseException):
+    """What ends a run at once, with nothing saved."""
+
+
 @pytest.fixture
-def goes_on(run_of: Callable[..., Run]) -> Callable[..., None]:
-    """`goes_on(SIGNAL, after=STEP)`: a run `cut`, stopped so and gone on with, ends in the bits of the run `whole`."""
+def records() -> Callable[[Path], list[dict[str, Any]]]:
+    """`records(FOLDER)`: what a run's metrics say, but for the times that it took."""
 
-    def check(stop: signal.Signals, *, after: int, **more: str) -> None:
-        def send(at: loop.Progress) -> None:
-            if at.step == after:
-                os.kill(os.getpid(), stop)
+    def of(folder: Path) -> list[dict[str, Any]]:
+        found = checkpoints.read_metrics(folder)
+        return [{key: value for key, value in record.items() if key not in TIMES} for record in found]
 
-        loop.train(run_of("whole", **more))
-        with pytest.raises(loop.Interrupted, match="tslens train --resume cut"):
-            loop.train(run_of("cut", **more), watch=send)
-        assert not (checkpoints.run_folder("cut") / "config.json").exists()
+    return of
+
+
+@pytest.fixture
+def goes_on(run_of: Callable[..., Run], records: Callable[[Path], list[Any]]) -> Callable[..., None]:
+    """`goes_on(after=STEP)`: a run `cut`, killed there and gone on with from its last checkpoint, ends in the bits and
+    the records of the run `whole`. With `by=SIGNAL` it is asked to stop instead, and saves first."""
+
+    def check(*, after: int, by: signal.Signals | None = None, **more: str) -> None:
+        def stop(at: loop.Progress) -> None:
+            torch.rand(at.step)  # whatever else is drawn has no part in it
+            if at.step == after and by is None:
+                raise Killed
+            if at.step == after and by is not None:
+                os.kill(os.getpid(), by)
+
+        run = run_of("whole", **more)
+        whole, cut = run.folder, checkpoints.run_folder("cut")
+        shutil.copytree(whole, cut)
+        loop.train(run)
+        with pytest.raises(Killed if by is None else loop.Interrupted) as ended:
+            loop.train(resume("cut", progress=False), resume=True, watch=stop)
+        assert by is None or "tslens train --resume cut" in str(ended.value)
+        assert not (cut / "config.json").exists()
+        lost = after % run.recipe.train.checkpoint_every
+        newest = checkpoints.step_of(checkpoints.steps(cut / "checkpoints")[0])
+        assert lost and newest == (after if by else after - lost)
         loop.train(resume("cut", progress=False), resume=True)
-        whole, cut = (checkpoints.run_folder(name) / "model.safetensors" for name in ("whole", "cut"))
-        assert whole.read_bytes() == cut.read_bytes()
+        assert (whole / "model.safetensors").read_bytes() == (cut / "model.safetensors").read_bytes()
+        assert records(whole) == records(cut)
 
     return check
 

@@ -1,6 +1,5 @@
 """Batches grow by quarters, no row is left out or seen twice, and a run that grows goes on bit for bit."""
 
-import signal
 from collections.abc import Callable
 
 import pytest
@@ -47,8 +46,10 @@ def test_parts_are_joined_with_all_that_they_say() -> None:
 
 
 def test_a_run_that_grows_goes_on_bit_for_bit(goes_on: Callable[..., None]) -> None:
-    goes_on(signal.SIGTERM, after=4, **{"train.batch": "8", "train.batch_warmup": "6", "train.steps": "8"})
-    quarters = 1 + 1 + 2 + 2 + 3 + 3 + 4 + 4
+    """Killed while it grows, in pieces of two rows, of which a batch has one at first and four in the end."""
+    grows = {"train.batch": "8", "train.batch_warmup": "9", "train.micro_batch": "2", "train.dropout": "0.1"}
+    goes_on(after=7, **grows, **{"train.steps": "10"})
+    quarters = sum([1, 1, 1, 2, 2, 2, 3, 3, 3, 4])
     assert checkpoints.read_metrics(checkpoints.run_folder("whole"))[-1]["tokens"] == quarters * 2 * 32
 
 

@@ -30,8 +30,9 @@ def test_a_run_learns_and_is_a_model_that_loads(in_tmp, run_of):
     assert not list((in_tmp / "runs/a").rglob("*.tmp")) and not list((in_tmp / "runs/a").rglob("*.p*kl*"))
 
 
-def test_a_stopped_run_goes_on_bit_for_bit(in_tmp, goes_on):
-    goes_on(signal.SIGINT, after=7)
+@pytest.mark.parametrize("by", [None, signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_goes_on_bit_for_bit(in_tmp, goes_on, by):
+    goes_on(after=7, by=by)
     steps = [json.loads(line)["step"] for line in (in_tmp / "runs/cut/metrics.jsonl").read_text().splitlines()]
     assert steps == sorted(set(steps)) and steps[-1] == 12
 
@@ -83,10 +84,18 @@ def test_what_a_kill_left_half_written_is_swept_and_steps_sort_as_numbers(in_tmp
     assert not list(run.folder.glob(".*"))
 
 
-def test_gradient_accumulation_gives_the_same_model(in_tmp, run_of, largest_difference):
+def test_gradient_accumulation_gives_the_same_model(in_tmp, monkeypatch, run_of, largest_difference):
+    rows, compute = [], LanguageModelling.__call__
+
+    def counted(self, model, batch, *rest):
+        rows.append(len(batch.tokens))
+        return compute(self, model, batch, *rest)
+
+    monkeypatch.setattr(LanguageModelling, "__call__", counted)
     loop.train(run_of("one"))
     loop.train(run_of("parts", **{"train.micro_batch": "2"}))
-    assert 0 <= largest_difference("one", "parts") < 2e-4
+    assert rows == [4] * 12 + [2, 2] * 12
+    assert largest_difference("one", "parts") < 2e-4
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(in_tmp, monkeypatch, run_of):

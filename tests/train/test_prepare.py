@@ -1,6 +1,7 @@
 """Preparing a run: what was there is not lost, what was cut short goes on, and nothing half-made stays."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -133,3 +134,16 @@ def test_a_dataset_with_its_own_splits_is_validated_on_its_own(in_tmp):
     )
     run = run_of("own", **{"data.source": "tales@b/train:story"})
     assert run.validation == [f"Tom ran {n} times in validation." for n in range(4)]
+
+
+@pytest.mark.parametrize("name", ["tokens.bin", "starts.bin"])
+def test_packed_stories_that_were_altered_are_not_gone_on_with(in_tmp, refused, name):
+    path = run_of("a").folder / "data" / name
+    whole = path.read_bytes()
+    path.write_bytes(whole[::-1])
+    with refused(rf"^runs/a/data/{name} was altered since it was packed: .* remove runs/a/data and pack .* again"):
+        resume("a", progress=False)
+    assert resume("a", check=False, progress=False).rows.packed.n_stories == 400
+    shutil.rmtree(path.parent)
+    resume("a", progress=False)
+    assert path.read_bytes() == whole

@@ -90,7 +90,6 @@ PLANS = {
     "written": [("write", 29), ("write", 12), ("write", 5)],
     "anytime": [("after", 0.3), ("after", 0.6), ("after", 0.8)],
 }
-TIMES = ("tokens_per_second", "waiting_share", "validation_seconds", "checkpoint_seconds", "drawing_seconds")
 
 
 @pytest.fixture(scope="module")
@@ -103,12 +102,8 @@ def runs(tmp_path_factory):
     return folder / "runs", ends, done.stderr
 
 
-def records(folder):
-    return [{k: v for k, v in record.items() if k not in TIMES} for record in checkpoints.read_metrics(folder)]
-
-
 @pytest.mark.parametrize("name", PLANS)
-def test_a_killed_run_ends_as_one_never_killed(runs, name):
+def test_a_killed_run_ends_as_one_never_killed(runs, records, name):
     home, ends, said = runs
     assert ends["whole"] == [0] and ends[name][-1] == 0, said
     by_kernel = [end == -9 for end in ends[name][:-1]]

@@ -82,10 +82,10 @@ def train(
         if resume is None:
             assert chosen is not None
             recipe_ = chosen
-            run = world.once(lambda: prepare(recipe_, name, overwrite=overwrite), lambda: reopen(called))
+            run = world.once(lambda: prepare(recipe_, name, overwrite=overwrite), lambda: reopen(called, check=False))
         else:
             changes = settings(set_) if chosen is None else None
-            run = world.once(lambda: reopen(called, changes), lambda: reopen(called))
+            run = world.once(lambda: reopen(called, changes), lambda: reopen(called, check=False))
             run = _as_chosen(run, chosen, log)
         if not world.first:
             run_to_end(run, resume=resume is not None)

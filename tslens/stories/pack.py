@@ -3,6 +3,7 @@
 A pack is a folder of three files: ``tokens.bin`` (the tokens of all stories, BOS before each), ``starts.bin`` (where
 each story starts, int64) and ``pack.json`` (what they are, and whether they are all there). Packing appends and notes
 at most a second apart how far it is; a killed packing goes on from there, and its files are those of one never killed.
+When all are there the record takes the hashes of both, so that a pack altered in place can be told from a whole one.
 A packing that fails, as on a broken source, leaves nothing, and one that would replace a pack leaves that as it is.
 """
 
@@ -21,6 +22,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from tslens.stories.hashing import hashes
 from tslens.stories.placing import placed
 from tslens.tokenizer import Tokenizer, in_batches
 
@@ -50,6 +52,9 @@ class Record:
     digest: str = ""
     """BLAKE2b of the stories so far, by which a resumed packing knows that its source is still the same"""
     finished: bool = False
+    tokens_hash: str = ""
+    """BLAKE2b of ``tokens.bin``, once it is finished"""
+    starts_hash: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +93,15 @@ class Packed:
         return self.tokens[self.starts[number] : end]
 
     @classmethod
-    def open(cls, folder: str | Path, tokenizer: Tokenizer) -> "Packed":
+    def open(cls, folder: str | Path, tokenizer: Tokenizer, *, check: bool = False, progress: bool = True) -> "Packed":
         """The pack in a folder, if it is whole and was made with this tokenizer.
+
+        With `check` every byte is read (about a gigabyte a second, where the disk can) and held to the record's hashes.
 
         Raises:
             FileNotFoundError: the folder holds no pack.
-            ValueError: another tokenizer, a packing that was not finished, a truncated file, an unknown version.
+            ValueError: another tokenizer, a packing that was not finished, a truncated file, an unknown version; with
+                `check`, a file that was altered since.
         """
         folder = Path(folder)
         record = _read_record(folder)
@@ -111,6 +119,8 @@ class Packed:
                     f"{path} has {found:,} bytes and should have {expected:,}; pack again, without resuming"
                 )
             arrays[name] = np.memmap(path, dtype=dtype, mode="r", shape=(count,))
+        if check:
+            _refuse_altered(folder, record, progress=progress)
         return cls(folder, record, arrays[TOKENS], arrays[STARTS])
 
 
@@ -164,9 +174,13 @@ def pack(
             record = Record(VERSION, tokenizer.hash, dtype, source)
             _write_record(target, record)
         else:
+            if record.finished:
+                _refuse_altered(target, record, progress=False)
             _refuse_other_stories(folder, record, stream, digest, source, show)
+            record = replace(record, finished=False, tokens_hash="", starts_hash="")
         record = _append(stream, tokenizer, target, record, digest, show)
-        _write_record(target, replace(record, finished=True))
+        tokens_hash, starts_hash = hashes([target / TOKENS, target / STARTS])
+        _write_record(target, replace(record, finished=True, tokens_hash=tokens_hash, starts_hash=starts_hash))
     return Packed.open(folder, tokenizer)
 
 
@@ -318,6 +332,19 @@ def _refuse_other_stories(
             f"{folder} holds {record.stories:,} stories that are not the first of {source}; "
             "name another folder, or pack without resuming"
         )
+
+
+def _refuse_altered(folder: Path, record: Record, *, progress: bool) -> None:
+    """Hold both files to the record's hashes, if it has any: older packs have none."""
+    if not record.tokens_hash:
+        return
+    paths, recorded = [folder / TOKENS, folder / STARTS], (record.tokens_hash, record.starts_hash)
+    for path, was, now in zip(paths, recorded, hashes(paths, progress=progress), strict=True):
+        if now != was:
+            raise ValueError(
+                f"{path} was altered since it was packed: its hash is not the one in {RECORD}; restore it, or remove "
+                f"{folder} and pack its stories again (a run that is gone on with does so by itself)"
+            )
 
 
 @contextmanager

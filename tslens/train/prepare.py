@@ -59,11 +59,12 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
         return _run(recipe, folder, tokenizer, progress)
 
 
-def resume(name: str, changes: dict[str, str] | None = None, *, progress: bool = True) -> Run:
+def resume(name: str, changes: dict[str, str] | None = None, *, check: bool = True, progress: bool = True) -> Run:
     """The run in `runs/<name>` as it was chosen: recipe, tokenizer and data are those of its folder.
 
     `changes` are settings, from now on, of what a diverging loss brings. A packing that was stopped is gone on with.
-    ValueError if there is no such run, or for changes that would make it another.
+    The packed stories are read once to see whether they are still those that were packed, unless `check` is False.
+    ValueError if there is no such run, if its data were altered, or for changes that would make it another.
     """
     folder = checkpoints.run_folder(name)
     _recover(folder)
@@ -80,7 +81,7 @@ def resume(name: str, changes: dict[str, str] | None = None, *, progress: bool =
             )
         recipe = changed(recipe, changes)
         checkpoints.write_json(folder / RECIPE, recipe.to_dict())
-    run = _run(recipe, folder, Tokenizer.load(folder / checkpoints.TOKENIZER), progress)
+    run = _run(recipe, folder, Tokenizer.load(folder / checkpoints.TOKENIZER), progress, check)
     shutil.rmtree(_beside(folder, "old"), ignore_errors=True)
     return run
 
@@ -129,7 +130,7 @@ def _recover(folder: Path) -> None:
         old.rename(folder)
 
 
-def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool) -> Batches:
+def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool, check: bool) -> Batches:
     """The training split, packed as the objective wants it: stories, or stories and what goes with them."""
     training = _stories(recipe.data, "train", recipe.data.limit)
     context, batch, seed = recipe.spec(tokenizer.size).n_ctx, recipe.smallest_batch, recipe.seed
@@ -138,7 +139,7 @@ def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool) ->
         """The texts in the folder, packed now or to their end unless they are."""
         place = folder / part
         if (place / RECORD).is_file() and checkpoints.read_json(place / RECORD).get("finished"):
-            return Packed.open(place, tokenizer)
+            return Packed.open(place, tokenizer, check=check, progress=progress)
         with lock.held(folder.parent):
             return pack(texts, tokenizer, place, source=training.name, resume=True, progress=progress)
 
@@ -154,8 +155,8 @@ def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool) ->
     return Rows(packed(training), context, batch, seed)
 
 
-def _run(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool) -> Run:
-    rows = _rows(recipe, folder / "data", tokenizer, progress)
+def _run(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool, check: bool = False) -> Run:
+    rows = _rows(recipe, folder / "data", tokenizer, progress, check)
     if warmup := recipe.train.batch_warmup:
         rows = Growing(rows, warmup)
     validation = list(_stories(recipe.data, "validation", recipe.train.validation_stories))

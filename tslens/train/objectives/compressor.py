@@ -1,7 +1,13 @@
 """Compressor: is a story half as long, read in pairs of tokens, as good?
 
-The loss is that of language modelling, over the same tokens: each token after a row's first, given all before it, so
-nats per token compare with any other model's. What differs is the model that is built (`models.CompressorSpec`).
+A row `x_0 x_1 x_2 ...` is read as pairs, `(- x_0) (x_1 x_2) (x_3 x_4) ...`. With h_i what the trunk makes of the i
+pairs before `(x_2i-1 x_2i)`, the decoder says that pair's tokens one after the other:
+
+    L = -sum_i [log p(x_2i-1 | h_i) + log p(x_2i | h_i, x_2i-1)] = -sum_t log p(x_t | x_<t)
+
+That is the loss of language modelling, over the same tokens: each after a row's first, given all before it, so nats per
+token compare with any other model's. What differs is the model that is built (`models.CompressorSpec`), kin to MegaByte
+(Yu et al. 2023, arXiv 2305.07185) with patches of two tokens.
 """
 
 import dataclasses

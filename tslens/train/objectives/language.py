@@ -1,4 +1,9 @@
-"""Language modelling: how likely is each token, given those before it?"""
+"""Language modelling: how likely is each token, given those before it?
+
+L = -sum_t log p(x_t | x_<t), as Bengio et al. 2003 (JMLR 3, 1137-1155) train a network to predict words, over tokens of
+pieces of words (Radford et al. 2019) and of small models on stories for children (Eldan & Li 2023, arXiv 2305.07759).
+The sum runs over each row's tokens but its first.
+"""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class LanguageModelling:
-    """Cross-entropy of each token given those before it, in nats: L = -sum_t log p(x_t | x_<t)."""
+    """Cross-entropy of each token given those before it, in nats."""
 
     def shape(self, spec: Spec) -> Spec | CompressorSpec:
         """What is built: this spec."""
