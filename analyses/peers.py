@@ -23,6 +23,7 @@ from rich.progress import track
 from tslens import forward
 from tslens.bench.measure import median
 from tslens.bench.size import gpt2
+from tslens.bench.table import facts, number, sentence
 from tslens.models import Spec, build
 from tslens.plots import panels, save
 from tslens.stories import stories
@@ -121,11 +122,11 @@ steps = round(asked.tokens / (BATCH * CONTEXT) / TURN) * TURN
 compared = sides(spec)
 records = []
 for turn in track(range(0, steps, TURN), description="turns"):
-    batches = [rows.batch(number).tokens for number in range(turn, turn + TURN)]
+    batches = [rows.batch(at).tokens for at in range(turn, turn + TURN)]
     for name, side in compared.items():
         began = time.perf_counter()
-        for number, batch in enumerate(batches, turn):
-            side.step(batch, number, steps)
+        for at, batch in enumerate(batches, turn):
+            side.step(batch, at, steps)
         side.seconds.append(time.perf_counter() - began)
         if (turn // TURN) % 4 == 3 or turn + TURN == steps:
             records.append({"side": name, "tokens": (turn + TURN) * BATCH * CONTEXT, "seconds": sum(side.seconds)})
@@ -151,6 +152,9 @@ for name, side in compared.items():
         }
     )
 answer = pd.DataFrame(answers)
+written = ["| " + " | ".join(answer.columns) + " |", "|" + " --- |" * len(answer.columns)]
+for row in answer.itertuples(index=False):
+    written.append("| " + " | ".join(cell if isinstance(cell, str) else number(cell) for cell in row) + " |")
 print(answer.to_string(index=False, float_format="{:.3f}".format))
 
 
@@ -168,3 +172,5 @@ def chart(x: str, scale: float, label: str) -> dict[str, Any]:
 figure = panels(chart("tokens", 1e-6, "million tokens"), chart("seconds", 1.0, "seconds"))
 save(figure, asked.figures / "peers.svg", curves)
 answer.to_csv(asked.figures / "answer.csv", index=False)
+known = sentence(facts())
+(asked.figures / "table.md").write_text("\n".join([*written, "", known, ""]), encoding="utf-8")
