@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 import torch
 
 from tslens import checkpoints
+from tslens.stories import stories
 from tslens.train import recipe as recipes
 from tslens.train.data import Batch
 from tslens.train.distributed import World, joined
@@ -177,3 +179,28 @@ def test_more_processes_than_rows_or_gpus(in_tmp, monkeypatch):
         monkeypatch.setenv(key, value)
     with pytest.raises(ValueError, match="process 6 on a machine of 4 GPUs. Use --nproc-per-node 4"), joined():
         pass
+
+
+UNEVEN = {
+    "instruct": {"model.n_ctx": "200", "train.batch": "5", "train.micro_batch": "1"},
+    "contrastive": {"train.batch": "15", "train.micro_batch": "3"},
+}
+
+
+def test_uneven_shares_weigh_as_much_as_they_predict(in_tmp, environment):
+    """Of five groups one process computes three and the other two, each by itself; an instruct row predicts as many
+    tokens as its story has."""
+    told = stories("made:instruct", limit=120)
+    (in_tmp / "stories.txt").write_text("\n<|endoftext|>\n".join(told), encoding="utf-8")
+    for name, more in UNEVEN.items():
+        chosen = {"objective.name": name, "train.steps": "10", "train.validate_every": "1"} | more
+        run = prepare(recipes.load("16x1x2", SMALL | chosen), f"{name}-1", progress=False)
+        shutil.copytree(run.folder, run.folder.with_name(f"{name}-2"))
+        pieces = run.rows.batch(0).split(run.recipe.group)
+        assert len(pieces) == 5 and (len({piece.predictions for piece in pieces}) > 1) == (name == "instruct")
+    plan = [(f"{name}-{size}", size, None) for name in UNEVEN for size in (1, 2)]
+    command = [sys.executable, "-c", FORKED, json.dumps(plan)]
+    done = subprocess.run(command, cwd=in_tmp, env=environment, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stderr[-3000:]
+    for name in UNEVEN:
+        assert_same_model(in_tmp / "runs" / f"{name}-1", in_tmp / "runs" / f"{name}-2")
