@@ -63,7 +63,7 @@ def records() -> Callable[[Path], list[dict[str, Any]]]:
 @pytest.fixture
 def goes_on(run_of: Callable[..., Run], records: Callable[[Path], list[Any]]) -> Callable[..., None]:
     """`goes_on(after=STEP)`: a run `cut`, killed there and gone on with from its last checkpoint, ends in the bits and
-    the records of the run `whole`. With `by=SIGNAL` it is asked to stop instead, and saves first."""
+    the records of the run `whole`. With `by=SIGNAL` it is asked to stop instead: after the next step, which it saves."""
 
     def check(*, after: int, by: signal.Signals | None = None, **more: str) -> None:
         def stop(at: loop.Progress) -> None:
@@ -83,7 +83,7 @@ def goes_on(run_of: Callable[..., Run], records: Callable[[Path], list[Any]]) ->
         assert not (cut / "config.json").exists()
         lost = after % run.recipe.train.checkpoint_every
         newest = checkpoints.step_of(checkpoints.steps(cut / "checkpoints")[0])
-        assert lost and newest == (after if by else after - lost)
+        assert lost and newest == (after + 1 if by else after - lost)
         loop.train(resume("cut", progress=False), resume=True)
         assert (whole / "model.safetensors").read_bytes() == (cut / "model.safetensors").read_bytes()
         assert records(whole) == records(cut)

@@ -58,7 +58,7 @@ def test_its_loss_is_that_of_each_token_after_the_first_by_hand(loud):
         total, parts = objective(model, batch, torch.float32)
         logs = torch.log_softmax(model(batch.tokens[:, :-1]).double(), -1)
     by_hand = [float(-logs[row, t - 1, batch.tokens[row, t]]) for row in range(3) for t in range(1, 33)]
-    assert parts == {} and batch.predictions == len(by_hand) and torch.tensor(by_hand).std() > 1
+    assert parts == {} and batch.predictions == len(by_hand) and torch.tensor(by_hand).std() > 0.5
     assert float(total) == pytest.approx(sum(by_hand), rel=1e-5)
 
 
