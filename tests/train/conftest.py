@@ -63,7 +63,7 @@ def records() -> Callable[[Path], list[dict[str, Any]]]:
 @pytest.fixture
 def goes_on(run_of: Callable[..., Run], records: Callable[[Path], list[Any]]) -> Callable[..., None]:
     """`goes_on(after=STEP)`: a run `cut`, killed there and gone on with from its last checkpoint, ends in the bits and
-    the records of the run `whole`. With `by=SIGNAL` it is asked to stop instead: after the next step, which it saves."""
+    the records of the run `whole`. With `by=SIGNAL` it is asked to stop, as it does after the next step, saved."""
 
     def check(*, after: int, by: signal.Signals | None = None, **more: str) -> None:
         def stop(at: loop.Progress) -> None:
