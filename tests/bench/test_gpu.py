@@ -39,7 +39,7 @@ def test_a_machine_without_a_gpu_is_told_so(
 
 
 def test_what_is_missing_or_fails_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(setting: gpu.Setting) -> tuple[torch.nn.Module, gpu.Loss]:
+    def broken(setting: gpu.Setting, compiled: bool) -> tuple[torch.nn.Module, gpu.Loss]:
         raise RuntimeError("no kernel for this")
 
     sides = (gpu.Side("a", broken), gpu.Side("b", broken, needs="no_such_package"), gpu.SIDES[1])
@@ -60,7 +60,7 @@ import sys
 missing = "transformer_lens transformers datasets pandas HanTa circuitsvis cyclopts matplotlib"
 sys.modules.update(dict.fromkeys(missing.split()))
 from tslens.bench import gpu
-assert [gpu._ours(gpu.SMOKE)[1](gpu.random_tokens(2, 17, 64)).isfinite()]
+assert [gpu.ours(gpu.SMOKE)[1](gpu.random_tokens(2, 17, 64)).isfinite()]
 """
 
 

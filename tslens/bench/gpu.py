@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,137 +21,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tslens.bench.bare import bare
 from tslens.bench.measure import Work, faster
-from tslens.bench.plain import PlainGPT
-from tslens.bench.size import gpt2, hooked, random_tokens
-from tslens.models import Spec, flops_per_token, n_parameters
+from tslens.bench.sides import SIDES, SMOKE, Loss, Setting, Side, ours
+from tslens.bench.size import random_tokens
+from tslens.models import flops_per_token, n_parameters
 from tslens.train import optimizer as optimizers
-from tslens.train.data import Batch
-from tslens.train.objectives.language import LanguageModelling
-
-Loss = Callable[[Tensor], Tensor]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """How big, how often, how long."""
-
-    device: str = "cuda"
-    shape: str = "512x12"
-    vocabulary: int = 4096
-    context: int = 512
-    batch: int = 64
-    batches: tuple[int, ...] = (8, 32, 64, 128)
-    """whose peak memory is read off, of the sides that need no compiling"""
-    turns: int = 8
-    steps: int = 5
-    """of a turn"""
-    square: int = 8192
-    """side of the matrices whose product is the peak"""
-    seconds: float = 330.0
-    """after which nothing new is begun"""
-    backend: str = "inductor"
-
-    @property
-    def spec(self) -> Spec:
-        return Spec.parse(self.shape, d_vocab=self.vocabulary, n_ctx=self.context)
-
-
-SMOKE = Setting("cpu", "16x1x2", 64, 16, 4, (2, 4), 2, 1, 64, backend="aot_eager")
-
-
-@dataclass(frozen=True)
-class Side:
-    """One way to train the model."""
-
-    name: str
-    build: Callable[[Setting], tuple[nn.Module, Loss]]
-    needs: str | None = None
-    """a package that must be there"""
-    compiled: bool = False
-    precision: str = "bf16"
-
-
-def _ours(setting: Setting) -> tuple[nn.Module, Loss]:
-    model = hooked(setting.spec) if find_spec("transformer_lens") else bare(setting.spec)
-    objective = LanguageModelling()
-    compute: Any = objective.__call__
-
-    def loss(rows: Tensor) -> Tensor:
-        total, _ = compute(model, Batch(rows), torch.bfloat16)
-        return total / rows[:, 1:].numel()
-
-    return model, loss
-
-
-def _ours_compiled(setting: Setting) -> tuple[nn.Module, Loss]:
-    """As the trainer compiles it."""
-    model, _ = _ours(setting)
-    compute: Any = torch.compile(LanguageModelling().__call__, backend=setting.backend)
-
-    def loss(rows: Tensor) -> Tensor:
-        total, _ = compute(model, Batch(rows), torch.bfloat16)
-        return total / rows[:, 1:].numel()
-
-    return model, loss
-
-
-def _plain(setting: Setting) -> tuple[nn.Module, Loss]:
-    model = PlainGPT(setting.spec)
-    return model, _autocast(setting, model)
-
-
-def _plain_compiled(setting: Setting) -> tuple[nn.Module, Loss]:
-    model = PlainGPT(setting.spec)
-    return model, _autocast(setting, torch.compile(model, backend=setting.backend))
-
-
-def _transformers(setting: Setting) -> tuple[nn.Module, Loss]:
-    model = gpt2(setting.spec).train()
-    return model, _autocast(setting, lambda rows: _labelled(model, rows))
-
-
-def _transformers_compiled(setting: Setting) -> tuple[nn.Module, Loss]:
-    model = gpt2(setting.spec).train()
-    compiled = torch.compile(model, backend=setting.backend)
-    return model, _autocast(setting, lambda rows: _labelled(compiled, rows))
-
-
-def _labelled(model: Any, rows: Tensor) -> Tensor:
-    read = rows[:, :-1].contiguous()
-    loss: Tensor = model(input_ids=read, labels=read, use_cache=False).loss
-    return loss
-
-
-def _hooked(setting: Setting) -> tuple[nn.Module, Loss]:
-    model = hooked(setting.spec)
-    return model, _autocast(setting, lambda rows: model(rows[:, :-1], return_type="loss"))
-
-
-def _hooked_fp32(setting: Setting) -> tuple[nn.Module, Loss]:
-    model = hooked(setting.spec)
-    return model, lambda rows: model(rows[:, :-1], return_type="loss")
-
-
-def _autocast(setting: Setting, loss: Loss) -> Loss:
-    def low(rows: Tensor) -> Tensor:
-        with torch.autocast(setting.device, torch.bfloat16):
-            return loss(rows)
-
-    return low
-
-
-SIDES = (
-    Side("tslens", _ours),
-    Side("plain GPT", _plain),
-    Side("GPT2LMHeadModel", _transformers, needs="transformers"),
-    Side("HookedTransformer", _hooked, needs="transformer_lens"),
-    Side("HookedTransformer fp32", _hooked_fp32, needs="transformer_lens", precision="fp32"),
-    Side("tslens compiled", _ours_compiled, compiled=True),
-    Side("plain GPT compiled", _plain_compiled, compiled=True),
-    Side("GPT2LMHeadModel compiled", _transformers_compiled, needs="transformers", compiled=True),
-)
 
 
 class Bench:
@@ -332,7 +205,7 @@ class Bench:
     def muon(self) -> float | None:
         """Seconds of one step of Muon instead of AdamW, which a recipe may choose."""
         with suppress(Exception):
-            model, loss = _ours(self.setting)
+            model, loss = ours(self.setting)
             model.to(self.setting.device)
             optimizer = optimizers.make(model, optimizers.OptimizerSettings(method="muon", lr=1e-4))
             loss(self.rows(2)).backward()
