@@ -6,20 +6,20 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from tslens import checkpoints, forward
+from tslens import checkpoints
 from tslens.train import divergence, lock, loggers, saving
 from tslens.train import optimizer as optimizers
-from tslens.train.data import Batch, prefetch
-from tslens.train.distributed import World, joined, no_sync
+from tslens.train.data import prefetch
+from tslens.train.distributed import World, joined
 from tslens.train.divergence import Diverged
 from tslens.train.interrupt import Interrupted, interruptible
 from tslens.train.meter import Meter
 from tslens.train.run import Run
 from tslens.train.saving import State
+from tslens.train.step import step_function
 
 
 @dataclasses.dataclass
@@ -75,7 +75,7 @@ class _Training:
     def __init__(self, run: Run, world: World, state: State, watch: Watch) -> None:
         self.run, self.world, self.state, self.watch = run, world, state, watch
         self.settings = run.recipe.train
-        self.step_once = _step_function(run, world, state)
+        self.step_once = step_function(run.recipe, run.steps, world, state)
         self.losses: deque[float] = deque(maxlen=divergence.REMEMBERED)
 
     def go(self) -> None:
@@ -207,62 +207,6 @@ class _Training:
             told = {"rollbacks": state.rollbacks, "from_step": far, "rate_factor": rate, "why": str(fault)}
             self.log({"step": state.step, "tokens": state.meter.tokens, **told})
         self.world.wait()
-
-
-Losses = dict[str, Tensor]
-
-
-class _Loss(nn.Module):
-    """The objective as a module of the parameters that it moves: without the model's masks and frozen biases, which
-    would be sent around in vain where several processes train."""
-
-    def __init__(self, model: nn.Module, run: Run, device: torch.device) -> None:
-        super().__init__()
-        self.moved = nn.ParameterList(p for p in model.parameters() if p.requires_grad)
-        self.model, objective = (model,), run.recipe.objective
-        self.dtype = forward.precision(run.recipe.train.precision, device)
-        self.dropout = run.recipe.train.dropout
-        self.compute = torch.compile(objective.__call__) if run.recipe.train.compile else objective
-
-    def forward(self, batch: Batch) -> tuple[Tensor, Mapping[str, Tensor]]:
-        return self.compute(*self.model, batch, self.dtype, self.dropout)
-
-
-def _step_function(run: Run, world: World, state: State) -> Callable[[Batch], tuple[Losses, Tensor, float]]:
-    """One optimizer step on a whole batch, of which this process does its share: the mean loss and the parts of it (not
-    yet read from the device, and this process's part of them), the gradient's norm and the rate.
-
-    The loss is the mean over the predictions of the whole batch, in however many pieces and processes it is computed.
-    """
-    settings, optimizer, device = run.recipe.train, state.optimizer, world.device
-    loss = world.parallel(_Loss(state.model, run, device))
-    trained = [p for p in state.model.parameters() if p.requires_grad]
-
-    def step_once(batch: Batch) -> tuple[Losses, Tensor, float]:
-        rate = optimizers.learning_rate(run.recipe.optimizer, state.step, run.steps)
-        rate *= settings.cut**state.rollbacks
-        optimizers.set_rate(optimizer, rate)
-        _seed(run.recipe.seed, state.step, world.rank)
-        predictions, own = batch.predictions, world.share(batch)
-        pieces = own.split(settings.micro_batch or len(own.tokens))
-        totals: Losses = {}
-        for number, piece in enumerate(pieces, 1):
-            with no_sync(loss) if number < len(pieces) else contextlib.nullcontext():
-                total, parts = loss(piece.apply(lambda t: t.to(device, non_blocking=True)))
-                (total / (predictions / world.size)).backward()  # the processes' gradients are averaged
-            for name, value in {"train_loss": total, **parts}.items():
-                totals[name] = totals.get(name, torch.zeros((), device=device)) + value.detach() / predictions
-        norm = torch.nn.utils.clip_grad_norm_(trained, run.recipe.optimizer.clip)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        return totals, norm, rate
-
-    return step_once
-
-
-def _seed(*numbers: int) -> None:
-    """Draw what a step draws (dropout) by these numbers alone, so that a resumed run draws the same."""
-    torch.manual_seed(int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1)))
 
 
 def _devices(world: World) -> list[torch.device]:

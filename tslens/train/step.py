@@ -1,0 +1,77 @@
+"""One optimizer step on a whole batch, of which each process does its share, in pieces."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tslens import forward
+from tslens.train import optimizer as optimizers
+from tslens.train.data import Batch
+from tslens.train.distributed import World, no_sync
+from tslens.train.recipe import Recipe
+from tslens.train.saving import State
+
+Losses = dict[str, Tensor]
+
+
+class StepLoss(nn.Module):
+    """The objective as a module of the parameters that it moves: without the model's masks and frozen biases, which
+    would be sent around in vain where several processes train. Compiled, if the recipe says so."""
+
+    def __init__(self, model: nn.Module, recipe: Recipe, device: torch.device) -> None:
+        super().__init__()
+        self.moved = nn.ParameterList(p for p in model.parameters() if p.requires_grad)
+        self.model, objective = (model,), recipe.objective
+        self.dtype = forward.precision(recipe.train.precision, device)
+        self.dropout = recipe.train.dropout
+        self.compute = torch.compile(objective.__call__) if recipe.train.compile else objective
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Mapping[str, Tensor]]:
+        return self.compute(*self.model, batch, self.dtype, self.dropout)
+
+
+def move(optimizer: torch.optim.Optimizer, moved: Iterable[nn.Parameter], clip: float) -> Tensor:
+    """Let the parameters move by their gradients, clipped to this norm together, and forget these; their norm."""
+    norm = torch.nn.utils.clip_grad_norm_(moved, clip)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    return norm
+
+
+def step_function(
+    recipe: Recipe, steps: int, world: World, state: State
+) -> Callable[[Batch], tuple[Losses, Tensor, float]]:
+    """One of `steps` steps on a whole batch: the mean loss and the parts of it (not yet read from the device, and this
+    process's part of them), the gradient's norm and the rate.
+
+    The loss is the mean over the predictions of the whole batch, in however many pieces and processes it is computed.
+    """
+    settings, optimizer, device = recipe.train, state.optimizer, world.device
+    loss = world.parallel(StepLoss(state.model, recipe, device))
+    moved = [p for p in state.model.parameters() if p.requires_grad]
+
+    def step_once(batch: Batch) -> tuple[Losses, Tensor, float]:
+        rate = optimizers.learning_rate(recipe.optimizer, state.step, steps)
+        rate *= settings.cut**state.rollbacks
+        optimizers.set_rate(optimizer, rate)
+        _seed(recipe.seed, state.step, world.rank)
+        predictions, own = batch.predictions, world.share(batch)
+        pieces = own.split(settings.micro_batch or len(own.tokens))
+        totals: Losses = {}
+        for number, piece in enumerate(pieces, 1):
+            with no_sync(loss) if number < len(pieces) else contextlib.nullcontext():
+                total, parts = loss(piece.apply(lambda t: t.to(device, non_blocking=True)))
+                (total / (predictions / world.size)).backward()  # the processes' gradients are averaged
+            for name, value in {"train_loss": total, **parts}.items():
+                totals[name] = totals.get(name, torch.zeros((), device=device)) + value.detach() / predictions
+        return totals, move(optimizer, moved, recipe.optimizer.clip), rate
+
+    return step_once
+
+
+def _seed(*numbers: int) -> None:
+    """Draw what a step draws (dropout) by these numbers alone, so that a resumed run draws the same."""
+    torch.manual_seed(int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1)))
