@@ -3,12 +3,21 @@ is small beside it, and more steps learn more than larger ones (McCandlish et al
 """
 
 import dataclasses
-
-import numpy as np
+from bisect import bisect_left
 
 from tslens.train.data import Batch, Batches, joined
 
 QUARTERS = 4
+
+
+def seen(step: int, growing: int) -> int:
+    """Quarters before a step, where batches grow for `growing` steps."""
+    return step + sum(max(0, step + (-part * growing) // (QUARTERS - 1)) for part in range(1, QUARTERS))
+
+
+def needed(quarters: int, growing: int) -> int:
+    """The fewest steps that see so many quarters."""
+    return bisect_left(range(quarters), quarters, key=lambda step: seen(step, growing))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,22 +35,14 @@ class Growing:
         """Quarters of a step, counted from 0."""
         return min(QUARTERS, 1 + (QUARTERS - 1) * step // self.steps)
 
-    def seen(self, step: int) -> int:
-        """Quarters before a step."""
-        return step + sum(max(0, step + (-part * self.steps) // (QUARTERS - 1)) for part in range(1, QUARTERS))
-
     @property
     def steps_per_epoch(self) -> int:
         """Steps until every row of the first epoch was seen."""
-        want = self.quarters.steps_per_epoch
-        ends = np.cumsum([self.size(step) for step in range(self.steps)])
-        if want <= ends[-1]:
-            return int(np.searchsorted(ends, want)) + 1
-        return self.steps + -(-(want - int(ends[-1])) // QUARTERS)
+        return needed(self.quarters.steps_per_epoch, self.steps)
 
     def batch(self, step: int) -> Batch:
         """The rows of a step, counted from 0."""
-        first = self.seen(step)
+        first = seen(step, self.steps)
         return joined([self.quarters.batch(i) for i in range(first, first + self.size(step))])
 
     def facts(self) -> dict[str, int]:
