@@ -39,7 +39,7 @@ def _chosen() -> "list[Recipe]":
 
 def _summary(recipe: "Recipe") -> dict[str, Any]:
     from tslens.models import n_parameters
-    from tslens.train.estimate import length, vocabulary
+    from tslens.train.size import length, vocabulary
 
     size = vocabulary(recipe.data)
     spec = recipe.spec(size)
@@ -70,7 +70,7 @@ def show_estimate(recipe: "Recipe", as_json: bool) -> None:
     with Console(stderr=True).status("") as status:
         found = estimate(recipe, lambda doing: status.update(f"{doing} ..."))
     if as_json:
-        print_json(asdict(found) | {"bytes": found.bytes})
+        print_json(asdict(found) | {"bytes": found.bytes, "seconds": found.seconds})
     else:
         print("\n".join(f"{what:<12} {value}" for what, value in _lines(found).items()))
 
@@ -78,7 +78,10 @@ def show_estimate(recipe: "Recipe", as_json: bool) -> None:
 def _lines(e: "Estimate") -> dict[str, str]:
     tokens = "?" if e.tokens is None else f"{_count(e.tokens)} in {e.steps:,} steps"
     in_all = "" if e.flops is None else f"; {e.flops:.2g} in all"
-    seconds = "?" if e.seconds is None else _time(e.seconds)
+    time = "?"
+    if e.seconds is not None and e.validations is not None:
+        validating = f"{_time(e.validations * e.validation_seconds)} for {e.validations:,} validations"
+        time = f"{_time(e.seconds)}, {validating} among them; checkpoints and compiling are not counted"
     return {
         "recipe": f"{e.name} ({e.shape})",
         "parameters": f"{e.parameters:,}",
@@ -88,7 +91,7 @@ def _lines(e: "Estimate") -> dict[str, str]:
         "tokens": f"{tokens} ({e.tokens_from})",
         "speed": f"{e.tokens_per_second:,.0f} tokens/s, and {1e3 * e.optimizer_seconds:,.0f} ms a step for the "
         f"optimizer, measured here ({e.measured_on})",
-        "time": f"{seconds}, validation and checkpoints not counted",
+        "time": time,
     }
 
 
