@@ -70,9 +70,14 @@ class Runs:
         command = ["train", *(["--resume", name] if (self.folder / name / "recipe.json").is_file() else new)]
         print("tslens", *command, flush=True)
         settled = {"TSLENS_RUNS": str(self.folder), "OMP_NUM_THREADS": "1"}
-        with (self.folder / f"{name}.log").open("w") as log:
-            subprocess.run(
-                [sys.executable, "-m", "tslens", *command], env=os.environ | settled, stderr=log, stdout=log, check=True
+        told = self.folder / f"{name}.log"
+        with told.open("w", encoding="utf-8") as log:
+            ran = subprocess.run(
+                [sys.executable, "-m", "tslens", *command], env=os.environ | settled, stderr=log, stdout=log
+            )
+        if ran.returncode:
+            raise SystemExit(
+                f"{name} could not be trained: {told.read_text(encoding='utf-8').strip().splitlines()[-1]}"
             )
         print(f"{name}: {self.ending(name):.4f} nats per token", flush=True)
 

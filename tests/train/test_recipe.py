@@ -1,16 +1,15 @@
 """Recipes: inheritance, overrides, and what is refused with its nearest name."""
 
-import dataclasses
-
 import pytest
 
 from tslens.models import Spec
 from tslens.train import recipe as recipes
+from tslens.train.optimizer import RATES
 
 
 def test_a_recipe_takes_the_base_and_changes_what_it_names():
     demo, base = recipes.load("demo"), recipes.load("base", {"model.shape": '"64x2"'})
-    assert demo.name == "demo" and demo.optimizer == dataclasses.replace(base.optimizer, lr=0.01, method="muon")
+    assert demo.name == "demo" and demo.optimizer == base.optimizer and demo.train.steps != base.train.steps
     assert demo.data.vocabulary != base.data.vocabulary
     assert demo.spec(2048).d_vocab == 2048
 
@@ -24,6 +23,12 @@ def test_overrides_are_typed_as_in_toml():
     recipe = recipes.load("64x2", {"optimizer.lr": "1e-3", "data.source": "tales.txt", "train.steps": "7", "seed": "5"})
     assert recipe.optimizer.lr == 1e-3 and recipe.data.source == "tales.txt"
     assert recipe.train.steps == 7 and recipe.seed == 5
+
+
+def test_each_method_has_a_rate_of_its_own():
+    assert recipes.load("64x2").optimizer.lr == RATES["muon"]
+    assert recipes.load("64x2", {"optimizer.method": "adamw"}).optimizer.lr == RATES["adamw"]
+    assert recipes.load("64x2", {"optimizer.method": "adamw", "optimizer.lr": "0.5"}).optimizer.lr == 0.5
 
 
 def test_a_recipe_survives_its_own_json():
