@@ -78,6 +78,7 @@ def test_a_dry_run_says_what_it_would_take_and_writes_nothing(in_tmp, capsys):
     assert [
         line.split()[0] for line in shown.splitlines()
     ] == "recipe parameters FLOPs memory tokens speed time".split()
+    assert "128 in 2 steps" in shown and "of it for 1 validation;" in shown
     train("16x1x2", set_=SMALL, dry_run=True, json_=True)
     assert json.loads(capsys.readouterr().out)["tokens"] == 2 * 2 * 32
     assert not list(in_tmp.iterdir())

@@ -80,8 +80,9 @@ def _lines(e: "Estimate") -> dict[str, str]:
     in_all = "" if e.flops is None else f"; {e.flops:.2g} in all"
     time = "?"
     if e.seconds is not None and e.validations is not None:
-        validating = f"{_time(e.validations * e.validation_seconds)} for {e.validations:,} validations"
-        time = f"{_time(e.seconds)}, {validating} among them; checkpoints and compiling are not counted"
+        all_of_them = f"{e.validations:,} validation{'' if e.validations == 1 else 's'}"
+        validating = f"{_time(e.validations * e.validation_seconds)} of it for {all_of_them}"
+        time = f"{_time(e.seconds)}, {validating}; checkpoints and compiling are not counted"
     return {
         "recipe": f"{e.name} ({e.shape})",
         "parameters": f"{e.parameters:,}",
@@ -96,6 +97,8 @@ def _lines(e: "Estimate") -> dict[str, str]:
 
 
 def _count(n: int) -> str:
+    if n < 1e6:
+        return f"{n:,}"
     return f"{n / 1e6:,.1f} million" if n < 1e9 else f"{n / 1e9:,.2f} billion"
 
 
