@@ -44,8 +44,9 @@ def test_a_run_learns_and_every_command_takes_it(in_tmp, run_of, capsys):
 
 
 def test_in_pieces_it_becomes_the_same_model(run_of, largest_difference):
-    loop.train(run_of("whole"))
-    loop.train(run_of("parts", **{"train.micro_batch": "2"}))
+    by = {"optimizer.method": "adamw", "optimizer.lr": "2e-3"}  # Muon makes much of a difference in rounding
+    loop.train(run_of("whole", **by))
+    loop.train(run_of("parts", **by, **{"train.micro_batch": "2"}))
     assert largest_difference("whole", "parts") < 2e-4
 
 

@@ -59,7 +59,7 @@ def test_adamw_keeps_two_numbers_for_each_parameter_and_muon_one_for_each_of_its
 @pytest.mark.parametrize(
     "more",
     [
-        {"objective": "compressor", "model.shape": "16x4x2"},
+        {"objective": "compressor", "model.shape": "16x4x2", "optimizer.method": "adamw"},
         {"objective": "contrastive", "train.batch": "12", "train.batch_warmup": "5", "optimizer.method": "muon"},
     ],
 )

@@ -29,7 +29,7 @@ CHOSEN = {
         "optimizer.method": "muon",
     },
     "published contrastive": {"model.n_ctx": "32", "train.explode": "0"},
-    "instruct": {"model.n_ctx": "200", "train.dropout": "0.1"},
+    "instruct": {"model.n_ctx": "200", "train.dropout": "0.1", "optimizer.method": "adamw"},
     "compressor": {"model.n_ctx": "32", "model.shape": "16x4x2", "train.dropout": "0.1", "optimizer.method": "muon"},
 }
 
