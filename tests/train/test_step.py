@@ -6,7 +6,6 @@ import sys
 from tslens.train import loop
 from tslens.train.objectives.language import LanguageModelling
 
-
 ADAMW = {"optimizer.method": "adamw", "optimizer.lr": "2e-3"}  # Muon makes much of a difference in rounding
 
 
