@@ -20,9 +20,19 @@ def test_runs_top_to_bottom(path, tmp_path):
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert any("svg" in str(output.get("data", {}).get("text/html", "")) for output in outputs)
     assert not any(output.output_type == "error" for output in outputs)
+    _refuse_bare_figures(notebook)
+
+
+def _refuse_bare_figures(notebook):
+    """A figure is seen, not named."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            assert not (data.get("text/plain", "").startswith("<") and len(data) == 1), (cell.source, data)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_both_forms_hold_the_same_cells(path):
     text, notebook = jupytext.read(path), nbformat.read(path.with_suffix(".ipynb"), as_version=4)
     assert [(c.cell_type, c.source) for c in text.cells] == [(c.cell_type, c.source) for c in notebook.cells]
+    _refuse_bare_figures(notebook)

@@ -5,6 +5,7 @@ import importlib.resources
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tslens import __version__
+from tslens import __version__, cli
 
 WHEEL_MEGABYTES = 12  # the bundled model may take 8, the page's scripts about 3
 
@@ -115,8 +116,11 @@ TINY = {
 }
 
 
-def test_the_demo_of_the_wheel_runs_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
-    """From stories to the page, as `tslens demo` does it, by a smaller recipe and with the wheel's own files alone."""
+def test_the_demo_of_the_wheel_runs_in_an_empty_folder(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From stories to the page, as `tslens demo` does it, by a smaller recipe and with the wheel's own files alone; and
+    the three commands that it tells of."""
     site, home = tmp_path / "site", tmp_path / "home"
     home.mkdir()
     with zipfile.ZipFile(wheel) as archive:
@@ -128,15 +132,20 @@ def test_the_demo_of_the_wheel_runs_in_an_empty_folder(wheel: Path, tmp_path: Pa
         "from tslens.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     tiny = [part for key, value in TINY.items() for part in ("--set", f"{key}={value}")]
-    command = [sys.executable, "-c", code, "demo", "--limit", "12", "--json", *tiny]
+    command = [sys.executable, "-c", code, "demo", "--limit", "12", *tiny]
     environment = os.environ | {"TSLENS_OFFLINE": "1"}
     done = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
-    said = json.loads(done.stdout)
-    assert said["page"] == "runs/demo/report.html" and said["story"]
-    assert {finding["section"] for finding in said["findings"]} == {"model", "heads", "neurons", "lens"}
-    page = (home / said["page"]).read_text(encoding="utf-8")
-    assert all(finding["section"] in page for finding in said["findings"]) and "Loss over training" in page
+    form = r"Making .+\n\nA story that the model wrote:\n\n(.+)\n\nWhat was found:\n\n(.+)\n\n(The whole evidence.+)"
+    story, found, rest = re.fullmatch(form, done.stdout, re.DOTALL).groups()
+    assert story.strip() and len(re.findall(r"^  - \S", found, re.MULTILINE)) >= 4
+    assert "in one page that needs no network: runs/demo/report.html  (" in rest
+    page = (home / "runs/demo/report.html").read_text(encoding="utf-8")
+    assert "Loss over training" in page and all(f'id="{part}"' in page for part in ("heads", "neurons", "lens"))
+    monkeypatch.chdir(home)
+    commands = re.findall(r"^  tslens (.+)$", rest.partition("Try next:")[2], re.MULTILINE)
+    assert len(commands) == 3 and [cli.main(shlex.split(command)) for command in commands] == [0, 0, 0]
+    assert "demo" in capsys.readouterr().out
     assert json.loads((home / "runs/demo/config.json").read_text())["step"] == TINY["train.steps"]
     assert [path.name for path in home.iterdir()] == ["runs"]
 

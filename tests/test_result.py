@@ -57,6 +57,14 @@ def test_saved_and_loaded_it_is_the_same(scores: Scores, tmp_path: Path) -> None
     assert [p.name for p in tmp_path.iterdir()] == ["Scores"]
 
 
+def test_a_folder_that_is_no_saved_result_is_never_replaced(scores: Scores, tmp_path: Path) -> None:
+    (tmp_path / "Scores").mkdir()
+    (tmp_path / "Scores/thesis.txt").write_text("mine")
+    with pytest.raises(ValueError, match="Scores is no saved result and would be lost"):
+        scores.save(tmp_path)
+    assert [p.relative_to(tmp_path).as_posix() for p in sorted(tmp_path.rglob("*"))] == ["Scores", "Scores/thesis.txt"]
+
+
 def test_what_is_no_saved_result_is_refused(scores: Scores, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="holds no saved Scores"):
         Scores.load(tmp_path)

@@ -35,22 +35,24 @@ def demo(
     limit: int | None = 200,
     overwrite: bool = False,
     bar: Callable[[], AbstractContextManager[Watch]],
+    begun: Callable[[], None] = lambda: None,
     progress: bool = True,
 ) -> Demo:
     """Train the recipe `demo` on stories made here, analyse the model, and write `runs/<name>/report.html`.
 
-    `settings` are other values for keys of the recipe, `limit` the validation stories that the analyses read; `bar`
-    shows the training. An earlier run by the very same recipe is replaced, because the new one ends in the same bits;
-    ValueError for any other, unless `overwrite`.
+    `settings` are other values for keys of the recipe, `limit` the validation stories that the analyses read; `begun`
+    is called once nothing stands in the way, and `bar` shows the training. An earlier run by the very same recipe is
+    replaced, because the new one ends in the same bits; ValueError for any other, unless `overwrite`.
     """
     began = time.perf_counter()
     recipe = recipes.load("demo", dict(settings or {}))
+    source = stories(recipe.data.source, split="validation", limit=limit)
     _check_replaceable(recipe, checkpoints.run_folder(name), overwrite)
+    begun()
     run = prepare(recipe, name, overwrite=True, progress=progress)
     with bar() as watch:
         model = train(run, watch=watch)
     story = generate(model, "", max_new_tokens=200, sampling=Sampling(temperature=0.5, seed=1))[0]
-    source = stories(run.recipe.data.source, split="validation", limit=limit)
     data = compute(
         model,
         source,

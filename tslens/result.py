@@ -30,6 +30,11 @@ def axes_of(result: type | object, field: str) -> tuple[str, ...] | None:
     return None if text is None else tuple(text.split())
 
 
+def is_saved(folder: Path) -> bool:
+    """Whether a folder is what `Result.save` writes."""
+    return (folder / "result.json").is_file()
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Result:
     """Base of all answers. A subclass declares fields, `frame_axes`, and `figure()`.
@@ -108,7 +113,8 @@ class Result:
     def save(self, folder: str | Path) -> Path:
         """Write `<folder>/<ClassName>/` with `arrays.safetensors` and `result.json`, all or nothing; returns it.
 
-        The folder is written beside its place and renamed into it, so a reader never sees half a result.
+        The folder is written beside its place and renamed into it, so a reader never sees half a result. An older
+        result goes; ValueError for a folder of that name that is none.
         """
         from safetensors.torch import save_file
 
@@ -128,6 +134,8 @@ class Result:
             (fresh / "result.json").write_text(text, encoding="utf-8")
             self.write_tables(fresh)
             if target.exists():
+                if not is_saved(target):
+                    raise ValueError(f"{target} is no saved result and would be lost. Give another folder.")
                 target.rename(Path(scratch) / "old")
             fresh.rename(target)
         return target

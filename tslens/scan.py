@@ -4,8 +4,9 @@ A reducer is one question about activations over a corpus. Memory does not grow 
 asked for are ever kept, and because states merge, parts of a corpus can be scanned in different places.
 """
 
+import contextlib
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload, runtime_checkable
 
@@ -152,22 +153,27 @@ def states(
     dtype = forward.precision(precision)
     device = next(model.parameters()).device
     context = min(context or spec.n_ctx, spec.n_ctx)
-    running = [reducer.start(model) for reducer in reducers]
-    source = _progress(stories) if progress else stories
     read = cut = 0
-    with torch.inference_mode():
-        for batch in batches(source, tokenizer, context=context, batch_tokens=batch_tokens, numbers=numbers):
-            acts = forward.activations(model, batch.tokens.to(device), wanted, dtype=dtype) if wanted else {}
-            for i, reducer in enumerate(reducers):
-                running[i] = reducer.update(running[i], acts, batch)
-            read, cut = read + len(batch.texts), cut + batch.cut
+    with bar("scan", stories, progress) as advance:
+        running = [reducer.start(model) for reducer in reducers]
+        with torch.inference_mode():
+            for batch in batches(stories, tokenizer, context=context, batch_tokens=batch_tokens, numbers=numbers):
+                acts = forward.activations(model, batch.tokens.to(device), wanted, dtype=dtype) if wanted else {}
+                for i, reducer in enumerate(reducers):
+                    running[i] = reducer.update(running[i], acts, batch)
+                read, cut = read + len(batch.texts), cut + batch.cut
+                advance(len(batch.texts))
     if cut and progress:
         _stderr().print(f"{cut:,} of {read:,} stories were longer than {context} tokens: their beginning was read.")
     return running
 
 
-def _progress(stories: Iterable[str]) -> Iterator[str]:
-    """The same stories, with a bar that shows how far the pass is."""
+@contextlib.contextmanager
+def bar(what: str, stories: Iterable[str], shown: bool = True) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr for as long as the block lasts; it gives the function to tell how many more stories are done."""
+    if not shown:
+        yield lambda more: None
+        return
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -178,9 +184,10 @@ def _progress(stories: Iterable[str]) -> Iterator[str]:
     )
 
     total = len(stories) if isinstance(stories, Sized) else None
-    columns = (TextColumn("scan"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, transient=True, console=_stderr()) as bar:
-        yield from bar.track(stories, total=total)
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, transient=True, console=_stderr()) as drawn:
+        task = drawn.add_task(what, total=total)
+        yield lambda more: drawn.advance(task, more)
 
 
 def _stderr() -> Any:
@@ -217,5 +224,7 @@ def scan(
         model = trunk(model, stories)
     several = isinstance(reducers, Sequence)
     asked: list[Reducer[Any, Any]] = list(reducers) if isinstance(reducers, Sequence) else [reducers]
-    answers = [r.finish(s) for r, s in zip(asked, states(model, stories, asked, **options), strict=True)]
+    found = states(model, stories, asked, **options)
+    with _stderr().status("weighing what was found") if options.get("progress", True) else contextlib.nullcontext():
+        answers = [r.finish(state) for r, state in zip(asked, found, strict=True)]
     return answers if several else answers[0]

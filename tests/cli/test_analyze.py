@@ -39,6 +39,23 @@ def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
 
 
+def test_out_keeps_what_others_put_there_and_replaces_what_it_wrote_itself(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["analyze", "heads", "--model", "tiny", "--stories", "stories.txt", "--ablate", "--out", str(tmp_path)]
+    (tmp_path / "on-stories").mkdir()
+    (tmp_path / "on-stories/thesis.txt").write_text("mine")
+    assert [cli.main(command), cli.main(command)] == [0, 0]
+    assert (tmp_path / "on-stories/thesis.txt").read_text() == "mine"
+    assert Ablation.load(tmp_path / "on-stories") and Heads.load(tmp_path)
+    (tmp_path / "Heads/result.json").rename(tmp_path / "Heads/thesis.json")
+    before = sorted(tmp_path.rglob("*"))
+    capsys.readouterr()
+    assert cli.main(command) == 2
+    assert "Heads is a folder that holds no saved result: it would be lost" in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_heads_prints_a_row_per_head_and_writes_figure_table_and_answer(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -27,6 +27,7 @@ KINDS: dict[str, Callable[[], Figure]] = {
     "tiles": lambda: plots.tiles([["induction", "unresolved"], ["previous token", "induction"]], title="Roles"),
     "lines": lambda: plots.lines({"train": [3, 2, 1], "valid": [3, 2.5, 2]}, [10, 20, 30], log_x=True, title="Loss"),
     "lines, band": lambda: plots.lines({"loss": [3, 2, 1]}, bands={"loss": ([2, 1, 0], [4, 3, 2])}, log_y=True),
+    "histogram": lambda: plots.histogram([1, 2, 2, 3], mark=2, x_label="nats"),
     "bars": lambda: plots.bars(["NOUN", "VERB"], [0.5, 0.2], low=[0.4, 0.1], high=[0.6, 0.3], baseline=0.25),
     "strip": lambda: plots.strip({"a": [1, 2, 3], "b": [2, 2, 9]}, threshold=2.5, title="Scores"),
 }
@@ -82,3 +83,9 @@ def test_a_long_title_is_not_cut(kind: str) -> None:
     with mpl.rc_context(plots.STYLE):
         figure = draw[kind]()
         assert figure.get_tightbbox().x1 <= figure.get_figwidth()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_shows_itself_in_jupyter_without_pyplot(kind: str) -> None:
+    figure = KINDS[kind]()
+    assert figure._repr_svg_() == plots.svg(figure)  # type: ignore[attr-defined]

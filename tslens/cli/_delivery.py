@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -52,7 +51,8 @@ def delivery(out: Path | None, as_json: bool) -> Iterator[Delivery]:
     """What the answers are given to. A folder that cannot be written fails here, before anything is computed.
 
     Everything is written to a hidden folder inside `out` first and moved up when all is there; where the command
-    fails, `out` is as it was before.
+    fails, `out` is as it was before. What an earlier command wrote is replaced; a folder that holds anything else is
+    never.
     """
     if out is None:
         deliver = Delivery(None, as_json)
@@ -87,14 +87,31 @@ def _scratch(out: Path) -> "tempfile.TemporaryDirectory[str]":
 
 
 def _move(source: Path, target: Path) -> list[str]:
-    """Move what is in one folder into the other, replacing files and folders of the same name; returns the names."""
-    names = sorted(path.name for path in source.iterdir())
-    for name in names:
-        place = target / name
+    """Move what is in one folder into the other, files and saved results in the place of those of the same name;
+    returns the names. ValueError, with nothing moved, if a folder that holds anything else is in the way."""
+    from tslens.result import is_saved
+
+    pairs = [(new, target / new.relative_to(source)) for new in _whole(source)]
+    for new, place in pairs:
+        if place.is_dir() and not (new.is_dir() and is_saved(place)):
+            raise ValueError(f"{place} is a folder that holds no saved result: it would be lost. Give --out another.")
+    for number, (new, place) in enumerate(pairs):
+        place.parent.mkdir(parents=True, exist_ok=True)
         if place.is_dir() and not place.is_symlink():
-            shutil.rmtree(place)
-        (source / name).replace(place)
-    return names
+            place.rename(source / f".{number}.old")
+        new.replace(place)
+    return sorted({place.relative_to(target).parts[0] for _, place in pairs})
+
+
+def _whole(folder: Path) -> Iterator[Path]:
+    """The files and saved results of a folder and of those inside it."""
+    from tslens.result import is_saved
+
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not is_saved(path):
+            yield from _whole(path)
+        else:
+            yield path
 
 
 def _print_json(deliver: Delivery) -> None:

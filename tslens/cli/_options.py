@@ -1,6 +1,7 @@
 """The options that several commands have: one help text for each, and how it is read."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,9 +39,15 @@ def record_of(model: str) -> dict[str, Any]:
     return dict(checkpoints.read_json(folder / checkpoints.CONFIG)) if (folder / checkpoints.CONFIG).is_file() else {}
 
 
-def say_if_foreign(model: str, source: str) -> None:
-    """Say on stderr where the stories are not what the model was trained on."""
+def corpus_of(model: str, source: str, limit: int | None) -> Iterable[str]:
+    """The stories by name, in a list where they are few, so that a bar knows how many there are. Where the model was
+    trained on others, that is said on stderr once the first was read."""
     from tslens.report.compute import foreign
+    from tslens.stories import stories
 
-    if said := foreign(record_of(model), source):
-        print(said, file=sys.stderr)
+    found = stories(source, limit=limit)
+    few = found if limit is None else list(found)
+    for _ in zip(range(1), few, strict=False):
+        if said := foreign(record_of(model), found.name):
+            print(said, file=sys.stderr)
+    return few

@@ -1,10 +1,9 @@
 """The commands that say what heads, neurons and layers do."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from tslens.cli._delivery import delivery
-from tslens.cli._options import STORIES, Json, Limit, Model, Precision, Stories, say_if_foreign
+from tslens.cli._options import STORIES, Json, Limit, Model, Precision, Stories, corpus_of
 
 
 def heads(
@@ -42,7 +41,7 @@ def heads(
             deliver(attention, figures=attention.figures())
         if stories is None and text is not None and not ablate:
             return
-        corpus = _corpus(model, stories or STORIES, limit)
+        corpus = corpus_of(model, stories or STORIES, limit)
         deliver(scan(loaded, corpus, method.Roles(), precision=precision))
         if ablate:
             deliver(method.ablation(loaded), "on-repeated-tokens")
@@ -73,8 +72,8 @@ def neurons(
     from tslens.scan import scan
 
     with delivery(out, json_) as deliver:
-        loaded = load(model)
-        deliver(scan(loaded, _corpus(model, stories, limit), method.Profiles(k=top), precision=precision))
+        asked = method.Profiles(k=top)
+        deliver(scan(load(model), corpus_of(model, stories, limit), asked, precision=precision))
 
 
 def lens(
@@ -110,15 +109,5 @@ def lens(
         if prompt is not None:
             deliver(method.prompt(loaded, prompt, top, precision=precision))
         if stories is not None or prompt is None:
-            corpus = _corpus(model, stories or STORIES, limit)
+            corpus = corpus_of(model, stories or STORIES, limit)
             deliver(scan(loaded, corpus, method.Depth(), precision=precision))
-
-
-def _corpus(model: str, source: str, limit: int | None) -> Iterable[str]:
-    """The stories by name, said to be foreign where the model was trained on others: in a list where they are few, so
-    that a bar knows how many there are."""
-    from tslens.stories import stories as read
-
-    found = read(source, limit=limit)
-    say_if_foreign(model, found.name)
-    return found if limit is None else list(found)

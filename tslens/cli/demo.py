@@ -28,13 +28,13 @@ def demo(
     from tslens.demo import demo as run
 
     given = settings(set_)
-    usual = "" if given else " (about three minutes on two cores)"
-    print(
-        f"Making stories, training a model on them and analysing it{usual}",
-        file=sys.stderr if json_ else sys.stdout,
-        flush=True,
-    )
-    done = run(name, given, limit=limit, overwrite=overwrite, bar=progress_bar)
+
+    def begun() -> None:
+        usual = "" if given else " (about three minutes on two cores)"
+        what = f"Making stories, training a model on them and analysing it{usual}"
+        print(what, file=sys.stderr if json_ else sys.stdout, flush=True)
+
+    done = run(name, given, limit=limit, overwrite=overwrite, bar=progress_bar, begun=begun)
     if json_:
         print_json(dataclasses.asdict(done) | {"page": str(done.page)})
         return

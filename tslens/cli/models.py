@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tslens.cli._delivery import print_json
-from tslens.cli._options import STORIES, Json, Limit, Model, Precision, Stories, say_if_foreign
+from tslens.cli._options import STORIES, Json, Limit, Model, Precision, Stories, corpus_of
 
 
 def list_models(*, json_: Json = False) -> None:
@@ -91,6 +91,8 @@ def generate(
     n
         How many stories.
     """
+    from rich.console import Console
+
     from tslens.generate import Sampling
     from tslens.generate import generate as write
     from tslens.models import load
@@ -99,7 +101,9 @@ def generate(
     options = {"n": n, "max_new_tokens": max_new_tokens, "sampling": sampling, "precision": precision}
     if n < 1:
         raise ValueError(f"--n is {n}; ask for at least 1 story.")
-    stories = write(load(model), prompt, **options)  # type: ignore[arg-type]
+    loaded = load(model)
+    with Console(stderr=True).status("writing"):
+        stories = write(loaded, prompt, **options)  # type: ignore[arg-type]
     if json_:
         print_json(stories, indent=1)
     else:
@@ -117,11 +121,8 @@ def loss(
     """Print a model's loss on stories: nats per token, and bits per byte of the original text, with 95% intervals."""
     from tslens.evaluation.loss import loss as measure
     from tslens.models import load
-    from tslens.stories import stories as read
 
-    loaded, corpus = load(model), read(stories, limit=limit)
-    say_if_foreign(model, corpus.name)
-    result = measure(loaded, corpus, precision=precision)
+    result = measure(load(model), corpus_of(model, stories, limit), precision=precision, progress=True)
     if json_:
         print_json(result.to_json() | {"intervals": {p: result.interval(p) for p in ("tokens", "text_bytes")}})
         return

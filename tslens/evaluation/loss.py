@@ -81,14 +81,10 @@ class Loss(Result):
 
     def figure(self) -> "Figure":
         """Histogram of the stories' losses in nats per token."""
-        from matplotlib.figure import Figure
+        from tslens.plots import histogram
 
-        figure = Figure(figsize=(6, 3), layout="constrained")
-        axes = figure.subplots()
-        axes.hist(np.asarray(self.nats / self.tokens), bins=40, color="#4477aa")
-        axes.axvline(self.nats_per_token, color="#222222", linewidth=1)
-        axes.set(xlabel="nats per token", ylabel="stories")
-        return figure
+        of_stories = np.asarray(self.nats / self.tokens)
+        return histogram(of_stories, mark=self.nats_per_token, x_label="nats per token", y_label="stories")
 
     def to_json(self) -> dict[str, Any]:
         return super().to_json() | {"nats_per_token": self.nats_per_token, "bits_per_byte": self.bits_per_byte}
@@ -101,23 +97,28 @@ def loss(
     precision: str = "float32",
     context: int | None = None,
     batch_tokens: int = 8192,
+    progress: bool = False,
 ) -> Loss:
-    """The loss on stories, one story a row, each read up to the model's context. ValueError for no stories."""
+    """The loss on stories, one story a row, each read up to the model's context, with a bar where `progress` is asked
+    for. ValueError for no stories."""
     spec, tokenizer = shape_of(model), tokenizer_of(model)
     context = min(context or spec.n_ctx, spec.n_ctx)
     dtype, device = forward.precision(precision), next(model.parameters()).device
     kept: dict[int, tuple[float, int, int, bool]] = {}
     # One place more than the context: the row's last token is predicted and never fed.
-    for batch in scan.batches(stories, tokenizer, context=context + 1, batch_tokens=batch_tokens, end=True):
-        losses = forward.token_losses(model, batch.tokens.to(device), dtype=dtype).cpu()
-        mask = batch.mask[:, 1:]
-        lengths = mask.sum(1)
-        sums = torch.where(mask, losses, 0.0).double().sum(1)
-        last = batch.tokens.gather(1, lengths[:, None]).squeeze(1)
-        for row, story in enumerate(batch.stories.tolist()):
-            whole = int(last[row]) == tokenizer.bos
-            size = _bytes(tokenizer, batch.texts[row], None if whole else int(lengths[row]))
-            kept[story] = (float(sums[row]), int(lengths[row]), size, not whole)
+    read = scan.batches(stories, tokenizer, context=context + 1, batch_tokens=batch_tokens, end=True)
+    with scan.bar("loss", stories, progress) as advance:
+        for batch in read:
+            losses = forward.token_losses(model, batch.tokens.to(device), dtype=dtype).cpu()
+            mask = batch.mask[:, 1:]
+            lengths = mask.sum(1)
+            sums = torch.where(mask, losses, 0.0).double().sum(1)
+            last = batch.tokens.gather(1, lengths[:, None]).squeeze(1)
+            for row, story in enumerate(batch.stories.tolist()):
+                whole = int(last[row]) == tokenizer.bos
+                size = _bytes(tokenizer, batch.texts[row], None if whole else int(lengths[row]))
+                kept[story] = (float(sums[row]), int(lengths[row]), size, not whole)
+            advance(len(batch.texts))
     nats, tokens, sizes, cut = zip(*(kept[i] for i in sorted(kept)), strict=True)
     return Loss(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), sum(cut), name_of(model))
 

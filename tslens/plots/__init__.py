@@ -5,7 +5,7 @@ can be drawn anywhere. `svg` gives the text of a figure, the same text for the s
 not at all, with the table behind it.
 """
 
-from tslens.plots.charts import bars, lines, panels, strip
+from tslens.plots.charts import bars, histogram, lines, panels, strip
 from tslens.plots.maps import heatmap, tiles
 from tslens.plots.saving import save, svg
 from tslens.plots.style import ABSENT, DARK, LIGHT, PALETTE, STYLE
@@ -18,6 +18,7 @@ __all__ = [
     "STYLE",
     "bars",
     "heatmap",
+    "histogram",
     "lines",
     "panels",
     "save",

@@ -113,6 +113,18 @@ def bars(
     return settled(figure)
 
 
+def histogram(values: Any, *, mark: float | None = None, x_label: str = "", y_label: str = "") -> "Figure":
+    """How many values lie where, with a line at `mark`."""
+    with styled():
+        figure, axes = blank(4.8, 2.4)
+        axes.hist(numbers(values, 1, "values"), bins=40, color=PALETTE[4])
+        if mark is not None:
+            axes.axvline(mark, color=INK, linewidth=1.4)
+        axes.grid(axis="y")
+        axes.set(xlabel=x_label, ylabel=y_label)
+    return settled(figure)
+
+
 def strip(groups: Mapping[str, Any], *, title: str = "", x_label: str = "", threshold: float | None = None) -> "Figure":
     """Every value of every group as a dot, the groups under one another, with a bar at each median.
 

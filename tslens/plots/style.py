@@ -3,6 +3,7 @@
 import contextlib
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,11 +64,29 @@ def styled() -> Iterator[None]:
         yield
 
 
-def blank(width: float, height: float, columns: int = 1) -> "tuple[Figure, Axes]":
-    """An empty figure of so many inches, outside pyplot's list of open figures; with columns, an array of axes."""
+@cache
+def _drawing() -> "type[Figure]":
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    class Drawing(Figure):
+        """A figure that shows itself in Jupyter, where a plain one does so only once pyplot was imported."""
+
+        def _repr_svg_(self) -> str:
+            from tslens.plots.saving import svg
+
+            return svg(self)
+
+    return Drawing
+
+
+def canvas(width: float, height: float) -> "Figure":
+    """An empty figure of so many inches, outside pyplot's list of open figures."""
+    return _drawing()(figsize=(width, height), layout="constrained")
+
+
+def blank(width: float, height: float, columns: int = 1) -> "tuple[Figure, Axes]":
+    """An empty figure of so many inches with its axes; with columns, an array of axes."""
+    figure = canvas(width, height)
     return figure, figure.subplots(1, columns)
 
 

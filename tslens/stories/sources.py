@@ -3,6 +3,7 @@
 No reader holds more than one piece of its file, so a file larger than memory is read like a small one.
 """
 
+import codecs
 import csv
 import json
 import re
@@ -148,8 +149,10 @@ def _pieces(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _decode(raw: bytes, path: Path, offset: int) -> str:
     """The text of bytes that begin at an offset of a file; a byte order mark at its start is dropped."""
+    if offset == 0 and raw.startswith(codecs.BOM_UTF8):
+        raw, offset = raw.removeprefix(codecs.BOM_UTF8), len(codecs.BOM_UTF8)
     try:
-        return raw.decode("utf-8-sig" if offset == 0 else "utf-8")
+        return raw.decode()
     except UnicodeDecodeError as error:
         at = offset + error.start
         raise ValueError(

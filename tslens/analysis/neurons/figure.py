@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tslens.plots.style import ABSENT, INK, printable, settled, styled
+from tslens.plots.style import ABSENT, INK, canvas, printable, settled, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,8 +47,6 @@ def named(answer: "Neurons") -> list[Named]:
 def draw(answer: "Neurons") -> "Figure":
     """On the left, by layer, how many neurons have which label and how often neurons fire; on the right the neurons
     that have one, with the AUROC of their label: all, or the `MOST` whose interval begins highest."""
-    from matplotlib.figure import Figure
-
     every = named(answer)
     surest = sorted(every, key=lambda one: -one.low)[:MOST]
     shown = [one for one in every if one in surest]
@@ -56,7 +54,7 @@ def draw(answer: "Neurons") -> "Figure":
     colours = _colours(answer.tags)
     with styled():
         height = max(1.6 + 0.5 * len(answer.label), 0.9 + 0.15 * rows, 3.4)
-        figure = Figure(figsize=(11 if shown else 5, height), layout="constrained")
+        figure = canvas(11 if shown else 5, height)
         if not shown:
             counts, rates = figure.subplots(2, 1)
         else:

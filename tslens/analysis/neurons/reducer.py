@@ -23,6 +23,7 @@ from tslens.scan import Batch
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
 
+MOST = 1000  # top tokens of a neuron
 SIDE = 5  # tokens of context either side
 POSITIONS = 1 << 20  # a place is story * POSITIONS + position
 
@@ -65,6 +66,8 @@ class Profiles:
         for name in ("k", "sample", "effect"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)} leaves nothing to show; give 1 or more.")
+        if self.k > MOST:
+            raise ValueError(f"k={self.k} tokens of every neuron would not fit in memory; give {MOST:,} at most.")
 
     def hooks(self, spec: Spec) -> Sequence[str]:
         """Each layer's neurons after the nonlinearity (and the gate, where there is one)."""
