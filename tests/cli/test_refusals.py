@@ -131,6 +131,24 @@ def test_a_full_disk(in_tmp, tales, capsys, monkeypatch):
     assert all(place.with_name("model.safetensors").is_file() for place in Path("runs").rglob("config.json"))
 
 
+def test_a_name_that_is_empty_and_more_tops_than_memory_holds(in_tmp, model_folder, capsys):
+    assert "'' cannot be a run's name" in refused(capsys, *TRAIN[:2], "--name", "")
+    for top, said in (("0", "leaves nothing to show"), ("100000", "give 1,000 at most")):
+        assert said in refused(
+            capsys, "analyze", "neurons", "--model", model_folder, "--stories", "no.txt", "--top", top
+        )
+
+
+def test_bytes_that_are_no_text_are_said_in_one_line(in_tmp, model_folder, capsys):
+    Path("bad.txt").write_bytes(b"Tom ran.\xff")
+    for command in (["stories", "check"], ["stories", "pack"], ["loss", "--model", model_folder, "--stories"]):
+        more = ["--out", "packed"] if command[-1] == "pack" else []
+        capsys.readouterr()
+        assert main([*map(str, command), "bad.txt", *more]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and "bad.txt is not UTF-8: byte 0xff at offset 8" in said
+
+
 def test_generation_settings_out_of_range(in_tmp, model_folder, capsys):
     assert "temperature" in refused(capsys, "generate", "--model", model_folder, "--temperature", "-1")
     assert "at least 1" in refused(capsys, "generate", "--model", model_folder, "--n", "0")

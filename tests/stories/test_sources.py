@@ -251,6 +251,7 @@ def test_of_several_configurations_one_is_named(tmp_path: Path, refused: Callabl
     ("name", "content", "message"),
     [
         ("train.txt", b"Tom ran.\nX\xff\n", r"tales/train\.txt is not UTF-8: byte 0xff at offset 10; convert it"),
+        ("train.txt", b"\xef\xbb\xbfTom\xffran.\n", r"byte 0xff at offset 6; convert it"),
         ("train.csv", b"text\nTom\nX\xff\n", r"tales/train\.csv is not UTF-8: byte 0xff at offset 10; convert it"),
         ("train.jsonl", b'{"text": "a"}\n{"text": \n', r"tales/train\.jsonl, line 2 is not JSON"),
         (

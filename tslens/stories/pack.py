@@ -370,7 +370,8 @@ def _bar(progress: bool, total: int | None) -> Iterator[Callable[[int, int], Non
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("packing"), BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task, began = bar.add_task("reading", total=total), time.monotonic()
 
         def show(stories: int, size: int) -> None:

@@ -35,7 +35,7 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
     ValueError if the run exists (unless `overwrite`) or another process writes it, the name would leave the folder, or
     there are too few stories.
     """
-    folder = checkpoints.run_folder(name or recipe.name)
+    folder = checkpoints.run_folder(recipe.name if name is None else name)
     if folder.name in models.bundled():
         raise ValueError(
             f"{folder.name} is a model that comes with tslens, which such a run would hide. Choose another --name."
