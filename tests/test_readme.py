@@ -1,6 +1,7 @@
 """The README: its tree names every module, its commands exist, its pictures are there."""
 
 import ast
+import importlib
 import re
 import shlex
 
@@ -10,13 +11,16 @@ from tslens.cli import COMMANDS, main
 from tslens.stories import stories
 
 
-def test_the_tree_names_every_module(checkout):
+def test_the_tree_names_every_module_with_its_own_clause(checkout, monkeypatch):
+    monkeypatch.syspath_prepend(str(checkout / "docs"))
+    written = importlib.import_module("tree").tree()
     text = (checkout / "README.md").read_text(encoding="utf-8")
-    tree = re.search(r"```text\ntslens/.*?```", text, re.DOTALL)
-    assert tree
-    words = set(re.findall(r"[A-Za-z0-9_]+", tree.group()))
-    modules = {p.stem for p in (checkout / "tslens").rglob("*.py") if p.stem not in ("__init__", "__main__")}
-    assert modules <= words, modules - words
+    assert f"```text\n{written}```" in text, "run: python docs/tree.py"
+    assert written.count(".py ") == sum(path.name != "__init__.py" for path in (checkout / "tslens").rglob("*.py"))
+    assert all(line.rstrip().split("  ")[-1].strip() for line in written.splitlines())
+    named = set(re.findall(r"`([a-z]+)/`", text))
+    folders = {path.name for path in checkout.iterdir() if path.is_dir() and path.name[0] != "."}
+    assert folders - named <= {"runs", "build", "dist", "tslens.egg-info", "__pycache__"}
 
 
 def test_every_command_it_shows_exists(checkout):

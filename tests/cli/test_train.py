@@ -32,7 +32,11 @@ def test_a_run_is_not_gone_on_with_by_another_recipe(in_tmp, capsys):
     (in_tmp / "tales.txt").write_text("\n<|endoftext|>\n".join(stories("made", limit=120)), encoding="utf-8")
     train("16x1x2", data="tales.txt", name="a", set_=SMALL)
     train("16x1x2", data="tales.txt", resume="a", set_=SMALL)
-    assert capsys.readouterr().out.count("finished 2 steps, saved runs/a") == 2
+    (in_tmp / "tales.txt").unlink()  # what the run needs of it is in its folder
+    train(resume="a")
+    assert capsys.readouterr().out.count("finished 2 steps, saved runs/a") == 3
+    with pytest.raises(ValueError, match=r'another recipe: data\.source is "made" here and "tales\.txt" in the run'):
+        train("16x1x2", data="made", resume="a", set_=SMALL)
     with pytest.raises(ValueError) as said:
         train("16x1x4", data="made", resume="a", set_=[*SMALL, "optimizer.lr=0.5", "seed=3", "train.batch=4"])
     text = str(said.value)

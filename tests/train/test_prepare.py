@@ -10,8 +10,10 @@ import pytest
 
 from tslens import checkpoints
 from tslens.stories import pack as packing
+from tslens.stories import stories
 from tslens.train import prepare as preparing
 from tslens.train import recipe as recipes
+from tslens.train import saving
 from tslens.train.prepare import prepare, resume
 from tslens.train.run import Run
 
@@ -87,6 +89,7 @@ def test_ctrl_c_while_packing_over_a_run_brings_it_back(in_tmp, monkeypatch):
 KILLED = """
 import os, signal, sys
 from tslens.stories import pack as packing
+from tslens.stories import stories
 from tslens.train import recipe
 from tslens.train.prepare import prepare
 packing.BATCH, packing.NOTE_EVERY = 100, 0.0
@@ -147,3 +150,35 @@ def test_packed_stories_that_were_altered_are_not_gone_on_with(in_tmp, refused, 
     shutil.rmtree(path.parent)
     resume("a", progress=False)
     assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("objective", ["language modelling", "contrastive", "instruct"])
+def test_a_run_goes_on_when_its_source_is_gone(in_tmp, objective):
+    instructed = objective == "instruct"
+    texts = stories("made:instruct" if instructed else "made", limit=400)
+    (in_tmp / "tales.txt").write_text("\n<|endoftext|>\n".join(texts), encoding="utf-8")
+    more = {"objective": objective, "data.source": "tales.txt", "train.batch": "6", "model.n_ctx": "200"}
+    run = run_of("a", **more)
+    before = content(run)
+    (in_tmp / "tales.txt").unlink()
+    again = resume("a", progress=False)
+    assert again.validation == run.validation and again.facts == run.facts and content(again) == before
+    assert (again.rows.batch(1).tokens == run.rows.batch(1).tokens).all()
+    (run.folder / "data/validation.jsonl").unlink()
+    with pytest.raises(FileNotFoundError, match=r"there is no tales\.txt"):
+        resume("a", progress=False)
+
+
+def test_a_run_that_kept_no_validation_stories_keeps_them_when_it_goes_on(in_tmp):
+    run = run_of("a")
+    before = content(run)
+    (run.folder / "data/validation.jsonl").unlink()
+    assert resume("a", progress=False).validation == run.validation and content(run) == before
+
+
+def test_what_a_kill_left_of_the_validation_stories_goes(in_tmp):
+    run = run_of("a")
+    before = content(run)
+    (run.folder / "data/.validation.jsonl.7.tmp").touch()
+    saving.sweep(run.folder)
+    assert content(run) == before

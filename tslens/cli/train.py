@@ -75,7 +75,7 @@ def train(
         assert chosen is not None
         show_estimate(chosen, json_)
         return
-    called = next(given for given in (resume, name, chosen and chosen.name, "") if given is not None)
+    called = next(given for given in (resume, name, chosen.name if chosen else "") if given is not None)
     with distributed.joined() as world, ExitStack() as stack:
         if world.first:
             stack.enter_context(lock.held(checkpoints.run_folder(called)))

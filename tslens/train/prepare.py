@@ -4,9 +4,8 @@ import contextlib
 import dataclasses
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 
 from tslens import checkpoints, models
@@ -14,7 +13,7 @@ from tslens.stories import Stories, stories
 from tslens.stories.instruct import keeps_apart
 from tslens.stories.pack import RECORD, Packed, pack
 from tslens.tokenizer import Tokenizer
-from tslens.train import lock
+from tslens.train import kept, lock
 from tslens.train.data import Batches, Rows
 from tslens.train.growing import Growing
 from tslens.train.instructed import InstructedRows
@@ -24,7 +23,7 @@ from tslens.train.objectives.instruct import Instruct, documents
 from tslens.train.recipe import DataSettings, Recipe, changed, from_dict
 from tslens.train.run import ON_DIVERGENCE, Run
 
-RECIPE = "recipe.json"
+RECIPE, VALIDATION = "recipe.json", "validation.jsonl"
 
 
 def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False, progress: bool = True) -> Run:
@@ -63,7 +62,8 @@ def resume(name: str, changes: dict[str, str] | None = None, *, check: bool = Tr
     """The run in `runs/<name>` as it was chosen: recipe, tokenizer and data are those of its folder.
 
     `changes` are settings, from now on, of what a diverging loss brings. A packing that was stopped is gone on with.
-    The packed stories are read once to see whether they are still those that were packed, unless `check` is False.
+    Its source is not read again, unless it was stopped before all of it was kept. The packed stories are read once to
+    see whether they are still those that were packed, unless `check` is False.
     ValueError if there is no such run, if its data were altered, or for changes that would make it another.
     """
     folder = checkpoints.run_folder(name)
@@ -132,45 +132,54 @@ def _recover(folder: Path) -> None:
 
 def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool, check: bool) -> Batches:
     """The training split, packed as the objective wants it: stories, or stories and what goes with them."""
-    training = _stories(recipe.data, "train", recipe.data.limit)
     context, batch, seed = recipe.spec(tokenizer.size).n_ctx, recipe.smallest_batch, recipe.seed
 
-    def packed(texts: Iterable[str], part: str = "") -> Packed:
-        """The texts in the folder, packed now or to their end unless they are."""
+    def packed(texts: Callable[[Stories], Iterable[str]], part: str = "") -> Packed:
+        """What is made of the stories, in the folder: packed now or to its end unless it is."""
         place = folder / part
         if (place / RECORD).is_file() and checkpoints.read_json(place / RECORD).get("finished"):
             return Packed.open(place, tokenizer, check=check, progress=progress)
+        training = _stories(recipe.data, "train", recipe.data.limit)
         with lock.held(folder.parent):
-            return pack(texts, tokenizer, place, source=training.name, resume=True, progress=progress)
+            return pack(texts(training), tokenizer, place, source=training.name, resume=True, progress=progress)
 
     if isinstance(recipe.objective, Instruct):
-        heads = packed((document.head for document in documents(training)), "instructions")
-        whole = packed(document.story for document in documents(training))
+        heads = packed(lambda training: (document.head for document in documents(training)), "instructions")
+        whole = packed(lambda training: (document.story for document in documents(training)))
         return InstructedRows(whole, context, batch, seed, heads, recipe.objective.loss_on == "everything")
     if isinstance(recipe.objective, Contrastive | PublishedContrastive):
         every, share = recipe.objective.every, batch // recipe.objective.every
-        usual, other = (partial(in_order_or_not, training, every, recipe.data.seed, apart=a) for a in (False, True))
-        apart = Rows(packed(other(), "shuffled"), context, share, seed)
-        return MixedRows(Rows(packed(usual()), context, batch - share, seed), apart, every)
-    return Rows(packed(training), context, batch, seed)
+        chosen = partial(in_order_or_not, every=every, seed=recipe.data.seed)
+        apart = Rows(packed(partial(chosen, apart=True), "shuffled"), context, share, seed)
+        return MixedRows(Rows(packed(partial(chosen, apart=False)), context, batch - share, seed), apart, every)
+    return Rows(packed(lambda training: training), context, batch, seed)
 
 
 def _run(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool, check: bool = False) -> Run:
     rows = _rows(recipe, folder / "data", tokenizer, progress, check)
     if warmup := recipe.train.batch_warmup:
         rows = Growing(rows, warmup)
-    validation = list(_stories(recipe.data, "validation", recipe.train.validation_stories))
+    validation = _validation(recipe, folder)
     facts = {"source": recipe.data.source, "validation_stories": len(validation)} | rows.facts()
     facts["digests"] = _digests(folder / "data", validation)
     return Run(recipe, folder, rows, validation, tokenizer, facts)
 
 
+def _validation(recipe: Recipe, folder: Path) -> list[str]:
+    """The validation stories, which the folder keeps from the first time on."""
+    place = folder / "data"
+    if (place / VALIDATION).is_file():
+        return kept.read(place / VALIDATION)
+    found = list(_stories(recipe.data, "validation", recipe.train.validation_stories))
+    with lock.held(folder):
+        kept.write(place / VALIDATION, found)
+    return found
+
+
 def _digests(packed: Path, validation: list[str]) -> dict[str, str]:
     """What a run that goes on knows its stories by."""
     found = {str(p.parent.relative_to(packed)): checkpoints.read_json(p)["digest"] for p in packed.rglob(RECORD)}
-    return dict(sorted(found.items())) | {
-        "validation": blake2b("\0".join(validation).encode(), digest_size=16).hexdigest()
-    }
+    return dict(sorted(found.items())) | {"validation": kept.digest(validation)}
 
 
 def _stories(data: DataSettings, split: str, limit: int | None) -> Stories:

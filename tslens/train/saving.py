@@ -121,7 +121,7 @@ def sweep(folder: Path) -> None:
     for home in ("checkpoints", "snapshots"):
         for scratch in (folder / home).glob(".step-*.tmp"):
             shutil.rmtree(scratch)
-    for scratch in folder.glob(".*.tmp"):
+    for scratch in (*folder.glob(".*.tmp"), *folder.glob("data/.*.tmp")):
         scratch.unlink()
 
 

@@ -1,0 +1,44 @@
+"""How does a run keep the stories that it is validated on, so that it goes on when their source is gone?
+
+As JSONL, a story a line, which every command takes as a source; the first line also says how many there are, and their
+digest.
+"""
+
+import contextlib
+import json
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from tslens import checkpoints
+
+
+def digest(stories: Sequence[str]) -> str:
+    """BLAKE2b of the stories, by which they are told from others."""
+    return blake2b("\0".join(stories).encode(), digest_size=16).hexdigest()
+
+
+def write(path: Path, stories: Sequence[str]) -> None:
+    """Write one or more stories; the file appears whole or not at all."""
+    first, *others = stories
+    head = {"text": first, "stories": len(stories), "digest": digest(stories)}
+    with checkpoints.atomic(path) as file:
+        for line in (head, *({"text": story} for story in others)):
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def read(path: Path) -> list[str]:
+    """The stories that were written. ValueError if they are no longer those."""
+    stories: list[str] = []
+    vouched: Any = None
+    with contextlib.suppress(ValueError, LookupError, TypeError):
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+        stories = [line["text"] for line in lines]
+        vouched = lines[0]["stories"], lines[0]["digest"]
+    if vouched is None or vouched != (len(stories), digest(stories)):
+        raise ValueError(
+            f"{path} was altered: its stories are not those that its first line vouches for. Restore it, or remove it "
+            "and the run reads them from its source again."
+        )
+    return stories
