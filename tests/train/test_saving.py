@@ -240,3 +240,34 @@ def test_a_run_whose_recipe_or_data_changed_is_not_gone_on_with(trained, file, c
     with pytest.raises(ValueError, match=said) as caught:
         loop.train(resume("a", progress=False), resume=True)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_what_a_run_was_computed_in_is_recorded(in_tmp, precision):
+    loop.train(run_of("a", **{"train.precision": precision}))
+    folder = in_tmp / "runs/a"
+    said = [checkpoints.read_json(p / "config.json") for p in (folder, folder / "checkpoints/step-000009")]
+    for facts in (*said, *checkpoints.read_metrics(folder)):
+        assert (facts["precision"], facts["device"]) == (precision, "cpu")
+
+
+def test_a_run_that_goes_on_in_another_precision_is_told_of_in_one_line(trained, capsys):
+    from tslens.cli import main
+
+    def resumed():
+        assert main(["train", "--resume", "a"]) == 0
+        said = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+        return said, checkpoints.read_json(trained / "config.json")["precision"]
+
+    saving._remove(trained / "checkpoints/step-000009")
+    assert resumed() == ([], "float32")
+    for step in (6, 9):  # as from another machine
+        change = {"precision": "bfloat16", "device": "cuda"}
+        checkpoints.change_config(trained / f"checkpoints/step-{step:06d}", **change)
+    assert resumed() == ([], "bfloat16")  # it had all its steps
+    saving._remove(trained / "checkpoints/step-000009")
+    said, now = resumed()
+    assert now == "float32" and said == [
+        "tslens: warning: runs/a was computed in bfloat16 on cuda until step 6, and goes on in float32 on cpu: it will "
+        "not end in the bits it would have had there."
+    ]

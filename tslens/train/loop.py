@@ -113,6 +113,7 @@ class _Training:
     def _advance(self, asked: Callable[[], bool]) -> None:
         """Steps to the end; raises Interrupted, saved, if asked to stop, and Diverged."""
         run, state, settings, meter = self.run, self.state, self.settings, self.state.meter
+        saving.compute_here(run, state)
         with contextlib.closing(prefetch(run.rows, state.step, run.steps)) as batches:
             for batch in batches:
                 meter.waited()
@@ -165,6 +166,7 @@ class _Training:
                     "learning_rate": rate,
                     "gradient_norm": norm,
                     **self.state.measured,
+                    **self.state.computed_in,
                 }
             )
         self.world.wait()

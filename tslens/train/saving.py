@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tslens import checkpoints, models
+from tslens import checkpoints, forward, models
 from tslens.train.meter import Meter
 from tslens.train.run import Run
 
@@ -38,6 +38,12 @@ class State:
     """How often the run went back, and the learning rate down."""
     measured: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """The last validation, as `config.json` says it."""
+    computed_in: dict[str, str] = dataclasses.field(default_factory=dict)
+    """The `precision` and the type of `device` of the last step: `auto` is not the same on every machine."""
+
+
+def _config(run: Run, state: State) -> dict[str, Any]:
+    return run.config(state.step, state.meter.tokens, state.measured) | state.computed_in
 
 
 def is_finite(state: State) -> bool:
@@ -63,8 +69,7 @@ def snapshot(run: Run, state: State) -> None:
 
 def finish(run: Run, state: State) -> None:
     """Write the run as a model."""
-    config = run.config(state.step, state.meter.tokens, state.measured)
-    checkpoints.write(run.folder, config, models.weights(state.model))
+    checkpoints.write(run.folder, _config(run, state), models.weights(state.model))
 
 
 @contextlib.contextmanager
@@ -89,8 +94,7 @@ def _write(run: Run, state: State, home: Path, facts: dict[str, Any], optimizer:
         scratch.mkdir(parents=True)
         if optimizer is not None:
             facts["optimizer_sha256"] = checkpoints.write_tensors(scratch / "optimizer.safetensors", optimizer)
-        config = run.config(state.step, state.meter.tokens, state.measured) | facts
-        checkpoints.write(scratch, config, models.weights(state.model))
+        checkpoints.write(scratch, _config(run, state) | facts, models.weights(state.model))
         _settle(scratch)
         _remove(home / name)
         scratch.rename(home / name)
@@ -152,6 +156,7 @@ def restore(run: Run, state: State) -> None:
         since = config["since_record"]
         state.meter.resume(config["tokens"], since["steps"], since["losses"])
         state.step, state.rollbacks = config["step"], config["rollbacks"]
+        state.computed_in = {k: config[k] for k in ("precision", "device") if k in config}
         state.measured = {k: v for k, v in config.items() if k.startswith("validation_") or k == "bits_per_byte"}
         found = place
         break
@@ -178,6 +183,20 @@ def _set_aside(damaged: Path, why: str, instead: Path) -> None:
     aside = damaged.with_name(f"{damaged.name}.damaged")
     _remove(aside)
     damaged.rename(aside)
+
+
+def compute_here(run: Run, state: State) -> None:
+    """Note in what the steps to come are computed; warn if the ones before were in another precision."""
+    device, before = state.meter.world.device, state.computed_in
+    dtype = forward.precision(run.recipe.train.precision, device)
+    state.computed_in = now = {"precision": str(dtype).removeprefix("torch."), "device": device.type}
+    if state.meter.world.first and before and before["precision"] != now["precision"]:
+        print(
+            f"tslens: warning: {run.folder} was computed in {before['precision']} on {before['device']} until step "
+            f"{state.step}, and goes on in {now['precision']} on {now['device']}: it will not end in the bits it would "
+            "have had there.",
+            file=sys.stderr,
+        )
 
 
 def note_rollbacks(run: Run, state: State) -> None:
