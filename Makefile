@@ -33,8 +33,17 @@ bench: $(READY)  ## ratios against other libraries, measured on this machine
 bench-gpu: $(READY)  ## training on one NVIDIA GPU, under eight minutes, one JSON; no venv: python3 -m tslens.bench.gpu
 	@$(BIN)/python -m tslens.bench.gpu --out figures/bench/gpu.json
 
-figures: $(READY)  ## run every study again, hours of training among them; each writes its own folder under figures/
-	@set -e; for study in analyses/[!_]*.py; do echo "$$study"; $(BIN)/python "$$study"; done
+OF_MODELS := heads neurons lens
+OF_TRAINING := optimizers peers shapes sweep dropout contrastive instruct compressor
+
+figures: $(READY)  ## every study again, many hours; STORIES=files of real stories, STORIES260K=stories260K.bin
+	@test -n "$(STORIES)" -a -n "$(STORIES260K)" || { echo "make figures: they show real stories and two models;" \
+		"give STORIES=FILE[,FILE...] and STORIES260K=stories260K.bin" >&2; exit 2; }
+	@set -e; for study in $(OF_MODELS); do echo "$$study"; \
+		$(BIN)/python "analyses/$$study.py" --stories "$(STORIES)" --model "stories260K=llama2c:$(STORIES260K)"; done
+	@set -e; for study in $(OF_TRAINING); do echo "$$study"; \
+		$(BIN)/python "analyses/$$study.py" --stories "$(STORIES)"; done
+	@$(BIN)/python analyses/memory.py
 
 clean:  ## remove what make made; runs/ and figures/ stay
 	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
