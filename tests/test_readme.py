@@ -31,6 +31,12 @@ def test_every_command_it_shows_exists(checkout):
     assert all(first in known or f"{first} {second}" in known for first, second in shown)
 
 
+def test_its_table_is_the_benchmark_s(checkout):
+    lines = (checkout / "figures/bench/table.md").read_text(encoding="utf-8").splitlines()
+    text = (checkout / "README.md").read_text(encoding="utf-8")
+    assert len(lines) > 20 and all(line in text for line in lines)
+
+
 SMALLER = {
     "generate": ["--max-new-tokens", "8"],
     "loss": ["--limit", "3"],

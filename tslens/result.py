@@ -108,7 +108,11 @@ class Result:
             for f in dataclasses.fields(self)
             if not isinstance(getattr(self, f.name), Tensor)
         }
-        return {"result": type(self).__name__, **plain, "rows": json.loads(self.summary().to_json(orient="records"))}
+        return {
+            "result": type(self).__name__,
+            **plain,
+            "rows": json.loads(self.summary().to_json(orient="records", double_precision=15)),
+        }
 
     def save(self, folder: str | Path) -> Path:
         """Write `<folder>/<ClassName>/` with `arrays.safetensors` and `result.json`, all or nothing; returns it.

@@ -1,6 +1,7 @@
 """`tslens analyze`: what is printed, what is written, and what is left behind when it fails."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -49,11 +50,18 @@ def test_out_keeps_what_others_put_there_and_replaces_what_it_wrote_itself(
     assert (tmp_path / "on-stories/thesis.txt").read_text() == "mine"
     assert Ablation.load(tmp_path / "on-stories") and Heads.load(tmp_path)
     (tmp_path / "Heads/result.json").rename(tmp_path / "Heads/thesis.json")
-    before = sorted(tmp_path.rglob("*"))
-    capsys.readouterr()
-    assert cli.main(command) == 2
-    assert "Heads is a folder that holds no saved result: it would be lost" in capsys.readouterr().err
-    assert sorted(tmp_path.rglob("*")) == before
+
+    def refused(said: str) -> None:
+        before = sorted(tmp_path.rglob("*"))
+        capsys.readouterr()
+        assert cli.main(command) == 2
+        assert said in capsys.readouterr().err and sorted(tmp_path.rglob("*")) == before
+
+    refused("Heads is a folder that holds no saved result: it would be lost")
+    (tmp_path / "Heads/thesis.json").rename(tmp_path / "Heads/result.json")
+    shutil.rmtree(tmp_path / "on-stories")
+    (tmp_path / "on-stories").touch()
+    refused("on-stories is a file where a folder is needed")
 
 
 def test_heads_prints_a_row_per_head_and_writes_figure_table_and_answer(

@@ -150,6 +150,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "headless",
         "no-sandbox",
         "disable-gpu",
+        "disable-dev-shm-usage",
         "disable-quic",
         "no-first-run",
         "disable-background-networking",

@@ -44,6 +44,7 @@ def test_the_page_names_no_other_place(made: Callable[..., ReportData]) -> None:
 def test_circuitsvis_is_there_once_and_whole(made: Callable[..., ReportData]) -> None:
     page = report.draw(made())
     assert page.count("var CircuitsVis=") == 1
+    assert page.count("Permission is hereby granted, free of charge") == page.count("Copyright (c)") == 1
     assert "sourceMappingURL" not in page
 
 

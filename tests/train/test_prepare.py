@@ -35,6 +35,13 @@ def content(run: Run) -> dict[str, bytes]:
     return {str(p.relative_to(run.folder)): p.read_bytes() for p in sorted(run.folder.rglob("*")) if p.is_file()}
 
 
+def test_a_folder_that_is_no_run_is_never_replaced(in_tmp):
+    (in_tmp / "runs/studies/one").mkdir(parents=True)
+    with pytest.raises(ValueError, match=r"^runs/studies is no run and is not replaced\. Choose another --name"):
+        run_of("studies", overwrite=True)
+    assert (in_tmp / "runs/studies/one").is_dir()
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -2,7 +2,7 @@
 
 import html
 from functools import cache
-from importlib import resources
+from importlib import metadata, resources
 from string import Template
 from typing import Any
 
@@ -29,9 +29,16 @@ def around(body: str, content: Any, *, name: str, title: str, style: str = "", a
 
 @cache
 def bundle() -> str:
-    """CircuitsVis's own script, ready to be inlined: nothing in it ends the element, and it names no source map."""
+    """CircuitsVis's own script behind its licence, ready to be inlined: nothing in it ends the element, and it names no
+    source map."""
     source = (resources.files("circuitsvis") / "dist" / "cdn" / "iife.js").read_text(encoding="utf-8")
-    return script_text(source.partition("//# sourceMappingURL=")[0])
+    return script_text(f"/* CircuitsVis\n\n{_licence()} */\n" + source.partition("//# sourceMappingURL=")[0])
+
+
+def _licence() -> str:
+    """The licence that CircuitsVis comes with, which wants to be in every copy."""
+    files = [file for file in metadata.files("circuitsvis") or () if file.name.startswith("LICENSE")]
+    return "\n\n".join(file.read_text().replace("*/", "* /") for file in files)
 
 
 def asset(name: str) -> str:

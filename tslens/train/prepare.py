@@ -45,6 +45,8 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
             f"{folder} exists. To go on with it: tslens train --resume {folder.name}. "
             "To start again: --overwrite, or --name for another."
         )
+    if folder.exists() and not any((folder / file).is_file() for file in (RECIPE, checkpoints.CONFIG)):
+        raise ValueError(f"{folder} is no run and is not replaced. Choose another --name, or move it away.")
     training = _stories(recipe.data, "train", recipe.data.limit)
     # Refuses a source without instructions or stories, and below a wrong shape, before anything is written.
     if isinstance(recipe.objective, Instruct) or recipe.data.filter != "none":

@@ -35,7 +35,7 @@ class Ablation(Result):
     frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head")
 
     model: str
-    """Name of the model's shape."""
+    """What the model is called."""
     on: str
     """What was read: `repeated random tokens` or `stories`."""
     rows: int

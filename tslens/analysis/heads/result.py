@@ -52,7 +52,7 @@ class Heads(Result):
     axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"claim": CLASSES}
 
     model: str
-    """Name of the model's shape."""
+    """What the model is called."""
     stories: int
     """Stories that were read."""
     queries: int
@@ -79,11 +79,12 @@ class Heads(Result):
     positional_high: Float[Tensor, "layer head"]
     """Upper end of its interval, which also allows for the noise of a mean over few stories."""
     r_full: Float[Tensor, "layer head"]
-    """Pearson correlation of attention weight and token distance over the full square, as published."""
+    """Pearson correlation of attention weight and token distance over the full square, as in the replication of
+    TinyStories (November 2024) whose sizes the recipes take."""
     r_causal: Float[Tensor, "layer head"]
     """The same over the causal half; attention that decays with distance gives a negative one."""
     published_positional: Bool[Tensor, "layer head"]
-    """What the published rule says: `r_full` above 0.5."""
+    """What that replication's rule says: positional where `r_full` is above 0.5, else semantic."""
     causal_positional: Bool[Tensor, "layer head"]
     """What the rule says over the causal half, whatever the sign: `|r_causal|` above 0.5."""
 
@@ -149,7 +150,7 @@ class Heads(Result):
 
     def to_json(self) -> dict[str, Any]:
         """Every measure of every head."""
-        return super().to_json() | {"rows": json.loads(self.to_frame().to_json(orient="records"))}
+        return super().to_json() | {"rows": json.loads(self.to_frame().to_json(orient="records", double_precision=15))}
 
     def figure(self) -> "Figure":
         """The map of all heads: the role as colour, how much of the attention it explains as depth and per cent."""
@@ -184,7 +185,7 @@ class Pattern(Result):
     frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head", "query", "key")
 
     model: str
-    """Name of the model's shape."""
+    """What the model is called."""
     text: str
     """What was read."""
     tokens: list[str]

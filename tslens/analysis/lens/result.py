@@ -25,7 +25,7 @@ class LensOfPrompt(Result):
     axis_names: ClassVar[Mapping[str, str]] = {"depth": "depths"}
 
     model: str
-    """Name of the model's shape."""
+    """What the model is called."""
     text: str
     """What was read."""
     tokens: list[str]
@@ -103,7 +103,7 @@ class LensByDepth(Result):
     axis_names: ClassVar[Mapping[str, str]] = {"depth": "depths"}
 
     model: str
-    """Name of the model's shape."""
+    """What the model is called."""
     stories: int
     """Stories that were read."""
     tokens: int

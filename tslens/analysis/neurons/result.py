@@ -125,7 +125,7 @@ class Neurons(Result):
     pieces: list[str]
     """The vocabulary as text to show, by token id."""
     model: str
-    """Shape of the model."""
+    """What the model is called."""
     precision: str
     """Precision of the forward pass."""
     n_tokens: int
