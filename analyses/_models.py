@@ -33,7 +33,7 @@ def study(name: str, limit: int = 300) -> Study:
     parser.add_argument("--stories", default="validation")
     parser.add_argument("--model", action="append", default=[], metavar="NAME=WHAT")
     asked = parser.parse_args()
-    named = {"stories1M": "stories1M"} | dict(pair.split("=", 1) for pair in asked.model)
+    named = {"stories2M": "stories2M"} | dict(pair.split("=", 1) for pair in asked.model)
     source = stories(asked.stories, split="validation", limit=limit)
     folder = FIGURES / name
     folder.mkdir(parents=True, exist_ok=True)

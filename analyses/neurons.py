@@ -1,6 +1,6 @@
-"""Of the 2,048 neurons of stories1M 23 prefer one part of speech (9 proper nouns, 4 adjectives, 4 nouns) and 44 one
-word ("," 8, "and" 6, "a" 5), by their top tokens and on random tokens too; of the 860 of stories260K none and 86. The
-others stay unresolved, since a top list alone misleads (300 stories; each different word once; q <= 0.05).
+"""Of the 3,072 neurons of stories2M 38 prefer one part of speech (12 adjectives, 7 verbs, 7 proper nouns, 5 nouns) and
+57 one word ("," 10, "a" 9, "and" 8), by their top tokens and on random tokens too; of the 860 of stories260K none and
+86. The others stay unresolved, since a top list alone misleads (300 stories; each different word once; q <= 0.05).
 
 What do the MLP neurons of small story models fire on?
 `python analyses/neurons.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.

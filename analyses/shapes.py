@@ -1,5 +1,8 @@
-"""Which shape should the bundled model have, and how many epochs? At equal compute a wider model sees fewer of them.
+"""With 1.6e13 FLOPs 64x4 learns 14,167 real stories best: 2.51 nats per token, against 2.69 of 128x4 and 3.03 of 192x4;
+with 6.4e13 it is 2.07 of 128x4 against 2.19 of 192x4, with 2.1e14 1.91 against 1.90: the more compute, the wider. One
+seed each.
 
+Which shape should the bundled model have, and how many epochs? At equal compute a wider model sees fewer of them.
 `python analyses/shapes.py --stories FILE` trains each shape by the bundled model's recipe at a growing compute and
 draws the validation loss; it goes on where it was stopped. The bundled model's own curve is drawn beside it.
 """
@@ -14,12 +17,16 @@ from tslens import checkpoints
 from tslens.models import Spec, flops_per_token
 from tslens.plots import lines, save
 
-BUNDLED = "stories1M"
+BUNDLED = "stories2M"
 CONTEXT, VOCABULARY = 320, 2048  # of the bundled model
 
-parser = options("shapes", tokens=0)
-parser.add_argument("--compute", type=float, nargs="+", default=[1.6e13, 6.4e13], help="FLOPs of a run")
-parser.add_argument("--shapes", nargs="+", default=["64x4", "128x4", "192x4", "256x4", "128x8"])
+parser = options("shapes", tokens=0)  # what they are is left to the compute
+parser.add_argument(
+    "--runs",
+    nargs="+",
+    default=["64x4:1.6e13", *(f"{shape}:{c}" for c in ("1.6e13", "6.4e13", "2.1e14") for shape in ("128x4", "192x4"))],
+    help="SHAPE:FLOPs of each",
+)
 parser.add_argument("--batch", type=int, default=8)
 asked = parser.parse_args()
 runs = Runs(asked.stories, asked.out, asked.jobs)
@@ -35,7 +42,8 @@ def name(shape: str, compute: float, seed: int) -> str:
     return f"{BUNDLED}-{shape}-{compute:.3g}-s{seed}".replace("+", "")
 
 
-every = [(shape, compute, seed) for compute in asked.compute for shape in asked.shapes for seed in range(asked.seeds)]
+pairs = [(shape, float(compute)) for shape, _, compute in (text.partition(":") for text in asked.runs)]
+every = [(shape, compute, seed) for shape, compute in pairs for seed in range(asked.seeds)]
 runs.train(
     {
         name(shape, compute, seed): (
@@ -53,14 +61,16 @@ for shape, compute, seed in every:
     rows[-1] |= {"nats per token": last["validation_loss"], "bits per byte": last["bits_per_byte"]}
 table = pd.DataFrame(rows)
 print(table.to_string(index=False))
-means = table.pivot_table(index="FLOPs", columns="shape", values="bits per byte")[asked.shapes]
+means = table.groupby(["shape", "FLOPs"], sort=False)["bits per byte"].mean()
+by_shape = {shape: means[shape] for shape in dict.fromkeys(table["shape"])}
 save(
     lines(
-        {shape: means[shape].to_numpy() for shape in asked.shapes},
-        means.index.to_numpy(),
+        {shape: values.to_numpy() for shape, values in by_shape.items()},
+        {shape: values.index.to_numpy() for shape, values in by_shape.items()},
         title="Validation loss at equal compute",
         x_label="FLOPs",
         y_label="bits per byte",
+        log_x=True,
     ),
     asked.figures / "shapes.svg",
     table,

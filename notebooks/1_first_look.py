@@ -21,7 +21,7 @@
 from tslens import load, stories
 from tslens.models import describe
 
-model = load("stories1M")  # a TransformerLens HookedTransformer
+model = load("stories2M")  # a TransformerLens HookedTransformer
 describe(model)
 
 # %% [markdown]
@@ -105,5 +105,5 @@ lens.prompt(model, "Once upon a time there was a little girl named Lily. She had
 # %%
 from tslens.report import compute, draw, write
 
-page = draw(compute(model, corpus, name="stories1M", source=corpus.name, shown=2, progress=False))
-write(page, "stories1M-report.html").stat().st_size
+page = draw(compute(model, corpus, name="stories2M", source=corpus.name, shown=2, progress=False))
+write(page, "stories2M-report.html").stat().st_size

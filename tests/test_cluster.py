@@ -73,4 +73,4 @@ def test_a_local_cluster_gives_the_answer_of_one_process(model, tmp_path):
 
 def test_refusals(model):
     with pytest.raises(ValueError, match="at least 1"):
-        scan_on_cluster("stories1M", CORPUS, REDUCERS, parts=0)
+        scan_on_cluster("stories2M", CORPUS, REDUCERS, parts=0)

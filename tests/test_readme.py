@@ -70,7 +70,7 @@ def test_every_command_it_shows_runs(checkout, in_tmp, capsys):
         assert main([*words, *SMALLER.get(command, [])]) == 0, (words, capsys.readouterr().err)
         assert capsys.readouterr().out, words
     left = {path.name for path in in_tmp.iterdir()}
-    assert {"my-stories.txt", "made.txt", "loss.svg", "stories1M-report.html", "runs"} <= left
+    assert {"my-stories.txt", "made.txt", "loss.svg", "stories2M-report.html", "runs"} <= left
 
 
 def test_its_pictures_and_pages_are_there(checkout):
@@ -83,7 +83,7 @@ def test_its_pictures_and_pages_are_there(checkout):
 @pytest.mark.parametrize(("study", "figure"), [("heads", ""), ("neurons", ""), ("lens", "-by-depth")])
 def test_both_models_are_shown_with_what_the_study_found(checkout, study, figure):
     text = " ".join((checkout / "README.md").read_text(encoding="utf-8").split())
-    assert all(f'<img src="figures/{study}/{model}{figure}.svg"' in text for model in ("stories1M", "stories260K"))
+    assert all(f'<img src="figures/{study}/{model}{figure}.svg"' in text for model in ("stories2M", "stories260K"))
     found = ast.get_docstring(ast.parse((checkout / "analyses" / f"{study}.py").read_text(encoding="utf-8")))
     first = re.split(r"(?<=\.)\s+(?=[A-Z])", found)[0]
     assert " ".join(first.split()) in text, first

@@ -57,10 +57,10 @@ def test_a_run_that_cannot_be_read_is_listed_as_broken(tiny: Path, capsys: pytes
 
 
 def test_a_run_in_front_of_a_bundled_model_is_said(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    checkpoints.run_folder("tiny").rename(checkpoints.run_folder("stories1M"))
+    checkpoints.run_folder("tiny").rename(checkpoints.run_folder("stories2M"))
     assert main(["models"]) == 0
     assert "a run, in front of the bundled model" in capsys.readouterr().out
-    assert main(["train", "16x1x2", "--name", "stories1M", "--overwrite"]) == 2
+    assert main(["train", "16x1x2", "--name", "stories2M", "--overwrite"]) == 2
     assert "comes with tslens" in capsys.readouterr().err
 
 

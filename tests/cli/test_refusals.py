@@ -81,7 +81,7 @@ def test_a_tokenizer_of_another_model(in_tmp, model_folder, capsys):
 
 
 def test_an_unknown_model_gets_the_nearest_name(in_tmp, capsys):
-    assert "Did you mean 'stories1M'" in refused(capsys, "generate", "--model", "storys1M")
+    assert "Did you mean 'stories2M'" in refused(capsys, "generate", "--model", "storys2M")
     assert "To train it: tslens train 512x21" in refused(capsys, "analyze", "heads", "--model", "512x21")
 
 

@@ -15,7 +15,7 @@ from tslens.bench.measure import Benchmark, Measured
 from tslens.bench.size import Size, corpus
 from tslens.stats import bootstrap
 
-MODEL = "stories1M"
+MODEL = "stories2M"
 SHARES = (
     ("firing_rate", "share", "tag_share", "auroc"),  # of neurons
     (

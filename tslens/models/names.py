@@ -105,7 +105,7 @@ def save(
 
 
 def name_of(model: "HookedTransformer") -> str:
-    """What the model is called: the run, bundled model, file or folder that `load` found it under (`stories1M`,
+    """What the model is called: the run, bundled model, file or folder that `load` found it under (`stories2M`,
     `mine@500` for a checkpoint of the run `mine`), or its shape where it came from none."""
     return getattr(model, "story_name", None) or shape_of(model).name
 

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+FEW = 8  # places along a logarithmic axis that are all named
+
+
 def lines(series: Mapping[str, Any], x: Any = None, **options: Any) -> "Figure":
     """One line per series over `x` (default 0, 1, 2, ...; or by series, where each has its own), with a band (low,
     high) behind those that have one.
@@ -51,13 +54,14 @@ def _draw_lines(
 ) -> None:
     if not series:
         raise ValueError("lines need at least one series; got none")
-    longest = 0
+    longest, places = 0, set[float]()
     for i, (name, values) in enumerate(series.items()):
         y = numbers(values, 1, f"series {name!r}")
         at = np.arange(len(y)) if x is None else numbers(x[name] if isinstance(x, Mapping) else x, 1, "x")
         if len(at) != len(y):
             raise ValueError(f"series {name!r} has {len(y)} values, but x has {len(at)}")
         longest = max(longest, len(y))
+        places |= set(at.tolist())
         colour = PALETTE[i % len(PALETTE)]
         dash = "-" if i < len(PALETTE) else "--"
         axes.plot(at, y, dash, color=colour, label=name, marker="o" if len(y) <= 24 else None, markersize=3)
@@ -70,6 +74,9 @@ def _draw_lines(
     for axis, logarithmic in ((axes.xaxis, log_x), (axes.yaxis, log_y)):
         if logarithmic:
             axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter("")
+    if log_x and len(places) <= FEW:
+        axes.set_xticks(sorted(places))
     if ticks is not None:
         name_ticks(axes, "x", ticks, longest, 0.0)
     if len(series) > 1:
