@@ -185,7 +185,9 @@ def bar(what: str, stories: Iterable[str], shown: bool = True) -> Iterator[Calla
 
     total = len(stories) if isinstance(stories, Sized) else None
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, transient=True, console=_stderr()) as drawn:
+    console = _stderr()
+    seen = console.is_terminal or console.is_jupyter
+    with Progress(*columns, transient=True, console=console, disable=not seen) as drawn:
         task = drawn.add_task(what, total=total)
         yield lambda more: drawn.advance(task, more)
 

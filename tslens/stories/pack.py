@@ -370,14 +370,18 @@ def _bar(progress: bool, total: int | None) -> Iterator[Callable[[int, int], Non
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("packing"), BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task, began = bar.add_task("reading", total=total), time.monotonic()
+    bar = Progress(*columns, console=Console(stderr=True))
+    task, began = bar.add_task("reading", total=total), time.monotonic()
 
-        def show(stories: int, size: int) -> None:
-            seconds = max(time.monotonic() - began, 1e-3)
-            speed = f"{stories / seconds:,.0f} stories/s · {size / seconds / 1e6:.1f} MB/s"
-            bar.update(task, completed=size, description=f"{stories:,} stories · {speed}")
+    def show(stories: int, size: int) -> None:
+        bar.start()  # with the first story: where there is none, nothing is drawn
+        seconds = max(time.monotonic() - began, 1e-3)
+        speed = f"{stories / seconds:,.0f} stories/s · {size / seconds / 1e6:.1f} MB/s"
+        bar.update(task, completed=size, description=f"{stories:,} stories · {speed}")
 
+    try:
         yield show
         bar.update(task, total=bar.tasks[0].completed)  # the file's size was a guess at the size of what is kept
+    finally:
+        if bar.live.is_started:
+            bar.stop()
