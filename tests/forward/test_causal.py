@@ -16,10 +16,13 @@ def written_out(q: Tensor, k: Tensor, v: Tensor, scale: float) -> Tensor:
     return torch.einsum("bhqk,bkhd->bqhd", scores.softmax(-1), v)
 
 
+@pytest.mark.parametrize("kept", [0, 512], ids=["computed again", "kept"])
 @pytest.mark.parametrize("n", [1, 5, 8, 21])
-def test_blocks_are_attention(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One query, less than a block, whole blocks, and blocks with a rest; in float64, so that nothing is excused."""
+def test_blocks_are_attention(n: int, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One query, less than a block, whole blocks, and blocks with a rest, whether the pattern is kept for the backward
+    pass or computed again; in float64, so that nothing is excused."""
     monkeypatch.setattr(causal, "BLOCK", 8)
+    monkeypatch.setattr(causal, "KEPT", kept)
     ours = [torch.randn(2, n, 3, 4, dtype=torch.float64, requires_grad=True) for _ in range(3)]
     plain = [t.detach().clone().requires_grad_() for t in ours]
     z, expected = causal_attention(*ours, 0.7), written_out(*plain, 0.7)

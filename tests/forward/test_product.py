@@ -35,6 +35,21 @@ def test_a_weight_that_is_trained_is_never_copied() -> None:
     torch.testing.assert_close(weight.grad, ROWS.flatten(0, 1).sum(0)[:, None].expand(6, 4))
 
 
+@pytest.mark.skipif(precision() is not torch.bfloat16, reason="this machine has no bf16")
+def test_a_product_trained_in_bf16_is_the_ordinary_one() -> None:
+    """In value and gradient to bf16's rounding: the bias is added before the sum is rounded, not after."""
+    found, expected = [], []
+    for product, results in (
+        (lambda x, w, b: Product((w, b))(x)[0], found),
+        (lambda x, w, b: F.linear(x, w.T, b), expected),
+    ):
+        leaves = [t.bfloat16().requires_grad_() for t in (ROWS, *MAPS[1])]
+        product(*leaves).square().sum().backward()
+        results += [product(*leaves).detach(), *(leaf.grad for leaf in leaves)]
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=0.05, rtol=0.02)
+
+
 def test_a_machine_without_the_layouts_multiplies_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     with torch.no_grad():

@@ -1,5 +1,6 @@
 """How surprised is a model, without its logits ever being held at once?"""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,7 +13,8 @@ from tslens.forward.run import residual, unembed
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
 
-CHUNK = 1024  # rows of logits that exist at a time
+CHUNK = 512  # rows of logits that exist at a time: few enough to stay in a CPU's cache
+GPU_CHUNK = 4096  # on a GPU, whose kernels want to be large
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
@@ -29,8 +31,8 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         total = final.new_zeros((), dtype=torch.float32)
         d_final = torch.empty_like(final) if needs else None
         d_weight = torch.zeros(weight.shape, dtype=torch.float32, device=weight.device) if needs else None
-        for start in range(0, final.shape[0], CHUNK):
-            rows, wanted = final[start : start + CHUNK].to(dtype), targets[start : start + CHUNK]
+        for part in _chunks(final):
+            rows, wanted = final[part].to(dtype), targets[part]
             scores = (rows @ w).float()
             probability = scores.softmax(dim=-1)
             picked = wanted.clamp(min=0)[:, None]
@@ -43,7 +45,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
                 if masked:
                     grad.mul_((wanted >= 0)[:, None])
                 low = grad.to(dtype)
-                d_final[start : start + CHUNK] = low @ w.T
+                d_final[part] = low @ w.T
                 d_weight += rows.T @ low
         ctx.save_for_backward(d_final, d_weight)
         return total
@@ -52,6 +54,11 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         d_final, d_weight = ctx.saved_tensors
         return d_final * grads[0], d_weight * grads[0], None, None, None
+
+
+def _chunks(rows: Tensor) -> Iterator[slice]:
+    size = CHUNK if rows.device.type == "cpu" else GPU_CHUNK
+    return (slice(start, start + size) for start in range(0, rows.shape[0], size))
 
 
 def cross_entropy(
@@ -128,7 +135,6 @@ def each_loss(
     """Cross-entropy in nats of each target from normalised residuals, a few logits at a time, without gradients."""
     rows, wanted = final.flatten(0, 1), targets.flatten()
     parts = [
-        F.cross_entropy(unembed(model, rows[s : s + CHUNK], dtype), wanted[s : s + CHUNK], reduction="none")
-        for s in range(0, rows.shape[0], CHUNK)
+        F.cross_entropy(unembed(model, rows[part], dtype), wanted[part], reduction="none") for part in _chunks(rows)
     ]
     return torch.cat(parts).view(targets.shape)

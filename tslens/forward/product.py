@@ -1,11 +1,12 @@
 """How is one weight multiplied as fast as the machine can?
 
-Where a weight is used many times without gradients on a CPU, it is first laid out as oneDNN's kernels like it best, by
-the operators that PyTorch's own compiler uses: faster, and the more so the fewer the rows. Where PyTorch has none of
-them, or gradients are wanted, the product is the ordinary one.
+On a CPU by the operators of oneDNN that PyTorch's own compiler uses. Where a weight is used many times without
+gradients, it is first laid out as their kernels like it best: faster, and the more so the fewer the rows. Where it is
+trained in bf16, they add the bias inside of the product. Without these operators the product is the ordinary one.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -52,7 +53,9 @@ class Product:
             whole = _packed_product(x, self.packed, self.bias)
         else:
             weight, bias = _side_by_side(self.maps)
-            whole = F.linear(x, weight.T, bias)
+            trained = low_on_cpu(x.device, self.dtype) and weight.requires_grad and bias is not None
+            fused = trained and torch.is_grad_enabled() and _has_operators(self.dtype)
+            whole = _Linear.apply(x, weight, bias) if fused else F.linear(x, weight.T, bias)
         return whole.split(self.widths, -1) if len(self.maps) > 1 else (whole,)
 
     def gelu(self, x: Tensor) -> Tensor:
@@ -62,13 +65,37 @@ class Product:
         return F.gelu(self(x)[0], approximate="tanh")
 
 
+class _Linear(torch.autograd.Function):
+    """`F.linear` of `[*rows in]`, `[in out]` and `[out]`, with the bias added inside of the product instead of copied
+    under it before."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        product: Tensor = torch.ops.mkldnn._linear_pointwise(x.contiguous(), weight.T, bias, "none", [], "")
+        return product
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        x, weight = ctx.saved_tensors
+        rows = grads[0].flatten(0, -2)
+        return grads[0] @ weight.T, x.flatten(0, -2).T @ rows, rows.sum(0)
+
+
+def low_on_cpu(device: torch.device, dtype: torch.dtype) -> bool:
+    """Whether products are bf16 on a CPU, outside of a compiler: there time is dear, and memory is not."""
+    return device.type == "cpu" and dtype is torch.bfloat16 and not torch.compiler.is_compiling()
+
+
 def can_pack(weight: Tensor) -> bool:
     """Whether this weight can be laid out for oneDNN: on a CPU, without gradients, by operators that are there."""
-    if torch.is_grad_enabled() or weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():
+    return not torch.is_grad_enabled() and weight.device.type == "cpu" and _has_operators(weight.dtype)
+
+
+def _has_operators(dtype: torch.dtype) -> bool:
+    if not torch.backends.mkldnn.is_available() or (dtype is torch.bfloat16 and not _cpu_has_bf16()):
         return False
-    if weight.dtype is torch.bfloat16 and not _cpu_has_bf16():
-        return False
-    return hasattr(torch.ops.mkldnn, "_reorder_linear_weight") and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    return all(hasattr(torch.ops.mkldnn, name) for name in ("_reorder_linear_weight", "_linear_pointwise"))
 
 
 def _packed_product(x: Tensor, packed: Tensor, bias: Tensor | None, activation: str = "none") -> Tensor:
