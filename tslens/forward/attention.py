@@ -27,13 +27,13 @@ def window_of(spec: Spec, layer: int) -> int | None:
 
 
 def fused_attend(spec: Spec) -> Attend:
-    """Attention of which no pattern is ever held, through `scaled_dot_product_attention` or, where that is slower (in
-    training in bf16 on a CPU), `causal.causal_attention`."""
+    """Attention without its pattern laid open, through `scaled_dot_product_attention` or, where that is slower (in bf16
+    on a CPU), `causal.causal_attention`."""
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         window, n = window_of(spec, layer), q.shape[1]
         mask = causal_mask(n, window, q.device) if window is not None and window < n else None
-        if mask is None and q.requires_grad and q.dtype is torch.bfloat16 and q.device.type == "cpu":
+        if mask is None and q.dtype is torch.bfloat16 and q.device.type == "cpu":
             groups = q.shape[2] // k.shape[2]
             k, v = (t.repeat_interleave(groups, dim=2) if groups > 1 else t for t in (k, v))
             return causal_attention(q, k, v, spec.d_head**-0.5 if spec.scaled else 1.0)
