@@ -1,6 +1,7 @@
 """How fast are stories written, beside other people's generate?
 
-Greedy, the same number of new tokens for every row, key/value caches on, fp32 (everybody's default). A turn reads the
+Greedy, the same number of new tokens for every row, key/value caches on, in fp32 (everybody's default) and in bf16
+where the machine has it: ours beside transformers' own bf16, and beside HookedTransformer's default. A turn reads the
 prompts and writes all new tokens.
 """
 
@@ -10,8 +11,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from tslens.bench.measure import Bar, Benchmark, Measured, faster, take_turns
+from tslens.bench.measure import Bar, Benchmark, Measured, Work, faster, take_turns
 from tslens.bench.size import Size, gpt2, hooked, random_tokens
+from tslens.forward import precision
 from tslens.generate import Sampling, generate_ids
 
 NEVER = -1  # no token ends a story
@@ -21,11 +23,11 @@ def _prompts(size: Size) -> torch.Tensor:
     return random_tokens(size.batch, size.prompt, size.vocabulary)
 
 
-def ours(size: Size, model: Any) -> list[list[int]]:
+def ours(size: Size, model: Any, dtype: str = "float32") -> list[list[int]]:
     """The new tokens of each row."""
     prompts = _prompts(size).tolist()
-    greedy = Sampling(temperature=0)
-    return generate_ids(model, prompts, max_new_tokens=size.new_tokens, sampling=greedy, stop=NEVER)
+    how: dict[str, Any] = {"sampling": Sampling(temperature=0), "stop": NEVER, "precision": dtype}
+    return generate_ids(model, prompts, max_new_tokens=size.new_tokens, **how)
 
 
 def by_hooked(size: Size, model: Any) -> torch.Tensor:
@@ -59,20 +61,36 @@ def by_transformers(size: Size, model: Any) -> torch.Tensor:
 
 
 @cache
-def _times(size: Size) -> np.ndarray:
-    """Seconds of ours, HookedTransformer's and transformers', `[repeat, side]`, all in turns."""
+def _times(size: Size) -> dict[str, np.ndarray]:
+    """Seconds of every side, all in turns."""
     model, other = hooked(size.spec), gpt2(size.spec)
-    works = partial(ours, size, model), partial(by_hooked, size, model), partial(by_transformers, size, other)
-    return take_turns(*works, repeats=size.repeats)
+    low = gpt2(size.spec).to(precision("auto"))
+    works: dict[str, Work] = {
+        "ours": partial(ours, size, model),
+        "ours bf16": partial(ours, size, model, "auto"),
+        "HookedTransformer": partial(by_hooked, size, model),
+        "transformers": partial(by_transformers, size, other),
+        "transformers bf16": partial(by_transformers, size, low),
+    }
+    return dict(zip(works, take_turns(*works.values(), repeats=size.repeats).T, strict=True))
 
 
-def _run(size: Size, side: int) -> Measured:
+def _run(size: Size, mine: str, theirs: str) -> Measured:
     times = _times(size)
-    return faster(times[:, 0], times[:, side], units=size.batch * size.new_tokens, unit="tokens")
+    return faster(times[mine], times[theirs], units=size.batch * size.new_tokens, unit="tokens")
 
 
-WHAT = "generation, 256x8, batch 16, 100 new tokens, fp32"
+def _row(name: str, mine: str, theirs: str, against: str, bar: Bar) -> Benchmark:
+    shown = "bf16 where the machine has it" if mine.endswith("bf16") else "fp32"
+    what = f"generation, 256x8, batch 16, 100 new tokens, {shown}"
+    return Benchmark(name, what, against, bar, partial(_run, mine=mine, theirs=theirs))
+
+
+HOOKED = "HookedTransformer.generate, fp32"
+TRANSFORMERS = "transformers' generate, same precision"
 BENCHMARKS = (
-    Benchmark("generate-hooked", WHAT, "HookedTransformer.generate", Bar(4), partial(_run, side=1)),
-    Benchmark("generate-transformers", WHAT, "transformers' generate", Bar(2), partial(_run, side=2)),
+    _row("generate-hooked", "ours", "HookedTransformer", HOOKED, Bar(4)),
+    _row("generate-hooked-bf16", "ours bf16", "HookedTransformer", HOOKED, Bar(4)),
+    _row("generate-transformers", "ours", "transformers", TRANSFORMERS, Bar(2)),
+    _row("generate-transformers-bf16", "ours bf16", "transformers bf16", TRANSFORMERS, Bar(2)),
 )
