@@ -169,6 +169,8 @@ def test_made_stories_are_read_back(tmp_path: Path, capsys: pytest.CaptureFixtur
     capsys.readouterr()
     run("make", 2, "--seed", 2)
     assert capsys.readouterr().out == "".join(f"{story}\n<|endoftext|>\n" for story in made[:2])
+    run("make", 5, "--seed", 2, "--json")
+    assert capsys.readouterr().out == (tmp_path / "made.jsonl").read_text(encoding="utf-8")
 
 
 def test_made_instructions_are_read_back(tmp_path: Path) -> None:

@@ -107,6 +107,9 @@ def test_losses_of_one_and_of_several_runs(some, capsys):
     table = (some / "two.csv").read_text().splitlines()
     assert table[0] == "run,step,tokens,train_loss,validation_loss" and len(table) == 1 + 3 + 2
     assert capsys.readouterr().out.splitlines()[-1].endswith("two.svg, two.csv")
+    plot("done", "stopped", out=some / "two.svg", json_=True)
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == 3 + 2 and list(rows[0]) == table[0].split(",")
 
 
 def test_what_cannot_be_drawn(some):

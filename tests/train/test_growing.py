@@ -56,6 +56,7 @@ def test_a_run_that_grows_goes_on_bit_for_bit(goes_on: Callable[..., None]) -> N
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
+        ({"train.batch_warmup": "30", "train.steps": "20"}, "batch_warmup is 30 steps, more than the 20 of the whole"),
         ({"train.batch_warmup": "-1"}, "batch_warmup is -1; it must be 0 or more steps"),
         ({"train.batch_warmup": "5", "train.batch": "6"}, "batch is 6; to grow by quarters .* a multiple of 4"),
         ({"train.batch_warmup": "5", "train.batch": "6", "objective": "contrastive"}, "a multiple of 12"),

@@ -92,19 +92,26 @@ def test_a_loss_that_is_not_finite_stops_the_run(in_tmp, monkeypatch, run_of):
     assert not (in_tmp / "runs/nan/config.json").exists()
 
 
-def test_a_full_disk_is_said_and_the_checkpoint_before_is_kept(in_tmp, monkeypatch, run_of):
+@pytest.mark.parametrize(
+    ("first", "said", "kept"),
+    [
+        ("step-000005", "it has no checkpoint yet. Make room and begin again with: tslens train --resume full", []),
+        ("step-000010", "its last good checkpoint is kept", ["step-000005"]),
+    ],
+)
+def test_a_full_disk_is_said_and_the_checkpoint_before_is_kept(in_tmp, monkeypatch, run_of, first, said, kept):
     run = run_of("full")
     write = checkpoints.write_tensors
 
     def full(path, tensors):
-        if "step-000010" in str(path):
+        if first in str(path):
             raise OSError(28, "No space left on device")
         return write(path, tensors)
 
     monkeypatch.setattr(checkpoints, "write_tensors", full)
-    with pytest.raises(OSError, match="its last good checkpoint is kept"):
+    with pytest.raises(OSError, match=said):
         loop.train(run)
-    assert [p.name for p in (in_tmp / "runs/full/checkpoints").iterdir()] == ["step-000005"]
+    assert [p.name for p in (in_tmp / "runs/full/checkpoints").iterdir()] == kept
 
 
 def test_runs_are_not_overwritten_nor_led_astray(in_tmp, run_of):

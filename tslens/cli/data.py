@@ -19,6 +19,7 @@ def make(
     out: Path | None = None,
     seed: int = 0,
     instruct: bool = False,
+    json_: Json = False,
 ) -> None:
     """Make stories with the embedded generator, to a file or to the terminal.
 
@@ -29,7 +30,7 @@ def make(
     out
         A .txt file (stories with <|endoftext|> between them) or a .jsonl file (one story a line with its ground
         truth: words, features, summary, sentence, characters, pronouns, part of speech of every word). Without it the
-        stories are printed.
+        stories are printed; with --json as such lines.
     seed
         Story i of a seed is always the same.
     instruct
@@ -45,7 +46,7 @@ def make(
         raise ValueError(f"{n} stories is none; ask for 1 or more")
     if out is not None and out.suffix.lower() not in (".txt", ".jsonl"):
         raise ValueError(f"{out} has the extension {out.suffix or '(none)'!r}; stories are written to .txt or .jsonl")
-    as_json = out is not None and out.suffix.lower() == ".jsonl"
+    as_json = out.suffix.lower() == ".jsonl" if out is not None else json_
     made_stories = generate(n, seed) if out is None else _tracked(generate(n, seed), n, "making stories")
     with _written(out) as file:
         for number, made in enumerate(made_stories):
@@ -57,7 +58,9 @@ def make(
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
             else:
                 file.write(text + "\n<|endoftext|>\n")
-    if out is not None:
+    if out is not None and json_:
+        print_json({"stories": n, "written_to": str(out)})
+    elif out is not None:
         print(f"{n:,} stories written to {out}")
 
 

@@ -49,7 +49,7 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def plot(*names: str, out: Path = Path("loss.svg")) -> None:
+def plot(*names: str, out: Path = Path("loss.svg"), json_: Json = False) -> None:
     """Draw the training and validation loss of runs, together in one figure over the tokens seen.
 
     Parameters
@@ -64,4 +64,7 @@ def plot(*names: str, out: Path = Path("loss.svg")) -> None:
 
     records = curves.table(names)
     written = plots.save(curves.draw(records), out, records)
+    if json_:
+        print_json(records.to_dict("records"), indent=1)
+        return
     print(f"written to {written.parent}: {written.name}, {written.with_suffix('.csv').name}")

@@ -80,10 +80,12 @@ def told(run: Run) -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
             raise
+        kept = checkpoints.steps(run.folder / "checkpoints")
         raise OSError(
             error.errno,
-            f"cannot write {run.folder} ({error.strerror}); its last good checkpoint is kept. "
-            f"Make room and go on with: tslens train --resume {run.folder.name}",
+            f"cannot write {run.folder} ({error.strerror}); "
+            f"{'its last good checkpoint is kept' if kept else 'it has no checkpoint yet'}. "
+            f"Make room and {'go on' if kept else 'begin again'} with: tslens train --resume {run.folder.name}",
         ) from error
 
 
