@@ -78,7 +78,7 @@ class TestFrame:
         ("trouble", "line"),
         [
             ("value", "tslens: no model is called '512x21'. Did you mean '512x12'?\n"),
-            ("missing", "tslens: no such file or directory: stories.txt\n"),
+            ("missing", "tslens: no such file or directory: stories.txt. Check its path.\n"),
             ("full", "tslens: no space left on device\n"),
             ("denied", "tslens: cannot write 'runs/a': the folder is read-only\n"),
         ],

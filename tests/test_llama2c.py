@@ -215,8 +215,8 @@ def test_the_wrong_number_of_bytes(tmp_path: Path) -> None:
         ({"n_heads": 5}, "5 heads do not divide"),
         ({"n_kv_heads": 4}, "4 key/value heads do not divide 6 heads"),
         ({"n_heads": 8, "n_kv_heads": 8}, "even head width"),
-        ({"dim": 2**30 * 6 // 6, "n_heads": 1, "n_kv_heads": 1, "hidden_dim": 2**31 - 1}, "expected"),
-        ({"n_layers": 0x61626364}, "expected"),
+        ({"dim": 2**30 * 6 // 6, "n_heads": 1, "n_kv_heads": 1, "hidden_dim": 2**31 - 1}, "Give a .bin"),
+        ({"n_layers": 0x61626364}, "Give a .bin"),
     ],
 )
 def test_an_absurd_header(tmp_path: Path, fault: dict[str, int], said: str, refused: Any) -> None:

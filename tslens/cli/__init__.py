@@ -10,6 +10,7 @@ traceback always.
 The network is used for one thing, a Hugging Face id that the user names; `TSLENS_OFFLINE=1` forbids that too.
 """
 
+import errno
 import os
 import sys
 import warnings
@@ -107,6 +108,20 @@ COMMANDS: tuple[Command, ...] = (
         "Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.",
     ),
 )
+
+# What to do where the system itself refuses a file.
+REMEDIES = {
+    errno.ENOENT: "Check its path.",
+    errno.EEXIST: "Something of that name is there: give another path.",
+    errno.ENOTDIR: "A file cannot hold another: give a path whose folders are folders.",
+    errno.EISDIR: "It is a folder: give a file.",
+    errno.EACCES: "Give a place that you may read and write.",
+    errno.EPERM: "Give a place that you may read and write.",
+    errno.EROFS: "The disk is read-only: give another place.",
+    errno.ENOSPC: "Make room, or give another place.",
+    errno.EDQUOT: "Make room, or give another place.",
+    errno.ENAMETOOLONG: "Give a shorter name.",
+}
 
 GROUPS = {
     "analyze": "Say what heads, neurons and layers do, with evidence.",
@@ -222,8 +237,10 @@ def _explain(error: CycloptsError | ValueError | OSError) -> str:
         asked = " ".join(["tslens", *(error.command_chain or ())])
         return f"{error} See {asked} --help"
     if isinstance(error, OSError) and error.strerror:
-        where = f": {error.filename}" if error.filename else ""
-        return f"{error.strerror[:1].lower()}{error.strerror[1:]}{where}"
+        said = f"{error.strerror[:1].lower()}{error.strerror[1:]}"
+        if not error.filename:  # raised by us, who have said what to do
+            return said
+        return f"{said}: {error.filename}. {REMEDIES.get(error.errno or 0, '')}".strip()
     return str(error) or type(error).__name__
 
 
