@@ -116,7 +116,7 @@ def planned(shape: str, tokens: int, seed: int, what: str = "", **changes: Any) 
         "optimizer.lr": 1e-2,
         "optimizer.tuned_width": 128,
         "train.validation_stories": 400,
-        "train.micro_batch": 0,
+        "train.micro_batch": BATCH,
         "seed": seed,
     }
     own = {key.replace("__", "."): value for key, value in changes.items()}
