@@ -114,6 +114,7 @@ def planned(shape: str, tokens: int, seed: int, what: str = "", **changes: Any) 
     usual = {
         "optimizer.method": "muon",
         "optimizer.lr": 1e-2,
+        "optimizer.schedule": "cosine",  # under which rates are tuned
         "optimizer.tuned_width": 128,
         "train.validation_stories": 400,
         "train.micro_batch": BATCH,

@@ -33,8 +33,8 @@ from tslens.train.data import Rows
 from tslens.train.optimizer import OptimizerSettings, learning_rate, make, set_rate
 
 FIGURES = Path(__file__).resolve().parents[1] / "figures" / "peers"
-ADAMW = OptimizerSettings(method="adamw", lr=4e-3)
-MUON = OptimizerSettings(method="muon", lr=1e-2)
+ADAMW = OptimizerSettings(method="adamw", lr=4e-3, schedule="wsd")
+MUON = OptimizerSettings(method="muon", lr=1e-2, schedule="wsd")
 BATCH, CONTEXT, VOCABULARY = 8, 256, 2048
 TURN = 10  # steps of one side before the next has its turn
 JUDGED = 64  # validation rows
