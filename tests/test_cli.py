@@ -18,6 +18,7 @@ TROUBLES = {
     "value": ValueError("no model is called '512x21'.\n  Did you mean '512x12'?"),
     "missing": FileNotFoundError(errno.ENOENT, "No such file or directory", "stories.txt"),
     "full": OSError(errno.ENOSPC, "No space left on device"),
+    "ours": OSError(errno.ENOSPC, "cannot write runs/a; make room"),
     "denied": PermissionError("cannot write 'runs/a': the folder is read-only"),
     "stopped": KeyboardInterrupt(),
     "saved": KeyboardInterrupt("stopped at step 40; to go on: tslens train --resume runs/a"),
@@ -79,7 +80,8 @@ class TestFrame:
         [
             ("value", "tslens: no model is called '512x21'. Did you mean '512x12'?\n"),
             ("missing", "tslens: no such file or directory: stories.txt. Check its path.\n"),
-            ("full", "tslens: no space left on device\n"),
+            ("full", "tslens: no space left on device. Make room, or give another place.\n"),
+            ("ours", "tslens: cannot write runs/a; make room\n"),
             ("denied", "tslens: cannot write 'runs/a': the folder is read-only\n"),
         ],
     )

@@ -50,6 +50,21 @@ def test_greedy_with_cache_and_ragged_prompts_equals_the_uncached_forward(spec):
     assert any(len(set(e)) > 3 for e in expected)
 
 
+@pytest.mark.parametrize("spec", SPECS, ids=["gpt2", "windowed", "llama"])
+def test_greedy_in_bf16_writes_what_the_uncached_forward_holds_likeliest_but_for_rounding(spec):
+    model = random_model(spec)
+    prompts = [[1], [1, 5, 9, 2, 7, 3], [1, 4, 4]]
+    for prompt, new in zip(
+        prompts,
+        generate_ids(model, prompts, max_new_tokens=15, sampling=GREEDY, stop=-1, precision="bfloat16"),
+        strict=True,
+    ):
+        with torch.no_grad():
+            said = forward.logits(model, torch.tensor([prompt + new]), dtype=torch.bfloat16)[0, len(prompt) - 1 : -1]
+        behind = said.amax(-1) - said.gather(1, torch.tensor(new)[:, None])[:, 0]
+        assert len(new) == 15 and behind.max() < 0.02 * said.abs().max()
+
+
 def test_a_row_stops_at_the_end_of_its_story_and_the_others_go_on():
     model = random_model(SPECS[0])
     free = uncached(model, [1, 2], 15, stop=-1)

@@ -21,8 +21,8 @@ FIELDS = ("dim", "hidden_dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size"
 MAGIC = 0x616B3432  # the first int32 of the later, versioned formats
 BOS, FIRST_BYTE, FIRST_PIECE = 1, 3, 259  # llama2.c fixes these ids: <unk>, <s>, </s>, 256 bytes, then the pieces
 
-MOST = 2**24  # in any field of a header: beyond it the file is something else
-GIVE = "Give a .bin that llama2.c's train.py or export.py wrote."
+LARGEST_FIELD = 2**24  # of a header: four letters read as a number are more, and then it is text
+REMEDY = "Give a .bin that llama2.c's train.py or export.py wrote."
 
 
 def read(file: str | Path, tokenizer_file: str | Path | None = None) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
@@ -45,14 +45,14 @@ def _read_header(path: Path) -> Spec:
     with path.open("rb") as file:
         head = file.read(4 * len(FIELDS))
     if len(head) < 4 * len(FIELDS):
-        raise ValueError(f"{path} has {len(head)} bytes; the header of a llama2.c checkpoint takes 28. {GIVE}")
+        raise ValueError(f"{path} has {len(head)} bytes; the header of a llama2.c checkpoint takes 28. {REMEDY}")
     if struct.unpack_from("<I", head)[0] == MAGIC:
         raise ValueError(f"{path} is in a versioned llama2.c format; export it with `export.py --version 0` (legacy).")
     header = dict(zip(FIELDS, struct.unpack("<7i", head), strict=True))
     said = ", ".join(f"{name} {value}" for name, value in header.items())
     sizes = [abs(value) if name == "vocab_size" else value for name, value in header.items()]
-    if min(sizes) < 1 or max(sizes) > MOST:
-        raise ValueError(f"{path} is no llama2.c checkpoint: its header says {said}. {GIVE}")
+    if min(sizes) < 1 or max(sizes) > LARGEST_FIELD:
+        raise ValueError(f"{path} is no llama2.c checkpoint: its header says {said}. {REMEDY}")
     try:
         return Spec(
             d_model=header["dim"],

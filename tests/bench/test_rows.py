@@ -68,6 +68,7 @@ def test_names_are_unique_and_bars_are_those_promised() -> None:
     assert promised["scan-cache"] == "≥ 4" and promised["scan-forward"] == "≥ 0.8"
     assert promised["scan-memory"] == "≤ 1.05"
     assert promised["generate-hooked"] == "≥ 4" and promised["generate-transformers"] == "≥ 2"
+    assert promised["generate-transformers-bf16"] == "≥ 2" and "generate-hooked-bf16" not in promised
     assert promised["packing"] == "≥ 0.8" and promised["page"] == "≤ 2"
 
 

@@ -34,6 +34,23 @@ def test_blocks_are_attention(n: int, kept: int, monkeypatch: pytest.MonkeyPatch
         torch.testing.assert_close(a.grad, b.grad)
 
 
+def test_in_bf16_it_is_attention_to_the_rounding_of_scores_and_keeps_nothing() -> None:
+    q, k, v = (torch.randn(2, 130, 3, 16).bfloat16() for _ in range(3))
+    with torch.no_grad():
+        z = causal_attention(q, k, v, 0.25).float()
+    expected = written_out(q.float(), k.float(), v.float(), 0.25)
+    assert (z - expected).norm() / expected.norm() < 0.01
+    assert z.grad_fn is None
+
+
+def test_a_second_derivative_is_refused() -> None:
+    """The pattern is kept as a number: a derivative through it would be wrong."""
+    q, k, v = (torch.randn(1, 5, 1, 4, requires_grad=True) for _ in range(3))
+    (first,) = torch.autograd.grad(causal_attention(q, k, v, 0.5).sum(), q, create_graph=True)
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        first.sum().backward()
+
+
 def test_the_future_is_not_seen() -> None:
     q, k, v = (torch.randn(1, 70, 1, 4) for _ in range(3))
     before = causal_attention(q, k, v, 0.5)

@@ -183,7 +183,8 @@ def test_padding_has_no_gradient() -> None:
 def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     model = made(SPECS["gpt2"])
     whole = forward.loss(model, tokens())[0]
-    monkeypatch.setattr(losses, "CHUNK", 7)
+    monkeypatch.setattr(losses, "FEWEST", 7)
+    monkeypatch.setattr(losses, "LOGITS", {"cpu": 1})
     torch.testing.assert_close(forward.loss(model, tokens())[0], whole)
     each = forward.token_losses(model, tokens())
     assert each.shape == (3, CONTEXT - 1)

@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from tslens.forward import product
 from tslens.forward.product import Product, can_pack, precision
 
 MAPS = [(torch.randn(6, width), torch.randn(width)) for width in (4, 8, 4)]
@@ -36,18 +37,25 @@ def test_a_weight_that_is_trained_is_never_copied() -> None:
 
 
 @pytest.mark.skipif(precision() is not torch.bfloat16, reason="this machine has no bf16")
-def test_a_product_trained_in_bf16_is_the_ordinary_one() -> None:
+@pytest.mark.parametrize("there", [True, False], ids=["with oneDNN", "without"])
+def test_products_trained_in_bf16_are_the_ordinary_ones(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """In value and gradient to bf16's rounding: the bias is added before the sum is rounded, not after."""
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: there)
+    calls: list[None] = []
+    fused = product._Linear.apply
+    monkeypatch.setattr(product._Linear, "apply", lambda *given: calls.append(None) or fused(*given))
     found, expected = [], []
-    for product, results in (
-        (lambda x, w, b: Product((w, b))(x)[0], found),
-        (lambda x, w, b: F.linear(x, w.T, b), expected),
+    for multiply, results in (
+        (lambda x, *maps: Product(*zip(maps[::2], maps[1::2], strict=True))(x), found),
+        (lambda x, *maps: [F.linear(x, w.T, b) for w, b in zip(maps[::2], maps[1::2], strict=True)], expected),
     ):
-        leaves = [t.bfloat16().requires_grad_() for t in (ROWS, *MAPS[1])]
-        product(*leaves).square().sum().backward()
-        results += [product(*leaves).detach(), *(leaf.grad for leaf in leaves)]
+        leaves = [t.bfloat16().requires_grad_() for t in (ROWS, *MAPS[0], *MAPS[1], *MAPS[2])]
+        made = multiply(*leaves)
+        sum(part.square().sum() for part in made).backward()
+        results += [*(part.detach() for part in made), *(leaf.grad for leaf in leaves)]
+    assert len(calls) == there
     for ours, theirs in zip(found, expected, strict=True):
-        torch.testing.assert_close(ours, theirs, atol=0.05, rtol=0.02)
+        torch.testing.assert_close(ours, theirs, atol=0.1, rtol=0.02)
 
 
 def test_a_machine_without_the_layouts_multiplies_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:

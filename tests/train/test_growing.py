@@ -56,7 +56,6 @@ def test_a_run_that_grows_goes_on_bit_for_bit(goes_on: Callable[..., None]) -> N
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"train.batch_warmup": "30", "train.steps": "20"}, "batch_warmup is 30 steps, more than the 20 of the whole"),
         ({"train.batch_warmup": "-1"}, "batch_warmup is -1; it must be 0 or more steps"),
         ({"train.batch_warmup": "5", "train.batch": "6"}, "batch is 6; to grow by quarters .* a multiple of 4"),
         ({"train.batch_warmup": "5", "train.batch": "6", "objective": "contrastive"}, "a multiple of 12"),
@@ -65,3 +64,13 @@ def test_a_run_that_grows_goes_on_bit_for_bit(goes_on: Callable[..., None]) -> N
 def test_what_is_refused(overrides: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         recipes.load("16x1x2", overrides)
+
+
+@pytest.mark.parametrize("length", [{"train.steps": "5"}, {"train.epochs": "0.2"}])
+def test_a_batch_that_would_never_be_whole(in_tmp, run_of, length: dict[str, str]) -> None:
+    steps = run_of("whole", **length).steps
+    with pytest.raises(ValueError, match="batch_warmup is 400 steps, of a run of .*never be whole"):
+        run_of("never", **{"train.batch": "8", "train.batch_warmup": "400"}, **length)
+    with pytest.raises(ValueError, match="never be whole"):
+        run_of("equal", **{"train.batch": "8", "train.batch_warmup": "5", "train.steps": "5"})
+    assert steps and sorted(path.name for path in (in_tmp / "runs").iterdir()) == ["whole"]

@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import numpy as np
+import pytest
+
+from tslens import checkpoints
 from tslens.train import loop
 from tslens.train.objectives.language import LanguageModelling
 
@@ -37,8 +41,15 @@ for name, compiled in (("plain", "false"), ("compiled", "true")):
 """
 
 
-def test_a_compiled_step_gives_the_same_model(in_tmp, largest_difference, small):
+@pytest.mark.parametrize(("precision", "apart"), [("float32", 1e-6), ("bfloat16", 1e-2)])
+def test_a_compiled_step_gives_the_same_model(in_tmp, largest_difference, small, precision, apart):
     """Traced and differentiated ahead of time as in full; only the code generator is left out, for its minutes. In a
     process of its own, because the shape checks of the tests cannot be traced."""
-    subprocess.run([sys.executable, "-c", COMPILED, repr(small | ADAMW)], check=True, timeout=300, capture_output=True)
-    assert largest_difference("plain", "compiled") < 1e-5
+    chosen = repr(small | ADAMW | {"train.precision": precision, "train.validate_every": "1"})
+    subprocess.run([sys.executable, "-c", COMPILED, chosen], check=True, timeout=300, capture_output=True)
+    plain, compiled = (
+        [(record["train_loss"], record["gradient_norm"]) for record in checkpoints.read_metrics(in_tmp / "runs" / name)]
+        for name in ("plain", "compiled")
+    )
+    assert len(plain) == 3 and np.allclose(plain, compiled, rtol=apart, atol=0)
+    assert precision == "bfloat16" or largest_difference("plain", "compiled") < 1e-5

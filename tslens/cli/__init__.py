@@ -237,10 +237,10 @@ def _explain(error: CycloptsError | ValueError | OSError) -> str:
         asked = " ".join(["tslens", *(error.command_chain or ())])
         return f"{error} See {asked} --help"
     if isinstance(error, OSError) and error.strerror:
-        said = f"{error.strerror[:1].lower()}{error.strerror[1:]}"
-        if not error.filename:  # raised by us, who have said what to do
-            return said
-        return f"{said}: {error.filename}. {REMEDIES.get(error.errno or 0, '')}".strip()
+        where = f": {error.filename}" if error.filename else ""
+        bare = error.strerror == os.strerror(error.errno or 0)  # the system's words; ours say what to do
+        remedy = f". {REMEDIES[error.errno]}" if bare and error.errno in REMEDIES else ""
+        return f"{error.strerror[:1].lower()}{error.strerror[1:]}{where}{remedy}"
     return str(error) or type(error).__name__
 
 

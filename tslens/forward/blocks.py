@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from tslens.forward.attention import Attend
 from tslens.forward.hooks import Keeper
-from tslens.forward.product import Product, low_on_cpu
+from tslens.forward.product import Product, bf16_on_cpu
 from tslens.models import Spec
 
 if TYPE_CHECKING:
@@ -162,14 +162,14 @@ def block(
 
 
 def _normed(spec: Spec, gain: Gain, product: Product, x: Tensor) -> Sequence[Tensor]:
-    """The product with the norm of `x`. Where memory is dear, the norm is computed again in the backward pass (the
+    """The product with the norm of `x`. Except in bf16 on a CPU, the norm is computed again in the backward pass (the
     product is not): two fewer tensors to save per layer."""
 
     def run(x: Tensor) -> Sequence[Tensor]:
         return product(norm(x, *gain, spec.eps, spec.style).to(product.dtype))
 
     # A compiler chooses by itself what to recompute: told to, it computes a product again too.
-    again = x.requires_grad and not torch.compiler.is_compiling() and not low_on_cpu(x.device, product.dtype)
+    again = x.requires_grad and not torch.compiler.is_compiling() and not bf16_on_cpu(x.device, product.dtype)
     result: Sequence[Tensor] = checkpoint(run, x, use_reentrant=False, preserve_rng_state=False) if again else run(x)
     return result
 

@@ -4,7 +4,7 @@ PyTorch's fused kernel for the CPU spends most of its time outside of matrix pro
 block of queries meets only the keys before its end, as batched products in bf16. The pattern is kept for the backward
 pass where rows are short; where they are long it is computed again, so that no more is saved than queries, keys and
 values (as in FlashAttention: Dao et al. 2022, arXiv 2205.14135). Scores are rounded to bf16, as in any attention
-written out under autocast: what a model reads in bf16 is a fifth further from fp32 than by the fused kernel.
+written out under autocast.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,10 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 BLOCK = 64  # queries at a time: more would waste products above the diagonal, fewer make them too small
-KEPT = 512  # longest row whose pattern is kept: 0.3 MB a head of a story, for a fifth of the time
+KEPT = 512  # longest row whose pattern is kept: of this length it takes 0.3 MB a head
 
 
 def causal_attention(
@@ -36,14 +37,16 @@ class _Blocks(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         z, patterns = torch.empty_like(q), []
+        keep = q.shape[1] <= KEPT and any(ctx.needs_input_grad)
         for (start, end), pattern in _patterns(q, k):
             z[:, start:end] = pattern @ v[:, :end]
-            if q.shape[1] <= KEPT:
+            if keep:
                 patterns.append(pattern)
         ctx.save_for_backward(q, k, v, *patterns)
         return z
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         (q, k, v, *patterns), d_z = ctx.saved_tensors, grads[0].contiguous()
         d_q, d_k, d_v = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
@@ -62,9 +65,9 @@ def _blocks(n: int) -> Iterator[tuple[int, int]]:
 
 
 def _patterns(q: Tensor, k: Tensor) -> Iterator[tuple[tuple[int, int], Float[Tensor, "row query key"]]]:
-    """Each block of queries, from the first to before the last, and its attention over all keys before its end."""
+    """Each block of queries as (start, end), and its attention over all keys before its end."""
     future = torch.full((BLOCK, BLOCK), -torch.inf, dtype=q.dtype, device=q.device).triu(1)
     for start, end in _blocks(q.shape[1]):
         scores, size = q[:, start:end] @ k[:, :end].mT, end - start
-        scores[:, :, start:] += future[:size, :size]  # several times faster than filling where a mask is true
+        scores[:, :, start:] += future[:size, :size]
         yield (start, end), scores.softmax(-1)

@@ -7,14 +7,16 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from tslens.forward.run import residual, unembed
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
 
-CHUNK = 512  # rows of logits that exist at a time: few enough to stay in a CPU's cache
-GPU_CHUNK = 4096  # on a GPU, whose kernels want to be large
+LOGITS = {"cpu": 2**21}  # that exist at a time, on a CPU no more than its cache holds
+LOGITS_ELSEWHERE = 2**26
+FEWEST = 128  # rows of them, however large the vocabulary
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
@@ -31,7 +33,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         total = final.new_zeros((), dtype=torch.float32)
         d_final = torch.empty_like(final) if needs else None
         d_weight = torch.zeros(weight.shape, dtype=torch.float32, device=weight.device) if needs else None
-        for part in _chunks(final):
+        for part in _chunks(final, w.shape[1]):
             rows, wanted = final[part].to(dtype), targets[part]
             scores = (rows @ w).float()
             probability = scores.softmax(dim=-1)
@@ -51,13 +53,14 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return total
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         d_final, d_weight = ctx.saved_tensors
         return d_final * grads[0], d_weight * grads[0], None, None, None
 
 
-def _chunks(rows: Tensor) -> Iterator[slice]:
-    size = CHUNK if rows.device.type == "cpu" else GPU_CHUNK
+def _chunks(rows: Tensor, vocabulary: int) -> Iterator[slice]:
+    size = max(FEWEST, LOGITS.get(rows.device.type, LOGITS_ELSEWHERE) // vocabulary)
     return (slice(start, start + size) for start in range(0, rows.shape[0], size))
 
 
@@ -135,6 +138,7 @@ def each_loss(
     """Cross-entropy in nats of each target from normalised residuals, a few logits at a time, without gradients."""
     rows, wanted = final.flatten(0, 1), targets.flatten()
     parts = [
-        F.cross_entropy(unembed(model, rows[part], dtype), wanted[part], reduction="none") for part in _chunks(rows)
+        F.cross_entropy(unembed(model, rows[part], dtype), wanted[part], reduction="none")
+        for part in _chunks(rows, model.unembed.W_U.shape[1])
     ]
     return torch.cat(parts).view(targets.shape)

@@ -53,8 +53,8 @@ class Product:
             whole = _packed_product(x, self.packed, self.bias)
         else:
             weight, bias = _side_by_side(self.maps)
-            trained = low_on_cpu(x.device, self.dtype) and weight.requires_grad and bias is not None
-            fused = trained and torch.is_grad_enabled() and _has_operators(self.dtype)
+            trained = bf16_on_cpu(x.device, self.dtype) and weight.requires_grad and bias is not None
+            fused = trained and torch.is_grad_enabled() and _has_operators(self.dtype, "_linear_pointwise")
             whole = _Linear.apply(x, weight, bias) if fused else F.linear(x, weight.T, bias)
         return whole.split(self.widths, -1) if len(self.maps) > 1 else (whole,)
 
@@ -82,8 +82,8 @@ class _Linear(torch.autograd.Function):
         return grads[0] @ weight.T, x.flatten(0, -2).T @ rows, rows.sum(0)
 
 
-def low_on_cpu(device: torch.device, dtype: torch.dtype) -> bool:
-    """Whether products are bf16 on a CPU, outside of a compiler: there time is dear, and memory is not."""
+def bf16_on_cpu(device: torch.device, dtype: torch.dtype) -> bool:
+    """Whether products are bf16 on a CPU, and no compiler sees them."""
     return device.type == "cpu" and dtype is torch.bfloat16 and not torch.compiler.is_compiling()
 
 
@@ -92,10 +92,10 @@ def can_pack(weight: Tensor) -> bool:
     return not torch.is_grad_enabled() and weight.device.type == "cpu" and _has_operators(weight.dtype)
 
 
-def _has_operators(dtype: torch.dtype) -> bool:
+def _has_operators(dtype: torch.dtype, *names: str) -> bool:
     if not torch.backends.mkldnn.is_available() or (dtype is torch.bfloat16 and not _cpu_has_bf16()):
         return False
-    return all(hasattr(torch.ops.mkldnn, name) for name in ("_reorder_linear_weight", "_linear_pointwise"))
+    return all(hasattr(torch.ops.mkldnn, name) for name in names or ("_reorder_linear_weight", "_linear_pointwise"))
 
 
 def _packed_product(x: Tensor, packed: Tensor, bias: Tensor | None, activation: str = "none") -> Tensor:

@@ -19,7 +19,7 @@ class Cache:
         self.spec, self.dtype = spec, dtype
         self.device = next(stack.parameters()).device
         self.layers = forward.layers(stack, spec, dtype, pack=True)
-        shape = (len(pad), places, spec.key_value_heads, spec.d_head)
+        shape = (len(pad), spec.key_value_heads, places, spec.d_head)
         self.keys = [torch.zeros(shape, dtype=dtype, device=self.device) for _ in self.layers]
         self.values = [torch.zeros(shape, dtype=dtype, device=self.device) for _ in self.layers]
         self.pad = torch.tensor(pad, device=self.device)
@@ -47,14 +47,15 @@ class Cache:
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
             end = self.filled + n
             keys, values = self.keys[layer], self.values[layer]
-            keys[:, self.filled : end], values[:, self.filled : end] = k, v
+            keys[:, :, self.filled : end] = k.transpose(1, 2)
+            values[:, :, self.filled : end] = v.transpose(1, 2)
             mask = masks[forward.window_of(self.spec, layer)]
             if n == 1 and q.device.type == "cpu":
-                return _one_query(self.spec, q, keys[:, :end], values[:, :end], mask)
+                return _one_query(self.spec, q, keys[:, :, :end], values[:, :, :end], mask)
             return F.scaled_dot_product_attention(
                 q.transpose(1, 2),
-                keys[:, :end].transpose(1, 2),
-                values[:, :end].transpose(1, 2),
+                keys[:, :, :end],
+                values[:, :, :end],
                 attn_mask=mask,
                 is_causal=mask is None and n > 1,
                 scale=None if self.spec.scaled else 1.0,
@@ -84,14 +85,13 @@ class Cache:
 def _one_query(
     spec: Spec,
     q: Float[Tensor, "row 1 head d_head"],
-    keys: Float[Tensor, "row key kv_head d_head"],
-    values: Float[Tensor, "row key kv_head d_head"],
+    keys: Float[Tensor, "row kv_head key d_head"],
+    values: Float[Tensor, "row kv_head key d_head"],
     mask: Bool[Tensor, "_ 1 1 key"] | None,
 ) -> Float[Tensor, "row 1 head d_head"]:
-    """Attention of one new token, of which a CPU's time goes to fetching keys and values: they are read in the order in
-    which they lie, which no product of small matrices does."""
-    query = q.unflatten(2, (keys.shape[2], -1))  # heads that share their keys and values stand side by side
-    scores = ((query * spec.d_head**-0.5 if spec.scaled else query) * keys[:, :, :, None]).sum(-1)
+    """Attention of one new token: two batched products, which take a CPU less time than its fused kernel."""
+    grouped = q.reshape(-1, q.shape[2] // keys.shape[1], spec.d_head)
+    scores = torch.bmm(grouped * spec.d_head**-0.5 if spec.scaled else grouped, keys.flatten(0, 1).mT)
     if mask is not None:
-        scores.masked_fill_(~mask.flatten(1, 2).mT[..., None], -torch.inf)
-    return (values[:, :, :, None] * scores.softmax(1)[..., None]).sum(1).view(q.shape)
+        scores.view(len(q), -1, scores.shape[-1]).masked_fill_(~mask.flatten(1, 2), -torch.inf)
+    return torch.bmm(scores.softmax(-1), values.flatten(0, 1)).view(q.shape)

@@ -57,7 +57,13 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
     recipe.shape(tokenizer.size)
     with lock.held(folder), _replacing(folder):
         _write_choices(recipe, tokenizer, folder)
-        return _run(recipe, folder, tokenizer, progress)
+        run = _run(recipe, folder, tokenizer, progress)
+        if (grows := recipe.train.batch_warmup) and grows >= run.steps:
+            raise ValueError(
+                f"train.batch_warmup is {grows} steps, of a run of {run.steps}: its batch would never be whole. "
+                "Give fewer."
+            )
+        return run
 
 
 def resume(name: str, changes: dict[str, str] | None = None, *, check: bool = True, progress: bool = True) -> Run:

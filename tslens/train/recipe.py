@@ -81,11 +81,6 @@ class TrainSettings:
             raise ValueError(f"train.epochs is {self.epochs}; it must be a finite number above 0.")
         if self.batch_warmup < 0:
             raise ValueError(f"train.batch_warmup is {self.batch_warmup}; it must be 0 or more steps.")
-        if self.steps is not None and self.batch_warmup > self.steps:
-            raise ValueError(
-                f"train.batch_warmup is {self.batch_warmup} steps, more than the {self.steps} of the whole run: the "
-                "batch would never be whole. Give fewer."
-            )
         if self.micro_batch is not None and (self.micro_batch < 1 or self.batch % self.micro_batch):
             raise ValueError(f"train.micro_batch is {self.micro_batch}; it must divide the batch of {self.batch} rows.")
         if self.on_divergence not in ("stop", "rollback"):
