@@ -20,9 +20,9 @@ from tslens.train.objectives.contrastive import Contrastive
 PLAIN = "plain"
 RECORDS = 60  # of a contrastive run, so that a spike is seen
 
-parser = options("contrastive", tokens=1_500_000)
+parser = options("contrastive", tokens=1_000_000)
 parser.add_argument("--shape", default="128x4")
-parser.add_argument("--alphas", type=float, nargs="+", default=[0.25, 0.5, 1.0], help="of the bounded form")
+parser.add_argument("--alphas", type=float, nargs="+", default=[0.5], help="of the bounded form")
 parser.add_argument("--margin", type=float, default=1.0, help="of the bounded form, in nats per token")
 parser.add_argument("--judged", type=int, default=500, help="validation stories at the end")
 asked = parser.parse_args()

@@ -32,7 +32,7 @@ OBJECTIVES = ("story", "everything")
 ASKED_FOR = ("NOUN", "VERB", "ADJ")
 TAGGED = 200  # stories at a time
 
-parser = options("instruct", tokens=1_500_000)
+parser = options("instruct", tokens=1_000_000)
 parser.add_argument("--shape", default="128x4")
 parser.add_argument("--judged", type=int, default=300, help="validation stories")
 parser.add_argument("--written", type=int, default=100, help="of them, those that are also written")

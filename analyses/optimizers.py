@@ -24,7 +24,7 @@ SHARES = (0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 LOOKS = 10  # at the validation, of a run
 TUNING_SEED = 99
 
-parser = options("optimizers", tokens=1_500_000)
+parser = options("optimizers", tokens=1_000_000)
 parser.add_argument("--shape", default="128x4")
 parser.add_argument("--batch", type=int, default=8, help=f"rows of {CONTEXT} tokens")
 asked = parser.parse_args()

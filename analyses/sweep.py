@@ -18,7 +18,7 @@ SWEEPS = {
     "heads": ("128x4x1", MIDDLE, "128x4x16"),
 }
 
-asked = options("sweep", tokens=1_500_000).parse_args()
+asked = options("sweep", tokens=1_000_000).parse_args()
 runs = Runs(asked.stories, asked.out, asked.jobs)
 shapes = list(dict.fromkeys(shape for sweep in SWEEPS.values() for shape in sweep))
 
