@@ -1,6 +1,8 @@
-"""Which optimizer and schedule should a recipe choose, and how many tokens do they save over AdamW as nanoGPT sets it?
+"""Muon with a rate that stays and then falls (wsd) learns best: it reaches in 0.155 of the tokens (0.150 to 0.160 over
+three seeds) the loss that AdamW as nanoGPT sets it has after a million, and in 0.46 (0.42 to 0.51) that of tuned AdamW.
 
-A 128x4 model learns the same tokens by AdamW with nanoGPT's settings, AdamW tuned and Muon tuned (one learning rate
+Which optimizer and schedule should a recipe choose, and how many tokens do they save over AdamW as nanoGPT sets it? A
+128x4 model learns the same tokens by AdamW with nanoGPT's settings, AdamW tuned and Muon tuned (one learning rate
 each, by validation loss under the cosine, on a seed that is not counted again), under three schedules, over seeds. Then
 the best is trained on fewer and fewer tokens, its schedule ending with them, until it no longer reaches the loss that
 nanoGPT's settings reach after all of them. `python analyses/optimizers.py --stories FILE` goes on where it was stopped.
