@@ -27,6 +27,7 @@ parser.add_argument(
     default=["64x4:1.6e13", *(f"{shape}:{c}" for c in ("1.6e13", "6.4e13", "2.1e14") for shape in ("128x4", "192x4"))],
     help="SHAPE:FLOPs of each",
 )
+parser.set_defaults(seeds=1)
 parser.add_argument("--batch", type=int, default=8)
 asked = parser.parse_args()
 runs = Runs(asked.stories, asked.out, asked.jobs)

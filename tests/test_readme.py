@@ -95,7 +95,7 @@ def test_it_says_what_each_study_of_training_found_or_the_study_says_that_it_was
         found = ast.get_docstring(ast.parse((checkout / "analyses" / f"{study}.py").read_text(encoding="utf-8")))
         first = " ".join(re.split(r"(?<=\.)\s+(?=[A-Z])", found)[0].split())
         drawn = (checkout / "figures" / study).is_dir()
-        assert drawn and first in text or not drawn and first.startswith("Not run yet"), first
+        assert first in text if drawn else first.startswith("Not run yet"), first
 
 
 def test_no_tracked_text_names_the_folder_it_was_made_in(checkout):

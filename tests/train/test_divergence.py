@@ -45,9 +45,16 @@ def run_of(name, **more):
 )
 def test_what_counts_as_divergence(loss, norm, before, said):
     found = divergence.fault(loss, norm, before, 3.0)
+    assert divergence.fault(loss, norm, before, 3.0, chance=20.0) == found
     if "explode" in str(said):
         assert divergence.fault(loss, norm, before, 0.0) is None
     assert found is None if said is None else re.search(said, str(found))
+
+
+def test_a_first_record_worse_than_chance_is_divergence():
+    assert divergence.fault(8.0, 1.0, [], 3.0, chance=5.7) is None
+    assert "3 nats above the 5.700 of chance" in str(divergence.fault(8.8, 1.0, [], 3.0, chance=5.7))
+    assert "of chance" in str(divergence.fault(54.2, 1.0, [66.6], 3.0, chance=5.7))
 
 
 @pytest.fixture

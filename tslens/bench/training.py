@@ -86,7 +86,7 @@ def _row(name: str, precision: str, peer: str, against: str, bar: Bar | None) ->
         return faster(times["ours"], fastest, units=size.batch * size.context, unit="tokens")
 
     shown = "fp32" if precision == "float32" else "bf16 where the machine has it"
-    return Benchmark(name, f"training, 256x8, batch 16 x 256 tokens, {shown}", against, bar, run)
+    return Benchmark(name, f"training (forward and backward), 256x8, batch 16 x 256 tokens, {shown}", against, bar, run)
 
 
 HOOKED, PLAIN = "HookedTransformer fp32", "plain GPT"

@@ -58,7 +58,7 @@ def train(
     from tslens import checkpoints
     from tslens.train import distributed, lock
     from tslens.train.loop import train as run_to_end
-    from tslens.train.prepare import prepare
+    from tslens.train.prepare import ON_DIVERGENCE, prepare
     from tslens.train.prepare import resume as reopen
 
     if list_:
@@ -84,7 +84,9 @@ def train(
             recipe_ = chosen
             run = world.once(lambda: prepare(recipe_, name, overwrite=overwrite), lambda: reopen(called, check=False))
         else:
-            changes = settings(set_) if chosen is None else None
+            given = settings(set_)
+            changes = given if chosen is None else {key: given[key] for key in ON_DIVERGENCE if key in given}
+            log = chosen.train.log if log is None and chosen is not None and "train.log" in given else log
             run = world.once(lambda: reopen(called, changes), lambda: reopen(called, check=False))
             run = _as_chosen(run, chosen, log)
         if not world.first:

@@ -11,16 +11,21 @@ class Diverged(Exception):  # noqa: N818  it is no error where the run goes back
     """The weights are no longer worth keeping; says why."""
 
 
-def fault(loss: float, gradient_norm: float, before: Sequence[float], explode: float) -> str | None:
+def fault(
+    loss: float, gradient_norm: float, before: Sequence[float], explode: float, chance: float = math.inf
+) -> str | None:
     """Why a loss (nats, the mean since the last record) says that training has diverged; None where it does not.
 
     It has where the loss or the gradient's norm is not finite, or the loss lies more than `explode` nats above the
-    median of the last records' losses, `before`; with `explode` 0 any finite loss will do.
+    median of the last records' losses, `before`, or above `chance`, what a model loses that knows nothing; with
+    `explode` 0 any finite loss will do.
     """
     if not math.isfinite(loss):
         return f"The loss was {loss}"
     if not math.isfinite(gradient_norm):
         return f"The gradient's norm was {gradient_norm}"
-    if before and explode and loss > (usual := median(list(before)[-REMEMBERED:])) + explode:
-        return f"The loss was {loss:.3f}, more than train.explode = {explode:g} nats above the usual {usual:.3f},"
+    usual = median(list(before)[-REMEMBERED:]) if before else math.inf
+    if explode and loss > min(usual, chance) + explode:
+        above = f"the usual {usual:.3f}" if usual <= chance else f"the {chance:.3f} of chance"
+        return f"The loss was {loss:.3f}, more than train.explode = {explode:g} nats above {above},"
     return None

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -145,7 +146,8 @@ class _Training:
         state = self.state
         sums = state.meter.read()
         loss = sums["train_loss"] / state.meter.n
-        fault = divergence.fault(loss, float(norm), self.losses, self.settings.explode)
+        chance = math.log(self.run.tokenizer.size)
+        fault = divergence.fault(loss, float(norm), self.losses, self.settings.explode, chance)
         if fault is None and not saving.is_finite(state):
             fault = "The weights were not finite"
         if self.world.any(self.world.first and fault is not None):
@@ -188,10 +190,11 @@ class _Training:
         run, state, settings = self.run, self.state, self.settings
         said = f"{fault} at step {state.step}"
         anew = f"train anew with a lower optimizer.lr (now {run.recipe.optimizer.lr})"
-        go_on = (
-            "The last good checkpoint is kept; to go on from it at a lower rate: "
-            f"tslens train --resume {run.folder.name}"
+        kept = checkpoints.steps(run.folder / "checkpoints")
+        whence = (
+            "The last good checkpoint is kept; to go on from it" if kept else "It has no checkpoint yet; to begin again"
         )
+        go_on = f"{whence}, at a lower rate if it comes again: tslens train --resume {run.folder.name}"
         if settings.on_divergence == "stop":
             stop = ValueError(f"{said}. {go_on} --set train.on_divergence=rollback. Or {anew}.")
             raise self.world.spoken(stop, 2) from None

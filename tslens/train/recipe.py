@@ -111,8 +111,8 @@ class Recipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise ValueError(f"seed is {self.seed}; it must be 0 or more.")
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"seed is {self.seed}; it must be 0 or more, and below 2^63.")
         for name in ("batch", "micro_batch"):
             value, group = getattr(self.train, name), self.group
             if value is not None and value % group:
@@ -294,7 +294,8 @@ def _check_keys(given: Any, known: set[str], origin: str, prefix: str) -> None:
         raise ValueError(f"{origin}: {prefix.rstrip('.')} must be a table of settings, not {given!r}.")
     for key in given:
         if key not in known:
-            near = did_you_mean(key, sorted(known))
+            elsewhere = [f"{section}.{key}" for section, cls in SECTIONS.items() if hasattr(cls, key)]
+            near = f" Did you mean '{elsewhere[0]}'?" if elsewhere else did_you_mean(key, sorted(known))
             raise ValueError(f"{origin}: unknown key '{prefix}{key}'.{near} Known: {', '.join(sorted(known))}.")
 
 
