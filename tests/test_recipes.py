@@ -23,6 +23,29 @@ def test_a_recipe_is_called_by_its_shape_and_chooses_nothing_else(name, checkout
     assert chosen == {"base": "published", "model": {"shape": name}}
 
 
+VARIANTS = {
+    **{f"contrastive-{width}x8": (f"{width}x8", "contrastive", 0.0) for width in (128, 256, 512)},
+    "contrastive-published-128x8": ("128x8", "published contrastive", 0.0),
+    **{f"instruct-{width}x8": (f"{width}x8", "instruct", 0.0) for width in (128, 256, 512)},
+    **{f"compressor-{width}x8": (f"{width}x8", "compressor", 0.0) for width in (128, 256, 512)},
+    "compressor-published-128x8": ("128x8", "compressor", 0.0),
+    **{f"dropout-{share:g}-256x8": ("256x8", "language modelling", share) for share in (0.0, 0.1, 0.2, 0.4)},
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_variants_are_all_there_and_are_what_they_are_called(name):
+    recipe = recipes.load(name)
+    objective = recipe.to_dict()["objective"]
+    called = objective if isinstance(objective, str) else objective["name"]
+    assert (recipe.spec(4096).name, called, recipe.train.dropout) == VARIANTS[name]
+    assert recipe.data.source.startswith("roneneldan/TinyStories") and recipe.spec(4096).n_ctx == 512
+
+
+def test_no_recipe_is_there_that_no_table_names():
+    assert set(recipes.names()) == {*REPLICATION, *PAPER, *VARIANTS, "demo", "stories2M"}
+
+
 def test_the_released_shallow_models_have_their_width_and_heads():
     assert [recipes.load(name).spec(4096).d_head for name in ("1024x1x16", "1024x2x16")] == [64, 64]
 

@@ -56,6 +56,7 @@ def train(
         write nothing.
     """
     from tslens import checkpoints
+    from tslens.models import CompressorSpec
     from tslens.train import distributed, lock
     from tslens.train.loop import train as run_to_end
     from tslens.train.prepare import ON_DIVERGENCE, prepare
@@ -96,8 +97,9 @@ def train(
             print(line)
         with progress_bar() as watch:
             run_to_end(run, resume=resume is not None, watch=watch)
+    what = "analyze heads" if isinstance(run.recipe.shape(run.tokenizer.size), CompressorSpec) else "report"
     print(
-        f"finished {run.steps} steps, saved {run.folder}. To see what it does: tslens report --model {run.folder.name}"
+        f"finished {run.steps} steps, saved {run.folder}. To see what it does: tslens {what} --model {run.folder.name}"
     )
 
 
