@@ -1,4 +1,8 @@
-"""Not run yet: is a compressor as good a model as its baseline of as many parameters, over the same tokens?
+"""A compressor of as many parameters as 128x4 is the worse model of a million tokens, 0.28 of an epoch, by 0.049 bits
+per byte (0.039 to 0.060 over three seeds), with 31% fewer operations a token. Its best rate was the lowest of the three
+tried, so a lower one may do better.
+
+Is a compressor as good a model as its baseline of as many parameters, over the same tokens?
 
 Both learn the same stories, by a learning rate tuned for each on a seed that is not counted again, over seeds; what is
 compared is the validation loss, seed by seed. `python analyses/compressor.py --stories FILE` goes on where it was

@@ -1,4 +1,9 @@
-"""Not run yet: do width, depth and the number of heads matter, at equal tokens?
+"""At a million tokens, 0.28 of an epoch, width matters and depth a little: against 128x4, 64 wide costs 0.26 nats per
+token (0.25 to 0.28 over three seeds) and 256 wide saves 0.20 (0.14 to 0.25), 8 layers save 0.08 (0.05 to 0.10), 2 cost
+no more that can be told (-0.03 to 0.04). Of the heads, one does as well as four, and sixteen of 8 dimensions cost 0.08
+(0.06 to 0.10).
+
+Do width, depth and the number of heads matter, at equal tokens?
 
 Models that differ from one in the middle by one of the three, over seeds; what is compared is the validation loss, seed
 by seed. `python analyses/sweep.py --stories FILE` goes on where it was stopped.
