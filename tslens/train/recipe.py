@@ -294,7 +294,8 @@ def _check_keys(given: Any, known: set[str], origin: str, prefix: str) -> None:
         raise ValueError(f"{origin}: {prefix.rstrip('.')} must be a table of settings, not {given!r}.")
     for key in given:
         if key not in known:
-            elsewhere = [f"{section}.{key}" for section, cls in SECTIONS.items() if hasattr(cls, key)]
+            settings = [f"{section}.{f.name}" for section, cls in SECTIONS.items() for f in dataclasses.fields(cls)]
+            elsewhere = [name for name in settings if name.endswith(f".{key}")]
             near = f" Did you mean '{elsewhere[0]}'?" if elsewhere else did_you_mean(key, sorted(known))
             raise ValueError(f"{origin}: unknown key '{prefix}{key}'.{near} Known: {', '.join(sorted(known))}.")
 
