@@ -21,7 +21,7 @@ TUNING_SEED = 99
 
 parser = options("compressor", tokens=1_000_000)
 parser.add_argument("--shape", default="128x4")
-parser.add_argument("--rates", type=float, nargs="+", default=[5e-3, 1e-2, 2e-2], help="of Muon")
+parser.add_argument("--rates", type=float, nargs="+", default=[2.5e-3, 5e-3, 1e-2, 2e-2], help="of Muon")
 asked = parser.parse_args()
 runs = Runs(asked.stories, asked.out, asked.jobs)
 

@@ -11,15 +11,23 @@ from tslens import checkpoints
 from tslens.train import loggers
 
 RECIPE = {"name": "a", "optimizer": {"lr": 1e-3}}
-RECORDS = [{"step": 2, "tokens": 20, "train_loss": 3.5}, {"step": 4, "rollbacks": 1, "why": "The loss was nan"}]
+RECORDS = [
+    {"step": 2, "tokens": 20, "train_loss": 3.5},
+    {"step": 4, "tokens": 40, "train_loss": 9.5},
+    {"step": 3, "rollbacks": 1, "why": "The loss was nan"},  # the run went back to step 3
+    {"step": 4, "tokens": 40, "train_loss": 3.25},
+]
 
 
 class FakeRun:
     def __init__(self, **options):
-        self.options, self.logged, self.finished = options, [], False
+        self.options, self.logged, self.axes, self.finished = options, [], {}, False
 
-    def log(self, values, step):
-        self.logged.append((step, values))
+    def define_metric(self, name, step_metric):
+        self.axes[name] = step_metric
+
+    def log(self, values):
+        self.logged.append(values)
 
     def finish(self):
         self.finished = True
@@ -57,23 +65,28 @@ def test_a_rewritten_file_is_gone_on_with(tmp_path):
         with checkpoints.atomic(tmp_path / "metrics.jsonl"):
             pass
         log(RECORDS[1])
-    assert checkpoints.read_metrics(tmp_path) == RECORDS[1:]
+    assert checkpoints.read_metrics(tmp_path) == [RECORDS[1]]
 
 
 def test_weights_and_biases_offline_unless_its_environment_says_otherwise(tmp_path, wandb, monkeypatch):
     (tmp_path / "mine").mkdir()
     write("wandb", tmp_path / "mine")
     (run,) = wandb.runs
+    known = run.options.pop("id")
     assert run.options == {
-        "project": "tslens", "name": "mine", "config": RECIPE, "dir": str(tmp_path / "mine"), "mode": "offline"
+        "project": "tslens", "name": "mine", "config": RECIPE, "dir": str(tmp_path / "mine"), "mode": "offline",
+        "resume": "allow",
     }  # fmt: skip
-    assert run.logged == [(2, {"tokens": 20, "train_loss": 3.5}), (4, {"rollbacks": 1, "why": "The loss was nan"})]
+    assert run.logged == RECORDS and run.axes == {"*": "step"}  # those after the rollback too
     assert run.finished
     monkeypatch.setenv("WANDB_MODE", "online")
     monkeypatch.setenv("WANDB_PROJECT", "theirs")
     write("wandb", tmp_path / "mine")
     assert (wandb.runs[1].options["mode"], wandb.runs[1].options["project"]) == ("online", "theirs")
-    assert len((tmp_path / "mine/metrics.jsonl").read_text().splitlines()) == 4
+    assert wandb.runs[1].options["id"] == known  # what is gone on with is one run there
+    (tmp_path / "other").mkdir()
+    write("wandb", tmp_path / "other")
+    assert wandb.runs[2].options["id"] != known
 
 
 def test_tensorboard_is_given_every_number(tmp_path, monkeypatch):
@@ -100,17 +113,40 @@ def test_tensorboard_is_given_every_number(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
     write("tensorboard", tmp_path)
     home = str(tmp_path / "tensorboard")
-    assert seen == [(home, 1), ("tokens", 20, 2), ("train_loss", 3.5, 2), ("rollbacks", 1, 4)] and closed == [True]
+    assert seen == [
+        (home, 1), ("tokens", 20, 2), ("train_loss", 3.5, 2), ("tokens", 40, 4), ("train_loss", 9.5, 4),
+        (home, 4), ("rollbacks", 1, 3), ("tokens", 40, 4), ("train_loss", 3.25, 4),
+    ]  # fmt: skip
+    assert closed == [True, True]
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_tensorboard_itself(tmp_path):
+def test_tensorboard_itself_shows_what_was_not_undone(tmp_path):
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+    def shown():
+        events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+        return [(e.step, e.value) for e in events.Scalars("train_loss")]
+
     write("tensorboard", tmp_path)
-    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
-    assert [(e.step, e.value) for e in events.Scalars("train_loss")] == [(2, 3.5)]
+    assert shown() == [(2, 3.5), (4, 3.25)]
+    with loggers.opened("tensorboard", tmp_path, RECIPE, 3) as log:  # gone on with after a kill
+        log({"step": 4, "train_loss": 3.0})
+    assert shown() == [(2, 3.5), (4, 3.0)]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_weights_and_biases_itself(tmp_path, monkeypatch):
+    pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    for _ in range(2):
+        write("wandb", tmp_path)
+    known = (tmp_path / "wandb/id").read_text()
+    kept = list(tmp_path.glob("wandb/offline-run-*/*.wandb"))
+    assert {place.name for place in kept} == {f"run-{known}.wandb"}
+    assert all(b"train_loss" in place.read_bytes() for place in kept)
 
 
 def test_what_is_not_installed_or_unknown_is_said_before_anything_is_written(tmp_path, monkeypatch):

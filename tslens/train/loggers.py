@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -51,38 +52,55 @@ def opened(text: str, folder: Path, recipe: Mapping[str, Any], step: int) -> Ite
 
 @contextlib.contextmanager
 def _tensorboard(folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator[Write]:
-    """Event files in `runs/NAME/tensorboard`."""
+    """Event files in `runs/NAME/tensorboard`; what a rollback or a kill undid is not shown."""
     from torch.utils.tensorboard import SummaryWriter
 
-    writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+    def after(step: int) -> Any:
+        """A writer before which nothing counts that was written of later steps."""
+        return SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+
+    writer, last = after(step), step
+
+    def write(record: Record) -> None:
+        nonlocal writer, last
+        if record["step"] < last:  # the run went back
+            writer.close()
+            writer = after(record["step"])
+        last = record["step"]
+        for name, value in record.items():
+            if isinstance(value, int | float) and name != "step":
+                writer.add_scalar(name, value, last)
+        writer.flush()
+
     try:
-        yield lambda record: _scalars(writer, record)
+        yield write
     finally:
         writer.close()
-
-
-def _scalars(writer: Any, record: Record) -> None:
-    for name, value in record.items():
-        if isinstance(value, int | float) and name != "step":
-            writer.add_scalar(name, value, record["step"])
-    writer.flush()
 
 
 @contextlib.contextmanager
 def _wandb(folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator[Write]:
     """Weights & Biases, offline in `runs/NAME/wandb` unless its own environment (WANDB_MODE, WANDB_API_KEY, ...) says
-    otherwise."""
+    otherwise. One run there however often ours is gone on with; it keeps records that a rollback or a kill undid, and
+    draws them over the field `step`."""
     import wandb
 
+    known = folder / "wandb" / "id"
+    if not known.is_file():
+        known.parent.mkdir(exist_ok=True)
+        known.write_text(uuid.uuid4().hex[:8], encoding="utf-8")
     home = wandb.init(
         project=os.environ.get("WANDB_PROJECT", "tslens"),
         name=folder.name,
+        id=known.read_text(encoding="utf-8"),
+        resume="allow",
         config=dict(recipe),
         dir=str(folder),
         mode=os.environ.get("WANDB_MODE", "offline"),  # type: ignore[arg-type]
     )
+    home.define_metric("*", step_metric="step")  # its own counter would refuse the steps after a rollback
     try:
-        yield lambda record: home.log({k: v for k, v in record.items() if k != "step"}, step=record["step"])
+        yield home.log
     finally:
         home.finish()
 
