@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from tslens import checkpoints
 from tslens.stats import Interval, mean_interval
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
+from tslens.train import recipe as recipes
+from tslens.train.run import differences as settings_that_differ
 
 FIGURES = Path(__file__).resolve().parents[1] / "figures"
 CONTEXT, VOCABULARY = 256, 2048  # of every study, so that their losses can be compared
@@ -63,6 +65,7 @@ class Runs:
                 job.result()
 
     def _train(self, name: str, recipe: str, chosen: Mapping[str, Any]) -> None:
+        self._refuse_other(name, recipe, chosen)
         if self.is_finished(name):
             return
         settings = [text for key, value in chosen.items() for text in ("--set", f"{key}={value}")]
@@ -80,6 +83,15 @@ class Runs:
                 f"{name} could not be trained: {told.read_text(encoding='utf-8').strip().splitlines()[-1]}"
             )
         print(f"{name}: {self.ending(name):.4f} nats per token", flush=True)
+
+    def _refuse_other(self, name: str, recipe: str, chosen: Mapping[str, Any]) -> None:
+        """Leave where a run of this name was trained by another recipe or on other stories."""
+        if not (file := self.folder / name / "recipe.json").is_file():
+            return
+        wanted = recipes.load(recipe, {key: str(value) for key, value in chosen.items()})
+        wanted = replace(wanted, data=replace(wanted.data, source=self.stories))
+        if found := settings_that_differ(wanted.to_dict(), checkpoints.read_json(file), "now", "in the run"):
+            raise SystemExit(f"{self.folder / name} is another run: {found}. Remove it, or give another --out.")
 
     def is_finished(self, name: str) -> bool:
         return (self.folder / name / checkpoints.CONFIG).is_file()

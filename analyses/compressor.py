@@ -1,6 +1,5 @@
 """A compressor of as many parameters as 128x4 is the worse model of a million tokens, 0.28 of an epoch, by 0.049 bits
-per byte (0.039 to 0.060 over three seeds), with 31% fewer operations a token. Its best rate was the lowest of the three
-tried, so a lower one may do better.
+per byte (0.039 to 0.060 over three seeds), with 31% fewer operations a token.
 
 Is a compressor as good a model as its baseline of as many parameters, over the same tokens?
 

@@ -22,7 +22,7 @@ from rich.progress import track
 
 from tslens import forward
 from tslens.bench.measure import median
-from tslens.bench.size import gpt2
+from tslens.bench.size import gpt2, stock
 from tslens.bench.table import facts, number, sentence
 from tslens.models import Spec, build
 from tslens.plots import panels, save
@@ -93,7 +93,7 @@ def sides(spec: Spec) -> dict[str, Side]:
 
         return loss
 
-    hooked, hugging = build(spec, seed=0), gpt2(spec)
+    hooked, hugging = stock(spec), gpt2(spec)
 
     def of_transformers(rows: torch.Tensor) -> torch.Tensor:
         with torch.autocast("cpu", torch.bfloat16, enabled=low):

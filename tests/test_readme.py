@@ -91,7 +91,7 @@ def test_both_models_are_shown_with_what_the_study_found(checkout, study, figure
 
 def test_it_says_what_each_study_of_training_found_or_the_study_says_that_it_was_not_run(checkout):
     text = " ".join((checkout / "README.md").read_text(encoding="utf-8").split())
-    for study in ("optimizers", "sweep", "dropout", "contrastive", "compressor", "instruct"):
+    for study in ("optimizers", "sweep", "dropout", "contrastive", "compressor", "instruct", "memory"):
         found = ast.get_docstring(ast.parse((checkout / "analyses" / f"{study}.py").read_text(encoding="utf-8")))
         first = " ".join(re.split(r"(?<=\.)\s+(?=[A-Z])", found)[0].split())
         drawn = (checkout / "figures" / study).is_dir()

@@ -1,6 +1,7 @@
 """A run that is killed, whenever and however often, goes on to the very weights and records of one never killed."""
 
 import json
+import random
 import subprocess
 import sys
 
@@ -58,16 +59,18 @@ def forked(name, *, step=None, write=None, after=None):
         os.kill(child, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
-overrides, plans = json.loads(sys.argv[1])
-prepare(recipe.load("16x1x2", overrides), "whole", progress=False)
-shutil.copytree("runs/whole", "runs/begun")
-began = time.perf_counter()
-ends = {"whole": [forked("whole")]}
-took = time.perf_counter() - began
-for name, plan in plans.items():
-    shutil.copytree("runs/begun", f"runs/{name}")
-    kills = [{"after": share * took} if kind == "after" else {kind: share} for kind, share in plan]
-    ends[name] = [forked(name, **kill) for kill in kills] + [forked(name)]
+ends = {}
+for whole, overrides, plans in json.loads(sys.argv[1]):
+    prepare(recipe.load("16x1x2", overrides), whole, progress=False)
+    shutil.copytree(f"runs/{whole}", "runs/.begun")
+    began = time.perf_counter()
+    ends[whole] = [forked(whole)]
+    took = time.perf_counter() - began
+    for name, plan in plans.items():
+        shutil.copytree("runs/.begun", f"runs/{name}")
+        kills = [{"after": share * took} if kind == "after" else {kind: share} for kind, share in plan]
+        ends[name] = [forked(name, **kill) for kill in kills] + [forked(name)]
+    shutil.rmtree("runs/.begun")
 print(json.dumps(ends))
 """
 
@@ -83,41 +86,51 @@ SMALL = {
     "train.precision": '"float32"',
     "train.dropout": "0.1",
 }
+DRAWN = sorted(random.sample(range(1, 14), 3))  # others every time
 # A training makes some 60 writes and renames: the numbers fall into checkpoints, snapshots and the last model.
-PLANS = {
-    "steps": [("step", 3), ("step", 7), ("step", 13)],
+KILLS_OF = {
+    "steps": [("step", step) for step in DRAWN],
     "writing": [("write", 2), ("write", 17), ("write", 23), ("write", 8)],
     "written": [("write", 29), ("write", 12), ("write", 5)],
     "anytime": [("after", 0.3), ("after", 0.6), ("after", 0.8)],
 }
+ADAMW = {"optimizer.method": "adamw", "optimizer.lr": "2e-3"}
+# By the run that is never killed: what all have chosen, and how each of the others is killed.
+PLANS = {
+    "whole": (SMALL, KILLS_OF),
+    "bf16": (SMALL | {"train.precision": "bfloat16"}, {f"bf16-{k}": KILLS_OF[k] for k in ("steps", "writing")}),
+    "adamw": (SMALL | ADAMW, {"adamw-steps": KILLS_OF["steps"]}),
+}
+KILLED = [(name, whole) for whole, (_, kills) in PLANS.items() for name in kills]
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kills")
-    command = [sys.executable, "-c", KILLS, json.dumps([SMALL, PLANS])]
+    plans = [(whole, *plan) for whole, plan in PLANS.items()]
+    command = [sys.executable, "-c", KILLS, json.dumps(plans)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=400, cwd=folder)
     assert done.returncode == 0, done.stderr[-3000:]
     ends = json.loads(done.stdout.splitlines()[-1])
-    return folder / "runs", ends, done.stderr
+    return folder / "runs", ends, f"killed at the steps {DRAWN}: {done.stderr}"
 
 
-@pytest.mark.parametrize("name", PLANS)
-def test_a_killed_run_ends_as_one_never_killed(runs, records, name):
+@pytest.mark.parametrize(("name", "whole"), KILLED)
+def test_a_killed_run_ends_as_one_never_killed(runs, records, name, whole):
     home, ends, said = runs
-    assert ends["whole"] == [0] and ends[name][-1] == 0, said
+    assert ends[whole] == [0] and ends[name][-1] == 0, said
     by_kernel = [end == -9 for end in ends[name][:-1]]
     assert all(by_kernel) if name != "anytime" else any(by_kernel)
-    assert (home / name / "model.safetensors").read_bytes() == (home / "whole/model.safetensors").read_bytes()
-    mine, whole = (checkpoints.read_json(home / run / "config.json") for run in (name, "whole"))
+    assert (home / name / "model.safetensors").read_bytes() == (home / whole / "model.safetensors").read_bytes(), said
+    mine, never = (checkpoints.read_json(home / run / "config.json") for run in (name, whole))
     own = {"name", "config_sha256"}  # which is also of the name
-    assert {k: mine[k] for k in mine.keys() - own} == {k: whole[k] for k in whole.keys() - own}
-    assert records(home / name) == records(home / "whole")
+    assert {k: mine[k] for k in mine.keys() - own} == {k: never[k] for k in never.keys() - own}
+    assert records(home / name) == records(home / whole)
 
 
 def test_nothing_half_written_stays_and_no_lock_blocks(runs):
     home, _, said = runs
-    for name in PLANS:
+    for name, _ in KILLED:
         left = sorted(str(p.relative_to(home / name)) for p in (home / name).rglob("*") if ".tmp" in p.name)
         assert not left
         for kept, steps in (("checkpoints", [14, 12]), ("snapshots", [8, 4, 2, 1])):

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import torch
 
 import tslens
 from tslens import checkpoints, models
@@ -249,9 +250,10 @@ def test_what_a_run_was_computed_in_is_recorded(in_tmp, precision):
     said = [checkpoints.read_json(p / "config.json") for p in (folder, folder / "checkpoints/step-000009")]
     for facts in (*said, *checkpoints.read_metrics(folder)):
         assert (facts["precision"], facts["device"]) == (precision, "cpu")
+        assert facts["threads"] == torch.get_num_threads()
 
 
-def test_a_run_that_goes_on_in_another_precision_is_told_of_in_one_line(trained, capsys):
+def test_a_run_that_is_computed_otherwise_from_now_on_is_told_of_in_one_line(trained, capsys):
     from tslens.cli import main
 
     def resumed():
@@ -266,8 +268,18 @@ def test_a_run_that_goes_on_in_another_precision_is_told_of_in_one_line(trained,
         checkpoints.change_config(trained / f"checkpoints/step-{step:06d}", **change)
     assert resumed() == ([], "bfloat16")  # it had all its steps
     saving._remove(trained / "checkpoints/step-000009")
+    checkpoints.change_config(trained / "checkpoints/step-000006", threads=None)
     said, now = resumed()
+    n = torch.get_num_threads()
+    here = f"in float32 on cpu, {n} thread{'s' * (n > 1)}"
     assert now == "float32" and said == [
-        "tslens: warning: runs/a was computed in bfloat16 on cuda until step 6, and goes on in float32 on cpu: it will "
-        "not end in the bits it would have had there."
+        f"tslens: warning: runs/a was computed in bfloat16 on cuda until step 6, and goes on {here}: it will not end "
+        "in the bits it would have had there."
+    ]
+    saving._remove(trained / "checkpoints/step-000009")
+    checkpoints.change_config(trained / "checkpoints/step-000006", precision="float32", device="cpu", threads=n + 1)
+    said, _ = resumed()
+    assert said == [
+        f"tslens: warning: runs/a was computed in float32 on cpu, {n + 1} threads until step 6, and goes on {here}: it "
+        "will not end in the bits it would have had there."
     ]

@@ -8,7 +8,10 @@ import pytest
 
 from tslens import checkpoints
 from tslens.train import loop
+from tslens.train import recipe as recipes
+from tslens.train.estimate import estimate
 from tslens.train.objectives.language import LanguageModelling
+from tslens.train.prepare import prepare, resume
 
 ADAMW = {"optimizer.method": "adamw", "optimizer.lr": "2e-3"}  # Muon makes much of a difference in rounding
 
@@ -53,3 +56,18 @@ def test_a_compiled_step_gives_the_same_model(in_tmp, largest_difference, small,
     )
     assert len(plain) == 3 and np.allclose(plain, compiled, rtol=apart, atol=0)
     assert precision == "bfloat16" or largest_difference("plain", "compiled") < 1e-5
+
+
+def test_a_machine_without_a_compiler_says_so_before_anything_is_written(in_tmp, run_of, small, monkeypatch):
+    begun = run_of("begun", **{"train.compile": "true"})
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    chosen = recipes.load("16x1x2", small | {"train.compile": "true"})
+    for refused in (
+        lambda: prepare(chosen, "new", progress=False),
+        lambda: estimate(chosen),
+        lambda: loop.train(resume(begun.folder.name, progress=False), resume=True),
+    ):
+        with pytest.raises(ValueError, match=r"train.compile needs a C\+\+ compiler.*Install g\+\+"):
+            refused()
+    assert [place.name for place in (in_tmp / "runs").iterdir() if place.name[0] != "."] == ["begun"]
+    assert not (begun.folder / "checkpoints").exists()

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from tslens.bench.measure import Bar, Benchmark, Measured, Work, faster, take_turns
-from tslens.bench.size import Size, gpt2, hooked, random_tokens
+from tslens.bench.size import Size, gpt2, hooked, random_tokens, stock
 from tslens.forward import precision
 from tslens.generate import Sampling, generate_ids
 
@@ -63,10 +63,10 @@ def by_transformers(size: Size, model: Any) -> torch.Tensor:
 @cache
 def _times(size: Size, dtype: str) -> dict[str, np.ndarray]:
     """Seconds of every side, all in turns; HookedTransformer's default is among them in either precision."""
-    model, other = hooked(size.spec), gpt2(size.spec).to(precision(dtype))
+    model, theirs, other = hooked(size.spec), stock(size.spec), gpt2(size.spec).to(precision(dtype))
     works: dict[str, Work] = {
         "ours": partial(ours, size, model, dtype),
-        "HookedTransformer fp32": partial(by_hooked, size, model),
+        "HookedTransformer fp32": partial(by_hooked, size, theirs),
         "transformers": partial(by_transformers, size, other),
     }
     return dict(zip(works, take_turns(*works.values(), repeats=size.repeats).T, strict=True))

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from tslens import forward
 from tslens.bench.saved import saved_bytes
-from tslens.bench.size import gpt2, hooked, random_tokens
+from tslens.bench.size import gpt2, hooked, random_tokens, stock
 from tslens.models import CompressorSpec, Spec, build_compressor
 from tslens.result import Result
 
@@ -55,7 +55,7 @@ def _gpt2(spec: Spec, dropout: bool) -> tuple[nn.Module, Loss]:
 
 
 def _hooked(spec: Spec) -> tuple[nn.Module, Loss]:
-    model = hooked(spec)
+    model = stock(spec)
     return model, lambda rows: model(rows[:, :-1], return_type="loss")
 
 

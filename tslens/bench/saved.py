@@ -10,7 +10,7 @@ import torch
 
 from tslens import forward
 from tslens.bench.measure import Bar, Benchmark, Measured
-from tslens.bench.size import Size, hooked, random_tokens
+from tslens.bench.size import Size, hooked, random_tokens, stock
 from tslens.models import Spec
 
 
@@ -36,7 +36,8 @@ def _both(size: Size) -> tuple[int, int]:
     model = hooked(spec)
     rows = random_tokens(1, spec.n_ctx + 1, spec.d_vocab)
     ours = saved_bytes(model, lambda: forward.loss(model, rows)[0])
-    return ours, saved_bytes(model, lambda: model(rows[:, :-1], return_type="loss"))
+    theirs = stock(spec)
+    return ours, saved_bytes(theirs, lambda: theirs(rows[:, :-1], return_type="loss"))
 
 
 def _ratio(size: Size) -> Measured:

@@ -7,6 +7,7 @@ it has a row of its own.
 """
 
 import time
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,11 @@ import torch
 from tslens import forward, scan
 from tslens.analysis.neurons import Profiles
 from tslens.bench.measure import Bar, Benchmark, Measured, Work, clocked, faster, take_turns
-from tslens.bench.size import Size, corpus, hooked, tokenizer
+from tslens.bench.size import Size, corpus, hooked, stock, tokenizer
 from tslens.models import attach_tokenizer
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import HookedTransformer, Spec
 
 K = 20
 
@@ -34,8 +35,8 @@ class _Started(Profiles):
         return state
 
 
-def _model(size: Size) -> "HookedTransformer":
-    model = hooked(size.spec)
+def _model(size: Size, make: "Callable[[Spec], HookedTransformer]" = hooked) -> "HookedTransformer":
+    model = make(size.spec)
     attach_tokenizer(model, tokenizer(size))
     return model
 
@@ -101,7 +102,7 @@ def _times(size: Size, precision: str) -> tuple[int, dict[str, np.ndarray]]:
     model, batches = _model(size), _batches(size)
     works = {
         "ours": _scan(size, model, precision),
-        "cache": _with_cache(model, batches),
+        "cache": _with_cache(_model(size, stock), batches),
         "forward": _bare(model, batches, precision),
     }
     times = dict(zip(works, take_turns(*works.values(), repeats=size.repeats).T, strict=True))

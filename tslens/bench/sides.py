@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from tslens.bench.bare import bare
 from tslens.bench.plain import PlainGPT
-from tslens.bench.size import gpt2, hooked
+from tslens.bench.size import gpt2, hooked, stock
 from tslens.models import Spec
 from tslens.train.data import Batch
 from tslens.train.objectives.language import LanguageModelling
@@ -101,7 +101,7 @@ def _hooked(setting: Setting, compiled: bool) -> tuple[nn.Module, Loss]:
 
 
 def _hooked_fp32(setting: Setting, compiled: bool) -> tuple[nn.Module, Loss]:
-    model = hooked(setting.spec)
+    model = stock(setting.spec)
     return model, lambda rows: model(rows[:, :-1], return_type="loss")
 
 

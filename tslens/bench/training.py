@@ -6,7 +6,6 @@ also compiled where the machine has a C++ compiler, and the faster of the two co
 trainer has it by default.
 """
 
-import shutil
 from collections.abc import Callable
 from functools import cache
 
@@ -16,7 +15,8 @@ import torch
 from tslens import forward
 from tslens.bench.measure import Bar, Benchmark, Measured, Work, faster, take_turns
 from tslens.bench.plain import PlainGPT
-from tslens.bench.size import Size, gpt2, hooked, random_tokens
+from tslens.bench.size import Size, gpt2, hooked, random_tokens, stock
+from tslens.train.step import can_compile
 
 
 def _ours(size: Size, precision: str) -> Work:
@@ -32,7 +32,7 @@ def _ours(size: Size, precision: str) -> Work:
 
 
 def _hooked(size: Size, precision: str) -> Work:
-    model = hooked(size.spec)
+    model = stock(size.spec)
     rows = random_tokens(size.batch, size.context, size.vocabulary)
     return _autocast(model, lambda: model(rows, return_type="loss"), precision)
 
@@ -71,7 +71,7 @@ def _times(size: Size, precision: str) -> dict[str, np.ndarray]:
         "GPT2LMHeadModel": _gpt2(size, precision),
         "plain GPT": _plain(size, precision),
     }
-    if size.compiled and (shutil.which("g++") or shutil.which("clang++")):
+    if size.compiled and can_compile():
         works["plain GPT compiled"] = _plain(size, precision, compiled=True)
     if precision != "float32":
         works["HookedTransformer"] = _hooked(size, precision)

@@ -175,6 +175,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if debug:
             raise
         return _complain(_explain(error), 2)
+    except (MemoryError, RuntimeError) as error:
+        if debug or not _is_out_of_memory(error):
+            raise
+        return _complain(f"not enough memory: {error}. Give a smaller shape, batch or context.", 2)
+
+
+def _is_out_of_memory(error: MemoryError | RuntimeError) -> bool:
+    """Whether there was no room, in the words of PyTorch on a CPU and its type on a GPU."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    return bool(kinds & {"MemoryError", "OutOfMemoryError"}) or "can't allocate memory" in str(error)
 
 
 def _settle_environment() -> None:

@@ -13,7 +13,7 @@ from tslens.stories import Stories, stories
 from tslens.stories.instruct import keeps_apart
 from tslens.stories.pack import RECORD, Packed, pack
 from tslens.tokenizer import Tokenizer
-from tslens.train import kept, lock
+from tslens.train import kept, lock, step
 from tslens.train.data import Batches, Rows
 from tslens.train.growing import Growing
 from tslens.train.instructed import InstructedRows
@@ -32,8 +32,9 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
     With `overwrite`, a run of that name goes once the new one is prepared, and stays if it cannot be. A packing that
     was stopped or killed can be gone on with by `resume`.
     ValueError if the run exists (unless `overwrite`) or another process writes it, the name would leave the folder, or
-    there are too few stories.
+    there are too few stories, or steps are to be compiled and cannot be here.
     """
+    step.check(recipe)
     folder = checkpoints.run_folder(recipe.name if name is None else name)
     if folder.name in models.bundled():
         raise ValueError(

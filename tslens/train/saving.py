@@ -38,8 +38,9 @@ class State:
     """How often the run went back, and the learning rate down."""
     measured: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """The last validation, as `config.json` says it."""
-    computed_in: dict[str, str] = dataclasses.field(default_factory=dict)
-    """The `precision` and the type of `device` of the last step: `auto` is not the same on every machine."""
+    computed_in: dict[str, str | int] = dataclasses.field(default_factory=dict)
+    """The `precision`, the type of `device` and, on a CPU, the `threads` of the last step: other bits come of others,
+    and neither `auto` nor the threads are the same on every machine."""
 
 
 def _config(run: Run, state: State) -> dict[str, Any]:
@@ -158,7 +159,7 @@ def restore(run: Run, state: State) -> None:
         since = config["since_record"]
         state.meter.resume(config["tokens"], since["steps"], since["losses"])
         state.step, state.rollbacks = config["step"], config["rollbacks"]
-        state.computed_in = {k: config[k] for k in ("precision", "device") if k in config}
+        state.computed_in = {k: config[k] for k in ("precision", "device", "threads") if k in config}
         state.measured = {k: v for k, v in config.items() if k.startswith("validation_") or k == "bits_per_byte"}
         found = place
         break
@@ -188,17 +189,22 @@ def _set_aside(damaged: Path, why: str, instead: Path) -> None:
 
 
 def compute_here(run: Run, state: State) -> None:
-    """Note in what the steps to come are computed; warn if the ones before were in another precision."""
+    """Note in what the steps to come are computed; warn if the ones before were computed otherwise."""
     device, before = state.meter.world.device, state.computed_in
     dtype = forward.precision(run.recipe.train.precision, device)
-    state.computed_in = now = {"precision": str(dtype).removeprefix("torch."), "device": device.type}
-    if state.meter.world.first and before and before["precision"] != now["precision"]:
+    now: dict[str, str | int] = {"precision": str(dtype).removeprefix("torch."), "device": device.type}
+    state.computed_in = now = now | ({"threads": torch.get_num_threads()} if device.type == "cpu" else {})
+    if state.meter.world.first and any(before[key] != now.get(key) for key in before):
         print(
-            f"tslens: warning: {run.folder} was computed in {before['precision']} on {before['device']} until step "
-            f"{state.step}, and goes on in {now['precision']} on {now['device']}: it will not end in the bits it would "
-            "have had there.",
+            f"tslens: warning: {run.folder} was computed {_in_words(before)} until step {state.step}, and goes on "
+            f"{_in_words(now)}: it will not end in the bits it would have had there.",
             file=sys.stderr,
         )
+
+
+def _in_words(computed_in: Mapping[str, str | int]) -> str:
+    by = f", {n} thread{'s' * (n != 1)}" if (n := computed_in.get("threads")) else ""
+    return f"in {computed_in['precision']} on {computed_in['device']}{by}"
 
 
 def note_rollbacks(run: Run, state: State) -> None:

@@ -1,6 +1,9 @@
 """One optimizer step on a whole batch, of which each process does its share, in pieces."""
 
 import contextlib
+import os
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
@@ -17,12 +20,26 @@ from tslens.train.saving import State
 Losses = dict[str, Tensor]
 
 
+def can_compile() -> bool:
+    """Whether `torch.compile` finds the C++ compiler that it writes for."""
+    return shutil.which(os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")) is not None
+
+
+def check(recipe: Recipe) -> None:
+    """ValueError where the recipe wants steps compiled and nothing here can."""
+    if recipe.train.compile and not can_compile():
+        raise ValueError(
+            "train.compile needs a C++ compiler, and this machine has none. Install g++, or leave it at false."
+        )
+
+
 class StepLoss(nn.Module):
     """The objective as a module of the parameters that it moves: without the model's masks and frozen biases, which
     would be sent around in vain where several processes train. Compiled, if the recipe says so."""
 
     def __init__(self, model: nn.Module, recipe: Recipe, device: torch.device) -> None:
         super().__init__()
+        check(recipe)
         self.moved = nn.ParameterList(p for p in model.parameters() if p.requires_grad)
         self.model, objective = (model,), recipe.objective
         self.dtype = forward.precision(recipe.train.precision, device)
