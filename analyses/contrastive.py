@@ -7,8 +7,8 @@ Does it help a story model to be pushed away from stories in pieces, and what do
 
 One shape learns the same number of tokens of the same stories, over seeds: as plain language modelling; with a third of
 the stories shuffled and no push (what that third costs); with the published push, 5 / (L_c + 0.01); and with the
-bounded one at two strengths. On validation stories: the loss, and the gap, what the same stories cost more when their sentences are
-shuffled. `python analyses/contrastive.py --stories FILE` goes on where it was stopped.
+bounded one at two strengths. On validation stories: the loss, and the gap, what the same stories cost more when their
+sentences are shuffled. `python analyses/contrastive.py --stories FILE` goes on where it was stopped.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
-"""A 128x4 model of a million tokens, 0.28 of an epoch, reads the instructions that it is trained behind, but does not yet
-write what they ask for: a story's own save 0.025 nats per token (0.024 to 0.026 over three seeds) over another story's
-of the same kinds, 0.022 (0.021 to 0.024) where the loss was on everything, and of the words asked for it writes 0.20,
-and 0.18 of words asked of another story (a difference of -0.03 to 0.08).
+"""A 128x4 model of a million tokens, 0.28 of an epoch, reads the instructions that it is trained behind, but does not
+yet write what they ask for: a story's own save 0.025 nats per token (0.024 to 0.026 over three seeds) over another
+story's of the same kinds, 0.022 (0.021 to 0.024) where the loss was on everything, and of the words asked for it writes
+0.20, and 0.18 of words asked of another story (a difference of -0.03 to 0.08).
 
 Does a model that was trained behind instructions use them?
 

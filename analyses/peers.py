@@ -154,7 +154,8 @@ for name, side in compared.items():
 answer = pd.DataFrame(answers)
 written = ["| " + " | ".join(answer.columns) + " |", "|" + " --- |" * len(answer.columns)]
 for row in answer.itertuples(index=False):
-    written.append("| " + " | ".join(cell if isinstance(cell, str) else number(cell) for cell in row) + " |")
+    cells = (cell if isinstance(cell, str) else "never" if np.isnan(cell) else number(cell) for cell in row)
+    written.append("| " + " | ".join(cells) + " |")
 print(answer.to_string(index=False, float_format="{:.3f}".format))
 
 

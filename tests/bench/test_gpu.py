@@ -28,6 +28,37 @@ def test_every_side_is_measured_and_the_json_is_whole(tmp_path: Path) -> None:
     assert all(row["tokens_per_second"] > 0 and 0 < row["share_of_peak"] < 1 for row in found["rows"])
     assert len(found["matrix_peaks_measured"]) == 3 and found["muon_step_seconds"] > 0
     assert {"tslens compiled / plain GPT compiled", "tslens / HookedTransformer"} <= found["ratios"].keys()
+    share, ratio = found["goals"]
+    compiled = next(row for row in found["rows"] if row["name"] == "tslens compiled")
+    assert share == {
+        "what": "share of the matrix peak",
+        "at_least": 0.45,
+        "measured": compiled["share_of_peak"],
+        "met": compiled["share_of_peak"] >= 0.45,
+    }
+    measured = found["ratios"]["tslens compiled / plain GPT compiled"]["ratio"]
+    assert (ratio["measured"], ratio["met"]) == (measured, measured >= 1.1) and ratio["at_least"] == 1.1
+
+
+LATE = """
+import dataclasses, sys, time
+from tslens.bench import gpu
+
+def run(bench):
+    bench.peak()
+    time.sleep(100)  # as in a compiler
+
+gpu.SMOKE = dataclasses.replace(gpu.SMOKE, deadline=0.2)
+gpu.Bench.run = run
+gpu.main(["--cpu-smoke", "--out", sys.argv[1]])
+"""
+
+
+def test_at_the_deadline_it_writes_what_it_has(tmp_path: Path) -> None:
+    out = tmp_path / "gpu.json"
+    subprocess.run([sys.executable, "-c", LATE, str(out)], check=True, timeout=60, capture_output=True)
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert found["cut_after_seconds"] == 0.2 and found["turns"] == 0 and len(found["matrix_peaks_measured"]) == 1
 
 
 def test_a_machine_without_a_gpu_is_told_so(

@@ -31,6 +31,7 @@ TINY = Size(
     context=24,
     batch=2,
     compiled=False,
+    trained_shape="16x1",
     saved_shape="16x2",
     saved_context=16,
     prompt=4,
@@ -55,7 +56,7 @@ QUICK = [row for row in BENCHMARKS if row.name not in SLOW]
 def test_every_row_measures(row: Benchmark) -> None:
     found = row.run(TINY)
     assert math.isfinite(found.value) and found.low <= found.value <= found.high
-    assert found.value > 0 or row.name == "made-duplicates"
+    assert found.value > 0 or row.name in ("made-duplicates", "waiting")
     assert row.verdict(found) in ("pass", "short", "")
 
 

@@ -17,6 +17,7 @@ from tslens.bench import (
     startup,
     tagging,
     training,
+    waiting,
 )
 from tslens.bench.measure import Bar, Benchmark, Measured
 from tslens.bench.size import FULL, QUICK, Size
@@ -24,7 +25,20 @@ from tslens.nearest import did_you_mean
 
 __all__ = ["BENCHMARKS", "FULL", "QUICK", "Bar", "Benchmark", "Measured", "Size", "select"]
 
-MODULES = (training, saved, scanning, rounding, scan_memory, generation, packing, making, tagging, page, startup)
+MODULES = (
+    training,
+    waiting,
+    saved,
+    scanning,
+    rounding,
+    scan_memory,
+    generation,
+    packing,
+    making,
+    tagging,
+    page,
+    startup,
+)
 BENCHMARKS: tuple[Benchmark, ...] = tuple(row for module in MODULES for row in module.BENCHMARKS)
 
 

@@ -36,6 +36,8 @@ class Setting:
     """side of the matrices whose product is the peak"""
     seconds: float = 330.0
     """after which nothing new is begun"""
+    deadline: float = 465.0
+    """after which what was measured so far is written, whatever is under way"""
     backend: str = "inductor"
 
     @property

@@ -28,6 +28,8 @@ class Size:
     """rows of a training step and of generation"""
     compiled: bool = True
     """whether a peer that may be compiled is"""
+    trained_shape: str = "128x4"
+    """that a whole run trains"""
     saved_shape: str = "512x12"
     """whose saved bytes are counted"""
     saved_context: int = 512

@@ -42,11 +42,11 @@ def _summary(recipe: "Recipe") -> dict[str, Any]:
     from tslens.train.size import length, vocabulary
 
     size = vocabulary(recipe.data)
-    spec = recipe.spec(size)
+    spec = recipe.shape(size)
     return {
         "name": recipe.name,
         "shape": spec.name,
-        "parameters": n_parameters(recipe.objective.shape(spec)),
+        "parameters": n_parameters(spec),
         "objective": recipe.to_dict()["objective"]["name"],
         "data": recipe.data.source,
         "tokens": length(recipe, size)[1],

@@ -11,17 +11,23 @@ from torch import Tensor
 from tslens import forward
 from tslens.models import Spec
 
+BLOCK = 16  # places by which a cache grows at least
+
 
 class Cache:
-    """Keys and values of a stack of causal blocks for the places filled so far. Rows are padded on the left."""
+    """Keys and values of a stack of causal blocks for the places filled so far. Rows are padded on the left.
+
+    There is little more room than is filled, and all of it is multiplied: of a part of a larger room the products in
+    bfloat16 would make a copy each time.
+    """
 
     def __init__(self, stack: Any, spec: Spec, pad: Sequence[int], places: int, dtype: torch.dtype) -> None:
         self.spec, self.dtype = spec, dtype
         self.device = next(stack.parameters()).device
         self.layers = forward.layers(stack, spec, dtype, pack=True)
-        shape = (len(pad), spec.key_value_heads, places, spec.d_head)
-        self.keys = [torch.zeros(shape, dtype=dtype, device=self.device) for _ in self.layers]
-        self.values = [torch.zeros(shape, dtype=dtype, device=self.device) for _ in self.layers]
+        self.places, self.room = places, 0
+        empty = torch.zeros(len(pad), spec.key_value_heads, 0, spec.d_head, dtype=dtype, device=self.device)
+        self.keys, self.values = [empty for _ in self.layers], [empty for _ in self.layers]
         self.pad = torch.tensor(pad, device=self.device)
         self.ragged = any(pad)
         self.filled = 0
@@ -32,6 +38,20 @@ class Cache:
         self.values = [v[rows] for v in self.values]
         self.pad = self.pad[rows]
 
+    def _make_room(self, n: int) -> None:
+        """For `n` more places; what is not yet filled is zero."""
+        if (need := self.filled + n) <= self.room:
+            return
+        self.room = min(max(need, self.room + max(BLOCK, self.room // 8)), max(need, self.places))
+        self.keys, self.values = ([self._larger(t) for t in kept] for kept in (self.keys, self.values))
+
+    def _larger(self, kept: Float[Tensor, "row kv_head key d_head"]) -> Float[Tensor, "row kv_head room d_head"]:
+        rows, heads, _, size = kept.shape
+        larger = kept.new_empty(rows, heads, self.room, size)
+        larger[:, :, : self.filled] = kept[:, :, : self.filled]
+        larger[:, :, self.filled :] = 0
+        return larger
+
     def positions(self, n: int) -> Int[Tensor, "*row pos"]:
         """The positions of the next `n` places."""
         places = torch.arange(self.filled, self.filled + n, device=self.device)
@@ -41,8 +61,16 @@ class Cache:
     def run(self, x: Float[Tensor, "row pos d_model"]) -> Float[Tensor, "row pos d_model"]:
         """The residual stream after the last block, from that before the first at the next places."""
         n = x.shape[1]
+        self._make_room(n)
+        one = n == 1 and self.device.type == "cpu"
+        seen = self.room if one else self.filled + n
+        beyond = None
+        if one and seen > self.filled + 1:
+            beyond = torch.zeros(seen, dtype=self.dtype)
+            beyond[self.filled + 1 :] = -torch.inf
         turn = forward.rotary(self.spec, self.positions(n)) if self.spec.style == "llama" else None
-        masks = {w: self._mask(n, w) for w in {forward.window_of(self.spec, i) for i in range(self.spec.n_layers)}}
+        windows = {forward.window_of(self.spec, i) for i in range(self.spec.n_layers)}
+        masks = {window: self._mask(n, window, seen) for window in windows}
 
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
             end = self.filled + n
@@ -50,8 +78,8 @@ class Cache:
             keys[:, :, self.filled : end] = k.transpose(1, 2)
             values[:, :, self.filled : end] = v.transpose(1, 2)
             mask = masks[forward.window_of(self.spec, layer)]
-            if n == 1 and q.device.type == "cpu":
-                return _one_query(self.spec, q, keys[:, :, :end], values[:, :, :end], mask)
+            if one:
+                return _one_query(self.spec, q, keys, values, mask, beyond)
             return F.scaled_dot_product_attention(
                 q.transpose(1, 2),
                 keys[:, :, :end],
@@ -67,13 +95,14 @@ class Cache:
         self.filled += n
         return x
 
-    def _mask(self, n: int, window: int | None) -> Bool[Tensor, "row 1 query key"] | None:
-        """Where a query may look, or None where plain causality says it all. Padding sees itself, to stay finite."""
+    def _mask(self, n: int, window: int | None, keys: int) -> Bool[Tensor, "row 1 query key"] | None:
+        """Where a query may look among the first `keys` places, or None where plain causality says it all. Padding
+        sees itself, to stay finite."""
         end = self.filled + n
         if not self.ragged and (window is None or window >= end) and (n == 1 or self.filled == 0):
             return None
         query = torch.arange(self.filled, end, device=self.device)[:, None]
-        key = torch.arange(end, device=self.device)[None, :]
+        key = torch.arange(keys, device=self.device)[None, :]
         seen = key <= query
         if window is not None:
             seen &= key > query - window
@@ -88,10 +117,14 @@ def _one_query(
     keys: Float[Tensor, "row kv_head key d_head"],
     values: Float[Tensor, "row kv_head key d_head"],
     mask: Bool[Tensor, "_ 1 1 key"] | None,
+    beyond: Float[Tensor, " key"] | None,
 ) -> Float[Tensor, "row 1 head d_head"]:
-    """Attention of one new token: two batched products, which take a CPU less time than its fused kernel."""
+    """Attention of one new token where the mask lets it look, or where `beyond` is not -inf: two batched products,
+    which take a CPU less time than its fused kernel."""
     grouped = q.reshape(-1, q.shape[2] // keys.shape[1], spec.d_head)
     scores = torch.bmm(grouped * spec.d_head**-0.5 if spec.scaled else grouped, keys.flatten(0, 1).mT)
     if mask is not None:
         scores.view(len(q), -1, scores.shape[-1]).masked_fill_(~mask.flatten(1, 2), -torch.inf)
+    elif beyond is not None:
+        scores += beyond
     return torch.bmm(scores.softmax(-1), values.flatten(0, 1)).view(q.shape)
