@@ -17,12 +17,13 @@ from torch import Tensor
 from tslens import forward
 from tslens.models import CompressorSpec, Spec, shape_of, spec_of, tokenizer_of
 from tslens.result import Result
+from tslens.tokenizer import Tokenizer, in_batches
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
-    from tslens.tokenizer import Tokenizer
 
 BATCH_TOKENS = 4096
+ENCODED = 32  # stories that are cut into tokens at once: what the tokenizer says of them is large
 WINDOW = 256  # stories that are read ahead and sorted by length, so that rows of a batch need little padding
 
 
@@ -82,7 +83,7 @@ class Numbers:
 
 def batches(
     texts: Iterable[str],
-    tokenizer: "Tokenizer",
+    tokenizer: Tokenizer,
     *,
     context: int,
     batch_tokens: int = BATCH_TOKENS,
@@ -99,13 +100,15 @@ def batches(
     seen = 0
     while window := list(islice(numbered, WINDOW)):
         seen += len(window)
-        ids = tokenizer.encode([text for _, text in window])
+        pieces = in_batches((text for _, text in window), ENCODED)
+        ids = [row for texts in pieces for row in tokenizer.encode(texts)]
         if end:
             ids = [[*row, tokenizer.bos] for row in ids]
         rows = sorted(
             ((row[:context], index, text, len(row) > context) for row, (index, text) in zip(ids, window, strict=True)),
             key=lambda r: len(r[0]),
         )
+        del ids, window  # before the next are made
         while rows:
             n = _rows_that_fit(rows, batch_tokens)
             yield _collate(rows[:n], tokenizer.bos)
