@@ -1,6 +1,9 @@
 """A compressor of as many parameters as 128x4 is the worse model of a million tokens, 0.28 of an epoch, by 0.049 bits
 per byte (0.039 to 0.060 over three seeds), with 31% fewer operations a token.
 
+Of what was published, "the compressor saves memory" does not hold as published (analyses/memory.py); whether it pays
+for its loss with more data or a longer context, this much data cannot say.
+
 Is a compressor as good a model as its baseline of as many parameters, over the same tokens?
 
 Both learn the same stories, by a learning rate tuned for each on a seed that is not counted again, over seeds; what is

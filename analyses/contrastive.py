@@ -3,6 +3,9 @@ token (0.17 to 0.22 over three seeds) by the third of its stories that is shuffl
 push of 0.1, 0.47 (0.44 to 0.51) with one of 0.5, and 0.99 (0.31 to 1.66) with the published one, which runs off to a
 gap of 37 nats.
 
+Of what was published, "contrastive training helps" does not hold here by the loss, and the weaker the push the less it
+costs; whether stories that are graded get better by it, or longer training by far, this much data cannot say.
+
 Does it help a story model to be pushed away from stories in pieces, and what does the published form's pole cost?
 
 One shape learns the same number of tokens of the same stories, over seeds: as plain language modelling; with a third of

@@ -2,6 +2,9 @@
 validation loss is 0.17, 0.30 and 0.61 nats per token higher than without (0.15 to 0.18, 0.30 to 0.31, 0.61 to 0.62 over
 three seeds).
 
+Of what was published, "dropout hurts at one epoch" holds here for stories that are seen at most once; what it does over
+a whole epoch, or over several, this much data cannot say.
+
 Does dropout hurt a story model that sees its stories at most once?
 
 One shape on the same tokens with shares of the residual stream left out in training, over seeds; what is compared is

@@ -3,6 +3,9 @@ token (0.25 to 0.28 over three seeds) and 256 wide saves 0.20 (0.14 to 0.25), 8 
 no more that can be told (-0.03 to 0.04). Of the heads, one does as well as four, and sixteen of 8 dimensions cost 0.08
 (0.06 to 0.10).
 
+Of what was published, "width matters" holds here; "depth matters" holds from 4 layers to 8, and from 2 to 4 this much
+data cannot say; "heads hardly do" holds from 1 to 4 and not for 16.
+
 Do width, depth and the number of heads matter, at equal tokens?
 
 Models that differ from one in the middle by one of the three, over seeds; what is compared is the validation loss, seed

@@ -163,10 +163,18 @@ def read_metrics(folder: str | Path) -> list[dict[str, Any]]:
             record = json.loads(line)
         except json.JSONDecodeError:
             record = None
-        if not isinstance(record, dict) or "step" not in record:
+        if not isinstance(record, dict) or not _is_record(record):
             raise ValueError(f"Line {number} of {path} is no record of a run. It was altered; take that line out.")
         records.append(record)
     return records
+
+
+NUMBERS = ("tokens", "train_loss", "validation_loss", "bits_per_byte")  # what is read of a record, where it has it
+
+
+def _is_record(record: dict[str, Any]) -> bool:
+    known = [record[name] for name in NUMBERS if name in record]
+    return type(record.get("step")) is int and all(type(value) in (int, float) for value in known)
 
 
 def read_config(folder: str | Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The commands about runs: what is here and in which state, and how losses fell."""
 
 import json
+import shutil
 
 import pytest
 
@@ -51,6 +52,10 @@ def _make(home):
     for name, text in (("broken", "{"), ("odd", '{"name": "odd", "modle": {}}')):
         (home / "runs" / name).mkdir()
         (home / "runs" / name / "recipe.json").write_text(text)
+    shutil.copytree(home / "runs/done", home / "runs/changed")
+    config = checkpoints.read_json(home / "runs/changed/config.json") | {"validation_loss": "abc"}
+    del config["config_sha256"]
+    checkpoints.write_json(home / "runs/changed/config.json", config)
 
 
 def test_runs_and_their_states(some, capsys):
@@ -59,7 +64,8 @@ def test_runs_and_their_states(some, capsys):
     found = {run["name"]: run for run in json.loads(capsys.readouterr().out)}
     states = {name: run["state"] for name, run in found.items()}
     assert states == {
-        "begun": "running", "broken": "broken", "done": "finished", "odd": "broken", "stopped": "stopped"
+        "begun": "running", "broken": "broken", "changed": "broken", "done": "finished", "odd": "broken",
+        "stopped": "stopped",
     }  # fmt: skip
     config = checkpoints.read_json(some / "runs/done/config.json")
     done = found["done"]
@@ -70,6 +76,7 @@ def test_runs_and_their_states(some, capsys):
     stopped = found["stopped"]
     assert (stopped["step"], stopped["steps"]) == (4, 6)
     assert stopped["validation_loss"] == records[-1]["validation_loss"]
+    assert "validation_loss is 'abc', no number" in found["changed"]["why"]
     assert "is not JSON" in found["broken"]["why"] and "unknown key 'modle'" in found["odd"]["why"]
 
 
@@ -88,8 +95,9 @@ def test_runs_as_a_table(some, capsys):
         "bits/byte",
         "why",
     ]
-    assert [row.split()[:2] for row in rows[:3]] == [["begun", "stopped"], ["broken", "broken"], ["done", "finished"]]
-    assert "6/6" in rows[2] and "0/6" in rows[0]
+    states = [["begun", "stopped"], ["broken", "broken"], ["changed", "broken"], ["done", "finished"]]
+    assert [row.split()[:2] for row in rows[:4]] == states
+    assert "6/6" in rows[3] and "0/6" in rows[0]
 
 
 def test_no_runs(in_tmp, capsys):

@@ -134,6 +134,9 @@ def test_two_processes_under_torchrun_train_as_one_does(alone, environment):
     assert done.stdout.count("finished 50 steps") == done.stdout.count("50 steps\n") == 1
     assert "Traceback" not in done.stderr and "FutureWarning" not in done.stderr
     assert_same_model(alone / "runs/alone", alone / "runs/both")
+    again = subprocess.run(command, cwd=alone, env=root, capture_output=True, text=True, timeout=400)
+    said = [line for line in again.stderr.splitlines() if line.startswith(("tslens:", "[rank"))]
+    assert again.returncode and len(said) == 1 and said[0].startswith("tslens: runs/both exists")
 
 
 def test_a_run_goes_on_with_more_or_fewer_processes_and_one_writes(alone, environment):
@@ -173,7 +176,7 @@ def test_more_processes_than_rows_or_gpus(in_tmp, monkeypatch):
         progress=False,
     )
     monkeypatch.setattr("tslens.train.loop.joined", lambda: __import__("contextlib").nullcontext(World(0, 2, CPU)))
-    with pytest.raises(ValueError, match="train.batch is 1 rows, fewer than the 2 processes"):
+    with pytest.raises(ValueError, match="train.batch is 1 row, fewer than the 2 processes"):
         train(run)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tslens import checkpoints
+from tslens.cli import main
 from tslens.stories import pack as packing
 from tslens.stories import stories
 from tslens.train import prepare as preparing
@@ -93,8 +94,31 @@ def test_ctrl_c_while_packing_over_a_run_brings_it_back(in_tmp, monkeypatch):
     assert content(resume("a", progress=False)) == before
 
 
+def test_sigterm_while_packing_says_how_to_go_on(in_tmp, monkeypatch, capsys):
+    def terminated(*args, **options):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    command = ["train", "16x1x2", "--name", "a", *(f"--set={key}={value}" for key, value in SMALL.items())]
+    before = signal.getsignal(signal.SIGTERM)
+    with monkeypatch.context() as patch:
+        patch.setattr(preparing, "pack", terminated)
+        assert main(command) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "tslens: stopped before training began. To go on: tslens train --resume a"
+    )
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert main(["train", "--resume", "a"]) == 0
+
+
+def test_instructions_that_leave_no_room_are_said_before_anything_is_packed(in_tmp):
+    with pytest.raises(ValueError, match="No instructions leave room for their story in a context of 32"):
+        run_of("a", **{"objective.name": "instruct", "data.source": "made:instruct"})
+    assert not (in_tmp / "runs").exists()
+
+
 KILLED = """
 import os, signal, sys
+from tslens.cli import main
 from tslens.stories import pack as packing
 from tslens.stories import stories
 from tslens.train import recipe

@@ -92,6 +92,12 @@ def bare(place):
     )
 
 
+def unvouched(place):
+    config = checkpoints.read_json(place / "config.json") | {"since_record": 3}
+    del config["config_sha256"]
+    checkpoints.write_json(place / "config.json", config)
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -99,6 +105,7 @@ def bare(place):
         (empty, "config.json is missing"),
         (altered, "config.json was altered"),
         (bare, "has no 'recipe': it is no checkpoint's"),
+        (unvouched, "has no 'config_sha256': it is no checkpoint's"),
     ],
 )
 def test_a_newest_checkpoint_whose_config_is_wrong_is_passed_over(trained, capsys, damage, said):
@@ -112,9 +119,12 @@ def test_a_newest_checkpoint_whose_config_is_wrong_is_passed_over(trained, capsy
     assert (trained / "model.safetensors").read_bytes() == weights
 
 
-def test_a_record_that_was_altered_is_named(trained):
+@pytest.mark.parametrize(
+    "record", ["{}", '{"step": "x"}', '{"step": 1, "train_loss": "abc"}', '{"step": 1, "tokens": null}']
+)
+def test_a_record_that_was_altered_is_named(trained, record):
     path = trained / "metrics.jsonl"
-    path.write_text("{}\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    path.write_text(record + "\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
     with pytest.raises(ValueError, match=r"^Line 1 of runs/a/metrics\.jsonl is no record of a run\. It was altered;"):
         loop.train(resume("a", progress=False), resume=True)
 

@@ -169,15 +169,15 @@ class Bench:
             "vocabulary": s.vocabulary,
             "context": s.context,
             "batch": s.batch,
-            "flops_per_token": flops_per_token(s.spec, training=True),
+            "flops_per_token": flops_per_token(s.spec, training=True),  # the whole square of attention counted
             "matrix_peak_flops": float(np.median(self.peaks)) if self.peaks else None,
             "matrix_peaks_measured": self.peaks,
-            "left_out": self.left_out,
+            "left_out": dict(self.left_out),
         }
 
     def results(self, turns: np.ndarray) -> dict[str, Any]:
         """Speeds, ratios and whether the goals are met, from seconds `[turn, side]`."""
-        s, names = self.setting, list(self.works)
+        s, names = self.setting, list(self.works)[: turns.shape[1]]
         tokens, flops = s.steps * s.batch * s.context, flops_per_token(s.spec, training=True)
         chosen = {side.name: side for side in SIDES}
         rows: list[dict[str, Any]] = []
@@ -190,7 +190,7 @@ class Bench:
                     "compiled": chosen[name].compiled,
                     "tokens_per_second": speed,
                     "share_of_peak": speed * flops / float(np.median(self.peaks)),
-                    "peak_bytes_by_batch": self.memory[name],
+                    "peak_bytes_by_batch": dict(self.memory[name]),
                 }
             )
         ratios = {}
@@ -258,8 +258,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def give_up() -> None:
         with writing:
-            write(bench.found() | {"cut_after_seconds": setting.deadline})
-            os._exit(0)  # what is under way may be deep in a compiler
+            try:
+                write(bench.found() | {"cut_after_seconds": setting.deadline})
+            finally:
+                os._exit(0)  # what is under way may be deep in a compiler
 
     timer = Timer(setting.deadline, give_up)
     timer.daemon = True

@@ -80,16 +80,18 @@ def train(
     with distributed.joined() as world, ExitStack() as stack:
         if world.first:
             stack.enter_context(lock.held(checkpoints.run_folder(called)))
-        if resume is None:
-            assert chosen is not None
-            recipe_ = chosen
-            run = world.once(lambda: prepare(recipe_, name, overwrite=overwrite), lambda: reopen(called, check=False))
-        else:
-            given = settings(set_)
-            changes = given if chosen is None else {key: given[key] for key in ON_DIVERGENCE if key in given}
-            log = chosen.train.log if log is None and chosen is not None and "train.log" in given else log
-            run = world.once(lambda: reopen(called, changes), lambda: reopen(called, check=False))
-            run = _as_chosen(run, chosen, log)
+        with _before_training(called, overwrite):
+            if resume is None:
+                assert chosen is not None
+                new = chosen
+                world.check(new)
+                run = world.once(lambda: prepare(new, name, overwrite=overwrite), lambda: reopen(called, check=False))
+            else:
+                given = settings(set_)
+                changes = given if chosen is None else {key: given[key] for key in ON_DIVERGENCE if key in given}
+                log = chosen.train.log if log is None and chosen is not None and "train.log" in given else log
+                run = world.once(lambda: reopen(called, changes), lambda: reopen(called, check=False))
+                run = _as_chosen(run, chosen, log)
         if not world.first:
             run_to_end(run, resume=resume is not None)
             return
@@ -101,6 +103,22 @@ def train(
     print(
         f"finished {run.steps} steps, saved {run.folder}. To see what it does: tslens {what} --model {run.folder.name}"
     )
+
+
+@contextmanager
+def _before_training(name: str, overwrite: bool) -> Iterator[None]:
+    """Within, Ctrl-C and SIGTERM say how to go on where what was prepared is kept: not if it was to replace a run."""
+    from tslens import checkpoints
+    from tslens.train.interrupt import Interrupted, terminable
+    from tslens.train.prepare import RECIPE
+
+    try:
+        with terminable():
+            yield
+    except KeyboardInterrupt:
+        if overwrite or not (checkpoints.run_folder(name) / RECIPE).is_file():
+            raise
+        raise Interrupted(f"stopped before training began. To go on: tslens train --resume {name}") from None
 
 
 def _chosen(recipe: str, data: str | None, given: dict[str, str], log: str | None) -> "Recipe":
@@ -135,9 +153,12 @@ def describe(run: "Run") -> tuple[str, str]:
     """What will be trained on what, in two lines."""
     from tslens.models import n_parameters
 
-    spec, facts = run.recipe.shape(run.tokenizer.size), run.facts
+    spec, facts, data = run.recipe.shape(run.tokenizer.size), run.facts, run.recipe.data
+    fewer = data.tokenizer is None and spec.d_vocab < data.vocabulary
+    asked = f" (of {data.vocabulary:,} asked for: the stories have no more)" if fewer else ""
     return (
-        f"{spec.name} ({spec.style}), {n_parameters(spec):,} parameters, vocabulary {spec.d_vocab}, {run.steps} steps",
+        f"{spec.name} ({spec.style}), {n_parameters(spec):,} parameters, vocabulary {spec.d_vocab}{asked}, "
+        f"{run.steps} steps",
         f"{facts['training_stories']:,} stories, {facts['training_tokens']:,} tokens; {facts['longer_than_context']:,} "
         f"stories are longer than the context of {spec.n_ctx} and are cut there",
     )

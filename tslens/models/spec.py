@@ -9,6 +9,7 @@ from typing import Any, Literal
 from tslens.nearest import did_you_mean
 
 DEFAULT_HEADS = 4
+MOST_LAYERS = 1000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Spec:
             value = getattr(self, field)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{field} is {value!r}; it must be a whole number of at least 1.")
+        if self.n_layers > MOST_LAYERS:
+            raise ValueError(f"n_layers is {self.n_layers:,}; it must be at most {MOST_LAYERS:,}.")
         if self.d_model % self.n_heads:
             raise ValueError(
                 f"{self.n_heads} heads do not divide a width of {self.d_model}; "

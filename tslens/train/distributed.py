@@ -17,9 +17,11 @@ from torch import Tensor, nn
 
 if TYPE_CHECKING:
     from tslens.train.data import Batch
+    from tslens.train.recipe import Recipe
 
 # Packing a large data set keeps the others waiting for the first process. A process that died is noticed by torchrun.
 PATIENCE = datetime.timedelta(hours=12)
+LOST = ("Connection closed by peer", "Connection reset by peer", "remote process exited")  # as gloo and nccl say it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,10 +69,24 @@ class World:
         self.any(False)
 
     def once(self, make: Callable[[], Any], reopen: Callable[[], Any]) -> Any:
-        """What the first process makes, and the others open once it is there."""
-        made = make() if self.first else None
-        self.wait()
+        """What the first process makes, and the others open once it is there. Where it cannot make it, it says why and
+        the others leave quietly."""
+        made = failed = None
+        if self.first:
+            try:
+                made = make()
+            except BaseException as error:
+                failed = error
+        if self.any(failed is not None):
+            raise failed or SystemExit(2)
         return made if self.first else reopen()
+
+    def check(self, recipe: "Recipe") -> None:
+        """ValueError if a step has fewer rows than there are processes."""
+        if (groups := recipe.smallest_batch // recipe.group) < self.size:
+            what = "row" if recipe.group == 1 else f"group of {recipe.group} rows"
+            few = f"train.batch is {groups} {what}{'s' * (groups != 1)}, fewer than the {self.size} processes."
+            raise self.spoken(ValueError(few), 2)
 
     def parallel(self, module: nn.Module) -> nn.Module:
         """The module with its gradients averaged over the processes in the backward pass.
@@ -118,6 +134,10 @@ def joined() -> Iterator[World]:
     torch.distributed.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=PATIENCE)
     try:
         yield world
+    except RuntimeError as error:  # of gloo and nccl
+        if world.first or not any(words in str(error) for words in LOST):
+            raise
+        raise SystemExit(2) from None  # the process that left has said why
     finally:
         torch.distributed.destroy_process_group()
 

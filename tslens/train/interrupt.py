@@ -8,7 +8,20 @@ from typing import Any
 
 
 class Interrupted(KeyboardInterrupt):
-    """Training was stopped by a person and saved first; says how to go on."""
+    """A run was stopped by a person and kept; says how to go on."""
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Within, SIGTERM is a Ctrl-C: both end what is done, which cleans up behind itself."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -57,6 +57,9 @@ def _told(folder: Path, running: bool) -> Listed:
     last: dict[str, Any] = {}
     for record in records:
         last |= record
+    for name in ("step", "tokens", "validation_loss", "bits_per_byte"):
+        if type(value := config.get(name, 0)) not in (int, float):
+            raise ValueError(f"{folder}/{checkpoints.CONFIG} was altered: {name} is {value!r}, no number.")
     return Listed(
         folder.name,
         "running" if running else "finished" if finished else "stopped",
@@ -75,5 +78,5 @@ def _newest_config(folder: Path) -> dict[str, Any]:
     """What the finished model, or else the newest checkpoint, says of itself; empty where there is neither."""
     for place in (folder, *checkpoints.steps(folder / "checkpoints")):
         if (place / checkpoints.CONFIG).is_file():
-            return dict(checkpoints.read_json(place / checkpoints.CONFIG))
+            return checkpoints.read_config(place)
     return {}

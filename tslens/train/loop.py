@@ -48,9 +48,7 @@ def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> Any:
     """
     recipe, objective = run.recipe, run.recipe.objective
     with joined() as world, contextlib.ExitStack() as stack:
-        if (groups := recipe.smallest_batch // recipe.group) < world.size:
-            what = "rows" if recipe.group == 1 else f"groups of {recipe.group} rows"
-            raise ValueError(f"train.batch is {groups} {what}, fewer than the {world.size} processes.")
+        world.check(recipe)
         if world.first:
             stack.enter_context(lock.held(run.folder))
             saving.sweep(run.folder)

@@ -19,7 +19,7 @@ from tslens.train.growing import Growing
 from tslens.train.instructed import InstructedRows
 from tslens.train.mixed import MixedRows, in_order_or_not
 from tslens.train.objectives.contrastive import Contrastive, PublishedContrastive
-from tslens.train.objectives.instruct import Instruct, documents
+from tslens.train.objectives.instruct import Instruct, check_room, documents
 from tslens.train.recipe import DataSettings, Recipe, changed, from_dict
 from tslens.train.run import ON_DIVERGENCE, Run
 
@@ -56,6 +56,9 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
         next(iter(split))
     tokenizer = _tokenizer(recipe.data, training)
     recipe.shape(tokenizer.size)
+    if isinstance(recipe.objective, Instruct):
+        judged = _stories(recipe.data, "validation", recipe.train.validation_stories)
+        check_room(judged, tokenizer, recipe.spec(tokenizer.size).n_ctx)
     with lock.held(folder), _replacing(folder):
         _write_choices(recipe, tokenizer, folder)
         run = _run(recipe, folder, tokenizer, progress)

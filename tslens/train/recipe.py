@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 import tomllib
 import types
 import typing
@@ -218,6 +219,8 @@ def _shape(name: str) -> dict[str, Any]:
     try:
         Spec.parse(name)
     except ValueError as error:
+        if re.fullmatch(r"\d+(x\d+){1,2}", name):  # it is a shape, and a wrong one
+            raise
         raise ValueError(
             f"No recipe is called {name!r}.{did_you_mean(name, names())} Known: {', '.join(names())}; "
             "or a shape such as 256x8, or a TOML file."

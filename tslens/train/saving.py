@@ -148,7 +148,7 @@ def restore(run: Run, state: State) -> None:
         try:
             config, weights = checkpoints.read(place)
             tensors = checkpoints.read_tensors(place / "optimizer.safetensors", config.get("optimizer_sha256"))
-            if lacking := [key for key in NEEDED if key not in config]:
+            if lacking := [key for key in (*NEEDED, "config_sha256") if key not in config]:
                 raise ValueError(f"{place}/{checkpoints.CONFIG} has no {lacking[0]!r}: it is no checkpoint's.")
         except ValueError as error:
             faults.append((place, str(error)))

@@ -34,7 +34,8 @@ def length(recipe: Recipe, size: int) -> tuple[int | None, int | None, str]:
         return parts * smallest * context
 
     if train.steps is not None:
-        origin = f"{train.steps:,} steps of {train.batch} x {context} were chosen"
+        grows = f", fewer in the first {train.batch_warmup:,}," if train.batch_warmup else ""
+        origin = f"{train.steps:,} steps of {train.batch} x {context}{grows} were chosen"
         return train.steps, tokens(train.steps), origin
     known = content(recipe.data)
     if known is None:

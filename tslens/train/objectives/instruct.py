@@ -16,6 +16,7 @@ from tslens import forward
 from tslens.evaluation.loss import Loss
 from tslens.models import name_of, spec_of, tokenizer_of
 from tslens.stories.instruct import Instruction, parse
+from tslens.tokenizer import Tokenizer
 from tslens.train.objectives.language import LanguageModelling
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 1000
 ROWS = 16  # documents that are validated at a time
+NO_ROOM = "No instructions leave room for their story in a context of {}. Give a longer context."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +63,12 @@ def documents(texts: Iterable[str]) -> Iterator[Instruction]:
     yield from (document for document in chain(first, parsed) if document.blocks and document.story)
 
 
+def check_room(texts: Iterable[str], tokenizer: Tokenizer, context: int) -> None:
+    """ValueError if no document's instructions leave room for any of its story."""
+    if not any(len(head) <= context for d in documents(texts) for head in tokenizer.encode([d.head])):
+        raise ValueError(NO_ROOM.format(context))
+
+
 def story_loss(model: Any, texts: Iterable[str], *, precision: str = "float32") -> Loss:
     """The loss on stories given their instructions, each document read up to the model's context.
 
@@ -89,7 +97,5 @@ def story_loss(model: Any, texts: Iterable[str], *, precision: str = "float32") 
             sizes.append(len(text.encode()))
             cut += not whole
     if not nats:
-        raise ValueError(
-            f"No instructions leave room for their story in a context of {spec.n_ctx}. Give a longer context."
-        )
+        raise ValueError(NO_ROOM.format(spec.n_ctx))
     return Loss(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), cut, name_of(model))
