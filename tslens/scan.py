@@ -164,7 +164,6 @@ def states(
                 acts = forward.activations(model, batch.tokens.to(device), wanted, dtype=dtype) if wanted else {}
                 for i, reducer in enumerate(reducers):
                     running[i] = reducer.update(running[i], acts, batch)
-                del acts  # before the next are made
                 read, cut = read + len(batch.texts), cut + batch.cut
                 advance(len(batch.texts))
     if cut and progress:
