@@ -75,7 +75,7 @@ class World:
         if self.first:
             try:
                 made = make()
-            except BaseException as error:
+            except Exception as error:  # not Ctrl-C, which all processes are given
                 failed = error
         if self.any(failed is not None):
             raise failed or SystemExit(2)
