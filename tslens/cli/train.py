@@ -84,7 +84,7 @@ def train(
             if resume is None:
                 assert chosen is not None
                 new = chosen
-                world.check(new)
+                world.check_rows(new)
                 run = world.once(lambda: prepare(new, name, overwrite=overwrite), lambda: reopen(called, check=False))
             else:
                 given = settings(set_)

@@ -81,7 +81,7 @@ class World:
             raise failed or SystemExit(2)
         return made if self.first else reopen()
 
-    def check(self, recipe: "Recipe") -> None:
+    def check_rows(self, recipe: "Recipe") -> None:
         """ValueError if a step has fewer rows than there are processes."""
         if (groups := recipe.smallest_batch // recipe.group) < self.size:
             what = "row" if recipe.group == 1 else f"group of {recipe.group} rows"

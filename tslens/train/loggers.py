@@ -56,7 +56,7 @@ def _tensorboard(folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator
     from torch.utils.tensorboard import SummaryWriter
 
     def after(step: int) -> Any:
-        """A writer before which nothing counts that was written of later steps."""
+        """A writer from whose beginning on all that was written before of later steps no longer counts."""
         return SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
 
     writer, last = after(step), step

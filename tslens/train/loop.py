@@ -48,7 +48,7 @@ def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> Any:
     """
     recipe, objective = run.recipe, run.recipe.objective
     with joined() as world, contextlib.ExitStack() as stack:
-        world.check(recipe)
+        world.check_rows(recipe)
         if world.first:
             stack.enter_context(lock.held(run.folder))
             saving.sweep(run.folder)

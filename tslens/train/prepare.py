@@ -34,7 +34,7 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
     ValueError if the run exists (unless `overwrite`) or another process writes it, the name would leave the folder, or
     there are too few stories, or steps are to be compiled and cannot be here.
     """
-    step.check(recipe)
+    step.check_compiler(recipe)
     folder = checkpoints.run_folder(recipe.name if name is None else name)
     if folder.name in models.bundled():
         raise ValueError(

@@ -25,7 +25,7 @@ def can_compile() -> bool:
     return shutil.which(os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")) is not None
 
 
-def check(recipe: Recipe) -> None:
+def check_compiler(recipe: Recipe) -> None:
     """ValueError where the recipe wants steps compiled and nothing here can."""
     if recipe.train.compile and not can_compile():
         raise ValueError(
@@ -39,7 +39,7 @@ class StepLoss(nn.Module):
 
     def __init__(self, model: nn.Module, recipe: Recipe, device: torch.device) -> None:
         super().__init__()
-        check(recipe)
+        check_compiler(recipe)
         self.moved = nn.ParameterList(p for p in model.parameters() if p.requires_grad)
         self.model, objective = (model,), recipe.objective
         self.dtype = forward.precision(recipe.train.precision, device)
