@@ -1,4 +1,6 @@
 import dataclasses
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -8,6 +10,7 @@ import torch
 from tslens import forward, models, pos, scan, stats
 from tslens.analysis import neurons
 from tslens.analysis.neurons import evidence, figure, reducer, separation, view
+from tslens.analysis.neurons.threads import in_threads
 from tslens.scan import Batch
 from tslens.stories.generator import generate
 from tslens.tokenizer import Tokenizer
@@ -194,6 +197,32 @@ def test_state_does_not_grow(model, texts):
     assert size(one_pass(model, batches(model, texts[:2]), profiles)) == size(
         one_pass(model, batches(model, texts), profiles)
     )
+
+
+def test_threads_keep_the_order_the_mode_and_everybody_elses_threads():
+    before = torch.get_num_threads()
+
+    def work(item):
+        if item == 3:
+            time.sleep(0.02)  # whoever comes after is done before
+        return item, torch.get_num_threads(), torch.is_inference_mode_enabled()
+
+    for inference in (True, False):
+        with torch.inference_mode(inference):
+            assert in_threads(work, range(6)) == [(item, 1, inference) for item in range(6)]
+        assert torch.get_num_threads() == before
+    with pytest.raises(ZeroDivisionError):
+        in_threads(lambda item: 1 // item, range(3))
+    assert torch.get_num_threads() == before
+    with ThreadPoolExecutor(1) as pool:  # a thread that begins later has all of them
+        assert pool.submit(torch.get_num_threads).result() == before
+
+
+def test_threads_change_no_answer(model, texts, monkeypatch):
+    some, profiles = batches(model, texts), neurons.Profiles(k=K, sample=50)
+    several = one_pass(model, some, profiles)
+    monkeypatch.setattr(reducer, "in_threads", lambda work, items: [work(item) for item in items])
+    equal(several, one_pass(model, some, profiles))
 
 
 def test_the_sample_is_drawn_evenly_and_by_place_alone(model, texts, everything):

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from tslens.analysis.neurons.answer import answer
 from tslens.analysis.neurons.result import Neurons
+from tslens.analysis.neurons.threads import in_threads
 from tslens.analysis.neurons.tops import BLOCK, NOWHERE, Tops, reaching
 from tslens.models import Spec, name_of, readout, spec_of, tokenizer_of
 from tslens.scan import Batch
@@ -180,20 +181,23 @@ def _read_layers(
         for at in range(begin, end, BLOCK)
     ]
     floor, last = state.tops.bounds()
-    room = torch.empty(2, length, width, device=device)
-    peaks = torch.empty(len(blocks), width, device=device)
-    found = []
-    for i, acts in enumerate(layers):
+
+    def read(i: int) -> tuple[Tensor, Tensor, Tensor]:
+        room = torch.empty(2, length, width, device=device)
+        peaks = torch.empty(len(blocks), width, device=device)
         filled = 0
         for row, (begin, end) in enumerate(stories):
             n = len(range(begin, end, BLOCK))
-            _read_story(acts[row, begin:end], state.total[i], state.fired[i], peaks[filled : filled + n], room)
+            _read_story(layers[i][row, begin:end], state.total[i], state.fired[i], peaks[filled : filled + n], room)
             filled += n
-        mine = slice(i * width, (i + 1) * width)
-        at, column, values = reaching(acts.flatten(0, 1), blocks, peaks, floor[mine], state.tops.values.shape[1])
+        own = floor[i * width : (i + 1) * width]
+        at, column, values = reaching(layers[i].flatten(0, 1), blocks, peaks, own, state.tops.values.shape[1])
         neurons = column + i * width
         better = (values > floor[neurons]) | (places[at] <= last[neurons])
-        found.append((neurons[better], values[better], at[better]))
+        return neurons[better], values[better], at[better]
+
+    every = range(len(layers))
+    found = in_threads(read, every) if device.type == "cpu" else [read(i) for i in every]
     neurons, values, at = (torch.cat(parts) for parts in zip(*found, strict=True))
     state.tops.admit(neurons, values, places[at], windows[at])
 

@@ -1,0 +1,29 @@
+"""How are several layers read at the same time, each by a thread of its own?
+
+Small operations gain little from being split between threads, and lose much where the processors do not share a cache:
+what one half writes, the other half's next operation reads. Whole layers share nothing.
+"""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def in_threads(work: Callable[[A], B], items: Iterable[A]) -> list[B]:
+    """`work` of each item, in their order, on as many threads as PyTorch has; each of its operations runs on one."""
+    n, inference = torch.get_num_threads(), torch.is_inference_mode_enabled()
+
+    def one(item: A) -> B:
+        with torch.inference_mode(inference):
+            return work(item)
+
+    try:
+        with ThreadPoolExecutor(n, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            return list(pool.map(one, items))
+    finally:
+        torch.set_num_threads(n)  # a thread sets it for itself and for all that begin after it
