@@ -238,3 +238,9 @@ def test_transformer_lens_sees_the_same_tokens(trained: Tokenizer) -> None:
 def test_batches_cover_everything_in_order() -> None:
     assert list(in_batches("abcde", 2)) == [["a", "b"], ["c", "d"], ["e"]]
     assert list(in_batches([], 2)) == []
+
+
+def test_text_that_is_not_utf8_is_refused():
+    words = Tokenizer.train(["a cat sat"], 300)
+    with pytest.raises(ValueError, match="not UTF-8 at character 4; save or type it as UTF-8"):
+        words.encode(["fine", "Tom \udcff ran"])

@@ -52,7 +52,7 @@ def _fetch(name: str) -> Path:
             "Go online once, or give the folder of a copy: hf:FOLDER."
         ) from None
     except (HfHubHTTPError, HFValidationError, OSError) as error:
-        raise ValueError(f"The hub gives no {name}: {str(error).strip().splitlines()[0]}") from None
+        raise ValueError(f"The hub gives no {name}: {' '.join(str(error).split())}") from None
 
 
 def _read_config(path: Path) -> Any:

@@ -91,8 +91,20 @@ class Tokenizer:
         return [head + encoding.ids for encoding in self.encodings(texts)]
 
     def encodings(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
-        """The bare encodings of the texts: ids without BOS, and no offsets, which cost time."""
-        return self.backend.encode_batch_fast(list(texts), add_special_tokens=False)
+        """The bare encodings of the texts: ids without BOS, and no offsets, which cost time. ValueError for a text that
+        is not UTF-8."""
+        texts = list(texts)
+        try:
+            return self.backend.encode_batch_fast(texts, add_special_tokens=False)
+        except TypeError:
+            for text in texts:
+                try:
+                    text.encode()
+                except UnicodeEncodeError as error:
+                    raise ValueError(
+                        f"a text is not UTF-8 at character {error.start}; save or type it as UTF-8"
+                    ) from None
+            raise
 
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
         """The text of the ids, BOS left out; an id that stands for no text is shown as in `pieces`."""

@@ -223,6 +223,19 @@ def test_typing_searches_the_neurons(opened: tuple[Any, ReportData]) -> None:
     page.until("document.querySelector('.empty') !== null")
 
 
+def test_what_several_tokens_say_together_is_found(opened: tuple[Any, ReportData]) -> None:
+    page, data = opened
+    pieces, rows = data.neurons.pieces, data.neurons.top_contexts[:, :, 0].flatten(0, 1).tolist()
+    together = ("".join(pieces[t] for t in row[4:6]).strip().lower() for row in rows if row[4] > 0)
+    typed = next(text for text in together if len(text) > 4 and not any(text in piece.lower() for piece in pieces))
+    search = page.one("#neuron-search")
+    search.clear()
+    search.send_keys(typed)
+    count = "document.getElementById('neuron-count').textContent"
+    page.until(f"!{count}.includes(' of {len(rows):,} neurons')")
+    assert not page.all(".empty") and page.all("tr.row")
+
+
 def test_a_click_sorts_turns_the_page_and_opens_a_neuron(opened: tuple[Any, ReportData]) -> None:
     page, data = opened
     page.click('[data-sort="max"]')

@@ -94,6 +94,20 @@ def test_ctrl_c_while_packing_over_a_run_brings_it_back(in_tmp, monkeypatch):
     assert content(resume("a", progress=False)) == before
 
 
+def test_ctrl_c_before_the_first_step_says_how_to_go_on(in_tmp, monkeypatch, capsys):
+    def stopped(*args, **options):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    command = ["train", "16x1x2", "--name", "a", *(f"--set={key}={value}" for key, value in SMALL.items())]
+    with monkeypatch.context() as patch:
+        patch.setattr("tslens.train.loop.step_function", stopped)
+        assert main(command) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "tslens: stopped at once. To go on from what is saved: tslens train --resume a"
+    )
+    assert main(["train", "--resume", "a"]) == 0
+
+
 def test_sigterm_while_packing_says_how_to_go_on(in_tmp, monkeypatch, capsys):
     def terminated(*args, **options):
         os.kill(os.getpid(), signal.SIGTERM)

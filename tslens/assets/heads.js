@@ -1,15 +1,15 @@
 // The map of all heads by role, and the attention of the chosen head on the chosen story.
 
-// Okabe and Ito's colours, safe for colour-blind readers, in the order of the roles; grey is for "unresolved".
-const ROLE_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#b3a125", "#7b5ea7", "#8c6d4f"];
-const GREY = "#8b9098";
+const GREY = "#aeb4bc"; // of heads without a role
 
 function headsSection({ heads, stories, vocabulary }) {
   const [layers, width] = heads.shape, count = layers * width;
-  const colourOf = (role) => (heads.roles[role].unresolved ? GREY : ROLE_COLOURS[role % ROLE_COLOURS.length]);
+  const colourOf = (role) => (heads.roles[role].unresolved ? GREY : heads.roles[role].colour);
   const state = { head: heads.start, story: 0, colour: "role", lit: null, token: null, from: true };
   const label = (h) => `Layer ${Math.floor(h / width)}, head ${h % width}`;
   const rangeOf = (s) => { const finite = s.values.filter(Number.isFinite); return [Math.min(0, ...finite), Math.max(0, ...finite)]; };
+  // What a whole bar stands for: 1, or of what is no share the most that any head has.
+  const fullOf = (s) => (s.share ? 1 : rangeOf(s)[1] || 1);
   const withAttention = stories.filter((s) => s.attention);
 
   const size = 46, gap = 5, left = 34, top = 26;
@@ -33,6 +33,7 @@ function headsSection({ heads, stories, vocabulary }) {
 
   const legend = el("ul", { class: "legend", "aria-label": "Roles: press one to see it alone" }), detail = el("div", { class: "panel", id: "head-detail", "aria-live": "polite" });
   const matrix = el("div", { class: "matrix", id: "head-matrix", role: "img" }), scale = el("p", { class: "muted small" }), text = el("p", { class: "text" }), about = el("div"), measured = el("ul", { class: "scores", "aria-label": "What was measured of this head" });
+  const bars = el("p", { class: "muted small" }, "A whole bar is 1, or the head that looks farthest; grey bars are below zero.");
   const storyChoice = choose("Story", withAttention.map((s, i) => [i, s.title]), (value) => { state.story = Number(value); state.token = null; thumbnails(); attention(); });
   const colourChoice = choose("Colour by", [["role", "role"], ...heads.scores.map((s, i) => [i, s.label])], (value) => { state.colour = value; paint(); });
   const direction = switchOf("Direction of attention", [["from", "looks at"], ["to", "is looked at by"]], (value) => { state.from = value === "from"; highlight(); });
@@ -41,7 +42,7 @@ function headsSection({ heads, stories, vocabulary }) {
   byId("heads-view").append(
     el("div", { class: "bar" }, storyChoice.field, colourChoice.field, el("span", { class: "push" }), saveButton("heads", () => picture)),
     el("div", { class: "heads" }, el("div", { class: "panel" }, picture, legend), detail));
-  detail.append(about, el("div", { class: "attention" }, el("div", {}, matrix, scale), el("div", {}, el("div", { class: "bar" }, direction), hint, text)), measured);
+  detail.append(about, el("div", { class: "attention" }, el("div", {}, matrix, scale), el("div", {}, el("div", { class: "bar" }, direction), hint, text)), measured, heads.scores.length ? bars : "");
 
   function move(event, head) {
     const l = Math.floor(head / width), h = head % width;
@@ -107,9 +108,9 @@ function headsSection({ heads, stories, vocabulary }) {
       el("p", { class: "muted small" }, heads.roles[role].meaning),
     );
     measured.replaceChildren(...heads.scores.map((s) => {
-      const value = s.values[h] ?? NaN, [low, high] = rangeOf(s), interval = s.low ? ` [${number(s.low[h] ?? NaN)}, ${number(s.high[h] ?? NaN)}]` : "";
+      const value = s.values[h] ?? NaN, interval = s.low ? ` [${number(s.low[h] ?? NaN)}, ${number(s.high[h] ?? NaN)}]` : "";
       return el("li", { title: s.help }, el("span", {}, s.label), el("b", {}, number(value), el("span", { class: "muted", style: "font-weight:400" }, interval)),
-        el("div", { class: "meter" }, el("div", { style: `width:${(100 * clamp(Math.abs(value) / (Math.max(-low, high) || 1), 0, 1) || 0).toFixed(1)}%` })));
+        el("div", { class: "meter" }, el("div", { class: value < 0 ? "minus" : null, style: `width:${(100 * clamp(Math.abs(value) / fullOf(s), 0, 1) || 0).toFixed(1)}%` })));
     }));
   }
 
@@ -118,10 +119,10 @@ function headsSection({ heads, stories, vocabulary }) {
     if (!story) { hint.textContent = "No attention pattern fitted into this page."; return; }
     const tokens = Array.from(story.tokens.subarray(0, story.attended), (t) => vocabulary[t]);
     state.rows = attentionRows(story, state.head);
-    // The darkest colour stands for a weight that one place in fifty reaches, so that spread attention is seen too.
+    // The full colour stands for a weight that one place in fifty reaches, so that spread attention is seen too.
     const weights = state.rows.slice(4).flat().sort((a, b) => a - b), darkest = clamp(weights[Math.floor(0.98 * weights.length)] ?? 1, 0.02, 1);
     drawMatrix(`${state.story}`, tokens, state.rows, darkest);
-    scale.textContent = `Rows look at columns. Darkest: a weight of ${darkest.toFixed(2)} or more.`;
+    scale.textContent = `Rows look at columns. Full colour: a weight of ${darkest.toFixed(2)} or more.`;
     matrix.setAttribute("aria-label", `Attention matrix of ${label(state.head).toLowerCase()}; the text beside it says the same token by token`);
     text.replaceChildren(...tokens.map((t, i) => el("span", { class: i === 0 ? "t bos" : "t", "data-i": i }, visible(t) === t ? t : visible(t) + (t.includes("\n") ? "\n" : ""))));
     if (state.token === null) state.token = tokens.length - 1;

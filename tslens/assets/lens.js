@@ -2,6 +2,7 @@
 
 function lensSection({ lens, stories, vocabulary }) {
   const state = { story: 0, by: "top", at: null };
+  for (const story of lens.stories) for (const key of ["probability", "next"]) story[key] = story[key].map((root) => root * root);
   const W = 66, H = 25, labels = 64, top = 46, abreast = 12; // tokens side by side on paper
   const modes = { top: "probability of the layer's own guess", next: "probability of the true next token", rank: "rank of the true next token", entropy: "entropy, in nats" };
   const storyChoice = choose("Story", lens.stories.map((s, i) => [i, stories[s.story].title]), (value) => { state.story = Number(value); draw(); });

@@ -12,6 +12,7 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
   const kindOf = (n) => (neurons.label[n] !== 255 ? tags[neurons.label[n]] : neurons.by_word[n] ? "one word" : "unresolved");
   const wordOf = (n) => visible(vocabulary[neurons.word[n]].trim()) || "␣";
   const labelOf = (n) => (kindOf(n) === "one word" ? `token: ${wordOf(n)}` : kindOf(n));
+  const liftOf = (n) => (neurons.label[n] !== 255 ? neurons.lift[n] : NaN);
   const lower = vocabulary.map((t) => t.trim().toLowerCase());
   const shown = (t) => (vocabulary[t] === start ? "" : vocabulary[t]);
   const state = { sort: "label", down: true, page: 0, open: null, rows: null };
@@ -19,7 +20,7 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
     { key: "id", text: "Neuron", value: (n) => n, down: false },
     { key: "label", text: "Fires on", value: (n) => (neurons.label[n] !== 255 ? neurons.share_low[n] : neurons.by_word[n] ? neurons.word_auroc_low[n] - 1 : -1), help: "The part of speech it prefers, with its share among its different top words, or one word with its share among its top tokens; unresolved where the evidence is missing there or on random tokens. Sorted by the lower end of the interval" },
     { key: "auroc", text: "AUROC", number: true, value: (n) => (neurons.by_word[n] ? neurons.word_auroc_low[n] : neurons.auroc_low[n]), help: "The chance that a random token of that kind excites it more than another random token, 0.5 being none. Sorted by the lower end of the interval" },
-    { key: "lift", text: "× base rate", number: true, value: (n) => neurons.lift[n], help: "That share over the part of speech's base rate" },
+    { key: "lift", text: "× base rate", number: true, value: liftOf, help: "Of a part of speech: its share among the different top words, over its base rate" },
     { key: "kinds", text: "Tokens", number: true, value: (n) => kinds[n], help: "Different tokens among its top ones: with one alone, the label may be that token's and not the part of speech's" },
     { key: "rate", text: "Fires", number: true, value: (n) => neurons.firing_rate[n], help: "Share of tokens with an activation above 0" },
     { key: "max", text: "Max", number: true, value: (n) => neurons.max[n], help: "Largest activation over the corpus" },
@@ -43,12 +44,29 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
     return el("span", { class: "context" }, visible((before.join("") + space).trimStart()), el("mark", {}, visible(peak.slice(space.length)) || "␣"), visible(after.join("")));
   }
 
+  // Places of the corpus that are part of what is typed, though no token holds the whole of it.
+  let running = null;
+  function inText(typed) {
+    if (!running) {
+      const parts = Array.from(corpus, (t) => (t === NONE16 ? "\n" : shown(t).toLowerCase())), begins = new Uint32Array(parts.length + 1);
+      parts.forEach((part, i) => { begins[i + 1] = begins[i] + part.length; });
+      running = { text: parts.join(""), begins };
+    }
+    const { text, begins } = running, places = new Uint8Array(corpus.length);
+    for (let at = text.indexOf(typed), i = 0; at !== -1; at = text.indexOf(typed, at + 1)) {
+      while (begins[i + 1] <= at) i++;
+      for (let j = i; j < corpus.length && begins[j] < at + typed.length; j++) places[j] = 1;
+    }
+    return places;
+  }
+
   // What is typed: words of a top token, a part of speech or "unresolved", a layer ("L3"), or one neuron ("3.17").
   function filter() {
     const typed = search.value.trim().toLowerCase(), layer = layerChoice.select.value, label = labelChoice.select.value;
     const one = typed.match(/^l?(\d+)[.:](\d+)$/), whole = typed.match(/^(?:l|layer ?)(\d+)$/);
     const exact = typed.match(/^"(.+)"$/), wanted = new Uint8Array(vocabulary.length);
     if (typed) lower.forEach((t, i) => { wanted[i] = exact ? t === exact[1] : t.includes(typed); });
+    const places = typed && !exact && !one && !whole ? inText(typed) : null;
     const rows = [];
     for (let n = 0; n < count; n++) {
       const l = Math.floor(n / width);
@@ -59,7 +77,7 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
         else if (whole) { if (l !== Number(whole[1])) continue; }
         else if (kindOf(n).toLowerCase() !== typed && labelOf(n).toLowerCase() !== typed) {
           let hit = false;
-          for (let i = begin[n]; i < begin[n + 1] && !hit; i++) hit = tops[i] !== NONE32 && wanted[corpus[tops[i]]] === 1;
+          for (let i = begin[n]; i < begin[n + 1] && !hit; i++) hit = tops[i] !== NONE32 && (wanted[corpus[tops[i]]] === 1 || places?.[tops[i]] === 1);
           if (!hit) continue;
         }
       }
@@ -78,7 +96,7 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
     head.replaceChildren(...columns.map((c) => el("th", { scope: "col", class: c.number ? "n" : null, title: c.help, "aria-sort": c.key === state.sort ? (state.down ? "descending" : "ascending") : null },
       c.value ? el("button", { type: "button", "data-sort": c.key, onclick: () => sortBy(c) }, c.text) : el("button", { type: "button", disabled: true, style: "cursor:default" }, c.text))));
     body.replaceChildren(...shown.flatMap((n) => (n === state.open ? [row(n), more(n)] : [row(n)])));
-    if (!shown.length) body.append(el("tr", {}, el("td", { colspan: columns.length }, el("p", { class: "empty" }, "No neuron matches. Top tokens are searched; try a shorter word, or clear the filters."))));
+    if (!shown.length) body.append(el("tr", {}, el("td", { colspan: columns.length }, el("p", { class: "empty" }, "No neuron matches. Searched are the tokens on which each fires most, not the words around them; try a shorter word, or clear the filters."))));
     status.textContent = state.rows.length ? `${(from + 1).toLocaleString("en")}–${(from + shown.length).toLocaleString("en")} of ${state.rows.length.toLocaleString("en")} neurons` : "0 neurons";
     first.disabled = previous.disabled = state.page === 0;
     next.disabled = end.disabled = state.page >= pages - 1;
@@ -90,7 +108,7 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
       el("td", { class: "id" }, el("button", { type: "button", "aria-expanded": String(open) }, name(n))),
       el("td", {}, kindOf(n) === "unresolved" ? el("span", { class: "muted" }, "unresolved") : [labelOf(n), el("span", { class: "muted" }, ` ${percent((label === 255 ? neurons.word_share : neurons.share)[n], 0)}`)]),
       el("td", { class: "n", "data-label": "AUROC" }, two((neurons.by_word[n] ? neurons.word_auroc : neurons.auroc)[n])),
-      el("td", { class: "n", "data-label": "× base" }, Number.isFinite(neurons.lift[n]) ? neurons.lift[n].toFixed(1) : "–"),
+      el("td", { class: "n", "data-label": "× base" }, Number.isFinite(liftOf(n)) ? liftOf(n).toFixed(1) : "–"),
       el("td", { class: "n", "data-label": "tokens" }, String(kinds[n])),
       el("td", { class: "n", "data-label": "fires" }, percent(neurons.firing_rate[n])),
       el("td", { class: "n", "data-label": "max" }, neurons.max[n].toFixed(2)),
@@ -142,7 +160,7 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
     head.querySelector(`[data-sort="${column.key}"]`).focus({ preventScroll: true });
   }
 
-  const search = el("input", { type: "search", id: "neuron-search", placeholder: "Search a word, a label, L3 or 3.17", "aria-label": "Search neurons by word, label, layer or number", autocomplete: "off", spellcheck: "false" });
+  const search = el("input", { type: "search", id: "neuron-search", placeholder: "A word it fires in, a label, L3, 3.17", "aria-label": "Search neurons by a word they fire in, label, layer or number", autocomplete: "off", spellcheck: "false" });
   let pending;
   search.addEventListener("input", () => { clearTimeout(pending); pending = setTimeout(filter, 60); });
   const layerChoice = choose("Layer", [["", "all"], ...Array.from({ length: layers }, (_, l) => [l, String(l)])], filter);

@@ -17,7 +17,11 @@ function followScroll() {
   const watch = new IntersectionObserver((entries) => entries.forEach((entry) => {
     if (!entry.isIntersecting) return;
     links.forEach((a) => a.removeAttribute("aria-current"));
-    links.get(entry.target.id)?.setAttribute("aria-current", "true");
+    const link = links.get(entry.target.id);
+    if (!link) return;
+    link.setAttribute("aria-current", "true");
+    const bar = link.closest(".wide");
+    bar?.scrollTo({ left: link.offsetLeft - (bar.clientWidth - link.offsetWidth) / 2 });
   }), { rootMargin: "-25% 0px -65% 0px" });
   document.querySelectorAll("section[id]").forEach((section) => watch.observe(section));
 }

@@ -92,13 +92,14 @@ def train(
                 log = chosen.train.log if log is None and chosen is not None and "train.log" in given else log
                 run = world.once(lambda: reopen(called, changes), lambda: reopen(called, check=False))
                 run = _as_chosen(run, chosen, log)
-        if not world.first:
-            run_to_end(run, resume=resume is not None)
-            return
-        for line in describe(run):
-            print(line)
-        with progress_bar() as watch:
-            run_to_end(run, resume=resume is not None, watch=watch)
+        with _kept(called):
+            if not world.first:
+                run_to_end(run, resume=resume is not None)
+                return
+            for line in describe(run):
+                print(line)
+            with progress_bar() as watch:
+                run_to_end(run, resume=resume is not None, watch=watch)
     what = "analyze heads" if isinstance(run.recipe.shape(run.tokenizer.size), CompressorSpec) else "report"
     print(
         f"finished {run.steps} steps, saved {run.folder}. To see what it does: tslens {what} --model {run.folder.name}"
@@ -119,6 +120,20 @@ def _before_training(name: str, overwrite: bool) -> Iterator[None]:
         if overwrite or not (checkpoints.run_folder(name) / RECIPE).is_file():
             raise
         raise Interrupted(f"stopped before training began. To go on: tslens train --resume {name}") from None
+
+
+@contextmanager
+def _kept(name: str) -> Iterator[None]:
+    """Within, a stop that saves nothing more (before the first step, or a second Ctrl-C) says how to go on as well."""
+    from tslens.train.interrupt import Interrupted, terminable
+
+    try:
+        with terminable():
+            yield
+    except Interrupted:
+        raise
+    except KeyboardInterrupt:
+        raise Interrupted(f"stopped at once. To go on from what is saved: tslens train --resume {name}") from None
 
 
 def _chosen(recipe: str, data: str | None, given: dict[str, str], log: str | None) -> "Recipe":

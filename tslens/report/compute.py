@@ -26,15 +26,16 @@ PROMPTS = ("", "", "", "Once upon a time there was a little", "Ben and his dog",
 
 
 def foreign(config: Mapping[str, Any], source: str) -> str:
-    """A sentence where stories called `source` are not what the run of this `config.json` was trained on.
+    """A sentence where stories called `source` go by another name than those that the run of this `config.json` was
+    trained on: they may still be among them.
 
-    Empty where they are, be it another split of them, and where no record says what it was trained on.
+    Empty where the name is the same, be it another split, and where no record says what it was trained on.
     """
     trained = str((config.get("data") or {}).get("source") or "")
     places = [name.partition(" (")[0].partition("@")[0] for name in (trained, source)]
     if not trained or places[0] == places[1]:
         return ""
-    return f"It was trained on {trained}; {source} is not what it was trained on."
+    return f"By its record it was trained on {trained}, not on {source} by that name."
 
 
 @dataclass(frozen=True, eq=False)

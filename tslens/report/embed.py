@@ -41,11 +41,13 @@ def unpack(packed: Packed) -> NDArray[Any]:
     return np.where(raw == NONE16, np.nan, packed["low"] + raw * packed["scale"])
 
 
-def pack_floats(values: Tensor | NDArray[Any]) -> Packed:
-    """Numbers on 4,095 even steps between their least and greatest; NaN and infinities become NaN."""
+def pack_floats(values: Tensor | NDArray[Any], low: float | None = None, high: float | None = None) -> Packed:
+    """Numbers on 4,095 even steps between `low` and `high`, which are their least and greatest where not given; NaN and
+    infinities become NaN."""
     array = np.asarray(values, dtype=np.float64)
     finite = np.isfinite(array)
-    low, high = (float(array[finite].min()), float(array[finite].max())) if finite.any() else (0.0, 0.0)
+    if low is None or high is None:
+        low, high = (float(array[finite].min()), float(array[finite].max())) if finite.any() else (0.0, 0.0)
     scale = (high - low) / STEPS or 1.0
     steps = np.where(finite, np.rint((np.where(finite, array, low) - low) / scale), NONE16).astype(np.uint16)
     return {**pack(steps), "low": low, "scale": scale}

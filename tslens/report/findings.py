@@ -1,5 +1,6 @@
 """What was found, in sentences that carry their numbers."""
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -30,8 +31,8 @@ def _prediction(data: ReportData) -> Finding:
     return Finding(
         f"{data.loss.bits_per_byte:.3f} bits per byte",
         f"is what it needs to predict {data.source}: {data.loss.nats_per_token:.3f} nats per token.",
-        f"{len(data.loss.nats):,} stories, {int(data.loss.tokens.sum()):,} tokens; 95% interval over stories "
-        f"{low:.3f} to {high:.3f} bits per byte. {foreign(data.config, data.source)}".rstrip(),
+        f"{counted(len(data.loss.nats))}, {int(data.loss.tokens.sum()):,} tokens; "
+        f"{_interval(low, high, '.3f', ' bits per byte')}. {foreign(data.config, data.source)}".rstrip(),
         "model",
     )
 
@@ -45,7 +46,7 @@ def _roles(data: ReportData) -> Finding:
         return Finding(
             f"0 of {total} heads",
             "have a role that beats its null.",
-            f"Tried on {heads.stories:,} stories; the others are called unresolved rather than guessed.",
+            f"Tried on {counted(heads.stories)}; the others are called unresolved rather than guessed.",
             "heads",
         )
     effect = torch.where(heads.role_code == ROLES.index("unresolved"), -1.0, heads.effect.nan_to_num(-1.0)).flatten()
@@ -141,10 +142,20 @@ def _depth(data: ReportData) -> Finding:
         f"{float(depth.agreement[at]):.0%} settled",
         "before the last block: at that share of positions the lens's likeliest token is already the model's own "
         f"({float(depth.agreement[0]):.0%} before any block).",
-        f"95% interval {low:.0%} to {high:.0%} over {depth.stories:,} stories. Read by depth, the loss goes from "
+        f"Over {counted(depth.stories)}: {_interval(low, high, '.0%')}. Read by depth, the loss goes from "
         f"{float(depth.loss[0]):.2f} through {float(depth.loss[at]):.2f} to {float(depth.loss[-1]):.2f} nats a token.",
         "lens",
     )
+
+
+def counted(count: int) -> str:
+    """So many stories, in words."""
+    return f"{count:,} {'story' if count == 1 else 'stories'}"
+
+
+def _interval(low: float, high: float, form: str, unit: str = "") -> str:
+    known = math.isfinite(low)
+    return f"95% interval over stories {low:{form}} to {high:{form}}{unit}" if known else "one story gives no interval"
 
 
 def _listed(counts: Counter[str]) -> str:

@@ -1,6 +1,7 @@
 """How the page is drawn: the computed answers as one HTML file that needs no network, within a budget of bytes."""
 
 import html
+import math
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +12,7 @@ from typing import Any
 from tslens import __version__, checkpoints
 from tslens.report.compute import ReportData, foreign
 from tslens.report.embed import script_json
-from tslens.report.findings import findings
+from tslens.report.findings import counted, findings
 from tslens.report.payload import Cuts, Detail, build, curve, pack_attention
 from tslens.report.shell import around, asset, bundle
 
@@ -184,9 +185,10 @@ def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
             f"{c['validation_loss']:.3f} nats, {c['bits_per_byte']:.3f} bits per byte" + _of_stories(c),
         )
     low, high = data.loss.interval("text_bytes")
-    yield "measured on", f"{data.source}: {len(data.loss.nats):,} stories, {int(data.loss.tokens.sum()):,} tokens"
+    yield "measured on", f"{data.source}: {counted(len(data.loss.nats))}, {int(data.loss.tokens.sum()):,} tokens"
     yield "loss", f"{data.loss.nats_per_token:.3f} nats per token"
-    yield "bits per byte", f"{data.loss.bits_per_byte:.3f} [{low:.3f}, {high:.3f}]"
+    interval = f" [{low:.3f}, {high:.3f}]" if math.isfinite(low) else ""  # one story has none
+    yield "bits per byte", f"{data.loss.bits_per_byte:.3f}{interval}"
 
 
 def _of_stories(config: Mapping[str, Any]) -> str:
@@ -206,7 +208,7 @@ def _objective(recorded: Any) -> str:
 def _words(value: Any) -> str:
     """A value of the run's record as a person would write it."""
     if isinstance(value, dict):
-        return ", ".join(f"{key.replace('_', ' ')} {_words(item)}" for key, item in value.items())
+        return ", ".join(f"{key.replace('_', ' ')} {_words(item)}" for key, item in value.items() if item is not None)
     if isinstance(value, list):
         return ", ".join(_words(item) for item in value)
     if isinstance(value, float):

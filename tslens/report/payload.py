@@ -9,9 +9,10 @@ import numpy as np
 from jaxtyping import Int
 from torch import Tensor
 
-from tslens.analysis.heads import ROLES, Heads, Pattern
+from tslens.analysis.heads import COLOURED, ROLES, Heads, Pattern
 from tslens.analysis.lens import LensByDepth, LensOfPrompt
 from tslens.analysis.neurons import Neurons
+from tslens.plots import PALETTE
 from tslens.report.compute import ReportData
 from tslens.report.embed import NONE32, Words, flatten, pack, pack_floats, triangles
 
@@ -101,18 +102,24 @@ def heads(answer: Heads) -> dict[str, Any]:
     scores = []
     for field, label, help_text, interval in SCORES:
         values = getattr(answer, field)
-        score = {"label": label, "help": help_text, "values": _numbers(values)}
+        score = {"label": label, "help": help_text, "share": field != "mean_distance", "values": _numbers(values)}
         if interval:
             stem = field.removesuffix("_fraction")
             score |= {end: _numbers(getattr(answer, f"{stem}_{end}")) for end in ("low", "high")}
         scores.append(score)
     return {
         "shape": list(answer.role_code.shape),
-        "roles": [{"name": r, "meaning": ROLE_MEANINGS[r], "unresolved": r == "unresolved"} for r in ROLES],
+        "roles": [_role(name) for name in ROLES],
         "role": codes.tolist(),
         "scores": scores,
         "start": int((resolved * (1 + answer.effect.flatten().double().nan_to_num(0.0))).argmax()),
     }
+
+
+def _role(name: str) -> dict[str, Any]:
+    """As the figures draw it."""
+    colour = PALETTE[COLOURED.index(name)] if name in COLOURED else None
+    return {"name": name, "meaning": ROLE_MEANINGS[name], "unresolved": name == "unresolved", "colour": colour}
 
 
 def bare_heads(pattern: Pattern) -> dict[str, Any]:
@@ -223,8 +230,9 @@ def lens(answers: Sequence[LensOfPrompt], words: Words, vocabulary: int) -> dict
             "story": i,
             "places": len(answer.tokens),
             "top": pack(words.of(t for row in answer.top_tokens for place in row for t in place[:LENS_GUESSES])),
-            "probability": pack_floats(answer.top_probability[..., :LENS_GUESSES].flatten()),
-            "next": pack_floats(answer.true_probability.flatten()),
+            # Roots of probabilities: even steps of them tell small ones apart.
+            "probability": pack_floats(answer.top_probability[..., :LENS_GUESSES].flatten().sqrt(), 0, 1),
+            "next": pack_floats(answer.true_probability.flatten().sqrt(), 0, 1),
             "rank": pack(_array(answer.true_rank).ravel().astype(np.uint32)),  # 0 where no token comes next
             "entropy": pack_floats(answer.entropy.flatten()),
         }

@@ -4,8 +4,10 @@ No reader holds more than one piece of its file, so a file larger than memory is
 """
 
 import codecs
+import contextlib
 import csv
 import json
+import logging
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -296,9 +298,12 @@ def _rows(place: str, part: str, config: str | None) -> Iterator[dict[str, Any]]
 
     faults = (ValueError, OSError, datasets.exceptions.DatasetsError, yaml.YAMLError)  # the hub's are OSErrors
     try:
-        streams = datasets.load_dataset(_named(place), config, streaming=True)
+        with _quiet():
+            streams = datasets.load_dataset(_named(place), config, streaming=True)
     except faults as error:
-        raise ValueError(_other_config(place, config) or _unreadable(place, error)) from None
+        # What cannot be reached is not asked for again.
+        other = "" if isinstance(error, OSError) and not Path(place).is_dir() else _other_config(place, config)
+        raise ValueError(other or _unreadable(place, error)) from None
     if part not in streams:
         within = f"{config}/SPLIT" if config else "SPLIT"
         raise ValueError(f"{place} has no split {part!r}; it has {', '.join(streams)}; name one as {place}@{within}")
@@ -306,6 +311,20 @@ def _rows(place: str, part: str, config: str | None) -> Iterator[dict[str, Any]]
         yield from streams[part]
     except faults as error:
         raise ValueError(_unreadable(place, error)) from None
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Within, `datasets` and the hub do not tell of what they try again: what is wrong in the end is told once."""
+    loggers = [logging.getLogger(name) for name in ("datasets", "huggingface_hub")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 def _named(place: str) -> str:
@@ -319,8 +338,9 @@ def _other_config(place: str, config: str | None) -> str:
     import datasets
 
     try:
-        known = datasets.get_dataset_config_names(_named(place))
-        default = datasets.get_dataset_default_config_name(_named(place))
+        with _quiet():
+            known = datasets.get_dataset_config_names(_named(place))
+            default = datasets.get_dataset_default_config_name(_named(place))
     except Exception:  # the fault is elsewhere, and is told as it was met first
         return ""
     if config in known or (config is None and default is not None):

@@ -6,7 +6,7 @@
 
 from tslens.analysis.heads.ablation import Ablation, ablation
 from tslens.analysis.heads.reducer import Roles
-from tslens.analysis.heads.result import CLASSES, ROLES, Heads, Pattern
+from tslens.analysis.heads.result import CLASSES, COLOURED, ROLES, Heads, Pattern
 from tslens.analysis.heads.view import pattern
 
-__all__ = ["CLASSES", "ROLES", "Ablation", "Heads", "Pattern", "Roles", "ablation", "pattern"]
+__all__ = ["CLASSES", "COLOURED", "ROLES", "Ablation", "Heads", "Pattern", "Roles", "ablation", "pattern"]

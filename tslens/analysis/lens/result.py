@@ -62,9 +62,9 @@ class LensOfPrompt(Result):
         for depth, row in zip(self.depths, self.top_tokens, strict=True):
             columns[depth] = [best[0] for best in row]
         columns["true next"] = [*self.tokens[1:], ""]
-        columns["its rank"] = self.true_rank[-1].tolist()
+        columns["its rank"] = [rank or None for rank in self.true_rank[-1].tolist()]
         columns["its probability"] = self.true_probability[-1].tolist()
-        return pd.DataFrame(columns)
+        return pd.DataFrame(columns).astype({"its rank": "Int64"})
 
     def figure(self, first: int = 0) -> "Figure":
         """The likeliest next token after each depth, the last on top, coloured by its probability.

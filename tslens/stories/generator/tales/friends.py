@@ -209,7 +209,7 @@ bad: hurt
 -- knock
 | {H} took a deep breath, went up to the door and asked if {he} could help/VERB. {F} waited behind a {tree} tree and did not dare to breathe/VERB.
 | {H} knocked at the door with a {looks} {flower} in {his} hand. It opened slowly. {F} hid behind {him}.
-| "h>e: Good morning," said {h} in a small voice. "h>e: Can we help you?" The {e.kind} looked at {him} for a long time/NOUN.
+| "h>e: Hello," said {h} in a small voice. "h>e: Can we help you?" The {e.kind} looked at {him} for a long time/NOUN.
 | {They} packed a {lunchbox} with [bread|cheese] and {fruit+} and walked up the long path. {H} rang the bell. Slow steps came closer.
 -- sign
 | Every evening, a sad song came from the old house. >> It was clear now why the song from the old house was so sad.

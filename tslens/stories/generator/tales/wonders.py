@@ -203,7 +203,7 @@ bad: caution
 | After {num} days, the shell broke. A baby dragon looked at {h}, ate {num} {x+} and fell asleep on {his} pillow.
 | "h>: Oh!" said {h} when the shell broke. It was a dragon, a very small one/NOUN, and it was hungry. "h>a: Do you like {x+}?" whispered/VERB {h}.
 | Something knocked three times inside the egg. Then a {color} nose came out, and a pair of wet wings. The baby dragon took {h} for its mother.
-| One {weather_adj} night, {h} woke up because the bed was shaking. There was a crack in the egg. A tail came through it, and then a whole little dragon. It yawned and crawled under the blanket.
+| One night, {h} woke up because the bed was shaking. There was a crack in the egg. A tail came through it, and then a whole little dragon. It yawned and crawled under the blanket.
 -- grow
 | The dragon grew and grew. Soon it was as big as a {zoo}, and its tail hung out of the window. How long/ADV could {h} keep it secret/ADJ?
 | Every day the dragon ate more/ADV. It ate the {x+}, the {clothes+} and half of a {furniture}. {M} began to wonder.
