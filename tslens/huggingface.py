@@ -52,7 +52,7 @@ def _fetch(name: str) -> Path:
             "Go online once, or give the folder of a copy: hf:FOLDER."
         ) from None
     except (HfHubHTTPError, HFValidationError, OSError) as error:
-        raise ValueError(f"The hub gives no {name}: {' '.join(str(error).split())}") from None
+        raise ValueError(f"The hub gives no {name}: {str(error).strip().splitlines()[0]}") from None
 
 
 def _read_config(path: Path) -> Any:
@@ -69,7 +69,7 @@ def _read_config(path: Path) -> Any:
     try:
         return (GPT2Config if kind == "gpt2" else GPTNeoConfig).from_dict(fields)
     except Exception as error:  # a field of the wrong type is an exception of transformers' own kind
-        raise ValueError(f"{path} is no config of {named}: {str(error).strip().splitlines()[0]}") from None
+        raise ValueError(f"{path} is no config of {named}: {' '.join(str(error).split())}") from None
 
 
 def _spec(config: Any, folder: Path) -> Spec:

@@ -128,6 +128,9 @@ def test_answers_draw_print_and_come_back(model, tmp_path) -> None:
     row = frame[(frame["depth"] == "1") & (frame["pos"] == 2)].iloc[0]
     assert row["token"] == of_prompt.tokens[2] and row["top_token"] == of_prompt.top_tokens[2][2][0]
     assert row["true_rank"] == of_prompt.true_rank[2, 2]
+    ranks = of_prompt.summary()["its rank"]
+    assert ranks.isna().tolist() == [False] * (len(ranks) - 1) + [True]  # after the last token none is known
+    assert ranks[:-1].tolist() == of_prompt.true_rank[-1, :-1].tolist()
     assert list(by_depth.to_frame()["depth"]) == ["embed", "0", "1"]
     assert _visible("<|endoftext|>") == "<|endoftext…" and _visible(" everything") == "everything"
     assert _visible(" the") == "the" and _visible(" ") == "␣" and _visible("\n") == "↵"

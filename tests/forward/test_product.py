@@ -48,18 +48,21 @@ def test_products_trained_in_bf16_are_the_ordinary_ones(there: bool, monkeypatch
     found, exact = [], []
     for multiply, dtype, results in (
         (lambda x, *maps: Product(*zip(maps[::2], maps[1::2], strict=True))(x), torch.bfloat16, found),
-        (lambda x, *maps: [F.linear(x, w.T, b) for w, b in zip(maps[::2], maps[1::2], strict=True)], None, exact),
+        (
+            lambda x, *maps: [F.linear(x, w.T, b) for w, b in zip(maps[::2], maps[1::2], strict=True)],
+            torch.float32,
+            exact,
+        ),
     ):
         rounded = [t.bfloat16() for t in (ROWS, *MAPS[0], *MAPS[1], *MAPS[2])]
-        leaves = [t.to(dtype or torch.float32).requires_grad_() for t in rounded]
+        leaves = [t.to(dtype).requires_grad_() for t in rounded]
         made = multiply(*leaves)
         sum(part.square().sum() for part in made).backward()
         results += [*(part.detach() for part in made), *(leaf.grad for leaf in leaves)]
     assert len(calls) == there
-    for ours, true in zip(
-        found, exact, strict=True
-    ):  # one number may be a small difference of large ones: all together
-        assert (ours.float() - true).norm() < 0.02 * true.norm()
+    for ours, true in zip(found, exact, strict=True):
+        # All numbers of a tensor together: one alone may be a small difference of large ones.
+        assert (ours.float() - true).norm() < 0.01 * true.norm()
 
 
 def test_a_machine_without_the_layouts_multiplies_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:

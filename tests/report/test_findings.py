@@ -1,3 +1,4 @@
+import dataclasses
 from collections.abc import Callable
 
 import torch
@@ -17,7 +18,7 @@ def test_findings_carry_the_numbers_of_the_answers(made: Callable[..., ReportDat
     roles = findings(data)[1]
     assert roles.figure == "3 of 4 heads"
     assert roles.claim == "have a role that beats its null: 2 self and 1 previous token."
-    assert "layer 0, head 0, previous token: effect 0.90 [0.80, 1.00], q < 0.001. 1 are unresolved" in roles.evidence
+    assert "layer 0, head 0, previous token: effect 0.90 [0.80, 1.00], q < 0.001. 1 is unresolved" in roles.evidence
 
 
 def test_nothing_found_is_said(made: Callable[..., ReportData]) -> None:
@@ -29,6 +30,19 @@ def test_nothing_found_is_said(made: Callable[..., ReportData]) -> None:
     assert "0 of 8 heads" in figures
     assert "0 of 64 neurons" in figures
     assert "0 induction heads" in figures
+
+
+def test_one_story_gives_no_interval(made: Callable[..., ReportData]) -> None:
+    data = made()
+    loss = data.loss
+    one = dataclasses.replace(
+        data,
+        loss=dataclasses.replace(loss, nats=loss.nats[:1], tokens=loss.tokens[:1], text_bytes=loss.text_bytes[:1]),
+    )
+    one.depth.agreement_low[:] = one.depth.agreement_high[:] = torch.nan
+    said = [finding.evidence for finding in findings(one)]
+    assert said[0].startswith("1 story, ") and "one story gives no interval" in said[0]
+    assert "one story gives no interval" in said[-1] and not any("nan" in evidence for evidence in said)
 
 
 def test_every_finding_points_to_a_section(made: Callable[..., ReportData]) -> None:

@@ -227,7 +227,11 @@ def test_what_several_tokens_say_together_is_found(opened: tuple[Any, ReportData
     page, data = opened
     pieces, rows = data.neurons.pieces, data.neurons.top_contexts[:, :, 0].flatten(0, 1).tolist()
     together = ("".join(pieces[t] for t in row[4:6]).strip().lower() for row in rows if row[4] > 0)
-    typed = next(text for text in together if len(text) > 4 and not any(text in piece.lower() for piece in pieces))
+    typed = next(
+        text
+        for text in together
+        if re.fullmatch("[a-z][a-z ]{3,}", text) and not any(text in piece.lower() for piece in pieces)
+    )
     search = page.one("#neuron-search")
     search.clear()
     search.send_keys(typed)

@@ -289,10 +289,11 @@ def test_a_folder_without_data_is_refused(tmp_path: Path) -> None:
         list(find_source(str(tmp_path / "nothing")))
 
 
-def test_a_hub_id_without_the_network_is_refused() -> None:
+def test_a_hub_id_without_the_network_is_refused(caplog: pytest.LogCaptureFixture) -> None:
     source = find_source("roneneldan/TinyStories@validation")
     assert (source.place, source.part, source.n_bytes) == ("roneneldan/TinyStories", "validation", None)
     with pytest.raises(
         ValueError, match=r"the hub id roneneldan/TinyStories cannot be read .*give a file or a dataset"
     ):
         list(source)
+    assert not caplog.records  # of the tries nothing is told

@@ -42,6 +42,7 @@ def _roles(data: ReportData) -> Finding:
     names = [ROLES[code] for code in heads.role_code.flatten().tolist()]
     counts = Counter(name for name in names if name != "unresolved")
     total, resolved = len(names), sum(counts.values())
+    left = f"{total - resolved} {'is' if total - resolved == 1 else 'are'}"
     if not resolved:
         return Finding(
             f"0 of {total} heads",
@@ -57,7 +58,7 @@ def _roles(data: ReportData) -> Finding:
         f"{resolved} of {total} heads",
         f"have a role that beats its null: {_listed(counts)}.",
         f"The clearest is layer {layer}, head {head}, {names[best]}: effect {float(effect[best]):.2f} "
-        f"[{low:.2f}, {high:.2f}], q {_small(float(heads.q.flatten()[best]))}. {total - resolved} are unresolved.",
+        f"[{low:.2f}, {high:.2f}], q {_small(float(heads.q.flatten()[best]))}. {left} unresolved.",
         "heads",
     )
 
