@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from jaxtyping import install_import_hook
 
+from tslens.errors import InputError
+
 if TYPE_CHECKING:
     from tslens.tokenizer import Tokenizer
 
@@ -100,11 +102,11 @@ def loud() -> Callable[[Any], Any]:
 
 @pytest.fixture
 def refused() -> Callable[[str], AbstractContextManager[None]]:
-    """`with refused(PATTERN):` what is inside raises a ValueError that says so, in one line."""
+    """`with refused(PATTERN):` what is inside raises an InputError that says so, in one line."""
 
     @contextmanager
     def check(pattern: str) -> Iterator[None]:
-        with pytest.raises(ValueError, match=pattern) as caught:
+        with pytest.raises(InputError, match=pattern) as caught:
             yield
         assert "\n" not in str(caught.value)
 

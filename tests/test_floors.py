@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 FLOORS = (
-    {"nearest", "result", "stats", "plots", "pos"},
+    {"errors", "nearest", "result", "stats", "plots", "pos"},
     {"models", "tokenizer", "stories", "checkpoints", "llama2c", "huggingface"},
     {"forward", "generate", "scan", "compressor"},
     {"analysis", "evaluation"},

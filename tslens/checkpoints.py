@@ -15,6 +15,8 @@ from typing import IO, Any
 
 from torch import Tensor
 
+from tslens.errors import InputError
+
 FORMAT = 1
 NAME = r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,99}"
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.json", "metrics.jsonl"
@@ -28,7 +30,7 @@ def root() -> Path:
 def safe_name(name: str) -> str:
     """The name itself if it can be a folder's; ValueError if it is empty, hidden, or would lead elsewhere."""
     if not re.fullmatch(NAME, name):
-        raise ValueError(
+        raise InputError(
             f"{name!r} cannot be a run's name: use letters, digits, '.', '_', '-' (100 at most, not starting with '.'),"
             " so that it stays in its folder."
         )
@@ -63,7 +65,7 @@ def at_step(folder: str | Path, step: int) -> Path:
     kept = {step_of(place): place for home in ("checkpoints", "snapshots") for place in steps(Path(folder) / home)}
     if step not in kept:
         known = ", ".join(map(str, sorted(kept))) or "none"
-        raise ValueError(f"{folder} has no weights of step {step}. It has those of steps: {known}.")
+        raise InputError(f"{folder} has no weights of step {step}. It has those of steps: {known}.")
     return kept[step]
 
 
@@ -147,7 +149,7 @@ def read_json(path: str | Path) -> Any:
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is not JSON ({error}). It was altered or cut off.") from error
+        raise InputError(f"{path} is not JSON ({error}). It was altered or cut off.") from error
 
 
 def read_metrics(folder: str | Path) -> list[dict[str, Any]]:
@@ -164,7 +166,7 @@ def read_metrics(folder: str | Path) -> list[dict[str, Any]]:
         except json.JSONDecodeError:
             record = None
         if not isinstance(record, dict) or not _is_record(record):
-            raise ValueError(f"Line {number} of {path} is no record of a run. It was altered; take that line out.")
+            raise InputError(f"Line {number} of {path} is no record of a run. It was altered; take that line out.")
         records.append(record)
     return records
 
@@ -181,12 +183,12 @@ def read_config(folder: str | Path) -> dict[str, Any]:
     """The `config.json` of a run or checkpoint, checked against the hash that it bears."""
     path = Path(folder) / CONFIG
     if not path.is_file():
-        raise ValueError(f"{path} is missing. Restore it, or resume from an earlier checkpoint of the run.")
+        raise InputError(f"{path} is missing. Restore it, or resume from an earlier checkpoint of the run.")
     config = read_json(path)
     if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise ValueError(f"{path} is not that of a tslens model of format {FORMAT}.")
+        raise InputError(f"{path} is not that of a tslens model of format {FORMAT}.")
     if "config_sha256" in config and config != _vouched(config):
-        raise ValueError(
+        raise InputError(
             f"{path} was altered: its values are not those that its hash is of. Restore it, or resume from an earlier "
             "checkpoint of the run."
         )
@@ -206,15 +208,15 @@ def read_tensors(path: str | Path, digest: str | None) -> dict[str, Tensor]:
 
     path = Path(path)
     if not path.is_file():
-        raise ValueError(f"{path} is missing. Restore it, or resume from an earlier checkpoint of the run.")
+        raise InputError(f"{path} is missing. Restore it, or resume from an earlier checkpoint of the run.")
     data = path.read_bytes()
     found = hashlib.sha256(data).hexdigest()
     if found != digest:
-        raise ValueError(
+        raise InputError(
             f"{path} was truncated or altered: its SHA-256 is {found[:12]}…, "
             f"recorded was {str(digest)[:12]}…. Restore it, or resume from an earlier checkpoint of the run."
         )
     try:
         return load(data)
     except SafetensorError as error:
-        raise ValueError(f"{path} is not safetensors ({error}), whatever its config says.") from None
+        raise InputError(f"{path} is not safetensors ({error}), whatever its config says.") from None

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tslens import models
+from tslens.errors import InputError
 from tslens.result import Result
 from tslens.scan import Numbers, Reducer, states
 from tslens.stories import Stories
@@ -52,11 +53,11 @@ def scan_on_cluster(
     without Ray, for fewer stories than parts, or as `scan` says.
     """
     if parts < 1:
-        raise ValueError(f"parts is {parts}; it must be at least 1.")
+        raise InputError(f"parts is {parts}; it must be at least 1.")
     try:
         import ray
     except ImportError as error:
-        raise ValueError("Scanning on a cluster needs Ray: pip install 'tslens[cluster]'.") from error
+        raise InputError("Scanning on a cluster needs Ray: pip install 'tslens[cluster]'.") from error
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False)
 

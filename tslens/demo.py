@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tslens import checkpoints
+from tslens.errors import InputError
 from tslens.generate import Sampling, generate
 from tslens.report import compute, draw, write
 from tslens.report.findings import Finding, findings
@@ -72,4 +73,4 @@ def _check_replaceable(recipe: recipes.Recipe, folder: Path, overwrite: bool) ->
     before = checkpoints.read_json(folder / RECIPE) if (folder / RECIPE).is_file() else None
     if before is None or (found := differences(recipe.to_dict(), before, "here", "there")):
         why = "no run by a recipe" if before is None else f"a run by another recipe: {found}"
-        raise ValueError(f"{folder} is {why}. To replace it: --overwrite. To keep it: --name for another.")
+        raise InputError(f"{folder} is {why}. To replace it: --overwrite. To keep it: --name for another.")

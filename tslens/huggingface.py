@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from tslens.checkpoints import read_json
+from tslens.errors import InputError
 from tslens.models import Spec, parameter_shapes
 from tslens.tokenizer import Tokenizer
 
@@ -30,7 +31,7 @@ def read(name: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
     """
     folder = Path(name) if Path(name).is_dir() else _fetch(str(name))
     if not (folder / "config.json").is_file():
-        raise ValueError(f"{folder} has no config.json: it is no Hugging Face model.")
+        raise InputError(f"{folder} has no config.json: it is no Hugging Face model.")
     config = _read_config(folder / "config.json")
     spec = _spec(config, folder)
     return spec, _name(spec, config, _read_tensors(folder), folder), _read_tokenizer(folder)
@@ -40,19 +41,19 @@ def _fetch(name: str) -> Path:
     """The folder of the hub's cache that holds this id, downloaded if it is not there."""
     match = re.fullmatch(r"([A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?)(?:@([\w./-]+))?", name)
     if not match:
-        raise ValueError(f"{name!r} is neither a folder nor a hub id. Write hf:FOLDER or hf:OWNER/NAME[@REVISION].")
+        raise InputError(f"{name!r} is neither a folder nor a hub id. Write hf:FOLDER or hf:OWNER/NAME[@REVISION].")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
         return Path(snapshot_download(match[1], revision=match[2], allow_patterns=WANTED))
     except LocalEntryNotFoundError:
-        raise ValueError(
+        raise InputError(
             f"{name} is not in the hub's cache, and the hub cannot be reached (offline). "
             "Go online once, or give the folder of a copy: hf:FOLDER."
         ) from None
     except (HfHubHTTPError, HFValidationError, OSError) as error:
-        raise ValueError(f"The hub gives no {name}: {str(error).strip().splitlines()[0]}") from None
+        raise InputError(f"The hub gives no {name}: {str(error).strip().splitlines()[0]}") from None
 
 
 def _read_config(path: Path) -> Any:
@@ -61,7 +62,7 @@ def _read_config(path: Path) -> Any:
     kind = fields.get("model_type") if isinstance(fields, dict) else None
     named = (fields.get("architectures") or [ARCHITECTURES.get(str(kind))])[0] if isinstance(fields, dict) else None
     if kind not in ARCHITECTURES or named != ARCHITECTURES[kind]:
-        raise ValueError(
+        raise InputError(
             f"{path} describes {named or kind or 'no model'}; {' and '.join(ARCHITECTURES.values())} can be loaded."
         )
     from transformers import GPT2Config, GPTNeoConfig
@@ -69,7 +70,7 @@ def _read_config(path: Path) -> Any:
     try:
         return (GPT2Config if kind == "gpt2" else GPTNeoConfig).from_dict(fields)
     except Exception as error:  # a field of the wrong type is an exception of transformers' own kind
-        raise ValueError(f"{path} is no config of {named}: {' '.join(str(error).split())}") from None
+        raise InputError(f"{path} is no config of {named}: {' '.join(str(error).split())}") from None
 
 
 def _spec(config: Any, folder: Path) -> Spec:
@@ -81,7 +82,7 @@ def _spec(config: Any, folder: Path) -> Spec:
         "attention that is neither global nor local": neo and not {*config.attention_layers} <= {"global", "local"},
     }
     if found := [what for what, bad in refused.items() if bad]:
-        raise ValueError(
+        raise InputError(
             f"{folder} has {', '.join(found)}, which tslens does not cover; it loads plain GPT-2 and GPT-Neo."
         )
     local = tuple(i for i, kind in enumerate(config.attention_layers) if kind == "local") if neo else ()
@@ -109,22 +110,22 @@ def _read_tensors(folder: Path) -> dict[str, Tensor]:
     if (folder / INDEX).is_file():
         names = sorted({*read_json(folder / INDEX)["weight_map"].values()})
         if astray := [n for n in names if n != Path(n).name or not n.endswith(".safetensors")]:
-            raise ValueError(f"{folder / INDEX} names {astray[0]!r}, which is no safetensors file of its folder.")
+            raise InputError(f"{folder / INDEX} names {astray[0]!r}, which is no safetensors file of its folder.")
     tensors: dict[str, Tensor] = {}
     for path in (folder / name for name in names):
         if not path.is_file():
             pickled = sorted(p.name for p in folder.iterdir() if p.suffix in (".bin", ".pt", ".pth", ".ckpt", ".pkl"))
             if pickled:
-                raise ValueError(
+                raise InputError(
                     f"{folder} has its weights only in {pickled[0]}, which is pickled and can run code: it is not "
                     "opened. Convert it to safetensors (save_pretrained of transformers does), or name a revision that "
                     "has them, such as OWNER/NAME@refs/pr/1."
                 )
-            raise ValueError(f"{path} is missing. A Hugging Face model needs config.json and model.safetensors.")
+            raise InputError(f"{path} is missing. A Hugging Face model needs config.json and model.safetensors.")
         try:
             tensors |= load_file(path)
         except SafetensorError as error:
-            raise ValueError(f"{path} was truncated or is not safetensors ({error}). Fetch it again.") from None
+            raise InputError(f"{path} was truncated or is not safetensors ({error}). Fetch it again.") from None
     return {name.removeprefix("transformer."): tensor for name, tensor in tensors.items()}
 
 
@@ -154,15 +155,15 @@ def _checked(spec: Spec, neo: bool, tensors: dict[str, Tensor], folder: Path) ->
     if not spec.tied:
         shapes["lm_head.weight"] = (spec.d_vocab, spec.d_model)
     if missing := [name for name in shapes if name not in tensors]:
-        raise ValueError(
+        raise InputError(
             f"The weights in {folder} lack {missing[0]!r} (and {len(missing) - 1} more) that its config asks for."
         )
     spare = [n for n in tensors if n not in shapes and not BUFFERS.fullmatch(n) and (n != "lm_head.weight")]
     if spare:
-        raise ValueError(f"The weights in {folder} hold {spare[0]!r}, which its config does not ask for.")
+        raise InputError(f"The weights in {folder} hold {spare[0]!r}, which its config does not ask for.")
     for name, shape in shapes.items():
         if tuple(tensors[name].shape) != shape:
-            raise ValueError(f"{folder}: {name} has shape {tuple(tensors[name].shape)}; its config asks for {shape}.")
+            raise InputError(f"{folder}: {name} has shape {tuple(tensors[name].shape)}; its config asks for {shape}.")
     return {name: tensors[name].float() for name in shapes}
 
 
@@ -204,6 +205,6 @@ def _read_tokenizer(folder: Path) -> Tokenizer:
         return Tokenizer.load(folder / "tokenizer.json")
     if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
         return Tokenizer.from_gpt2(folder / "vocab.json", folder / "merges.txt")
-    raise ValueError(
+    raise InputError(
         f"{folder} has no tokenizer: put tokenizer.json, or vocab.json and merges.txt, beside its weights."
     )

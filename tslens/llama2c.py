@@ -14,6 +14,7 @@ import torch
 from tokenizers import AddedToken, decoders, models, normalizers
 from torch import Tensor
 
+from tslens.errors import InputError
 from tslens.models import Spec
 from tslens.tokenizer import Tokenizer
 
@@ -45,14 +46,14 @@ def _read_header(path: Path) -> Spec:
     with path.open("rb") as file:
         head = file.read(4 * len(FIELDS))
     if len(head) < 4 * len(FIELDS):
-        raise ValueError(f"{path} has {len(head)} bytes; the header of a llama2.c checkpoint takes 28. {REMEDY}")
+        raise InputError(f"{path} has {len(head)} bytes; the header of a llama2.c checkpoint takes 28. {REMEDY}")
     if struct.unpack_from("<I", head)[0] == MAGIC:
-        raise ValueError(f"{path} is in a versioned llama2.c format; export it with `export.py --version 0` (legacy).")
+        raise InputError(f"{path} is in a versioned llama2.c format; export it with `export.py --version 0` (legacy).")
     header = dict(zip(FIELDS, struct.unpack("<7i", head), strict=True))
     said = ", ".join(f"{name} {value}" for name, value in header.items())
     sizes = [abs(value) if name == "vocab_size" else value for name, value in header.items()]
     if min(sizes) < 1 or max(sizes) > LARGEST_FIELD:
-        raise ValueError(f"{path} is no llama2.c checkpoint: its header says {said}. {REMEDY}")
+        raise InputError(f"{path} is no llama2.c checkpoint: its header says {said}. {REMEDY}")
     try:
         return Spec(
             d_model=header["dim"],
@@ -68,7 +69,7 @@ def _read_header(path: Path) -> Spec:
             eps=1e-5,
         )
     except ValueError as error:
-        raise ValueError(f"{path} is no llama2.c checkpoint (its header says {said}): {error}") from None
+        raise InputError(f"{path} is no llama2.c checkpoint (its header says {said}): {error}") from None
 
 
 def _layout(spec: Spec) -> dict[str, tuple[int, ...]]:
@@ -87,13 +88,13 @@ def _read_weights(path: Path, spec: Spec) -> dict[str, Tensor]:
     expected, found = 28 + 4 * sum(math.prod(shape) for shape in layout.values()), path.stat().st_size
     if found != expected:
         fault = "was cut off" if found < expected else "is too long, or no llama2.c checkpoint"
-        raise ValueError(
+        raise InputError(
             f"{path} {fault}: {found:,} bytes found, {expected:,} expected of a {spec.name} model with "
             f"vocabulary {spec.d_vocab}, hidden {spec.d_mlp}, context {spec.n_ctx}. Fetch it again."
         )
     flat = torch.from_numpy(np.fromfile(path, dtype="<f4", offset=28))
     if not flat.isfinite().all():
-        raise ValueError(f"{path} holds numbers that are not finite: it was altered, or is no llama2.c checkpoint.")
+        raise InputError(f"{path} holds numbers that are not finite: it was altered, or is no llama2.c checkpoint.")
     parts = flat.split([math.prod(shape) for shape in layout.values()])
     return _name(spec, {name: part.view(layout[name]) for name, part in zip(layout, parts, strict=True)})
 
@@ -157,7 +158,7 @@ def _read_pieces(path: Path, vocab_size: int) -> tuple[list[str], list[float]]:
         score, length = struct.unpack_from("<fi", data, at) if at + 8 <= len(data) else (math.nan, -1)
         piece = data[at + 8 : at + 8 + length] if length >= 0 else b""
         if len(piece) != length or not math.isfinite(score):
-            raise ValueError(
+            raise InputError(
                 f"{path} was cut off or is no llama2.c tokenizer: its token {len(pieces)} (of {vocab_size} expected) "
                 f"is not whole at byte {at:,} of {len(data):,}. Fetch it again."
             )
@@ -165,7 +166,7 @@ def _read_pieces(path: Path, vocab_size: int) -> tuple[list[str], list[float]]:
         scores.append(score)
         at += 8 + length
     if len(pieces) != vocab_size:
-        raise ValueError(
+        raise InputError(
             f"{path} has {len(pieces)} tokens and the model a vocabulary of {vocab_size}: it is another model's "
             f"tokenizer, or was cut off. Name the right one: llama2c:FILE,TOKENIZER."
         )
@@ -175,13 +176,13 @@ def _read_pieces(path: Path, vocab_size: int) -> tuple[list[str], list[float]]:
 def _backend(path: Path, pieces: list[str], scores: list[float]) -> tokenizers.Tokenizer:
     byte_names = [f"<0x{byte:02X}>" for byte in range(256)]
     if pieces[FIRST_BYTE:FIRST_PIECE] != byte_names:
-        raise ValueError(f"{path} is no llama2.c tokenizer: its ids 3 to 258 are not the bytes <0x00> to <0xFF>.")
+        raise InputError(f"{path} is no llama2.c tokenizer: its ids 3 to 258 are not the bytes <0x00> to <0xFF>.")
     names = ["<unk>", "<s>", "</s>", *pieces[FIRST_BYTE:]]
     ids = {name: i for i, name in enumerate(names)}
     if len(ids) != len(names) or "" in ids or " " not in ids:
         twice = next((n for i, n in enumerate(names) if ids[n] != i), None)
         fault = "no space" if twice is None and " " not in ids else f"{twice!r} twice" if twice else "an empty token"
-        raise ValueError(f"{path} cannot be used as a llama2.c tokenizer: it has {fault}.")
+        raise InputError(f"{path} cannot be used as a llama2.c tokenizer: it has {fault}.")
     parts = {name for name in ids if ids[name] >= FIRST_PIECE}
     merges = [
         (piece[:cut], piece[cut:])

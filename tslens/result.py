@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from torch import Tensor
 
+from tslens.errors import InputError
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
@@ -65,7 +67,7 @@ class Result:
 
         arrays = self.tensors()
         if field is not None and field not in arrays:
-            raise ValueError(f"{type(self).__name__} has no array {field!r}. It has: {', '.join(arrays)}.")
+            raise InputError(f"{type(self).__name__} has no array {field!r}. It has: {', '.join(arrays)}.")
         axes = (axes_of(self, field) or ()) if field is not None else self.frame_axes
         chosen = {k: v for k, v in arrays.items() if (k == field if field is not None else axes_of(self, k) == axes)}
         shape = next(iter(chosen.values())).shape
@@ -139,7 +141,7 @@ class Result:
             self.write_tables(fresh)
             if target.exists():
                 if not is_saved(target):
-                    raise ValueError(f"{target} is no saved result and would be lost. Give another folder.")
+                    raise InputError(f"{target} is no saved result and would be lost. Give another folder.")
                 target.rename(Path(scratch) / "old")
             fresh.rename(target)
         return target
@@ -156,14 +158,14 @@ class Result:
         if not (place / "result.json").exists():
             place = place / cls.__name__
         if not (place / "result.json").exists():
-            raise ValueError(f"{folder} holds no saved {cls.__name__}: no {cls.__name__}/result.json there.")
+            raise InputError(f"{folder} holds no saved {cls.__name__}: no {cls.__name__}/result.json there.")
         try:
             record = json.loads((place / "result.json").read_text(encoding="utf-8"))
             arrays = load_file(str(place / "arrays.safetensors")) if (place / "arrays.safetensors").exists() else {}
         except Exception as error:
-            raise ValueError(f"{place} cannot be read ({error}). Save the result again.") from error
+            raise InputError(f"{place} cannot be read ({error}). Save the result again.") from error
         if record.get("result") != cls.__name__ or record.get("format") != FORMAT:
-            raise ValueError(
+            raise InputError(
                 f"{place} holds {record.get('result')!r} in format {record.get('format')}, "
                 f"not {cls.__name__!r} in format {FORMAT}."
             )

@@ -15,6 +15,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from tslens import forward
+from tslens.errors import InputError
 from tslens.models import CompressorSpec, Spec, shape_of, spec_of, tokenizer_of
 from tslens.result import Result
 from tslens.tokenizer import Tokenizer, in_batches
@@ -114,7 +115,7 @@ def batches(
             yield _collate(rows[:n], tokenizer.bos)
             rows = rows[n:]
     if not seen:
-        raise ValueError("There is no story to scan: the source is empty or everything was filtered out.")
+        raise InputError("There is no story to scan: the source is empty or everything was filtered out.")
 
 
 Row = tuple[list[int], int, str, bool]  # token ids, index in the corpus, the story, whether it was cut

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tslens.errors import InputError
+
 Array = NDArray[np.floating[Any]]
 Statistic = Callable[[NDArray[Any]], ArrayLike]
 
@@ -58,7 +60,7 @@ def mean_interval(values: ArrayLike, level: float = 0.95, axis: int = 0) -> Inte
     x = np.asarray(values, dtype=float)
     n = x.shape[axis]
     if n < 2:
-        raise ValueError(f"a mean's interval needs at least 2 values; got {n}")
+        raise InputError(f"a mean's interval needs at least 2 values; got {n}")
     mean = x.mean(axis)
     reach = stats.t.ppf((1 + level) / 2, n - 1) * x.std(axis, ddof=1) / np.sqrt(n)
     return Interval(_scalar(mean), _scalar(mean - reach), _scalar(mean + reach), level, "Student t")
@@ -85,7 +87,7 @@ def bootstrap(
     _check_level(level)
     x = np.asarray(values)
     if len(x) < 2:
-        raise ValueError(f"a bootstrap needs at least 2 rows; got {len(x)}")
+        raise InputError(f"a bootstrap needs at least 2 rows; got {len(x)}")
     rng = np.random.default_rng(seed)
     if clusters is None:
         draws = (rng.integers(0, len(x), len(x)) for _ in range(n))
@@ -115,7 +117,7 @@ def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:
     _check_level(level)
     k, total = np.broadcast_arrays(np.asarray(successes, dtype=float), np.asarray(n, dtype=float))
     if (k < 0).any() or (k > total).any():
-        raise ValueError("successes must lie between 0 and n")
+        raise InputError("successes must lie between 0 and n")
     z2 = stats.norm.ppf((1 + level) / 2) ** 2
     share = np.divide(k, total, out=np.full(k.shape, np.nan), where=total > 0)
     p = np.where(total > 0, share, 0.5)
@@ -178,10 +180,10 @@ def _jackknife_error(estimate: ArrayLike, without: ArrayLike) -> tuple[Array, Ar
     """The estimate, its standard error and the degrees of freedom."""
     centre, left = np.asarray(estimate, dtype=float), np.asarray(without, dtype=float)
     if left.shape[1:] != centre.shape:
-        raise ValueError(f"without must be groups x {centre.shape}; got {left.shape}")
+        raise InputError(f"without must be groups x {centre.shape}; got {left.shape}")
     n = len(left)
     if n < 2:
-        raise ValueError(f"a jackknife needs at least 2 groups; got {n}")
+        raise InputError(f"a jackknife needs at least 2 groups; got {n}")
     error = np.sqrt((n - 1) / n * ((left - left.mean(0)) ** 2).sum(0))
     return centre, np.where(error < 1e-12 * np.maximum(np.abs(centre), 1), 0.0, error), n - 1
 
@@ -196,7 +198,7 @@ def benjamini_hochberg(p: ArrayLike) -> Array:
     made = ~np.isnan(values)
     tested = values[made]
     if ((tested < 0) | (tested > 1)).any():
-        raise ValueError("p-values must lie between 0 and 1")
+        raise InputError("p-values must lie between 0 and 1")
     order = np.argsort(tested)
     ranked = tested[order] * len(tested) / np.arange(1, len(tested) + 1)
     stepped = np.minimum.accumulate(ranked[::-1])[::-1]
@@ -216,12 +218,12 @@ def permutation_p(observed: ArrayLike, null: ArrayLike, alternative: str = "grea
     """
     seen, draws = np.asarray(observed, dtype=float), np.asarray(null, dtype=float)
     if draws.shape[1:] != seen.shape:
-        raise ValueError(f"null must be draws x {seen.shape}; got {draws.shape}")
+        raise InputError(f"null must be draws x {seen.shape}; got {draws.shape}")
     greater = (1 + (draws >= seen).sum(0)) / (1 + len(draws))
     less = (1 + (draws <= seen).sum(0)) / (1 + len(draws))
     tails = {"greater": greater, "less": less, "two-sided": np.minimum(1.0, 2 * np.minimum(greater, less))}
     if alternative not in tails:
-        raise ValueError(f"alternative is one of {', '.join(tails)}; got {alternative!r}")
+        raise InputError(f"alternative is one of {', '.join(tails)}; got {alternative!r}")
     return _scalar(tails[alternative])
 
 
@@ -229,7 +231,7 @@ def paired_difference(after: ArrayLike, before: ArrayLike, level: float = 0.95, 
     """The mean of `after - before` with Student's t interval over the pairs, in the units of the two."""
     x, y = np.asarray(after, dtype=float), np.asarray(before, dtype=float)
     if x.shape != y.shape:
-        raise ValueError(f"pairs need two arrays of one shape; got {x.shape} and {y.shape}")
+        raise InputError(f"pairs need two arrays of one shape; got {x.shape} and {y.shape}")
     interval = mean_interval(x - y, level, axis)
     return Interval(interval.estimate, interval.low, interval.high, level, "paired Student t")
 
@@ -241,7 +243,7 @@ def cohens_h(p: ArrayLike, q: ArrayLike) -> Any:
     """
     a, b = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
     if ((a < 0) | (a > 1)).any() or ((b < 0) | (b > 1)).any():
-        raise ValueError("shares must lie between 0 and 1")
+        raise InputError("shares must lie between 0 and 1")
     return _scalar(2 * np.arcsin(np.sqrt(a)) - 2 * np.arcsin(np.sqrt(b)))
 
 
@@ -259,7 +261,7 @@ def auroc(positives: ArrayLike, negatives: ArrayLike, level: float = 0.95) -> In
     x, y = np.asarray(positives, dtype=float).ravel(), np.asarray(negatives, dtype=float).ravel()
     m, n = len(x), len(y)
     if m < 2 or n < 2:
-        raise ValueError(f"an AUROC's interval needs 2 positives and 2 negatives; got {m} and {n}")
+        raise InputError(f"an AUROC's interval needs 2 positives and 2 negatives; got {m} and {n}")
     ranks = stats.rankdata(np.concatenate([x, y]))
     over = (ranks[:m] - stats.rankdata(x)) / n  # for each positive, the share of negatives below it
     under = 1 - (ranks[m:] - stats.rankdata(y)) / m  # for each negative, the share of positives above it
@@ -285,10 +287,10 @@ def hanley_mcneil(area: Any, m: Any, n: Any) -> Any:
 def _members(labels: NDArray[Any], rows: int) -> list[NDArray[np.intp]]:
     """The rows of each cluster."""
     if len(labels) != rows:
-        raise ValueError(f"clusters must label each row: {len(labels)} labels for {rows} rows")
+        raise InputError(f"clusters must label each row: {len(labels)} labels for {rows} rows")
     _, cluster, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     if len(sizes) < 2:
-        raise ValueError("a cluster bootstrap needs at least 2 clusters; all rows have the same label")
+        raise InputError("a cluster bootstrap needs at least 2 clusters; all rows have the same label")
     return np.split(np.argsort(cluster, kind="stable"), np.cumsum(sizes)[:-1])
 
 
@@ -318,7 +320,7 @@ def _tails(level: float) -> tuple[float, float]:
 
 def _check_level(level: float) -> None:
     if not 0 < level < 1:
-        raise ValueError(f"a confidence level lies between 0 and 1, for instance 0.95; got {level}")
+        raise InputError(f"a confidence level lies between 0 and 1, for instance 0.95; got {level}")
 
 
 def _scalar(value: Any) -> Any:

@@ -16,6 +16,8 @@ import numpy as np
 import tokenizers
 from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors, trainers
 
+from tslens.errors import InputError
+
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
@@ -59,7 +61,7 @@ class Tokenizer:
         self.backend.encode_special_tokens = True  # the literal text of a special token is text like any other
         found = self.backend.token_to_id(bos)
         if found is None:
-            raise ValueError(f"the tokenizer has no token {bos!r} to put before a story; name one that it has")
+            raise InputError(f"the tokenizer has no token {bos!r} to put before a story; name one that it has")
         self.bos: int = found
         self.bos_text = bos
         # Not used here, where BOS is put first by hand: it tells whoever opens the saved file what comes first.
@@ -86,7 +88,7 @@ class Tokenizer:
     def encode(self, texts: Sequence[str], *, bos: bool = True) -> list[list[int]]:
         """The ids of each text, BOS first unless ``bos`` is false."""
         if isinstance(texts, str):
-            raise ValueError("encode takes a list of texts, and was given one text; write encode([text])")
+            raise InputError("encode takes a list of texts, and was given one text; write encode([text])")
         head = [self.bos] if bos else []
         return [head + encoding.ids for encoding in self.encodings(texts)]
 
@@ -101,7 +103,7 @@ class Tokenizer:
                 try:
                     text.encode()
                 except UnicodeEncodeError as error:
-                    raise ValueError(
+                    raise InputError(
                         f"a text is not UTF-8 at character {error.start}; save or type it as UTF-8"
                     ) from None
             raise
@@ -128,7 +130,7 @@ class Tokenizer:
 
     def _piece(self, token: int) -> str:
         if token < 0:
-            raise ValueError(f"{token} is no token's id; ids run from 0 to {self.size - 1}")
+            raise InputError(f"{token} is no token's id; ids run from 0 to {self.size - 1}")
         if not self._stands_for_text(token):
             return f"<unused {token}>"
         text = str(self.backend.id_to_token(token))
@@ -182,10 +184,10 @@ class Tokenizer:
             backend = tokenizers.Tokenizer.from_file(str(source))
         except Exception as error:  # the library raises bare Exception for every fault of a file
             reason = str(error).splitlines()[0]
-            raise ValueError(f"{source} is not a Hugging Face tokenizer.json ({reason}); give one that is") from None
+            raise InputError(f"{source} is not a Hugging Face tokenizer.json ({reason}); give one that is") from None
         known = [name for name in (*_put_first(backend), *BOS_NAMES) if backend.token_to_id(name) is not None]
         if not known:
-            raise ValueError(f"{source} has no token to put before a story; looked for {', '.join(BOS_NAMES)}")
+            raise InputError(f"{source} has no token to put before a story; looked for {', '.join(BOS_NAMES)}")
         return cls(backend, known[0])
 
     # Ways to make one
@@ -201,11 +203,11 @@ class Tokenizer:
             ValueError: fewer than 257 tokens asked for, or no text given.
         """
         if size < 257:
-            raise ValueError(f"a vocabulary of {size} is too small; give 257 (the bytes and BOS) or more")
+            raise InputError(f"a vocabulary of {size} is too small; give 257 (the bytes and BOS) or more")
         stream = iter(texts)
         first = next(stream, None)
         if first is None:
-            raise ValueError("there are no stories to train a tokenizer on; give at least one")
+            raise InputError("there are no stories to train a tokenizer on; give at least one")
         trainer = trainers.BpeTrainer(
             vocab_size=size,
             special_tokens=[END_OF_STORY],
@@ -233,7 +235,7 @@ class Tokenizer:
         ids, pairs = _read_gpt2(Path(vocab), Path(merges))
         if keep is not None:
             if not 257 <= keep <= len(ids):
-                raise ValueError(f"keep={keep} is not between 257 (the bytes and BOS) and {len(ids):,}, all of it")
+                raise InputError(f"keep={keep} is not between 257 (the bytes and BOS) and {len(ids):,}, all of it")
             whole = cls(_gpt2_backend(ids, pairs))
             ids, pairs = _cut(ids, pairs, keep, _count_tokens(whole, texts))
         return cls(_gpt2_backend(ids, pairs))
@@ -283,17 +285,17 @@ def _read_gpt2(vocab: Path, merges: Path) -> tuple[dict[str, int], list[tuple[st
     try:
         ids = json.loads(vocab.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{vocab} is not JSON ({error}); give GPT-2's vocab.json") from None
+        raise InputError(f"{vocab} is not JSON ({error}); give GPT-2's vocab.json") from None
     try:
         lines = merges.read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{merges} is not UTF-8 ({error.reason}); give GPT-2's merges.txt") from None
+        raise InputError(f"{merges} is not UTF-8 ({error.reason}); give GPT-2's merges.txt") from None
     rows = [line.split(" ") for line in lines if line and not line.startswith("#version")]
     if not isinstance(ids, dict) or not all(letter in ids for letter in BYTE_LETTERS.values()):
-        raise ValueError(f"{vocab} is not a byte-level vocabulary (it lacks some of the 256 bytes); give GPT-2's")
+        raise InputError(f"{vocab} is not a byte-level vocabulary (it lacks some of the 256 bytes); give GPT-2's")
     bad = next((row for row in rows if len(row) != 2 or not {*row, "".join(row)} <= ids.keys()), None)
     if bad is not None:
-        raise ValueError(f"{merges} has the merge {' '.join(bad)!r}, unknown to {vocab.name}; give a matching pair")
+        raise InputError(f"{merges} has the merge {' '.join(bad)!r}, unknown to {vocab.name}; give a matching pair")
     ids.setdefault(END_OF_STORY, max(ids.values()) + 1)
     return ids, [(left, right) for left, right in rows]
 
@@ -305,7 +307,7 @@ def _count_tokens(tokenizer: Tokenizer, texts: Iterable[str]) -> np.ndarray:
         flat = list(chain.from_iterable(encoding.ids for encoding in tokenizer.encodings(some)))
         counts += np.bincount(flat, minlength=tokenizer.size) if flat else 0
     if not counts.any():
-        raise ValueError("there are no texts to count tokens on; a cut vocabulary needs texts=")
+        raise InputError("there are no texts to count tokens on; a cut vocabulary needs texts=")
     return counts
 
 

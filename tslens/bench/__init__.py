@@ -21,6 +21,7 @@ from tslens.bench import (
 )
 from tslens.bench.measure import Bar, Benchmark, Measured
 from tslens.bench.size import FULL, QUICK, Size
+from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 
 __all__ = ["BENCHMARKS", "FULL", "QUICK", "Bar", "Benchmark", "Measured", "Size", "select"]
@@ -50,7 +51,7 @@ def select(names: Sequence[str] = ()) -> list[Benchmark]:
     known = [row.name for row in BENCHMARKS]
     for name in names:
         if not any(fits(row, name) for row in BENCHMARKS):
-            raise ValueError(f"no benchmark is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known)}.")
+            raise InputError(f"no benchmark is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known)}.")
     return [row for row in BENCHMARKS if not names or any(fits(row, name) for name in names)]
 
 

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tslens.errors import InputError
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -94,9 +96,9 @@ def _move(source: Path, target: Path) -> list[str]:
     pairs = [(new, target / new.relative_to(source)) for new in _whole(source)]
     for new, place in pairs:
         if in_the_way := [above for above in place.parents if above.is_file()]:
-            raise ValueError(f"{in_the_way[0]} is a file where a folder is needed. Give --out another.")
+            raise InputError(f"{in_the_way[0]} is a file where a folder is needed. Give --out another.")
         if place.is_dir() and not (new.is_dir() and is_saved(place)):
-            raise ValueError(f"{place} is a folder that holds no saved result: it would be lost. Give --out another.")
+            raise InputError(f"{place} is a folder that holds no saved result: it would be lost. Give --out another.")
     for number, (new, place) in enumerate(pairs):
         place.parent.mkdir(parents=True, exist_ok=True)
         if place.is_dir() and not place.is_symlink():

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from tslens.errors import InputError
+
 STORIES = "validation"  # the default, of the embedded generator: there without a download
 
 Model = Annotated[str, Parameter(help="A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID.")]
@@ -26,7 +28,7 @@ def settings(given: list[str] | None) -> dict[str, str]:
     for text in given or ():
         key, equals, value = text.partition("=")
         if not equals:
-            raise ValueError(f"--set takes KEY=VALUE, such as optimizer.lr=1e-3; {text!r} has no '='.")
+            raise InputError(f"--set takes KEY=VALUE, such as optimizer.lr=1e-3; {text!r} has no '='.")
         found[key] = value
     return found
 

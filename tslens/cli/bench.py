@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tslens.cli._delivery import print_json
 from tslens.cli._options import Json
+from tslens.errors import InputError
 
 if TYPE_CHECKING:
     from tslens.bench import Benchmark, Measured, Size
@@ -58,7 +59,7 @@ def _memory(names: Sequence[str], out: Path | None, quick: bool, json_: bool) ->
     from tslens.report import check_writable
 
     if len(names) > 1:
-        raise ValueError("memory is a table of its own: ask for it alone, tslens bench memory.")
+        raise InputError("memory is a table of its own: ask for it alone, tslens bench memory.")
     if out is not None:
         check_writable(out / "memory.svg")
     widths = WIDTHS[:1] if quick else WIDTHS

@@ -9,6 +9,7 @@ from typing import IO, TypeVar
 
 from tslens.cli._delivery import print_json
 from tslens.cli._options import Json
+from tslens.errors import InputError
 
 Item = TypeVar("Item")
 
@@ -43,9 +44,9 @@ def make(
     from tslens.stories.instruct import Instruction, draw_kinds
 
     if n < 1:
-        raise ValueError(f"{n} stories is none; ask for 1 or more")
+        raise InputError(f"{n} stories is none; ask for 1 or more")
     if out is not None and out.suffix.lower() not in (".txt", ".jsonl"):
-        raise ValueError(f"{out} has the extension {out.suffix or '(none)'!r}; stories are written to .txt or .jsonl")
+        raise InputError(f"{out} has the extension {out.suffix or '(none)'!r}; stories are written to .txt or .jsonl")
     as_json = out.suffix.lower() == ".jsonl" if out is not None else json_
     made_stories = generate(n, seed) if out is None else _tracked(generate(n, seed), n, "making stories")
     with _written(out) as file:
@@ -153,24 +154,24 @@ def pack(
     from tslens.tokenizer import Tokenizer
 
     if split is not None and split not in SPLITS:
-        raise ValueError(f"there is no split {split!r}; give {' or '.join(SPLITS)}")
+        raise InputError(f"there is no split {split!r}; give {' or '.join(SPLITS)}")
     found = stories(source, split=split, limit=limit, clean=clean, seed=seed)
     _refuse_two(vocab=vocab, tokenizer=tokenizer, gpt2=gpt2)
     if keep is not None and gpt2 is None:
-        raise ValueError(f"--keep {keep} cuts the vocabulary that --gpt2 names; give --gpt2 VOCAB.json,MERGES.txt")
+        raise InputError(f"--keep {keep} cuts the vocabulary that --gpt2 names; give --gpt2 VOCAB.json,MERGES.txt")
     own = out / TOKENIZER
     if tokenizer is not None:
         chosen = Tokenizer.load(tokenizer)
     elif gpt2 is not None:
         files = gpt2.split(",")
         if len(files) != 2:
-            raise ValueError(f"--gpt2 takes two files, VOCAB.json,MERGES.txt, and was given {gpt2!r}")
+            raise InputError(f"--gpt2 takes two files, VOCAB.json,MERGES.txt, and was given {gpt2!r}")
         texts = _tracked(found, limit, "counting tokens") if keep is not None else ()
         chosen = Tokenizer.from_gpt2(*files, keep=keep, texts=texts)
     elif resume and own.is_file():
         chosen = Tokenizer.load(own)
         if vocab not in (None, chosen.size):
-            raise ValueError(f"{own} has {chosen.size:,} tokens, not {vocab:,}; leave --vocab out, or give --no-resume")
+            raise InputError(f"{own} has {chosen.size:,} tokens, not {vocab:,}; leave --vocab out, or give --no-resume")
     else:
         chosen = Tokenizer.train(_tracked(found, limit, "training the tokenizer"), vocab or 4096)
     replaces = not resume and (out / RECORD).exists()
@@ -193,7 +194,7 @@ def _refuse_two(**options: object) -> None:
     """ValueError where more than one of the options is given."""
     given = [f"--{name}" for name, value in options.items() if value is not None]
     if len(given) > 1:
-        raise ValueError(f"{' and '.join(given)} each choose the tokenizer; give one of them")
+        raise InputError(f"{' and '.join(given)} each choose the tokenizer; give one of them")
 
 
 @contextmanager

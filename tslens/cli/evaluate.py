@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from tslens.cli._delivery import delivery, print_json
 from tslens.cli._options import Json, Model, Precision
+from tslens.errors import InputError
 
 
 def evaluate(
@@ -41,9 +42,9 @@ def evaluate(
             print("\n".join("{suite:<10} {prompts:>4}  {question}".format(**r) for r in rows))
         return
     if suite is None:
-        raise ValueError(f"give a suite: one of {', '.join(suites.suites())}, or a .toml file.")
+        raise InputError(f"give a suite: one of {', '.join(suites.suites())}, or a .toml file.")
     if model is None:
-        raise ValueError("give --model, the model to be scored; tslens models lists those that there are.")
+        raise InputError("give --model, the model to be scored; tslens models lists those that there are.")
     from tslens.models import load
 
     chosen = suites.suite(suite)

@@ -5,6 +5,7 @@ from typing import Any
 
 from tslens.cli._delivery import print_json
 from tslens.cli._options import STORIES, Json, Limit, Model, Precision, Stories, corpus_of
+from tslens.errors import InputError
 
 
 def list_models(*, json_: Json = False) -> None:
@@ -100,7 +101,7 @@ def generate(
     sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, beams=beams, seed=seed)
     options = {"n": n, "max_new_tokens": max_new_tokens, "sampling": sampling, "precision": precision}
     if n < 1:
-        raise ValueError(f"--n is {n}; ask for at least 1 story.")
+        raise InputError(f"--n is {n}; ask for at least 1 story.")
     loaded = load(model)
     with Console(stderr=True).status("writing"):
         stories = write(loaded, prompt, **options)  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ from typing import Any
 
 from tslens.cli._delivery import print_json
 from tslens.cli._options import STORIES, Json, Limit, Model, record_of
+from tslens.errors import InputError
 
 
 def report(
@@ -45,7 +46,7 @@ def report(
     place = out or (folder / "report.html" if folder in checkpoints.runs().values() else Path(f"{name}-report.html"))
     page.check_writable(place)
     if shown < 1:
-        raise ValueError(f"--shown is {shown}; show at least 1 story.")
+        raise InputError(f"--shown is {shown}; show at least 1 story.")
     source = read(stories, limit=limit)
     data = page.compute(
         models.load(model),

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from tslens.cli._options import Json, Settings, settings
 from tslens.cli._recipes import show_estimate, show_recipes
+from tslens.errors import InputError
 
 if TYPE_CHECKING:
     from tslens.train.loop import Progress as Position
@@ -66,11 +67,11 @@ def train(
         show_recipes(json_)
         return
     if json_ and not dry_run:
-        raise ValueError("--json goes with --list or --dry-run; a run's numbers are in its metrics.jsonl.")
+        raise InputError("--json goes with --list or --dry-run; a run's numbers are in its metrics.jsonl.")
     if recipe is None and (resume is None or data is not None):
-        raise ValueError("name a recipe or a shape to train, or a run to --resume. --data is a setting of a recipe.")
+        raise InputError("name a recipe or a shape to train, or a run to --resume. --data is a setting of a recipe.")
     if resume is not None and (name is not None or overwrite or dry_run):
-        raise ValueError("--resume goes on with a run as it was chosen: leave out --name, --overwrite, --dry-run.")
+        raise InputError("--resume goes on with a run as it was chosen: leave out --name, --overwrite, --dry-run.")
     chosen = None if recipe is None else _chosen(recipe, data, settings(set_), log)
     if dry_run:
         assert chosen is not None
@@ -155,7 +156,7 @@ def _as_chosen(run: "Run", chosen: "Recipe | None", log: str | None) -> "Run":
     from tslens.train.run import differences
 
     if chosen is not None and (found := differences(chosen.to_dict(), run.recipe.to_dict(), "here", "in the run")):
-        raise ValueError(
+        raise InputError(
             f"{run.folder} was begun with another recipe: {found}. Leave the recipe out to go on as it was chosen, or "
             "train anew under another --name."
         )

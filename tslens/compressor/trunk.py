@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from tslens import forward, models
+from tslens.errors import InputError
 from tslens.forward import pairs
 from tslens.models.tied import Tied
 from tslens.tokenizer import Tokenizer
@@ -102,7 +103,7 @@ class PairTokenizer(Tokenizer):
                 numbers = [self.numbers[pair] for pair in _paired(row)]
             except KeyError as error:
                 shown = "".join(self.base.pieces(error.args[0]))
-                raise ValueError(
+                raise InputError(
                     f"The pair {shown!r} is in none of the stories that this trunk was made with."
                 ) from None
             rows.append([self.bos, *numbers] if bos else numbers)
@@ -125,7 +126,7 @@ class NoLogits(Tied):
 
     @property
     def W_U(self) -> Any:  # noqa: N802
-        raise ValueError(
+        raise InputError(
             "A compressor's trunk has no logits of its own, its decoder makes them: ask the compressor itself for "
             "loss, stories or logits. The lens and ablation need a model that is no compressor."
         )

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens import forward, stats
+from tslens.errors import InputError
 from tslens.evaluation.suites import Prompt, Suite
 from tslens.models import name_of, shape_of, tokenizer_of
 from tslens.result import Result
@@ -90,7 +91,7 @@ class PromptScores(Result):
 
     def _margin(self, by: str) -> Tensor:
         if by not in SCORINGS:
-            raise ValueError(f"endings are scored by {' or '.join(SCORINGS)}; got {by!r}.")
+            raise InputError(f"endings are scored by {' or '.join(SCORINGS)}; got {by!r}.")
         return getattr(self, SCORINGS[by])
 
     def summary(self) -> "pd.DataFrame":
@@ -191,7 +192,7 @@ def _row(tokenizer: "Tokenizer", prompt: str, ending: str, context: int) -> tupl
     """
     alone, whole = tokenizer.encode([prompt, f"{prompt} {ending}"])
     if len(whole) - 1 > context:
-        raise ValueError(f"prompt {prompt[:40]!r}... takes {len(whole)} tokens, the context is {context}. Shorten it.")
+        raise InputError(f"prompt {prompt[:40]!r}... takes {len(whole)} tokens, the context is {context}. Shorten it.")
     start = next((i for i, (a, b) in enumerate(zip(alone, whole, strict=False)) if a != b), len(alone))
     return whole, start
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from tslens.errors import InputError
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -57,7 +59,7 @@ def nearest(texts: Sequence[str], others: Sequence[str] | None = None) -> Float[
     alone = others is None
     against = texts if others is None else others
     if len(against) < (2 if alone else 1):
-        raise ValueError(
+        raise InputError(
             f"there is no other text to compare with among {len(against)}; give at least 2 texts, or others"
         )
     columns: dict[tuple[str, str, int], int] = {}

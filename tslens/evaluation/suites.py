@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 
 
@@ -45,21 +46,21 @@ def suite(name: str) -> Suite:
     """The suite of this name, or in this TOML file. ValueError names the nearest, or what is wrong in the file."""
     if name.endswith(".toml"):
         if not Path(name).is_file():
-            raise ValueError(f"there is no suite file {name}; give the path of one, or one of {', '.join(suites())}.")
+            raise InputError(f"there is no suite file {name}; give the path of one, or one of {', '.join(suites())}.")
         text, label = Path(name).read_text(encoding="utf-8"), Path(name).stem
         if not re.fullmatch(r"\w[\w-]*", label):  # it also names what is written of the answer
-            raise ValueError(f"a suite cannot be called {label!r}; name the file with letters, digits, - and _ alone.")
+            raise InputError(f"a suite cannot be called {label!r}; name the file with letters, digits, - and _ alone.")
     elif name in suites():
         text, label = resources.files("tslens.suites").joinpath(f"{name}.toml").read_text(encoding="utf-8"), name
     else:
         known = suites()
-        raise ValueError(
+        raise InputError(
             f"no suite is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known)}; or give a .toml file."
         )
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"suite {name} is not TOML: {error}.") from error
+        raise InputError(f"suite {name} is not TOML: {error}.") from error
     return _suite(tree, label)
 
 
@@ -73,31 +74,31 @@ def _suite(tree: dict[str, Any], name: str) -> Suite:
     abouts = [prompt.pair for prompt in prompts[::2]]
     twice = next((about for i, about in enumerate(abouts) if about in abouts[:i]), None)
     if twice is not None:
-        raise ValueError(f"suite {name}: two pairs are about {twice!r}; give each a name of its own.")
+        raise InputError(f"suite {name}: two pairs are about {twice!r}; give each a name of its own.")
     if len(abouts) < 2:
-        raise ValueError(f"suite {name} has {len(abouts)} pairs; an interval needs 2 or more.")
+        raise InputError(f"suite {name} has {len(abouts)} pairs; an interval needs 2 or more.")
     return Suite(name, tree["question"], tuple(prompts))
 
 
 def _twins(about: str, tables: list[Any], where: str) -> tuple[Prompt, Prompt]:
     """A pair, checked for all that makes its chance level one half."""
     if len(tables) != 2:
-        raise ValueError(f"{where} ({about}) has {len(tables)} prompts; a pair has 2.")
+        raise InputError(f"{where} ({about}) has {len(tables)} prompts; a pair has 2.")
     for table in tables:
         _keys(table, {"text": str, "accepted": list}, f"{where} ({about})")
     a, b = tables
     if a["text"] == b["text"]:
-        raise ValueError(f"{where} ({about}): both prompts are the same; twins must differ.")
+        raise InputError(f"{where} ({about}): both prompts are the same; twins must differ.")
     endings = [*a["accepted"], *b["accepted"]]
     if not a["accepted"] or len(a["accepted"]) != len(b["accepted"]):
-        raise ValueError(f"{where} ({about}): give both prompts as many accepted endings as each other, at least 1.")
+        raise InputError(f"{where} ({about}): give both prompts as many accepted endings as each other, at least 1.")
     if len(set(endings)) < len(endings):
-        raise ValueError(f"{where} ({about}): an ending is there twice; each belongs to one of the two prompts.")
+        raise InputError(f"{where} ({about}): an ending is there twice; each belongs to one of the two prompts.")
     loose = next(
         (t for t in (a["text"], b["text"], *endings) if not isinstance(t, str) or not t or t != t.strip()), None
     )
     if loose is not None:
-        raise ValueError(f"{where} ({about}): {loose!r} is no text, or has spaces around it; one space is put between.")
+        raise InputError(f"{where} ({about}): {loose!r} is no text, or has spaces around it; one space is put between.")
     first, second = tuple(a["accepted"]), tuple(b["accepted"])
     return Prompt(a["text"], first, second, about), Prompt(b["text"], second, first, about)
 
@@ -105,10 +106,10 @@ def _twins(about: str, tables: list[Any], where: str) -> tuple[Prompt, Prompt]:
 def _keys(table: Any, wanted: dict[str, type], where: str) -> None:
     """ValueError unless the table has these keys, of these types, and no others."""
     if not isinstance(table, dict):
-        raise ValueError(f"{where}: {table!r} is no table; it needs {', '.join(wanted)}.")
+        raise InputError(f"{where}: {table!r} is no table; it needs {', '.join(wanted)}.")
     for key in table:
         if key not in wanted:
-            raise ValueError(f"{where} has no key {key!r}.{did_you_mean(key, list(wanted))} Keys: {', '.join(wanted)}.")
+            raise InputError(f"{where} has no key {key!r}.{did_you_mean(key, list(wanted))} Keys: {', '.join(wanted)}.")
     for key, kind in wanted.items():
         if not isinstance(table.get(key), kind):
-            raise ValueError(f"{where} needs {key!r}, a {'list' if kind is list else 'text'}; got {table.get(key)!r}.")
+            raise InputError(f"{where} needs {key!r}, a {'list' if kind is list else 'text'}; got {table.get(key)!r}.")

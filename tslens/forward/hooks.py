@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from torch import Tensor
 
+from tslens.errors import InputError
 from tslens.models import Spec, did_you_mean
 
 
@@ -26,7 +27,7 @@ def check_hooks(spec: Spec, names: Iterable[str]) -> None:
     known = hook_names(spec)
     for name in names:
         if name not in known:
-            raise ValueError(
+            raise InputError(
                 f"{name!r} is no activation of a {spec.name} model.{did_you_mean(name, known)} "
                 "They are named as in TransformerLens, such as 'blocks.0.mlp.hook_post'."
             )

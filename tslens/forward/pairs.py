@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from tslens.errors import InputError
 from tslens.forward.attention import Attend, fused_attend
 from tslens.forward.blocks import Layer, block, layers, norm
 from tslens.forward.product import ROWS
@@ -31,7 +32,7 @@ def residual(
     refuse_hooks(model)
     spec, (batch, n) = model.spec, tokens.shape
     if n > spec.n_ctx:
-        raise ValueError(f"A row of {n} tokens is longer than this model's context of {spec.n_ctx}. Cut it.")
+        raise InputError(f"A row of {n} tokens is longer than this model's context of {spec.n_ctx}. Cut it.")
     pairs, real = as_pairs(tokens)
     pack = tokens.numel() >= ROWS
     encoder = layers(model.encoder, spec.encoder, dtype, pack=pack)
@@ -91,7 +92,7 @@ def refuse_hooks(model: Any) -> None:
         return
     for name, module in model.named_modules():
         if module._forward_hooks or module._backward_hooks or module._forward_pre_hooks or module._backward_pre_hooks:
-            raise ValueError(
+            raise InputError(
                 f"{name or 'the model'} holds a hook, which the fast forward would not run: remove it with "
                 "model.reset_hooks(including_permanent=True), or call the model itself."
             )

@@ -12,6 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from tslens.errors import InputError
+
 Map = tuple[Tensor, Tensor | None]
 """A matrix `[in out]` and its bias `[out]`, if it has one."""
 
@@ -26,7 +28,7 @@ def precision(name: str = "auto", device: torch.device | str = "cpu") -> torch.d
         fast = torch.cuda.is_bf16_supported() if cuda else torch.backends.mkldnn.is_available() and _cpu_has_bf16()
         return torch.bfloat16 if fast else torch.float32
     if name not in PRECISIONS:
-        raise ValueError(f"precision is {name!r}; it must be auto, float32 or bfloat16.")
+        raise InputError(f"precision is {name!r}; it must be auto, float32 or bfloat16.")
     return PRECISIONS[name]
 
 

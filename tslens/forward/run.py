@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tslens.errors import InputError
 from tslens.forward import pairs
 from tslens.forward.attention import fused_attend, open_attend
 from tslens.forward.blocks import block, layers, norm, rotary, see_norm
@@ -42,7 +43,7 @@ def residual(
     """
     if isinstance(shape_of(model), CompressorSpec):
         if hooks:
-            raise ValueError("A compressor's activations are those of its trunk: scan(model, ...), or run_with_cache.")
+            raise InputError("A compressor's activations are those of its trunk: scan(model, ...), or run_with_cache.")
         return pairs.residual(model, tokens, dtype=dtype, dropout=dropout), {}
     keep = Keeper(hooks) if hooks else None
     return _run(model, tokens, keep, dtype, dropout), keep.kept if keep is not None else {}
@@ -56,7 +57,7 @@ def _run(
     check_hooks(spec, hooks)
     n = tokens.shape[1]
     if n > spec.n_ctx:
-        raise ValueError(f"A row of {n} tokens is longer than this model's context of {spec.n_ctx}. Cut it.")
+        raise InputError(f"A row of {n} tokens is longer than this model's context of {spec.n_ctx}. Cut it.")
     positions = torch.arange(n, device=tokens.device)
     x = embed(model, spec, tokens, positions)
     if keep is not None:

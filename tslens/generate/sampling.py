@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tslens.errors import InputError
+
 SEEDS = 2**32
 COLDEST = 1e-6  # a lower temperature says what 0 says, and scores divided by it overflow
 MOST_BEAMS = 256  # each is a row, with a cache of its own
@@ -26,19 +28,19 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if self.temperature and not COLDEST <= self.temperature < math.inf:
-            raise ValueError(
+            raise InputError(
                 f"temperature is {self.temperature}; it must be 0 (greedy), or finite and {COLDEST} or more."
             )
         if not isinstance(self.seed, int) or not 0 <= self.seed < SEEDS:
-            raise ValueError(f"seed is {self.seed}; it must be a whole number from 0 to {SEEDS - 1}.")
+            raise InputError(f"seed is {self.seed}; it must be a whole number from 0 to {SEEDS - 1}.")
         if self.top_k is not None and self.top_k < 1:
-            raise ValueError(f"top_k is {self.top_k}; it must be at least 1.")
+            raise InputError(f"top_k is {self.top_k}; it must be at least 1.")
         if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p is {self.top_p}; it must be above 0 and at most 1.")
+            raise InputError(f"top_p is {self.top_p}; it must be above 0 and at most 1.")
         if not 1 <= self.beams <= MOST_BEAMS:
-            raise ValueError(f"beams is {self.beams}; it must be from 1 to {MOST_BEAMS}.")
+            raise InputError(f"beams is {self.beams}; it must be from 1 to {MOST_BEAMS}.")
         if self.beams > 1 and self.temperature > 0:
-            raise ValueError("Beam search looks for the likeliest story: set temperature to 0, or beams to 1.")
+            raise InputError("Beam search looks for the likeliest story: set temperature to 0, or beams to 1.")
 
 
 def choose(

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward
+from tslens.errors import InputError
 from tslens.generate.beams import beam_search
 from tslens.generate.cache import Cache
 from tslens.generate.sampling import Sampling, choose
@@ -57,11 +58,11 @@ def generate_ids(
         return []
     longest = max(len(row) for row in rows)
     if not all(rows):
-        raise ValueError("An empty prompt cannot be continued. Start it with the end-of-story token.")
+        raise InputError("An empty prompt cannot be continued. Start it with the end-of-story token.")
     if longest >= spec.n_ctx:
-        raise ValueError(f"A prompt of {longest} tokens fills this model's context of {spec.n_ctx}. Shorten it.")
+        raise InputError(f"A prompt of {longest} tokens fills this model's context of {spec.n_ctx}. Shorten it.")
     if max_new_tokens < 1:
-        raise ValueError(f"max_new_tokens is {max_new_tokens}; it must be at least 1.")
+        raise InputError(f"max_new_tokens is {max_new_tokens}; it must be at least 1.")
     budgets = [min(max_new_tokens, spec.n_ctx - len(row)) for row in rows]
     new: list[list[int]] = [[] for _ in rows]
     with torch.inference_mode():
@@ -131,9 +132,9 @@ def generate(
     ValueError for more than one story of a prompt from beam search, which finds one."""
     tokenizer, sampling = tokenizer_of(model), sampling or Sampling()
     if n < 1:
-        raise ValueError(f"n is {n}; it must be at least 1.")
+        raise InputError(f"n is {n}; it must be at least 1.")
     if n > 1 and sampling.beams > 1:
-        raise ValueError(f"Beam search finds one story for a prompt, not {n}: ask for n=1, or sample with beams=1.")
+        raise InputError(f"Beam search finds one story for a prompt, not {n}: ask for n=1, or sample with beams=1.")
     asked = [prompts] if isinstance(prompts, str) else list(prompts)
     rows = [row for row in tokenizer.encode(asked) for _ in range(n)]
     new = generate_ids(model, rows, max_new_tokens=max_new_tokens, sampling=sampling, precision=precision)

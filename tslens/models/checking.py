@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from tslens.errors import InputError
 from tslens.models.counts import parameter_shapes
 from tslens.models.reading import READ_ANEW, READ_ONCE, read, scales
 from tslens.models.spec import Spec
@@ -97,7 +98,7 @@ def _refuse_hooks(model: Any) -> None:
             name = next((name for name, each in model.named_modules() if each is m), None)
             if name is None:
                 continue  # a module that was since replaced
-            raise ValueError(
+            raise InputError(
                 f"{name or 'the model'} holds a hook, which the fast forward would not run: remove it with "
                 "model.reset_hooks(including_permanent=True), or use the hooked forward (model.run_with_hooks)."
             )
@@ -106,7 +107,7 @@ def _refuse_hooks(model: Any) -> None:
 def _refuse_changes(model: Any, memory: _Memory) -> None:
     for field, was, now in zip(READ_ONCE, memory.configured, _configured(model), strict=True):
         if was != now:
-            raise ValueError(
+            raise InputError(
                 f"cfg.{field} was changed from {was!r} to {now!r} after the model was made, which its modules do not "
                 "follow: set it back, or build a new model."
             )

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from tslens.errors import InputError
 from tslens.models.spec import DEFAULT_HEADS, Spec
 from tslens.nearest import did_you_mean
 from tslens.tokenizer import Tokenizer
@@ -46,9 +47,9 @@ class CompressorSpec:
     def __post_init__(self) -> None:
         for field in ("encoder_layers", "trunk_layers", "decoder_layers"):
             if (value := getattr(self, field)) < 1:
-                raise ValueError(f"{field} is {value}; it must be at least 1.")
+                raise InputError(f"{field} is {value}; it must be at least 1.")
         if self.n_ctx % 2 or self.n_ctx < 2:
-            raise ValueError(f"n_ctx is {self.n_ctx}; a compressor reads tokens in pairs: it must be even.")
+            raise InputError(f"n_ctx is {self.n_ctx}; a compressor reads tokens in pairs: it must be even.")
         _ = self.encoder, self.trunk, self.decoder  # whose own checks name a wrong width or number of heads
 
     @classmethod
@@ -57,7 +58,7 @@ class CompressorSpec:
         quarter to the decoder and the rest, twice the encoder's, to the trunk."""
         _refuse_style(baseline)
         if baseline.n_layers < 3:
-            raise ValueError(f"A compressor shares out its layers in three parts; {baseline.name} has too few: give 3.")
+            raise InputError(f"A compressor shares out its layers in three parts; {baseline.name} has too few: give 3.")
         quarter = max(1, baseline.n_layers // 4)
         return cls(
             **_same(baseline),
@@ -84,11 +85,11 @@ class CompressorSpec:
         known = [f.name for f in dataclasses.fields(cls)]
         for key in fields:
             if key not in known:
-                raise ValueError(f"Unknown model field {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
+                raise InputError(f"Unknown model field {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
         try:
             return cls(**fields)
         except TypeError as error:
-            raise ValueError(f"These model fields are no shape: {str(error).splitlines()[0]}.") from None
+            raise InputError(f"These model fields are no shape: {str(error).splitlines()[0]}.") from None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able, complete."""
@@ -167,7 +168,7 @@ def _refuse_style(baseline: Spec) -> None:
     plain = Spec(**_same(baseline), n_layers=baseline.n_layers)
     for field in dataclasses.fields(Spec):
         if (given := getattr(baseline, field.name)) != getattr(plain, field.name):
-            raise ValueError(f"A compressor is built of plain GPT-2 blocks: leave out {field.name} = {given!r}.")
+            raise InputError(f"A compressor is built of plain GPT-2 blocks: leave out {field.name} = {given!r}.")
 
 
 def as_pairs(tokens: Int[Tensor, "batch pos"]) -> tuple[Int[Tensor, "batch pair 2"], Bool[Tensor, "batch pair 2"]]:

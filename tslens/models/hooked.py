@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from tslens.errors import InputError
 from tslens.models.checking import remember, spec_of
 from tslens.models.compressor import KIND as COMPRESSOR
 from tslens.models.compressor import CompressorSpec
@@ -137,13 +138,13 @@ def load_weights(model: "HookedTransformer", tensors: dict[str, Tensor], *, orig
     spec = shape_of(model)
     shapes = parameter_shapes(spec)
     if missing := sorted(shapes.keys() - tensors.keys()):
-        raise ValueError(f"{origin} lack {missing[0]!r} (and {len(missing) - 1} more) of a {spec.name} model.")
+        raise InputError(f"{origin} lack {missing[0]!r} (and {len(missing) - 1} more) of a {spec.name} model.")
     if extra := sorted(tensors.keys() - shapes.keys()):
-        raise ValueError(f"{origin} hold {extra[0]!r}, which a {spec.name} model does not have.")
+        raise InputError(f"{origin} hold {extra[0]!r}, which a {spec.name} model does not have.")
     parameters = dict(model.named_parameters())
     for name, shape in shapes.items():
         if tuple(tensors[name].shape) != shape:
-            raise ValueError(f"{origin}: {name} has shape {tuple(tensors[name].shape)}, expected {shape}.")
+            raise InputError(f"{origin}: {name} has shape {tuple(tensors[name].shape)}, expected {shape}.")
     with torch.no_grad():
         for name in shapes:
             parameters[name].copy_(tensors[name])
@@ -184,7 +185,7 @@ def from_weights(
 def attach_tokenizer(model: "HookedTransformer", tokenizer: Tokenizer) -> None:
     """Give the model its tokenizer, so that TransformerLens's own `to_tokens` and `to_string` work too."""
     if tokenizer.size > model.cfg.d_vocab:
-        raise ValueError(
+        raise InputError(
             f"This tokenizer has {tokenizer.size} tokens and the model a vocabulary of {model.cfg.d_vocab}: "
             "it is not this model's tokenizer. Load the one that it was trained with."
         )
@@ -200,7 +201,7 @@ def tokenizer_of(model: "HookedTransformer") -> Tokenizer:
     """The tokenizer that `load` or `attach_tokenizer` gave this model."""
     tokenizer = getattr(model, "story_tokenizer", None)
     if tokenizer is None:
-        raise ValueError(
+        raise InputError(
             "This model has no tokenizer. Give it one with tslens.models.attach_tokenizer(model, tokenizer)."
         )
     return tokenizer

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tslens import checkpoints
+from tslens.errors import InputError
 from tslens.models.checking import spec_of
 from tslens.models.compressor import KIND as COMPRESSOR
 from tslens.models.compressor import CompressorSpec
@@ -43,14 +44,14 @@ def load(name: str | Path) -> "HookedTransformer":
     known = available()
     folder = known.get(text) or (Path(text) if text and (Path(text) / "config.json").is_file() else _at_step(text))
     if folder is None:
-        raise ValueError(_unknown(text, list(known)))
+        raise InputError(_unknown(text, list(known)))
     config, tensors = checkpoints.read(folder)
     home = folder if (folder / checkpoints.TOKENIZER).is_file() else folder.parent.parent  # a checkpoint's run has it
     tokenizer = Tokenizer.load(home / checkpoints.TOKENIZER)
     if not isinstance(config.get("spec"), dict):
-        raise ValueError(f"{folder}/{checkpoints.CONFIG} has no 'spec', the shape of the model: it is no tslens model.")
+        raise InputError(f"{folder}/{checkpoints.CONFIG} has no 'spec', the shape of the model: it is no tslens model.")
     if config.get("tokenizer") != tokenizer.hash:
-        raise ValueError(f"{home}/tokenizer.json is not the tokenizer that this model was trained with (hash differs).")
+        raise InputError(f"{home}/tokenizer.json is not the tokenizer that this model was trained with (hash differs).")
     model = from_weights(shape(config), tensors, tokenizer, origin=str(folder))
     run = home.resolve().name
     return _named(model, run if home == folder else f"{run}@{config.get('step', folder.name)}")
@@ -68,7 +69,7 @@ def shape(config: dict[str, Any]) -> Spec | CompressorSpec:
     """The spec that a `config.json` holds; ValueError for a kind of model that this version does not know."""
     kind = config.get("kind")
     if kind not in (None, COMPRESSOR):
-        raise ValueError(f"This model is a {kind!r}, and this version loads a HookedTransformer or a {COMPRESSOR!r}.")
+        raise InputError(f"This model is a {kind!r}, and this version loads a HookedTransformer or a {COMPRESSOR!r}.")
     return Spec.from_dict(config["spec"]) if kind is None else CompressorSpec.from_dict(config["spec"])
 
 

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from tslens.errors import InputError
 from tslens.models.compressor import CompressorSpec, as_pairs, next_first
 from tslens.models.hooked import HookedRootModule, HookPoint, build
 from tslens.models.spec import Spec
@@ -89,13 +90,13 @@ class Compressor(HookedRootModule):
         self.story_tokenizer: Tokenizer | None = None
         if tokenizer is not None:
             if tokenizer.size > spec.d_vocab:
-                raise ValueError(f"This tokenizer has {tokenizer.size} tokens and the model room for {spec.d_vocab}.")
+                raise InputError(f"This tokenizer has {tokenizer.size} tokens and the model room for {spec.d_vocab}.")
             self.story_tokenizer = tokenizer
 
     @property
     def cfg(self) -> Any:
         """There is none: three shapes are no one shape. ValueError says what does work."""
-        raise ValueError(
+        raise InputError(
             "A compressor is no single HookedTransformer, which this needs. Its trunk is one: scan(compressor, ...) or "
             "tslens.compressor.trunk(compressor, stories). Loss, generation and run_with_cache work on all of it."
         )
@@ -112,7 +113,7 @@ class Compressor(HookedRootModule):
         """Logits at every position for the next token; any number of positions up to the context, odd or even."""
         batch, n = tokens.shape
         if n > self.spec.n_ctx:
-            raise ValueError(f"A row of {n} tokens is longer than this model's context of {self.spec.n_ctx}. Cut it.")
+            raise InputError(f"A row of {n} tokens is longer than this model's context of {self.spec.n_ctx}. Cut it.")
         pairs, real = as_pairs(tokens)
         vectors = self.encoder(F.embedding(pairs.flatten(0, 1), self.token_embedding()), real.flatten(0, 1))
         x = self.hook_embed(vectors.view(batch, pairs.shape[1], -1))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tslens.errors import InputError
 from tslens.models.counts import parameter_shapes
 from tslens.models.spec import Spec
 from tslens.models.tied import is_tied
@@ -30,12 +31,12 @@ def read(model: "HookedTransformer") -> Spec:
     c = model.cfg
     dtypes = {c.dtype, *(p.dtype for p in model.parameters())} - {torch.float32}
     if dtypes:
-        raise ValueError(
+        raise InputError(
             f"This model has weights in {min(map(str, dtypes))}, and the fast forward reads float32: "
             "model.to(torch.float32) brings them back; its products run in bfloat16 with precision='bfloat16'."
         )
     if found := _beyond(model):
-        raise ValueError(
+        raise InputError(
             f"This model has {', '.join(found)}, which the fast forward does not cover. "
             "Use the hooked forward (model.run_with_cache) for it."
         )
@@ -43,7 +44,7 @@ def read(model: "HookedTransformer") -> Spec:
     shaped = parameter_shapes(spec)
     if biased := [n for n, p in model.named_parameters() if n not in shaped and bool(p.detach().any())]:
         style = "GPT-2" if spec.style == "gpt2" else "Llama"
-        raise ValueError(
+        raise InputError(
             f"This model uses {biased[0]!r}, which a {style}-style model does not have. "
             "Use the hooked forward (model.run_with_cache) for it."
         )

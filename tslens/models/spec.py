@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any, Literal
 
+from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 
 DEFAULT_HEADS = 4
@@ -42,26 +43,26 @@ class Spec:
         for field in ("d_model", "n_layers", "n_heads", "d_vocab", "n_ctx", *optional):
             value = getattr(self, field)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{field} is {value!r}; it must be a whole number of at least 1.")
+                raise InputError(f"{field} is {value!r}; it must be a whole number of at least 1.")
         if self.n_layers > MOST_LAYERS:
-            raise ValueError(f"n_layers is {self.n_layers:,}; it must be at most {MOST_LAYERS:,}.")
+            raise InputError(f"n_layers is {self.n_layers:,}; it must be at most {MOST_LAYERS:,}.")
         if self.d_model % self.n_heads:
-            raise ValueError(
+            raise InputError(
                 f"{self.n_heads} heads do not divide a width of {self.d_model}; "
                 f"widths near it that they divide: {_near_multiples(self.d_model, self.n_heads)}."
             )
         if self.style not in ("gpt2", "llama"):
-            raise ValueError(f"style is {self.style!r}; it must be 'gpt2' or 'llama'.")
+            raise InputError(f"style is {self.style!r}; it must be 'gpt2' or 'llama'.")
         if self.style == "llama" and self.d_head % 2:
-            raise ValueError(f"Rotary positions need an even head width; {self.d_model}/{self.n_heads} is odd.")
+            raise InputError(f"Rotary positions need an even head width; {self.d_model}/{self.n_heads} is odd.")
         if self.style == "gpt2" and self.n_key_value_heads not in (None, self.n_heads):
-            raise ValueError("Grouped key/value heads need style 'llama'.")
+            raise InputError("Grouped key/value heads need style 'llama'.")
         if self.n_heads % self.key_value_heads:
-            raise ValueError(f"{self.n_key_value_heads} key/value heads do not divide {self.n_heads} heads.")
+            raise InputError(f"{self.n_key_value_heads} key/value heads do not divide {self.n_heads} heads.")
         if self.local_layers and not self.window:
-            raise ValueError("local_layers need a window (the number of tokens that they see).")
+            raise InputError("local_layers need a window (the number of tokens that they see).")
         if beyond := [i for i in self.local_layers if not 0 <= i < self.n_layers]:
-            raise ValueError(f"local_layers names layer {beyond[0]}; there are {self.n_layers}, from 0.")
+            raise InputError(f"local_layers names layer {beyond[0]}; there are {self.n_layers}, from 0.")
 
     @property
     def d_head(self) -> int:
@@ -89,7 +90,7 @@ class Spec:
         """The spec that a name such as `512x12` or `256x8x8` stands for, with other fields as given."""
         match = re.fullmatch(r"(\d+)x(\d+)(?:x(\d+))?", name)
         if not match:
-            raise ValueError(
+            raise InputError(
                 f"{name!r} is no shape. Write WIDTHxLAYERS or WIDTHxLAYERSxHEADS, such as 256x8 or 256x8x8."
             )
         width, layers, heads = match.groups()
@@ -101,12 +102,12 @@ class Spec:
         known = [f.name for f in dataclasses.fields(cls)]
         for key in fields:
             if key not in known:
-                raise ValueError(f"Unknown model field {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
+                raise InputError(f"Unknown model field {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
         try:
             return cls(**values)
         except TypeError as error:
-            raise ValueError(f"These model fields are no shape: {str(error).splitlines()[0]}.") from None
+            raise InputError(f"These model fields are no shape: {str(error).splitlines()[0]}.") from None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able, complete."""

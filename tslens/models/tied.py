@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
+from tslens.errors import InputError
+
 if TYPE_CHECKING:
     from tslens.models.hooked import HookedTransformer
 
@@ -37,7 +39,7 @@ def is_tied(model: "HookedTransformer") -> bool:
 
 
 def _refuse_processing(*_: Any, **__: Any) -> None:
-    raise ValueError(
+    raise InputError(
         "This model's unembedding is its token embedding, and processing the weights would part them: "
         "process a copy that has its own, untied = tslens.models.untied(model)."
     )

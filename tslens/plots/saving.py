@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tslens.errors import InputError
 from tslens.plots.style import printable, styled
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def save(figure: "Figure", path: str | Path, table: "pd.DataFrame | None" = None
             figure.savefig(buffer, format="png", metadata={"Software": None})
         content = buffer.getvalue()
     else:
-        raise ValueError(f"a figure is saved as .svg or .png; got {place.name!r}")
+        raise InputError(f"a figure is saved as .svg or .png; got {place.name!r}")
     place.parent.mkdir(parents=True, exist_ok=True)
     _write(place, content)
     if table is not None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tslens.errors import InputError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -113,7 +115,7 @@ def settled(figure: "Figure") -> "Figure":
 def name_ticks(axes: "Axes", side: str, names: Sequence[Any] | None, count: int, offset: float) -> None:
     """Names at the middle of the cells; numbers where there are no names, thinned when there are many."""
     if names is not None and len(names) != count:
-        raise ValueError(f"{len(names)} names for {count} {'columns' if side == 'x' else 'rows'}")
+        raise InputError(f"{len(names)} names for {count} {'columns' if side == 'x' else 'rows'}")
     few = 48 if names is not None else 16
     every = next(step for step in (1, 5, 10, 20, 50, 100, 500, count) if count <= few * step)
     shown = range(0, count, every)
@@ -132,7 +134,7 @@ def numbers(values: Any, axes: int | None, what: str) -> NDArray[Any]:
     array = np.asarray(values, dtype=float)
     if (axes is not None and array.ndim != axes) or array.size == 0:
         wanted = f"{axes} {'axis' if axes == 1 else 'axes'}" if axes else "values"
-        raise ValueError(f"{what} needs {wanted} and something in it; got shape {array.shape}")
+        raise InputError(f"{what} needs {wanted} and something in it; got shape {array.shape}")
     return array
 
 

@@ -12,6 +12,7 @@ from tslens.analysis import neurons as neurons_analysis
 from tslens.analysis.heads import Heads, Pattern
 from tslens.analysis.lens import LensByDepth, LensOfPrompt
 from tslens.analysis.neurons import Neurons
+from tslens.errors import InputError
 from tslens.evaluation.loss import Loss, loss
 from tslens.generate import Sampling, generate
 from tslens.scan import Reducer, scan
@@ -85,7 +86,7 @@ def compute(
     """
     corpus = list(stories)
     if not corpus:
-        raise ValueError("There is no story to report on: the source is empty or everything was filtered out.")
+        raise InputError("There is no story to report on: the source is empty or everything was filtered out.")
     with _stage("Measuring the loss", progress):
         measured = loss(model, corpus)
     reducers: list[Reducer[Any, Any]] = [heads_analysis.Roles(), neurons_analysis.Profiles(), lens_analysis.Depth()]

@@ -15,6 +15,8 @@ from jaxtyping import Float, Int, UInt8
 from numpy.typing import NDArray
 from torch import Tensor
 
+from tslens.errors import InputError
+
 NONE16, NONE32 = 0xFFFF, 0xFFFFFFFF
 """What stands for "nothing here" in arrays of 16-bit tokens and of 32-bit places."""
 STEPS = 4095
@@ -26,7 +28,7 @@ Packed = dict[str, Any]
 def pack(array: NDArray[Any]) -> Packed:
     """An array of unsigned integers as JSON: its type, and its bytes deflated, in base64."""
     if array.dtype.name not in ("uint8", "uint16", "uint32"):
-        raise ValueError(f"Only unsigned integers of 8, 16 or 32 bits are packed; got {array.dtype}.")
+        raise InputError(f"Only unsigned integers of 8, 16 or 32 bits are packed; got {array.dtype}.")
     raw = array.astype(array.dtype.newbyteorder("<")).ravel().view(np.uint8).reshape(-1, array.itemsize)
     return {"type": array.dtype.name, "data": base64.b64encode(zlib.compress(raw.T.tobytes(), 6)).decode("ascii")}
 
@@ -88,7 +90,7 @@ class Words:
         place = self._places.setdefault(text, len(self.texts))
         if place == len(self.texts):
             if place >= NONE16:
-                raise ValueError("A page holds at most 65,535 different tokens. Report on fewer stories or neurons.")
+                raise InputError("A page holds at most 65,535 different tokens. Report on fewer stories or neurons.")
             self.texts.append(text)
         return place
 

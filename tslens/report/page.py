@@ -10,6 +10,7 @@ from string import Template
 from typing import Any
 
 from tslens import __version__, checkpoints
+from tslens.errors import InputError
 from tslens.report.compute import ReportData, foreign
 from tslens.report.embed import script_json
 from tslens.report.findings import counted, findings
@@ -42,7 +43,7 @@ def check_writable(path: str | Path) -> None:
     """OSError or ValueError at once, where `write` could only fail after all the work."""
     place = Path(path)
     if place.is_dir():
-        raise ValueError(f"{place} is a folder; name a file in it, such as {place / 'report.html'}.")
+        raise InputError(f"{place} is a folder; name a file in it, such as {place / 'report.html'}.")
     parent = next(folder for folder in place.absolute().parents if folder.exists())
     try:
         with tempfile.TemporaryFile(dir=parent):

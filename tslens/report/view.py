@@ -7,6 +7,7 @@ from typing import Any
 from tslens.analysis.heads import Heads, Pattern
 from tslens.analysis.lens import LensOfPrompt
 from tslens.analysis.neurons import Neurons
+from tslens.errors import InputError
 from tslens.report import payload
 from tslens.report.embed import Words
 from tslens.report.shell import around
@@ -52,7 +53,7 @@ def show(result: Pattern | LensOfPrompt | Neurons, heads: Heads | None = None) -
         content = {"neurons": payload.neurons(result, words, payload.Detail(full=FULL, rest=3))}
         place, height, attention = "neurons-view", 900, False
     else:
-        raise ValueError(
+        raise InputError(
             f"{type(result).__name__} has no view of its own; show takes a Pattern, LensOfPrompt or Neurons."
         )
     name = f"{result.model} {type(result).__name__}"

@@ -7,6 +7,7 @@ from itertools import chain, islice
 from types import ModuleType
 from typing import Any
 
+from tslens.errors import InputError
 from tslens.stories.clean import Cleaner, CleaningReport
 from tslens.stories.instruct import made as made_instruct
 from tslens.stories.instruct import parse
@@ -64,7 +65,7 @@ class Stories:
         first = next(found, None)
         if first is None:
             counts = f" (cleaning: {cleaner.report})" if self.clean else ""
-            raise ValueError(f"no story is left of {self.name}{counts}; give more stories, or another split")
+            raise InputError(f"no story is left of {self.name}{counts}; give more stories, or another split")
         return chain([first], found)
 
     def _read(self, part: Source | str, cleaner: Cleaner) -> Iterator[str]:
@@ -102,16 +103,16 @@ def stories(
         FileNotFoundError: no such file; the nearest names are given.
     """
     if split not in (None, *SPLITS):
-        raise ValueError(f"there is no split {split!r}; give {' or '.join(SPLITS)}, or none for all stories")
+        raise InputError(f"there is no split {split!r}; give {' or '.join(SPLITS)}, or none for all stories")
     if limit is not None and limit < 1:
-        raise ValueError(f"limit={limit} leaves no story; give 1 or more")
+        raise InputError(f"limit={limit} leaves no story; give 1 or more")
     if source in SPLITS:
         if split not in (None, source):
-            raise ValueError(f"the source {source!r} and split={split!r} contradict each other; give one of them")
+            raise InputError(f"the source {source!r} and split={split!r} contradict each other; give one of them")
         source, split = MADE, "train" if source == "train" else "validation"
     names = [name.strip() for name in source.split(",") if name.strip()]
     if not names:
-        raise ValueError("no source of stories is named; give 'made', a file, a dataset folder or a hub id")
+        raise InputError("no source of stories is named; give 'made', a file, a dataset folder or a hub id")
     parts = tuple(name if name in MADE_SOURCES else find_source(name) for name in names)
     return Stories(parts, split, limit, clean, seed)
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
+from tslens.errors import InputError
+
 if TYPE_CHECKING:
     from tslens.stories.generator import MadeStory
 
@@ -90,7 +92,7 @@ class Instruction:
         }
         unknown = [kind for kind in kinds if kind not in values]
         if unknown:
-            raise ValueError(f"there is no block {unknown[0]!r}; the kinds are {', '.join(KINDS)}")
+            raise InputError(f"there is no block {unknown[0]!r}; the kinds are {', '.join(KINDS)}")
         return cls(tuple((kind, values[kind]) for kind in kinds if values[kind]), made.text)
 
 

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from tslens.errors import InputError
 from tslens.stories.hashing import hashes
 from tslens.stories.placing import placed
 from tslens.tokenizer import Tokenizer, in_batches
@@ -109,13 +110,13 @@ class Packed:
             raise FileNotFoundError(f"{folder} holds no packed stories; make them with: tslens stories pack SOURCE")
         _refuse_other_tokenizer(folder, record, tokenizer)
         if not record.finished:
-            raise ValueError(f"{folder} was not finished ({record.stories:,} stories packed); pack again to resume")
+            raise InputError(f"{folder} was not finished ({record.stories:,} stories packed); pack again to resume")
         arrays = {}
         for name, dtype, count in ((TOKENS, record.dtype, record.tokens), (STARTS, "int64", record.stories)):
             path, expected = folder / name, count * np.dtype(dtype).itemsize
             found = path.stat().st_size if path.is_file() else 0
             if found != expected:
-                raise ValueError(
+                raise InputError(
                     f"{path} has {found:,} bytes and should have {expected:,}; pack again, without resuming"
                 )
             arrays[name] = np.memmap(path, dtype=dtype, mode="r", shape=(count,))
@@ -159,7 +160,7 @@ def pack(
     stream = iter(stories)
     first = next(stream, None)
     if first is None:
-        raise ValueError(f"there are no stories in {source} to pack; give at least one")
+        raise InputError(f"there are no stories in {source} to pack; give at least one")
     stream, digest = chain([first], stream), blake2b(digest_size=16)
     anew = not resume and (folder / RECORD).exists()
     with (
@@ -263,7 +264,7 @@ def _opened(path: Path, size: int) -> Iterator[BinaryIO]:
     with path.open("r+b" if size else "wb") as file:
         if size:
             if file.seek(0, os.SEEK_END) < size:
-                raise ValueError(f"{path} is shorter than its record says; pack again, without resuming")
+                raise InputError(f"{path} is shorter than its record says; pack again, without resuming")
             file.truncate(size)
             file.seek(size)
         yield file
@@ -294,9 +295,9 @@ def _read_record(folder: Path) -> Record | None:
         version = found.get("version")
         record = Record(**found) if version == VERSION else None
     except (ValueError, TypeError, AttributeError):
-        raise ValueError(f"{path} is not the record of packed stories; pack again, without resuming") from None
+        raise InputError(f"{path} is not the record of packed stories; pack again, without resuming") from None
     if record is None:
-        raise ValueError(f"{path} is of version {version!r}, and this tslens reads version {VERSION}; pack again")
+        raise InputError(f"{path} is of version {version!r}, and this tslens reads version {VERSION}; pack again")
     return record
 
 
@@ -305,14 +306,14 @@ def _keep(tokenizer: Tokenizer, folder: Path, *, replace: bool) -> None:
     path = folder / TOKENIZER
     if not replace and path.is_file():
         if Tokenizer.load(path).hash != tokenizer.hash:
-            raise ValueError(f"{path} is another tokenizer; name another folder, or pack without resuming")
+            raise InputError(f"{path} is another tokenizer; name another folder, or pack without resuming")
         return
     tokenizer.save(path)
 
 
 def _refuse_other_tokenizer(folder: Path, record: Record, tokenizer: Tokenizer) -> None:
     if record.tokenizer != tokenizer.hash:
-        raise ValueError(
+        raise InputError(
             f"{folder} was packed with another tokenizer (hash {record.tokenizer[:12]}, and this one is "
             f"{tokenizer.hash[:12]}); load the tokenizer it was packed with, or pack again"
         )
@@ -328,7 +329,7 @@ def _refuse_other_stories(
         if number % BATCH == 0:
             show(number, read)
     if record.stories and digest.hexdigest() != record.digest:
-        raise ValueError(
+        raise InputError(
             f"{folder} holds {record.stories:,} stories that are not the first of {source}; "
             "name another folder, or pack without resuming"
         )
@@ -341,7 +342,7 @@ def _refuse_altered(folder: Path, record: Record, *, progress: bool) -> None:
     paths, recorded = [folder / TOKENS, folder / STARTS], (record.tokens_hash, record.starts_hash)
     for path, was, now in zip(paths, recorded, hashes(paths, progress=progress), strict=True):
         if now != was:
-            raise ValueError(
+            raise InputError(
                 f"{path} was altered since it was packed: its hash is not the one in {RECORD}; restore it, or remove "
                 f"{folder} and pack its stories again (a run that is gone on with does so by itself)"
             )

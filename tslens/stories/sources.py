@@ -18,6 +18,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
+from tslens.errors import InputError
 from tslens.tokenizer import END_OF_STORY
 
 SEPARATOR = END_OF_STORY.encode()
@@ -69,7 +70,7 @@ class Source:
             found = _dataset(self.place, self.column, self.part, self.config)
         first = next(found, None)
         if first is None:
-            raise ValueError(f"{self.place} is empty; give a source that holds at least one story")
+            raise InputError(f"{self.place} is empty; give a source that holds at least one story")
         return chain([first], found)
 
 
@@ -92,7 +93,7 @@ def find_source(spec: str) -> Source:
     if path.is_file():
         if path.suffix.lower() not in EXTENSIONS:
             known = ", ".join(EXTENSIONS)
-            raise ValueError(f"{place} has the extension {path.suffix or '(none)'!r}; stories are read from {known}")
+            raise InputError(f"{place} has the extension {path.suffix or '(none)'!r}; stories are read from {known}")
     elif not path.is_dir():
         looks_local = path.suffix.lower() in EXTENSIONS or path.is_absolute() or path.parent.is_dir()
         if looks_local or not _HUB_ID.fullmatch(place):
@@ -119,7 +120,7 @@ def _not_there(path: Path) -> str:
 
 def _text(path: Path, column: str | None) -> Iterator[str]:
     if column is not None:
-        raise ValueError(f"{path} is plain text and has no column {column!r}; leave ':{column}' out")
+        raise InputError(f"{path} is plain text and has no column {column!r}; leave ':{column}' out")
     for offset, raw in _pieces(path):
         story = _decode(raw, path, offset)
         if story.strip():
@@ -143,7 +144,7 @@ def _pieces(path: Path) -> Iterator[tuple[int, bytes]]:
                     offset += len(piece) + len(SEPARATOR)
             if len(held) > LONGEST:
                 mebibytes = LONGEST // 2**20
-                raise ValueError(
+                raise InputError(
                     f"{path} has no {SEPARATOR.decode()} for {mebibytes} MiB from byte {offset}; put it between stories"
                 )
     yield offset, held
@@ -157,7 +158,7 @@ def _decode(raw: bytes, path: Path, offset: int) -> str:
         return raw.decode()
     except UnicodeDecodeError as error:
         at = offset + error.start
-        raise ValueError(
+        raise InputError(
             f"{path} is not UTF-8: byte 0x{raw[error.start]:02x} at offset {at}; convert it, for instance with iconv"
         ) from None
 
@@ -168,7 +169,7 @@ def _lines(path: Path) -> Iterator[str]:
     with path.open("rb") as file:
         while raw := file.readline(LONGEST + 1):
             if len(raw) > LONGEST:
-                raise ValueError(
+                raise InputError(
                     f"{path} has a line of over {LONGEST // 2**20} MiB at byte {offset}; give one row a line"
                 )
             yield _decode(raw, path, offset)
@@ -192,9 +193,9 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:
-            raise ValueError(f"{path}, line {number} is not JSON ({error.msg}); give one object a line") from None
+            raise InputError(f"{path}, line {number} is not JSON ({error.msg}); give one object a line") from None
         if not isinstance(row, dict):
-            raise ValueError(f"{path}, line {number} is {type(row).__name__}; give one object a line")
+            raise InputError(f"{path}, line {number} is {type(row).__name__}; give one object a line")
         yield number, row
 
 
@@ -209,7 +210,7 @@ def _csv(path: Path, column: str | None) -> Iterator[str]:
         for row in rows:
             yield _checked(row[column], column, f"{path}, line {rows.line_num}")
     except csv.Error as error:
-        raise ValueError(f"{path}, line {rows.line_num} is not CSV ({error}); quote fields with newlines") from None
+        raise InputError(f"{path}, line {rows.line_num} is not CSV ({error}); quote fields with newlines") from None
 
 
 def _parquet(path: Path, column: str | None) -> Iterator[str]:
@@ -226,7 +227,7 @@ def _parquet(path: Path, column: str | None) -> Iterator[str]:
                     yield _checked(value.as_py(), column, f"{path}, row {number}")
     except (pyarrow.ArrowException, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(f"{path} is not a whole parquet file ({reason}); fetch it again") from None
+        raise InputError(f"{path} is not a whole parquet file ({reason}); fetch it again") from None
 
 
 def column_of(names: Iterable[str], column: str | None, where: str) -> str:
@@ -236,7 +237,7 @@ def column_of(names: Iterable[str], column: str | None, where: str) -> str:
     for name in wanted:
         if name in there:
             return name
-    raise ValueError(
+    raise InputError(
         f"{where} has no column {' or '.join(wanted)}; it has {', '.join(map(str, there))}; name one as PATH:COLUMN"
     )
 
@@ -246,11 +247,11 @@ def _checked(value: Any, column: str, where: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ValueError(f"{where}: {column!r} is {type(value).__name__}, not text; name another column as PATH:COLUMN")
+        raise InputError(f"{where}: {column!r} is {type(value).__name__}, not text; name another column as PATH:COLUMN")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{where}: {column!r} has half a surrogate pair, which is no text; mend that row") from None
+        raise InputError(f"{where}: {column!r} has half a surrogate pair, which is no text; mend that row") from None
     return value
 
 
@@ -303,14 +304,14 @@ def _rows(place: str, part: str, config: str | None) -> Iterator[dict[str, Any]]
     except faults as error:
         # What cannot be reached is not asked for again.
         other = "" if isinstance(error, OSError) and not Path(place).is_dir() else _other_config(place, config)
-        raise ValueError(other or _unreadable(place, error)) from None
+        raise InputError(other or _unreadable(place, error)) from None
     if part not in streams:
         within = f"{config}/SPLIT" if config else "SPLIT"
-        raise ValueError(f"{place} has no split {part!r}; it has {', '.join(streams)}; name one as {place}@{within}")
+        raise InputError(f"{place} has no split {part!r}; it has {', '.join(streams)}; name one as {place}@{within}")
     try:
         yield from streams[part]
     except faults as error:
-        raise ValueError(_unreadable(place, error)) from None
+        raise InputError(_unreadable(place, error)) from None
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ import re
 from hashlib import blake2b
 from typing import Literal
 
+from tslens.errors import InputError
 from tslens.stories.clean import repair
 
 Split = Literal["train", "validation"]
@@ -24,7 +25,7 @@ def split_of(text: str, validation: float = 0.05, salt: str = "") -> Split:
         ValueError: a share outside 0 to 1.
     """
     if not 0 <= validation <= 1:
-        raise ValueError(f"validation={validation} is not a share; give one between 0 and 1")
+        raise InputError(f"validation={validation} is not a share; give one between 0 and 1")
     words = _NOT_A_WORD.sub(" ", repair(text).casefold()).strip()
     digest = blake2b(f"{salt}\n{words}".encode(), digest_size=8).digest()
     return "validation" if int.from_bytes(digest, "little") < validation * 2**64 else "train"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tslens import checkpoints, models, plots
+from tslens.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,13 +25,13 @@ def table(names: Sequence[str]) -> "pd.DataFrame":
     for name in dict.fromkeys(names):
         if name not in known:
             near = models.did_you_mean(name, list(known))
-            raise ValueError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
+            raise InputError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
         records = [record for record in checkpoints.read_metrics(known[name]) if "train_loss" in record]
         if not records:
-            raise ValueError(f"{name} has no record of its loss yet; it writes one every train.validate_every steps.")
+            raise InputError(f"{name} has no record of its loss yet; it writes one every train.validate_every steps.")
         parts.append(pd.DataFrame(records)[["step", "tokens", *LOSSES]].assign(run=name))
     if not parts:
-        raise ValueError("name at least one run to plot.")
+        raise InputError("name at least one run to plot.")
     return pd.concat(parts, ignore_index=True)[["run", "step", "tokens", *LOSSES]]
 
 

@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from tslens.errors import InputError
 from tslens.stories.pack import Packed
 
 
@@ -78,12 +79,12 @@ class Rows:
 
     def __post_init__(self) -> None:
         if (n := int(self.lengths()[self.seen()].sum())) < self.context + 1:
-            raise ValueError(
+            raise InputError(
                 f"The training data has {n} tokens, less than one row of {self.context + 1}. "
                 "Give more stories or a shorter context."
             )
         if (rows := _n_rows(self, 0)) < self.rows_per_step:
-            raise ValueError(
+            raise InputError(
                 f"The training data fills {rows} rows, fewer than the {self.rows_per_step} of one batch. "
                 "Give more stories, a smaller batch or a shorter context."
             )

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from tslens.errors import InputError
+
 if TYPE_CHECKING:
     from tslens.train.data import Batch
     from tslens.train.recipe import Recipe
@@ -146,5 +148,5 @@ def _device(local: int) -> torch.device:
     if not torch.cuda.is_available():
         return torch.device("cpu")
     if local >= (n := torch.cuda.device_count()):
-        raise ValueError(f"torchrun started process {local + 1} on a machine of {n} GPUs. Use --nproc-per-node {n}.")
+        raise InputError(f"torchrun started process {local + 1} on a machine of {n} GPUs. Use --nproc-per-node {n}.")
     return torch.device("cuda", local)

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import torch
 
+from tslens.errors import InputError
 from tslens.stories.pack import Packed
 from tslens.train.data import Batch, Rows
 
@@ -31,7 +32,7 @@ class InstructedRows(Rows):
         """The numbers of the documents that are trained on."""
         fits = np.flatnonzero(self._instructed() <= self.context)
         if not len(fits):
-            raise ValueError(
+            raise InputError(
                 f"The shortest instructions have {self._instructed().min()} tokens, too many for a row of "
                 f"{self.context + 1} to hold any of the story. Give a longer context (model.n_ctx)."
             )

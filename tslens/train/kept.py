@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tslens import checkpoints
+from tslens.errors import InputError
 
 
 def digest(stories: Sequence[str]) -> str:
@@ -37,7 +38,7 @@ def read(path: Path) -> list[str]:
         stories = [line["text"] for line in lines]
         vouched = lines[0]["stories"], lines[0]["digest"]
     if vouched is None or vouched != (len(stories), digest(stories)):
-        raise ValueError(
+        raise InputError(
             f"{path} was altered: its stories are not those that its first line vouches for. Restore it, or remove it "
             "and the run reads them from its source again."
         )

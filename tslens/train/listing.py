@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tslens import checkpoints
+from tslens.errors import InputError
 from tslens.train import lock
 from tslens.train.prepare import RECIPE
 from tslens.train.recipe import from_dict
@@ -53,13 +54,13 @@ def _told(folder: Path, running: bool) -> Listed:
     config = _newest_config(folder)
     finished = (folder / checkpoints.CONFIG).is_file()
     if finished and not (folder / checkpoints.WEIGHTS).is_file():
-        raise ValueError(f"{folder}/{checkpoints.WEIGHTS} is missing.")
+        raise InputError(f"{folder}/{checkpoints.WEIGHTS} is missing.")
     last: dict[str, Any] = {}
     for record in records:
         last |= record
     for name in ("step", "tokens", "validation_loss", "bits_per_byte"):
         if type(value := config.get(name, 0)) not in (int, float):
-            raise ValueError(f"{folder}/{checkpoints.CONFIG} was altered: {name} is {value!r}, no number.")
+            raise InputError(f"{folder}/{checkpoints.CONFIG} was altered: {name} is {value!r}, no number.")
     return Listed(
         folder.name,
         "running" if running else "finished" if finished else "stopped",

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from tslens.errors import InputError
+
 TRIES, PAUSE = 5, 0.02  # somebody who only asks holds the lock for a moment
 
 _held: set[tuple[int, int, Path]] = set()
@@ -80,7 +82,7 @@ def _acquire(folder: Path, path: Path) -> IO[str]:
             if os.path.samestat(path.stat(), os.fstat(file.fileno())):
                 return file
         file.close()  # locked after its holder removed it
-    raise ValueError(
+    raise InputError(
         f"{folder} is being written by {holder(folder) or 'another process'}. "
         "Wait for it or stop it; or give another run's name with --name."
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tslens import checkpoints
+from tslens.errors import InputError
 
 Record = dict[str, Any]
 Write = Callable[[Record], None]
@@ -20,7 +21,7 @@ def parse(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
         if name not in LOGGERS:
-            raise ValueError(f"train.log is {text!r}: there is no {name!r}. Known: {', '.join(LOGGERS)}.")
+            raise InputError(f"train.log is {text!r}: there is no {name!r}. Known: {', '.join(LOGGERS)}.")
     return names
 
 
@@ -28,7 +29,7 @@ def check(text: str) -> None:
     """ValueError if a logger that is asked for is not installed."""
     for name in parse(text):
         if importlib.util.find_spec(name) is None:
-            raise ValueError(
+            raise InputError(
                 f"{name} is not installed. Install it (pip install {name}), or leave it out of --log; "
                 "metrics.jsonl is always written."
             )

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from tslens import checkpoints
+from tslens.errors import InputError
 from tslens.train import divergence, lock, loggers, saving
 from tslens.train import optimizer as optimizers
 from tslens.train.data import prefetch
@@ -59,7 +60,7 @@ def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> Any:
         if resume:
             saving.restore(run, state)
         if not world.same(state.step):
-            raise ValueError(
+            raise InputError(
                 f"The processes do not see the same checkpoints in {run.folder}: it must be a shared folder."
             )
         with saving.told(run):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import torch
 
+from tslens.errors import InputError
 from tslens.stories.sentences import shuffled
 from tslens.train.data import Batch, Rows
 
@@ -50,6 +51,6 @@ def in_order_or_not(stories: Iterable[str], every: int, seed: int, *, apart: boo
             found += 1
             yield story if other is None else other
     if apart and not found:
-        raise ValueError(
+        raise InputError(
             "No story has two sentences to shuffle, so there is nothing to contrast with. Give whole stories, or more."
         )

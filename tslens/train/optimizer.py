@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor, nn
 
+from tslens.errors import InputError
 from tslens.models import shape_of
 
 if TYPE_CHECKING:
@@ -51,27 +52,27 @@ class OptimizerSettings:
     def __post_init__(self) -> None:
         for name, known in (("method", tuple(RATES)), ("schedule", ("cosine", "linear", "constant", "wsd"))):
             if (value := getattr(self, name)) not in known:
-                raise ValueError(f"optimizer.{name} is {value!r}; it must be one of {', '.join(known)}.")
+                raise InputError(f"optimizer.{name} is {value!r}; it must be one of {', '.join(known)}.")
         if self.lr is None:
             object.__setattr__(self, "lr", RATES[self.method])
         for name in ("lr", "clip", "rest"):
             if not (math.isfinite(value := getattr(self, name)) and value > 0):
-                raise ValueError(f"optimizer.{name} is {value}; it must be a finite number above 0.")
+                raise InputError(f"optimizer.{name} is {value}; it must be a finite number above 0.")
         if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
-            raise ValueError(f"optimizer.weight_decay is {self.weight_decay}; it must be a finite number, 0 or more.")
+            raise InputError(f"optimizer.weight_decay is {self.weight_decay}; it must be a finite number, 0 or more.")
         if self.tuned_width is not None and self.tuned_width < 1:
-            raise ValueError(f"optimizer.tuned_width is {self.tuned_width}; it must be at least 1.")
+            raise InputError(f"optimizer.tuned_width is {self.tuned_width}; it must be at least 1.")
         for name in ("warmup", "decay", "final"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"optimizer.{name} is {getattr(self, name)}; it must lie between 0 and 1.")
+                raise InputError(f"optimizer.{name} is {getattr(self, name)}; it must lie between 0 and 1.")
         if self.schedule == "wsd" and self.warmup + self.decay > 1:
-            raise ValueError(
+            raise InputError(
                 f"optimizer.warmup and optimizer.decay are {self.warmup} and {self.decay} of the steps; "
                 "together they can be 1 at most."
             )
         for name in ("beta1", "beta2", "momentum"):
             if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"optimizer.{name} is {getattr(self, name)}; it must be 0 or more and below 1.")
+                raise InputError(f"optimizer.{name} is {getattr(self, name)}; it must be 0 or more and below 1.")
 
 
 def make(model: "HookedTransformer | nn.Module", settings: OptimizerSettings) -> torch.optim.Optimizer:

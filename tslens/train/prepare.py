@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from tslens import checkpoints, models
+from tslens.errors import InputError
 from tslens.stories import Stories, stories
 from tslens.stories.instruct import keeps_apart
 from tslens.stories.pack import RECORD, Packed, pack
@@ -37,17 +38,17 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
     step.check_compiler(recipe)
     folder = checkpoints.run_folder(recipe.name if name is None else name)
     if folder.name in models.bundled():
-        raise ValueError(
+        raise InputError(
             f"{folder.name} is a model that comes with tslens, which such a run would hide. Choose another --name."
         )
     _recover(folder)
     if folder.exists() and not overwrite:
-        raise ValueError(
+        raise InputError(
             f"{folder} exists. To go on with it: tslens train --resume {folder.name}. "
             "To start again: --overwrite, or --name for another."
         )
     if folder.exists() and not any((folder / file).is_file() for file in (RECIPE, checkpoints.CONFIG)):
-        raise ValueError(f"{folder} is no run and is not replaced. Choose another --name, or move it away.")
+        raise InputError(f"{folder} is no run and is not replaced. Choose another --name, or move it away.")
     training = _stories(recipe.data, "train", recipe.data.limit)
     # Refuses a source without instructions or stories, and below a wrong shape, before anything is written.
     if isinstance(recipe.objective, Instruct) or recipe.data.filter != "none":
@@ -63,7 +64,7 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
         _write_choices(recipe, tokenizer, folder)
         run = _run(recipe, folder, tokenizer, progress)
         if (grows := recipe.train.batch_warmup) and grows >= run.steps:
-            raise ValueError(
+            raise InputError(
                 f"train.batch_warmup is {grows} steps, of a run of {run.steps}: its batch would never be whole. "
                 "Give fewer."
             )
@@ -83,11 +84,11 @@ def resume(name: str, changes: dict[str, str] | None = None, *, check: bool = Tr
     if not (folder / RECIPE).is_file():
         known = sorted(p.parent.name for p in checkpoints.root().glob(f"*/{RECIPE}") if p.parent.name[0] != ".")
         near = models.did_you_mean(name, known)
-        raise ValueError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
+        raise InputError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
     recipe = from_dict(checkpoints.read_json(folder / RECIPE), origin=f"{folder}/{RECIPE}")
     if changes:
         if other := [key for key in changes if key not in ON_DIVERGENCE]:
-            raise ValueError(
+            raise InputError(
                 f"{other[0]} cannot be changed in a run that is gone on with, only {', '.join(ON_DIVERGENCE)}. "
                 "Train anew under another --name."
             )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tslens import forward
+from tslens.errors import InputError
 from tslens.models import CompressorSpec, Spec, did_you_mean
 from tslens.train import loggers
 from tslens.train.growing import QUARTERS
@@ -77,23 +78,23 @@ class TrainSettings:
     def __post_init__(self) -> None:
         for name in ("steps", "batch", "validate_every", "checkpoint_every", "keep", "validation_stories"):
             if (value := getattr(self, name)) is not None and value < 1:
-                raise ValueError(f"train.{name} is {value}; it must be at least 1.")
+                raise InputError(f"train.{name} is {value}; it must be at least 1.")
         if not (math.isfinite(self.epochs) and self.epochs > 0):
-            raise ValueError(f"train.epochs is {self.epochs}; it must be a finite number above 0.")
+            raise InputError(f"train.epochs is {self.epochs}; it must be a finite number above 0.")
         if self.batch_warmup < 0:
-            raise ValueError(f"train.batch_warmup is {self.batch_warmup}; it must be 0 or more steps.")
+            raise InputError(f"train.batch_warmup is {self.batch_warmup}; it must be 0 or more steps.")
         if self.micro_batch is not None and (self.micro_batch < 1 or self.batch % self.micro_batch):
-            raise ValueError(f"train.micro_batch is {self.micro_batch}; it must divide the batch of {self.batch} rows.")
+            raise InputError(f"train.micro_batch is {self.micro_batch}; it must divide the batch of {self.batch} rows.")
         if self.on_divergence not in ("stop", "rollback"):
-            raise ValueError(f"train.on_divergence is {self.on_divergence!r}; it must be stop or rollback.")
+            raise InputError(f"train.on_divergence is {self.on_divergence!r}; it must be stop or rollback.")
         if not self.explode >= 0:
-            raise ValueError(f"train.explode is {self.explode}; it must be a number of nats, 0 for never.")
+            raise InputError(f"train.explode is {self.explode}; it must be a number of nats, 0 for never.")
         if not 0 < self.cut < 1:
-            raise ValueError(f"train.cut is {self.cut}; it must lie between 0 and 1.")
+            raise InputError(f"train.cut is {self.cut}; it must lie between 0 and 1.")
         if self.rollbacks < 0:
-            raise ValueError(f"train.rollbacks is {self.rollbacks}; it must be 0 or more.")
+            raise InputError(f"train.rollbacks is {self.rollbacks}; it must be 0 or more.")
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"train.dropout is {self.dropout}; it must be 0 or more and below 1.")
+            raise InputError(f"train.dropout is {self.dropout}; it must be 0 or more and below 1.")
         forward.precision(self.precision)  # both refuse what they do not know
         loggers.parse(self.log)
 
@@ -113,17 +114,17 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**63:
-            raise ValueError(f"seed is {self.seed}; it must be 0 or more, and below 2^63.")
+            raise InputError(f"seed is {self.seed}; it must be 0 or more, and below 2^63.")
         for name in ("batch", "micro_batch"):
             value, group = getattr(self.train, name), self.group
             if value is not None and value % group:
-                raise ValueError(
+                raise InputError(
                     f"train.{name} is {value}; with this objective rows come in groups of {group} (objective.every), "
                     "so it must be a multiple of that."
                 )
 
         if self.train.batch_warmup and self.train.batch % (QUARTERS * self.group):
-            raise ValueError(
+            raise InputError(
                 f"train.batch is {self.train.batch}; to grow by quarters (train.batch_warmup) it must be a multiple of "
                 f"{QUARTERS * self.group}."
             )
@@ -193,7 +194,7 @@ def _tree(name: str, beside: Path | None = None, heirs: tuple[str, ...] = ()) ->
     if name.endswith(".toml"):
         path = (beside or Path()) / name
         if not path.is_file():
-            raise ValueError(f"No recipe file at {path}.")
+            raise InputError(f"No recipe file at {path}.")
         label, data, beside = path.stem, path.read_bytes(), path.parent
         name = str(path.resolve())
     elif name in (*names(), *BASES):
@@ -201,16 +202,16 @@ def _tree(name: str, beside: Path | None = None, heirs: tuple[str, ...] = ()) ->
     else:
         return _tree("base") | {"name": name, "model": _tree("base")["model"] | _shape(name)}
     if name in heirs:
-        raise ValueError(f"Recipe {label} inherits from itself. Give it another base.")
+        raise InputError(f"Recipe {label} inherits from itself. Give it another base.")
     try:
         tree = tomllib.loads(data.decode())
     except UnicodeDecodeError as error:
-        raise ValueError(f"Recipe {label} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from error
+        raise InputError(f"Recipe {label} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from error
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"Recipe {label} is not TOML: {error}.") from error
+        raise InputError(f"Recipe {label} is not TOML: {error}.") from error
     base = tree.pop("base", None)
     if not isinstance(base, str | None):
-        raise ValueError(f"Recipe {label}: base is {base!r}; it must be the name of a recipe or a TOML file.")
+        raise InputError(f"Recipe {label}: base is {base!r}; it must be the name of a recipe or a TOML file.")
     own = tree | {"name": label}
     return own if base is None else _merge(_tree(base, beside, (*heirs, name)), own)
 
@@ -221,7 +222,7 @@ def _shape(name: str) -> dict[str, Any]:
     except ValueError as error:
         if re.fullmatch(r"\d+(x\d+){1,2}", name):  # it is a shape, and a wrong one
             raise
-        raise ValueError(
+        raise InputError(
             f"No recipe is called {name!r}.{did_you_mean(name, names())} Known: {', '.join(names())}; "
             "or a shape such as 256x8, or a TOML file."
         ) from error
@@ -245,7 +246,7 @@ def _override(tree: dict[str, Any], key: str, text: str) -> None:
     if section:
         table = tree.setdefault(section, {})
         if not isinstance(table, dict):
-            raise ValueError(f"{key} cannot be set: {section} is {table!r}, not a table of settings.")
+            raise InputError(f"{key} cannot be set: {section} is {table!r}, not a table of settings.")
         table[field] = value
     else:
         tree[field] = value
@@ -257,18 +258,18 @@ def from_dict(tree: dict[str, Any], *, origin: str = "recipe") -> Recipe:
     _check_keys(tree, fields, origin, "")
     model = tree.get("model")
     if not isinstance(model, dict) or not model:
-        raise ValueError(f'{origin} has no [model]. Give it a shape, such as shape = "256x8".')
+        raise InputError(f'{origin} has no [model]. Give it a shape, such as shape = "256x8".')
     known = [f.name for f in dataclasses.fields(Spec) if f.name != "d_vocab"] + ["shape"]
     _check_keys(model, set(known), origin, "model.")
     if "name" not in tree:
-        raise ValueError(f"{origin} has no name.")
+        raise InputError(f"{origin} has no name.")
     parts = _typed(Recipe, {key: value for key, value in tree.items() if key in ("name", "seed")}, origin)
     parts["objective"] = _objective(tree.get("objective", "language modelling"), origin)
     parts["model"] = {"shape": model["shape"]} if "shape" in model else {}
     if not isinstance(model.get("shape", ""), str):
-        raise ValueError(f'{origin}: model.shape is {model["shape"]!r}; it must be text, such as "256x8".')
+        raise InputError(f'{origin}: model.shape is {model["shape"]!r}; it must be text, such as "256x8".')
     if not {"shape", "d_model", "n_layers"} & model.keys():
-        raise ValueError(
+        raise InputError(
             f'{origin} has no model.shape: it is for others to start from. Give it one, such as shape = "256x8".'
         )
     parts["model"] |= _typed(Spec, {key: value for key, value in model.items() if key != "shape"}, origin, "model.")
@@ -283,10 +284,10 @@ def _objective(given: Any, origin: str) -> Objective:
     """An objective by its name, or by a table of its name and settings."""
     table = {"name": given} if isinstance(given, str) else given
     if not isinstance(table, dict) or not isinstance(name := table.get("name"), str):
-        raise ValueError(f"{origin}: objective is {given!r}; it must be a name, or a table that has one.")
+        raise InputError(f"{origin}: objective is {given!r}; it must be a name, or a table that has one.")
     if name not in OBJECTIVES:
         near = did_you_mean(name, list(OBJECTIVES))
-        raise ValueError(f"{origin}: objective is {name!r}.{near} Known: {', '.join(OBJECTIVES)}.")
+        raise InputError(f"{origin}: objective is {name!r}.{near} Known: {', '.join(OBJECTIVES)}.")
     values, cls = {key: value for key, value in table.items() if key != "name"}, OBJECTIVES[name]
     _check_keys(values, {f.name for f in dataclasses.fields(cls)}, origin, "objective.")  # type: ignore[arg-type]
     return cls(**_typed(cls, values, origin, "objective."))
@@ -294,13 +295,13 @@ def _objective(given: Any, origin: str) -> Objective:
 
 def _check_keys(given: Any, known: set[str], origin: str, prefix: str) -> None:
     if not isinstance(given, dict):
-        raise ValueError(f"{origin}: {prefix.rstrip('.')} must be a table of settings, not {given!r}.")
+        raise InputError(f"{origin}: {prefix.rstrip('.')} must be a table of settings, not {given!r}.")
     for key in given:
         if key not in known:
             settings = [f"{section}.{f.name}" for section, cls in SECTIONS.items() for f in dataclasses.fields(cls)]
             elsewhere = [name for name in settings if name.endswith(f".{key}")]
             near = f" Did you mean '{elsewhere[0]}'?" if elsewhere else did_you_mean(key, sorted(known))
-            raise ValueError(f"{origin}: unknown key '{prefix}{key}'.{near} Known: {', '.join(sorted(known))}.")
+            raise InputError(f"{origin}: unknown key '{prefix}{key}'.{near} Known: {', '.join(sorted(known))}.")
 
 
 def _typed(cls: type, values: dict[str, Any], origin: str, prefix: str = "") -> dict[str, Any]:
@@ -308,10 +309,10 @@ def _typed(cls: type, values: dict[str, Any], origin: str, prefix: str = "") -> 
     result = {}
     for key, value in values.items():
         if typing.get_origin(hints[key]) is typing.Literal and value not in (words := typing.get_args(hints[key])):
-            raise ValueError(f"{origin}: {prefix}{key} is {value!r}; it must be one of {', '.join(words)}.")
+            raise InputError(f"{origin}: {prefix}{key} is {value!r}; it must be one of {', '.join(words)}.")
         if typing.get_origin(hints[key]) is tuple:
             if not isinstance(value, list | tuple) or not all(type(item) is int for item in value):
-                raise ValueError(f"{origin}: {prefix}{key} is {value!r}; it must be a list of whole numbers.")
+                raise InputError(f"{origin}: {prefix}{key} is {value!r}; it must be a list of whole numbers.")
             result[key] = value
             continue
         allowed = _types(hints[key])
@@ -319,7 +320,7 @@ def _typed(cls: type, values: dict[str, Any], origin: str, prefix: str = "") -> 
             value = float(value)
         if type(value) not in allowed:
             expected = " or ".join("nothing" if t is type(None) else t.__name__ for t in allowed)
-            raise ValueError(f"{origin}: {prefix}{key} is {value!r}; it must be {expected}.")
+            raise InputError(f"{origin}: {prefix}{key} is {value!r}; it must be {expected}.")
         result[key] = value
     return result
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tslens.errors import InputError
 from tslens.models import record
 from tslens.tokenizer import Tokenizer
 from tslens.train.data import Batches
@@ -54,7 +55,7 @@ class Run:
             ("tokenizer", self.tokenizer.hash, config["tokenizer"]),
         ):
             if differing := differences(found, recorded):
-                raise ValueError(
+                raise InputError(
                     f"{self.folder} was trained with another {what} until its last checkpoint: {differing}. "
                     "Bring it back, or train anew under another --name."
                 )

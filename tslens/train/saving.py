@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from tslens import checkpoints, forward, models
+from tslens.errors import InputError
 from tslens.train.meter import Meter
 from tslens.train.run import Run
 
@@ -149,7 +150,7 @@ def restore(run: Run, state: State) -> None:
             config, weights = checkpoints.read(place)
             tensors = checkpoints.read_tensors(place / "optimizer.safetensors", config.get("optimizer_sha256"))
             if lacking := [key for key in (*NEEDED, "config_sha256") if key not in config]:
-                raise ValueError(f"{place}/{checkpoints.CONFIG} has no {lacking[0]!r}: it is no checkpoint's.")
+                raise InputError(f"{place}/{checkpoints.CONFIG} has no {lacking[0]!r}: it is no checkpoint's.")
         except ValueError as error:
             faults.append((place, str(error)))
             continue
@@ -164,7 +165,7 @@ def restore(run: Run, state: State) -> None:
         found = place
         break
     if faults and found is None:
-        raise ValueError(f"{run.folder} cannot be resumed: {faults[0][1]}")
+        raise InputError(f"{run.folder} cannot be resumed: {faults[0][1]}")
     state.meter.world.wait()  # until everybody has read
     if state.meter.world.first and found is not None:
         for damaged, why in faults:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from tslens import forward
+from tslens.errors import InputError
 from tslens.train import optimizer as optimizers
 from tslens.train.data import Batch
 from tslens.train.distributed import World, no_sync
@@ -28,7 +29,7 @@ def can_compile() -> bool:
 def check_compiler(recipe: Recipe) -> None:
     """ValueError where the recipe wants steps compiled and nothing here can."""
     if recipe.train.compile and not can_compile():
-        raise ValueError(
+        raise InputError(
             "train.compile needs a C++ compiler, and this machine has none. Install g++, or leave it at false."
         )
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from tslens import forward, stats
 from tslens.analysis.heads.repeated import repeated_tokens
+from tslens.errors import InputError
 from tslens.models import Spec, name_of, spec_of, tokenizer_of
 from tslens.result import Result
 from tslens.scan import batches
@@ -78,7 +79,7 @@ def ablation(
     """
     tokens, scored = _repeated(model, rows, seed) if stories is None else _natural(model, stories, rows)
     if len(tokens) < 2:
-        raise ValueError(f"An interval needs 2 rows or more; there is {len(tokens)}. Give more stories.")
+        raise InputError(f"An interval needs 2 rows or more; there is {len(tokens)}. Give more stories.")
     spec, blocks = spec_of(model), _Blocks.of(model)
     names = [f"blocks.{i}.{part}" for i in range(spec.n_layers) for part in ("hook_resid_pre", "attn.hook_z")]
     with torch.inference_mode():

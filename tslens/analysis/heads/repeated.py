@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward
+from tslens.errors import InputError
 from tslens.models import spec_of, tokenizer_of
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def repeated_tokens(
     spec, bos = spec_of(model), tokenizer_of(model).bos
     length = min(length, (spec.n_ctx - 1) // 2, tokenizer_of(model).size - 1)
     if length < 2:
-        raise ValueError(f"A context of {spec.n_ctx} has no room for BOS and two tokens twice; it takes 5.")
+        raise InputError(f"A context of {spec.n_ctx} has no room for BOS and two tokens twice; it takes 5.")
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.rand(rows, tokenizer_of(model).size - 1, generator=generator).argsort(dim=1)[:, :length]
     drawn += drawn >= bos

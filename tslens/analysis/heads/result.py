@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from tslens.errors import InputError
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -241,6 +242,6 @@ class Pattern(Result):
 def _check_head(of: Tensor, layer: int, head: int) -> None:
     layers, heads = of.shape[:2]
     if not (0 <= layer < layers and 0 <= head < heads):
-        raise ValueError(
+        raise InputError(
             f"There is no layer {layer}, head {head}: layers run from 0 to {layers - 1}, heads from 0 to {heads - 1}."
         )

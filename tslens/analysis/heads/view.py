@@ -7,6 +7,7 @@ import torch
 from tslens import forward
 from tslens.analysis.heads.repeated import patterns
 from tslens.analysis.heads.result import Pattern
+from tslens.errors import InputError
 from tslens.models import name_of, spec_of, tokenizer_of
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ def pattern(model: "HookedTransformer", text: str, *, precision: str = "float32"
     spec, tokenizer = spec_of(model), tokenizer_of(model)
     ids = tokenizer.encode([text])[0]
     if len(ids) < 2:
-        raise ValueError("The text is empty: there is nothing to attend to. Give at least one word.")
+        raise InputError("The text is empty: there is nothing to attend to. Give at least one word.")
     if len(ids) > spec.n_ctx:
-        raise ValueError(
+        raise InputError(
             f"The text is {len(ids)} tokens long with BOS, and this model's context is {spec.n_ctx}. "
             f"Cut it by at least {len(ids) - spec.n_ctx} tokens."
         )

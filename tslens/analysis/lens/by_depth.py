@@ -11,6 +11,7 @@ from torch import Tensor
 from tslens import stats
 from tslens.analysis.lens.head import ROWS, Head, depth_names, hooks
 from tslens.analysis.lens.result import LensByDepth
+from tslens.errors import InputError
 from tslens.models import Spec
 from tslens.scan import Batch
 
@@ -71,7 +72,7 @@ class Depth:
         some = state.tokens > 0
         sums, tokens = state.sums[some], state.tokens[some, None, None]
         if not len(sums):
-            raise ValueError("No story has two tokens: there is nothing to predict. Give stories of at least a word.")
+            raise InputError("No story has two tokens: there is nothing to predict. Give stories of at least a word.")
         mean = sums.sum(0) / tokens.sum()
         low = high = torch.full_like(mean, torch.nan)
         if len(sums) >= 4:

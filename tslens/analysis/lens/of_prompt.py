@@ -8,6 +8,7 @@ from torch import Tensor
 from tslens import forward
 from tslens.analysis.lens.head import ROWS, Head, depth_names, hooks
 from tslens.analysis.lens.result import LensOfPrompt
+from tslens.errors import InputError
 from tslens.models import name_of, spec_of, tokenizer_of
 
 if TYPE_CHECKING:
@@ -26,14 +27,14 @@ def prompt(model: "HookedTransformer", text: str, k: int = 5, *, precision: str 
     spec, tokenizer, head = spec_of(model), tokenizer_of(model), Head.of(model)
     ids = tokenizer.encode([text])[0]
     if len(ids) < 2:
-        raise ValueError("The prompt is empty: there is no next token to read. Give at least one word.")
+        raise InputError("The prompt is empty: there is no next token to read. Give at least one word.")
     if len(ids) > spec.n_ctx:
-        raise ValueError(
+        raise InputError(
             f"The prompt is {len(ids)} tokens long with BOS, and this model's context is {spec.n_ctx}. "
             f"Cut it by at least {len(ids) - spec.n_ctx} tokens."
         )
     if not 1 <= k <= spec.d_vocab:
-        raise ValueError(f"k is {k}; it must be from 1 to the vocabulary's {spec.d_vocab:,}.")
+        raise InputError(f"k is {k}; it must be from 1 to the vocabulary's {spec.d_vocab:,}.")
     device = next(model.parameters()).device
     tokens = torch.tensor(ids, device=device)
     with torch.inference_mode():

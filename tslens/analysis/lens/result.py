@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tslens.errors import InputError
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class LensOfPrompt(Result):
         from tslens import plots
 
         if not 0 <= first < len(self.tokens):
-            raise ValueError(f"There is no position {first}: they run from 0 to {len(self.tokens) - 1}.")
+            raise InputError(f"There is no position {first}: they run from 0 to {len(self.tokens) - 1}.")
         shown = slice(first, first + COLUMNS)
         return plots.heatmap(
             self.top_probability[:, shown, 0].flip(0),

@@ -11,6 +11,7 @@ from tslens import pos
 from tslens.analysis.neurons.evidence import preference, tags_of, words
 from tslens.analysis.neurons.result import Neurons
 from tslens.analysis.neurons.tops import NOWHERE
+from tslens.errors import InputError
 
 if TYPE_CHECKING:
     from tslens.analysis.neurons.reducer import State
@@ -24,7 +25,7 @@ POSITIONS = 1 << 20
 def answer(state: "State") -> Neurons:
     """The answer; ValueError where the corpus had no token."""
     if not state.n_tokens:
-        raise ValueError("No token was read: every story is empty. Give stories with words in them.")
+        raise InputError("No token was read: every story is empty. Give stories with words in them.")
     layers, width = state.total.shape
     tops = state.tops.ranked()
     places, contexts = tops.places.cpu(), tops.contexts.cpu()

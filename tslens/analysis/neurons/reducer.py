@@ -18,6 +18,7 @@ from tslens.analysis.neurons.answer import answer
 from tslens.analysis.neurons.result import Neurons
 from tslens.analysis.neurons.threads import in_threads
 from tslens.analysis.neurons.tops import BLOCK, NOWHERE, Tops, reaching
+from tslens.errors import InputError
 from tslens.models import Spec, name_of, readout, spec_of, tokenizer_of
 from tslens.scan import Batch
 
@@ -66,9 +67,9 @@ class Profiles:
     def __post_init__(self) -> None:
         for name in ("k", "sample", "effect"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)} leaves nothing to show; give 1 or more.")
+                raise InputError(f"{name}={getattr(self, name)} leaves nothing to show; give 1 or more.")
         if self.k > MOST:
-            raise ValueError(f"k={self.k} tokens of every neuron would not fit in memory; give {MOST:,} at most.")
+            raise InputError(f"k={self.k} tokens of every neuron would not fit in memory; give {MOST:,} at most.")
 
     def hooks(self, spec: Spec) -> Sequence[str]:
         """Each layer's neurons after the nonlinearity (and the gate, where there is one)."""

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens.analysis.neurons.view import Neuron, commonest, listed, shown
+from tslens.errors import InputError
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ class Neurons(Result):
         """One neuron with its examples in context; ValueError where there is no such neuron."""
         layers, width = self.label.shape
         if not (0 <= layer < layers and 0 <= neuron < width):
-            raise ValueError(
+            raise InputError(
                 f"There is no neuron {neuron} in layer {layer}: "
                 f"layers run from 0 to {layers - 1}, neurons from 0 to {width - 1}."
             )

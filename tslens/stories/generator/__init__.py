@@ -8,6 +8,7 @@ renders them, `story` puts a story together around them, `lexicon` holds the wor
 from collections.abc import Iterator
 from random import Random
 
+from tslens.errors import InputError
 from tslens.stories.generator.grammar import Character
 from tslens.stories.generator.story import FEATURES, MadeStory, make
 
@@ -20,5 +21,5 @@ def generate(n: int, seed: int = 0) -> Iterator[MadeStory]:
     The features are those that Eldan & Li (2023, arXiv 2305.07759) asked their stories for.
     """
     if n < 0:
-        raise ValueError(f"{n} stories were asked for; give 0 or more")
+        raise InputError(f"{n} stories were asked for; give 0 or more")
     return (make(Random(f"{seed}:{i}")) for i in range(n))

@@ -8,6 +8,7 @@ even where they stand alone, though not in each other. What neighbours cannot se
 
 from typing import NamedTuple
 
+from tslens.errors import InputError
 from tslens.stories.generator import lexicon
 
 
@@ -50,7 +51,7 @@ def settle(text: str, prev: Near, nxt: Near, rest: tuple[str, ...]) -> str:
     low = text.lower()
     tags = lexicon.tags_of().get(low, frozenset())
     if not tags:
-        raise ValueError(f"{text!r} is not in the lexicon")
+        raise InputError(f"{text!r} is not in the lexicon")
     tag = _function_word(low, prev, nxt, rest) or (
         next(iter(tags)) if len(tags) == 1 else _content_word(low, tags, prev, nxt)
     )
@@ -61,7 +62,7 @@ def settle(text: str, prev: Near, nxt: Near, rest: tuple[str, ...]) -> str:
         and tags == {"VERB"}
         and (low in lexicon.base_verbs() or low.endswith("ing"))
     ):
-        raise ValueError(f"the tag of {text!r} is not settled ({'/'.join(sorted(tags))}) after {prev}, before {nxt}")
+        raise InputError(f"the tag of {text!r} is not settled ({'/'.join(sorted(tags))}) after {prev}, before {nxt}")
     return tag
 
 

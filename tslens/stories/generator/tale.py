@@ -16,6 +16,8 @@ shows: Conflict            features that the tale always has
 
 from dataclasses import dataclass, field
 
+from tslens.errors import InputError
+
 ENDS = ("end", "twist", "bad")
 
 
@@ -64,7 +66,7 @@ def read(source: str) -> list[Tale]:
         elif mark.endswith(":"):
             tales[-1].head[mark[:-1]] = rest
         else:
-            raise ValueError(
+            raise InputError(
                 f"tale {tales[-1].name if tales else ''!r}: cannot read the line {line!r}; it begins with ==, --, | or a key and a colon"
             )
     return tales

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
+from tslens.errors import InputError
 from tslens.stories.generator import lexicon
 from tslens.stories.generator.settle import Near, settle
 
@@ -259,11 +260,11 @@ def _tagged(nodes: list, prev: list[Near], nxt: list[Near], source: str) -> tupl
                 tags = {node.tag} if node.tag else {settle(node.text, p, n, node.rest) for p in before for n in after}
                 _check_capital(node.text, before)
                 if len(tags) > 1:
-                    raise ValueError(
+                    raise InputError(
                         f"{node.text!r} would be {' or '.join(sorted(tags))}, which depends on the alternatives around it"
                     )
             except ValueError as error:
-                raise ValueError(f"template {source!r}: {error}; write {node.text}/TAG") from None
+                raise InputError(f"template {source!r}: {error}; write {node.text}/TAG") from None
             done.append(Word(node.text, tags.pop(), node.who))
         else:
             done.append(node)
@@ -273,7 +274,7 @@ def _tagged(nodes: list, prev: list[Near], nxt: list[Near], source: str) -> tupl
 def _check_capital(text: str, before: list[Near]) -> None:
     named = "PROPN" in lexicon.tags_of().get(text.lower(), ()) or text in ("I", "I'm", "I'll", "I've")
     if text[0].isupper() and not named and any(near.low.isalpha() for near in before):
-        raise ValueError(f"capital inside a sentence: {text!r} after {before[0].low!r}")
+        raise InputError(f"capital inside a sentence: {text!r} after {before[0].low!r}")
 
 
 @cache

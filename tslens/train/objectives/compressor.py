@@ -14,6 +14,7 @@ import dataclasses
 from typing import Any, Literal
 
 from tslens import models
+from tslens.errors import InputError
 from tslens.models import CompressorSpec, Spec
 from tslens.tokenizer import Tokenizer
 from tslens.train.objectives.language import LanguageModelling
@@ -33,7 +34,7 @@ class Compressor(LanguageModelling):
     def __post_init__(self) -> None:
         for field, value in self._layers.items():
             if value < 1:
-                raise ValueError(f"objective.{field} is {value}; it must be at least 1.")
+                raise InputError(f"objective.{field} is {value}; it must be at least 1.")
 
     @property
     def _layers(self) -> dict[str, int]:

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from tslens import forward
+from tslens.errors import InputError
 from tslens.evaluation.loss import Loss, loss
 from tslens.stories.sentences import shuffled
 from tslens.train.objectives.language import LanguageModelling
@@ -56,9 +57,9 @@ class _OfOrder(LanguageModelling):
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.alpha) and self.alpha >= 0):
-            raise ValueError(f"objective.alpha is {self.alpha}; it must be a finite number, 0 or more.")
+            raise InputError(f"objective.alpha is {self.alpha}; it must be a finite number, 0 or more.")
         if self.every < 2:
-            raise ValueError(f"objective.every is {self.every}; it must be 2 or more, so that some stories are usual.")
+            raise InputError(f"objective.every is {self.every}; it must be 2 or more, so that some stories are usual.")
 
     def push(self, usual: Tensor, other: Tensor) -> Tensor:
         """What is added to L_n, from L_n and L_c, elementwise."""
@@ -107,7 +108,7 @@ class Contrastive(_OfOrder):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (math.isfinite(self.margin) and self.margin > 0):
-            raise ValueError(f"objective.margin is {self.margin}; it must be a finite number above 0.")
+            raise InputError(f"objective.margin is {self.margin}; it must be a finite number above 0.")
 
     def push(self, usual: Tensor, other: Tensor) -> Tensor:
         """alpha max(0, margin - (L_c - L_n))."""

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from tslens import forward
+from tslens.errors import InputError
 from tslens.evaluation.loss import Loss
 from tslens.models import name_of, spec_of, tokenizer_of
 from tslens.stories.instruct import Instruction, parse
@@ -56,7 +57,7 @@ def documents(texts: Iterable[str]) -> Iterator[Instruction]:
     parsed = (parse(text) for text in texts)
     first = list(islice(parsed, LOOKED_AT))
     if not any(document.blocks and document.story for document in first):
-        raise ValueError(
+        raise InputError(
             f"None of the first {len(first):,} stories comes behind instructions (Words:, Features:, Random sentence:, "
             "Summary:, then Story:). Give a source that has them, such as made:instruct."
         )
@@ -66,7 +67,7 @@ def documents(texts: Iterable[str]) -> Iterator[Instruction]:
 def check_room(texts: Iterable[str], tokenizer: Tokenizer, context: int) -> None:
     """ValueError if no document's instructions leave room for any of its story."""
     if not any(len(head) <= context for d in documents(texts) for head in tokenizer.encode([d.head])):
-        raise ValueError(NO_ROOM.format(context))
+        raise InputError(NO_ROOM.format(context))
 
 
 def story_loss(model: Any, texts: Iterable[str], *, precision: str = "float32") -> Loss:
@@ -97,5 +98,5 @@ def story_loss(model: Any, texts: Iterable[str], *, precision: str = "float32") 
             sizes.append(len(text.encode()))
             cut += not whole
     if not nats:
-        raise ValueError(NO_ROOM.format(spec.n_ctx))
+        raise InputError(NO_ROOM.format(spec.n_ctx))
     return Loss(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), cut, name_of(model))
