@@ -3,17 +3,19 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/.ready
+CORE := .venv/.core
+DEV := .venv/.dev
 
-.PHONY: demo test bench bench-gpu lint figures clean
+.PHONY: demo test test-all stress lint docs bench bench-gpu figures clean
 .DEFAULT_GOAL := demo
 
-demo: $(READY)  ## generate stories, train a model, analyse it, write runs/demo/report.html
+demo: $(CORE)  ## generate stories, train a model, analyse it, write runs/demo/report.html
 	@$(BIN)/tslens demo
 
 # Every step runs even when an earlier one failed, so that one run tells everything.
 LINT := "ruff check ." "ruff format --check ." "mypy"
-TEST := $(LINT) "pytest -q -n 2 --dist loadfile"
+PYTEST := pytest -q -n 2 --dist loadfile
+TEST := $(LINT) "$(PYTEST)"
 steps = summary=; status=0; for step in $(1); do \
 		printf '\n== %s\n' "$$step"; \
 		if $(BIN)/python -m $$step; then mark=ok; else mark=FAILED; status=1; fi; \
@@ -21,24 +23,33 @@ steps = summary=; status=0; for step in $(1); do \
 	done; \
 	printf '\n%s' "$$summary" | tr '|' '\n'; exit $$status
 
-test: $(READY)  ## lint, types and tests
+test: $(DEV)  ## lint, types and tests
 	@$(call steps,$(TEST))
 
-lint: $(READY)  ## lint and types
+test-all: $(DEV)  ## what `make test` leaves out: Chromium, Ray, the wheel, many kills; nothing is skipped but for a GPU
+	@$(call steps,"$(PYTEST) -m thorough --no-skips")
+
+stress: $(DEV)  ## what takes hours
+	@$(call steps,"$(PYTEST) -m stress --no-skips")
+
+lint: $(DEV)  ## lint and types
 	@$(call steps,$(LINT))
 
-bench: $(READY)  ## ratios against other libraries, measured on this machine
+docs: $(DEV)  ## the site, built offline into docs/_build/html, warnings as errors
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html && echo "docs/_build/html/index.html"
+
+bench: $(DEV)  ## ratios against other libraries, measured on this machine
 	@$(BIN)/tslens bench --out figures/bench
 
 bench-gpu:  ## training on one NVIDIA GPU, under eight minutes, one JSON; by $(PYTHON) itself where it has what is needed
 	@if $(PYTHON) -c 'import torch, tokenizers, safetensors, jaxtyping, rich, numpy' 2>/dev/null; then \
 		$(PYTHON) -m tslens.bench.gpu --out figures/bench/gpu.json; \
-	else $(MAKE) -s $(READY) && $(BIN)/python -m tslens.bench.gpu --out figures/bench/gpu.json; fi
+	else $(MAKE) -s $(DEV) && $(BIN)/python -m tslens.bench.gpu --out figures/bench/gpu.json; fi
 
 OF_MODELS := heads neurons lens
 OF_TRAINING := optimizers peers shapes sweep dropout contrastive instruct compressor
 
-figures: $(READY)  ## every study again, many hours; STORIES=files of real stories, STORIES260K=stories260K.bin
+figures: $(DEV)  ## every study again, many hours; STORIES=files of real stories, STORIES260K=stories260K.bin
 	@test -n "$(STORIES)" -a -n "$(STORIES260K)" || { echo "make figures: they show real stories and two models;" \
 		"give STORIES=FILE[,FILE...] and STORIES260K=stories260K.bin" >&2; exit 2; }
 	@set -e; for study in $(OF_MODELS); do echo "$$study"; \
@@ -48,14 +59,11 @@ figures: $(READY)  ## every study again, many hours; STORIES=files of real stori
 	@$(BIN)/python analyses/memory.py
 
 clean:  ## remove what make made; runs/ and figures/ stay
-	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist docs/_build *.egg-info .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "tslens needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Try: make PYTHON=python3.12" >&2; exit 2; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { \
-		rm -rf .venv; echo "$(PYTHON) cannot make a virtual environment. On Debian: apt-get install python3-venv" >&2; exit 2; }
-	@echo "Setting up .venv (once; a few minutes) ..."
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@touch $@
+$(CORE): pyproject.toml constraints.txt install.py
+	@$(PYTHON) install.py && touch $@
+
+$(DEV): pyproject.toml constraints.txt install.py
+	@$(PYTHON) install.py dev && touch $(CORE) $@

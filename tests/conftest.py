@@ -3,7 +3,7 @@
 import os
 import pickle
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,24 @@ install_import_hook(
 )
 
 CHECKOUT = Path(__file__).resolve().parents[1]
+MAY_SKIP = ("needs a GPU", "needs the real data")
+"""Reasons that `--no-skips` lets pass: what no file of the project can install."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-skips", action="store_true", help="a skipped test fails, but for a GPU or absent real data")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and item.config.getoption("--no-skips") and not hasattr(report, "wasxfail"):
+        reason = str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not reason.removeprefix("Skipped: ").startswith(MAY_SKIP):
+            report.outcome, report.longrepr = "failed", f"skipped where nothing may be: {reason}"
+    return report
 
 
 @pytest.fixture(scope="session")

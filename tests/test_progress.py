@@ -1,0 +1,75 @@
+"""Progress goes to stderr, moves on a terminal alone, and can be silenced."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from tslens import progress
+
+
+@pytest.fixture
+def terminal(monkeypatch) -> io.StringIO:
+    """What a terminal would show."""
+    shown = io.StringIO()
+    monkeypatch.setattr(progress, "_stderr", lambda: Console(file=shown, force_terminal=True, width=100))
+    return shown
+
+
+@pytest.fixture
+def log(monkeypatch) -> io.StringIO:
+    """What a log file would hold."""
+    shown = io.StringIO()
+    monkeypatch.setattr(progress, "_stderr", lambda: Console(file=shown, force_terminal=False, width=100))
+    return shown
+
+
+def test_a_bar_counts_and_carries_its_note(terminal):
+    with progress.bar("packing", [1, 2, 3]) as bar:
+        bar.advance(2, "2 stories")
+        assert bar.done == 2
+        bar.update(3, note="3 stories")
+    assert "packing" in terminal.getvalue() and "3/3" in terminal.getvalue() and "3 stories" in terminal.getvalue()
+
+
+def test_a_bar_that_never_moves_is_never_drawn(terminal):
+    with progress.bar("packing", 3, kept=True):
+        pass
+    assert terminal.getvalue() == ""
+
+
+def test_a_log_holds_only_the_last_line_of_a_bar_that_is_kept(log):
+    with progress.bar("scan", 10) as bar:
+        bar.advance(10)
+    assert log.getvalue() == ""
+    with progress.bar("train", 10, kept=True) as bar:
+        for step in range(1, 11):
+            bar.update(step, note=f"loss {step}")
+    assert log.getvalue().count("train") == 1 and "loss 10" in log.getvalue()
+
+
+def test_a_total_that_becomes_known(terminal):
+    with progress.bar("train") as bar:
+        bar.update(1, total=4, what="fine-tune")
+    assert "1/4" in terminal.getvalue() and "fine-tune" in terminal.getvalue()
+
+
+def test_items_pass_through_unchanged(terminal):
+    assert list(progress.track(iter("abc"), "letters")) == ["a", "b", "c"]
+    assert "letters" in terminal.getvalue()
+
+
+def test_off_silences_all_and_ends_with_its_block(terminal):
+    with progress.off(), progress.bar("scan", 2, kept=True) as bar, progress.stage("writing"):
+        bar.advance(2)
+        progress.note("cut")
+        assert list(progress.track([1], "one")) == [1]
+    assert terminal.getvalue() == "" and bar.done == 2
+    progress.note("3 [stories] were cut")
+    assert terminal.getvalue() == "3 [stories] were cut\n"
+
+
+def test_stdout_stays_free_and_a_log_without_terminal_has_no_bar(capsys):
+    with progress.bar("scan", 1) as bar:
+        bar.advance()
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,126 @@
+"""Progress on stderr: bars, spinners and one-line notes, for people who wait.
+
+Library functions report what they do; whether it is seen is decided here. Bars move on a terminal and in Jupyter and
+nowhere else; `with progress.off():` silences everything inside, notes too.
+"""
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sized
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+Item = TypeVar("Item")
+
+_shown: ContextVar[bool] = ContextVar("shown", default=True)
+
+
+@contextlib.contextmanager
+def off() -> Iterator[None]:
+    """Report nothing inside."""
+    token = _shown.set(False)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
+
+
+class Bar:
+    """A bar that is moved with `advance` and `update`; it appears with the first move."""
+
+    def __init__(self, what: str, total: float | None, drawn: "Progress | None") -> None:
+        self.done = 0.0
+        self._total = total
+        self._drawn = drawn
+        self._task = None if drawn is None else drawn.add_task(what, total=total, note="")
+
+    def advance(self, more: float = 1, note: str | None = None) -> None:
+        """`more` units are done; `note` stands behind the bar from now on."""
+        self.update(self.done + more, note=note)
+
+    def update(
+        self, done: float, *, total: float | None = None, note: str | None = None, what: str | None = None
+    ) -> None:
+        """`done` units are done, of `total` where that has become known; `what` is the work's new name."""
+        self.done = done
+        if self._drawn is None or self._task is None:
+            return
+        if not self._drawn.live.is_started:
+            self._drawn.start()
+        self._total = self._total if total is None else total
+        fields = {key: value for key, value in (("note", note), ("description", what)) if value is not None}
+        self._drawn.update(self._task, completed=done, total=self._total, **fields)  # type: ignore[arg-type]
+
+
+@contextlib.contextmanager
+def bar(what: str, total: float | Iterable[object] | None = None, *, kept: bool = False) -> Iterator[Bar]:
+    """A bar for as long as the block lasts: `what` is done, how much of `total` (a number, or whatever has a length).
+
+    A bar that is `kept` stays when the block ends, with its last note; in a log, where bars do not move, it is its only
+    line.
+    """
+    size = (len(total) if isinstance(total, Sized) else None) if isinstance(total, Iterable) else total
+    if not _shown.get():
+        yield Bar(what, size, None)
+        return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = _stderr()
+    seen = console.is_terminal or console.is_jupyter
+    if not (seen or kept):
+        yield Bar(what, size, None)
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    drawn = Progress(*columns, console=console, transient=not kept)
+    try:
+        yield Bar(what, size, drawn)
+    finally:
+        if drawn.live.is_started:
+            drawn.stop()
+
+
+def track(items: Iterable[Item], what: str) -> Iterator[Item]:
+    """The items, with a bar that moves as they are taken."""
+    with bar(what, items) as moved:
+        for item in items:
+            yield item
+            moved.advance()
+
+
+@contextlib.contextmanager
+def stage(what: str) -> Iterator[None]:
+    """A spinner that says what is being done, for as long as the block lasts."""
+    if not _shown.get():
+        yield
+        return
+    with _stderr().status(f"{what} …"):
+        yield
+
+
+def note(text: str) -> None:
+    """One line that a person should read though nothing is wrong."""
+    if _shown.get():
+        _stderr().print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _stderr() -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=True)
