@@ -1,0 +1,59 @@
+"""Configuration of the documentation site (`make docs`)."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tslens import __version__
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+
+project = "tslens"
+author = copyright = "the tslens authors"
+release = version = __version__
+extensions = ["myst_nb", "sphinx.ext.apidoc", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
+html_theme = "furo"
+html_title = f"tslens {release}"
+html_show_sourcelink = False
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+nb_execution_mode = "off"  # the tests execute the notebooks; the site shows what they printed
+
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_default_options = {"members": True, "show-inheritance": True}
+napoleon_use_rtype = False
+add_module_names = False
+toc_object_entries = False
+apidoc_modules = [
+    {
+        "path": str(ROOT / "tslens"),
+        "destination": "reference",
+        "exclude_patterns": [f"{ROOT}/tslens/{part}" for part in ("__main__.py", "cli", "bench")],
+        "separate_modules": True,
+        "module_first": True,
+        "max_depth": 1,
+        "include_private": False,
+    }
+]
+
+
+def _copy_notebooks(_: "Sphinx") -> None:
+    """Put the notebooks where Sphinx finds them."""
+    shutil.rmtree(HERE / "tutorials", ignore_errors=True)
+    (HERE / "tutorials").mkdir()
+    for notebook in (ROOT / "notebooks").glob("*.ipynb"):
+        shutil.copy(notebook, HERE / "tutorials")
+
+
+def setup(app: "Sphinx") -> None:
+    """Register what is done before a build."""
+    app.connect("builder-inited", _copy_notebooks)

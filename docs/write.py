@@ -1,0 +1,165 @@
+"""Write what the documents take from code and measurements: `python docs/write.py`.
+
+A block between `<!-- NAME, by docs/write.py -->` and `<!-- end -->` is replaced; everything else is left as it is.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BLOCK = re.compile(r"(<!-- (?P<name>\w+), by docs/write.py -->\n).*?(<!-- end -->)", re.DOTALL)
+DATA = {"assets": "The page's script and style.", "bundled": "The model that comes with tslens."}
+"""Folders of the package that hold no code."""
+
+OF_MODELS = ("heads", "neurons", "lens")
+OF_TRAINING = ("optimizers", "sweep", "shapes", "dropout", "contrastive", "instruct", "compressor", "memory", "peers")
+SHOWN = {
+    **{study: [f"{study}/stories2M.svg", f"{study}/stories260K.svg"] for study in ("heads", "neurons")},
+    "lens": ["lens/stories2M-by-depth.svg", "lens/stories260K-by-depth.svg"],
+}
+"""The figures of a study on this page, where they are not all that it drew."""
+COMPARED = {
+    "training-hooked": "training, 256x8",
+    "training-gpt2": "training, 256x8",
+    "training-plain": "training, 256x8",
+    "saved": "memory of a training step, 512x12",
+    "scan-cache-bf16": "top-20 scan of all neurons, bf16",
+    "generate-hooked": "generation, fp32",
+    "generate-transformers": "generation, fp32",
+    "packing": "packing stories",
+}
+"""The rows of `tslens bench` in README, and what each is about in a word."""
+
+
+def docstring(file: Path) -> str:
+    """A module's docstring."""
+    return ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+
+
+def sentence(text: str) -> str:
+    """The first sentence of a text, on one line."""
+    paragraph = " ".join(text.split("\n\n")[0].split())
+    found = re.match(r".+?[.?!:](?=\s+[A-Z`]|$)", paragraph)
+    return (found[0] if found else paragraph).rstrip(":")
+
+
+def tree() -> str:
+    """Every module of tslens, with the first sentence of its docstring."""
+
+    def lines(folder: Path, depth: int) -> list[str]:
+        indent, own = "  " * depth, folder / "__init__.py"
+        what = sentence(docstring(own)) if own.is_file() else DATA.get(folder.name, "Data.")
+        found = [f"{indent}{folder.name + '/':<{22 - 2 * depth}} {what}"]
+        if own.is_file():
+            files = sorted(path for path in folder.glob("*.py") if path != own)
+            found += [f"{indent}  {file.name:<{20 - 2 * depth}} {sentence(docstring(file))}" for file in files]
+            for inner in sorted(path for path in folder.iterdir() if path.is_dir() and path.name != "__pycache__"):
+                found += lines(inner, depth + 1)
+        return found
+
+    return "```text\n" + "\n".join(lines(ROOT / "tslens", 0)) + "\n```\n"
+
+
+def studies() -> str:
+    """What each study found, its figures, and how it is run."""
+    parts = []
+    for study in (*OF_MODELS, *OF_TRAINING):
+        drawn = SHOWN.get(study) or sorted(
+            str(path.relative_to(ROOT / "figures")) for path in (ROOT / "figures" / study).glob("*.svg")
+        )
+        pictures = "\n".join(f"![{study}: {Path(place).stem}](../figures/{place})" for place in drawn)
+        parts.append(f"### {study.capitalize()}\n\n{docstring(ROOT / 'analyses' / f'{study}.py')}\n\n{pictures}\n")
+    return "\n".join(parts)
+
+
+def findings() -> str:
+    """What the studies of models found, each with its figures."""
+    parts = []
+    for study in OF_MODELS:
+        pictures = " ".join(f'<img src="figures/{place}" width="400" alt="{study}: {place}">' for place in SHOWN[study])
+        parts.append(
+            f"**{study.capitalize()}.** {sentence(docstring(ROOT / 'analyses' / f'{study}.py'))}\n\n{pictures}\n"
+        )
+    return "\n".join(parts)
+
+
+def comparison() -> str:
+    """Some rows of `tslens bench`, short."""
+    record = json.loads((ROOT / "figures" / "bench" / "bench.json").read_text(encoding="utf-8"))
+    rows = {row["name"]: row for row in record["rows"]}
+    lines = ["| | against | goal | measured | 95% interval |", "| --- | --- | --- | --- | --- |"]
+    for name, what in COMPARED.items():
+        row = rows[name]
+        interval = "" if row["low"] is None else f"[{row['low']:.3g}, {row['high']:.3g}]"
+        lines.append(
+            f"| {what} | {row['against']} | {row['bar']}{row['unit']} | {row['value']:.3g}{row['unit']} | {interval} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def table(of: str) -> Callable[[], str]:
+    """The table that a benchmark or study wrote."""
+    return lambda: (ROOT / "figures" / of / "table.md").read_text(encoding="utf-8").strip() + "\n"
+
+
+def arithmetic() -> str:
+    """How long one epoch of TinyStories takes a 512x12 model, by counting operations."""
+    from tslens import models
+    from tslens.train import recipe as recipes
+    from tslens.train.estimate import length
+
+    recipe = recipes.load("512x12")
+    spec = recipe.spec(4096)
+    tokens, per_token = length(recipe, 4096)[1], models.flops_per_token(spec, training=True)
+    assert tokens is not None
+    rate, parameters = 0.45 * 989e12, models.n_parameters(spec)
+    step = recipe.train.batch * spec.n_ctx * per_token
+    matrices = (4 * [(512, 512)] + 2 * [(512, 2048)]) * spec.n_layers
+    muon = 5 * sum(4 * m * m * n + 2 * m**3 for m, n in matrices)
+    sent = 2 * 7 / 8 * 4 * parameters
+    rows = {
+        "tokens: one epoch of TinyStories (2.1 million stories) in rows of 512, vocabulary 4096": (
+            f"{tokens / 1e6:.0f} million"
+        ),
+        "operations a token, forward and backward (`Spec.flops_per_token`)": f"{per_token / 1e6:.0f} million",
+        "in all": f"{tokens * per_token:.2e}".replace("e+", "e"),
+        "one H200 at 45% of its 989 TFLOP/s (dense bfloat16)": f"{rate / 1e12:.0f} TFLOP/s",
+        "**one GPU: all operations at that rate**": f"**{tokens * per_token / rate / 60:.1f} minutes**",
+        "**eight GPUs, were nothing lost**": f"**{tokens * per_token / rate / 8:.0f} seconds**",
+        f"a step of {recipe.train.batch} rows on one GPU": f"{step / rate * 1e3:.1f} ms",
+        "Muon's own products, five Newton-Schulz iterations of every matrix, "
+        f"{muon / step:.0%} of a step's operations": f"{muon / rate * 1e3:.1f} ms",
+        "a step on eight: its operations": f"{step / rate / 8 * 1e3:.1f} ms",
+        "Muon's, which every process does whole": f"{muon / rate * 1e3:.1f} ms",
+        f"its gradients: {parameters / 1e6:.1f} million in float32, sent 2 x 7/8 times at NVLink's 450 GB/s": (
+            f"{sent / 450e9 * 1e3:.1f} ms"
+        ),
+        "the same between machines at 50 GB/s (400 Gb/s)": f"{sent / 50e9 * 1e3:.1f} ms",
+    }
+    return "| | |\n|---|---|\n" + "".join(f"| {what} | {much} |\n" for what, much in rows.items())
+
+
+BLOCKS = {
+    "arithmetic": arithmetic,
+    "tree": tree,
+    "studies": studies,
+    "findings": findings,
+    "comparison": comparison,
+    "bench": table("bench"),
+    "peers": table("peers"),
+}
+PAGES = ("README.md", "docs/architecture.md", "docs/benchmarks.md", "docs/findings.md", "docs/howto/several-gpus.md")
+
+
+def filled(text: str) -> str:
+    """The text with every block written anew."""
+    return BLOCK.sub(lambda found: f"{found[1]}{BLOCKS[found['name']]()}{found[3]}", text)
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        place = ROOT / page
+        place.write_text(filled(place.read_text(encoding="utf-8")), encoding="utf-8")

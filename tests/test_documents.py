@@ -1,0 +1,88 @@
+"""The documents: what they take from code and measurements is up to date, and every command they show runs."""
+
+import importlib.util
+import re
+import shlex
+
+import pytest
+
+from tslens.cli import COMMANDS, main
+from tslens.stories import stories
+
+
+@pytest.fixture(scope="module")
+def written(checkout):
+    spec = importlib.util.spec_from_file_location("write", checkout / "docs" / "write.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_what_is_taken_from_code_and_measurements_is_up_to_date(written, checkout):
+    for page in written.PAGES:
+        text = (checkout / page).read_text(encoding="utf-8")
+        assert written.BLOCK.search(text), page
+        assert written.filled(text) == text, f"{page}: run python docs/write.py"
+
+
+def test_readme_is_short(checkout):
+    assert len((checkout / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_its_pictures_and_pages_are_there(checkout):
+    for page in ("README.md", *(str(p.relative_to(checkout)) for p in (checkout / "docs").glob("**/*.md"))):
+        if "_build" in page:
+            continue
+        text = (checkout / page).read_text(encoding="utf-8")
+        places = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text) + re.findall(r'<img src="([^"]+)"', text)
+        assert all(((checkout / page).parent / place).exists() for place in places), page
+
+
+SMALLER = {
+    "generate": ["--max-new-tokens", "8"],
+    "analyze heads": ["--limit", "3"],
+    "analyze neurons": ["--limit", "3"],
+    "report": ["--limit", "3", "--shown", "1"],
+    "train": [
+        part
+        for setting in (
+            *("model.shape=16x1x2", "model.n_ctx=32", "data.vocabulary=300", "train.steps=2", "train.batch=2"),
+            *("train.validation_stories=2", "train.micro_batch=2"),
+        )
+        for part in ("--set", setting)
+    ],
+}
+"""What the longer commands are given besides, so that they end in seconds."""
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/howto/my-stories.md"])
+def test_every_command_it_shows_runs(page, checkout, in_tmp, capsys):
+    """As they stand there, in their order, in one folder with a file of stories."""
+    text = (checkout / page).read_text(encoding="utf-8")
+    lines = re.findall(r"^\$ (?:\.venv/bin/)?tslens (.+)$", text, re.MULTILINE)
+    shown = [shlex.split(line, comments=True) for line in lines]
+    assert len(shown) > 2
+    (in_tmp / "my-stories.txt").write_text("\n<|endoftext|>\n".join(stories("made", limit=60)), encoding="utf-8")
+    known = sorted((command.words for command in COMMANDS), key=len, reverse=True)
+    for words in shown:
+        command = next(name for name in known if words[: len(name.split())] == name.split())
+        assert main([*words, *SMALLER.get(command, [])]) == 0, (words, capsys.readouterr().err)
+        assert capsys.readouterr().out, words
+    assert (in_tmp / "runs").is_dir()
+
+
+def test_the_python_of_the_readme_runs(checkout, in_tmp):
+    (code,) = re.findall(r"```python\n(.*?)```", (checkout / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    names: dict = {}
+    exec(code.replace("limit=200", "limit=3"), names)
+    assert names["roles"].to_frame().shape[0] == 16
+
+
+def test_no_tracked_text_names_the_folder_it_was_made_in(checkout):
+    found = []
+    for folder in ("analyses", "docs", "eval", "figures", "notebooks", "tests", "training", "tslens"):
+        for path in (checkout / folder).rglob("*"):
+            if path.suffix in (".py", ".md", ".ipynb", ".toml", ".json", ".csv", ".svg") and "_build" not in path.parts:
+                lines = path.read_text(encoding="utf-8").splitlines()
+                found += [path.name for line in lines if re.search(r"(/home/|/root/|site-packages/)\w", line)]
+    assert not found
