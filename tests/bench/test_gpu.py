@@ -10,8 +10,8 @@ import torch
 
 from tslens import forward
 from tslens.bench import gpu
-from tslens.bench.bare import bare
-from tslens.bench.plain import PlainGPT
+from tslens.bench.parameter_shell import parameter_shell
+from tslens.bench.reference_gpt import ReferenceGPT
 from tslens.models import Spec, build, load_weights, n_parameters
 
 SPEC = Spec(16, 2, 2, d_vocab=30, n_ctx=12)
@@ -24,7 +24,7 @@ def test_every_side_is_measured_and_the_json_is_whole(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tslens.bench.gpu", "--cpu-smoke", "--out", str(out)]
     subprocess.run(command, check=True, timeout=300, capture_output=True)
     found = json.loads(out.read_text(encoding="utf-8"))
-    assert found["left_out"] == {} and [row["name"] for row in found["rows"]] == [side.name for side in gpu.SIDES]
+    assert found["left_out"] == {} and [row["name"] for row in found["rows"]] == [side.name for side in gpu.PEERS]
     assert all(row["tokens_per_second"] > 0 and 0 < row["share_of_peak"] < 1 for row in found["rows"])
     assert len(found["matrix_peaks_measured"]) == 3 and found["muon_step_seconds"] > 0
     assert {"tslens compiled / plain GPT compiled", "tslens / HookedTransformer"} <= found["ratios"].keys()
@@ -73,15 +73,15 @@ def test_what_is_missing_or_fails_is_left_out_and_said(monkeypatch: pytest.Monke
     def broken(setting: gpu.Setting, compiled: bool) -> tuple[torch.nn.Module, gpu.Loss]:
         raise RuntimeError("no kernel for this")
 
-    sides = (gpu.Side("a", broken), gpu.Side("b", broken, needs="no_such_package"), gpu.SIDES[1])
-    monkeypatch.setattr(gpu, "SIDES", sides)
+    sides = (gpu.Peer("a", broken), gpu.Peer("b", broken, needs="no_such_package"), gpu.PEERS[1])
+    monkeypatch.setattr(gpu, "PEERS", sides)
     found = gpu.Bench(gpu.SMOKE, lambda what: None).run()
     assert found["left_out"] == {"a": "RuntimeError: no kernel for this", "b": "no_such_package is not installed"}
     assert [row["name"] for row in found["rows"]] == ["plain GPT"]
 
 
 def test_the_bare_parameters_give_the_model_s_own_loss() -> None:
-    model, without = build(SPEC, seed=1), bare(SPEC, seed=2)
+    model, without = build(SPEC, seed=1), parameter_shell(SPEC, seed=2)
     load_weights(model, {name: p.detach() for name, p in without.named_parameters()})
     assert torch.equal(forward.loss(model, ROWS)[0], forward.loss(without, ROWS)[0])
 
@@ -101,7 +101,7 @@ def test_it_runs_where_transformer_lens_is_not_installed() -> None:
 
 def test_the_plain_gpt_is_the_same_model() -> None:
     """As many parameters, and with ours copied into it the same loss."""
-    model, plain = build(SPEC), PlainGPT(SPEC)
+    model, plain = build(SPEC), ReferenceGPT(SPEC)
     assert sum(p.numel() for p in plain.parameters()) == n_parameters(SPEC)
     own = {name: p.detach() for name, p in model.named_parameters()}
 

@@ -1,9 +1,9 @@
-"""Turns, ratios and bars on works whose times are known."""
+"""Turns, ratios and targets on works whose times are known."""
 
 import numpy as np
 import pytest
 
-from tslens.bench.measure import Bar, Benchmark, Measured, clocked, faster, median, seconds, take_turns
+from tslens.bench.measure import Benchmark, Measured, Target, clocked, faster, median, seconds, take_turns
 
 
 def test_works_take_turns_after_one_that_does_not_count() -> None:
@@ -41,19 +41,19 @@ def test_a_work_is_timed_by_the_clock_or_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bar", "value", "verdict"),
+    ("target", "value", "verdict"),
     [
-        (Bar(3), 3.0, "pass"),
-        (Bar(3), 2.99, "short"),
-        (Bar(0.33, at_most=True), 0.33, "pass"),
-        (Bar(0.33, at_most=True), 0.34, "short"),
+        (Target(3), 3.0, "pass"),
+        (Target(3), 2.99, "short"),
+        (Target(0.33, at_most=True), 0.33, "pass"),
+        (Target(0.33, at_most=True), 0.34, "short"),
         (None, 0.0, ""),
     ],
 )
-def test_verdict(bar: Bar | None, value: float, verdict: str) -> None:
-    row = Benchmark("a", "what", "against", bar, lambda size: Measured.exactly(value))
+def test_verdict(target: Target | None, value: float, verdict: str) -> None:
+    row = Benchmark("a", "what", "against", target, lambda size: Measured.exactly(value))
     assert row.verdict(Measured.exactly(value)) == verdict
 
 
 def test_a_bar_says_which_way() -> None:
-    assert (str(Bar(3)), str(Bar(0.33, at_most=True))) == ("≥ 3", "≤ 0.33")
+    assert (str(Target(3)), str(Target(0.33, at_most=True))) == ("≥ 3", "≤ 0.33")

@@ -11,10 +11,10 @@ from tslens import cli, scan
 from tslens.analysis.neurons import Profiles
 from tslens.bench import (
     BENCHMARKS,
-    Bar,
     Benchmark,
     Measured,
     Size,
+    Target,
     generation,
     rounding,
     saved,
@@ -60,9 +60,9 @@ def test_every_row_measures(row: Benchmark) -> None:
     assert row.verdict(found) in ("pass", "short", "")
 
 
-def test_names_are_unique_and_bars_are_those_promised() -> None:
+def test_names_are_unique_and_targets_are_those_promised() -> None:
     assert len({row.name for row in BENCHMARKS}) == len(BENCHMARKS)
-    promised = {row.name: str(row.bar) for row in BENCHMARKS if row.bar}
+    promised = {row.name: str(row.target) for row in BENCHMARKS if row.target}
     assert promised["training-hooked"] == "≥ 3" and promised["training-gpt2"] == "≥ 1"
     assert promised["training-plain"] == "≥ 1.2"
     assert promised["saved"] == "≤ 0.33" and promised["saved-bytes"] == "≤ 212"
@@ -119,7 +119,10 @@ def test_ours_are_the_tokens_of_the_uncached_hooked_forward() -> None:
 
 
 ROWS = [
-    (Benchmark("a", "speed", "a peer", Bar(3), lambda size: Measured.exactly(1)), Measured(3.14159, 3, 4, 5, "9", "3")),
+    (
+        Benchmark("a", "speed", "a peer", Target(3), lambda size: Measured.exactly(1)),
+        Measured(3.14159, 3, 4, 5, "9", "3"),
+    ),
     (Benchmark("b", "size", "a number", None, lambda size: Measured.exactly(1), " MB"), Measured.exactly(187.4)),
 ]
 

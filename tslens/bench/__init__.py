@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tslens.bench import (
     generation,
-    making,
+    generator,
     packing,
     page,
     rounding,
@@ -19,12 +19,12 @@ from tslens.bench import (
     training,
     waiting,
 )
-from tslens.bench.measure import Bar, Benchmark, Measured
+from tslens.bench.measure import Benchmark, Measured, Target
 from tslens.bench.size import FULL, QUICK, Size
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 
-__all__ = ["BENCHMARKS", "FULL", "QUICK", "Bar", "Benchmark", "Measured", "Size", "select"]
+__all__ = ["BENCHMARKS", "FULL", "QUICK", "Benchmark", "Measured", "Size", "Target", "select"]
 
 MODULES = (
     training,
@@ -35,7 +35,7 @@ MODULES = (
     scan_memory,
     generation,
     packing,
-    making,
+    generator,
     tagging,
     page,
     startup,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tslens.bench.measure import Bar, Benchmark, Measured, Work, faster, take_turns
+from tslens.bench.measure import Benchmark, Measured, Target, Work, faster, take_turns
 from tslens.bench.size import Size, gpt2, hooked, random_tokens, stock
 from tslens.forward import precision
 from tslens.generate import Sampling, generate_ids
@@ -72,20 +72,20 @@ def _times(size: Size, dtype: str) -> dict[str, np.ndarray]:
     return dict(zip(works, take_turns(*works.values(), repeats=size.repeats).T, strict=True))
 
 
-def _row(name: str, dtype: str, peer: str, against: str, bar: Bar | None) -> Benchmark:
+def _row(name: str, dtype: str, peer: str, against: str, target: Target | None) -> Benchmark:
     def run(size: Size) -> Measured:
         times = _times(size, dtype)
         return faster(times["ours"], times[peer], units=size.batch * size.new_tokens, unit="tokens")
 
     shown = "fp32" if dtype == "float32" else "bf16 where the machine has it"
-    return Benchmark(name, f"generation, 256x8, batch 16, 100 new tokens, {shown}", against, bar, run)
+    return Benchmark(name, f"generation, 256x8, batch 16, 100 new tokens, {shown}", against, target, run)
 
 
 HOOKED, BY_HOOKED = "HookedTransformer fp32", "HookedTransformer.generate, fp32"
 OTHER, BY_OTHER = "transformers", "transformers' generate, same precision"
 BENCHMARKS = (
-    _row("generate-hooked", "float32", HOOKED, BY_HOOKED, Bar(4)),
-    _row("generate-transformers", "float32", OTHER, BY_OTHER, Bar(2)),
+    _row("generate-hooked", "float32", HOOKED, BY_HOOKED, Target(4)),
+    _row("generate-transformers", "float32", OTHER, BY_OTHER, Target(2)),
     _row("generate-hooked-bf16", "auto", HOOKED, BY_HOOKED, None),
-    _row("generate-transformers-bf16", "auto", OTHER, BY_OTHER, Bar(2)),
+    _row("generate-transformers-bf16", "auto", OTHER, BY_OTHER, Target(2)),
 )

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from tslens.bench.measure import Work, faster
-from tslens.bench.sides import SIDES, SMOKE, Loss, Setting, Side, ours
+from tslens.bench.peers import PEERS, SMOKE, Loss, Peer, Setting, ours
 from tslens.bench.size import random_tokens
 from tslens.models import flops_per_token, n_parameters
 from tslens.train import optimizer as optimizers
@@ -51,14 +51,14 @@ class Bench:
     def run(self) -> dict[str, Any]:
         """Everything as JSON can hold it."""
         self.peak()
-        for side in SIDES:
-            if side.needs and not find_spec(side.needs):
-                self.left_out[side.name] = f"{side.needs} is not installed"
+        for peer in PEERS:
+            if peer.needs and not find_spec(peer.needs):
+                self.left_out[peer.name] = f"{peer.needs} is not installed"
             elif self.late:
-                self.left_out[side.name] = "no time was left"
+                self.left_out[peer.name] = "no time was left"
             else:
-                self.say(side.name)
-                self.begin(side)
+                self.say(peer.name)
+                self.begin(peer)
         self.peak()
         self.take_turns()
         self.peak()
@@ -68,19 +68,19 @@ class Bench:
         """What is known so far."""
         return self.facts() | (self.results(np.array(self.turns)) if self.turns else {"turns": 0})
 
-    def begin(self, side: Side) -> None:
+    def begin(self, peer: Peer) -> None:
         """Build it, let it compile and warm up, and read its peak memory at every batch size."""
         setting = self.setting
         before = self.allocated()
         try:
-            model, loss = side.build(setting)
+            model, loss = peer.build(setting)
             step = self.step(model, loss)
-            sizes = (setting.batch,) if side.compiled else setting.batches
+            sizes = (setting.batch,) if peer.compiled else setting.batches
             for batch in sizes:
-                self.memory.setdefault(side.name, {})[batch] = self.peak_memory(step, batch, before)
+                self.memory.setdefault(peer.name, {})[batch] = self.peak_memory(step, batch, before)
             step(self.rows(setting.batch))
         except Exception as error:  # a peer that cannot run here is a finding, not the end of the others
-            self.left_out[side.name] = (
+            self.left_out[peer.name] = (
                 f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
             )
             return
@@ -90,7 +90,7 @@ class Bench:
                 step(self.rows(setting.batch))
             self.wait()
 
-        self.works[side.name] = work
+        self.works[peer.name] = work
 
     def step(self, model: nn.Module, loss: Loss) -> Callable[[Tensor], None]:
         """A whole step; every side moves by the fused AdamW."""
@@ -179,7 +179,7 @@ class Bench:
         """Speeds, ratios and whether the goals are met, from seconds `[turn, side]`."""
         s, names = self.setting, list(self.works)[: turns.shape[1]]
         tokens, flops = s.steps * s.batch * s.context, flops_per_token(s.spec, training=True)
-        chosen = {side.name: side for side in SIDES}
+        chosen = {peer.name: peer for peer in PEERS}
         rows: list[dict[str, Any]] = []
         for i, name in enumerate(names):
             speed = tokens / float(np.median(turns[:, i]))

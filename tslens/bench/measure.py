@@ -21,7 +21,7 @@ Work = Callable[[], object]
 
 
 @dataclass(frozen=True)
-class Bar:
+class Target:
     """What a number must reach, or must not pass."""
 
     limit: float
@@ -62,16 +62,16 @@ class Benchmark:
     name: str
     what: str
     against: str
-    bar: Bar | None
+    target: Target | None
     """None where the number is shown beside another and nothing was promised"""
     run: Callable[["Size"], Measured]
     unit: str = "×"
 
     def verdict(self, measured: Measured) -> str:
-        """`pass` or `short`, by the median; empty where there is no bar."""
-        if self.bar is None:
+        """`pass` or `short`, by the median; empty where there is no target."""
+        if self.target is None:
             return ""
-        return "pass" if self.bar.met(measured.value) else "short"
+        return "pass" if self.target.met(measured.value) else "short"
 
 
 def seconds(work: Work) -> float:

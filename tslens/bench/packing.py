@@ -2,7 +2,7 @@
 
 import tempfile
 
-from tslens.bench.measure import Bar, Benchmark, Measured, faster, take_turns
+from tslens.bench.measure import Benchmark, Measured, Target, faster, take_turns
 from tslens.bench.size import Size, corpus, tokenizer
 from tslens.stories.pack import BATCH, pack
 from tslens.tokenizer import in_batches
@@ -26,5 +26,7 @@ def _run(size: Size) -> Measured:
 
 
 BENCHMARKS = (
-    Benchmark("packing", "packing stories to disk, in bytes of text", "bare tokenizers encode_batch", Bar(0.8), _run),
+    Benchmark(
+        "packing", "packing stories to disk, in bytes of text", "bare tokenizers encode_batch", Target(0.8), _run
+    ),
 )

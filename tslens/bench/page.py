@@ -5,7 +5,7 @@ of all heads over 128 tokens is on it. What that leaves of the budget is spent o
 many neurons comes close to it.
 """
 
-from tslens.bench.measure import Bar, Benchmark, Measured
+from tslens.bench.measure import Benchmark, Measured, Target
 from tslens.bench.size import Size, corpus, hooked, tokenizer
 from tslens.models import Spec, attach_tokenizer
 from tslens.report import compute, draw
@@ -28,6 +28,6 @@ def _run(size: Size) -> Measured:
 
 BENCHMARKS = (
     Benchmark(
-        "page", "page besides the bundle, 12 layers x 8 heads at 128 tokens", "a number", Bar(2, True), _run, " MB"
+        "page", "page besides the bundle, 12 layers x 8 heads at 128 tokens", "a number", Target(2, True), _run, " MB"
     ),
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 
 from tslens import forward
-from tslens.bench.measure import Bar, Benchmark, Measured
+from tslens.bench.measure import Benchmark, Measured, Target
 from tslens.bench.size import Size, hooked, random_tokens, stock
 from tslens.models import Spec
 
@@ -56,6 +56,6 @@ def _megabytes(n: int) -> str:
 
 WHAT = "bytes saved for backward per sample, 512x12, context 512, fp32"
 BENCHMARKS = (
-    Benchmark("saved", WHAT, "HookedTransformer", Bar(0.33, at_most=True), _ratio),
-    Benchmark("saved-bytes", WHAT, "a number", Bar(212, at_most=True), _ours, unit=" MB"),
+    Benchmark("saved", WHAT, "HookedTransformer", Target(0.33, at_most=True), _ratio),
+    Benchmark("saved-bytes", WHAT, "a number", Target(212, at_most=True), _ours, unit=" MB"),
 )

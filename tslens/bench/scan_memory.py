@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tslens.bench.measure import Bar, Benchmark, Measured, median
+from tslens.bench.measure import Benchmark, Measured, Target, median
 from tslens.bench.size import Size, corpus, tokenizer
 
 TIMES = 10
@@ -84,7 +84,7 @@ BENCHMARKS = (
         "scan-memory",
         "memory that a scan takes at its peak (heads, neurons, lens; 32x2), 2,600 stories",
         "the same on 260 stories",
-        Bar(1.05, at_most=True),
+        Target(1.05, at_most=True),
         _run,
     ),
 )

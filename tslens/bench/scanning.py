@@ -16,7 +16,7 @@ import torch
 
 from tslens import forward, scan
 from tslens.analysis.neurons import Profiles
-from tslens.bench.measure import Bar, Benchmark, Measured, Work, clocked, faster, take_turns
+from tslens.bench.measure import Benchmark, Measured, Target, Work, clocked, faster, take_turns
 from tslens.bench.size import Size, corpus, hooked, stock, tokenizer
 from tslens.models import attach_tokenizer
 
@@ -121,21 +121,21 @@ def _around(size: Size) -> Measured:
     return clocked(work, repeats=min(2, size.repeats))
 
 
-def _row(name: str, precision: str, peer: str, against: str, bar: Bar | None) -> Benchmark:
+def _row(name: str, precision: str, peer: str, against: str, target: Target | None) -> Benchmark:
     def run(size: Size) -> Measured:
         tokens, times = _times(size, precision)
         return faster(times["ours"], times[peer], units=tokens, unit="tokens")
 
     shown = "fp32" if precision == "float32" else "bf16 where the machine has it"
-    return Benchmark(name, f"top-{K} scan of all neurons, 256x8, {shown}", against, bar, run)
+    return Benchmark(name, f"top-{K} scan of all neurons, 256x8, {shown}", against, target, run)
 
 
 CACHE, FORWARD = "run_with_cache and topk, fp32", "our bare forward without the unembedding, same precision"
 BENCHMARKS = (
-    _row("scan-cache", "float32", "cache", CACHE, Bar(4)),
-    _row("scan-cache-bf16", "auto", "cache", CACHE, Bar(4)),
-    _row("scan-forward", "float32", "forward", FORWARD, Bar(0.8)),
-    _row("scan-forward-bf16", "auto", "forward", FORWARD, Bar(0.8)),
+    _row("scan-cache", "float32", "cache", CACHE, Target(4)),
+    _row("scan-cache-bf16", "auto", "cache", CACHE, Target(4)),
+    _row("scan-forward", "float32", "forward", FORWARD, Target(0.8)),
+    _row("scan-forward-bf16", "auto", "forward", FORWARD, Target(0.8)),
     Benchmark(
         "scan-around",
         f"before and after such a scan: effects on the logits, parts of speech and tests of all neurons' top {K}",

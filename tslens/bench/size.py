@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Size:
-    """How big the measured things are; the defaults are what the bars are about."""
+    """How big the measured things are; the defaults are what the targets are about."""
 
     repeats: int = 6
     shape: str = "256x8"

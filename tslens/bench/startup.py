@@ -4,7 +4,7 @@ import subprocess
 import sys
 from functools import partial
 
-from tslens.bench.measure import Bar, Benchmark, Measured, clocked
+from tslens.bench.measure import Benchmark, Measured, Target, clocked
 from tslens.bench.size import Size
 
 
@@ -15,7 +15,7 @@ def _run(size: Size, arguments: list[str]) -> Measured:
 
 BENCHMARKS = (
     Benchmark(
-        "help", "tslens --help", "seconds", Bar(0.3, True), partial(_run, arguments=["-m", "tslens", "--help"]), " s"
+        "help", "tslens --help", "seconds", Target(0.3, True), partial(_run, arguments=["-m", "tslens", "--help"]), " s"
     ),
     Benchmark("import", "import tslens", "seconds", None, partial(_run, arguments=["-c", "import tslens"]), " s"),
 )

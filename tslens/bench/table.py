@@ -82,11 +82,11 @@ def cells(row: Benchmark, measured: Measured) -> list[str]:
     """A row as text, in the order of `COLUMNS`."""
     value, low, high = (number(x) for x in (measured.value, measured.low, measured.high))
     interval = "" if measured.repeats == 1 else f"[{low}, {high}]"
-    bar = f"{row.bar}{row.unit}" if row.bar else ""
+    target = f"{row.target}{row.unit}" if row.target else ""
     return [
         row.what,
         row.against,
-        bar,
+        target,
         f"{value}{row.unit}",
         interval,
         measured.ours,
@@ -115,7 +115,7 @@ def as_json(rows: Sequence[Row], known: dict[str, Any]) -> dict[str, Any]:
                 "name": row.name,
                 "what": row.what,
                 "against": row.against,
-                "bar": None if row.bar is None else str(row.bar),
+                "target": None if row.target is None else str(row.target),
                 "unit": row.unit.strip(),
                 **dataclasses.asdict(measured),
                 "verdict": row.verdict(measured),

@@ -3,7 +3,7 @@
 from functools import cache
 
 from tslens import pos
-from tslens.bench.measure import Bar, Benchmark, Measured, faster, take_turns
+from tslens.bench.measure import Benchmark, Measured, Target, faster, take_turns
 from tslens.bench.size import Size, corpus
 from tslens.pos.trigrams import trigrams
 from tslens.pos.words import Unit, split
@@ -42,7 +42,7 @@ def _same(size: Size) -> Measured:
 
 BENCHMARKS = (
     Benchmark(
-        "tagging", "words of 1,000 made stories with their true part of speech", "a share", Bar(0.95), _right, ""
+        "tagging", "words of 1,000 made stories with their true part of speech", "a share", Target(0.95), _right, ""
     ),
     Benchmark("tagging-speed", "the best tags of the words of made stories", "HanTa's own search", None, _speed),
     Benchmark("tagging-same", "words with the same tag", "HanTa's own search", None, _same, ""),

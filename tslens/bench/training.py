@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 from tslens import forward
-from tslens.bench.measure import Bar, Benchmark, Measured, Work, faster, take_turns
-from tslens.bench.plain import PlainGPT
+from tslens.bench.measure import Benchmark, Measured, Target, Work, faster, take_turns
+from tslens.bench.reference_gpt import ReferenceGPT
 from tslens.bench.size import Size, gpt2, hooked, random_tokens, stock
 from tslens.train.step import can_compile
 
@@ -44,7 +44,7 @@ def _gpt2(size: Size, precision: str) -> Work:
 
 
 def _plain(size: Size, precision: str, *, compiled: bool = False) -> Work:
-    model = PlainGPT(size.spec)
+    model = ReferenceGPT(size.spec)
     rows = random_tokens(size.batch, size.context + 1, size.vocabulary)
     run = torch.compile(model) if compiled else model
     return _autocast(model, lambda: run(rows), precision)
@@ -78,7 +78,7 @@ def _times(size: Size, precision: str) -> dict[str, np.ndarray]:
     return dict(zip(works, take_turns(*works.values(), repeats=size.repeats).T, strict=True))
 
 
-def _row(name: str, precision: str, peer: str, against: str, bar: Bar | None) -> Benchmark:
+def _row(name: str, precision: str, peer: str, against: str, target: Target | None) -> Benchmark:
     def run(size: Size) -> Measured:
         times = _times(size, precision)
         ways = [times[name] for name in (peer, f"{peer} compiled") if name in times]
@@ -86,15 +86,17 @@ def _row(name: str, precision: str, peer: str, against: str, bar: Bar | None) ->
         return faster(times["ours"], fastest, units=size.batch * size.context, unit="tokens")
 
     shown = "fp32" if precision == "float32" else "bf16 where the machine has it"
-    return Benchmark(name, f"training (forward and backward), 256x8, batch 16 x 256 tokens, {shown}", against, bar, run)
+    return Benchmark(
+        name, f"training (forward and backward), 256x8, batch 16 x 256 tokens, {shown}", against, target, run
+    )
 
 
 HOOKED, PLAIN = "HookedTransformer fp32", "plain GPT"
 BEST = "the best plain PyTorch GPT (compiled or not)"
 BENCHMARKS = (
-    _row("training-hooked", "auto", HOOKED, "HookedTransformer as it trains by default (fp32)", Bar(3)),
-    _row("training-gpt2", "auto", "GPT2LMHeadModel", "GPT2LMHeadModel, same precision (autocast)", Bar(1)),
-    _row("training-plain", "auto", PLAIN, f"{BEST}, same precision (autocast)", Bar(1.2)),
+    _row("training-hooked", "auto", HOOKED, "HookedTransformer as it trains by default (fp32)", Target(3)),
+    _row("training-gpt2", "auto", "GPT2LMHeadModel", "GPT2LMHeadModel, same precision (autocast)", Target(1)),
+    _row("training-plain", "auto", PLAIN, f"{BEST}, same precision (autocast)", Target(1.2)),
     _row("training-hooked-bf16", "auto", "HookedTransformer", "HookedTransformer, same precision (autocast)", None),
     _row("training-hooked-fp32", "float32", HOOKED, "HookedTransformer, fp32", None),
     _row("training-gpt2-fp32", "float32", "GPT2LMHeadModel", "GPT2LMHeadModel, fp32", None),

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tslens import checkpoints
-from tslens.bench.measure import Bar, Benchmark, Measured
+from tslens.bench.measure import Benchmark, Measured, Target
 from tslens.bench.size import Size, corpus, tokenizer
 from tslens.stats import mean_interval
 from tslens.stories.pack import pack
@@ -43,7 +43,7 @@ BENCHMARKS = (
         "waiting",
         "share of a training run spent waiting for data, 128x4, batch 16 x 256 tokens",
         "a number",
-        Bar(0.02, at_most=True),
+        Target(0.02, at_most=True),
         _run,
         unit="",
     ),

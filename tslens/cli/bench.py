@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json = False) -> None:
     """Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.
 
-    Both sides of a ratio take turns; the median over the turns is printed with its 95% interval and the bar.
+    Both sides of a ratio take turns; the median over the turns is printed with its 95% interval and the target.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class Block(nn.Module):
         return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
 
 
-class PlainGPT(nn.Module):
+class ReferenceGPT(nn.Module):
     """A GPT-2 style model of a `gpt2` spec."""
 
     def __init__(self, spec: Spec) -> None:

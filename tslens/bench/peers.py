@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tslens.bench.bare import bare
-from tslens.bench.plain import PlainGPT
+from tslens.bench.parameter_shell import parameter_shell
+from tslens.bench.reference_gpt import ReferenceGPT
 from tslens.bench.size import gpt2, hooked, stock
 from tslens.models import Spec
 from tslens.train.data import Batch
@@ -49,7 +49,7 @@ SMOKE = Setting("cpu", "16x1x2", 64, 16, 4, (2, 4), 2, 1, 64, backend="aot_eager
 
 
 @dataclass(frozen=True)
-class Side:
+class Peer:
     """One way to train the model."""
 
     trainer: str
@@ -71,7 +71,7 @@ class Side:
 
 def ours(setting: Setting, compiled: bool = False) -> tuple[nn.Module, Loss]:
     """As the trainer computes it, and compiles it."""
-    model = hooked(setting.spec) if find_spec("transformer_lens") else bare(setting.spec)
+    model = hooked(setting.spec) if find_spec("transformer_lens") else parameter_shell(setting.spec)
     compute = _maybe(LanguageModelling().__call__, setting, compiled)
 
     def loss(rows: Tensor) -> Tensor:
@@ -82,7 +82,7 @@ def ours(setting: Setting, compiled: bool = False) -> tuple[nn.Module, Loss]:
 
 
 def _plain(setting: Setting, compiled: bool) -> tuple[nn.Module, Loss]:
-    model = PlainGPT(setting.spec)
+    model = ReferenceGPT(setting.spec)
     return model, _autocast(setting, _maybe(model, setting, compiled))
 
 
@@ -119,13 +119,13 @@ def _autocast(setting: Setting, loss: Loss) -> Loss:
     return low
 
 
-SIDES = (
-    Side("tslens", ours),
-    Side("plain GPT", _plain),
-    Side("GPT2LMHeadModel", _transformers, needs="transformers"),
-    Side("HookedTransformer", _hooked, needs="transformer_lens"),
-    Side("HookedTransformer fp32", _hooked_fp32, needs="transformer_lens", precision="fp32"),
-    Side("tslens", ours, compiled=True),
-    Side("plain GPT", _plain, compiled=True),
-    Side("GPT2LMHeadModel", _transformers, needs="transformers", compiled=True),
+PEERS = (
+    Peer("tslens", ours),
+    Peer("plain GPT", _plain),
+    Peer("GPT2LMHeadModel", _transformers, needs="transformers"),
+    Peer("HookedTransformer", _hooked, needs="transformer_lens"),
+    Peer("HookedTransformer fp32", _hooked_fp32, needs="transformer_lens", precision="fp32"),
+    Peer("tslens", ours, compiled=True),
+    Peer("plain GPT", _plain, compiled=True),
+    Peer("GPT2LMHeadModel", _transformers, needs="transformers", compiled=True),
 )

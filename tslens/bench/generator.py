@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tslens.bench.measure import Bar, Benchmark, Measured, clocked, median
+from tslens.bench.measure import Benchmark, Measured, Target, clocked, median
 from tslens.bench.size import Size, corpus
 from tslens.evaluation.rouge import nearest
 from tslens.stories.generator import generate
@@ -35,13 +35,15 @@ def _words(size: Size) -> Measured:
 
 
 BENCHMARKS = (
-    Benchmark("made-seconds", "10,000 made stories, one core", "seconds", Bar(10, at_most=True), _seconds, " s"),
-    Benchmark("made-duplicates", "exact duplicates in 10,000 made stories", "a count", Bar(0, True), _duplicates, ""),
+    Benchmark("made-seconds", "10,000 made stories, one core", "seconds", Target(10, at_most=True), _seconds, " s"),
+    Benchmark(
+        "made-duplicates", "exact duplicates in 10,000 made stories", "a count", Target(0, True), _duplicates, ""
+    ),
     Benchmark(
         "made-nearest",
         "ROUGE-2 F of a made story to the nearest of 1,000 others, median",
         "real TinyStories have 0.18",
-        Bar(0.35, True),
+        Target(0.35, True),
         _nearest,
         "",
     ),

@@ -16,7 +16,7 @@ class _Part(nn.Module):
     """A named place for parameters."""
 
 
-def bare(spec: Spec, seed: int = 0) -> Any:
+def parameter_shell(spec: Spec, seed: int = 0) -> Any:
     """Modules that hold the parameters of a tied `gpt2` spec under TransformerLens's names, drawn from N(0, 0.02); the
     fast forward runs on them, and nothing else does."""
     assert spec.style == "gpt2" and spec.tied
