@@ -13,16 +13,25 @@ from typing import Literal
 import pytest
 
 from tslens import __version__, cli
+from tslens.cli import commands as table_of_commands
+from tslens.cli.commands import COMMANDS, Command
+from tslens.errors import InputError
 
 TROUBLES = {
-    "value": ValueError("no model is called '512x21'.\n  Did you mean '512x12'?"),
+    "value": InputError("no model is called '512x21'.\n  Did you mean '512x12'?"),
     "missing": FileNotFoundError(errno.ENOENT, "No such file or directory", "stories.txt"),
     "full": OSError(errno.ENOSPC, "No space left on device"),
     "ours": OSError(errno.ENOSPC, "cannot write runs/a; make room"),
     "denied": PermissionError("cannot write 'runs/a': the folder is read-only"),
     "stopped": KeyboardInterrupt(),
     "saved": KeyboardInterrupt("stopped at step 40; to go on: tslens train --resume runs/a"),
-    "defect": TypeError("a defect of ours"),
+    "memory": MemoryError("of 3 GB"),
+}
+DEFECTS = {
+    "type": TypeError("a defect of ours"),
+    "value": ValueError("zip() argument 2 is longer than argument 1"),
+    "runtime": RuntimeError("shapes do not match"),
+    "lookup": KeyError("spec"),
 }
 
 
@@ -32,6 +41,16 @@ def fail(trouble: str = "value") -> None:
     Second paragraph.
     """
     raise TROUBLES[trouble]
+
+
+def err(defect: str) -> None:
+    """Err as only a defect of tslens does."""
+    raise DEFECTS[defect]
+
+
+def mismatch() -> None:
+    """Pair three with two."""
+    list(zip([1, 2, 3], [1, 2], strict=True))
 
 
 def show(path: Path, *, n: int = 1, how: Literal["plain", "fancy"] = "plain") -> None:
@@ -52,9 +71,10 @@ def warn(place: str) -> None:
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few commands of this module in place of the library's own."""
-    table = {"fail": fail, "show": show, "warn": warn, "analyze deep": deep, "analyze deeper": deep}
-    rows = [cli.Command(words, f"{__name__}:{f.__name__}", f"{words}, in short.") for words, f in table.items()]
-    monkeypatch.setattr(cli, "COMMANDS", tuple(rows))
+    table = {"fail": fail, "err": err, "mismatch": mismatch, "show": show, "warn": warn}
+    table |= {"analyze deep": deep, "analyze deeper": deep}
+    rows = [Command(words, f"{__name__}:{f.__name__}", f"{words}, in short.") for words, f in table.items()]
+    monkeypatch.setattr(table_of_commands, "COMMANDS", tuple(rows))
     monkeypatch.delenv("TSLENS_DEBUG", raising=False)
 
 
@@ -82,6 +102,7 @@ class TestFrame:
             ("missing", "tslens: no such file or directory: stories.txt. Check its path.\n"),
             ("full", "tslens: no space left on device. Make room, or give another place.\n"),
             ("ours", "tslens: cannot write runs/a; make room\n"),
+            ("memory", "tslens: not enough memory: of 3 GB. Give a smaller shape, batch or context.\n"),
             ("denied", "tslens: cannot write 'runs/a': the folder is read-only\n"),
         ],
     )
@@ -113,9 +134,22 @@ class TestFrame:
         assert cli.main(["warn", __file__]) == 0
         assert capsys.readouterr().err == "" and theirs == ["tales.txt has no mark;\nput it there"]
 
-    def test_a_defect_keeps_its_traceback(self) -> None:
-        with pytest.raises(TypeError, match="a defect of ours"):
-            cli.main(["fail", "defect"])
+    @pytest.mark.parametrize("defect", DEFECTS)
+    def test_a_defect_shows_its_traceback_and_how_to_report_it(
+        self, defect: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert cli.main(["err", defect]) == 1
+        out, error = capsys.readouterr()
+        *trace, last = error.splitlines()
+        assert out == "" and trace[0] == "Traceback (most recent call last):"
+        assert trace[-1] == f"{type(DEFECTS[defect]).__name__}: {DEFECTS[defect]}"
+        assert last.startswith("tslens: this is a defect of tslens")
+        assert f"(tslens err {defect})" in last and f"tslens {__version__}, Python 3" in last
+
+    def test_a_mismatched_zip_is_no_bad_input(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert cli.main(["mismatch"]) == 1
+        error = capsys.readouterr().err
+        assert "list(zip([1, 2, 3], [1, 2], strict=True))" in error and "ValueError: zip()" in error
 
     def test_debug_shows_the_traceback(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("TSLENS_DEBUG", "1")
@@ -125,8 +159,11 @@ class TestFrame:
     @pytest.mark.parametrize(
         ("arguments", "told"),
         [
-            (["shwo"], ["'shwo'", "Did you mean 'show'?", "Known: analyze, fail, show, warn", "tslens --help"]),
-            (["zzz"], ["'zzz'", "Known: analyze, fail, show, warn"]),
+            (
+                ["shwo"],
+                ["'shwo'", "Did you mean 'show'?", "Known: analyze, err, fail, mismatch, show, warn", "tslens --help"],
+            ),
+            (["zzz"], ["'zzz'", "Known: analyze, err, fail, mismatch, show, warn"]),
             (["analyze", "depe"], ["'depe'", "'deep'", "Known: deep, deeper", "tslens analyze --help"]),
             (["show", "a", "--m", "2"], ["--m", "tslens show --help"]),
             (["show", "a", "--hwo", "fancy"], ["--hwo", "Did you mean --how?"]),
@@ -147,7 +184,7 @@ class TestFrame:
     def test_help_lists_commands_and_imports_none(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(cli, "COMMANDS", (cli.Command("ghost", "tslens.no_such_module:ghost", "Haunt."),))
+        monkeypatch.setattr(table_of_commands, "COMMANDS", (Command("ghost", "tslens.no_such_module:ghost", "Haunt."),))
         assert cli.main(["--help"]) == 0
         assert "Haunt." in capsys.readouterr().out
         assert cli.main(["gost"]) == 2
@@ -176,24 +213,25 @@ class TestFrame:
                 os.environ.pop(switch, None)
 
 
-@pytest.mark.parametrize("command", cli.COMMANDS, ids=lambda command: command.words)
-def test_every_command_exists_and_says_in_the_list_what_it_says_itself(command: cli.Command) -> None:
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.words)
+def test_every_command_exists_and_says_in_the_list_what_it_says_itself(command: Command) -> None:
     module, function = command.path.split(":")
     documentation = inspect.getdoc(getattr(import_module(module), function))
     assert documentation is not None
     assert documentation.split("\n\n")[0].replace("\n", " ") == command.help
 
 
-@pytest.mark.parametrize("command", cli.COMMANDS, ids=lambda command: command.words)
-def test_every_command_has_help(command: cli.Command, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.words)
+def test_every_command_has_help(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*command.words.split(), "--help"]) == 0
     assert f"tslens {command.words}" in capsys.readouterr().out
 
 
 def test_every_module_of_the_folder_has_a_command(checkout: Path) -> None:
     """A command that `COMMANDS` forgets could not be called."""
-    modules = {f"tslens.cli.{path.stem}" for path in (checkout / "tslens" / "cli").glob("[!_]*.py")}
-    assert modules == {command.path.split(":")[0] for command in cli.COMMANDS}
+    without = {"commands", "delivery", "failures", "options", "recipes"}
+    stems = {path.stem for path in (checkout / "tslens" / "cli").glob("[!_]*.py")}
+    assert {f"tslens.cli.{stem}" for stem in stems - without} == {command.path.split(":")[0] for command in COMMANDS}
 
 
 def test_a_reader_that_leaves_is_no_trouble() -> None:
@@ -201,7 +239,7 @@ def test_a_reader_that_leaves_is_no_trouble() -> None:
         "import os, sys; from tslens import cli\n"
         "def flood():\n    'Flood.'\n    [print('x' * 100) for _ in range(10_000)]\n"
         "sys.modules['flooding'] = type(sys)('flooding'); sys.modules['flooding'].flood = flood\n"
-        "cli.COMMANDS = (cli.Command('flood', 'flooding:flood', 'Flood.'),)\n"
+        "cli.commands.COMMANDS = (cli.commands.Command('flood', 'flooding:flood', 'Flood.'),)\n"
         "sys.exit(cli.main(['flood']))"
     )
     writer = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tslens import checkpoints, cli
-from tslens.evaluation.prompts import PromptScores
+from tslens.evaluation.prompts import EvaluateResult
 from tslens.evaluation.suites import suite
 from tslens.models import Spec, build, weights
 from tslens.tokenizer import Tokenizer
@@ -29,16 +29,16 @@ def test_scores_are_printed_and_written(tiny: Path, capsys: pytest.CaptureFixtur
     printed = capsys.readouterr().out
     assert "prompts right, by sum" in printed and "written to found" in printed
     names = sorted(p.name for p in (tiny / "found").iterdir())
-    assert names == ["facts", "prompt-scores-facts.csv", "prompt-scores-facts.svg"]
-    saved = PromptScores.load(tiny / "found" / "facts")
+    assert names == ["evaluate-facts.csv", "evaluate-facts.svg", "facts"]
+    saved = EvaluateResult.load(tiny / "found" / "facts")
     assert saved.suite == "facts"
-    assert len(pd.read_csv(tiny / "found" / "prompt-scores-facts.csv")) == len(suite("facts").prompts)
+    assert len(pd.read_csv(tiny / "found" / "evaluate-facts.csv")) == len(suite("facts").prompts)
 
 
 def test_json_is_one_document(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["eval", "facts", "--model", "tiny", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert record["result"] == "PromptScores" and record["rows"][0]["score"] == "prompts right, by sum"
+    assert record["result"] == "EvaluateResult" and record["rows"][0]["score"] == "prompts right, by sum"
     assert {"text", "margin", "best_accepted", "right"} <= record["table"][0].keys()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tslens import checkpoints, models
 from tslens.cli import main
-from tslens.cli._delivery import print_json
+from tslens.cli.delivery import print_json
 from tslens.models import Spec
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer

@@ -1,6 +1,7 @@
 import pytest
 
-from tslens.cli import COMMANDS, Command, build_app
+from tslens.cli import build_app
+from tslens.cli.commands import COMMANDS, Command
 
 
 def helps(command: Command) -> dict[str, str | None]:

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from tslens.evaluation.loss import Loss, loss
+from tslens.evaluation.loss import LossResult, loss
 from tslens.models import Spec, build
 from tslens.tokenizer import Tokenizer
 
@@ -56,7 +56,7 @@ def test_a_story_longer_than_the_context_is_cut_and_its_bytes_too(model):
 
 def test_the_interval_is_that_of_a_ratio_of_sums():
     tokens = torch.tensor([10, 10, 10, 10])
-    result = Loss(torch.tensor([10.0, 20.0, 30.0, 40.0]), tokens, tokens, 0, "a model")
+    result = LossResult(torch.tensor([10.0, 20.0, 30.0, 40.0]), tokens, tokens, 0, "a model")
     low, high = result.interval("tokens")
     error = math.sqrt(4 / 3 * ((15**2) * 2 + 5**2 * 2)) / 40
     assert (low, high) == pytest.approx((2.5 - 1.96 * error, 2.5 + 1.96 * error), abs=1e-3)
@@ -64,7 +64,7 @@ def test_the_interval_is_that_of_a_ratio_of_sums():
 
 def test_saves_and_loads(model, tmp_path):
     result = loss(model, TEXTS)
-    again = Loss.load(result.save(tmp_path))
+    again = LossResult.load(result.save(tmp_path))
     assert torch.equal(again.nats, result.nats) and again.cut == result.cut
     assert again.model == result.to_json()["model"] == "16x1x2"
     assert set(result.to_frame()["model"]) == set(result.summary()["model"]) == {"16x1x2"}

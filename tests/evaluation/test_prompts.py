@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tslens import models, plots
-from tslens.evaluation.prompts import PromptScores, evaluate
+from tslens.evaluation.prompts import EvaluateResult, evaluate
 from tslens.evaluation.suites import Prompt, Suite, suite, suites
 from tslens.models import Spec, build
 from tslens.tokenizer import Tokenizer
@@ -37,11 +37,11 @@ def forgetful(model, tied: bool):
     return made
 
 
-def scores(*margins: float) -> PromptScores:
+def scores(*margins: float) -> EvaluateResult:
     """An answer with these margins, twin after twin."""
     n = len(margins)
     numbers, each = torch.arange(n), torch.tensor(margins, dtype=torch.float)
-    return PromptScores(
+    return EvaluateResult(
         "a model", "made", "?", ["p"] * n, ["about"] * (n // 2), ["e"] * n, numbers // 2, each, each / 4, numbers,
         numbers, numbers, numbers > 0, each, numbers + 1,
     )  # fmt: skip
@@ -114,7 +114,7 @@ def test_shares_and_intervals_by_hand():
 
 def test_saves_loads_draws_and_tabulates(model, tmp_path):
     result = evaluate(model, SUITE)
-    again = PromptScores.load(result.save(tmp_path))
+    again = EvaluateResult.load(result.save(tmp_path))
     for name, values in result.tensors().items():
         assert torch.equal(getattr(again, name), values), name
     assert again.endings == result.endings and str(again) == str(result)

@@ -15,7 +15,7 @@ from tslens import models
 from tslens.analysis.heads import ROLES, Heads, Pattern
 from tslens.analysis.lens import LensByDepth, LensOfPrompt
 from tslens.analysis.neurons import Neurons
-from tslens.evaluation.loss import Loss
+from tslens.evaluation.loss import LossResult
 from tslens.report import ReportData
 from tslens.result import axes_of
 
@@ -104,7 +104,9 @@ def made_data(
             for i in range(1, 20)
         ],
         "source": f"stories {EVIL}",
-        "loss": Loss(torch.rand(9) * 50 + 50, torch.randint(30, 60, (9,)), torch.randint(120, 200, (9,)), 0, spec.name),
+        "loss": LossResult(
+            torch.rand(9) * 50 + 50, torch.randint(30, 60, (9,)), torch.randint(120, 200, (9,)), 0, spec.name
+        ),
         "heads": drawn(
             Heads, shape, model=spec.name, stories=9, queries=300, groups=3,
             role_code=torch.randint(0, len(ROLES), (layers, heads)),

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tslens.cli._delivery import delivery
-from tslens.cli._options import STORIES, Json, Limit, Model, Precision, Stories, corpus_of
+from tslens.cli.delivery import delivery
+from tslens.cli.options import STORIES, Json, Limit, Model, Precision, Stories, corpus_of
 
 
 def heads(

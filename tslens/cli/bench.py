@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tslens.cli._delivery import print_json
-from tslens.cli._options import Json
+from tslens.cli.delivery import print_json
+from tslens.cli.options import Json
 from tslens.errors import InputError
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 import dataclasses
 import sys
 
-from tslens.cli._delivery import print_json
-from tslens.cli._options import Json, Limit, Settings, settings
+from tslens.cli.delivery import print_json
+from tslens.cli.options import Json, Limit, Settings, settings
 
 
 def demo(

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tslens.cli._delivery import delivery, print_json
-from tslens.cli._options import Json, Model, Precision
+from tslens.cli.delivery import delivery, print_json
+from tslens.cli.options import Json, Model, Precision
 from tslens.errors import InputError
 
 

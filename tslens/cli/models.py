@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from tslens.cli._delivery import print_json
-from tslens.cli._options import STORIES, Json, Limit, Model, Precision, Stories, corpus_of
+from tslens.cli.delivery import print_json
+from tslens.cli.options import STORIES, Json, Limit, Model, Precision, Stories, corpus_of
 from tslens.errors import InputError
 
 

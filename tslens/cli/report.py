@@ -4,8 +4,8 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from tslens.cli._delivery import print_json
-from tslens.cli._options import STORIES, Json, Limit, Model, record_of
+from tslens.cli.delivery import print_json
+from tslens.cli.options import STORIES, Json, Limit, Model, record_of
 from tslens.errors import InputError
 
 

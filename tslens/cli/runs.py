@@ -3,8 +3,8 @@
 import dataclasses
 from pathlib import Path
 
-from tslens.cli._delivery import print_json
-from tslens.cli._options import Json
+from tslens.cli.delivery import print_json
+from tslens.cli.options import Json
 
 
 def runs(*, json_: Json = False) -> None:

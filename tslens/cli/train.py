@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tslens.cli._options import Json, Settings, settings
-from tslens.cli._recipes import show_estimate, show_recipes
+from tslens.cli.options import Json, Settings, settings
+from tslens.cli.recipes import show_estimate, show_recipes
 from tslens.errors import InputError
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Loss(Result):
+class LossResult(Result):
     """The loss of a model on stories. Every token after BOS is predicted, and the end of the story where the context
     reaches it; padding never counts."""
 
@@ -98,7 +98,7 @@ def loss(
     context: int | None = None,
     batch_tokens: int = 8192,
     progress: bool = False,
-) -> Loss:
+) -> LossResult:
     """The loss on stories, one story a row, each read up to the model's context, with a bar where `progress` is asked
     for. ValueError for no stories."""
     spec, tokenizer = shape_of(model), tokenizer_of(model)
@@ -120,7 +120,7 @@ def loss(
                 kept[story] = (float(sums[row]), int(lengths[row]), size, not whole)
             advance(len(batch.texts))
     nats, tokens, sizes, cut = zip(*(kept[i] for i in sorted(kept)), strict=True)
-    return Loss(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), sum(cut), name_of(model))
+    return LossResult(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), sum(cut), name_of(model))
 
 
 def _bytes(tokenizer: Any, text: str, tokens: int | None) -> int:

@@ -26,7 +26,7 @@ SCORINGS = {"sum": "margin", "byte": "margin_per_byte"}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class PromptScores(Result):
+class EvaluateResult(Result):
     """How probable a model finds the endings of a suite. A prompt is right where its best accepted ending is more
     probable than its best rejected one: in all (`sum`), or per byte of the ending (`byte`), which does not favour
     the short. These are `acc` and `acc_norm` of Gao et al. 2021 (lm-evaluation-harness, doi:10.5281/zenodo.5371628).
@@ -142,7 +142,7 @@ class PromptScores(Result):
 
 def evaluate(
     model: "HookedTransformer", suite: Suite, *, precision: str = "float32", batch_tokens: int = 1024
-) -> PromptScores:
+) -> EvaluateResult:
     """The log-probability of every ending given its prompt, and which of them wins.
 
     Prompts are read as the beginning of a story, BOS first. ValueError for a prompt longer than the context.
@@ -161,7 +161,7 @@ def evaluate(
     (yes, yes_at), (no, no_at) = best(log_probability, good), best(log_probability, ~good)
     per_byte = log_probability / sizes
     pairs = list(dict.fromkeys(p.pair for p in suite.prompts))
-    return PromptScores(
+    return EvaluateResult(
         model=name_of(model),
         suite=suite.name,
         question=suite.question,

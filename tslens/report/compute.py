@@ -13,7 +13,7 @@ from tslens.analysis.heads import Heads, Pattern
 from tslens.analysis.lens import LensByDepth, LensOfPrompt
 from tslens.analysis.neurons import Neurons
 from tslens.errors import InputError
-from tslens.evaluation.loss import Loss, loss
+from tslens.evaluation.loss import LossResult, loss
 from tslens.generate import Sampling, generate
 from tslens.scan import Reducer, scan
 
@@ -53,7 +53,7 @@ class ReportData:
     """The run's `metrics.jsonl`, a record a line; empty where there is none."""
     source: str
     """What the stories are called."""
-    loss: Loss
+    loss: LossResult
     heads: Heads
     neurons: Neurons
     depth: LensByDepth

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from tslens.evaluation.loss import Loss
+from tslens.evaluation.loss import LossResult
 from tslens.models import CompressorSpec, Spec
 from tslens.tokenizer import Tokenizer
 from tslens.train.objectives.compressor import Compressor
@@ -35,7 +35,7 @@ class Objective(Protocol):
         """The model, with weights drawn from the seed."""
         ...
 
-    def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> Loss:
+    def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> LossResult:
         """How well the model does on stories that were not trained on."""
         ...
 

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from tslens import forward
 from tslens.errors import InputError
-from tslens.evaluation.loss import Loss, loss
+from tslens.evaluation.loss import LossResult, loss
 from tslens.stories.sentences import shuffled
 from tslens.train.objectives.language import LanguageModelling
 
@@ -35,7 +35,7 @@ POLE = 0.01
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class OrderLoss(Loss):
+class OrderLossResult(LossResult):
     """The loss on stories, and what their order is worth."""
 
     gap: float
@@ -65,7 +65,7 @@ class _OfOrder(LanguageModelling):
         """What is added to L_n, from L_n and L_c, elementwise."""
         raise NotImplementedError
 
-    def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> Loss:
+    def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> LossResult:
         """The usual loss, and the gap between the same stories shuffled and in order."""
         usual = loss(model, texts, precision=precision)
         pairs = [(i, other) for i, text in enumerate(texts) if (other := shuffled(text)) is not None]
@@ -75,7 +75,7 @@ class _OfOrder(LanguageModelling):
             index, apart = torch.tensor(which), loss(model, others, precision=precision)
             gap = apart.nats_per_token - float(usual.nats[index].sum() / usual.tokens[index].sum())
         given = {field.name: getattr(usual, field.name) for field in dataclasses.fields(usual)}
-        return OrderLoss(**given, gap=gap)
+        return OrderLossResult(**given, gap=gap)
 
     def __call__(
         self, model: Any, batch: "Batch", dtype: torch.dtype, dropout: float = 0.0

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tslens import forward
 from tslens.errors import InputError
-from tslens.evaluation.loss import Loss
+from tslens.evaluation.loss import LossResult
 from tslens.models import name_of, spec_of, tokenizer_of
 from tslens.stories.instruct import Instruction, parse
 from tslens.tokenizer import Tokenizer
@@ -37,7 +37,7 @@ class Instruct(LanguageModelling):
 
     loss_on: Literal["story", "everything"] = "story"
 
-    def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> Loss:
+    def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> LossResult:
         """Nats per token and bits per byte of stories given their instructions."""
         return story_loss(model, texts, precision=precision)
 
@@ -70,7 +70,7 @@ def check_room(texts: Iterable[str], tokenizer: Tokenizer, context: int) -> None
         raise InputError(NO_ROOM.format(context))
 
 
-def story_loss(model: Any, texts: Iterable[str], *, precision: str = "float32") -> Loss:
+def story_loss(model: Any, texts: Iterable[str], *, precision: str = "float32") -> LossResult:
     """The loss on stories given their instructions, each document read up to the model's context.
 
     A document of which the context holds none of the story is left out. ValueError if that leaves none.
@@ -99,4 +99,4 @@ def story_loss(model: Any, texts: Iterable[str], *, precision: str = "float32") 
             cut += not whole
     if not nats:
         raise InputError(NO_ROOM.format(spec.n_ctx))
-    return Loss(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), cut, name_of(model))
+    return LossResult(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), cut, name_of(model))

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from tslens import forward, models
-from tslens.evaluation.loss import Loss, loss
+from tslens.evaluation.loss import LossResult, loss
 from tslens.models import CompressorSpec, Spec
 from tslens.tokenizer import Tokenizer
 
@@ -33,7 +33,7 @@ class LanguageModelling:
         """A HookedTransformer of this shape."""
         return models.build(spec, seed=seed, tokenizer=tokenizer)
 
-    def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> Loss:
+    def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> LossResult:
         """Nats per token and bits per byte of stories that were not trained on."""
         return loss(model, texts, precision=precision)
 

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from tslens.cli._delivery import print_json
+from tslens.cli.delivery import print_json
 
 if TYPE_CHECKING:
     from tslens.train.estimate import Estimate

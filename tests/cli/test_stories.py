@@ -7,7 +7,7 @@ import pytest
 from cyclopts import App
 
 from tslens import cli
-from tslens.cli import data
+from tslens.cli import stories as commands
 from tslens.stories import stories
 from tslens.stories.instruct import parse
 from tslens.stories.pack import Packed
@@ -19,7 +19,7 @@ TALES = [f"Tom met {n} cats. They ran and ran." for n in range(80)]
 def run(*words: object) -> None:
     """The command line ``tslens stories ...``."""
     app = App(result_action="return_value")
-    for command in (data.make, data.check, data.pack):
+    for command in (commands.make, commands.check, commands.pack):
         app.command(command)
     app([str(word) for word in words], exit_on_error=False, print_error=False)
 

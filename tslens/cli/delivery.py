@@ -37,7 +37,7 @@ class Delivery:
         if self.folder is not None:
             from tslens import plots
 
-            words = re.findall("[A-Z][a-z]*", type(answer).__name__)
+            words = re.findall("[A-Z][a-z]*", type(answer).__name__.removesuffix("Result"))
             name = "-".join([*map(str.lower, words), *filter(None, [which])])
             if figures is None:
                 plots.save(answer.figure(), self.folder / f"{name}.svg", answer.to_frame())

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TypeVar
 
-from tslens.cli._delivery import print_json
-from tslens.cli._options import Json
+from tslens.cli.delivery import print_json
+from tslens.cli.options import Json
 from tslens.errors import InputError
 
 Item = TypeVar("Item")

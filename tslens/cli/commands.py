@@ -1,0 +1,93 @@
+"""The table of commands: the words a person types, the function that runs, and its line in the help."""
+
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """A command: the words a person types, where its function lives, and its line in the help."""
+
+    words: str
+    path: str
+    help: str
+
+
+# In the order in which the help shows them. The last column is the first paragraph of the function's docstring.
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        "demo",
+        "tslens.cli.demo:demo",
+        "Make stories, train a small model on them, analyse it and write one offline page. Takes a few minutes.",
+    ),
+    Command(
+        "report",
+        "tslens.cli.report:report",
+        "Write one HTML file that shows what a model's heads, neurons and layers do; it opens with no network.",
+    ),
+    Command(
+        "analyze heads",
+        "tslens.cli.analyze:heads",
+        "Say what every attention head does: its role, how strongly, how surely.",
+    ),
+    Command(
+        "analyze neurons",
+        "tslens.cli.analyze:neurons",
+        "Say what every MLP neuron fires on: top tokens beside samples, part of speech, effect on the logits.",
+    ),
+    Command(
+        "analyze lens",
+        "tslens.cli.analyze:lens",
+        "Say what the model would predict after each layer (logit lens): over one prompt, or by depth over stories.",
+    ),
+    Command(
+        "stories make",
+        "tslens.cli.stories:make",
+        "Make stories with the embedded generator, to a file or to the terminal.",
+    ),
+    Command("stories check", "tslens.cli.stories:check", "Read stories and say what cleaning would mend and drop."),
+    Command(
+        "stories pack",
+        "tslens.cli.stories:pack",
+        "Turn stories into tokens on disk, ready for training. A packing that was stopped is resumed.",
+    ),
+    Command(
+        "train",
+        "tslens.cli.train:train",
+        "Train a model by a recipe, a shape such as 256x8, or a TOML file; or go on with a run.",
+    ),
+    Command(
+        "runs",
+        "tslens.cli.runs:runs",
+        "List the training runs of this folder: shape, objective, how far, loss, bits per byte, and state.",
+    ),
+    Command(
+        "plot",
+        "tslens.cli.runs:plot",
+        "Draw the training and validation loss of runs, together in one figure over the tokens seen.",
+    ),
+    Command("generate", "tslens.cli.models:generate", "Print stories that a model writes."),
+    Command(
+        "models",
+        "tslens.cli.models:list_models",
+        "List the models that can be loaded by name: the runs of this folder and those that come with tslens.",
+    ),
+    Command(
+        "loss",
+        "tslens.cli.models:loss",
+        "Print a model's loss on stories: nats per token, and bits per byte of the original text, with 95% intervals.",
+    ),
+    Command(
+        "eval",
+        "tslens.cli.evaluate:evaluate",
+        "Say how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompts in pairs.",
+    ),
+    Command(
+        "bench",
+        "tslens.cli.bench:bench",
+        "Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.",
+    ),
+)
+
+GROUPS = {
+    "analyze": "Say what heads, neurons and layers do, with evidence.",
+    "stories": "Make, clean and pack stories.",
+}

@@ -1,0 +1,87 @@
+"""What a person sees when a command fails: one line for what they can mend, a traceback for a defect of tslens."""
+
+import errno
+import os
+import platform
+import shlex
+import sys
+import traceback
+from collections.abc import Sequence
+
+from cyclopts import CycloptsError, UnknownCommandError
+
+from tslens import __version__
+from tslens.cli import commands
+from tslens.errors import InputError
+from tslens.nearest import did_you_mean
+
+# What to do where the system itself refuses a file.
+REMEDIES = {
+    errno.ENOENT: "Check its path.",
+    errno.EEXIST: "Something of that name is there: give another path.",
+    errno.ENOTDIR: "A file cannot hold another: give a path whose folders are folders.",
+    errno.EISDIR: "It is a folder: give a file.",
+    errno.EACCES: "Give a place that you may read and write.",
+    errno.EPERM: "Give a place that you may read and write.",
+    errno.EROFS: "The disk is read-only: give another place.",
+    errno.ENOSPC: "Make room, or give another place.",
+    errno.EDQUOT: "Make room, or give another place.",
+    errno.ENAMETOOLONG: "Give a shorter name.",
+}
+
+
+def complain(message: str, code: int) -> int:
+    """Print one line on stderr, whatever line breaks the message had, and return the exit code."""
+    print("tslens:", " ".join(message.split()), file=sys.stderr)
+    return code
+
+
+def report_defect(error: Exception, arguments: Sequence[str]) -> int:
+    """Print the traceback of an exception that no input should cause, and how to report it; return the exit code 1."""
+    traceback.print_exception(error)
+    command = shlex.join(["tslens", *arguments])
+    return complain(
+        "this is a defect of tslens, not of what you gave it. Please report it to the authors with the traceback "
+        f"above, the command ({command}) and the version (tslens {__version__}, Python {platform.python_version()}).",
+        1,
+    )
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether there was no room, in the words of PyTorch on a CPU and its type on a GPU."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    on_cpu = isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    return bool(kinds & {"MemoryError", "OutOfMemoryError"}) or on_cpu
+
+
+def explain(error: CycloptsError | InputError | OSError) -> str:
+    """What was wrong, in a sentence."""
+    if isinstance(error, UnknownCommandError):
+        return _unknown_command(error)
+    if isinstance(error, CycloptsError):
+        error.verbose = False
+        asked = " ".join(["tslens", *(error.command_chain or ())])
+        return f"{error} See {asked} --help"
+    if isinstance(error, OSError) and error.strerror:
+        where = f": {error.filename}" if error.filename else ""
+        bare = error.strerror == os.strerror(error.errno or 0)  # the system's words; ours say what to do
+        remedy = f". {REMEDIES[error.errno]}" if bare and error.errno in REMEDIES else ""
+        return f"{error.strerror[:1].lower()}{error.strerror[1:]}{where}{remedy}"
+    return str(error) or type(error).__name__
+
+
+def _unknown_command(error: UnknownCommandError) -> str:
+    """Name the nearest commands. cyclopts's own text would import every command to find out."""
+    assert error.unused_tokens
+    given = error.unused_tokens[0]
+    chain = list(error.command_chain or ())
+    known = sorted(
+        {
+            command.words.split()[len(chain)]
+            for command in commands.COMMANDS
+            if command.words.split()[: len(chain)] == chain
+        }
+    )
+    asked = " ".join(["tslens", *chain])
+    guess = did_you_mean(given, known, 3)
+    return f"no command is called {given!r}.{guess} Known: {', '.join(known)}. See {asked} --help"
