@@ -8,9 +8,9 @@ import torch
 
 from tslens import models
 from tslens.analysis import heads, neurons
-from tslens.cluster import Part, scan_on_cluster, scan_part
+from tslens.cluster import scan_on_cluster, scan_shard
 from tslens.models import Spec
-from tslens.scan import scan
+from tslens.scan import Shard, scan
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
 
@@ -43,18 +43,12 @@ def same(one, other, *, but=frozenset()) -> None:
 
 
 def in_parts(model, parts):
-    found = [scan_part(model, Part(CORPUS, number, parts), REDUCERS) for number in range(parts)]
+    found = [scan_shard(model, CORPUS, Shard(number, parts), REDUCERS) for number in range(parts)]
     return [r.finish(reduce(r.merge, s)) for r, s in zip(REDUCERS, zip(*found, strict=True), strict=True)]
 
 
 def test_parts_merge_to_the_whole(model):
     same(scan(model, CORPUS, REDUCERS, progress=False), in_parts(model, 3), but=BY_BATCH)
-
-
-def test_parts_share_the_corpus_without_overlap():
-    parts = [list(Part(CORPUS, number, 5)) for number in range(5)]
-    assert sorted(story for part in parts for story in part) == sorted(CORPUS)
-    assert [len(part) for part in parts] == [5, 5, 5, 5, 4]
 
 
 @pytest.mark.filterwarnings("ignore")  # Ray's own

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 FLOORS = (
-    {"errors", "nearest", "progress", "result", "stats", "plots", "pos"},
+    {"draws", "errors", "nearest", "progress", "result", "stats", "plots", "pos"},
     {"models", "tokenizer", "stories", "checkpoints", "llama2c", "huggingface"},
     {"forward", "generate", "scan", "compressor"},
     {"analysis", "evaluation"},

@@ -3,44 +3,25 @@
 Needs the extra: pip install 'tslens[cluster]'.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import reduce
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tslens import models
 from tslens.errors import InputError
 from tslens.result import Result
-from tslens.scan import Numbers, Reducer, states
+from tslens.scan import Reducer, Shard, states
 from tslens.stories import Stories
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
 
 
-@dataclass(frozen=True)
-class Part:
-    """Every `of`-th story of a corpus, from `number` on."""
-
-    stories: Stories
-    number: int
-    of: int
-
-    def __iter__(self) -> Iterator[str]:
-        return islice(iter(self.stories), self.number, None, self.of)
-
-    @property
-    def numbers(self) -> Numbers:
-        """What its stories are called in the whole corpus."""
-        return Numbers(self.number, self.of)
-
-
-def scan_part(
-    model: "HookedTransformer", part: Part, reducers: Sequence[Reducer[Any, Any]], **options: Any
+def scan_shard(
+    model: "HookedTransformer", stories: Stories, shard: Shard, reducers: Sequence[Reducer[Any, Any]], **options: Any
 ) -> list[Any]:
-    """The states of one part, numbered as in the whole; to be merged with the others'."""
-    return states(model, part, reducers, numbers=part.numbers, progress=False, **options)
+    """The states of one shard; to be merged with the others'."""
+    return states(model, stories, reducers, shard=shard, progress=False, **options)
 
 
 def scan_on_cluster(
@@ -62,9 +43,9 @@ def scan_on_cluster(
         ray.init(include_dashboard=False, log_to_driver=False)
 
     @ray.remote
-    def work(part: Part) -> list[Any]:
-        return scan_part(models.load(model), part, reducers, **options)
+    def work(shard: Shard) -> list[Any]:
+        return scan_shard(models.load(model), stories, shard, reducers, **options)
 
-    found = ray.get([work.remote(Part(stories, number, parts)) for number in range(parts)])
-    states_of = zip(*found, strict=True)  # of each reducer, from every part
+    found = ray.get([work.remote(Shard(number, parts)) for number in range(parts)])
+    states_of = zip(*found, strict=True)  # of each reducer, from every shard
     return [r.finish(reduce(r.merge, of_one)) for r, of_one in zip(reducers, states_of, strict=True)]

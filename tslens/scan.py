@@ -7,7 +7,7 @@ asked for are ever kept, and because states merge, parts of a corpus can be scan
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from itertools import count, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload, runtime_checkable
 
 import torch
@@ -15,9 +15,11 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from tslens import forward
+from tslens.draws import below, draw
 from tslens.errors import InputError
 from tslens.models import CompressorSpec, Spec, shape_of, spec_of, tokenizer_of
 from tslens.result import Result
+from tslens.stories.identity import Occurrences
 from tslens.tokenizer import Tokenizer, in_batches
 
 if TYPE_CHECKING:
@@ -36,12 +38,27 @@ class Batch:
     """Token ids; BOS where padded."""
     mask: Bool[Tensor, "batch pos"]
     """True on tokens of the story and its BOS, False on padding."""
-    stories: Int[Tensor, " batch"]
-    """Index of each row's story in the corpus, in reading order."""
+    indices: Int[Tensor, " batch"]
+    """Place of each row's story in the corpus, in reading order: to name a story to a reader, or to answer in the order
+    of the corpus. Nothing is drawn, grouped or labelled by it, because it depends on the order."""
+    hashes: Int[Tensor, " batch"]
+    """64-bit hash of each story's text."""
+    occurrences: Int[Tensor, " batch"]
+    """How many stories of the same text came before in the whole corpus. With `hashes` the identity of a story: for
+    every order of a corpus, every `batch_tokens` and every number of shards the same set of pairs."""
     texts: tuple[str, ...]
     """The stories themselves."""
     cut: int = 0
     """How many of them were longer than the context, so that only their beginning is here."""
+
+    @property
+    def seeds(self) -> Int[Tensor, " batch"]:
+        """One 64-bit number for each story, mixed from its identity: whatever is drawn for a story starts here."""
+        return draw(self.hashes, self.occurrences)
+
+    def groups(self, n: int) -> Int[Tensor, " batch"]:
+        """Which of `n` groups of stories each belongs to, for intervals: by its identity, so as if drawn at random."""
+        return below(torch.tensor(n), self.seeds)
 
 
 State = TypeVar("State")
@@ -74,12 +91,34 @@ class Reducer(Protocol[State, Answer_co]):
 
 
 @dataclasses.dataclass(frozen=True)
-class Numbers:
-    """How stories are numbered: `first`, `first + step`, ... A part of a corpus keeps the numbers of the whole, so
-    that states of several parts can be merged."""
+class Shard:
+    """The stories `number`, `number + of`, ... of a corpus. The states of all shards merge into that of the whole."""
 
-    first: int = 0
-    step: int = 1
+    number: int = 0
+    of: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.number < self.of:
+            raise InputError(f"There is no shard {self.number} of {self.of}: shards count from 0 to {self.of - 1}.")
+
+
+@dataclasses.dataclass(frozen=True)
+class Story:
+    """A story with its identity (see `Batch`)."""
+
+    text: str
+    index: int
+    hash: int
+    occurrence: int
+
+
+def identified(texts: Iterable[str], shard: Shard) -> Iterator[Story]:
+    """The stories of a shard. The whole corpus is read, because every earlier story of the same text counts."""
+    occurrences = Occurrences()
+    for index, text in enumerate(texts):
+        identity = occurrences.identify(text)
+        if index % shard.of == shard.number:
+            yield Story(text, index, *identity)
 
 
 def batches(
@@ -89,24 +128,23 @@ def batches(
     context: int,
     batch_tokens: int = BATCH_TOKENS,
     end: bool = False,
-    numbers: Numbers | None = None,
+    shard: Shard = Shard(),
 ) -> Iterator[Batch]:
     """Stories as batches of at most `batch_tokens` places, sorted by length within a window that is read ahead.
 
     A story longer than `context` is cut to its first `context` tokens; with `end` the token that ends a story is the
-    last of its row (where it fits). ValueError where there is no story at all.
+    last of its row (where it fits). InputError where there is no story at all.
     """
-    numbers = numbers or Numbers()
-    numbered = zip(count(numbers.first, numbers.step), texts, strict=False)
+    stories = identified(texts, shard)
     seen = 0
-    while window := list(islice(numbered, WINDOW)):
+    while window := list(islice(stories, WINDOW)):
         seen += len(window)
-        pieces = in_batches((text for _, text in window), ENCODED)
+        pieces = in_batches((story.text for story in window), ENCODED)
         ids = [row for texts in pieces for row in tokenizer.encode(texts)]
         if end:
             ids = [[*row, tokenizer.bos] for row in ids]
         rows = sorted(
-            ((row[:context], index, text, len(row) > context) for row, (index, text) in zip(ids, window, strict=True)),
+            ((row[:context], story, len(row) > context) for row, story in zip(ids, window, strict=True)),
             key=lambda r: len(r[0]),
         )
         del ids, window  # before the next are made
@@ -118,7 +156,7 @@ def batches(
         raise InputError("There is no story to scan: the source is empty or everything was filtered out.")
 
 
-Row = tuple[list[int], int, str, bool]  # token ids, index in the corpus, the story, whether it was cut
+Row = tuple[list[int], Story, bool]  # token ids, the story, whether it was cut
 
 
 def _rows_that_fit(rows: list[Row], batch_tokens: int) -> int:
@@ -135,8 +173,16 @@ def _collate(rows: list[Row], pad: int) -> Batch:
     for i, (ids, *_) in enumerate(rows):
         tokens[i, : len(ids)] = torch.tensor(ids, dtype=torch.long)
         mask[i, : len(ids)] = True
-    _, indices, texts, cut = zip(*rows, strict=True)
-    return Batch(tokens, mask, torch.tensor(indices), texts, sum(cut))
+    stories = [story for _, story, _ in rows]
+    return Batch(
+        tokens,
+        mask,
+        indices=torch.tensor([story.index for story in stories]),
+        hashes=torch.tensor([story.hash for story in stories]),
+        occurrences=torch.tensor([story.occurrence for story in stories]),
+        texts=tuple(story.text for story in stories),
+        cut=sum(cut for *_, cut in rows),
+    )
 
 
 def states(
@@ -148,9 +194,9 @@ def states(
     batch_tokens: int = BATCH_TOKENS,
     precision: str = "float32",
     progress: bool = True,
-    numbers: Numbers | None = None,
+    shard: Shard = Shard(),
 ) -> list[Any]:
-    """Run the pass and return every reducer's state, to be merged with others (see `Numbers`) or finished."""
+    """Run the pass and return every reducer's state, to be merged with others (see `Shard`) or finished."""
     spec, tokenizer = spec_of(model), tokenizer_of(model)
     wanted = tuple(dict.fromkeys(name for reducer in reducers for name in reducer.hooks(spec)))
     forward.check_hooks(spec, wanted)
@@ -161,7 +207,7 @@ def states(
     with bar("scan", stories, progress) as advance:
         running = [reducer.start(model) for reducer in reducers]
         with torch.inference_mode():
-            for batch in batches(stories, tokenizer, context=context, batch_tokens=batch_tokens, numbers=numbers):
+            for batch in batches(stories, tokenizer, context=context, batch_tokens=batch_tokens, shard=shard):
                 acts = forward.activations(model, batch.tokens.to(device), wanted, dtype=dtype) if wanted else {}
                 for i, reducer in enumerate(reducers):
                     running[i] = reducer.update(running[i], acts, batch)

@@ -323,7 +323,7 @@ def test_the_same_batches_in_two_states_merge_into_every_number_of_one(model) ->
     wanted = reducer.hooks(spec)
     whole, halves = reducer.start(model), [reducer.start(model), reducer.start(model)]
     found = list(batches(TEXTS * 4, tokenizer, context=spec.n_ctx, batch_tokens=3 * spec.n_ctx))
-    assert sum(len(batch.stories) > 1 for batch in found) > 3
+    assert sum(len(batch.texts) > 1 for batch in found) > 3
     for i, batch in enumerate(found):
         with torch.inference_mode():
             seen = forward.activations(model, batch.tokens, wanted)

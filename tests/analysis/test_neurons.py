@@ -70,7 +70,9 @@ def made_up(model, values, lengths):
     rows, width = values.shape[:2]
     mask = torch.arange(width)[None, :] < torch.tensor(lengths)[:, None]
     tokens = (torch.arange(rows * width).view(rows, width) + 1).masked_fill(~mask, 0)
-    batch = Batch(tokens, mask, torch.arange(rows), ("",) * rows)
+    batch = Batch(
+        tokens, mask, torch.arange(rows), torch.arange(rows), torch.zeros(rows, dtype=torch.long), ("",) * rows
+    )
     acts = torch.zeros(rows, width, 24)
     acts[..., : values.shape[2]] = values
     return {"blocks.0.mlp.hook_post": acts, "blocks.1.mlp.hook_post": torch.zeros(rows, width, 24)}, batch
@@ -274,7 +276,7 @@ def test_a_neuron_for_nouns_is_called_noun_and_noise_is_not(model):
     torch.manual_seed(4)
     for batch in batches(model, [s.text for s in made], 4000):
         acts = {f"blocks.{i}.mlp.hook_post": torch.rand(*batch.tokens.shape, 24) for i in range(2)}
-        for row, story in enumerate(batch.stories.tolist()):
+        for row, story in enumerate(batch.indices.tolist()):
             for p, tag in enumerate(truth[story]):
                 acts["blocks.0.mlp.hook_post"][row, p, 0] += 2 * (tag == "NOUN")
                 acts["blocks.0.mlp.hook_post"][row, p, 1] += 2 * (tag == "VERB")

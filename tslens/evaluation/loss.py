@@ -114,7 +114,7 @@ def loss(
             lengths = mask.sum(1)
             sums = torch.where(mask, losses, 0.0).double().sum(1)
             last = batch.tokens.gather(1, lengths[:, None]).squeeze(1)
-            for row, story in enumerate(batch.stories.tolist()):
+            for row, story in enumerate(batch.indices.tolist()):
                 whole = int(last[row]) == tokenizer.bos
                 size = _bytes(tokenizer, batch.texts[row], None if whole else int(lengths[row]))
                 kept[story] = (float(sums[row]), int(lengths[row]), size, not whole)

@@ -107,7 +107,11 @@ class Seen:
 
     def add(self, text: str) -> bool:
         """Remember the text; whether it is new."""
-        key = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little") or 1
+        return self.add_key(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))
+
+    def add_key(self, key: int) -> bool:
+        """Remember a text by its 64-bit hash; whether it is new."""
+        key = key & 0xFFFF_FFFF_FFFF_FFFF or 1
         if self._count * 5 >= self._table.size * 4:
             self._grow()
         new = self._place(key)

@@ -79,7 +79,7 @@ class Roles:
             window = forward.window_of(spec, layer)
             if window not in keys:
                 device, visible = q.device, forward.causal_mask(q.shape[1], window, q.device)
-                groups = batch.stories.to(device) % self.groups
+                groups = batch.groups(self.groups).to(device)
                 keys[window] = keys_of(batch.tokens.to(device), batch.mask.to(device), visible, groups, self.groups)
             scores = forward.attention_scores(spec, layer, q.float(), k.float(), HIDDEN)
             add_layer(state.sums, layer, *attend(scores), keys[window])

@@ -55,12 +55,12 @@ class Depth:
         residuals = [activations[name] for name in hooks(state.head.spec)]
         predicted = batch.mask[:, 1:].to(residuals[0].device)
         targets = batch.tokens[:, 1:].to(residuals[0].device)[predicted]
-        groups = (batch.stories % self.groups)[:, None].expand(batch.mask[:, 1:].shape)[batch.mask[:, 1:]]
+        groups = batch.groups(self.groups)[:, None].expand(batch.mask[:, 1:].shape)[batch.mask[:, 1:]]
         rows = [residual[:, :-1][predicted] for residual in residuals]
         for part, found in _measured(state.head, rows, targets):
             state.sums.index_add_(0, groups[part], found.double().cpu())
         state.tokens.index_add_(0, groups, torch.ones(len(groups), dtype=torch.float64))
-        state.stories.index_add_(0, batch.stories % self.groups, torch.ones(len(batch.stories), dtype=torch.float64))
+        state.stories.index_add_(0, batch.groups(self.groups), torch.ones(len(batch.texts), dtype=torch.float64))
         return state
 
     def merge(self, a: State, b: State) -> State:

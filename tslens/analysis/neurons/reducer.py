@@ -106,9 +106,9 @@ class Profiles:
         mask = batch.mask.clone()
         mask[:, 0] &= self.bos
         read = mask.flatten().nonzero().flatten()
-        place = batch.stories[:, None] * POSITIONS + torch.arange(batch.tokens.shape[1])
+        place = batch.indices[:, None] * POSITIONS + torch.arange(batch.tokens.shape[1])
         state.n_tokens += len(read)
-        state.n_stories += len(batch.stories)
+        state.n_stories += len(batch.texts)
         layers = [activations[f"blocks.{i}.mlp.hook_post"] for i in range(len(state.total))]
         state.precision = str(layers[0].dtype).removeprefix("torch.")
         if len(read):
