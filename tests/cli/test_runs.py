@@ -69,7 +69,7 @@ def test_runs_and_their_states(some, capsys):
     }  # fmt: skip
     config = checkpoints.read_json(some / "runs/done/config.json")
     done = found["done"]
-    assert (done["shape"], done["objective"], done["step"], done["steps"]) == ("16x1x2", "language modelling", 6, 6)
+    assert (done["shape"], done["objective"], done["step"], done["steps"]) == ("16x1x2", "language-modelling", 6, 6)
     assert done["tokens"] == 6 * 2 * 32
     assert (done["validation_loss"], done["bits_per_byte"]) == (config["validation_loss"], config["bits_per_byte"])
     records = checkpoints.read_metrics(some / "runs/stopped")

@@ -14,7 +14,7 @@ import torch
 from tslens import checkpoints
 from tslens.stories import stories
 from tslens.train import recipe as recipes
-from tslens.train.data import Batch
+from tslens.train.data import TrainingBatch
 from tslens.train.distributed import World, joined
 from tslens.train.loop import train
 from tslens.train.prepare import prepare
@@ -151,9 +151,9 @@ def test_a_run_goes_on_with_more_or_fewer_processes_and_one_writes(alone, enviro
 
 def test_shares_of_a_batch_are_the_batch():
     tokens = torch.arange(7 * 3).view(7, 3)
-    shares = [World(rank, 3, CPU).share(Batch(tokens)).tokens[:, 0].tolist() for rank in range(3)]
+    shares = [World(rank, 3, CPU).share(TrainingBatch(tokens)).tokens[:, 0].tolist() for rank in range(3)]
     assert shares == [[0, 9, 18], [3, 12], [6, 15]]
-    assert World().share(Batch(tokens)).tokens is tokens
+    assert World().share(TrainingBatch(tokens)).tokens is tokens
 
 
 def test_one_process_asks_nobody():

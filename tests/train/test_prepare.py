@@ -197,7 +197,7 @@ def test_packed_stories_that_were_altered_are_not_gone_on_with(in_tmp, refused, 
     assert path.read_bytes() == whole
 
 
-@pytest.mark.parametrize("objective", ["language modelling", "contrastive", "instruct"])
+@pytest.mark.parametrize("objective", ["language-modelling", "contrastive", "instruct"])
 def test_a_run_goes_on_when_its_source_is_gone(in_tmp, objective):
     instructed = objective == "instruct"
     texts = stories("made:instruct" if instructed else "made", limit=400)

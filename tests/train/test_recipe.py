@@ -85,7 +85,7 @@ def test_files_that_cannot_be_read_are_refused_by_name(tmp_path):
         ("64x2", {"seed": "1" + "0" * 26}, "it must be 0 or more, and below 2"),
         ("64x2", {"optimizer.schedule": '"cosin"'}, "must be one of cosine, linear, constant"),
         ("64x2", {"optimizer.method": "adam"}, "must be one of adamw, muon"),
-        ("64x2", {"objective": "foo"}, "objective is 'foo'. Known: language modelling"),
+        ("64x2", {"objective": "foo"}, "objective is 'foo'. Known: language-modelling"),
         ("64x2", {"objective": "3"}, "objective is 3; it must be a name"),
         ("64x2", {"name.x": "3"}, "name.x cannot be set: name is '64x2', not a table"),
         ("64x2", {"train": "3"}, "train must be a table of settings, not 3"),

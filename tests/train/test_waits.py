@@ -5,7 +5,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tslens.train import optimizer as optimizers
-from tslens.train.data import Batch, prefetch
+from tslens.train.data import TrainingBatch, prefetch
 from tslens.train.distributed import World
 from tslens.train.meter import Meter
 from tslens.train.saving import State
@@ -62,7 +62,7 @@ def test_a_step_asks_the_device_for_nothing(run_of, monkeypatch, method, more):
     # Two things are read on a CPU alone: whether frozen biases were written to, and the batch's own mask, on the host.
     monkeypatch.setattr("tslens.models.checking._written", lambda memory: False)
     batch = run.rows.batch(1)
-    monkeypatch.setattr(Batch, "predictions", batch.predictions)
+    monkeypatch.setattr(TrainingBatch, "predictions", batch.predictions)
     with Asked() as asked:
         step(batch)
     assert asked.count > 50 and asked.found == []

@@ -12,7 +12,7 @@ from tslens.bench.parameter_shell import parameter_shell
 from tslens.bench.reference_gpt import ReferenceGPT
 from tslens.bench.size import gpt2, hooked, stock
 from tslens.models import Spec
-from tslens.train.data import Batch
+from tslens.train.data import TrainingBatch
 from tslens.train.objectives.language import LanguageModelling
 
 Loss = Callable[[Tensor], Tensor]
@@ -75,7 +75,7 @@ def ours(setting: Setting, compiled: bool = False) -> tuple[nn.Module, Loss]:
     compute = _maybe(LanguageModelling().__call__, setting, compiled)
 
     def loss(rows: Tensor) -> Tensor:
-        total, _ = compute(model, Batch(rows), torch.bfloat16)
+        total, _ = compute(model, TrainingBatch(rows), torch.bfloat16)
         return total / rows[:, 1:].numel()
 
     return model, loss

@@ -6,8 +6,9 @@ the story's own.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tslens.stories.generator import MadeStory
 
 WORDS, FEATURES, SENTENCE, SUMMARY = KINDS = ("Words", "Features", "Random sentence", "Summary")
+LOOKED_AT = 1000  # texts among which `documents` must find an instruction
 GAP = " \n\n"  # what stands between "Story:" and the story in the published collection
 
 _BLOCK = re.compile(f"({'|'.join(KINDS)}): ")
@@ -142,6 +144,21 @@ def parse(text: str) -> Instruction:
             blocks.append((block[1], text[block.end() : end]))
         place = end + 1
     return Instruction((), text, None)
+
+
+def documents(texts: Iterable[str]) -> Iterator[Instruction]:
+    """The texts as instructions and stories; those that lack either are left out.
+
+    ValueError if none of the first `LOOKED_AT` has both.
+    """
+    parsed = (parse(text) for text in texts)
+    first = list(islice(parsed, LOOKED_AT))
+    if not any(document.blocks and document.story for document in first):
+        raise InputError(
+            f"None of the first {len(first):,} stories comes behind instructions (Words:, Features:, Random sentence:, "
+            "Summary:, then Story:). Give a source that has them, such as made:instruct."
+        )
+    yield from (document for document in chain(first, parsed) if document.blocks and document.story)
 
 
 def _listed(value: str | None) -> tuple[str, ...]:

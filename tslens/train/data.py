@@ -6,7 +6,7 @@ A step's batch is a function of (data, seed, step), so a resumed run needs no sa
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import lru_cache
 from queue import Queue
 from threading import Thread
@@ -22,15 +22,13 @@ from tslens.stories.pack import Packed
 
 
 @dataclasses.dataclass(frozen=True)
-class Batch:
+class TrainingBatch:
     """What one training step, or a piece of it, sees."""
 
     tokens: Int[Tensor, "row pos"]
     """Token ids."""
     predicted: Bool[Tensor, "row pos"] | None = None
     """True on tokens that count in the loss (the first of a row never does); None where all do."""
-    shuffled: Bool[Tensor, " row"] | None = None
-    """True on rows of stories whose sentences were shuffled; None where none are."""
     group: int = 1
     """Rows that are computed together, one behind the other: pieces and shares hold whole groups."""
 
@@ -40,26 +38,26 @@ class Batch:
         rows, places = self.tokens.shape
         return rows * (places - 1) if self.predicted is None else int(self.predicted[:, 1:].sum())
 
-    def apply(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+    def apply(self, change: Callable[[Tensor], Tensor]) -> "TrainingBatch":
         """The same batch with `change` applied to each tensor in it."""
         parts = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         changed: dict[str, Any] = {k: change(v) if isinstance(v, Tensor) else v for k, v in parts.items()}
-        return Batch(**changed)
+        return TrainingBatch(**changed)
 
-    def split(self, rows: int) -> "list[Batch]":
+    def split(self, rows: int) -> "list[TrainingBatch]":
         """Pieces of `rows` rows."""
         return [self.apply(lambda t, at=at: t[at : at + rows]) for at in range(0, len(self.tokens), rows)]  # type: ignore[misc]
 
-    def share(self, rank: int, size: int) -> "Batch":
+    def share(self, rank: int, size: int) -> "TrainingBatch":
         """Every `size`-th group of rows, from the group `rank` on: what one of `size` processes computes."""
         return self.apply(lambda t: t.unflatten(0, (-1, self.group))[rank::size].flatten(0, 1))
 
 
-def joined(parts: Sequence[Batch]) -> Batch:
+def concatenate(parts: Sequence[TrainingBatch]) -> TrainingBatch:
     """One batch of the rows of several."""
-    of = {field.name: [getattr(part, field.name) for part in parts] for field in dataclasses.fields(Batch)}
+    of = {field.name: [getattr(part, field.name) for part in parts] for field in dataclasses.fields(TrainingBatch)}
     whole: dict[str, Any] = {k: torch.cat(v) if isinstance(v[0], Tensor) else v[0] for k, v in of.items()}
-    return Batch(**whole)
+    return TrainingBatch(**whole)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -121,10 +119,11 @@ class Rows:
         """Stories that do not fit a row and are seen to its end only."""
         return int((self.lengths()[self.seen()] > self.context + 1).sum())
 
-    def batch(self, step: int) -> Batch:
+    def batch(self, step: int) -> TrainingBatch:
         """The rows of a step, counted from 0."""
         first = step * self.rows_per_step
-        return Batch(torch.from_numpy(np.stack([self._row(i) for i in range(first, first + self.rows_per_step)])))
+        rows = [self._row(index) for index in range(first, first + self.rows_per_step)]
+        return TrainingBatch(torch.from_numpy(np.stack(rows)))
 
     def stories_of(self, index: int) -> Iterator[int]:
         """The numbers of the stories from where a row begins on; rows are counted from 0 through all epochs."""
@@ -172,14 +171,24 @@ class Batches(Protocol):
     @property
     def steps_per_epoch(self) -> int: ...
 
-    def batch(self, step: int) -> Batch: ...
+    def batch(self, step: int) -> TrainingBatch: ...
 
     def facts(self) -> dict[str, int]: ...
 
 
-def prefetch(rows: Batches, first: int, last: int, depth: int = 4) -> Generator[Batch, None, None]:
+@runtime_checkable
+class PackStories(Protocol):
+    """Packs what `choose` makes of the run's training stories into the named part of its data.
+
+    Packed stories are kept: a run that goes on does not read them again.
+    """
+
+    def __call__(self, choose: Callable[[Iterable[str]], Iterable[str]], part: str = "") -> Packed: ...
+
+
+def prefetch(rows: Batches, first: int, last: int, depth: int = 4) -> Generator[TrainingBatch, None, None]:
     """The batches of steps `first` to `last` (exclusive), made by a thread while the model computes."""
-    queue: Queue[Batch | BaseException] = Queue(maxsize=depth)
+    queue: Queue[TrainingBatch | BaseException] = Queue(maxsize=depth)
     stopped = False
 
     def fill() -> None:

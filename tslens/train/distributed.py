@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.train.data import Batch
+    from tslens.train.data import TrainingBatch
     from tslens.train.recipe import Recipe
 
 # Packing a large data set keeps the others waiting for the first process. A process that died is noticed by torchrun.
@@ -39,7 +39,7 @@ class World:
         """Whether this process is the one that writes and prints."""
         return self.rank == 0
 
-    def share(self, batch: "Batch") -> "Batch":
+    def share(self, batch: "TrainingBatch") -> "TrainingBatch":
         """The rows of a batch that this process computes."""
         return batch if self.size == 1 else batch.share(self.rank, self.size)
 

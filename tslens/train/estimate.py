@@ -18,8 +18,7 @@ from tslens.bench.saved import saved_bytes
 from tslens.stories import Source, stories
 from tslens.tokenizer import Tokenizer
 from tslens.train import optimizer as optimizers
-from tslens.train.data import Batch
-from tslens.train.objectives.instruct import Instruct
+from tslens.train.data import TrainingBatch
 from tslens.train.recipe import Recipe
 from tslens.train.size import length, tokenizer_named
 from tslens.train.step import StepLoss, move
@@ -124,39 +123,36 @@ def estimate(recipe: Recipe, watch: Callable[[str], None] = lambda text: None) -
 
 def _sample(recipe: Recipe) -> list[str]:
     """A few stories such as a run is validated on; made ones where its own would be asked of the network."""
-    data, instruct = recipe.data, isinstance(recipe.objective, Instruct)
+    data = recipe.data
     own = stories(data.source, limit=SAMPLE, seed=data.seed)
     if any(isinstance(part, Source) and part.n_bytes is None for part in own.sources):
-        own = stories("made:instruct" if instruct else "made", limit=SAMPLE, seed=data.seed)
+        own = stories(recipe.objective.made, limit=SAMPLE, seed=data.seed)
     return list(own)
 
 
-def _batch(recipe: Recipe, size: int, device: torch.device, groups: int) -> Batch:
+def _batch(recipe: Recipe, size: int, device: torch.device, groups: int) -> TrainingBatch:
     """So many groups of rows of random tokens, as the objective takes them."""
-    group, context = recipe.group, recipe.spec(size).n_ctx
-    rows = groups * group
-    drawn = torch.randint(size, (rows, context + 1), generator=torch.Generator().manual_seed(0))
-    all_count = torch.ones_like(drawn, dtype=torch.bool) if isinstance(recipe.objective, Instruct) else None
-    batch = Batch(drawn, all_count, shuffled=torch.arange(rows) % group == group - 1, group=group)
-    return batch.apply(lambda t: t.to(device))
+    shape = groups * recipe.group, recipe.spec(size).n_ctx + 1
+    drawn = torch.randint(size, shape, generator=torch.Generator().manual_seed(0))
+    return recipe.objective.probe(drawn).apply(lambda t: t.to(device))
 
 
 def _moved(model: Any) -> list[torch.nn.Parameter]:
     return [p for p in model.parameters() if p.requires_grad]
 
 
-def _saved(recipe: Recipe, model: Any, batch: Batch) -> int:
+def _saved(recipe: Recipe, model: Any, batch: TrainingBatch) -> int:
     dtype = forward.precision(recipe.train.precision, batch.tokens.device)
     return saved_bytes(model, lambda: recipe.objective(model, batch, dtype, recipe.train.dropout)[0])
 
 
-def _probe(recipe: Recipe, model: Any, batch: Callable[[int], Batch], rows: int) -> tuple[float, float, int]:
+def _probe(recipe: Recipe, model: Any, batch: Callable[[int], TrainingBatch], rows: int) -> tuple[float, float, int]:
     """Tokens per second of forward and backward, `rows` rows at a time or fewer where so many would take long; seconds
     and bytes of state of the optimizer."""
     optimizer = optimizers.make(model, recipe.optimizer)
     loss = StepLoss(model, recipe, next(model.parameters()).device)
 
-    def gradients(piece: Batch) -> None:
+    def gradients(piece: TrainingBatch) -> None:
         (loss(piece)[0] / piece.predictions).backward()
 
     def moving() -> float:

@@ -11,16 +11,12 @@ from pathlib import Path
 from tslens import checkpoints, models
 from tslens.errors import InputError
 from tslens.stories import Stories, stories
-from tslens.stories.instruct import keeps_apart
+from tslens.stories.instruct import documents, keeps_apart
 from tslens.stories.pack import RECORD, Packed, pack
 from tslens.tokenizer import Tokenizer
 from tslens.train import kept, lock, step
-from tslens.train.data import Batches, Rows
-from tslens.train.growing import Growing
-from tslens.train.instructed import InstructedRows
-from tslens.train.mixed import MixedRows, in_order_or_not
-from tslens.train.objectives.contrastive import Contrastive, PublishedContrastive
-from tslens.train.objectives.instruct import Instruct, check_room, documents
+from tslens.train.batch_warmup import GrowingBatches
+from tslens.train.data import Batches
 from tslens.train.recipe import DataSettings, Recipe, changed, from_dict
 from tslens.train.run import ON_DIVERGENCE, Run
 
@@ -51,15 +47,15 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
         raise InputError(f"{folder} is no run and is not replaced. Choose another --name, or move it away.")
     training = _stories(recipe.data, "train", recipe.data.limit)
     # Refuses a source without instructions or stories, and below a wrong shape, before anything is written.
-    if isinstance(recipe.objective, Instruct) or recipe.data.filter != "none":
+    recipe.objective.check_stories(training)
+    if recipe.data.filter != "none":
         next(documents(training))
     for split in (training, _stories(recipe.data, "validation", recipe.train.validation_stories)):
         next(iter(split))
     tokenizer = _tokenizer(recipe.data, training)
     recipe.shape(tokenizer.size)
-    if isinstance(recipe.objective, Instruct):
-        judged = _stories(recipe.data, "validation", recipe.train.validation_stories)
-        check_room(judged, tokenizer, recipe.spec(tokenizer.size).n_ctx)
+    judged = _stories(recipe.data, "validation", recipe.train.validation_stories)
+    recipe.objective.check_context(judged, tokenizer, recipe.spec(tokenizer.size).n_ctx)
     with lock.held(folder), _replacing(folder):
         _write_choices(recipe, tokenizer, folder)
         run = _run(recipe, folder, tokenizer, progress)
@@ -144,34 +140,30 @@ def _recover(folder: Path) -> None:
 
 
 def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool, check: bool) -> Batches:
-    """The training split, packed as the objective wants it: stories, or stories and what goes with them."""
-    context, batch, seed = recipe.spec(tokenizer.size).n_ctx, recipe.smallest_batch, recipe.seed
+    """The training split, packed as the objective wants it, in rows."""
 
-    def packed(texts: Callable[[Stories], Iterable[str]], part: str = "") -> Packed:
+    def packed(choose: Callable[[Iterable[str]], Iterable[str]], part: str = "") -> Packed:
         """What is made of the stories, in the folder: packed now or to its end unless it is."""
         place = folder / part
         if (place / RECORD).is_file() and checkpoints.read_json(place / RECORD).get("finished"):
             return Packed.open(place, tokenizer, check=check, progress=progress)
         training = _stories(recipe.data, "train", recipe.data.limit)
         with lock.held(folder.parent):
-            return pack(texts(training), tokenizer, place, source=training.name, resume=True, progress=progress)
+            return pack(choose(training), tokenizer, place, source=training.name, resume=True, progress=progress)
 
-    if isinstance(recipe.objective, Instruct):
-        heads = packed(lambda training: (document.head for document in documents(training)), "instructions")
-        whole = packed(lambda training: (document.story for document in documents(training)))
-        return InstructedRows(whole, context, batch, seed, heads, recipe.objective.loss_on == "everything")
-    if isinstance(recipe.objective, Contrastive | PublishedContrastive):
-        every, share = recipe.objective.every, batch // recipe.objective.every
-        chosen = partial(in_order_or_not, every=every, seed=recipe.data.seed)
-        apart = Rows(packed(partial(chosen, apart=True), "shuffled"), context, share, seed)
-        return MixedRows(Rows(packed(partial(chosen, apart=False)), context, batch - share, seed), apart, every)
-    return Rows(packed(lambda training: training), context, batch, seed)
+    return recipe.objective.rows(
+        packed,
+        context=recipe.spec(tokenizer.size).n_ctx,
+        rows_per_step=recipe.smallest_batch,
+        seed=recipe.seed,
+        story_seed=recipe.data.seed,
+    )
 
 
 def _run(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool, check: bool = False) -> Run:
     rows = _rows(recipe, folder / "data", tokenizer, progress, check)
     if warmup := recipe.train.batch_warmup:
-        rows = Growing(rows, warmup)
+        rows = GrowingBatches(rows, warmup)
     validation = _validation(recipe, folder)
     facts = {"source": recipe.data.source, "validation_stories": len(validation)} | rows.facts()
     facts["digests"] = _digests(folder / "data", validation)

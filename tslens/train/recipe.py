@@ -13,9 +13,9 @@ from typing import Any, Literal
 from tslens import forward
 from tslens.errors import InputError
 from tslens.models import CompressorSpec, Spec, did_you_mean
-from tslens.train import loggers
-from tslens.train.growing import QUARTERS
-from tslens.train.objectives import OBJECTIVES, Objective
+from tslens.train import loggers, objectives
+from tslens.train.batch_warmup import QUARTERS
+from tslens.train.objectives import Objective
 from tslens.train.objectives.language import LanguageModelling
 from tslens.train.optimizer import OptimizerSettings
 
@@ -116,13 +116,8 @@ class Recipe:
         if not 0 <= self.seed < 2**63:
             raise InputError(f"seed is {self.seed}; it must be 0 or more, and below 2^63.")
         for name in ("batch", "micro_batch"):
-            value, group = getattr(self.train, name), self.group
-            if value is not None and value % group:
-                raise InputError(
-                    f"train.{name} is {value}; with this objective rows come in groups of {group} (objective.every), "
-                    "so it must be a multiple of that."
-                )
-
+            if (value := getattr(self.train, name)) is not None:
+                self.objective.check_batch(f"train.{name}", value)
         if self.train.batch_warmup and self.train.batch % (QUARTERS * self.group):
             raise InputError(
                 f"train.batch is {self.train.batch}; to grow by quarters (train.batch_warmup) it must be a multiple of "
@@ -132,7 +127,7 @@ class Recipe:
     @property
     def group(self) -> int:
         """Rows that a step computes together."""
-        return int(getattr(self.objective, "every", 1))
+        return self.objective.group
 
     @property
     def smallest_batch(self) -> int:
@@ -153,9 +148,8 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able, complete."""
-        name = next(name for name, cls in OBJECTIVES.items() if type(self.objective) is cls)
         tree = dataclasses.asdict(self)
-        return tree | {"objective": {"name": name} | tree["objective"]}
+        return tree | {"objective": {"name": objectives.name_of(self.objective)} | tree["objective"]}
 
 
 SECTIONS = {"data": DataSettings, "optimizer": OptimizerSettings, "train": TrainSettings}
@@ -264,7 +258,7 @@ def from_dict(tree: dict[str, Any], *, origin: str = "recipe") -> Recipe:
     if "name" not in tree:
         raise InputError(f"{origin} has no name.")
     parts = _typed(Recipe, {key: value for key, value in tree.items() if key in ("name", "seed")}, origin)
-    parts["objective"] = _objective(tree.get("objective", "language modelling"), origin)
+    parts["objective"] = _objective(tree.get("objective", "language-modelling"), origin)
     parts["model"] = {"shape": model["shape"]} if "shape" in model else {}
     if not isinstance(model.get("shape", ""), str):
         raise InputError(f'{origin}: model.shape is {model["shape"]!r}; it must be text, such as "256x8".')
@@ -285,11 +279,9 @@ def _objective(given: Any, origin: str) -> Objective:
     table = {"name": given} if isinstance(given, str) else given
     if not isinstance(table, dict) or not isinstance(name := table.get("name"), str):
         raise InputError(f"{origin}: objective is {given!r}; it must be a name, or a table that has one.")
-    if name not in OBJECTIVES:
-        near = did_you_mean(name, list(OBJECTIVES))
-        raise InputError(f"{origin}: objective is {name!r}.{near} Known: {', '.join(OBJECTIVES)}.")
-    values, cls = {key: value for key, value in table.items() if key != "name"}, OBJECTIVES[name]
-    _check_keys(values, {f.name for f in dataclasses.fields(cls)}, origin, "objective.")  # type: ignore[arg-type]
+    cls = objectives.named(name)
+    values = {key: value for key, value in table.items() if key != "name"}
+    _check_keys(values, {f.name for f in dataclasses.fields(cls)}, origin, "objective.")
     return cls(**_typed(cls, values, origin, "objective."))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from tslens import models
 from tslens.stories import MADE_COUNT, Source, stories
 from tslens.tokenizer import Tokenizer
-from tslens.train import growing
+from tslens.train import batch_warmup
 from tslens.train.recipe import DataSettings, Recipe
 
 HUB = {"roneneldan/TinyStories": (2_119_719, 1_911_420_483)}
@@ -30,7 +30,7 @@ def length(recipe: Recipe, size: int) -> tuple[int | None, int | None, str]:
     train, context, smallest = recipe.train, recipe.spec(size).n_ctx, recipe.smallest_batch
 
     def tokens(steps: int) -> int:
-        parts = growing.seen(steps, train.batch_warmup) if train.batch_warmup else steps
+        parts = batch_warmup.quarters_before(steps, train.batch_warmup) if train.batch_warmup else steps
         return parts * smallest * context
 
     if train.steps is not None:
@@ -44,7 +44,7 @@ def length(recipe: Recipe, size: int) -> tuple[int | None, int | None, str]:
     whole = n_bytes / float(np.interp(math.log2(size), *_line(*BYTES_PER_TOKEN)))
     rows = whole * float(np.interp(context / (whole / count), *ROWS_HOLD)) / context
     parts = math.ceil(rows / smallest)
-    epoch = growing.needed(parts, train.batch_warmup) if train.batch_warmup else parts
+    epoch = batch_warmup.steps_for(parts, train.batch_warmup) if train.batch_warmup else parts
     steps = max(1, round(train.epochs * epoch))
     epochs = f"{train.epochs:g} epoch{'s' if train.epochs != 1 else ''}"
     return steps, tokens(steps), f"about, from {n_bytes / 1e6:,.0f} MB of stories; {epochs}"

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from tslens import forward
 from tslens.errors import InputError
 from tslens.train import optimizer as optimizers
-from tslens.train.data import Batch
+from tslens.train.data import TrainingBatch
 from tslens.train.distributed import World, no_sync
 from tslens.train.recipe import Recipe
 from tslens.train.saving import State
@@ -47,7 +47,7 @@ class StepLoss(nn.Module):
         self.dropout = recipe.train.dropout
         self.compute = torch.compile(objective.__call__) if recipe.train.compile else objective
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Mapping[str, Tensor]]:
+    def forward(self, batch: TrainingBatch) -> tuple[Tensor, Mapping[str, Tensor]]:
         return self.compute(*self.model, batch, self.dtype, self.dropout)
 
 
@@ -61,7 +61,7 @@ def move(optimizer: torch.optim.Optimizer, moved: Iterable[nn.Parameter], clip: 
 
 def step_function(
     recipe: Recipe, steps: int, world: World, state: State
-) -> Callable[[Batch], tuple[Losses, Tensor, float]]:
+) -> Callable[[TrainingBatch], tuple[Losses, Tensor, float]]:
     """One of `steps` steps on a whole batch: the mean loss and the parts of it (not yet read from the device, and this
     process's part of them), the gradient's norm and the rate.
 
@@ -71,7 +71,7 @@ def step_function(
     loss = world.parallel(StepLoss(state.model, recipe, device))
     moved = [p for p in state.model.parameters() if p.requires_grad]
 
-    def step_once(batch: Batch) -> tuple[Losses, Tensor, float]:
+    def step_once(batch: TrainingBatch) -> tuple[Losses, Tensor, float]:
         rate = optimizers.learning_rate(recipe.optimizer, state.step, steps)
         rate *= settings.cut**state.rollbacks
         optimizers.set_rate(optimizer, rate)

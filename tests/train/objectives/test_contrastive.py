@@ -11,7 +11,7 @@ from tslens.stories import stories
 from tslens.stories.sentences import shuffled
 from tslens.tokenizer import Tokenizer
 from tslens.train import recipe as recipes
-from tslens.train.data import Batch
+from tslens.train.data import TrainingBatch
 from tslens.train.objectives.contrastive import Contrastive, PublishedContrastive
 from tslens.train.objectives.language import LanguageModelling
 
@@ -22,11 +22,11 @@ def model(seed: int = 0):
     return models.build(Spec.parse("16x1x2", d_vocab=40, n_ctx=12), seed=seed)
 
 
-def batch(groups: int = 2, every: int = 3) -> Batch:
+def batch(groups: int = 2, every: int = 3) -> TrainingBatch:
     rows = groups * every
     generator = torch.Generator().manual_seed(1)
     tokens = torch.randint(40, (rows, 13), generator=generator)
-    return Batch(tokens, shuffled=torch.arange(rows) % every == every - 1, group=every)
+    return TrainingBatch(tokens, group=every)
 
 
 def test_the_bounded_form_by_hand():
@@ -72,7 +72,7 @@ def test_what_is_not_predicted_does_not_count():
     changed[:, -1] = 3
     mask[:, -1] = False
     one, two = (
-        Contrastive()(it, Batch(tokens, mask, given.shuffled, 3), torch.float32)[0].detach()
+        Contrastive()(it, TrainingBatch(tokens, mask, 3), torch.float32)[0].detach()
         for tokens in (given.tokens, changed)
     )
     assert torch.equal(one, two)
@@ -96,7 +96,7 @@ def test_beside_plain_training_a_step_makes_shuffled_stories_less_likely(objecti
     """The law of the gradient: one small step lowers the objective, and against a step of plain training on the same
     usual rows the shuffled rows end with a higher loss and a wider gap."""
     given = batch()
-    usual = Batch(given.tokens[~given.shuffled])
+    usual = TrainingBatch(given.tokens[[0, 1, 3, 4]])
     after = {}
     for name, learn in {
         "plain": lambda it: LanguageModelling()(it, usual, torch.float32)[0] / usual.predictions,
@@ -135,11 +135,11 @@ def test_validation_gives_the_usual_loss_and_the_gap_on_the_same_stories():
         ({"objective.alpha": "-1"}, "objective.alpha is -1.0; it must be a finite number, 0 or more"),
         ({"objective.margin": "0"}, "objective.margin is 0.0; it must be a finite number above 0"),
         ({"objective.margin": "wide"}, "objective.margin is 'wide'; it must be float"),
-        ({"objective.every": "1"}, "objective.every is 1; it must be 2 or more"),
+        ({"objective.group": "1"}, "objective.group is 1; it must be 2 or more"),
         ({"objective.alfa": "1"}, "unknown key 'objective.alfa'. Did you mean 'alpha'"),
-        ({"train.batch": "32"}, r"train.batch is 32; .* groups of 3 \(objective.every\), so it must be a multiple"),
+        ({"train.batch": "32"}, r"train.batch is 32; .* groups of 3 \(objective.group\), so it must be a multiple"),
         ({"train.micro_batch": "1"}, "train.micro_batch is 1; .* groups of 3"),
-        ({"objective.name": "published contrastive", "objective.margin": "1"}, "unknown key 'objective.margin'"),
+        ({"objective.name": "published-contrastive", "objective.margin": "1"}, "unknown key 'objective.margin'"),
     ],
 )
 def test_wrong_settings_are_refused_in_a_line(overrides, message):

@@ -8,10 +8,10 @@ import torch
 from tslens import models
 from tslens.models import Spec
 from tslens.stories import stories
-from tslens.stories.instruct import parse
+from tslens.stories.instruct import documents, parse
 from tslens.tokenizer import Tokenizer
 from tslens.train import recipe as recipes
-from tslens.train.objectives.instruct import Instruct, documents, story_loss
+from tslens.train.objectives.instruct import Instruct, story_loss
 from tslens.train.prepare import prepare
 
 SMALL = {
@@ -132,7 +132,7 @@ def test_documents_without_a_story_or_instructions_are_left_out(texts):
             {
                 "data.source": "plain.txt",
                 "data.filter": "no words with summary",
-                "objective.name": "language modelling",
+                "objective.name": "language-modelling",
             },
             "comes behind instructions",
         ),

@@ -1,61 +1,40 @@
-"""What a training step makes smaller: one module for each objective, all with the same few methods.
+"""The objectives: what a training step makes smaller, each in a file of its own."""
 
-An objective is a frozen dataclass; its fields are what a recipe's `[objective]` may choose.
-"""
+import importlib
+from typing import Any
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from tslens.errors import InputError
+from tslens.models import did_you_mean
+from tslens.train.objectives.base import Objective
 
-import torch
-from torch import Tensor
+__all__ = ["OBJECTIVES", "Objective", "name_of", "named"]
 
-from tslens.evaluation.loss import LossResult
-from tslens.models import CompressorSpec, Spec
-from tslens.tokenizer import Tokenizer
-from tslens.train.objectives.compressor import Compressor
-from tslens.train.objectives.contrastive import Contrastive, PublishedContrastive
-from tslens.train.objectives.instruct import Instruct
-from tslens.train.objectives.language import LanguageModelling
-
-if TYPE_CHECKING:
-    from tslens.train.data import Batch
-
-__all__ = ["OBJECTIVES", "Objective"]
-
-
-@runtime_checkable
-class Objective(Protocol):
-    """A loss over batches, and the model that it trains."""
-
-    def shape(self, spec: Spec) -> Spec | CompressorSpec:
-        """The spec of the model that it trains in place of a HookedTransformer of this spec: mostly that itself."""
-        ...
-
-    def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer | None) -> Any:
-        """The model, with weights drawn from the seed."""
-        ...
-
-    def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> LossResult:
-        """How well the model does on stories that were not trained on."""
-        ...
-
-    def __call__(
-        self, model: Any, batch: "Batch", dtype: torch.dtype, dropout: float = 0.0
-    ) -> tuple[Tensor, Mapping[str, Tensor]]:
-        """The loss summed over the batch's predictions, and the parts of it that are logged, summed alike.
-
-        Dropout is what a step of training applies; validation and analysis have none.
-        The loop divides both by the number of predictions of the whole step, so that the parts of a batch that is
-        computed in pieces add up.
-        """
-        ...
-
-
-OBJECTIVES: dict[str, type[Objective]] = {
-    "language modelling": LanguageModelling,
-    "contrastive": Contrastive,
-    "published contrastive": PublishedContrastive,
-    "instruct": Instruct,
-    "compressor": Compressor,
+OBJECTIVES = {
+    "language-modelling": "tslens.train.objectives.language:LanguageModelling",
+    "contrastive": "tslens.train.objectives.contrastive:Contrastive",
+    "published-contrastive": "tslens.train.objectives.contrastive:PublishedContrastive",
+    "instruct": "tslens.train.objectives.instruct:Instruct",
+    "compressor": "tslens.train.objectives.compressor:CompressorObjective",
 }
-"""By the name that a recipe gives."""
+"""The class of each objective, by the name that a recipe gives."""
+
+
+def named(name: str) -> type[Objective]:
+    """The objective that a recipe calls so; a space counts as a hyphen, as in older recipes.
+
+    InputError names the nearest one.
+    """
+    name = name.replace(" ", "-")
+    if name not in OBJECTIVES:
+        near = did_you_mean(name, list(OBJECTIVES))
+        raise InputError(f"objective is {name!r}.{near} Known: {', '.join(OBJECTIVES)}.")
+    module, _, cls = OBJECTIVES[name].partition(":")
+    found: Any = getattr(importlib.import_module(module), cls)
+    assert issubclass(found, Objective)
+    return found
+
+
+def name_of(objective: Objective) -> str:
+    """The name by which a recipe gives this objective."""
+    cls = type(objective)
+    return next(name for name, place in OBJECTIVES.items() if place == f"{cls.__module__}:{cls.__qualname__}")

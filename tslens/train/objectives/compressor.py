@@ -21,7 +21,7 @@ from tslens.train.objectives.language import LanguageModelling
 
 
 @dataclasses.dataclass(frozen=True)
-class Compressor(LanguageModelling):
+class CompressorObjective(LanguageModelling):
     """Cross-entropy of each token given those before it, of a model that reads them in pairs."""
 
     sizes: Literal["matched", "published"] = "matched"

@@ -16,8 +16,9 @@ groups, so that a batch gives the same in however many pieces and processes it i
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,10 +27,8 @@ from tslens import forward
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
 from tslens.stories.sentences import shuffled
-from tslens.train.objectives.language import LanguageModelling
-
-if TYPE_CHECKING:
-    from tslens.train.data import Batch
+from tslens.train.data import Batches, PackStories, Rows, TrainingBatch
+from tslens.train.objectives.base import Objective
 
 POLE = 0.01
 
@@ -48,22 +47,29 @@ class OrderLossResult(LossResult):
 
 
 @dataclasses.dataclass(frozen=True)
-class _OfOrder(LanguageModelling):
+class _OfOrder(Objective):
     """What both forms share."""
 
     alpha: float
-    every: int = 3
+    group: int = 3
     """One row in so many is of shuffled stories, and so is one story in so many."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.alpha) and self.alpha >= 0):
             raise InputError(f"objective.alpha is {self.alpha}; it must be a finite number, 0 or more.")
-        if self.every < 2:
-            raise InputError(f"objective.every is {self.every}; it must be 2 or more, so that some stories are usual.")
+        if self.group < 2:
+            raise InputError(f"objective.group is {self.group}; it must be 2 or more, so that some stories are usual.")
 
     def push(self, usual: Tensor, other: Tensor) -> Tensor:
         """What is added to L_n, from L_n and L_c, elementwise."""
         raise NotImplementedError
+
+    def rows(self, pack: PackStories, *, context: int, rows_per_step: int, seed: int, story_seed: int) -> Batches:
+        """Batches of both kinds of rows."""
+        split, share = partial(split_off, every=self.group, seed=story_seed), rows_per_step // self.group
+        other = Rows(pack(partial(split, shuffle=True), "shuffled"), context, share, seed)
+        usual = Rows(pack(partial(split, shuffle=False)), context, rows_per_step - share, seed)
+        return ContrastiveRows(usual, other, self.group)
 
     def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> LossResult:
         """The usual loss, and the gap between the same stories shuffled and in order."""
@@ -78,18 +84,19 @@ class _OfOrder(LanguageModelling):
         return OrderLossResult(**given, gap=gap)
 
     def __call__(
-        self, model: Any, batch: "Batch", dtype: torch.dtype, dropout: float = 0.0
+        self, model: Any, batch: TrainingBatch, dtype: torch.dtype, dropout: float = 0.0
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """The summed loss, and with it L_n, L_c and the gap, each weighted by the predictions of its group."""
-        assert batch.shuffled is not None and batch.group == self.every
+        assert batch.group == self.group
         sums, counts = forward.row_losses(model, batch.tokens, batch.predicted, dtype=dtype, dropout=dropout)
 
         def mean(rows: Tensor) -> Tensor:  # over each group
-            total, n = ((part * rows).unflatten(0, (-1, self.every)).sum(1) for part in (sums, counts))
+            total, n = ((part * rows).unflatten(0, (-1, self.group)).sum(1) for part in (sums, counts))
             return total / n
 
-        usual, other = mean(~batch.shuffled), mean(batch.shuffled)
-        weight = counts.unflatten(0, (-1, self.every)).sum(1)
+        shuffled_rows = torch.arange(len(sums), device=sums.device) % self.group == self.group - 1
+        usual, other = mean(~shuffled_rows), mean(shuffled_rows)
+        weight = counts.unflatten(0, (-1, self.group)).sum(1)
         parts = {"L_n": usual, "L_c": other, "gap": other - usual}
         total = ((usual + self.push(usual, other)) * weight).sum()
         return total, {name: (value * weight).sum() for name, value in parts.items()}
@@ -124,3 +131,49 @@ class PublishedContrastive(_OfOrder):
     def push(self, usual: Tensor, other: Tensor) -> Tensor:
         """alpha / (L_c + 0.01)."""
         return self.alpha / (other + POLE)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ContrastiveRows:
+    """Batches in groups of `group` rows, of which the last is of stories whose sentences were shuffled.
+
+    The proportion is that of every batch, every piece of one and every process's share, since none parts a group.
+    Both kinds go through their own epochs; the batch's size is a multiple of `group`.
+    """
+
+    usual: Rows
+    shuffled: Rows
+    group: int
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Steps until every row of usual stories was seen."""
+        return self.usual.steps_per_epoch
+
+    def batch(self, step: int) -> TrainingBatch:
+        """The rows of a step, counted from 0."""
+        usual, shuffled = self.usual.batch(step).tokens, self.shuffled.batch(step).tokens
+        tokens = torch.cat([usual.unflatten(0, (-1, self.group - 1)), shuffled[:, None]], 1).flatten(0, 1)
+        return TrainingBatch(tokens, group=self.group)
+
+    def facts(self) -> dict[str, int]:
+        """What a run records of its data."""
+        one, other = self.usual.facts(), self.shuffled.facts()
+        return {name: one[name] + other[name] for name in one} | {"shuffled_stories": other["training_stories"]}
+
+
+def split_off(stories: Iterable[str], every: int, seed: int, *, shuffle: bool) -> Iterator[str]:
+    """The stories as they are, without one in `every`; or with `shuffle` those ones, their sentences shuffled.
+
+    A story without two sentences is never shuffled. ValueError if that leaves none to shuffle.
+    """
+    found = 0
+    for number, story in enumerate(stories):
+        other = shuffled(story, seed) if number % every == every - 1 else None
+        if (other is not None) == shuffle:
+            found += 1
+            yield story if other is None else other
+    if shuffle and not found:
+        raise InputError(
+            "No story has two sentences to shuffle, so there is nothing to contrast with. Give whole stories, or more."
+        )

@@ -5,10 +5,11 @@ are encoded apart, so that what is between them is a boundary of tokens, in trai
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,14 +17,12 @@ from tslens import forward
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult
 from tslens.models import name_of, spec_of, tokenizer_of
-from tslens.stories.instruct import Instruction, parse
+from tslens.stories.instruct import documents
+from tslens.stories.pack import Packed
 from tslens.tokenizer import Tokenizer
+from tslens.train.data import Batches, PackStories, Rows, TrainingBatch
 from tslens.train.objectives.language import LanguageModelling
 
-if TYPE_CHECKING:
-    from tslens.train.data import Batch
-
-LOOKED_AT = 1000
 ROWS = 16  # documents that are validated at a time
 NO_ROOM = "No instructions leave room for their story in a context of {}. Give a longer context."
 
@@ -37,37 +36,37 @@ class Instruct(LanguageModelling):
 
     loss_on: Literal["story", "everything"] = "story"
 
+    made: ClassVar[str] = "made:instruct"
+
+    def rows(self, pack: PackStories, *, context: int, rows_per_step: int, seed: int, story_seed: int) -> Batches:
+        """Batches of whole documents."""
+        heads = pack(lambda texts: (document.head for document in documents(texts)), "instructions")
+        whole = pack(lambda texts: (document.story for document in documents(texts)))
+        return InstructRows(whole, context, rows_per_step, seed, heads, self.loss_on == "everything")
+
+    def probe(self, tokens: Tensor) -> TrainingBatch:
+        """A batch of these tokens, of which all count."""
+        return TrainingBatch(tokens, torch.ones_like(tokens, dtype=torch.bool))
+
+    def check_stories(self, stories: Iterable[str]) -> None:
+        """InputError where the first stories have no instructions."""
+        next(documents(stories))
+
+    def check_context(self, stories: Iterable[str], tokenizer: Tokenizer, context: int) -> None:
+        """InputError where no document's instructions leave room for any of its story."""
+        if not any(len(head) <= context for d in documents(stories) for head in tokenizer.encode([d.head])):
+            raise InputError(NO_ROOM.format(context))
+
     def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> LossResult:
         """Nats per token and bits per byte of stories given their instructions."""
         return story_loss(model, texts, precision=precision)
 
     def __call__(
-        self, model: Any, batch: "Batch", dtype: torch.dtype, dropout: float = 0.0
+        self, model: Any, batch: TrainingBatch, dtype: torch.dtype, dropout: float = 0.0
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """The summed loss; it has no parts."""
         assert batch.predicted is not None
         return super().__call__(model, batch, dtype, dropout)
-
-
-def documents(texts: Iterable[str]) -> Iterator[Instruction]:
-    """The texts as instructions and stories; those that lack either are left out.
-
-    ValueError if none of the first `LOOKED_AT` has both.
-    """
-    parsed = (parse(text) for text in texts)
-    first = list(islice(parsed, LOOKED_AT))
-    if not any(document.blocks and document.story for document in first):
-        raise InputError(
-            f"None of the first {len(first):,} stories comes behind instructions (Words:, Features:, Random sentence:, "
-            "Summary:, then Story:). Give a source that has them, such as made:instruct."
-        )
-    yield from (document for document in chain(first, parsed) if document.blocks and document.story)
-
-
-def check_room(texts: Iterable[str], tokenizer: Tokenizer, context: int) -> None:
-    """ValueError if no document's instructions leave room for any of its story."""
-    if not any(len(head) <= context for d in documents(texts) for head in tokenizer.encode([d.head])):
-        raise InputError(NO_ROOM.format(context))
 
 
 def story_loss(model: Any, texts: Iterable[str], *, precision: str = "float32") -> LossResult:
@@ -100,3 +99,65 @@ def story_loss(model: Any, texts: Iterable[str], *, precision: str = "float32") 
     if not nats:
         raise InputError(NO_ROOM.format(spec.n_ctx))
     return LossResult(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), cut, name_of(model))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class InstructRows(Rows):
+    """Rows of documents: the instructions of a story, then the story, each with tokens of its own.
+
+    As `Rows`, but where what is left of a row would not hold a token of the next story the row ends in padding (BOS,
+    which counts once, as the end of the story before it): instructions are never cut. A document whose instructions
+    fill a row is left out.
+    """
+
+    instructions: Packed
+    """The instructions of each story in `packed`, which holds the stories alone."""
+    everything: bool
+    """Whether instructions count in the loss; stories and their ends always do."""
+
+    def lengths(self) -> np.ndarray:
+        """Tokens of each document, BOS counted."""
+        return super().lengths() + self._instructed() - 1  # one BOS a document
+
+    def seen(self) -> np.ndarray:
+        """The numbers of the documents that are trained on."""
+        fits = np.flatnonzero(self._instructed() <= self.context)
+        if not len(fits):
+            raise InputError(
+                f"The shortest instructions have {self._instructed().min()} tokens, too many for a row of "
+                f"{self.context + 1} to hold any of the story. Give a longer context (model.n_ctx)."
+            )
+        return fits
+
+    def _instructed(self) -> np.ndarray:
+        return np.diff(np.append(self.instructions.starts, self.instructions.n_tokens))
+
+    def facts(self) -> dict[str, int]:
+        """What a run records of its data."""
+        more = {"instruction_tokens": self.instructions.n_tokens, "left_out": self.packed.n_stories - len(self.seen())}
+        return super().facts() | more
+
+    def batch(self, step: int) -> TrainingBatch:
+        """The rows of a step, counted from 0, and what is predicted of them."""
+        first = step * self.rows_per_step
+        rows = [self.row(index) for index in range(first, first + self.rows_per_step)]
+        tokens, predicted = (torch.from_numpy(np.stack(part)) for part in zip(*rows, strict=True))
+        return TrainingBatch(tokens, predicted)
+
+    def row(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """The tokens of a row, counted from 0 through all epochs, and which of them count in the loss."""
+        size, at = self.context + 1, 0
+        tokens = np.full(size, self.packed.tokens[0], dtype=np.int64)
+        predicted = np.zeros(size, dtype=bool)
+        for number in self.stories_of(index):
+            head, story = self.instructions.story(number), self.packed.story(number)[1:]
+            begin, end = at + len(head), min(size, at + len(head) + len(story))
+            predicted[at] = at > 0  # BOS ends the story before, whether another one follows or padding
+            if begin >= size:
+                break
+            tokens[at:begin], tokens[begin:end] = head, story[: end - begin]
+            predicted[at + 1 : begin] = self.everything
+            predicted[begin:end] = True
+            if (at := end) == size:
+                break
+        return tokens, predicted

@@ -6,39 +6,23 @@ The sum runs over each row's tokens but its first.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from tslens import forward, models
-from tslens.evaluation.loss import LossResult, loss
-from tslens.models import CompressorSpec, Spec
-from tslens.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from tslens.train.data import Batch
+from tslens import forward
+from tslens.train.data import TrainingBatch
+from tslens.train.objectives.base import Objective
 
 
 @dataclasses.dataclass(frozen=True)
-class LanguageModelling:
+class LanguageModelling(Objective):
     """Cross-entropy of each token given those before it, in nats."""
 
-    def shape(self, spec: Spec) -> Spec | CompressorSpec:
-        """What is built: this spec."""
-        return spec
-
-    def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer | None) -> Any:
-        """A HookedTransformer of this shape."""
-        return models.build(spec, seed=seed, tokenizer=tokenizer)
-
-    def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> LossResult:
-        """Nats per token and bits per byte of stories that were not trained on."""
-        return loss(model, texts, precision=precision)
-
     def __call__(
-        self, model: Any, batch: "Batch", dtype: torch.dtype, dropout: float = 0.0
+        self, model: Any, batch: TrainingBatch, dtype: torch.dtype, dropout: float = 0.0
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """The summed loss; it has no parts."""
         total, _ = forward.loss(model, batch.tokens, batch.predicted, dtype=dtype, dropout=dropout)

@@ -1,4 +1,4 @@
-"""Mixed rows: every group, piece and share holds both kinds in one proportion, and shuffled stories really are."""
+"""Contrastive rows: groups, pieces and shares hold both kinds in one proportion; shuffled stories really are."""
 
 from collections import Counter
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from tslens.stories.pack import Packed, Record
 from tslens.stories.sentences import shuffled
 from tslens.train.data import Rows
-from tslens.train.mixed import MixedRows, in_order_or_not
+from tslens.train.objectives.contrastive import ContrastiveRows, split_off
 
 
 def packed(number: int, stories: int = 40) -> Packed:
@@ -20,19 +20,18 @@ def packed(number: int, stories: int = 40) -> Packed:
     return Packed(Path("nowhere"), record, tokens, starts)
 
 
-def mixed(rows: int = 12, every: int = 3) -> MixedRows:
+def mixed(rows: int = 12, every: int = 3) -> ContrastiveRows:
     share = rows // every
-    return MixedRows(Rows(packed(1), 11, rows - share, 0), Rows(packed(2), 11, share, 0), every)
+    return ContrastiveRows(Rows(packed(1), 11, rows - share, 0), Rows(packed(2), 11, share, 0), every)
 
 
 def kinds(batch) -> list[int]:
     return batch.tokens[:, 1].tolist()
 
 
-def test_one_row_in_so_many_is_shuffled_and_said_to_be():
+def test_the_last_row_of_each_group_is_shuffled():
     batch = mixed().batch(0)
     assert kinds(batch) == [1, 1, 2] * 4
-    assert batch.shuffled.tolist() == [kind == 2 for kind in kinds(batch)]
     assert batch.predictions == 12 * 11 and batch.group == 3
 
 
@@ -46,7 +45,6 @@ def test_every_piece_and_every_share_holds_both_kinds_alike(every):
         24 // every // 3 * every + (rank < 24 // every % 3) * every for rank in range(3)
     ]
     assert all(kinds(share) == group * (len(share.tokens) // every) for share in shares)
-    assert all(share.shuffled.tolist() == [kind == 2 for kind in kinds(share)] for share in shares)
 
 
 def test_batches_follow_from_the_step_and_both_kinds_go_through_their_epochs():
@@ -58,15 +56,15 @@ def test_batches_follow_from_the_step_and_both_kinds_go_through_their_epochs():
 
 def test_a_third_of_the_stories_is_shuffled_and_no_story_is_lost():
     texts = [f"Tom had {n}. He ran. The end." for n in range(30)] + ["One sentence."] * 3
-    usual = list(in_order_or_not(texts, 3, 0, apart=False))
-    apart = list(in_order_or_not(texts, 3, 0, apart=True))
+    usual = list(split_off(texts, 3, 0, shuffle=False))
+    apart = list(split_off(texts, 3, 0, shuffle=True))
     assert len(apart) == 10 and len(usual) == 23  # the last third story has one sentence and stays
     assert apart == [shuffled(text, 0) for text in texts[2:30:3]]
-    assert apart == list(in_order_or_not(texts, 3, 0, apart=True)) != list(in_order_or_not(texts, 3, 1, apart=True))
+    assert apart == list(split_off(texts, 3, 0, shuffle=True)) != list(split_off(texts, 3, 1, shuffle=True))
     words = Counter(" ".join(texts).split())
     assert Counter(" ".join([*usual, *apart]).split()) == words
 
 
 def test_stories_of_one_sentence_are_refused():
     with pytest.raises(ValueError, match="No story has two sentences to shuffle"):
-        list(in_order_or_not(["Tom ran."] * 9, 3, 0, apart=True))
+        list(split_off(["Tom ran."] * 9, 3, 0, shuffle=True))

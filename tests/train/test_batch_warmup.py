@@ -7,8 +7,8 @@ import torch
 
 from tslens import checkpoints
 from tslens.train import recipe as recipes
-from tslens.train.data import Batch, joined
-from tslens.train.growing import Growing, seen
+from tslens.train.batch_warmup import GrowingBatches, quarters_before
+from tslens.train.data import TrainingBatch, concatenate
 
 
 class Counted:
@@ -17,15 +17,15 @@ class Counted:
     def __init__(self, steps_per_epoch: int) -> None:
         self.steps_per_epoch = steps_per_epoch
 
-    def batch(self, step: int) -> Batch:
-        return Batch(torch.tensor([[step]]), shuffled=torch.tensor([step % 2 == 0]))
+    def batch(self, step: int) -> TrainingBatch:
+        return TrainingBatch(torch.tensor([[step]]), torch.tensor([[step % 2 == 0]]))
 
     def facts(self) -> dict[str, int]:
         return {"training_stories": 7}
 
 
 def test_quarters_by_hand() -> None:
-    grown = Growing(Counted(40), steps=6)
+    grown = GrowingBatches(Counted(40), steps=6)
     assert [grown.size(step) for step in range(8)] == [1, 1, 2, 2, 3, 3, 4, 4]
     rows = [grown.batch(step).tokens.flatten().tolist() for step in range(8)]
     assert rows[:4] == [[0], [1], [2, 3], [4, 5]] and [row for step in rows for row in step] == list(range(20))
@@ -34,15 +34,18 @@ def test_quarters_by_hand() -> None:
 
 @pytest.mark.parametrize(("quarters", "steps"), [(1, 1), (3, 3), (12, 6), (13, 7), (16, 7), (17, 8), (40, 13)])
 def test_an_epoch_has_as_many_steps_as_its_quarters_need(quarters: int, steps: int) -> None:
-    grown = Growing(Counted(quarters), steps=6)
+    grown = GrowingBatches(Counted(quarters), steps=6)
     assert grown.steps_per_epoch == steps
-    assert seen(steps, 6) >= quarters > seen(steps - 1, 6)
+    assert quarters_before(steps, 6) >= quarters > quarters_before(steps - 1, 6)
 
 
 def test_parts_are_joined_with_all_that_they_say() -> None:
-    whole = joined([Counted(9).batch(0), Counted(9).batch(1)])
-    assert whole.tokens.tolist() == [[0], [1]] and whole.shuffled is not None
-    assert whole.shuffled.tolist() == [True, False] and whole.predicted is None and whole.group == 1
+    whole = concatenate([Counted(9).batch(0), Counted(9).batch(1)])
+    assert whole.tokens.tolist() == [[0], [1]] and whole.predicted is not None
+    assert whole.predicted.tolist() == [[True], [False]] and whole.group == 1
+    tokens = torch.zeros(3, 2, dtype=torch.long)
+    whole = concatenate([TrainingBatch(tokens, group=3), TrainingBatch(tokens, group=3)])
+    assert whole.tokens.shape == (6, 2) and whole.predicted is None and whole.group == 3
 
 
 def test_a_run_that_grows_goes_on_bit_for_bit(goes_on: Callable[..., None]) -> None:

@@ -1,4 +1,4 @@
-"""Instructed rows: instructions whole, padding never counted, the boundary exact."""
+"""Instruct rows: instructions whole, padding never counted, the boundary exact."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tslens.stories.pack import Packed, Record
-from tslens.train.instructed import InstructedRows
+from tslens.train.objectives.instruct import InstructRows
 
 HEAD, STORY = 100, 200  # document i is BOS, heads of 100 + i, then stories of 200 + i
 
@@ -18,11 +18,11 @@ def packed(lengths: list[int], number: int) -> Packed:
     return Packed(Path("nowhere"), Record(1, "hash", "uint16", "test", n, total, total, 0, "", True), tokens, starts)
 
 
-def rows_of(heads: list[int], stories: list[int], context: int, everything: bool = False) -> InstructedRows:
-    return InstructedRows(packed(stories, STORY), context, 1, 0, packed(heads, HEAD), everything)
+def rows_of(heads: list[int], stories: list[int], context: int, everything: bool = False) -> InstructRows:
+    return InstructRows(packed(stories, STORY), context, 1, 0, packed(heads, HEAD), everything)
 
 
-def seen(rows: InstructedRows, epochs: int = 1) -> list[tuple[list[int], list[bool]]]:
+def seen(rows: InstructRows, epochs: int = 1) -> list[tuple[list[int], list[bool]]]:
     n = sum(len(rows.epoch(number)[1]) for number in range(epochs))
     return [tuple(part.tolist() for part in rows.row(index)) for index in range(n)]
 
