@@ -9,15 +9,14 @@ from _models import study
 
 from tslens.analysis import lens
 from tslens.plots import save
-from tslens.scan import scan
 
 PROMPT = "Once upon a time there was a little girl named Lily. She had a red ball. Lily loved to play with her"
 
 asked = study("lens", limit=100)
 for name, model in asked.models.items():
-    answer = scan(model, asked.stories, lens.Depth())
+    answer = lens.by_depth(model, asked.stories)
     save(answer.figure(), asked.folder / f"{name}-by-depth.svg", answer.to_frame())
-    one = lens.prompt(model, PROMPT)
+    one = lens.of_prompt(model, PROMPT)
     save(one.figure(), asked.folder / f"{name}-prompt.svg", one.summary())
     print(name)
     print(answer)

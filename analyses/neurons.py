@@ -10,10 +10,9 @@ from _models import study
 
 from tslens.analysis import neurons
 from tslens.plots import save
-from tslens.scan import scan
 
 asked = study("neurons")
 for name, model in asked.models.items():
-    answer = scan(model, asked.stories, neurons.Profiles())
+    answer = neurons.profiles(model, asked.stories)
     save(answer.figure(), asked.folder / f"{name}.svg", answer.summary())
     print(name, answer.to_frame()["label"].value_counts().to_dict())

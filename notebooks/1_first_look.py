@@ -42,7 +42,7 @@ from tslens.analysis import heads, lens, neurons
 from tslens.scan import scan
 
 corpus = stories("validation", limit=60)
-roles, profiles, depth = scan(model, corpus, [heads.Roles(), neurons.Profiles(), lens.Depth()], progress=False)
+roles, profiles, depth = scan(model, corpus, [heads.Roles(), neurons.Profiles(), lens.ByDepth()], progress=False)
 
 # %% [markdown]
 # ## Heads
@@ -95,7 +95,7 @@ profiles.neuron(int(best["layer"]), int(best["neuron"]))
 depth.figure()
 
 # %%
-lens.prompt(model, "Once upon a time there was a little girl named Lily. She had a red").figure()
+lens.of_prompt(model, "Once upon a time there was a little girl named Lily. She had a red").figure()
 
 # %% [markdown]
 # ## The page

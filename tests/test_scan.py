@@ -110,7 +110,7 @@ def test_the_bar_moves_with_the_model_and_not_with_the_reading(
 
     monkeypatch.setattr(scan.forward, "activations", watched)
     model = models.build(Spec(8, 1, 1, d_vocab=tokenizer.size, n_ctx=64), tokenizer=tokenizer)
-    scan.scan(model, STORIES, lens.Depth(), batch_tokens=150)
+    scan.scan(model, STORIES, lens.ByDepth(), batch_tokens=150)
     sizes = [event for event in events if isinstance(event, int)]
     assert len(sizes) > 1 and sum(sizes) == len(STORIES)
     assert events[: 2 * len(sizes)] == [step for size in sizes for step in ("pass", size)]
@@ -122,5 +122,5 @@ def test_a_stream_of_unknown_length_is_scanned_too(tokenizer: Tokenizer) -> None
         yield from STORIES
 
     model = models.build(Spec(8, 1, 1, d_vocab=tokenizer.size, n_ctx=64), tokenizer=tokenizer)
-    whole, streamed = (scan.scan(model, source, lens.Depth()) for source in (STORIES, stream()))
+    whole, streamed = (scan.scan(model, source, lens.ByDepth()) for source in (STORIES, stream()))
     assert all(torch.equal(whole.tensors()[name], found) for name, found in streamed.tensors().items())

@@ -7,8 +7,7 @@ import torch
 
 from tslens import forward, plots
 from tslens.analysis import lens
-from tslens.analysis.lens import by_depth
-from tslens.analysis.lens.result import _visible
+from tslens.analysis.lens import reducer
 from tslens.generate import generate
 from tslens.models import Spec, build, tokenizer_of
 from tslens.scan import scan, states
@@ -46,7 +45,7 @@ def hooked(model, text: str) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def test_prompt_is_what_the_hooked_residuals_say(model) -> None:
-    found = lens.prompt(model, TEXTS[3], k=3)
+    found = lens.of_prompt(model, TEXTS[3], k=3)
     ids, logp = hooked(model, TEXTS[3])
     assert found.depths == ["embed", "0", "1"]
     top = logp.topk(3)
@@ -69,18 +68,18 @@ def test_a_model_of_zeros_knows_nothing() -> None:
     with torch.no_grad():
         for parameter in empty.parameters():
             parameter.zero_()
-    found = lens.prompt(empty, TEXTS[3])
+    found = lens.of_prompt(empty, TEXTS[3])
     assert found.entropy.max() == pytest.approx(math.log(tokenizer.size), abs=1e-5)
     assert found.entropy.min() == pytest.approx(math.log(tokenizer.size), abs=1e-5)
     assert found.true_probability[:, :-1].max() == pytest.approx(1 / tokenizer.size)
-    by_depth = scan(empty, TEXTS, lens.Depth(), progress=False)
+    by_depth = scan(empty, TEXTS, lens.ByDepth(), progress=False)
     assert torch.allclose(by_depth.loss, torch.full((2,), math.log(tokenizer.size)))
     assert by_depth.kl.abs().max() < 1e-6 and (by_depth.agreement == 1).all()
 
 
 def test_by_depth_is_what_the_hooked_residuals_say(model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_depth, "ROWS", 7)  # stories fall across the chunks
-    found = scan(model, TEXTS, lens.Depth(), progress=False)
+    monkeypatch.setattr(reducer, "ROWS", 7)  # stories fall across the chunks
+    found = scan(model, TEXTS, lens.ByDepth(), progress=False)
     loss, kl, agreement, n = torch.zeros(3), torch.zeros(3), torch.zeros(3), 0
     for text in TEXTS:
         ids, logp = hooked(model, text)
@@ -100,7 +99,7 @@ def test_by_depth_is_what_the_hooked_residuals_say(model, monkeypatch: pytest.Mo
 
 
 def test_last_depth_is_the_model(model) -> None:
-    found = scan(model, TEXTS[:1], lens.Depth(), progress=False)
+    found = scan(model, TEXTS[:1], lens.ByDepth(), progress=False)
     ids = torch.tensor(tokenizer_of(model).encode(TEXTS[:1]))[:, :40]
     total, count = forward.loss(model, ids)
     assert found.loss[-1] == pytest.approx((total / count).item(), abs=1e-4)
@@ -109,16 +108,16 @@ def test_last_depth_is_the_model(model) -> None:
 
 
 def test_two_halves_merge_into_the_whole(model) -> None:
-    reducer = lens.Depth(groups=2)
-    (whole,) = states(model, TEXTS, [reducer], progress=False)
-    parts = [states(model, part, [reducer], progress=False)[0] for part in (TEXTS[:4], TEXTS[4:])]
-    merged = reducer.merge(*parts)
+    asked = lens.ByDepth(groups=2)
+    (whole,) = states(model, TEXTS, [asked], progress=False)
+    parts = [states(model, part, [asked], progress=False)[0] for part in (TEXTS[:4], TEXTS[4:])]
+    merged = asked.merge(*parts)
     assert torch.equal(whole.tokens, merged.tokens) and torch.equal(whole.stories, merged.stories)
     assert torch.allclose(whole.sums, merged.sums, atol=1e-4)
 
 
 def test_answers_draw_print_and_come_back(model, tmp_path) -> None:
-    of_prompt, by_depth = lens.prompt(model, TEXTS[0]), scan(model, TEXTS, lens.Depth(), progress=False)
+    of_prompt, by_depth = lens.of_prompt(model, TEXTS[0]), scan(model, TEXTS, lens.ByDepth(), progress=False)
     for answer in (of_prompt, by_depth):
         assert plots.svg(answer.figure()).startswith("<svg")
         again = type(answer).load(answer.save(tmp_path))
@@ -132,8 +131,6 @@ def test_answers_draw_print_and_come_back(model, tmp_path) -> None:
     assert ranks.isna().tolist() == [False] * (len(ranks) - 1) + [True]  # after the last token none is known
     assert ranks[:-1].tolist() == of_prompt.true_rank[-1, :-1].tolist()
     assert list(by_depth.to_frame()["depth"]) == ["embed", "0", "1"]
-    assert _visible("<|endoftext|>") == "<|endoftext…" and _visible(" everything") == "everything"
-    assert _visible(" the") == "the" and _visible(" ") == "␣" and _visible("\n") == "↵"
     with pytest.raises(ValueError, match="no position 99"):
         of_prompt.figure(99)
 
@@ -147,25 +144,25 @@ def test_an_id_beyond_the_tokenizers_is_shown_by_a_name() -> None:
         padded.ln_final.b.copy_(torch.eye(16)[0])
         padded.embed.W_E[:, 0] = 0.0
         padded.embed.W_E[300, 0] = 50.0
-    found = lens.prompt(padded, "The cat", k=320)
+    found = lens.of_prompt(padded, "The cat", k=320)
     assert found.top_tokens[0][0][0] == found.top_tokens[2][1][0] == "<unused 300>"
     assert found.top_probability[..., 0].min() > 0.99
     assert (found.to_frame()["top_token"] == "<unused 300>").all()
     assert "unused 300" in plots.svg(found.figure())
     assert generate(padded, ["The cat"], max_new_tokens=2) == ["The cat<unused 300><unused 300>"]
     with pytest.raises(ValueError, match="k is 321; it must be from 1 to the vocabulary's 320"):
-        lens.prompt(padded, "The cat", k=321)
+        lens.of_prompt(padded, "The cat", k=321)
 
 
 def test_refusals_name_the_bound_and_the_remedy(model) -> None:
     with pytest.raises(ValueError, match=r"this model's context is 40\. Cut it by at least \d+ tokens"):
-        lens.prompt(model, TEXTS[0] * 2)
+        lens.of_prompt(model, TEXTS[0] * 2)
     with pytest.raises(ValueError, match="prompt is empty"):
-        lens.prompt(model, "")
+        lens.of_prompt(model, "")
     with pytest.raises(ValueError, match="k is 0; it must be from 1 to"):
-        lens.prompt(model, "The cat", k=0)
+        lens.of_prompt(model, "The cat", k=0)
     with pytest.raises(ValueError, match="nothing to predict"):
-        scan(model, [""], lens.Depth(), progress=False)
+        scan(model, [""], lens.ByDepth(), progress=False)
 
 
 def test_real_model_learns_with_depth(shared) -> None:
@@ -176,7 +173,7 @@ def test_real_model_learns_with_depth(shared) -> None:
     real = load(f"llama2c:{shared}/data/models/stories260K.bin")
     path = shared / "data" / "stories" / "tinystories-v2.jsonl"
     texts = [json.loads(line)["text"][:400] for line in path.read_text().splitlines()[:16]]
-    found = scan(real, texts, lens.Depth(), progress=False)
+    found = scan(real, texts, lens.ByDepth(), progress=False)
     assert (found.loss.diff() < 0).all() and (found.kl.diff() < 0).all() and (found.agreement.diff() > 0).all()
     assert found.loss[-1] < 1.6
-    assert lens.prompt(real, "Once upon a").top_tokens[-1][-1][0] == " time"
+    assert lens.of_prompt(real, "Once upon a").top_tokens[-1][-1][0] == " time"

@@ -9,8 +9,9 @@ import torch
 
 from tslens import forward, models, pos, scan, stats
 from tslens.analysis import neurons
-from tslens.analysis.neurons import evidence, figure, reducer, separation, view
+from tslens.analysis.neurons import evidence, figure, reducer, separation
 from tslens.analysis.neurons.threads import in_threads
+from tslens.plots import text
 from tslens.scan import Batch
 from tslens.stories.generator import generate
 from tslens.tokenizer import Tokenizer
@@ -449,7 +450,7 @@ def test_the_answer_shows_itself(answer, tmp_path):
     assert {label for label in frame["label"] if not label.startswith("token: ")} <= {*pos.TAGS, "unresolved"}
     assert {"auroc_low", "auroc_high", "distinct", "word_auroc"} <= set(answer.summary().columns)
     assert answer.summary()["q"].is_monotonic_increasing
-    again = neurons.Neurons.load(answer.save(tmp_path))
+    again = neurons.ProfilesResult.load(answer.save(tmp_path))
     assert torch.equal(again.top_contexts, answer.top_contexts)
     assert again.pieces == answer.pieces
     assert "svg" in answer._repr_html_()
@@ -491,7 +492,7 @@ def test_the_figure_shows_the_named_neurons_with_their_intervals(answer, monkeyp
         word_auroc=torch.full_like(auroc, 0.9), word_auroc_low=torch.full_like(auroc, 0.75),
     )  # fmt: skip
     found = figure.named(changed)
-    shown = view.shown(answer.pieces[int(word[0, 7])])
+    shown = text.shown(answer.pieces[int(word[0, 7])])
     assert [one[:4] for one in found] == [(0, 7, "one word", f"“{shown}”"), (1, 9, "ADJ", "ADJ"), (1, 4, "ADJ", "ADJ")]
     assert [one[4:] for one in found] == [
         pytest.approx(e, abs=1e-6) for e in [(0.9, 0.75, 1), (0.8, 0.7, 0.9), (0.7, 0.6, 0.8)]

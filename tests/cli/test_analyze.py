@@ -9,7 +9,7 @@ import pytest
 
 from tslens import checkpoints, cli
 from tslens.analysis.heads import Ablation, Heads, Pattern
-from tslens.analysis.lens import LensByDepth, LensOfPrompt
+from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.models import Spec, build, weights
 from tslens.tokenizer import Tokenizer
 
@@ -96,7 +96,7 @@ def test_writing_again_replaces_what_was_there(tmp_path: Path) -> None:
     for limit in ("2", "3"):
         arguments = ["--model", "tiny", "--stories", "stories.txt", "--limit", limit, "--out", str(tmp_path)]
         assert cli.main(["analyze", "lens", *arguments]) == 0
-    assert LensByDepth.load(tmp_path).stories == 3
+    assert ByDepthResult.load(tmp_path).stories == 3
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
 
@@ -107,14 +107,14 @@ def test_json_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str
     assert record["result"] == "Heads" and len(record["rows"]) == 4 and "r_causal" in record["rows"][0]
     both = ["analyze", "lens", "--model", "tiny", "--prompt", "The cat", "--stories", "stories.txt", "--json"]
     assert cli.main(both) == 0
-    assert [r["result"] for r in json.loads(capsys.readouterr().out)] == ["LensOfPrompt", "LensByDepth"]
+    assert [r["result"] for r in json.loads(capsys.readouterr().out)] == ["OfPromptResult", "ByDepthResult"]
 
 
 def test_lens_of_a_prompt_reads_no_stories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["analyze", "lens", "--model", "tiny", "--prompt", "The cat", "--out", str(tmp_path)]) == 0
     assert "true next" in capsys.readouterr().out
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["LensOfPrompt", "lens-of-prompt.csv", "lens-of-prompt.svg"]
-    assert LensOfPrompt.load(tmp_path).text == "The cat"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["OfPromptResult", "of-prompt.csv", "of-prompt.svg"]
+    assert OfPromptResult.load(tmp_path).text == "The cat"
 
 
 def test_heads_of_a_text_reads_no_stories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,7 +146,7 @@ def test_the_lens_of_a_prompt_takes_a_precision(capsys: pytest.CaptureFixture[st
 def test_neurons_writes_its_answer(tmp_path: Path) -> None:
     arguments = ["--model", "tiny", "--stories", "stories.txt", "--top", "3", "--out", str(tmp_path)]
     assert cli.main(["analyze", "neurons", *arguments]) == 0
-    assert len(pd.read_csv(tmp_path / "neurons.csv")) == 2 * 4 * 8
+    assert len(pd.read_csv(tmp_path / "profiles.csv")) == 2 * 4 * 8
 
 
 def test_parquet_says_what_text_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,7 +217,7 @@ def test_a_full_disk_leaves_what_was_there(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(LensOfPrompt, "save", full)
+    monkeypatch.setattr(OfPromptResult, "save", full)
     assert cli.main([*arguments[:-3], "Another prompt", *arguments[-2:]]) == 2
     assert "no space left on device" in capsys.readouterr().err
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before

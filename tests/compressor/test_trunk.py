@@ -72,7 +72,7 @@ def test_what_needs_logits_is_refused_in_a_line(model: Any, texts: list[str]) ->
     view = trunk(model, texts)
     for ask in (
         lambda: heads.ablation(view, texts),
-        lambda: scan(view, texts, lens.Depth(), progress=False),
+        lambda: scan(view, texts, lens.ByDepth(), progress=False),
         lambda: generate(view),
         lambda: view(torch.tensor([[0, 1]])),
         lambda: forward.loss(view, torch.tensor([[0, 1]])),

@@ -13,8 +13,8 @@ import torch
 
 from tslens import models
 from tslens.analysis.heads import ROLES, Heads, Pattern
-from tslens.analysis.lens import LensByDepth, LensOfPrompt
-from tslens.analysis.neurons import Neurons
+from tslens.analysis.lens import ByDepthResult, OfPromptResult
+from tslens.analysis.neurons import ProfilesResult
 from tslens.evaluation.loss import LossResult
 from tslens.report import ReportData
 from tslens.result import axes_of
@@ -81,7 +81,7 @@ def made_data(
         ids = torch.randint(0, len(words), (layers + 1, tokens, 5))
         names = [[[words[t] for t in place] for place in row] for row in ids.tolist()]
         lenses.append(
-            LensOfPrompt(
+            OfPromptResult(
                 spec.name, texts[-1], pieces[-1], depths, names, ids, top, truth, rank, torch.rand(layers + 1, tokens)
             )
         )
@@ -112,7 +112,7 @@ def made_data(
             role_code=torch.randint(0, len(ROLES), (layers, heads)),
         ),
         "neurons": drawn(
-            Neurons, shape, top_story=top_story, top_pos=top_pos, top_contexts=windows(top_story, top_pos),
+            ProfilesResult, shape, top_story=top_story, top_pos=top_pos, top_contexts=windows(top_story, top_pos),
             top_tokens=windows(top_story, top_pos)[..., 5], top_values=values, max=values[..., 0], label=label,
             best=label.clamp(min=0), by_word=(label < 0) & (torch.rand(label.shape) < 0.3),
             sample_story=sample_story, sample_pos=sample_pos,
@@ -123,7 +123,7 @@ def made_data(
             quantiles=[0.99, 0.75, 0.5], tags=["NOUN", "VERB", "ADJ", EVIL], pieces=words, model=spec.name,
             precision="float32", n_tokens=18000, n_stories=60,
         ),
-        "depth": drawn(LensByDepth, shape, model=spec.name, stories=9, tokens=300, depths=depths),
+        "depth": drawn(ByDepthResult, shape, model=spec.name, stories=9, tokens=300, depths=depths),
         "patterns": patterns,
         "lenses": lenses,
         "samples": [("", f"A story. {EVIL}"), ("Once", f"Once {EVIL} upon")],

@@ -10,33 +10,33 @@ from torch import Tensor
 
 from tslens import models, scan
 from tslens.analysis import heads, lens, neurons
-from tslens.analysis.neurons import Neurons
+from tslens.analysis.neurons import ProfilesResult
 from tslens.bench.measure import Benchmark, Measured
 from tslens.bench.size import Size, corpus
 from tslens.stats import bootstrap
 
 MODEL = "stories2M"
-SHARES = (
-    ("firing_rate", "share", "tag_share", "auroc"),  # of neurons
-    (
+SHARES = {
+    "neurons": ("firing_rate", "share", "tag_share", "auroc"),
+    "heads": (
         *("effect", "positional_fraction", "r_full", "r_causal", "entropy_share", "on_bos", "on_self", "previous"),
         *("duplicate", "induction", "previous_random", "duplicate_random", "induction_random"),
-    ),  # of heads
-    ("agreement",),  # of the lens
-)
+    ),
+    "lens": ("agreement",),
+}
 """What is reported on a scale of 0 to 1 (correlations: -1 to 1)."""
 
 
 @cache
 def _answers(size: Size, precision: str) -> list[Any]:
-    """Neurons, heads and lens."""
+    """Of neurons, heads and lens."""
     model, stories = models.load(MODEL), corpus(size.scanned)
-    reducers: list[Any] = [neurons.Profiles(), heads.Roles(), lens.Depth()]
+    reducers: list[Any] = [neurons.Profiles(), heads.Roles(), lens.ByDepth()]
     answers: list[Any] = scan.scan(model, stories, reducers, precision=precision, progress=False)
     return answers
 
 
-def same_lists(a: Neurons, b: Neurons) -> Tensor:
+def same_lists(a: ProfilesResult, b: ProfilesResult) -> Tensor:
     """For each neuron, the share of the tokens in its top list of `a` that are in that of `b`, by story and place."""
     found = [((x.top_story << 32) + x.top_pos).flatten(0, 1) for x in (a, b)]
     return (found[0][:, :, None] == found[1][:, None, :]).any(2).double().mean(1)
@@ -64,8 +64,8 @@ def _worst(size: Size) -> Measured:
 
 
 def _move(size: Size) -> Measured:
-    pairs = zip(_answers(size, "float32"), _answers(size, "bfloat16"), SHARES, strict=True)
-    found = [(*largest_move(a, b, fields), type(a).__name__) for a, b, fields in pairs]
+    both = (_answers(size, precision) for precision in ("float32", "bfloat16"))
+    found = [(*largest_move(a, b, SHARES[name]), name) for name, a, b in zip(SHARES, *both, strict=True)]
     told = ", ".join(f"{name} {move:.4f} ({field})" for move, field, name in found)
     return Measured.exactly(max(move for move, *_ in found), told)
 

@@ -65,7 +65,7 @@ def _scan(shape: str, source: str, cut: str) -> tuple[int, int]:
     words = Tokenizer.load(cut)
     model = build(Spec.parse(shape, d_vocab=words.size))
     attach_tokenizer(model, words)
-    reducers: list[Any] = [heads.Roles(), neurons.Profiles(), lens.Depth()]
+    reducers: list[Any] = [heads.Roles(), neurons.Profiles(), lens.ByDepth()]
     before = largest_resident()
     scan.states(model, stories(source, clean=False), reducers, progress=False)
     return largest_resident(), before

@@ -69,11 +69,10 @@ def neurons(
     """
     from tslens.analysis import neurons as method
     from tslens.models import load
-    from tslens.scan import scan
 
     with delivery(out, json_) as deliver:
-        asked = method.Profiles(k=top)
-        deliver(scan(load(model), corpus_of(model, stories, limit), asked, precision=precision))
+        corpus = corpus_of(model, stories, limit)
+        deliver(method.profiles(load(model), corpus, k=top, precision=precision))
 
 
 def lens(
@@ -102,12 +101,11 @@ def lens(
     """
     from tslens.analysis import lens as method
     from tslens.models import load
-    from tslens.scan import scan
 
     with delivery(out, json_) as deliver:
         loaded = load(model)
         if prompt is not None:
-            deliver(method.prompt(loaded, prompt, top, precision=precision))
+            deliver(method.of_prompt(loaded, prompt, top, precision=precision))
         if stories is not None or prompt is None:
             corpus = corpus_of(model, stories or STORIES, limit)
-            deliver(scan(loaded, corpus, method.Depth(), precision=precision))
+            deliver(method.by_depth(loaded, corpus, precision=precision))

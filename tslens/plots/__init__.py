@@ -7,8 +7,8 @@ not at all, with the table behind it.
 
 from tslens.plots.charts import bars, histogram, lines, panels, strip
 from tslens.plots.maps import heatmap, tiles
-from tslens.plots.saving import save, svg
-from tslens.plots.style import ABSENT, DARK, LIGHT, PALETTE, STYLE
+from tslens.plots.saving import save
+from tslens.plots.style import ABSENT, DARK, LIGHT, PALETTE, STYLE, svg
 
 __all__ = [
     "ABSENT",

@@ -18,11 +18,11 @@ from tslens.plots.style import (
     blank,
     name_ticks,
     numbers,
-    printable,
     room,
     settled,
     styled,
 )
+from tslens.plots.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap

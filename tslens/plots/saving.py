@@ -7,20 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tslens.errors import InputError
-from tslens.plots.style import printable, styled
+from tslens.plots.style import styled, svg
+from tslens.plots.text import printable
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-
-def svg(figure: "Figure") -> str:
-    """The figure as one `<svg>` element: no XML prolog, no date, text as text; the same each time it is drawn."""
-    buffer = io.StringIO()
-    with styled():
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
 
 
 def save(figure: "Figure", path: str | Path, table: "pd.DataFrame | None" = None) -> Path:

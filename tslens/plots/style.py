@@ -1,6 +1,7 @@
 """What do all our figures share? Colours, type, size, names along an axis; nothing global is touched."""
 
 import contextlib
+import io
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tslens.errors import InputError
+from tslens.plots.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,11 +76,18 @@ def _drawing() -> "type[Figure]":
         """A figure that shows itself in Jupyter, where a plain one does so only once pyplot was imported."""
 
         def _repr_svg_(self) -> str:
-            from tslens.plots.saving import svg
-
             return svg(self)
 
     return Drawing
+
+
+def svg(figure: "Figure") -> str:
+    """The figure as one `<svg>` element: no XML prolog, no date, text as text; the same each time it is drawn."""
+    buffer = io.StringIO()
+    with styled():
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
 
 
 def canvas(width: float, height: float) -> "Figure":
@@ -136,8 +145,3 @@ def numbers(values: Any, axes: int | None, what: str) -> NDArray[Any]:
         wanted = f"{axes} {'axis' if axes == 1 else 'axes'}" if axes else "values"
         raise InputError(f"{what} needs {wanted} and something in it; got shape {array.shape}")
     return array
-
-
-def printable(text: str) -> str:
-    """The text with its control characters written out: a token may be any byte."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

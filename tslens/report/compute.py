@@ -10,8 +10,8 @@ from tslens.analysis import heads as heads_analysis
 from tslens.analysis import lens as lens_analysis
 from tslens.analysis import neurons as neurons_analysis
 from tslens.analysis.heads import Heads, Pattern
-from tslens.analysis.lens import LensByDepth, LensOfPrompt
-from tslens.analysis.neurons import Neurons
+from tslens.analysis.lens import ByDepthResult, OfPromptResult
+from tslens.analysis.neurons import ProfilesResult
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
 from tslens.generate import Sampling, generate
@@ -55,11 +55,11 @@ class ReportData:
     """What the stories are called."""
     loss: LossResult
     heads: Heads
-    neurons: Neurons
-    depth: LensByDepth
+    neurons: ProfilesResult
+    depth: ByDepthResult
     patterns: Sequence[Pattern]
     """Attention over the stories that are shown."""
-    lenses: Sequence[LensOfPrompt]
+    lenses: Sequence[OfPromptResult]
     """The lens over the same stories."""
     samples: Sequence[tuple[str, str]]
     """Prompts, and the stories that the model wrote, prompt included."""
@@ -89,12 +89,12 @@ def compute(
         raise InputError("There is no story to report on: the source is empty or everything was filtered out.")
     with _stage("Measuring the loss", progress):
         measured = loss(model, corpus)
-    reducers: list[Reducer[Any, Any]] = [heads_analysis.Roles(), neurons_analysis.Profiles(), lens_analysis.Depth()]
+    reducers: list[Reducer[Any, Any]] = [heads_analysis.Roles(), neurons_analysis.Profiles(), lens_analysis.ByDepth()]
     heads, neurons, depth = scan(model, corpus, reducers, progress=progress)
     chosen = _choose(model, [*texts], corpus, max(shown, len(texts)))
     with _stage("Reading stories head by head", progress):
         patterns = [heads_analysis.pattern(model, text) for text in chosen]
-        lenses = [lens_analysis.prompt(model, text) for text in chosen]
+        lenses = [lens_analysis.of_prompt(model, text) for text in chosen]
     with _stage("Writing stories", progress):
         written = generate(model, PROMPTS, max_new_tokens=max_new_tokens, sampling=SAMPLING)
     return ReportData(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from tslens.analysis.heads import ROLES
-from tslens.analysis.neurons import Neurons
+from tslens.analysis.neurons import ProfilesResult
 from tslens.report.compute import ReportData, foreign
 
 
@@ -118,7 +118,7 @@ def _neurons(data: ReportData) -> Finding:
     )
 
 
-def _clearest(n: Neurons) -> str:
+def _clearest(n: ProfilesResult) -> str:
     """The neuron whose part of speech is best supported by its top words, or else whose word is by random tokens."""
     tagged = bool((n.label >= 0).any())
     support = torch.where(n.label >= 0, n.share_low, -1.0) if tagged else torch.where(n.by_word, n.word_auroc_low, -1.0)

@@ -10,8 +10,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from tslens.analysis.heads import COLOURED, ROLES, Heads, Pattern
-from tslens.analysis.lens import LensByDepth, LensOfPrompt
-from tslens.analysis.neurons import Neurons
+from tslens.analysis.lens import ByDepthResult, OfPromptResult
+from tslens.analysis.neurons import ProfilesResult
 from tslens.plots import PALETTE
 from tslens.report.compute import ReportData
 from tslens.report.embed import NONE32, Words, flatten, pack, pack_floats, triangles
@@ -129,7 +129,7 @@ def bare_heads(pattern: Pattern) -> dict[str, Any]:
     return {"shape": [layers, width], "roles": [role], "role": [0] * (layers * width), "scores": [], "start": 0}
 
 
-def neurons(answer: Neurons, words: Words, detail: Detail) -> dict[str, Any]:
+def neurons(answer: ProfilesResult, words: Words, detail: Detail) -> dict[str, Any]:
     """The table of all neurons, and their contexts as places in one text in which every token is kept once.
 
     Contexts come neuron after neuron, `ranks` of a neuron in `full` and `rest` of another.
@@ -182,7 +182,7 @@ def neurons(answer: Neurons, words: Words, detail: Detail) -> dict[str, Any]:
     return content
 
 
-def best_supported(answer: Neurons) -> Int[np.ndarray, " neuron"]:
+def best_supported(answer: ProfilesResult) -> Int[np.ndarray, " neuron"]:
     """All neurons, counted through the layers, in the order of the evidence for their labels: labelled ones first, by
     the false discovery rate, then by how well the activation tells the label's tokens from others."""
     part = _array(answer.label).ravel() >= 0
@@ -193,21 +193,21 @@ def best_supported(answer: Neurons) -> Int[np.ndarray, " neuron"]:
     return np.lexsort((-np.nan_to_num(area), np.nan_to_num(q, nan=1.0), ~(part | word)))
 
 
-def different_tokens(answer: Neurons) -> Int[np.ndarray, "layer neuron"]:
+def different_tokens(answer: ProfilesResult) -> Int[np.ndarray, "layer neuron"]:
     """How many different tokens are among each neuron's top ones: with one alone, a label may be that token's."""
     ordered = np.sort(_array(answer.top_tokens), axis=-1)
     new = np.diff(ordered, axis=-1, prepend=-1) != 0
     return np.asarray(new.sum(-1))
 
 
-def _used_samples(answer: Neurons, full: np.ndarray) -> np.ndarray:
+def _used_samples(answer: ProfilesResult, full: np.ndarray) -> np.ndarray:
     """The tokens of the sample that some neuron in `full` shows, those drawn for all of them first."""
     drawn = np.arange(answer.random_values.shape[-1] if full.size else 0)
     quantile = _array(answer.quantile_samples.flatten(0, 1))[full].ravel()
     return np.asarray(np.union1d(drawn, quantile[quantile >= 0]).astype(np.int64))
 
 
-def _samples(answer: Neurons, full: np.ndarray, used: np.ndarray, places: np.ndarray) -> dict[str, Any]:
+def _samples(answer: ProfilesResult, full: np.ndarray, used: np.ndarray, places: np.ndarray) -> dict[str, Any]:
     indices = _array(answer.quantile_samples.flatten(0, 1))[full]
     index = np.where(indices < 0, 0xFFFF, np.searchsorted(used, indices)).astype(np.uint16)
     return {
@@ -221,7 +221,7 @@ def _samples(answer: Neurons, full: np.ndarray, used: np.ndarray, places: np.nda
     }
 
 
-def lens(answers: Sequence[LensOfPrompt], words: Words, vocabulary: int) -> dict[str, Any] | None:
+def lens(answers: Sequence[OfPromptResult], words: Words, vocabulary: int) -> dict[str, Any] | None:
     """The lens over each story: the likeliest tokens of every depth at every position, and the true one's rank."""
     if not answers:
         return None
@@ -242,7 +242,7 @@ def lens(answers: Sequence[LensOfPrompt], words: Words, vocabulary: int) -> dict
     return {"depths": answers[0].depths, "k": k, "vocabulary": vocabulary, "stories": stories}
 
 
-def depth(answer: LensByDepth) -> list[dict[str, Any]]:
+def depth(answer: ByDepthResult) -> list[dict[str, Any]]:
     """Two charts: what each depth costs, and how often it already says what the last one says."""
     common = {"x": list(range(len(answer.depths))), "xLabel": "blocks passed", "zero": True, "dots": True}
     return [
@@ -265,7 +265,7 @@ def depth(answer: LensByDepth) -> list[dict[str, Any]]:
     ]
 
 
-def _line(name: str, answer: LensByDepth, field: str) -> dict[str, Any]:
+def _line(name: str, answer: ByDepthResult, field: str) -> dict[str, Any]:
     low, high = (_numbers(getattr(answer, f"{field}_{end}")) for end in ("low", "high"))
     return {"name": name, "values": _numbers(getattr(answer, field)), "low": low, "high": high}
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tslens.analysis.heads import Heads, Pattern
-from tslens.analysis.lens import LensOfPrompt
-from tslens.analysis.neurons import Neurons
+from tslens.analysis.lens import OfPromptResult
+from tslens.analysis.neurons import ProfilesResult
 from tslens.errors import InputError
 from tslens.report import payload
 from tslens.report.embed import Words
@@ -31,11 +31,11 @@ class View:
         )
 
 
-def show(result: Pattern | LensOfPrompt | Neurons, heads: Heads | None = None) -> View:
+def show(result: Pattern | OfPromptResult | ProfilesResult, heads: Heads | None = None) -> View:
     """The interactive view of an answer, for the last line of a notebook's cell.
 
     A `Pattern` opens the attention of every head (CircuitsVis comes along: 1.3 MB in the notebook), on the map of
-    roles if the `heads` are given; a `LensOfPrompt` the heat map over tokens; `Neurons` the searchable table.
+    roles if the `heads` are given; an `OfPromptResult` the heat map over tokens; `ProfilesResult` the searchable table.
     """
     content: dict[str, Any]
     if isinstance(result, Pattern):
@@ -43,20 +43,20 @@ def show(result: Pattern | LensOfPrompt | Neurons, heads: Heads | None = None) -
         story = payload.story(result.tokens, words, n, payload.pack_attention(result, n))
         content = {"stories": [story], "heads": payload.heads(heads) if heads else payload.bare_heads(result)}
         place, height, attention = "heads-view", 820, True
-    elif isinstance(result, LensOfPrompt):
+    elif isinstance(result, OfPromptResult):
         words = Words(())
         lens = payload.lens([result], words, int(result.true_rank.max()))
         content = {"stories": [payload.story(result.tokens, words)], "lens": lens}
         place, height, attention = "lens-view", 400 + 25 * len(result.depths), False
-    elif isinstance(result, Neurons):
+    elif isinstance(result, ProfilesResult):
         words = Words(result.pieces)
         content = {"neurons": payload.neurons(result, words, payload.Detail(full=FULL, rest=3))}
         place, height, attention = "neurons-view", 900, False
     else:
         raise InputError(
-            f"{type(result).__name__} has no view of its own; show takes a Pattern, LensOfPrompt or Neurons."
+            f"{type(result).__name__} has no view of its own; show takes a Pattern, OfPromptResult or ProfilesResult."
         )
-    name = f"{result.model} {type(result).__name__}"
+    name = f"{result.model} {type(result).__name__.removesuffix('Result')}"
     page = around(
         f'<div id="{place}"></div>',
         {"vocabulary": words.texts, **content},

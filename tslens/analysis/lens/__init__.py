@@ -5,8 +5,8 @@ The residual stream between blocks is read as if it were the last: final norm, t
 norm measures each residual by its own scale.
 """
 
-from tslens.analysis.lens.by_depth import Depth
-from tslens.analysis.lens.of_prompt import prompt
-from tslens.analysis.lens.result import LensByDepth, LensOfPrompt
+from tslens.analysis.lens.prompt import of_prompt
+from tslens.analysis.lens.reducer import ByDepth, by_depth
+from tslens.analysis.lens.result import ByDepthResult, OfPromptResult
 
-__all__ = ["Depth", "LensByDepth", "LensOfPrompt", "prompt"]
+__all__ = ["ByDepth", "ByDepthResult", "OfPromptResult", "by_depth", "of_prompt"]

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens.errors import InputError
+from tslens.plots.text import in_cell
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -15,11 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = 24  # positions in a figure
-LETTERS = 12  # of a token in a cell
 
 
 @dataclass(frozen=True, eq=False)
-class LensOfPrompt(Result):
+class OfPromptResult(Result):
     """The logit lens over one text: what every depth would say next, at every position."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("depth", "pos")
@@ -86,18 +86,12 @@ class LensOfPrompt(Result):
             column_label="token read",
             colour_label="its probability",
             limits=(0.0, 1.0),
-            texts=[[_visible(best[0]) for best in row[shown]] for row in self.top_tokens[::-1]],
+            texts=[[in_cell(best[0]) for best in row[shown]] for row in self.top_tokens[::-1]],
         )
 
 
-def _visible(token: str) -> str:
-    """The token as it is shown in a cell: no margin, something to see where it is all margin, and no more than fits."""
-    text = token.strip() or token.replace(" ", "␣").replace("\n", "↵")
-    return text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
-
-
 @dataclass(frozen=True, eq=False)
-class LensByDepth(Result):
+class ByDepthResult(Result):
     """The logit lens over a corpus, by depth. Intervals are 95%, over whole stories."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("depth",)

@@ -1,6 +1,7 @@
-"""What does each MLP neuron fire on, and what does it write?  `scan(model, stories, neurons.Profiles())` says."""
+"""What does each MLP neuron fire on, and what does it write?  `neurons.profiles(model, stories)` says."""
 
-from tslens.analysis.neurons.reducer import Profiles
-from tslens.analysis.neurons.result import Neurons
+from tslens.analysis.neurons.reducer import Profiles, profiles
+from tslens.analysis.neurons.result import ProfilesResult
+from tslens.analysis.neurons.view import Profile
 
-__all__ = ["Neurons", "Profiles"]
+__all__ = ["Profile", "Profiles", "ProfilesResult", "profiles"]

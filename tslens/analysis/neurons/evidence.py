@@ -21,7 +21,10 @@ ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
 
 @dataclasses.dataclass(frozen=True)
 class Preference:
-    """What the top tokens of each neuron are, against a random sample; fields as in `Neurons`, neurons in one row."""
+    """What the top tokens of each neuron are, against a random sample.
+
+    Fields as in `ProfilesResult`, with all neurons in one row.
+    """
 
     label: Int[Tensor, " neurons"]
     best: Int[Tensor, " neurons"]

@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tslens.plots.style import ABSENT, INK, canvas, printable, settled, styled
+from tslens.plots.style import ABSENT, INK, canvas, settled, styled
+from tslens.plots.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from tslens.analysis.neurons.result import Neurons
+    from tslens.analysis.neurons.result import ProfilesResult
 
 MOST = 80
 """Neurons that are drawn one by one, at most."""
@@ -28,7 +29,7 @@ class Named(NamedTuple):
     high: float
 
 
-def named(answer: "Neurons") -> list[Named]:
+def named(answer: "ProfilesResult") -> list[Named]:
     """Every neuron that is labelled, layer by layer, the largest AUROC of a layer first."""
     found = []
     for layer, neuron in ((answer.label >= 0) | answer.by_word).nonzero().tolist():
@@ -44,7 +45,7 @@ def named(answer: "Neurons") -> list[Named]:
     return sorted(found, key=lambda one: (one.layer, -one.auroc))
 
 
-def draw(answer: "Neurons") -> "Figure":
+def draw(answer: "ProfilesResult") -> "Figure":
     """On the left, by layer, how many neurons have which label and how often neurons fire; on the right the neurons
     that have one, with the AUROC of their label: all, or the `MOST` whose interval begins highest."""
     every = named(answer)

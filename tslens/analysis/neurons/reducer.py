@@ -6,7 +6,7 @@ are taken while its activations are still in the processor's cache.
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,46 +14,25 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tslens.analysis.neurons.answer import answer
-from tslens.analysis.neurons.result import Neurons
+from tslens.analysis.neurons.finish import answer
+from tslens.analysis.neurons.result import ProfilesResult
+from tslens.analysis.neurons.state import POSITIONS, State
 from tslens.analysis.neurons.threads import in_threads
 from tslens.analysis.neurons.tops import BLOCK, NOWHERE, Tops, reaching
 from tslens.errors import InputError
 from tslens.models import Spec, name_of, readout, spec_of, tokenizer_of
-from tslens.scan import Batch
+from tslens.scan import BATCH_TOKENS, Batch, scan
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
 
 MOST = 1000  # top tokens of a neuron
 SIDE = 5  # tokens of context either side
-POSITIONS = 1 << 20  # a place is story * POSITIONS + position
-
-
-@dataclasses.dataclass
-class State:
-    """What was seen so far; `neurons` counts through all layers. Every tensor has its final size from the start."""
-
-    tops: Tops
-    sample_hashes: Int[Tensor, " sample"]
-    sample_places: Int[Tensor, " sample"]
-    sample_contexts: Int[Tensor, "sample window"]
-    sample_values: Float[Tensor, "sample layer neuron"]
-    total: Float[Tensor, "layer neuron"]
-    fired: Float[Tensor, "layer neuron"]
-    effect_tokens: Int[Tensor, "sign layer neuron effect"]
-    effect_values: Float[Tensor, "sign layer neuron effect"]
-    pieces: list[str]
-    bos: int
-    model: str
-    precision: str = ""
-    n_tokens: int = 0
-    n_stories: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
 class Profiles:
-    """The reducer behind `Neurons`.
+    """The reducer behind `ProfilesResult`.
 
     `k` top tokens and `effect` promoted and suppressed tokens a neuron; a random sample of `sample` tokens. BOS is no
     word, and on it many neurons are larger than anywhere else: it is left out unless `bos`.
@@ -129,7 +108,7 @@ class Profiles:
         a.precision = a.precision or b.precision
         return a
 
-    def finish(self, state: State) -> Neurons:
+    def finish(self, state: State) -> ProfilesResult:
         """The answer."""
         return answer(state)
 
@@ -254,3 +233,32 @@ def hashed(places: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
     x = (x ^ ((x >> 30) & ((1 << 34) - 1))) * -4658895280553007687
     x = (x ^ ((x >> 27) & ((1 << 37) - 1))) * -7723592293110705685
     return (x ^ ((x >> 31) & ((1 << 33) - 1))) & NOWHERE
+
+
+def profiles(
+    model: "HookedTransformer",
+    stories: Iterable[str],
+    *,
+    k: int = 20,
+    sample: int = 1000,
+    effect: int = 8,
+    bos: bool = False,
+    context: int | None = None,
+    batch_tokens: int = BATCH_TOKENS,
+    precision: str = "float32",
+    progress: bool = True,
+) -> ProfilesResult:
+    """What each MLP neuron fires on and writes, over a corpus (see `Profiles` and `scan`).
+
+    Raises:
+        InputError: there is no story, or none with a word, or an argument is out of its range.
+    """
+    return scan(
+        model,
+        stories,
+        Profiles(k, sample, effect, bos),
+        context=context,
+        batch_tokens=batch_tokens,
+        precision=precision,
+        progress=progress,
+    )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tslens.analysis.neurons.view import Neuron, commonest, listed, shown
+from tslens.analysis.neurons.view import Profile
 from tslens.errors import InputError
+from tslens.plots.text import commonest, listed, shown
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ UNRESOLVED = "unresolved"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Neurons(Result):
+class ProfilesResult(Result):
     """Every MLP neuron of every layer: its top tokens beside quantile and random samples, its statistics, the part of
     speech (or the one word) it prefers with evidence (`evidence.preference`), and its direct effect on the logits.
 
@@ -199,7 +200,7 @@ class Neurons(Result):
                     place = (stories[i][j][k], places[i][j][k])
                     table.writerow((i, j, k + 1, f"{values[i][j][k]:.6g}", *place, before, seen[side], after))
 
-    def neuron(self, layer: int, neuron: int) -> Neuron:
+    def neuron(self, layer: int, neuron: int) -> Profile:
         """One neuron with its examples in context; ValueError where there is no such neuron."""
         layers, width = self.label.shape
         if not (0 <= layer < layers and 0 <= neuron < width):
@@ -207,7 +208,7 @@ class Neurons(Result):
                 f"There is no neuron {neuron} in layer {layer}: "
                 f"layers run from 0 to {layers - 1}, neurons from 0 to {width - 1}."
             )
-        return Neuron(self, layer, neuron)
+        return Profile(self, layer, neuron)
 
     def figure(self) -> "Figure":
         """By layer how many neurons have a label and how often neurons fire, and the labelled ones with their AUROC."""

@@ -2,24 +2,24 @@
 
 import dataclasses
 import html
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
 from tslens.analysis.neurons.evidence import NEARLY
+from tslens.plots.text import listed, one_line, shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tslens.analysis.neurons.result import Neurons
+    from tslens.analysis.neurons.result import ProfilesResult
 
 
 @dataclasses.dataclass(frozen=True)
-class Neuron:
-    """One neuron of `Neurons`: its top tokens, quantile and random samples in context. Shows itself in Jupyter."""
+class Profile:
+    """One neuron: its top tokens, quantile and random samples in context. Shows itself in Jupyter."""
 
-    neurons: "Neurons"
+    neurons: "ProfilesResult"
     layer: int
     index: int
 
@@ -95,7 +95,7 @@ class Neuron:
 
 
 def _text(text: str) -> str:
-    return html.escape(text.replace("\n", "⏎"))
+    return html.escape(one_line(text))
 
 
 def _color(value: float) -> str:
@@ -109,19 +109,3 @@ def _html_row(example: dict[str, Any], largest: float) -> str:
     context = _text("".join(example["before"])) + marked + _text("".join(example["after"]))
     columns = (html.escape(example["list"]), f"{example['value']:.3f}", html.escape(example["tag"]), context)
     return "<tr>" + "".join(f"<td>{column}</td>" for column in columns) + "</tr>"
-
-
-def commonest(tokens: list[int], pieces: list[str], n: int = 6) -> str:
-    """The commonest of these tokens as text, with how often each occurs where that is more than once."""
-    found = Counter(pieces[token] for token in tokens if token >= 0).most_common(n)
-    return " ".join(f"{shown(piece)}×{count}" if count > 1 else shown(piece) for piece, count in found)
-
-
-def listed(tokens: list[int], pieces: list[str], n: int = 6) -> str:
-    """The first of these tokens as text."""
-    return " ".join(shown(pieces[token]) for token in tokens[:n])
-
-
-def shown(piece: str) -> str:
-    """A token on one line: its space is understood, a line break is written out."""
-    return piece.replace("\n", "⏎").strip(" ") or "␣"

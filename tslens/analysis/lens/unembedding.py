@@ -1,4 +1,4 @@
-"""How does a residual become log-probabilities?"""
+"""The final norm and the unembedding: from a residual to log-probabilities."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -28,17 +28,17 @@ def depth_names(spec: Spec) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Head:
+class Unembedding:
     """What turns a residual into log-probabilities: the final norm and the unembedding, as trained."""
 
     model: str
     spec: Spec
     norm: tuple[Tensor, Tensor | None]
-    unembedding: Float[Tensor, "d_model d_vocab"]
+    weight: Float[Tensor, "d_model d_vocab"]
 
     @classmethod
-    def of(cls, model: "HookedTransformer") -> "Head":
-        """The head of this model, without gradients."""
+    def of(cls, model: "HookedTransformer") -> "Unembedding":
+        """That of this model, without gradients."""
         bias = getattr(model.ln_final, "b", None)
         norm = (model.ln_final.w.detach(), None if bias is None else bias.detach())
         return cls(name_of(model), spec_of(model), norm, model.unembed.W_U.detach())
@@ -46,4 +46,4 @@ class Head:
     def log_probabilities(self, residual: Float[Tensor, "row d_model"]) -> Float[Tensor, "row d_vocab"]:
         """Of the next token, read from this residual as if it were the last."""
         normed = forward.norm(residual.float(), *self.norm, self.spec.eps, self.spec.style)
-        return (normed @ self.unembedding).log_softmax(-1)
+        return (normed @ self.weight).log_softmax(-1)

@@ -1,6 +1,4 @@
-"""What does the state of a pass say? From tops, sample and sums to `Neurons`."""
-
-from typing import TYPE_CHECKING
+"""The last step of a pass: from tops, sample and sums to a `ProfilesResult`."""
 
 import numpy as np
 import torch
@@ -9,20 +7,17 @@ from torch import Tensor
 
 from tslens import pos
 from tslens.analysis.neurons.evidence import preference, tags_of, words
-from tslens.analysis.neurons.result import Neurons
+from tslens.analysis.neurons.result import ProfilesResult
+from tslens.analysis.neurons.state import POSITIONS, State
 from tslens.analysis.neurons.tops import NOWHERE
 from tslens.errors import InputError
-
-if TYPE_CHECKING:
-    from tslens.analysis.neurons.reducer import State
 
 QUANTILES = (0.99, 0.95, 0.9, 0.75, 0.5)
 EXAMPLES = 3  # about each quantile
 RANDOM = 10  # examples without choice
-POSITIONS = 1 << 20
 
 
-def answer(state: "State") -> Neurons:
+def answer(state: State) -> ProfilesResult:
     """The answer; ValueError where the corpus had no token."""
     if not state.n_tokens:
         raise InputError("No token was read: every story is empty. Give stories with words in them.")
@@ -45,7 +40,7 @@ def answer(state: "State") -> Neurons:
 
     filled = places != NOWHERE
     tokens, effect = state.effect_tokens.cpu(), state.effect_values.cpu()
-    return Neurons(
+    return ProfilesResult(
         firing_rate=(state.fired / state.n_tokens).float().cpu(),
         mean=(state.total / state.n_tokens).float().cpu(),
         max=each(tops.values[:, 0]),
@@ -110,7 +105,7 @@ def _tags(
     contexts: Int[Tensor, "neurons rank window"],
     drawn: Int[Tensor, " sample"],
     around: Int[Tensor, "sample window"],
-    state: "State",
+    state: State,
 ) -> tuple[Int[Tensor, "neurons rank"], Int[Tensor, " sample"], Int[Tensor, "neurons rank"]]:
     """Tags of the top places (-1 where empty) and of the sample, and a number for each top place's context.
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from tslens import forward
-from tslens.analysis.lens.head import ROWS, Head, depth_names, hooks
-from tslens.analysis.lens.result import LensOfPrompt
+from tslens.analysis.lens.result import OfPromptResult
+from tslens.analysis.lens.unembedding import ROWS, Unembedding, depth_names, hooks
 from tslens.errors import InputError
 from tslens.models import name_of, spec_of, tokenizer_of
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tslens.models import HookedTransformer
 
 
-def prompt(model: "HookedTransformer", text: str, k: int = 5, *, precision: str = "float32") -> LensOfPrompt:
+def of_prompt(model: "HookedTransformer", text: str, k: int = 5, *, precision: str = "float32") -> OfPromptResult:
     """The logit lens over one text: after every depth and at every position, the `k` likeliest next tokens and what
     is said of the true one. `precision` is that of the model's own products; the lens reads in float32.
 
@@ -24,7 +24,7 @@ def prompt(model: "HookedTransformer", text: str, k: int = 5, *, precision: str 
             precision is called so.
     """
     dtype = forward.precision(precision)
-    spec, tokenizer, head = spec_of(model), tokenizer_of(model), Head.of(model)
+    spec, tokenizer, unembedding = spec_of(model), tokenizer_of(model), Unembedding.of(model)
     ids = tokenizer.encode([text])[0]
     if len(ids) < 2:
         raise InputError("The prompt is empty: there is no next token to read. Give at least one word.")
@@ -39,9 +39,9 @@ def prompt(model: "HookedTransformer", text: str, k: int = 5, *, precision: str 
     tokens = torch.tensor(ids, device=device)
     with torch.inference_mode():
         seen = forward.activations(model, tokens[None], hooks(spec), dtype=dtype)
-        depths = [_read(head, seen[name][0], tokens, k) for name in hooks(spec)]
+        depths = [_read(unembedding, seen[name][0], tokens, k) for name in hooks(spec)]
     top_ids, top, true, rank, entropy = (torch.stack(parts).cpu().clone() for parts in zip(*depths, strict=True))
-    return LensOfPrompt(
+    return OfPromptResult(
         model=name_of(model),
         text=text,
         tokens=tokenizer.pieces(ids),
@@ -55,9 +55,9 @@ def prompt(model: "HookedTransformer", text: str, k: int = 5, *, precision: str 
     )
 
 
-def _read(head: Head, residual: Tensor, tokens: Tensor, k: int) -> tuple[Tensor, ...]:
+def _read(unembedding: Unembedding, residual: Tensor, tokens: Tensor, k: int) -> tuple[Tensor, ...]:
     """Top ids and probabilities, probability and rank of the true next token, and entropy, by position."""
-    logp = torch.cat([head.log_probabilities(rows) for rows in residual.split(ROWS)])
+    logp = torch.cat([unembedding.log_probabilities(rows) for rows in residual.split(ROWS)])
     top = logp.topk(k)
     true = logp[:-1].gather(1, tokens[1:, None])
     rank = 1 + (logp[:-1] > true).sum(1)

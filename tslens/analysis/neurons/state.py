@@ -1,0 +1,31 @@
+"""The state of a pass over the neurons: tops, sample and sums."""
+
+import dataclasses
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens.analysis.neurons.tops import Tops
+
+POSITIONS = 1 << 20  # a place is story * POSITIONS + position
+
+
+@dataclasses.dataclass
+class State:
+    """What was seen so far; `neurons` counts through all layers. Every tensor has its final size from the start."""
+
+    tops: Tops
+    sample_hashes: Int[Tensor, " sample"]
+    sample_places: Int[Tensor, " sample"]
+    sample_contexts: Int[Tensor, "sample window"]
+    sample_values: Float[Tensor, "sample layer neuron"]
+    total: Float[Tensor, "layer neuron"]
+    fired: Float[Tensor, "layer neuron"]
+    effect_tokens: Int[Tensor, "sign layer neuron effect"]
+    effect_values: Float[Tensor, "sign layer neuron effect"]
+    pieces: list[str]
+    bos: int
+    model: str
+    precision: str = ""
+    n_tokens: int = 0
+    n_stories: int = 0
