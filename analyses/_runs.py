@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tslens import checkpoints
+from tslens import files, runs
 from tslens.stats import Interval, mean_interval
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
@@ -90,15 +90,15 @@ class Runs:
             return
         wanted = recipes.load(recipe, {key: str(value) for key, value in chosen.items()})
         wanted = replace(wanted, data=replace(wanted.data, source=self.stories))
-        if found := settings_that_differ(wanted.to_dict(), checkpoints.read_json(file), "now", "in the run"):
+        if found := settings_that_differ(wanted.to_dict(), files.read_json(file), "now", "in the run"):
             raise SystemExit(f"{self.folder / name} is another run: {found}. Remove it, or give another --out.")
 
     def is_finished(self, name: str) -> bool:
-        return (self.folder / name / checkpoints.CONFIG).is_file()
+        return (self.folder / name / runs.CONFIG).is_file()
 
     def curve(self, name: str) -> pd.DataFrame:
         """The metrics of a finished run, a row for every validation."""
-        return pd.DataFrame(checkpoints.read_metrics(self.folder / name))
+        return pd.DataFrame(runs.read_metrics(self.folder / name))
 
     def ending(self, name: str, what: str = "validation_loss") -> float:
         """The last value of a metric."""

@@ -15,8 +15,10 @@ import numpy as np
 import pandas as pd
 from _runs import Plan, Runs, differences, options, over_seeds, planned
 
-from tslens import checkpoints, models
+from tslens import models
+from tslens.files import read_json
 from tslens.plots import lines, save
+from tslens.runs import CONFIG
 
 KINDS = ("baseline", "compressor")
 TUNING_SEED = 99
@@ -45,7 +47,7 @@ runs.train(dict(plan(kind, best[kind], seed) for seed in range(asked.seeds) for 
 
 last = {kind: np.array([bits(kind, best[kind], seed) for seed in range(asked.seeds)]) for kind in KINDS}
 table = differences(last, "baseline").rename(columns={"what": "model", "nats per token": "bits per byte"})
-shapes = [models.shape(checkpoints.read_json(runs.folder / plan(k, best[k], 0)[0] / checkpoints.CONFIG)) for k in KINDS]
+shapes = [models.shape(read_json(runs.folder / plan(k, best[k], 0)[0] / CONFIG)) for k in KINDS]
 table["shape"] = [shape.name for shape in shapes]
 table["parameters"] = [models.n_parameters(shape) for shape in shapes]
 table["FLOPs a token"] = [models.flops_per_token(shape, training=True) for shape in shapes]

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from _runs import CONTEXT, Plan, Runs, options, over_seeds, steps_for
 
-from tslens import checkpoints
+from tslens import files
 from tslens.plots import lines, save
 from tslens.stats import mean_interval
 
@@ -182,4 +182,4 @@ millions = np.array(shares) * asked.tokens / 1e6
 title = "Final validation loss of ever shorter runs"
 figure = lines(fewer, millions, title=title, x_label="million tokens", y_label="nats per token")
 save(figure, asked.figures / "shorter.svg", pd.DataFrame({"million tokens": millions} | fewer))
-checkpoints.write_json(asked.figures / "answer.json", answer | {"endings": rows})
+files.write_json(asked.figures / "answer.json", answer | {"endings": rows})

@@ -13,9 +13,10 @@ from typing import Any
 import pandas as pd
 from _runs import Runs, options, steps_for
 
-from tslens import checkpoints
+import tslens
 from tslens.models import Spec, flops_per_token
 from tslens.plots import lines, save
+from tslens.runs import read_metrics
 
 BUNDLED = "stories2M"
 CONTEXT, VOCABULARY = 320, 2048  # of the bundled model
@@ -77,7 +78,7 @@ save(
     table,
 )
 
-history = pd.DataFrame(checkpoints.read_metrics(Path(checkpoints.__file__).parent / "bundled" / BUNDLED))
+history = pd.DataFrame(read_metrics(Path(tslens.__file__).parent / "bundled" / BUNDLED))
 curve = lines(
     {"training": history["train_loss"].to_numpy(), "validation": history["validation_loss"].to_numpy()},
     history["tokens"].to_numpy() / 1e6,

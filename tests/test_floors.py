@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 FLOORS = (
-    {"draws", "errors", "nearest", "progress", "result", "stats", "plots", "pos"},
-    {"models", "tokenizer", "stories", "checkpoints", "llama2c", "huggingface"},
+    {"draws", "errors", "files", "nearest", "progress", "result", "stats", "plots", "pos"},
+    {"models", "tokenizer", "stories", "runs", "llama2c", "huggingface"},
     {"forward", "generate", "scan", "compressor"},
     {"analysis", "evaluation"},
     {"train", "report", "bench", "cluster", "demo"},

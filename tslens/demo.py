@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from tslens import checkpoints
+from tslens import files, runs
 from tslens.errors import InputError
 from tslens.generate import Sampling, generate
 from tslens.report import compute, draw, write
@@ -48,7 +48,7 @@ def demo(
     began = time.perf_counter()
     recipe = recipes.load("demo", dict(settings or {}))
     source = stories(recipe.data.source, split="validation", limit=limit)
-    _check_replaceable(recipe, checkpoints.run_folder(name), overwrite)
+    _check_replaceable(recipe, runs.run_folder(name), overwrite)
     begun()
     run = prepare(recipe, name, overwrite=True, progress=progress)
     with bar() as watch:
@@ -59,8 +59,8 @@ def demo(
         source,
         name=name,
         source=source.name,
-        config=checkpoints.read_json(run.folder / checkpoints.CONFIG),
-        metrics=checkpoints.read_metrics(run.folder),
+        config=files.read_json(run.folder / runs.CONFIG),
+        metrics=runs.read_metrics(run.folder),
         progress=progress,
     )
     page = write(draw(data), run.folder / "report.html")
@@ -70,7 +70,7 @@ def demo(
 def _check_replaceable(recipe: recipes.Recipe, folder: Path, overwrite: bool) -> None:
     if overwrite or not folder.exists():
         return
-    before = checkpoints.read_json(folder / RECIPE) if (folder / RECIPE).is_file() else None
+    before = files.read_json(folder / RECIPE) if (folder / RECIPE).is_file() else None
     if before is None or (found := differences(recipe.to_dict(), before, "here", "there")):
         why = "no run by a recipe" if before is None else f"a run by another recipe: {found}"
         raise InputError(f"{folder} is {why}. To replace it: --overwrite. To keep it: --name for another.")

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tslens.checkpoints import read_json
 from tslens.errors import InputError
+from tslens.files import read_json
 from tslens.models import Spec, parameter_shapes
 from tslens.tokenizer import Tokenizer
 

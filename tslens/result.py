@@ -7,7 +7,6 @@ what the tests check, what a reader reads, and what names the columns of `to_fra
 import dataclasses
 import html
 import json
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from torch import Tensor
 
 from tslens.errors import InputError
+from tslens.files import atomic_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,24 +126,18 @@ class Result:
 
         name = type(self).__name__
         target = Path(folder) / name
-        target.parent.mkdir(parents=True, exist_ok=True)
         plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         arrays = {k: v.detach().cpu().contiguous().clone() for k, v in self.tensors().items()}
         for key in arrays:
             del plain[key]
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}-") as scratch:
-            fresh = Path(scratch) / name
-            fresh.mkdir()
+        with atomic_folder(target) as fresh:
             if arrays:
                 save_file(arrays, str(fresh / "arrays.safetensors"))
             text = json.dumps({"format": FORMAT, "result": name, "fields": plain}, ensure_ascii=False, indent=1)
             (fresh / "result.json").write_text(text, encoding="utf-8")
             self.write_tables(fresh)
-            if target.exists():
-                if not is_saved(target):
-                    raise InputError(f"{target} is no saved result and would be lost. Give another folder.")
-                target.rename(Path(scratch) / "old")
-            fresh.rename(target)
+            if target.exists() and not is_saved(target):
+                raise InputError(f"{target} is no saved result and would be lost. Give another folder.")
         return target
 
     def write_tables(self, folder: Path) -> None:

@@ -17,6 +17,7 @@ import tokenizers
 from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors, trainers
 
 from tslens.errors import InputError
+from tslens.files import atomic
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -161,13 +162,8 @@ class Tokenizer:
 
     def save(self, path: str | Path) -> None:
         """Write ``tokenizer.json``, in the layout of Hugging Face."""
-        target = Path(path)
-        partial = target.with_name(target.name + ".tmp")
-        try:
-            partial.write_text(self.backend.to_str(pretty=True), encoding="utf-8")
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
+        with atomic(path) as file:
+            file.write(self.backend.to_str(pretty=True))
 
     @classmethod
     def load(cls, path: str | Path) -> "Tokenizer":

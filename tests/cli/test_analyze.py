@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tslens import checkpoints, cli
+from tslens import cli, runs
 from tslens.analysis.heads import Ablation, Heads, Pattern
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.models import Spec, build, weights
@@ -29,8 +29,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer = Tokenizer.train(STORIES, size=280)
     spec = Spec(8, 2, 2, d_vocab=tokenizer.size, n_ctx=64)
     run = folder / "runs" / "tiny"
-    checkpoints.write(run, {"spec": spec.to_dict(), "tokenizer": tokenizer.hash}, weights(build(spec)))
-    tokenizer.save(run / checkpoints.TOKENIZER)
+    runs.write(run, {"spec": spec.to_dict(), "tokenizer": tokenizer.hash}, weights(build(spec)))
+    tokenizer.save(run / runs.TOKENIZER)
     (folder / "stories.txt").write_text("\n<|endoftext|>\n".join(STORIES))
     return folder
 

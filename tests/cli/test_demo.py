@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tslens import checkpoints, demo
+from tslens import demo, runs
 from tslens.cli import main
 from tslens.train import recipe as recipes
 
@@ -22,7 +22,7 @@ def reached(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         raise ReachedError
 
     monkeypatch.setattr(demo, "prepare", prepare)
-    folder = checkpoints.run_folder("demo")
+    folder = runs.run_folder("demo")
     folder.mkdir(parents=True)
     return folder
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tslens import checkpoints, cli
+from tslens import cli, runs
 from tslens.evaluation.prompts import EvaluateResult
 from tslens.evaluation.suites import suite
 from tslens.models import Spec, build, weights
@@ -19,8 +19,8 @@ def tiny(in_tmp: Path) -> Path:
     tokenizer = Tokenizer.train([p.text for p in suite("facts").prompts], size=300)
     spec = Spec(8, 1, 2, d_vocab=tokenizer.size, n_ctx=96)
     run = in_tmp / "runs" / "tiny"
-    checkpoints.write(run, {"spec": spec.to_dict(), "tokenizer": tokenizer.hash}, weights(build(spec)))
-    tokenizer.save(run / checkpoints.TOKENIZER)
+    runs.write(run, {"spec": spec.to_dict(), "tokenizer": tokenizer.hash}, weights(build(spec)))
+    tokenizer.save(run / runs.TOKENIZER)
     return in_tmp
 
 

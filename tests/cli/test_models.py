@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tslens import checkpoints, models
+from tslens import models, runs
 from tslens.cli import main
 from tslens.cli.delivery import print_json
 from tslens.models import Spec
@@ -18,7 +18,7 @@ def tiny(in_tmp: Path) -> Path:
     """The folder with a small model, `runs/tiny`, that says it was trained on tales.txt."""
     tokenizer = Tokenizer.train(stories("made", limit=20), 300)
     model = models.build(Spec(8, 1, 2, d_vocab=tokenizer.size, n_ctx=32), tokenizer=tokenizer)
-    models.save(model, checkpoints.run_folder("tiny"), {"data": {"source": "tales.txt"}})
+    models.save(model, runs.run_folder("tiny"), {"data": {"source": "tales.txt"}})
     (in_tmp / "tales.txt").write_text("Once there was a cat.\n<|endoftext|>\nTom saw a dog.", encoding="utf-8")
     (in_tmp / "one.txt").write_text("Once there was a cat.\n<|endoftext|>\n", encoding="utf-8")
     return in_tmp
@@ -42,10 +42,10 @@ def test_no_number_is_null_wherever_it_stands(capsys: pytest.CaptureFixture[str]
 
 def test_a_run_that_cannot_be_read_is_listed_as_broken(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, text in {"bare": "{}", "half": "{", "odd": '{"spec": {"d_modle": 3}}', "new": '{"kind": "x"}'}.items():
-        folder = checkpoints.run_folder(name)
+        folder = runs.run_folder(name)
         folder.mkdir()
-        (folder / checkpoints.CONFIG).write_text(text)
-        (folder / checkpoints.WEIGHTS).write_bytes(b"")
+        (folder / runs.CONFIG).write_text(text)
+        (folder / runs.WEIGHTS).write_bytes(b"")
     assert main(["models"]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line.strip()}
     assert "8x1x2" in lines["tiny"] and "broken" not in lines["tiny"]
@@ -57,7 +57,7 @@ def test_a_run_that_cannot_be_read_is_listed_as_broken(tiny: Path, capsys: pytes
 
 
 def test_a_run_in_front_of_a_bundled_model_is_said(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    checkpoints.run_folder("tiny").rename(checkpoints.run_folder("stories2M"))
+    runs.run_folder("tiny").rename(runs.run_folder("stories2M"))
     assert main(["models"]) == 0
     assert "a run, in front of the bundled model" in capsys.readouterr().out
     assert main(["train", "16x1x2", "--name", "stories2M", "--overwrite"]) == 2

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tslens import checkpoints, models
+from tslens import models, runs
 from tslens.cli import main
 from tslens.models import Spec
 from tslens.stories import stories
@@ -96,7 +96,7 @@ def test_a_truncated_or_altered_model(in_tmp, model_folder, capsys):
         Path(name).mkdir()
         for file in model_folder.iterdir():
             data = file.read_bytes()
-            (Path(name) / file.name).write_bytes(change(data) if file.name == checkpoints.WEIGHTS else data)
+            (Path(name) / file.name).write_bytes(change(data) if file.name == runs.WEIGHTS else data)
         assert "truncated or altered" in refused(capsys, "generate", "--model", name)
 
 
@@ -104,7 +104,7 @@ def test_a_planted_pickle_is_never_read(in_tmp, model_folder, capsys):
     Path("planted").mkdir()
     for file in model_folder.iterdir():
         (Path("planted") / file.name).write_bytes(file.read_bytes())
-    (Path("planted") / checkpoints.WEIGHTS).unlink()
+    (Path("planted") / runs.WEIGHTS).unlink()
     (Path("planted") / "pytorch_model.bin").write_bytes(b"\x80\x04cos\nsystem\n.")
     assert "model.safetensors" in refused(capsys, "generate", "--model", "planted")
 
@@ -124,7 +124,7 @@ def test_a_full_disk(in_tmp, tales, capsys, monkeypatch):
     def full(*args, **options):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(checkpoints, "write_tensors", full)
+    monkeypatch.setattr(runs, "write_tensors", full)
     assert main([*TRAIN, "--data", str(tales)]) == 2
     assert "it has no checkpoint yet. Make room" in capsys.readouterr().err
     assert not list(Path("runs").rglob("*.tmp")) and not list(Path("runs").rglob("checkpoints/*/config.json"))

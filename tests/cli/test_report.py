@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tslens import checkpoints, models
+from tslens import models, runs
 from tslens.cli import main
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
@@ -14,13 +14,13 @@ def run(in_tmp: Path) -> Path:
     """`runs/tiny`: an untrained model with a record of a training, as a run keeps it."""
     tokenizer = Tokenizer.train(stories("made", limit=20), 300)
     spec = models.Spec(16, 2, 2, d_vocab=tokenizer.size, n_ctx=32)
-    folder = checkpoints.run_folder("tiny")
+    folder = runs.run_folder("tiny")
     folder.mkdir(parents=True)
-    tokenizer.save(folder / checkpoints.TOKENIZER)
+    tokenizer.save(folder / runs.TOKENIZER)
     config = {"spec": spec.to_dict(), "tokenizer": tokenizer.hash, "data": {"source": "made"}, "tokens": 320, "step": 2}
-    checkpoints.write(folder, config, models.weights(models.build(spec, seed=0, tokenizer=tokenizer)))
+    runs.write(folder, config, models.weights(models.build(spec, seed=0, tokenizer=tokenizer)))
     lines = [f'{{"step": {i}, "tokens": {i * 160}, "train_loss": {6 - i}, "validation_loss": {6 - i}}}' for i in (1, 2)]
-    (folder / checkpoints.METRICS).write_text("\n".join(lines) + "\n")
+    (folder / runs.METRICS).write_text("\n".join(lines) + "\n")
     return folder
 
 
@@ -48,8 +48,8 @@ def test_findings_as_json_and_foreign_stories(run: Path, capsys: pytest.CaptureF
 
 
 def test_a_run_at_a_step_keeps_what_it_read_and_not_how_it_ended(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config, weights = checkpoints.read(run)
-    checkpoints.write(run / "snapshots" / "step-000001", config | {"step": 1}, weights)
+    config, weights = runs.read(run)
+    runs.write(run / "snapshots" / "step-000001", config | {"step": 1}, weights)
     given = ["--limit", "4", "--shown", "1", "--out", "page.html"]
     assert main(["report", "--model", "tiny@1", *given]) == 0
     page = Path("page.html").read_text(encoding="utf-8")

@@ -5,8 +5,9 @@ import shutil
 
 import pytest
 
-from tslens import checkpoints
+from tslens import files
 from tslens.cli.runs import plot, runs
+from tslens.runs import read_metrics
 from tslens.train import lock, loop
 from tslens.train import recipe as recipes
 from tslens.train.interrupt import Interrupted
@@ -53,9 +54,9 @@ def _make(home):
         (home / "runs" / name).mkdir()
         (home / "runs" / name / "recipe.json").write_text(text)
     shutil.copytree(home / "runs/done", home / "runs/changed")
-    config = checkpoints.read_json(home / "runs/changed/config.json") | {"validation_loss": "abc"}
+    config = files.read_json(home / "runs/changed/config.json") | {"validation_loss": "abc"}
     del config["config_sha256"]
-    checkpoints.write_json(home / "runs/changed/config.json", config)
+    files.write_json(home / "runs/changed/config.json", config)
 
 
 def test_runs_and_their_states(some, capsys):
@@ -67,12 +68,12 @@ def test_runs_and_their_states(some, capsys):
         "begun": "running", "broken": "broken", "changed": "broken", "done": "finished", "odd": "broken",
         "stopped": "stopped",
     }  # fmt: skip
-    config = checkpoints.read_json(some / "runs/done/config.json")
+    config = files.read_json(some / "runs/done/config.json")
     done = found["done"]
     assert (done["shape"], done["objective"], done["step"], done["steps"]) == ("16x1x2", "language-modelling", 6, 6)
     assert done["tokens"] == 6 * 2 * 32
     assert (done["validation_loss"], done["bits_per_byte"]) == (config["validation_loss"], config["bits_per_byte"])
-    records = checkpoints.read_metrics(some / "runs/stopped")
+    records = read_metrics(some / "runs/stopped")
     stopped = found["stopped"]
     assert (stopped["step"], stopped["steps"]) == (4, 6)
     assert stopped["validation_loss"] == records[-1]["validation_loss"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tslens import checkpoints, models
+from tslens import models, runs
 from tslens.cli import main
 from tslens.models import shape_of
 
@@ -16,8 +16,8 @@ def saved(model: Any, words: Any, texts: list[str], in_tmp: Path) -> None:
     """A run called `comp`, and stories."""
     folder = in_tmp / "runs/comp"
     record = {**models.record(shape_of(model)), "tokenizer": words.hash}
-    checkpoints.write(folder, record, models.weights(model))
-    words.save(folder / checkpoints.TOKENIZER)
+    runs.write(folder, record, models.weights(model))
+    words.save(folder / runs.TOKENIZER)
     (in_tmp / "stories.txt").write_text("\n<|endoftext|>\n".join(texts))
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tslens import checkpoints, forward, models
+from tslens import files, forward, models, runs
 from tslens.models import Spec
 from tslens.tokenizer import Tokenizer
 
@@ -32,13 +32,13 @@ def test_a_saved_model_loads_again_also_from_half_precision(tmp_path):
         assert torch.equal(exact(tokens), model(tokens))
         assert torch.allclose(half(tokens), model(tokens), atol=1e-3)
     assert next(half.parameters()).dtype == torch.float32
-    assert checkpoints.read_json(tmp_path / "exact/config.json")["note"] == "mine"
+    assert files.read_json(tmp_path / "exact/config.json")["note"] == "mine"
 
 
 def test_where_a_name_is_looked_for(in_tmp: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     model = models.build(GPT2, tokenizer=tokenizer)
     models.save(model, in_tmp / "runs/24x2x3")
-    checkpoints.write(
+    runs.write(
         in_tmp / "runs/24x2x3/checkpoints/step-00010",
         {"spec": GPT2.to_dict(), "tokenizer": tokenizer.hash, "step": 10},
         models.weights(model),
@@ -70,7 +70,7 @@ def test_names_that_stand_for_nothing(in_tmp: Path) -> None:
 
 def test_another_tokenizer_is_refused(tmp_path: Path, tokenizer: Tokenizer) -> None:
     folder = models.save(models.build(GPT2, tokenizer=tokenizer), tmp_path)
-    Tokenizer.train(["a dog ran to a log"] * 5, 270).save(folder / checkpoints.TOKENIZER)
+    Tokenizer.train(["a dog ran to a log"] * 5, 270).save(folder / runs.TOKENIZER)
     with pytest.raises(ValueError, match="is not the tokenizer that this model was trained with"):
         models.load(folder)
     with pytest.raises(ValueError, match="300 tokens|has 279 tokens and the model a vocabulary of 100"):
@@ -81,9 +81,9 @@ def test_another_tokenizer_is_refused(tmp_path: Path, tokenizer: Tokenizer) -> N
 
 def test_a_config_that_lacks_its_spec(tmp_path: Path, tokenizer: Tokenizer) -> None:
     folder = models.save(models.build(GPT2, tokenizer=tokenizer), tmp_path)
-    config = checkpoints.read_json(folder / checkpoints.CONFIG)
+    config = files.read_json(folder / runs.CONFIG)
     for spec, said in (({"d_model": 24}, "no shape"), (None, "spec"), ({**config["spec"], "n_heads": 6}, "shape")):
-        checkpoints.change_config(folder, spec=spec)
+        runs.change_config(folder, spec=spec)
         with pytest.raises(ValueError, match=said):
             models.load(folder)
 
@@ -96,8 +96,8 @@ def test_a_model_is_called_what_it_was_loaded_by(
     assert models.name_of(built) == "24x2x3"
     config = {"spec": spec.to_dict(), "tokenizer": tokenizer.hash, "step": 10}
     models.save(built, in_tmp / "runs/mine")
-    checkpoints.write(in_tmp / "runs/mine/checkpoints/step-00010", config, models.weights(built))
-    checkpoints.write(in_tmp / "runs/mine/snapshots/step-00008", config | {"step": 8}, models.weights(built))
+    runs.write(in_tmp / "runs/mine/checkpoints/step-00010", config, models.weights(built))
+    runs.write(in_tmp / "runs/mine/snapshots/step-00008", config | {"step": 8}, models.weights(built))
     names = {"mine": "mine", "runs/mine": "mine", "runs/mine/checkpoints/step-00010": "mine@10"}
     names |= {"mine@10": "mine@10", "mine@8": "mine@8"}
     assert {given: models.name_of(models.load(given)) for given in names} == names

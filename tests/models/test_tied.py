@@ -3,7 +3,7 @@ from pathlib import Path
 
 import torch
 
-from tslens import checkpoints, forward, models
+from tslens import forward, models, runs
 from tslens.models import Spec
 from tslens.tokenizer import Tokenizer
 
@@ -36,6 +36,6 @@ def test_tied_weights_are_saved_once(tmp_path: Path, tokenizer: Tokenizer) -> No
     from safetensors import safe_open
 
     models.save(models.build(GPT2, tokenizer=tokenizer), tmp_path)
-    with safe_open(tmp_path / checkpoints.WEIGHTS, "pt") as file:
+    with safe_open(tmp_path / runs.WEIGHTS, "pt") as file:
         assert set(file.keys()) == models.parameter_shapes(GPT2).keys()
         assert "unembed.W_U" not in file.keys()  # noqa: SIM118  safe_open is no mapping

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from tslens import checkpoints
+from tslens import runs
 from tslens.train import loop
 from tslens.train import recipe as recipes
 from tslens.train.prepare import prepare, resume
@@ -54,7 +54,7 @@ def records() -> Callable[[Path], list[dict[str, Any]]]:
     """`records(FOLDER)`: what a run's metrics say, but for the times that it took."""
 
     def of(folder: Path) -> list[dict[str, Any]]:
-        found = checkpoints.read_metrics(folder)
+        found = runs.read_metrics(folder)
         return [{key: value for key, value in record.items() if key not in TIMES} for record in found]
 
     return of
@@ -74,7 +74,7 @@ def goes_on(run_of: Callable[..., Run], records: Callable[[Path], list[Any]]) ->
                 os.kill(os.getpid(), by)
 
         run = run_of("whole", **more)
-        whole, cut = run.folder, checkpoints.run_folder("cut")
+        whole, cut = run.folder, runs.run_folder("cut")
         shutil.copytree(whole, cut)
         loop.train(run)
         with pytest.raises(Killed if by is None else loop.Interrupted) as ended:
@@ -82,7 +82,7 @@ def goes_on(run_of: Callable[..., Run], records: Callable[[Path], list[Any]]) ->
         assert by is None or "tslens train --resume cut" in str(ended.value)
         assert not (cut / "config.json").exists()
         lost = after % run.recipe.train.checkpoint_every
-        newest = checkpoints.step_of(checkpoints.steps(cut / "checkpoints")[0])
+        newest = runs.step_of(runs.steps(cut / "checkpoints")[0])
         assert lost and newest == (after + 1 if by else after - lost)
         loop.train(resume("cut", progress=False), resume=True)
         assert (whole / "model.safetensors").read_bytes() == (cut / "model.safetensors").read_bytes()
@@ -96,7 +96,7 @@ def largest_difference() -> Callable[[str, str], float]:
     """`largest_difference(RUN, OTHER)` of any two of their weights."""
 
     def between(one: str, other: str) -> float:
-        a, b = (checkpoints.read(checkpoints.run_folder(name))[1] for name in (one, other))
+        a, b = (runs.read(runs.run_folder(name))[1] for name in (one, other))
         assert a.keys() == b.keys()
         return max(float((a[name] - b[name]).abs().max()) for name in a)
 

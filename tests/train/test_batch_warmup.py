@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from tslens import checkpoints
+from tslens import runs
 from tslens.train import recipe as recipes
 from tslens.train.batch_warmup import GrowingBatches, quarters_before
 from tslens.train.data import TrainingBatch, concatenate
@@ -53,7 +53,7 @@ def test_a_run_that_grows_goes_on_bit_for_bit(goes_on: Callable[..., None]) -> N
     grows = {"train.batch": "8", "train.batch_warmup": "9", "train.micro_batch": "2", "train.dropout": "0.1"}
     goes_on(after=7, **grows, **{"train.steps": "10"})
     quarters = sum([1, 1, 1, 2, 2, 2, 3, 3, 3, 4])
-    assert checkpoints.read_metrics(checkpoints.run_folder("whole"))[-1]["tokens"] == quarters * 2 * 32
+    assert runs.read_metrics(runs.run_folder("whole"))[-1]["tokens"] == quarters * 2 * 32
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tslens import checkpoints
+from tslens import runs
 from tslens.stories import stories
 from tslens.train import recipe as recipes
 from tslens.train.data import TrainingBatch
@@ -109,11 +109,11 @@ def environment():
 
 
 def losses(folder):
-    return torch.tensor([r["train_loss"] for r in checkpoints.read_metrics(folder)], dtype=torch.float64)
+    return torch.tensor([r["train_loss"] for r in runs.read_metrics(folder)], dtype=torch.float64)
 
 
 def weights(folder):
-    return checkpoints.read(folder)[1]
+    return runs.read(folder)[1]
 
 
 def assert_same_model(one, other):

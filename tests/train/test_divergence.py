@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 
-from tslens import checkpoints
+from tslens import files, runs
 from tslens.train import divergence, loop, saving
 from tslens.train import recipe as recipes
 from tslens.train.objectives.language import LanguageModelling
@@ -96,9 +96,9 @@ def test_a_run_that_diverges_stops_and_keeps_its_last_good_checkpoint(in_tmp, bo
     with pytest.raises(ValueError, match=rf"{said}.*at step 6\..*--resume bad --set train\.on_divergence=roll"):
         loop.train(run_of("bad"))
     assert not (in_tmp / "runs/bad/config.json").exists()
-    (kept,) = checkpoints.steps(in_tmp / "runs/bad/checkpoints")
-    assert all(t.isfinite().all() for t in checkpoints.read(kept)[1].values()) and kept.name == "step-000004"
-    assert [r["step"] for r in checkpoints.read_metrics(in_tmp / "runs/bad")] == [2, 4]
+    (kept,) = runs.steps(in_tmp / "runs/bad/checkpoints")
+    assert all(t.isfinite().all() for t in runs.read(kept)[1].values()) and kept.name == "step-000004"
+    assert [r["step"] for r in runs.read_metrics(in_tmp / "runs/bad")] == [2, 4]
 
 
 def test_weights_that_are_not_finite_are_never_written(in_tmp):
@@ -114,16 +114,16 @@ def test_weights_that_are_not_finite_are_never_written(in_tmp):
 def test_a_run_that_rolls_back_goes_on_at_a_lower_rate(in_tmp, bomb):
     bomb(7, nan)  # seen at the record of step 8: back to step 4
     loop.train(run_of("back", **{"train.on_divergence": "rollback"}))
-    records = checkpoints.read_metrics(in_tmp / "runs/back")
+    records = runs.read_metrics(in_tmp / "runs/back")
     told = [r for r in records if "rollbacks" in r]
     assert [(r["step"], r["from_step"], r["rollbacks"], r["rate_factor"]) for r in told] == [(4, 8, 1, 0.5)]
     assert told[0]["why"] == "The loss was nan"
     assert [r["step"] for r in records] == [2, 4, 4, 6, 8, 10, 12]
     loop.train(run_of("plain"))
-    plain = checkpoints.read_metrics(in_tmp / "runs/plain")
+    plain = runs.read_metrics(in_tmp / "runs/plain")
     rate = {r["step"]: r["learning_rate"] for r in records if "learning_rate" in r}
     assert [rate[r["step"]] / r["learning_rate"] for r in plain] == [1, 1, 0.5, 0.5, 0.5, 0.5]
-    assert checkpoints.read_json(in_tmp / "runs/back/checkpoints/step-000012/config.json")["rollbacks"] == 1
+    assert files.read_json(in_tmp / "runs/back/checkpoints/step-000012/config.json")["rollbacks"] == 1
 
 
 def test_a_run_that_stopped_goes_on_at_a_lower_rate_as_it_says(in_tmp, bomb):
@@ -133,7 +133,7 @@ def test_a_run_that_stopped_goes_on_at_a_lower_rate_as_it_says(in_tmp, bomb):
     bomb(10, nan)  # eight calls so far; from step 4, where it is kept: the same fault once more
     again = resume("back", {"train.on_divergence": "rollback"}, progress=False)
     loop.train(again, resume=True)
-    told = [r for r in checkpoints.read_metrics(in_tmp / "runs/back") if "rollbacks" in r]
+    told = [r for r in runs.read_metrics(in_tmp / "runs/back") if "rollbacks" in r]
     assert [(r["step"], r["from_step"], r["rate_factor"]) for r in told] == [(4, 6, 0.5)]
     assert (in_tmp / "runs/back/config.json").is_file()
     assert resume("back", progress=False).recipe.train.on_divergence == "rollback"  # kept for the next time
@@ -179,7 +179,7 @@ def test_a_run_goes_back_to_its_beginning_and_not_forever(in_tmp, bomb):
     more = {"train.on_divergence": "rollback", "train.rollbacks": "2"}
     with pytest.raises(ValueError, match=r"loss was nan at step 1, after 2 rollbacks"):
         loop.train(run_of("lost", **more))
-    told = [r for r in checkpoints.read_metrics(in_tmp / "runs/lost") if "rollbacks" in r]
+    told = [r for r in runs.read_metrics(in_tmp / "runs/lost") if "rollbacks" in r]
     assert [(r["step"], r["rate_factor"]) for r in told] == [(0, 0.5), (0, 0.25)]
 
 

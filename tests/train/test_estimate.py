@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tslens import checkpoints
+from tslens import runs
 from tslens.models import Spec, flops_per_token, n_parameters
 from tslens.stories import stories
 from tslens.train import recipe as recipes
@@ -69,7 +69,7 @@ def test_what_is_counted_is_what_a_run_then_has(in_tmp, more):
     found = estimate(recipe)
     run = prepare(recipe, "a", progress=False)
     train(run)
-    records, newest = checkpoints.read_metrics(run.folder), run.folder / "checkpoints/step-000007"
+    records, newest = runs.read_metrics(run.folder), run.folder / "checkpoints/step-000007"
     assert (found.steps, found.tokens) == (run.steps, records[-1]["tokens"])
     assert found.validations == len(records) == 3
     for name, counted in (("optimizer", found.optimizer_bytes), ("model", found.weights_bytes)):

@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from tslens import checkpoints
+from tslens import files, runs
 from tslens.train import loggers
 
 RECIPE = {"name": "a", "optimizer": {"lr": 1e-3}}
@@ -55,17 +55,17 @@ def write(text, folder):
 def test_metrics_are_always_written_and_appended_to(tmp_path):
     write("", tmp_path)
     write("", tmp_path)
-    assert checkpoints.read_metrics(tmp_path) == RECORDS * 2
+    assert runs.read_metrics(tmp_path) == RECORDS * 2
     assert [p.name for p in tmp_path.iterdir()] == ["metrics.jsonl"]
 
 
 def test_a_rewritten_file_is_gone_on_with(tmp_path):
     with loggers.opened("", tmp_path, RECIPE, 0) as log:
         log(RECORDS[0])
-        with checkpoints.atomic(tmp_path / "metrics.jsonl"):
+        with files.atomic(tmp_path / "metrics.jsonl"):
             pass
         log(RECORDS[1])
-    assert checkpoints.read_metrics(tmp_path) == [RECORDS[1]]
+    assert runs.read_metrics(tmp_path) == [RECORDS[1]]
 
 
 def test_weights_and_biases_offline_unless_its_environment_says_otherwise(tmp_path, wandb, monkeypatch):

@@ -6,7 +6,7 @@ import signal
 import pytest
 import torch
 
-from tslens import checkpoints, models
+from tslens import files, models, runs
 from tslens.train import loop, saving
 from tslens.train.objectives.language import LanguageModelling
 from tslens.train.prepare import resume
@@ -22,7 +22,7 @@ def test_a_run_learns_and_is_a_model_that_loads(in_tmp, run_of):
     assert [r["step"] for r in records] == [6, 12, 18, 24, 30, 36, 40]
     assert records[-1]["validation_loss"] < records[0]["validation_loss"] - 0.5
     assert seen[-1].step == seen[-1].steps == 40 and seen[-1].tokens == 40 * 4 * 32
-    config = checkpoints.read_json(in_tmp / "runs/a/config.json")
+    config = files.read_json(in_tmp / "runs/a/config.json")
     assert config["validation_loss"] == records[-1]["validation_loss"]
     assert {"source", "training_stories", "longer_than_context"} <= config["data"].keys()
     assert not list((in_tmp / "runs/a").rglob("*.tmp")) and not list((in_tmp / "runs/a").rglob("*.p*kl*"))
@@ -61,12 +61,12 @@ def test_a_run_without_a_checkpoint_begins_when_resumed(in_tmp, run_of, largest_
 
 def test_a_run_with_all_its_steps_is_written_again(in_tmp, run_of):
     loop.train(run_of("done"))
-    config = checkpoints.read_json(in_tmp / "runs/done/config.json")
+    config = files.read_json(in_tmp / "runs/done/config.json")
     weights = (in_tmp / "runs/done/model.safetensors").read_bytes()
     for name in ("config.json", "model.safetensors"):  # as after a kill between the last checkpoint and the end
         (in_tmp / "runs/done" / name).unlink()
     loop.train(resume("done"), resume=True)
-    assert checkpoints.read_json(in_tmp / "runs/done/config.json") == config
+    assert files.read_json(in_tmp / "runs/done/config.json") == config
     assert (in_tmp / "runs/done/model.safetensors").read_bytes() == weights
 
 
@@ -76,7 +76,7 @@ def test_what_a_kill_left_half_written_is_swept_and_steps_sort_as_numbers(in_tmp
     for name in ("step-999999", "step-1000000", ".step-000005.77.tmp", "step-000007.bak"):
         (home / name).mkdir(parents=True)
     (run.folder / ".config.json.77.tmp").write_text("{")
-    assert [place.name for place in checkpoints.steps(home)] == ["step-1000000", "step-999999"]
+    assert [place.name for place in runs.steps(home)] == ["step-1000000", "step-999999"]
     saving.sweep(run.folder)
     assert sorted(place.name for place in home.iterdir()) == ["step-000007.bak", "step-1000000", "step-999999"]
     assert not list(run.folder.glob(".*"))
@@ -101,14 +101,14 @@ def test_a_loss_that_is_not_finite_stops_the_run(in_tmp, monkeypatch, run_of):
 )
 def test_a_full_disk_is_said_and_the_checkpoint_before_is_kept(in_tmp, monkeypatch, run_of, first, said, kept):
     run = run_of("full")
-    write = checkpoints.write_tensors
+    write = runs.write_tensors
 
     def full(path, tensors):
         if first in str(path):
             raise OSError(28, "No space left on device")
         return write(path, tensors)
 
-    monkeypatch.setattr(checkpoints, "write_tensors", full)
+    monkeypatch.setattr(runs, "write_tensors", full)
     with pytest.raises(OSError, match=said):
         loop.train(run)
     assert [p.name for p in (in_tmp / "runs/full/checkpoints").iterdir()] == kept

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tslens import checkpoints
+from tslens import files
 from tslens.cli import main
 from tslens.stories import pack as packing
 from tslens.stories import stories
@@ -72,7 +72,7 @@ def test_a_run_is_replaced_by_one_that_can(in_tmp):
 def test_a_full_disk_while_packing_leaves_what_can_be_gone_on_with(in_tmp, monkeypatch):
     whole = content(run_of("whole"))
     with monkeypatch.context() as patch:
-        patch.setattr(packing, "_settle", lambda *files: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        patch.setattr(packing, "sync", lambda *files: (_ for _ in ()).throw(OSError(28, "No space left on device")))
         with pytest.raises(OSError, match="disk is full"):
             run_of("cut")
     with pytest.raises(ValueError, match="tslens train --resume cut"):
@@ -154,7 +154,7 @@ def test_a_killed_packing_goes_on_and_a_run_it_was_to_replace_goes(in_tmp):
     run_of("cut", seed="7")
     done = subprocess.run([sys.executable, "-c", KILLED, repr(SMALL)], timeout=120, env=os.environ | {"CI": "1"})
     assert done.returncode == -signal.SIGKILL
-    assert 0 < checkpoints.read_json(in_tmp / "runs/cut/data/pack.json")["stories"] < 400
+    assert 0 < files.read_json(in_tmp / "runs/cut/data/pack.json")["stories"] < 400
     run = resume("cut", progress=False)
     assert run.recipe.seed == 0 and run.rows.packed.n_stories == 400
     assert content(run)["data/tokens.bin"] == whole["data/tokens.bin"]

@@ -7,13 +7,12 @@ import sys
 
 import pytest
 
-from tslens import checkpoints
+from tslens import files, runs
 
 # Forks a process for each training, having imported everything once; a killed one is killed by the kernel (SIGKILL).
 KILLS = """
 import json, os, shutil, signal, stat, sys, time
 import transformer_lens
-from tslens import checkpoints
 from tslens.train import loop, recipe
 from tslens.train.prepare import prepare, resume
 
@@ -105,7 +104,7 @@ KILLED = [(name, whole) for whole, (_, kills) in PLANS.items() for name in kills
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def killed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kills")
     plans = [(whole, *plan) for whole, plan in PLANS.items()]
     command = [sys.executable, "-c", KILLS, json.dumps(plans)]
@@ -116,27 +115,27 @@ def runs(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("name", "whole"), KILLED)
-def test_a_killed_run_ends_as_one_never_killed(runs, records, name, whole):
-    home, ends, said = runs
+def test_a_killed_run_ends_as_one_never_killed(killed, records, name, whole):
+    home, ends, said = killed
     assert ends[whole] == [0] and ends[name][-1] == 0, said
     by_kernel = [end == -9 for end in ends[name][:-1]]
     assert all(by_kernel) if name != "anytime" else any(by_kernel)
     assert (home / name / "model.safetensors").read_bytes() == (home / whole / "model.safetensors").read_bytes(), said
-    mine, never = (checkpoints.read_json(home / run / "config.json") for run in (name, whole))
+    mine, never = (files.read_json(home / run / "config.json") for run in (name, whole))
     own = {"name", "config_sha256"}  # which is also of the name
     assert {k: mine[k] for k in mine.keys() - own} == {k: never[k] for k in never.keys() - own}
     assert records(home / name) == records(home / whole)
 
 
-def test_nothing_half_written_stays_and_no_lock_blocks(runs):
-    home, _, said = runs
+def test_nothing_half_written_stays_and_no_lock_blocks(killed):
+    home, _, said = killed
     for name, _ in KILLED:
         left = sorted(str(p.relative_to(home / name)) for p in (home / name).rglob("*") if ".tmp" in p.name)
         assert not left
         for kept, steps in (("checkpoints", [14, 12]), ("snapshots", [8, 4, 2, 1])):
-            found = checkpoints.steps(home / name / kept)
-            assert [checkpoints.step_of(place) for place in found] == steps
+            found = runs.steps(home / name / kept)
+            assert [runs.step_of(place) for place in found] == steps
             for place in found:
-                checkpoints.read(place)
+                runs.read(place)
     assert not list(home.glob(".*.lock"))
     assert "warning" not in said  # nothing that a kill leaves looks like a damaged checkpoint

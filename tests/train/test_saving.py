@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import tslens
-from tslens import checkpoints, models
+from tslens import files, models, runs
 from tslens.train import loop, saving
 from tslens.train import recipe as recipes
 from tslens.train.prepare import prepare, resume
@@ -39,7 +39,7 @@ def trained(in_tmp):
 
 
 def kept(folder, home="checkpoints"):
-    return [checkpoints.step_of(place) for place in checkpoints.steps(folder / home)]
+    return [runs.step_of(place) for place in runs.steps(folder / home)]
 
 
 def test_the_last_few_and_the_log_spaced_are_kept_and_load_by_name(trained):
@@ -86,16 +86,14 @@ def altered(place):
 
 
 def bare(place):
-    config = checkpoints.read_json(place / "config.json")
-    checkpoints.write_json(
-        place / "config.json", {key: config[key] for key in ("format", "sha256", "optimizer_sha256")}
-    )
+    config = files.read_json(place / "config.json")
+    files.write_json(place / "config.json", {key: config[key] for key in ("format", "sha256", "optimizer_sha256")})
 
 
 def unvouched(place):
-    config = checkpoints.read_json(place / "config.json") | {"since_record": 3}
+    config = files.read_json(place / "config.json") | {"since_record": 3}
     del config["config_sha256"]
-    checkpoints.write_json(place / "config.json", config)
+    files.write_json(place / "config.json", config)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +137,7 @@ def test_a_planted_pickle_is_refused_and_not_run(trained, capsys, file):
     (place / file).write_bytes(pickle.dumps(Planted()))
     if file != "config.json":  # even where the config vouches for it
         key = {"model.safetensors": "sha256", "optimizer.safetensors": "optimizer_sha256"}[file]
-        checkpoints.change_config(place, **{key: checkpoints.sha256(place / file)})
+        runs.change_config(place, **{key: files.sha256(place / file)})
     loop.train(resume("a", progress=False), resume=True)
     assert ("is not safetensors" in (said := capsys.readouterr().err)) or "is not JSON" in said
     assert not (trained / "ran").exists()
@@ -185,17 +183,17 @@ def test_a_full_disk_is_said_and_the_last_good_checkpoint_goes_on(small_disk, tm
     run = run_of("a", **{"train.steps": "200", "train.keep": "1000", "data.vocabulary": "280"})
     with pytest.raises(OSError, match=r"cannot write runs/a \(No space left on device\); its last good .*Make room"):
         loop.train(run)
-    newest = checkpoints.steps(small_disk / "a/checkpoints")
+    newest = runs.steps(small_disk / "a/checkpoints")
     for place in newest:
-        checkpoints.read(place)
+        runs.read(place)
     assert newest and not list((small_disk / "a").rglob("*.tmp"))
     for place in newest[1:]:
-        saving._remove(place)
+        files.remove_folder(place)
     again = resume("a", progress=False)
     model = again.recipe.objective.build(again.recipe.spec(again.tokenizer.size), seed=0, tokenizer=again.tokenizer)
     state = saving.State(model, loop.optimizers.make(model, again.recipe.optimizer), loop.Meter())
     saving.restore(again, state)
-    assert state.step == checkpoints.step_of(newest[0])
+    assert state.step == runs.step_of(newest[0])
 
 
 def test_a_full_disk_ends_the_command_with_one_line(small_disk, capsys):
@@ -220,7 +218,7 @@ def test_a_checkpoint_under_a_name_that_is_taken_replaces_it_whole(trained, monk
     real = os.rename
 
     def rename(source, target):
-        if str(source).endswith(f".{os.getpid()}.tmp"):
+        if Path(source).suffix == ".tmp":
             raise KeyboardInterrupt
         real(source, target)
 
@@ -245,9 +243,9 @@ def test_a_checkpoint_under_a_name_that_is_taken_replaces_it_whole(trained, monk
     ],
 )
 def test_a_run_whose_recipe_or_data_changed_is_not_gone_on_with(trained, file, change, said):
-    content = checkpoints.read_json(trained / file)
+    content = files.read_json(trained / file)
     change(content)
-    checkpoints.write_json(trained / file, content)
+    files.write_json(trained / file, content)
     with pytest.raises(ValueError, match=said) as caught:
         loop.train(resume("a", progress=False), resume=True)
     assert "\n" not in str(caught.value)
@@ -257,8 +255,8 @@ def test_a_run_whose_recipe_or_data_changed_is_not_gone_on_with(trained, file, c
 def test_what_a_run_was_computed_in_is_recorded(in_tmp, precision):
     loop.train(run_of("a", **{"train.precision": precision}))
     folder = in_tmp / "runs/a"
-    said = [checkpoints.read_json(p / "config.json") for p in (folder, folder / "checkpoints/step-000009")]
-    for facts in (*said, *checkpoints.read_metrics(folder)):
+    said = [files.read_json(p / "config.json") for p in (folder, folder / "checkpoints/step-000009")]
+    for facts in (*said, *runs.read_metrics(folder)):
         assert (facts["precision"], facts["device"]) == (precision, "cpu")
         assert facts["threads"] == torch.get_num_threads()
 
@@ -269,16 +267,16 @@ def test_a_run_that_is_computed_otherwise_from_now_on_is_told_of_in_one_line(tra
     def resumed():
         assert main(["train", "--resume", "a"]) == 0
         said = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
-        return said, checkpoints.read_json(trained / "config.json")["precision"]
+        return said, files.read_json(trained / "config.json")["precision"]
 
-    saving._remove(trained / "checkpoints/step-000009")
+    files.remove_folder(trained / "checkpoints/step-000009")
     assert resumed() == ([], "float32")
     for step in (6, 9):  # as from another machine
         change = {"precision": "bfloat16", "device": "cuda"}
-        checkpoints.change_config(trained / f"checkpoints/step-{step:06d}", **change)
+        runs.change_config(trained / f"checkpoints/step-{step:06d}", **change)
     assert resumed() == ([], "bfloat16")  # it had all its steps
-    saving._remove(trained / "checkpoints/step-000009")
-    checkpoints.change_config(trained / "checkpoints/step-000006", threads=None)
+    files.remove_folder(trained / "checkpoints/step-000009")
+    runs.change_config(trained / "checkpoints/step-000006", threads=None)
     said, now = resumed()
     n = torch.get_num_threads()
     here = f"in float32 on cpu, {n} thread{'s' * (n > 1)}"
@@ -286,8 +284,8 @@ def test_a_run_that_is_computed_otherwise_from_now_on_is_told_of_in_one_line(tra
         f"tslens: warning: runs/a was computed in bfloat16 on cuda until step 6, and goes on {here}: it will not end "
         "in the bits it would have had there."
     ]
-    saving._remove(trained / "checkpoints/step-000009")
-    checkpoints.change_config(trained / "checkpoints/step-000006", precision="float32", device="cpu", threads=n + 1)
+    files.remove_folder(trained / "checkpoints/step-000009")
+    runs.change_config(trained / "checkpoints/step-000006", precision="float32", device="cpu", threads=n + 1)
     said, _ = resumed()
     assert said == [
         f"tslens: warning: runs/a was computed in float32 on cpu, {n + 1} threads until step 6, and goes on {here}: it "

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from tslens import checkpoints
+from tslens import runs
 from tslens.train import loop
 from tslens.train import recipe as recipes
 from tslens.train.estimate import estimate
@@ -51,7 +51,7 @@ def test_a_compiled_step_gives_the_same_model(in_tmp, largest_difference, small,
     chosen = repr(small | ADAMW | {"train.precision": precision, "train.validate_every": "1"})
     subprocess.run([sys.executable, "-c", COMPILED, chosen], check=True, timeout=300, capture_output=True)
     plain, compiled = (
-        [(record["train_loss"], record["gradient_norm"]) for record in checkpoints.read_metrics(in_tmp / "runs" / name)]
+        [(record["train_loss"], record["gradient_norm"]) for record in runs.read_metrics(in_tmp / "runs" / name)]
         for name in ("plain", "compiled")
     )
     assert len(plain) == 3 and np.allclose(plain, compiled, rtol=apart, atol=0)

@@ -7,7 +7,7 @@ the time in which no batch lay ready, over that of the steps. Validation and che
 import tempfile
 from pathlib import Path
 
-from tslens import checkpoints
+from tslens import runs
 from tslens.bench.measure import Benchmark, Measured, Target
 from tslens.bench.size import Size, corpus, tokenizer
 from tslens.stats import mean_interval
@@ -33,7 +33,7 @@ def _run(size: Size) -> Measured:
         packed = pack(corpus(size.learnt), words, folder / "data", source="made", progress=False)
         rows = Rows(packed, size.context, size.batch, recipe.seed)
         train(Run(recipe, folder, rows, list(corpus(size.learnt)[:8]), words, {}))
-        shares = [record["waiting_share"] for record in checkpoints.read_metrics(folder)]
+        shares = [record["waiting_share"] for record in runs.read_metrics(folder)]
     found = mean_interval(shares)
     return Measured(float(found.estimate), max(0.0, float(found.low)), float(found.high), len(shares))
 

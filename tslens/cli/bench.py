@@ -27,7 +27,7 @@ def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json
     quick
         Fewer turns: wider intervals.
     """
-    from tslens import checkpoints
+    from tslens import files
     from tslens.bench import FULL, QUICK, select, table
     from tslens.report import check_writable
 
@@ -45,8 +45,8 @@ def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json
     else:
         table.show(measured, known)
     if out is not None:
-        checkpoints.write_json(out / "bench.json", numbers)
-        with checkpoints.atomic(out / "table.md") as file:
+        files.write_json(out / "bench.json", numbers)
+        with files.atomic(out / "table.md") as file:
             file.write(table.markdown(measured, known))
 
 

@@ -4,13 +4,13 @@ import json
 import math
 import re
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tslens.errors import InputError
+from tslens.files import scratch_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,9 +64,9 @@ def delivery(out: Path | None, as_json: bool) -> Iterator[Delivery]:
     missing = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
         with _scratch(out) as scratch:
-            deliver = Delivery(Path(scratch), as_json)
+            deliver = Delivery(scratch, as_json)
             yield deliver
-            written = _move(Path(scratch), out)
+            written = _move(scratch, out)
     except BaseException:
         for folder in missing:
             if folder.is_dir() and not any(folder.iterdir()):
@@ -76,16 +76,18 @@ def delivery(out: Path | None, as_json: bool) -> Iterator[Delivery]:
     print(f"written to {out}: {', '.join(written)}", file=sys.stderr if as_json else sys.stdout)
 
 
-def _scratch(out: Path) -> "tempfile.TemporaryDirectory[str]":
+@contextmanager
+def _scratch(out: Path) -> Iterator[Path]:
     """A hidden folder inside `out`, which is made where it is not there."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        return tempfile.TemporaryDirectory(dir=out, prefix=".tslens-")
-    except OSError as error:
-        why = str(error.strerror).lower()
-        raise OSError(
-            error.errno, f"nothing can be written there ({why}), give --out another folder", str(out)
-        ) from error
+    with ExitStack() as stack:
+        try:
+            scratch = stack.enter_context(scratch_folder(out))
+        except OSError as error:
+            why = str(error.strerror).lower()
+            raise OSError(
+                error.errno, f"nothing can be written there ({why}), give --out another folder", str(out)
+            ) from error
+        yield scratch
 
 
 def _move(source: Path, target: Path) -> list[str]:

@@ -14,10 +14,10 @@ def list_models(*, json_: Json = False) -> None:
     Besides these, every command takes the path of a run or checkpoint, `llama2c:FILE[,TOKENIZER]`, and
     `hf:FOLDER_OR_HUB_ID`.
     """
-    from tslens import checkpoints, models
+    from tslens import models, runs
 
-    bundled, runs = models.bundled(), checkpoints.runs()
-    rows = [_row(name, folder, hides=name in runs and name in bundled) for name, folder in (bundled | runs).items()]
+    bundled, trained = models.bundled(), runs.by_name()
+    rows = [_row(name, at, hides=name in trained and name in bundled) for name, at in (bundled | trained).items()]
     if json_:
         print_json(rows, indent=1)
         return
@@ -34,14 +34,14 @@ def list_models(*, json_: Json = False) -> None:
 
 def _row(name: str, folder: Path, *, hides: bool) -> dict[str, Any]:
     """What is known of a model without loading it; of one that cannot be loaded, why not."""
-    from tslens import checkpoints, models
+    from tslens import files, models, runs
 
     row: dict[str, Any] = dict.fromkeys(
         ("name", "shape", "style", "parameters", "vocabulary", "context", "nats_per_token", "bits_per_byte", "folder")
     )
     row |= {"name": name, "folder": str(folder), "why": "a run, in front of the bundled model" if hides else ""}
     try:
-        config = checkpoints.read_json(folder / checkpoints.CONFIG)
+        config = files.read_json(folder / runs.CONFIG)
         spec = models.shape(config)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         why = "config.json has no 'spec'" if isinstance(error, KeyError) else " ".join(str(error).split())

@@ -35,10 +35,10 @@ def settings(given: list[str] | None) -> dict[str, str]:
 
 def record_of(model: str) -> dict[str, Any]:
     """What the run or bundled model of this name keeps of its training; empty where it is neither."""
-    from tslens import checkpoints, models
+    from tslens import files, models, runs
 
     folder = models.available().get(model.partition("@")[0]) or Path(model)
-    return dict(checkpoints.read_json(folder / checkpoints.CONFIG)) if (folder / checkpoints.CONFIG).is_file() else {}
+    return dict(files.read_json(folder / runs.CONFIG)) if (folder / runs.CONFIG).is_file() else {}
 
 
 def corpus_of(model: str, source: str, limit: int | None) -> Iterable[str]:

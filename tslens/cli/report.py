@@ -32,18 +32,18 @@ def report(
     out
         Where to write. Without it: report.html in the run's folder, or NAME-report.html here.
     """
-    from tslens import checkpoints, models
+    from tslens import models, runs
     from tslens import report as page
     from tslens.report.findings import findings
     from tslens.stories import stories as read
 
     folder = models.available().get(model) or Path(model)
-    record, is_run = record_of(model), (folder / checkpoints.CONFIG).is_file()
+    record, is_run = record_of(model), (folder / runs.CONFIG).is_file()
     # At a step before the end, what the record says of the end is left out.
     kept = ("recipe", "data", "tokenizer")
     config: dict[str, Any] = {key: value for key, value in record.items() if is_run or key in kept}
     name = page.display_name(model)
-    place = out or (folder / "report.html" if folder in checkpoints.runs().values() else Path(f"{name}-report.html"))
+    place = out or (folder / "report.html" if folder in runs.by_name().values() else Path(f"{name}-report.html"))
     page.check_writable(place)
     if shown < 1:
         raise InputError(f"--shown is {shown}; show at least 1 story.")
@@ -54,7 +54,7 @@ def report(
         name=name,
         source=source.name,
         config=config,
-        metrics=checkpoints.read_metrics(folder) if is_run else (),
+        metrics=runs.read_metrics(folder) if is_run else (),
         texts=text or (),
         shown=shown,
     )

@@ -203,9 +203,9 @@ def _written(out: Path | None) -> Iterator[IO[str]]:
     if out is None:
         yield sys.stdout
         return
-    from tslens import checkpoints
+    from tslens import files
 
-    with checkpoints.atomic(out) as file:
+    with files.atomic(out) as file:
         yield file
 
 

@@ -56,7 +56,7 @@ def train(
         Say what it would take (parameters, operations, memory, tokens, time here) after a probe of ten seconds, and
         write nothing.
     """
-    from tslens import checkpoints
+    from tslens import runs
     from tslens.models import CompressorSpec
     from tslens.train import distributed, lock
     from tslens.train.loop import train as run_to_end
@@ -80,7 +80,7 @@ def train(
     called = next(given for given in (resume, name, chosen.name if chosen else "") if given is not None)
     with distributed.joined() as world, ExitStack() as stack:
         if world.first:
-            stack.enter_context(lock.held(checkpoints.run_folder(called)))
+            stack.enter_context(lock.held(runs.run_folder(called)))
         with _before_training(called, overwrite):
             if resume is None:
                 assert chosen is not None
@@ -110,7 +110,7 @@ def train(
 @contextmanager
 def _before_training(name: str, overwrite: bool) -> Iterator[None]:
     """Within, Ctrl-C and SIGTERM say how to go on where what was prepared is kept: not if it was to replace a run."""
-    from tslens import checkpoints
+    from tslens import runs
     from tslens.train.interrupt import Interrupted, terminable
     from tslens.train.prepare import RECIPE
 
@@ -118,7 +118,7 @@ def _before_training(name: str, overwrite: bool) -> Iterator[None]:
         with terminable():
             yield
     except KeyboardInterrupt:
-        if overwrite or not (checkpoints.run_folder(name) / RECIPE).is_file():
+        if overwrite or not (runs.run_folder(name) / RECIPE).is_file():
             raise
         raise Interrupted(f"stopped before training began. To go on: tslens train --resume {name}") from None
 

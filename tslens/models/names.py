@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tslens import checkpoints
+from tslens import runs
 from tslens.errors import InputError
 from tslens.models.checking import spec_of
 from tslens.models.compressor import KIND as COMPRESSOR
@@ -45,11 +45,11 @@ def load(name: str | Path) -> "HookedTransformer":
     folder = known.get(text) or (Path(text) if text and (Path(text) / "config.json").is_file() else _at_step(text))
     if folder is None:
         raise InputError(_unknown(text, list(known)))
-    config, tensors = checkpoints.read(folder)
-    home = folder if (folder / checkpoints.TOKENIZER).is_file() else folder.parent.parent  # a checkpoint's run has it
-    tokenizer = Tokenizer.load(home / checkpoints.TOKENIZER)
+    config, tensors = runs.read(folder)
+    home = folder if (folder / runs.TOKENIZER).is_file() else folder.parent.parent  # a checkpoint's run has it
+    tokenizer = Tokenizer.load(home / runs.TOKENIZER)
     if not isinstance(config.get("spec"), dict):
-        raise InputError(f"{folder}/{checkpoints.CONFIG} has no 'spec', the shape of the model: it is no tslens model.")
+        raise InputError(f"{folder}/{runs.CONFIG} has no 'spec', the shape of the model: it is no tslens model.")
     if config.get("tokenizer") != tokenizer.hash:
         raise InputError(f"{home}/tokenizer.json is not the tokenizer that this model was trained with (hash differs).")
     model = from_weights(shape(config), tensors, tokenizer, origin=str(folder))
@@ -60,9 +60,9 @@ def load(name: str | Path) -> "HookedTransformer":
 def _at_step(text: str) -> Path | None:
     """Where the weights of `<run>@<step>` are; None if the text says no step of a run of this folder."""
     run, _, step = text.rpartition("@")
-    if not (step.isdecimal() and re.fullmatch(checkpoints.NAME, run) and checkpoints.run_folder(run).is_dir()):
+    if not (step.isdecimal() and re.fullmatch(runs.NAME, run) and runs.run_folder(run).is_dir()):
         return None
-    return checkpoints.at_step(checkpoints.run_folder(run), int(step))
+    return runs.at_step(runs.run_folder(run), int(step))
 
 
 def shape(config: dict[str, Any]) -> Spec | CompressorSpec:
@@ -75,7 +75,7 @@ def shape(config: dict[str, Any]) -> Spec | CompressorSpec:
 
 def available() -> dict[str, Path]:
     """Every model that `load` finds by its bare name: the runs of this folder and the bundled ones."""
-    return bundled() | checkpoints.runs()
+    return bundled() | runs.by_name()
 
 
 def bundled() -> dict[str, Path]:
@@ -98,10 +98,10 @@ def save(
     folder = Path(folder)
     tokenizer = tokenizer_of(model)
     folder.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(folder / checkpoints.TOKENIZER)
+    tokenizer.save(folder / runs.TOKENIZER)
     config = {**(facts or {}), **record(shape_of(model)), "tokenizer": tokenizer.hash}
     tensors = {name: w if dtype is None else w.to(dtype) for name, w in weights(model).items()}
-    checkpoints.write(folder, config, tensors)
+    runs.write(folder, config, tensors)
     return folder
 
 

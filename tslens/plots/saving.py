@@ -1,12 +1,11 @@
 """How is a figure written? As text that is the same for the same data, whole or not at all, its table beside it."""
 
 import io
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tslens.errors import InputError
+from tslens.files import atomic
 from tslens.plots.style import styled, svg
 from tslens.plots.text import printable
 
@@ -31,7 +30,6 @@ def save(figure: "Figure", path: str | Path, table: "pd.DataFrame | None" = None
         content = buffer.getvalue()
     else:
         raise InputError(f"a figure is saved as .svg or .png; got {place.name!r}")
-    place.parent.mkdir(parents=True, exist_ok=True)
     _write(place, content)
     if table is not None:
         plain = table.map(lambda cell: printable(cell) if isinstance(cell, str) else cell)
@@ -40,13 +38,5 @@ def save(figure: "Figure", path: str | Path, table: "pd.DataFrame | None" = None
 
 
 def _write(place: Path, content: bytes) -> None:
-    """Put `content` at `place` in one step."""
-    handle, scratch = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(scratch).chmod(0o644)
-        Path(scratch).replace(place)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise
+    with atomic(place, "wb") as file:
+        file.write(content)

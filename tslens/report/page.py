@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from tslens import __version__, checkpoints
+from tslens import __version__, files
 from tslens.errors import InputError
 from tslens.report.compute import ReportData, foreign
 from tslens.report.embed import script_json
@@ -34,7 +34,7 @@ def draw(data: ReportData, *, budget: int = BUDGET) -> str:
 
 def write(page: str, path: str | Path) -> Path:
     """Write the page, whole or not at all; returns where."""
-    with checkpoints.atomic(path) as file:
+    with files.atomic(path) as file:
         file.write(page)
     return Path(path)
 

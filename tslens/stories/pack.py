@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from itertools import chain, islice
@@ -22,13 +22,14 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from tslens import files
 from tslens.errors import InputError
-from tslens.stories.hashing import hashes
-from tslens.stories.placing import placed
+from tslens.files import sync
 from tslens.tokenizer import Tokenizer, in_batches
 
 VERSION = 1
 TOKENS, STARTS, RECORD, TOKENIZER = "tokens.bin", "starts.bin", "pack.json", "tokenizer.json"
+FILES = (TOKENIZER, TOKENS, STARTS, RECORD)  # the record comes last: without it the others do not count
 BATCH = 1000  # stories that are encoded at once
 NOTE_EVERY = 1.0  # seconds of work that a kill can cost
 
@@ -165,7 +166,7 @@ def pack(
     anew = not resume and (folder / RECORD).exists()
     with (
         _bar(progress, getattr(stories, "n_bytes", None)) as show,
-        placed(folder, (TOKENIZER, TOKENS, STARTS, RECORD), anew=anew) as target,
+        files.atomic_files(folder, FILES) if anew else _kept_unless_refused(folder) as target,
         _clear_when_full(target),
     ):
         if keep_tokenizer:
@@ -180,7 +181,7 @@ def pack(
             _refuse_other_stories(folder, record, stream, digest, source, show)
             record = replace(record, finished=False, tokens_hash="", starts_hash="")
         record = _append(stream, tokenizer, target, record, digest, show)
-        tokens_hash, starts_hash = hashes([target / TOKENS, target / STARTS])
+        tokens_hash, starts_hash = files.blake2b([target / TOKENS, target / STARTS])
         _write_record(target, replace(record, finished=True, tokens_hash=tokens_hash, starts_hash=starts_hash))
     return Packed.open(folder, tokenizer)
 
@@ -212,10 +213,10 @@ def _append(
             )
             show(record.stories, record.bytes)
             if time.monotonic() - noted > NOTE_EVERY:
-                _settle(tokens, starts)
+                sync(tokens, starts)
                 _write_record(folder, record)
                 noted = time.monotonic()
-        _settle(tokens, starts)
+        sync(tokens, starts)
     return record
 
 
@@ -270,19 +271,10 @@ def _opened(path: Path, size: int) -> Iterator[BinaryIO]:
         yield file
 
 
-def _settle(*files: BinaryIO) -> None:
-    for file in files:
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def _write_record(folder: Path, record: Record) -> None:
     """Replace ``pack.json`` in one step."""
-    partial = folder / f"{RECORD}.tmp"
-    with partial.open("wb") as file:
-        file.write(json.dumps(asdict(record), indent=2).encode() + b"\n")
-        _settle(file)
-    partial.replace(folder / RECORD)
+    with files.atomic(folder / RECORD) as file:
+        file.write(json.dumps(asdict(record), indent=2) + "\n")
 
 
 def _read_record(folder: Path) -> Record | None:
@@ -340,12 +332,32 @@ def _refuse_altered(folder: Path, record: Record, *, progress: bool) -> None:
     if not record.tokens_hash:
         return
     paths, recorded = [folder / TOKENS, folder / STARTS], (record.tokens_hash, record.starts_hash)
-    for path, was, now in zip(paths, recorded, hashes(paths, progress=progress), strict=True):
+    for path, was, now in zip(paths, recorded, files.blake2b(paths, progress=progress), strict=True):
         if now != was:
             raise InputError(
                 f"{path} was altered since it was packed: its hash is not the one in {RECORD}; restore it, or remove "
                 f"{folder} and pack its stories again (a run that is gone on with does so by itself)"
             )
+
+
+@contextmanager
+def _kept_unless_refused(folder: Path) -> Iterator[Path]:
+    """The folder to pack in. What an error or a kill leaves is there to be resumed, unless the error (ValueError) would
+    only come again. Then what was made goes, and what was there before stays."""
+    files.sweep(folder)
+    before = {name for name in FILES if (folder / name).exists()}
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+    except ValueError:
+        for name in FILES:
+            if name not in before:
+                (folder / name).unlink(missing_ok=True)
+        for place in missing:
+            with suppress(OSError):  # it holds something by now
+                place.rmdir()
+        raise
 
 
 @contextmanager
@@ -356,7 +368,6 @@ def _clear_when_full(folder: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        (folder / f"{RECORD}.tmp").unlink(missing_ok=True)
         message = "the disk is full, and the stories are not all packed; make room and pack again to resume"
         raise OSError(error.errno, message, str(folder)) from None
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tslens import checkpoints, models, plots
+from tslens import models, plots, runs
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ def table(names: Sequence[str]) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    known = {path.parent.name: path.parent for path in sorted(checkpoints.root().glob(f"*/{checkpoints.METRICS}"))}
+    known = {path.parent.name: path.parent for path in sorted(runs.root().glob(f"*/{runs.METRICS}"))}
     parts = []
     for name in dict.fromkeys(names):
         if name not in known:
             near = models.did_you_mean(name, list(known))
             raise InputError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
-        records = [record for record in checkpoints.read_metrics(known[name]) if "train_loss" in record]
+        records = [record for record in runs.read_metrics(known[name]) if "train_loss" in record]
         if not records:
             raise InputError(f"{name} has no record of its loss yet; it writes one every train.validate_every steps.")
         parts.append(pd.DataFrame(records)[["step", "tokens", *LOSSES]].assign(run=name))
@@ -38,17 +38,17 @@ def table(names: Sequence[str]) -> "pd.DataFrame":
 def draw(records: "pd.DataFrame") -> "Figure":
     """Loss in nats a token over tokens seen: training and validation in one chart for a single run, side by side for
     several."""
-    runs = dict(list(records.groupby("run", sort=False)))
+    parts = dict(list(records.groupby("run", sort=False)))
     scale, unit = (1e6, "millions of tokens seen") if records["tokens"].max() >= 1e6 else (1.0, "tokens seen")
-    seen = {name: part["tokens"].to_numpy() / scale for name, part in runs.items()}
+    seen = {name: part["tokens"].to_numpy() / scale for name, part in parts.items()}
     shared = {"x_label": unit, "y_label": "nats per token"}
-    if len(runs) == 1:
-        (name, part), *_ = runs.items()
+    if len(parts) == 1:
+        (name, part), *_ = parts.items()
         series = {label: part[field].to_numpy() for field, label in LOSSES.items()}
         return plots.lines(series, seen[name], title=f"Loss of {name}", **shared)
     charts = (
         {
-            "series": {name: part[field].to_numpy() for name, part in runs.items()},
+            "series": {name: part[field].to_numpy() for name, part in parts.items()},
             "x": seen,
             "title": f"{label.capitalize()} loss",
         }

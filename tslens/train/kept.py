@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from tslens import checkpoints
+from tslens import files
 from tslens.errors import InputError
 
 
@@ -24,7 +24,7 @@ def write(path: Path, stories: Sequence[str]) -> None:
     """Write one or more stories; the file appears whole or not at all."""
     first, *others = stories
     head = {"text": first, "stories": len(stories), "digest": digest(stories)}
-    with checkpoints.atomic(path) as file:
+    with files.atomic(path) as file:
         for line in (head, *({"text": story} for story in others)):
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 

@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from tslens import checkpoints
+from tslens import files, runs
 from tslens.errors import InputError
 from tslens.train import lock
 from tslens.train.prepare import RECIPE
@@ -34,7 +34,7 @@ class Listed:
 
 def listed() -> list[Listed]:
     """The runs of this folder by name. A run that cannot be read is `broken`, and says why."""
-    home = checkpoints.root()
+    home = runs.root()
     return [_read(path.parent) for path in sorted(home.glob(f"*/{RECIPE}")) if path.parent.name[0] != "."]
 
 
@@ -49,18 +49,18 @@ def _read(folder: Path) -> Listed:
 
 
 def _told(folder: Path, running: bool) -> Listed:
-    recipe = from_dict(checkpoints.read_json(folder / RECIPE), origin=f"{folder}/{RECIPE}")
-    chosen, records = recipe.to_dict(), checkpoints.read_metrics(folder)
+    recipe = from_dict(files.read_json(folder / RECIPE), origin=f"{folder}/{RECIPE}")
+    chosen, records = recipe.to_dict(), runs.read_metrics(folder)
     config = _newest_config(folder)
-    finished = (folder / checkpoints.CONFIG).is_file()
-    if finished and not (folder / checkpoints.WEIGHTS).is_file():
-        raise InputError(f"{folder}/{checkpoints.WEIGHTS} is missing.")
+    finished = (folder / runs.CONFIG).is_file()
+    if finished and not (folder / runs.WEIGHTS).is_file():
+        raise InputError(f"{folder}/{runs.WEIGHTS} is missing.")
     last: dict[str, Any] = {}
     for record in records:
         last |= record
     for name in ("step", "tokens", "validation_loss", "bits_per_byte"):
         if type(value := config.get(name, 0)) not in (int, float):
-            raise InputError(f"{folder}/{checkpoints.CONFIG} was altered: {name} is {value!r}, no number.")
+            raise InputError(f"{folder}/{runs.CONFIG} was altered: {name} is {value!r}, no number.")
     return Listed(
         folder.name,
         "running" if running else "finished" if finished else "stopped",
@@ -77,7 +77,7 @@ def _told(folder: Path, running: bool) -> Listed:
 
 def _newest_config(folder: Path) -> dict[str, Any]:
     """What the finished model, or else the newest checkpoint, says of itself; empty where there is neither."""
-    for place in (folder, *checkpoints.steps(folder / "checkpoints")):
-        if (place / checkpoints.CONFIG).is_file():
-            return checkpoints.read_config(place)
+    for place in (folder, *runs.steps(folder / "checkpoints")):
+        if (place / runs.CONFIG).is_file():
+            return runs.read_config(place)
     return {}

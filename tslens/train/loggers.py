@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tslens import checkpoints
+from tslens import runs
 from tslens.errors import InputError
 
 Record = dict[str, Any]
@@ -43,7 +43,7 @@ def opened(text: str, folder: Path, recipe: Mapping[str, Any], step: int) -> Ite
         others = [stack.enter_context(LOGGERS[name](folder, recipe, step)) for name in parse(text)]
 
         def write(record: Record) -> None:
-            with (folder / checkpoints.METRICS).open("a", encoding="utf-8") as file:  # anew: a rollback replaces it
+            with (folder / runs.METRICS).open("a", encoding="utf-8") as file:  # anew: a rollback replaces it
                 file.write(json.dumps(record) + "\n")
             for other in others:
                 other(record)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tslens import checkpoints
+from tslens import runs
 from tslens.errors import InputError
 from tslens.train import divergence, lock, loggers, saving
 from tslens.train import optimizer as optimizers
@@ -105,7 +105,7 @@ class _Training:
         """Let the folder say no more than the state."""
         if self.world.first:
             saving.forget_after(self.run.folder, self.state.step)
-            records = checkpoints.read_metrics(self.run.folder)
+            records = runs.read_metrics(self.run.folder)
             self.losses.clear()
             self.losses.extend(record["train_loss"] for record in records if "train_loss" in record)
         self.world.wait()
@@ -189,7 +189,7 @@ class _Training:
         run, state, settings = self.run, self.state, self.settings
         said = f"{fault} at step {state.step}"
         anew = f"train anew with a lower optimizer.lr (now {run.recipe.optimizer.lr})"
-        kept = checkpoints.steps(run.folder / "checkpoints")
+        kept = runs.steps(run.folder / "checkpoints")
         whence = (
             "The last good checkpoint is kept; to go on from it" if kept else "It has no checkpoint yet; to begin again"
         )

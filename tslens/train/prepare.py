@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from tslens import checkpoints, models
+from tslens import files, models, runs
 from tslens.errors import InputError
 from tslens.stories import Stories, stories
 from tslens.stories.instruct import documents, keeps_apart
@@ -32,7 +32,7 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
     there are too few stories, or steps are to be compiled and cannot be here.
     """
     step.check_compiler(recipe)
-    folder = checkpoints.run_folder(recipe.name if name is None else name)
+    folder = runs.run_folder(recipe.name if name is None else name)
     if folder.name in models.bundled():
         raise InputError(
             f"{folder.name} is a model that comes with tslens, which such a run would hide. Choose another --name."
@@ -43,7 +43,7 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
             f"{folder} exists. To go on with it: tslens train --resume {folder.name}. "
             "To start again: --overwrite, or --name for another."
         )
-    if folder.exists() and not any((folder / file).is_file() for file in (RECIPE, checkpoints.CONFIG)):
+    if folder.exists() and not any((folder / file).is_file() for file in (RECIPE, runs.CONFIG)):
         raise InputError(f"{folder} is no run and is not replaced. Choose another --name, or move it away.")
     training = _stories(recipe.data, "train", recipe.data.limit)
     # Refuses a source without instructions or stories, and below a wrong shape, before anything is written.
@@ -75,13 +75,13 @@ def resume(name: str, changes: dict[str, str] | None = None, *, check: bool = Tr
     see whether they are still those that were packed, unless `check` is False.
     ValueError if there is no such run, if its data were altered, or for changes that would make it another.
     """
-    folder = checkpoints.run_folder(name)
+    folder = runs.run_folder(name)
     _recover(folder)
     if not (folder / RECIPE).is_file():
-        known = sorted(p.parent.name for p in checkpoints.root().glob(f"*/{RECIPE}") if p.parent.name[0] != ".")
+        known = sorted(p.parent.name for p in runs.root().glob(f"*/{RECIPE}") if p.parent.name[0] != ".")
         near = models.did_you_mean(name, known)
         raise InputError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
-    recipe = from_dict(checkpoints.read_json(folder / RECIPE), origin=f"{folder}/{RECIPE}")
+    recipe = from_dict(files.read_json(folder / RECIPE), origin=f"{folder}/{RECIPE}")
     if changes:
         if other := [key for key in changes if key not in ON_DIVERGENCE]:
             raise InputError(
@@ -89,8 +89,8 @@ def resume(name: str, changes: dict[str, str] | None = None, *, check: bool = Tr
                 "Train anew under another --name."
             )
         recipe = changed(recipe, changes)
-        checkpoints.write_json(folder / RECIPE, recipe.to_dict())
-    run = _run(recipe, folder, Tokenizer.load(folder / checkpoints.TOKENIZER), progress, check)
+        files.write_json(folder / RECIPE, recipe.to_dict())
+    run = _run(recipe, folder, Tokenizer.load(folder / runs.TOKENIZER), progress, check)
     shutil.rmtree(_beside(folder, "old"), ignore_errors=True)
     return run
 
@@ -103,12 +103,10 @@ def _beside(folder: Path, what: str) -> Path:
 
 
 def _write_choices(recipe: Recipe, tokenizer: Tokenizer, folder: Path) -> None:
-    scratch = _beside(folder, "new")
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
-    tokenizer.save(scratch / checkpoints.TOKENIZER)
-    checkpoints.write_json(scratch / RECIPE, recipe.to_dict())
-    scratch.rename(folder)
+    files.sweep(folder.parent, folder.name)
+    with files.atomic_folder(folder) as scratch:
+        tokenizer.save(scratch / runs.TOKENIZER)
+        files.write_json(scratch / RECIPE, recipe.to_dict())
 
 
 @contextlib.contextmanager
@@ -123,7 +121,6 @@ def _replacing(folder: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        shutil.rmtree(_beside(folder, "new"), ignore_errors=True)
         if old.exists() or isinstance(error, ValueError):
             shutil.rmtree(folder, ignore_errors=True)
         _recover(folder)
@@ -145,7 +142,7 @@ def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool, ch
     def packed(choose: Callable[[Iterable[str]], Iterable[str]], part: str = "") -> Packed:
         """What is made of the stories, in the folder: packed now or to its end unless it is."""
         place = folder / part
-        if (place / RECORD).is_file() and checkpoints.read_json(place / RECORD).get("finished"):
+        if (place / RECORD).is_file() and files.read_json(place / RECORD).get("finished"):
             return Packed.open(place, tokenizer, check=check, progress=progress)
         training = _stories(recipe.data, "train", recipe.data.limit)
         with lock.held(folder.parent):
@@ -183,7 +180,7 @@ def _validation(recipe: Recipe, folder: Path) -> list[str]:
 
 def _digests(packed: Path, validation: list[str]) -> dict[str, str]:
     """What a run that goes on knows its stories by."""
-    found = {str(p.parent.relative_to(packed)): checkpoints.read_json(p)["digest"] for p in packed.rglob(RECORD)}
+    found = {str(p.parent.relative_to(packed)): files.read_json(p)["digest"] for p in packed.rglob(RECORD)}
     return dict(sorted(found.items())) | {"validation": kept.digest(validation)}
 
 

@@ -9,8 +9,6 @@ import contextlib
 import dataclasses
 import errno
 import json
-import os
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tslens import checkpoints, forward, models
+from tslens import files, forward, models, runs
 from tslens.errors import InputError
 from tslens.train.meter import Meter
 from tslens.train.run import Run
@@ -60,8 +58,8 @@ def save(run: Run, state: State, losses: Mapping[str, float]) -> None:
     home = run.folder / "checkpoints"
     facts = {"rollbacks": state.rollbacks, "since_record": {"steps": state.meter.n, "losses": dict(losses)}}
     _write(run, state, home, facts, _optimizer_tensors(state))
-    for old in checkpoints.steps(home)[run.recipe.train.keep :]:
-        _remove(old)
+    for old in runs.steps(home)[run.recipe.train.keep :]:
+        files.remove_folder(old)
 
 
 def snapshot(run: Run, state: State) -> None:
@@ -71,7 +69,7 @@ def snapshot(run: Run, state: State) -> None:
 
 def finish(run: Run, state: State) -> None:
     """Write the run as a model."""
-    checkpoints.write(run.folder, _config(run, state), models.weights(state.model))
+    runs.write(run.folder, _config(run, state), models.weights(state.model))
 
 
 @contextlib.contextmanager
@@ -82,7 +80,7 @@ def told(run: Run) -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
             raise
-        kept = checkpoints.steps(run.folder / "checkpoints")
+        kept = runs.steps(run.folder / "checkpoints")
         raise OSError(
             error.errno,
             f"cannot write {run.folder} ({error.strerror}); "
@@ -93,44 +91,16 @@ def told(run: Run) -> Iterator[None]:
 
 def _write(run: Run, state: State, home: Path, facts: dict[str, Any], optimizer: dict[str, Tensor] | None) -> None:
     name = f"step-{state.step:06d}"
-    scratch = home / f".{name}.{os.getpid()}.tmp"
-    try:
-        scratch.mkdir(parents=True)
+    with files.atomic_folder(home / name) as scratch:
         if optimizer is not None:
-            facts["optimizer_sha256"] = checkpoints.write_tensors(scratch / "optimizer.safetensors", optimizer)
-        checkpoints.write(scratch, _config(run, state) | facts, models.weights(state.model))
-        _settle(scratch)
-        _remove(home / name)
-        scratch.rename(home / name)
-        _settle(home)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _remove(place: Path) -> None:
-    """Remove a folder so that no part of it is ever found under its name."""
-    if place.exists():
-        aside = place.with_name(f".{place.name}.{os.getpid()}.old.tmp")
-        place.rename(aside)
-        shutil.rmtree(aside)
-
-
-def _settle(folder: Path) -> None:
-    """Bring the names in a folder to the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+            facts["optimizer_sha256"] = runs.write_tensors(scratch / "optimizer.safetensors", optimizer)
+        runs.write(scratch, _config(run, state) | facts, models.weights(state.model))
 
 
 def sweep(folder: Path) -> None:
     """Remove what a kill left half written."""
-    for home in ("checkpoints", "snapshots"):
-        for scratch in (folder / home).glob(".step-*.tmp"):
-            shutil.rmtree(scratch)
-    for scratch in (*folder.glob(".*.tmp"), *folder.glob("data/.*.tmp")):
-        scratch.unlink()
+    for home in ("", "data", "checkpoints", "snapshots"):
+        files.sweep(folder / home)
 
 
 def _optimizer_tensors(state: State) -> dict[str, Tensor]:
@@ -145,12 +115,12 @@ def restore(run: Run, state: State) -> None:
     recipe, data or tokenizer are no longer those of the checkpoint.
     """
     faults, found = [], None
-    for place in checkpoints.steps(run.folder / "checkpoints"):
+    for place in runs.steps(run.folder / "checkpoints"):
         try:
-            config, weights = checkpoints.read(place)
-            tensors = checkpoints.read_tensors(place / "optimizer.safetensors", config.get("optimizer_sha256"))
+            config, weights = runs.read(place)
+            tensors = runs.read_tensors(place / "optimizer.safetensors", config.get("optimizer_sha256"))
             if lacking := [key for key in (*NEEDED, "config_sha256") if key not in config]:
-                raise InputError(f"{place}/{checkpoints.CONFIG} has no {lacking[0]!r}: it is no checkpoint's.")
+                raise InputError(f"{place}/{runs.CONFIG} has no {lacking[0]!r}: it is no checkpoint's.")
         except ValueError as error:
             faults.append((place, str(error)))
             continue
@@ -185,7 +155,7 @@ def _load_optimizer(state: State, tensors: Mapping[str, Tensor]) -> None:
 def _set_aside(damaged: Path, why: str, instead: Path) -> None:
     print(f"tslens: warning: {why} Going on from {instead}.", file=sys.stderr)
     aside = damaged.with_name(f"{damaged.name}.damaged")
-    _remove(aside)
+    files.remove_folder(aside)
     damaged.rename(aside)
 
 
@@ -210,15 +180,15 @@ def _in_words(computed_in: Mapping[str, str | int]) -> str:
 
 def note_rollbacks(run: Run, state: State) -> None:
     """Let the checkpoint that the run went back to say so: killed now, the run goes on with the lowered rate."""
-    checkpoints.change_config(run.folder / "checkpoints" / f"step-{state.step:06d}", rollbacks=state.rollbacks)
+    runs.change_config(run.folder / "checkpoints" / f"step-{state.step:06d}", rollbacks=state.rollbacks)
 
 
 def forget_after(folder: Path, step: int) -> None:
     """Drop records, snapshots and checkpoints of later steps: they will be made again."""
-    kept = [record for record in checkpoints.read_metrics(folder) if record["step"] <= step]
-    with checkpoints.atomic(folder / checkpoints.METRICS) as file:
+    kept = [record for record in runs.read_metrics(folder) if record["step"] <= step]
+    with files.atomic(folder / runs.METRICS) as file:
         file.writelines(json.dumps(record) + "\n" for record in kept)
     for home in ("checkpoints", "snapshots"):
-        for place in checkpoints.steps(folder / home):
-            if checkpoints.step_of(place) > step:
-                _remove(place)
+        for place in runs.steps(folder / home):
+            if runs.step_of(place) > step:
+                files.remove_folder(place)

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 import torch
 
-from tslens import checkpoints, cli, models
+from tslens import cli, files, models
 from tslens.models import CompressorSpec, Spec
 from tslens.train import loop
 from tslens.train import recipe as recipes
@@ -29,7 +29,7 @@ def test_a_run_learns_and_every_command_takes_it(in_tmp, run_of, capsys):
     tokens = torch.tensor([[0, 5, 6]])
     assert torch.equal(model(tokens), loaded(tokens))
     assert models.shape_of(loaded) == CompressorSpec(16, 1, 2, 1, n_heads=2, d_vocab=300, n_ctx=32)
-    assert checkpoints.read_json(in_tmp / "runs/a/config.json")["kind"] == "compressor"
+    assert files.read_json(in_tmp / "runs/a/config.json")["kind"] == "compressor"
     for command in (
         ["generate", "--model", "a", "--prompt", "The cat", "--max-new-tokens", "5"],
         ["loss", "--model", "a", "--limit", "3"],

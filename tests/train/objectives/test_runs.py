@@ -2,7 +2,7 @@
 
 import pytest
 
-from tslens import checkpoints
+from tslens import files, runs
 from tslens.stories import stories
 from tslens.train import prepare as preparing
 from tslens.train.prepare import resume
@@ -49,14 +49,14 @@ def small(told, in_tmp) -> dict[str, str]:
 @pytest.mark.parametrize("name", CHOSEN)
 def test_a_killed_run_goes_on_bit_for_bit(in_tmp, goes_on, name):
     goes_on(after=3, **{"objective.name": name}, **CHOSEN[name])
-    records = checkpoints.read_metrics(in_tmp / "runs/cut")
+    records = runs.read_metrics(in_tmp / "runs/cut")
     assert [record["step"] for record in records] == [3, 6]
     for record in records:
         assert ("validation_gap" in record) == ("contrastive" in name)
         if "validation_gap" in record:
             assert record["gap"] == pytest.approx(record["L_c"] - record["L_n"], abs=1e-5)
             assert record["train_loss"] > record["L_n"]
-    config = checkpoints.read_json(in_tmp / "runs/cut/config.json")
+    config = files.read_json(in_tmp / "runs/cut/config.json")
     assert config["validation_loss"] == records[-1]["validation_loss"]
 
 

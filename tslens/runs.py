@@ -1,20 +1,19 @@
-"""Where a run lives and how it is written: atomically, hashed, and never outside its folder.
+"""Layout of a run folder: its files, its weights with their hashes, its metrics.
 
 A run is a folder: `config.json`, `model.safetensors`, `tokenizer.json`, `metrics.jsonl`, `checkpoints/step-*/`,
 `snapshots/step-*/`.
 """
 
-import contextlib
 import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from torch import Tensor
 
+from tslens import files
 from tslens.errors import InputError
 
 FORMAT = 1
@@ -28,7 +27,7 @@ def root() -> Path:
 
 
 def safe_name(name: str) -> str:
-    """The name itself if it can be a folder's; ValueError if it is empty, hidden, or would lead elsewhere."""
+    """The name itself if it can be a folder's; InputError if it is empty, hidden, or would lead elsewhere."""
     if not re.fullmatch(NAME, name):
         raise InputError(
             f"{name!r} cannot be a run's name: use letters, digits, '.', '_', '-' (100 at most, not starting with '.'),"
@@ -42,8 +41,8 @@ def run_folder(name: str) -> Path:
     return root() / safe_name(name)
 
 
-def runs() -> dict[str, Path]:
-    """The finished or checkpointed runs of this folder, by name, sorted."""
+def by_name() -> dict[str, Path]:
+    """The folders of all finished runs, sorted by name."""
     folder = root()
     found = sorted(p for p in folder.iterdir() if p.name[0] != ".") if folder.is_dir() else []
     return {p.name: p for p in found if (p / CONFIG).is_file() and (p / WEIGHTS).is_file()}
@@ -61,34 +60,12 @@ def step_of(place: Path) -> int:
 
 
 def at_step(folder: str | Path, step: int) -> Path:
-    """Where a run keeps its weights of a step, as a snapshot or a checkpoint. ValueError names the steps it has."""
+    """Where a run keeps its weights of a step, as a snapshot or a checkpoint. InputError names the steps it has."""
     kept = {step_of(place): place for home in ("checkpoints", "snapshots") for place in steps(Path(folder) / home)}
     if step not in kept:
         known = ", ".join(map(str, sorted(kept))) or "none"
         raise InputError(f"{folder} has no weights of step {step}. It has those of steps: {known}.")
     return kept[step]
-
-
-@contextlib.contextmanager
-def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a file that appears under its name only when it is whole and on the disk; on any error nothing changes."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with scratch.open(mode, encoding=None if "b" in mode else "utf-8") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
-
-
-def sha256(path: str | Path) -> str:
-    """The file's SHA-256 in hexadecimal, read in pieces."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _pack(tensors: dict[str, Tensor]) -> bytes:
@@ -100,7 +77,7 @@ def _pack(tensors: dict[str, Tensor]) -> bytes:
 def write_tensors(path: str | Path, tensors: dict[str, Tensor]) -> str:
     """Write a safetensors file atomically; returns its hash."""
     data = _pack(tensors)
-    with atomic(path, "wb") as file:
+    with files.atomic(path, "wb") as file:
         file.write(data)
     return hashlib.sha256(data).hexdigest()
 
@@ -112,18 +89,16 @@ def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]
     config goes once both new files are on the disk under other names, and before either takes its name.
     """
     folder, data = Path(folder), _pack(tensors)
-    with atomic(folder / CONFIG) as record, atomic(folder / WEIGHTS, "wb") as weights:
+    with files.atomic(folder / CONFIG) as record, files.atomic(folder / WEIGHTS, "wb") as weights:
         weights.write(data)
-        _dump(_vouched({"format": FORMAT, **config, "sha256": hashlib.sha256(data).hexdigest()}), record)
-        for file in (weights, record):
-            file.flush()
-            os.fsync(file.fileno())
+        files.dump_json(_vouched({"format": FORMAT, **config, "sha256": hashlib.sha256(data).hexdigest()}), record)
+        files.sync(weights, record)
         (folder / CONFIG).unlink(missing_ok=True)
 
 
 def change_config(folder: str | Path, **changes: Any) -> None:
     """Write other values into a `config.json`, which vouches for them."""
-    write_json(Path(folder) / CONFIG, _vouched(read_config(folder) | changes))
+    files.write_json(Path(folder) / CONFIG, _vouched(read_config(folder) | changes))
 
 
 def _vouched(config: dict[str, Any]) -> dict[str, Any]:
@@ -133,28 +108,9 @@ def _vouched(config: dict[str, Any]) -> dict[str, Any]:
     return rest | {"config_sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
-def write_json(path: str | Path, value: Any) -> None:
-    """Write JSON atomically, readable."""
-    with atomic(path) as file:
-        _dump(value, file)
-
-
-def _dump(value: Any, file: IO[Any]) -> None:
-    json.dump(value, file, indent=1, ensure_ascii=False)
-    file.write("\n")
-
-
-def read_json(path: str | Path) -> Any:
-    """Parse a JSON file; ValueError names the file if it is not JSON."""
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{path} is not JSON ({error}). It was altered or cut off.") from error
-
-
 def read_metrics(folder: str | Path) -> list[dict[str, Any]]:
     """The run's `metrics.jsonl`, a record a line; empty where there is none. A line that a kill cut off is left out;
-    ValueError names one that is no record."""
+    InputError names one that is no record."""
     path = Path(folder) / METRICS
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
     records = []
@@ -184,7 +140,7 @@ def read_config(folder: str | Path) -> dict[str, Any]:
     path = Path(folder) / CONFIG
     if not path.is_file():
         raise InputError(f"{path} is missing. Restore it, or resume from an earlier checkpoint of the run.")
-    config = read_json(path)
+    config = files.read_json(path)
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise InputError(f"{path} is not that of a tslens model of format {FORMAT}.")
     if "config_sha256" in config and config != _vouched(config):

@@ -1,4 +1,3 @@
-import errno
 import os
 import resource
 import signal
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from tslens import checkpoints
+from tslens import files, runs
 
 TENSORS = {"w": torch.arange(6.0).view(2, 3), "half": torch.ones(2, dtype=torch.bfloat16)}
 
@@ -24,7 +23,7 @@ def everything(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", ["512x12", "demo", "a.b_c-d", "run+1=2", "_x", "A" * 100])
 def test_names_of_folders(name: str) -> None:
-    assert checkpoints.safe_name(name) == name
+    assert runs.safe_name(name) == name
 
 
 @pytest.mark.parametrize(
@@ -32,80 +31,54 @@ def test_names_of_folders(name: str) -> None:
 )
 def test_names_that_lead_elsewhere(name: str, refused: Any) -> None:
     with refused("cannot be a run's name"):
-        checkpoints.run_folder(name)
+        runs.run_folder(name)
 
 
 def test_runs_are_whole_models(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert checkpoints.runs() == {}
+    assert runs.by_name() == {}
     for name in ("b", "a"):
-        checkpoints.write(checkpoints.run_folder(name), {}, TENSORS)
+        runs.write(runs.run_folder(name), {}, TENSORS)
     (in_tmp / "runs" / "begun").mkdir()
     (in_tmp / "runs" / "begun" / "metrics.jsonl").write_text("{}\n")
-    assert checkpoints.runs() == {"a": Path("runs/a"), "b": Path("runs/b")}
+    assert runs.by_name() == {"a": Path("runs/a"), "b": Path("runs/b")}
     monkeypatch.setenv("TSLENS_RUNS", str(in_tmp / "other"))
-    assert checkpoints.runs() == {}
+    assert runs.by_name() == {}
 
 
 # Writing
 
 
 def test_round_trip(tmp_path: Path) -> None:
-    checkpoints.write(tmp_path / "new" / "run", {"spec": {"d_model": 2}, "name": "é"}, TENSORS)
-    config, tensors = checkpoints.read(tmp_path / "new" / "run")
+    runs.write(tmp_path / "new" / "run", {"spec": {"d_model": 2}, "name": "é"}, TENSORS)
+    config, tensors = runs.read(tmp_path / "new" / "run")
     assert config["spec"] == {"d_model": 2}
     assert config["name"] == "é"
-    assert config["sha256"] == checkpoints.sha256(tmp_path / "new" / "run" / checkpoints.WEIGHTS)
+    assert config["sha256"] == files.sha256(tmp_path / "new" / "run" / runs.WEIGHTS)
     assert tensors.keys() == TENSORS.keys()
     assert all(torch.equal(tensors[k], t) and tensors[k].dtype == t.dtype for k, t in TENSORS.items())
     assert sorted(everything(tmp_path / "new" / "run")) == ["config.json", "model.safetensors"]
 
 
-def test_an_exception_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_text("old")
-    with pytest.raises(KeyboardInterrupt), checkpoints.atomic(path) as file:
-        file.write("ne")
-        raise KeyboardInterrupt
-    assert everything(tmp_path) == {"file": b"old"}
-    with checkpoints.atomic(path) as file:
-        file.write("né")
-        assert path.read_text() == "old"  # until it is whole
-    assert everything(tmp_path) == {"file": "né".encode()}
-
-
-def test_a_full_disk_while_syncing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checkpoints.write_json(tmp_path / "a.json", {"old": 1})
-    before = everything(tmp_path)
-
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        checkpoints.write_json(tmp_path / "a.json", {"new": 2})
-    assert everything(tmp_path) == before
-
-
 def test_a_disk_that_fills_while_writing(tmp_path: Path) -> None:
     """The kernel's own refusal, at 4 kB a file: the run that was there is still whole, and nothing else is left."""
-    checkpoints.write(tmp_path, {"step": 1}, TENSORS)
+    runs.write(tmp_path, {"step": 1}, TENSORS)
     before = everything(tmp_path)
     held, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, held[1]))
     try:
         with pytest.raises(OSError, match="File too large"):
-            checkpoints.write(tmp_path, {"step": 2}, {"w": torch.zeros(5000)})
+            runs.write(tmp_path, {"step": 2}, {"w": torch.zeros(5000)})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, held)
         signal.signal(signal.SIGXFSZ, handler)
     assert everything(tmp_path) == before
-    assert checkpoints.read(tmp_path)[0]["step"] == 1
+    assert runs.read(tmp_path)[0]["step"] == 1
 
 
 def test_killed_at_any_moment_a_folder_is_a_whole_model_or_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checkpoints.write(tmp_path, {"step": 1}, TENSORS)
+    runs.write(tmp_path, {"step": 1}, TENSORS)
     real, done, at = os.replace, [], [0]
 
     def dies(source: str, target: str) -> None:
@@ -118,23 +91,23 @@ def test_killed_at_any_moment_a_folder_is_a_whole_model_or_none(
     for at[0] in (0, 1):
         done.clear()
         with pytest.raises(KeyboardInterrupt):
-            checkpoints.write(tmp_path, {"step": 2}, {"w": torch.ones(3)})
-        if (tmp_path / checkpoints.CONFIG).exists():
-            assert checkpoints.read(tmp_path)[0]["step"] == 1
-    assert not (tmp_path / checkpoints.CONFIG).exists()  # new weights, and no config to vouch for others
+            runs.write(tmp_path, {"step": 2}, {"w": torch.ones(3)})
+        if (tmp_path / runs.CONFIG).exists():
+            assert runs.read(tmp_path)[0]["step"] == 1
+    assert not (tmp_path / runs.CONFIG).exists()  # new weights, and no config to vouch for others
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(PermissionError):
-        checkpoints.write(tmp_path / "run", {}, TENSORS)
+        runs.write(tmp_path / "run", {}, TENSORS)
 
 
 def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("a file")
     with pytest.raises(OSError, match="run"):
-        checkpoints.write(tmp_path / "run", {}, TENSORS)
+        runs.write(tmp_path / "run", {}, TENSORS)
     assert everything(tmp_path) == {"run": b"a file"}
 
 
@@ -143,7 +116,7 @@ def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    checkpoints.write(tmp_path / "run", {}, TENSORS)
+    runs.write(tmp_path / "run", {}, TENSORS)
     return tmp_path / "run"
 
 
@@ -153,16 +126,16 @@ def folder(tmp_path: Path) -> Path:
     ids=["truncated", "empty", "longer", "one bit"],
 )
 def test_altered_weights_are_refused(folder: Path, spoil: Any, refused: Any) -> None:
-    path = folder / checkpoints.WEIGHTS
+    path = folder / runs.WEIGHTS
     path.write_bytes(spoil(path.read_bytes()))
     with refused(r"was truncated or altered: its SHA-256 is .*Restore it"):
-        checkpoints.read(folder)
+        runs.read(folder)
 
 
 def test_missing_weights(folder: Path) -> None:
-    (folder / checkpoints.WEIGHTS).unlink()
+    (folder / runs.WEIGHTS).unlink()
     with pytest.raises(ValueError, match=r"model\.safetensors is missing"):
-        checkpoints.read(folder)
+        runs.read(folder)
 
 
 @pytest.mark.parametrize(
@@ -175,29 +148,29 @@ def test_missing_weights(folder: Path) -> None:
     ],
 )
 def test_configs_that_are_none(folder: Path, config: bytes, said: str, refused: Any) -> None:
-    (folder / checkpoints.CONFIG).write_bytes(config)
+    (folder / runs.CONFIG).write_bytes(config)
     with refused(said):
-        checkpoints.read(folder)
+        runs.read(folder)
 
 
 def test_a_planted_pickle_is_not_run(folder: Path, planted: bytes) -> None:
     """Even one whose hash the config vouches for."""
-    path = folder / checkpoints.WEIGHTS
+    path = folder / runs.WEIGHTS
     path.write_bytes(planted)
     with pytest.raises(ValueError, match="truncated or altered"):
-        checkpoints.read(folder)
-    checkpoints.change_config(folder, sha256=checkpoints.sha256(path))
+        runs.read(folder)
+    runs.change_config(folder, sha256=files.sha256(path))
     with pytest.raises(ValueError, match="is not safetensors"):
-        checkpoints.read(folder)
+        runs.read(folder)
 
 
 def test_nothing_heavy_is_imported() -> None:
     heavy = "('transformers', 'matplotlib', 'datasets')"
-    code = f"import sys, tslens.checkpoints; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, tslens.runs; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_only_numbered_folders_are_steps(tmp_path):
     for name in ("step-000004", "step-000012", "step-²", "step-", "step-12.damaged"):
         (tmp_path / name).mkdir()
-    assert [checkpoints.step_of(place) for place in checkpoints.steps(tmp_path)] == [12, 4]
+    assert [runs.step_of(place) for place in runs.steps(tmp_path)] == [12, 4]

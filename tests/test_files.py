@@ -1,0 +1,120 @@
+"""A file or a folder is there whole or not at all; hashes tell one from another."""
+
+import errno
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from tslens import files
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_an_exception_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), files.atomic(path) as file:
+        file.write("ne")
+        raise KeyboardInterrupt
+    assert everything(tmp_path) == {"file": b"old"}
+    with files.atomic(path) as file:
+        file.write("né")
+        assert path.read_text() == "old"  # until it is whole
+    assert everything(tmp_path) == {"file": "né".encode()}
+
+
+def test_a_full_disk_while_syncing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files.write_json(tmp_path / "a.json", {"old": 1})
+    before = everything(tmp_path)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        files.write_json(tmp_path / "a.json", {"new": 2})
+    assert everything(tmp_path) == before
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    place = tmp_path / "new/answer"
+    with files.atomic_folder(place) as scratch:
+        (scratch / "inner").mkdir()
+        (scratch / "inner/a.txt").write_text("first")
+        assert not place.exists()
+    assert everything(tmp_path) == {"new/answer/inner/a.txt": b"first"}
+    with pytest.raises(RuntimeError), files.atomic_folder(place) as scratch:
+        (scratch / "b.txt").write_text("half")
+        raise RuntimeError
+    assert everything(tmp_path) == {"new/answer/inner/a.txt": b"first"}
+    with files.atomic_folder(place) as scratch:
+        (scratch / "b.txt").write_text("second")
+    assert everything(tmp_path) == {"new/answer/b.txt": b"second"}
+    assert [p.name for p in place.parent.iterdir()] == ["answer"]
+
+
+@pytest.mark.parametrize("dies_at", range(4))
+def test_at_no_moment_new_files_count_by_the_old_marker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies_at: int
+) -> None:
+    """Killed before the n-th of its changes to the folder, the marker is that of the files beside it, or absent."""
+    for name in ("a", "b", "marker"):
+        (tmp_path / name).write_text("old")
+    (tmp_path / "mine").write_text("mine")
+    changes = 0
+
+    def dying(real):
+        def change(*args, **options):
+            nonlocal changes
+            if Path(args[0]).parent.name.endswith(".tmp") or Path(args[0]).name == "marker":
+                if changes == dies_at:
+                    raise KeyboardInterrupt
+                changes += 1
+            return real(*args, **options)
+
+        return change
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", dying(os.replace))
+        patch.setattr(os, "unlink", dying(os.unlink))
+        with pytest.raises(KeyboardInterrupt), files.atomic_files(tmp_path, ("a", "b", "marker")) as scratch:
+            for name in ("a", "b", "marker"):
+                (scratch / name).write_text("new")
+    found = {name: (tmp_path / name).read_text() for name in ("a", "b", "marker") if (tmp_path / name).exists()}
+    assert "marker" not in found or set(found.values()) == {found["marker"]}
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_what_a_kill_left_is_swept_of_one_name_or_of_all(tmp_path: Path) -> None:
+    for name in (".a.1f.tmp", ".b.2e.tmp", "c.tmp", ".hidden"):
+        (tmp_path / name).touch()
+    (tmp_path / ".a.77.tmp").mkdir()
+    (tmp_path / ".a.77.tmp/half").touch()
+    files.sweep(tmp_path, "a")
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".b.2e.tmp", ".hidden", "c.tmp"]
+    files.sweep(tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".hidden", "c.tmp"]
+
+
+def test_hashes_are_those_of_the_bytes_in_however_many_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "PIECE", 3)
+    for name, content in (("a", b"Tom met a cat"), ("b", b"")):
+        (tmp_path / name).write_bytes(content)
+    expected = [hashlib.blake2b(content, digest_size=16).hexdigest() for content in (b"Tom met a cat", b"")]
+    assert files.blake2b([tmp_path / "a", tmp_path / "b"]) == expected
+
+
+def test_what_takes_long_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a").write_bytes(b"Tom" * 100)
+    alone = files.blake2b([tmp_path / "a"], progress=True)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(files, "LONG", 100)
+    assert files.blake2b([tmp_path / "a"], progress=True) == alone
+    assert "checking" in (shown := capsys.readouterr().err) and "300/300 bytes" in shown
+    assert files.blake2b([tmp_path / "a"], progress=False) == alone and capsys.readouterr().err == ""

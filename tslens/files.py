@@ -1,0 +1,184 @@
+"""Write files and folders atomically, and hash them."""
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from tslens.errors import InputError
+
+PIECE = 1 << 24  # bytes that are read at once
+LONG = 200 << 20  # bytes that a slow disk reads in two seconds: a progress bar for more
+
+
+# Writing. Until it is whole, NAME is `.NAME.<random>.tmp` beside its place; `sweep` removes what a kill left of those.
+
+
+@contextlib.contextmanager
+def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a file that appears under its name only when it is whole and on the disk; on any error nothing changes.
+
+    `mode` is `"w"` (UTF-8) or `"wb"`. Missing parent folders are made.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = _scratch_name(path)
+    try:
+        with scratch.open(mode, encoding=None if "b" in mode else "utf-8") as file:
+            yield file
+            sync(file)
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def atomic_folder(path: str | Path) -> Iterator[Path]:
+    """A folder to fill, which takes its name when the block is left without error, whole and on the disk.
+
+    It replaces an older folder of that name; whether it may is for the block to check.
+    """
+    path = Path(path)
+    with scratch_folder(path.parent, path.name) as scratch:
+        yield scratch
+        for inside in scratch.rglob("*"):
+            _sync_path(inside)
+        _sync_path(scratch)
+        remove_folder(path)
+        scratch.rename(path)
+        _sync_path(path.parent)
+
+
+@contextlib.contextmanager
+def scratch_folder(parent: str | Path, name: str = "tslens") -> Iterator[Path]:
+    """An empty hidden folder inside `parent`, removed at the end with all that is still in it."""
+    scratch = _scratch_name(Path(parent) / name)
+    try:
+        scratch.mkdir(parents=True)
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def atomic_files(folder: str | Path, names: Sequence[str]) -> Iterator[Path]:
+    """A folder to write files of these names in, which replace those in `folder` when the block is left without error.
+
+    `names[-1]` is the commit marker, without which the others do not count: the old one goes before any file changes,
+    and the new one comes last.
+    """
+    folder = Path(folder)
+    with scratch_folder(folder, folder.name) as scratch:
+        yield scratch
+        for inside in scratch.iterdir():
+            _sync_path(inside)
+        (folder / names[-1]).unlink(missing_ok=True)
+        for name in names:
+            if (scratch / name).exists():
+                (scratch / name).replace(folder / name)
+        _sync_path(folder)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder so that no part of it is ever found under its name; nothing happens where there is none."""
+    if path.exists():
+        aside = _scratch_name(path)
+        path.rename(aside)
+        shutil.rmtree(aside)
+
+
+def sweep(folder: str | Path, name: str = "*") -> None:
+    """Remove what a kill left half written in a folder, of everything or of one name. Nobody else may write there."""
+    for scratch in Path(folder).glob(f".{name}.*.tmp"):
+        if scratch.is_dir():
+            shutil.rmtree(scratch)
+        else:
+            scratch.unlink()
+
+
+def sync(*files: IO[Any]) -> None:
+    """Bring what was written to open files to the disk."""
+    for file in files:
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_path(path: Path) -> None:
+    if path.is_dir() and not hasattr(os, "O_DIRECTORY"):  # Windows opens no folders
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _scratch_name(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+
+
+# JSON
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write JSON atomically, readable."""
+    with atomic(path) as file:
+        dump_json(value, file)
+
+
+def dump_json(value: Any, file: IO[str]) -> None:
+    """Write readable JSON to an open file."""
+    json.dump(value, file, indent=1, ensure_ascii=False)
+    file.write("\n")
+
+
+def read_json(path: str | Path) -> Any:
+    """Parse a JSON file; InputError names the file if it is not JSON."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"{path} is not JSON ({error}). It was altered or cut off.") from error
+
+
+# Hashes
+
+
+def sha256(path: str | Path) -> str:
+    """The file's SHA-256 in hexadecimal, read in pieces."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def blake2b(paths: Sequence[Path], *, progress: bool = False) -> list[str]:
+    """The BLAKE2b (128 bits) of each file, in hexadecimal; about a gigabyte a second, where the disk gives as much."""
+    size, done, found = sum(path.stat().st_size for path in paths), 0, []
+    with _shown(size) if progress and size > LONG else _silent() as show:
+        for path in paths:
+            digest = hashlib.blake2b(digest_size=16)
+            with path.open("rb") as file:
+                while piece := file.read(PIECE):
+                    digest.update(piece)
+                    show(done := done + len(piece))
+            found.append(digest.hexdigest())
+    return found
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[Callable[[int], None]]:
+    yield lambda done: None
+
+
+@contextlib.contextmanager
+def _shown(size: int) -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("checking"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=size)
+        yield lambda done: bar.update(task, completed=done)
