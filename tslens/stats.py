@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from tslens.errors import InputError
 
 Array = NDArray[np.floating[Any]]
+ROWS = 256  # rows of scores that are ranked at a time, so that memory stays flat
 Statistic = Callable[[NDArray[Any]], ArrayLike]
 
 
@@ -129,10 +130,11 @@ def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def ratio_of_sums(over: ArrayLike, under: ArrayLike, level: float = 0.95) -> Interval:
-    """`sum(over) / sum(under)`, one pair per cluster, with the linearised normal interval; NaN bounds for one cluster.
+    """`sum(over) / sum(under)`, one pair per cluster, with the linearised interval; NaN bounds for one cluster.
 
     For a mean over tokens that are drawn by the story (Cochran 1977, section 6.3; Miller 2024, arXiv 2411.00640,
-    section 3): the two sums are each story's, and the stories may be of any lengths.
+    section 3): the two sums are each story's, and the stories may be of any lengths. Student's t with one degree of
+    freedom fewer than clusters, because there may be few.
     """
     from scipy import stats
 
@@ -140,7 +142,7 @@ def ratio_of_sums(over: ArrayLike, under: ArrayLike, level: float = 0.95) -> Int
     x, y = np.asarray(over, dtype=float), np.asarray(under, dtype=float)
     n, ratio = len(x), x.sum() / y.sum()
     error = np.sqrt(n / (n - 1) * ((x - ratio * y) ** 2).sum()) / y.sum() if n > 1 else np.nan
-    reach = stats.norm.ppf((1 + level) / 2) * error
+    reach = stats.t.ppf((1 + level) / 2, n - 1) * error
     return Interval(float(ratio), float(ratio - reach), float(ratio + reach), level, "linearised ratio")
 
 
@@ -194,37 +196,16 @@ def benjamini_hochberg(p: ArrayLike) -> Array:
     Benjamini and Hochberg 1995 (doi:10.1111/j.2517-6161.1995.tb02031.x). NaN marks a test that was not made: it
     stays NaN and is not counted.
     """
+    from scipy.stats import false_discovery_control
+
     values = np.asarray(p, dtype=float)
     made = ~np.isnan(values)
     tested = values[made]
     if ((tested < 0) | (tested > 1)).any():
         raise InputError("p-values must lie between 0 and 1")
-    order = np.argsort(tested)
-    ranked = tested[order] * len(tested) / np.arange(1, len(tested) + 1)
-    stepped = np.minimum.accumulate(ranked[::-1])[::-1]
     q = np.full(values.shape, np.nan)
-    found = np.empty_like(tested)
-    found[order] = np.minimum(stepped, 1.0)
-    q[made] = found
+    q[made] = false_discovery_control(tested)
     return q
-
-
-def permutation_p(observed: ArrayLike, null: ArrayLike, alternative: str = "greater") -> Any:
-    """The share of the null at least as extreme as what was observed, counting the observation itself.
-
-    (1 + #extreme) / (1 + #null), never zero (Phipson and Smyth 2010, doi:10.2202/1544-6115.1585). `null` has its
-    draws along the first axis and the shape of `observed` after it. `alternative` is "greater", "less" or
-    "two-sided" (twice the smaller tail).
-    """
-    seen, draws = np.asarray(observed, dtype=float), np.asarray(null, dtype=float)
-    if draws.shape[1:] != seen.shape:
-        raise InputError(f"null must be draws x {seen.shape}; got {draws.shape}")
-    greater = (1 + (draws >= seen).sum(0)) / (1 + len(draws))
-    less = (1 + (draws <= seen).sum(0)) / (1 + len(draws))
-    tails = {"greater": greater, "less": less, "two-sided": np.minimum(1.0, 2 * np.minimum(greater, less))}
-    if alternative not in tails:
-        raise InputError(f"alternative is one of {', '.join(tails)}; got {alternative!r}")
-    return _scalar(tails[alternative])
 
 
 def paired_difference(after: ArrayLike, before: ArrayLike, level: float = 0.95, axis: int = 0) -> Interval:
@@ -236,52 +217,76 @@ def paired_difference(after: ArrayLike, before: ArrayLike, level: float = 0.95, 
     return Interval(interval.estimate, interval.low, interval.high, level, "paired Student t")
 
 
-def cohens_h(p: ArrayLike, q: ArrayLike) -> Any:
-    """How far the share `p` is from the share `q`: 2 asin(sqrt p) - 2 asin(sqrt q), in radians (Cohen 1988, ch. 6).
+@dataclass(frozen=True)
+class Auroc(Interval):
+    """Areas under the ROC curve with their intervals and p-values."""
 
-    0.2 is called small, 0.5 medium, 0.8 large. Elementwise over arrays.
-    """
-    a, b = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
-    if ((a < 0) | (a > 1)).any() or ((b < 0) | (b > 1)).any():
-        raise InputError("shares must lie between 0 and 1")
-    return _scalar(2 * np.arcsin(np.sqrt(a)) - 2 * np.arcsin(np.sqrt(b)))
+    p: Any
+    """One-sided p-value that the area is no greater than 0.5."""
 
 
-def auroc(positives: ArrayLike, negatives: ArrayLike, level: float = 0.95) -> Interval:
-    """The chance that a positive scores above a negative, ties counting half, with DeLong's interval.
+def auroc(scores: ArrayLike, positive: ArrayLike, level: float = 0.95, *, enough: int = 2) -> Auroc:
+    """The chance that a positive scores above a negative, ties counting half, with DeLong's interval, for each row.
+
+    A row is the last axis; `positive` says which of its scores are positives (broadcast with `scores`). The area is NaN
+    where a side is empty, interval and p where a side has fewer than `enough`.
 
     DeLong, DeLong and Clarke-Pearson 1988 (doi:10.2307/2531595), by ranks (Sun and Xu 2014,
     doi:10.1109/LSP.2014.2337313), so n log n and not n^2. The interval is clipped to [0, 1]; where positives and
     negatives do not overlap at all DeLong's variance is 0, and Hanley and McNeil's (1982,
     doi:10.1148/radiology.143.1.7063747) taken one half-pair short of perfect stands in for it.
     """
-    from scipy import stats
+    from scipy.stats import norm
 
     _check_level(level)
-    x, y = np.asarray(positives, dtype=float).ravel(), np.asarray(negatives, dtype=float).ravel()
-    m, n = len(x), len(y)
-    if m < 2 or n < 2:
-        raise InputError(f"an AUROC's interval needs 2 positives and 2 negatives; got {m} and {n}")
-    ranks = stats.rankdata(np.concatenate([x, y]))
-    over = (ranks[:m] - stats.rankdata(x)) / n  # for each positive, the share of negatives below it
-    under = 1 - (ranks[m:] - stats.rankdata(y)) / m  # for each negative, the share of positives above it
-    area = float(over.mean())
-    variance = over.var(ddof=1) / m + under.var(ddof=1) / n
-    method = "DeLong"
-    if variance == 0:
-        variance, method = hanley_mcneil(min(max(area, 0.5 / (m * n)), 1 - 0.5 / (m * n)), m, n), "Hanley-McNeil"
-    reach = float(stats.norm.ppf((1 + level) / 2) * np.sqrt(variance))
-    return Interval(area, max(0.0, area - reach), min(1.0, area + reach), level, method)
+    values, sides = np.broadcast_arrays(np.asarray(scores), np.asarray(positive, dtype=bool))
+    shape, flat = values.shape[:-1], (-1, values.shape[-1])
+    values, sides = values.reshape(flat), sides.reshape(flat)
+    parts = [_delong(values[i : i + ROWS], sides[i : i + ROWS]) for i in range(0, len(values), ROWS)]
+    area, variance, m, n = (np.concatenate(column) for column in zip(*parts, strict=True))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = ~(variance > 0)
+        variance = np.where(apart, hanley_mcneil(np.clip(area, 0.5 / (m * n), 1 - 0.5 / (m * n)), m, n), variance)
+        error = np.where(np.minimum(m, n) >= enough, np.sqrt(variance), np.nan)
+        p = norm.sf((area - 0.5) / error)
+    reach = norm.ppf((1 + level) / 2) * error
+    low, high = np.maximum(area - reach, 0.0), np.minimum(area + reach, 1.0)
+    method = (
+        "Hanley-McNeil" if apart.all() else "DeLong; Hanley-McNeil where nothing overlaps" if apart.any() else "DeLong"
+    )
+    area, low, high, p = (_scalar(found.reshape(shape)) for found in (area, low, high, p))
+    return Auroc(area, low, high, level, method, p)
 
 
-def hanley_mcneil(area: Any, m: Any, n: Any) -> Any:
-    """Variance of an AUROC from its value and the two counts alone, scores taken as exponential. Elementwise.
+def _delong(values: NDArray[Any], positive: NDArray[np.bool_]) -> tuple[Array, Array, Array, Array]:
+    """Area, DeLong's variance, and how many are positive and negative, for each row."""
+    count = values.shape[1]
+    order = values.argsort(axis=1)
+    ordered = np.take_along_axis(values, order, 1)
+    hit = np.take_along_axis(positive, order, 1).astype(float)
+    fresh, step = np.ones(ordered.shape, dtype=bool), np.arange(count)
+    fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    first = np.maximum.accumulate(np.where(fresh, step, 0), axis=1)  # of the scores that tie with each
+    ends = np.roll(fresh, -1, axis=1)
+    last = np.minimum.accumulate(np.where(ends, step, count)[:, ::-1], axis=1)[:, ::-1]
+    upto = hit.cumsum(1)
+    hits_below = (np.take_along_axis(upto - hit, first, 1) + np.take_along_axis(upto, last, 1)) / 2
+    m = hit.sum(1)
+    n, miss = count - m, 1 - hit
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over = ((first + last + 1) / 2 - hits_below) / n[:, None]  # for a positive, the share of negatives below it
+        under = 1 - hits_below / m[:, None]  # for a negative, the share of positives above it
+        area = np.where(n > 0, np.nansum(over * hit, axis=1) / m, np.nan)
+        variance = ((over - area[:, None]) ** 2 * hit).sum(1) / (m - 1) / m
+        variance += ((under - area[:, None]) ** 2 * miss).sum(1) / (n - 1) / n
+    return area, variance, m, n
 
-    Hanley and McNeil 1982 (doi:10.1148/radiology.143.1.7063747).
-    """
+
+def hanley_mcneil(area: Array, m: Array, n: Array) -> Array:
+    """Variance of an AUROC from its value and the two counts alone, scores taken as exponential (1982, see `auroc`)."""
     two_positives, two_negatives = area / (2 - area), 2 * area**2 / (1 + area)
     spread = (m - 1) * (two_positives - area**2) + (n - 1) * (two_negatives - area**2)
-    return (area * (1 - area) + spread) / (m * n)
+    return np.asarray((area * (1 - area) + spread) / (m * n))
 
 
 def _members(labels: NDArray[Any], rows: int) -> list[NDArray[np.intp]]:

@@ -59,7 +59,7 @@ def test_the_interval_is_that_of_a_ratio_of_sums():
     result = LossResult(torch.tensor([10.0, 20.0, 30.0, 40.0]), tokens, tokens, 0, "a model")
     low, high = result.interval("tokens")
     error = math.sqrt(4 / 3 * ((15**2) * 2 + 5**2 * 2)) / 40
-    assert (low, high) == pytest.approx((2.5 - 1.96 * error, 2.5 + 1.96 * error), abs=1e-3)
+    assert (low, high) == pytest.approx((2.5 - 3.182 * error, 2.5 + 3.182 * error), abs=1e-3)  # t(0.975, 3)
 
 
 def test_saves_and_loads(model, tmp_path):
