@@ -47,10 +47,10 @@ runs.train(dict(plan(kind, best[kind], seed) for seed in range(asked.seeds) for 
 
 last = {kind: np.array([bits(kind, best[kind], seed) for seed in range(asked.seeds)]) for kind in KINDS}
 table = differences(last, "baseline").rename(columns={"what": "model", "nats per token": "bits per byte"})
-shapes = [models.shape(read_json(runs.folder / plan(k, best[k], 0)[0] / CONFIG)) for k in KINDS]
+shapes = [models.spec_from_config(read_json(runs.folder / plan(k, best[k], 0)[0] / CONFIG)) for k in KINDS]
 table["shape"] = [shape.name for shape in shapes]
-table["parameters"] = [models.n_parameters(shape) for shape in shapes]
-table["FLOPs a token"] = [models.flops_per_token(shape, training=True) for shape in shapes]
+table["parameters"] = [shape.n_parameters() for shape in shapes]
+table["FLOPs a token"] = [shape.flops_per_token(training=True) for shape in shapes]
 table["rate"] = [best[kind] for kind in KINDS]
 print(table.to_string(index=False, float_format="{:.4f}".format))
 

@@ -14,7 +14,7 @@ import pandas as pd
 from _runs import Runs, options, steps_for
 
 import tslens
-from tslens.models import Spec, flops_per_token
+from tslens.models import Spec
 from tslens.plots import lines, save
 from tslens.runs import read_metrics
 
@@ -37,7 +37,7 @@ runs = Runs(asked.stories, asked.out, asked.jobs)
 def tokens(shape: str, compute: float) -> float:
     """How many a shape sees for so many FLOPs."""
     spec = Spec.parse(shape, d_vocab=VOCABULARY, n_ctx=CONTEXT)
-    return compute / flops_per_token(spec, training=True)
+    return compute / spec.flops_per_token(training=True)
 
 
 def name(shape: str, compute: float, seed: int) -> str:

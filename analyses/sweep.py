@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from _runs import Plan, Runs, differences, options, planned
 
-from tslens.models import Spec, n_parameters
+from tslens.models import Spec
 from tslens.plots import bars, save
 
 MIDDLE = "128x4"
@@ -38,7 +38,7 @@ def plan(shape: str, seed: int) -> Plan:
 runs.train(dict(plan(shape, seed) for seed in range(asked.seeds) for shape in shapes))
 losses = {shape: np.array([runs.ending(plan(shape, seed)[0]) for seed in range(asked.seeds)]) for shape in shapes}
 found = differences(losses, MIDDLE).assign(
-    parameters=[n_parameters(Spec.parse(shape, d_vocab=2048, n_ctx=256)) for shape in shapes]
+    parameters=[Spec.parse(shape, d_vocab=2048, n_ctx=256).n_parameters() for shape in shapes]
 )
 order = [shape for sweep in SWEEPS.values() for shape in sweep]
 table = found.set_index("what").loc[order].reset_index()

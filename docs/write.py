@@ -107,15 +107,14 @@ def table(of: str) -> Callable[[], str]:
 
 def arithmetic() -> str:
     """How long one epoch of TinyStories takes a 512x12 model, by counting operations."""
-    from tslens import models
     from tslens.train import recipe as recipes
     from tslens.train.estimate import length
 
     recipe = recipes.load("512x12")
     spec = recipe.spec(4096)
-    tokens, per_token = length(recipe, 4096)[1], models.flops_per_token(spec, training=True)
+    tokens, per_token = length(recipe, 4096)[1], spec.flops_per_token(training=True)
     assert tokens is not None
-    rate, parameters = 0.45 * 989e12, models.n_parameters(spec)
+    rate, parameters = 0.45 * 989e12, spec.n_parameters()
     step = recipe.train.batch * spec.n_ctx * per_token
     matrices = (4 * [(512, 512)] + 2 * [(512, 2048)]) * spec.n_layers
     muon = 5 * sum(4 * m * m * n + 2 * m**3 for m, n in matrices)

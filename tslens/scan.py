@@ -17,7 +17,7 @@ from torch import Tensor
 from tslens import forward
 from tslens.draws import below, draw
 from tslens.errors import InputError
-from tslens.models import CompressorSpec, Spec, shape_of, spec_of, tokenizer_of
+from tslens.models import CompressorSpec, Spec, spec_of, tokenizer_of
 from tslens.result import Result
 from tslens.stories.identity import Occurrences
 from tslens.tokenizer import Tokenizer, in_batches
@@ -267,10 +267,10 @@ def scan(
 
     Options: `context` (tokens of a story that are read, at most the model's own), `batch_tokens`, `precision`
     (float32, bfloat16, auto), `progress`. ValueError for an unknown activation (with the nearest name) or no stories.
-    Of a compressor the trunk is read, whose places are pairs (see `compressor.trunk`); the stories are read twice.
+    For a compressor, scans its trunk; positions are token pairs (`forward.trunk`), and the stories are read twice.
     """
-    if isinstance(shape_of(model), CompressorSpec):
-        from tslens.compressor import trunk
+    if isinstance(spec_of(model, compressors=True), CompressorSpec):
+        from tslens.forward.trunk import trunk
 
         stories = list(stories) if isinstance(stories, Iterator) else stories
         model = trunk(model, stories)

@@ -12,7 +12,7 @@ from tslens import forward
 from tslens.bench import gpu
 from tslens.bench.parameter_shell import parameter_shell
 from tslens.bench.reference_gpt import ReferenceGPT
-from tslens.models import Spec, build, load_weights, n_parameters
+from tslens.models import Spec, build, load_weights
 
 SPEC = Spec(16, 2, 2, d_vocab=30, n_ctx=12)
 ROWS = torch.randint(30, (3, 13), generator=torch.Generator().manual_seed(0))
@@ -102,7 +102,7 @@ def test_it_runs_where_transformer_lens_is_not_installed() -> None:
 def test_the_plain_gpt_is_the_same_model() -> None:
     """As many parameters, and with ours copied into it the same loss."""
     model, plain = build(SPEC), ReferenceGPT(SPEC)
-    assert sum(p.numel() for p in plain.parameters()) == n_parameters(SPEC)
+    assert sum(p.numel() for p in plain.parameters()) == SPEC.n_parameters()
     own = {name: p.detach() for name, p in model.named_parameters()}
 
     def columns(w: torch.Tensor) -> torch.Tensor:

@@ -8,7 +8,7 @@ import pytest
 
 from tslens.cli import main
 from tslens.cli.train import train
-from tslens.models import Spec, n_parameters
+from tslens.models import Spec
 from tslens.stories import stories
 
 SMALL = ["data.vocabulary=300", "train.steps=2", "model.n_ctx=32", "train.batch=2", "train.validation_stories=2"]
@@ -76,7 +76,7 @@ def test_recipes_are_listed_in_one_table(capsys):
     )
     train(list_=True, json_=True)
     found = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
-    assert found["512x12"]["parameters"] == n_parameters(Spec.parse("512x12", d_vocab=4096, n_ctx=512))
+    assert found["512x12"]["parameters"] == Spec.parse("512x12", d_vocab=4096, n_ctx=512).n_parameters()
 
 
 def test_a_dry_run_says_what_it_would_take_and_writes_nothing(in_tmp, capsys):

@@ -67,7 +67,7 @@ def test_gradients_are_those_of_the_hooked_forward(model: Any) -> None:
     total, count = forward.loss(model, tokens())
     (total / count).backward()
     fast = {name: p.grad for name, p in model.named_parameters() if p.requires_grad}
-    assert fast.keys() == hooked.keys() == models.parameter_shapes(models.spec_of(model)).keys()
+    assert fast.keys() == hooked.keys() == models.spec_of(model).parameter_shapes().keys()
     whole = math.sqrt(sum(g.norm().item() ** 2 for g in hooked.values()))
     for name, expected in hooked.items():
         # A key bias shifts all scores of a query alike: its true gradient is zero, and both sides hold only rounding.

@@ -24,15 +24,15 @@ def test_matched_is_within_two_percent_of_its_baseline(shape: str, context: int)
     baseline = Spec.parse(shape, d_vocab=4096, n_ctx=context)
     matched = CompressorSpec.matched(baseline)
     assert (matched.encoder_layers, matched.trunk_layers, matched.decoder_layers) == (2, 4, 2)
-    assert models.n_parameters(matched) == pytest.approx(models.n_parameters(baseline), rel=0.02)
+    assert matched.n_parameters() == pytest.approx(baseline.n_parameters(), rel=0.02)
 
 
 def test_the_published_sizes() -> None:
     """8.1 million parameters the baseline, 25.1 million the compressor."""
     baseline = Spec.parse("128x8", d_vocab=50257, n_ctx=512)
-    assert round(models.n_parameters(baseline) / 1e6, 1) == 8.1
+    assert round(baseline.n_parameters() / 1e6, 1) == 8.1
     published = CompressorSpec.published(baseline)
-    assert round(models.n_parameters(published) / 1e6, 1) == 25.1
+    assert round(published.n_parameters() / 1e6, 1) == 25.1
     assert (published.encoder_layers, published.trunk_layers, published.encoder.d_model) == (4, 8, 256)
 
 
@@ -42,20 +42,20 @@ def test_operations_worked_out_by_hand() -> None:
     ends = 2 * (12 * 16 + 2 * 2 * 4)  # encoder and decoder: weights, and attention over two places
     trunk = (12 * 16 + 2 * 4 * 4) // 2  # over four places, once for two tokens
     pair = 2 * 4 * 4 // 2
-    assert models.flops_per_token(spec) == 2 * (ends + trunk + pair + 4 * 1)
-    assert models.flops_per_token(spec, training=True) == 3 * models.flops_per_token(spec)
+    assert spec.flops_per_token() == 2 * (ends + trunk + pair + 4 * 1)
+    assert spec.flops_per_token(training=True) == 3 * spec.flops_per_token()
 
 
 def test_the_parameters_are_those_that_the_spec_says(compressor: CompressorSpec) -> None:
-    model = models.build_compressor(compressor)
+    model = models.build(compressor)
     trained = {name: tuple(p.shape) for name, p in model.named_parameters() if p.requires_grad}
     assert trained == compressor.parameter_shapes()
-    assert models.n_parameters(compressor) == sum(p.numel() for p in model.parameters() if p.requires_grad)
+    assert compressor.n_parameters() == sum(p.numel() for p in model.parameters() if p.requires_grad)
     assert all(not p.any() for name, p in model.named_parameters() if name not in trained)
 
 
 def test_a_seed_decides(compressor: CompressorSpec) -> None:
-    first, again, other = (models.weights(models.build_compressor(compressor, seed=s)) for s in (3, 3, 4))
+    first, again, other = (models.weights(models.build(compressor, seed=s)) for s in (3, 3, 4))
     assert all(torch.equal(first[k], again[k]) for k in first)
     assert not torch.equal(first["decoder.blocks.0.mlp.W_in"], other["decoder.blocks.0.mlp.W_in"])
     layers = compressor.trunk_layers + compressor.decoder_layers
@@ -67,7 +67,7 @@ def test_a_logit_knows_its_past_and_nothing_else(
     compressor: CompressorSpec, rows: torch.Tensor, length: int, loud
 ) -> None:
     """Every position, in rows of any length: a token that is changed is felt from its own position on."""
-    model = loud(models.build_compressor(compressor))
+    model = loud(models.build(compressor))
     with torch.no_grad():
         whole = model(rows)
         short = model(rows[:, :length])
@@ -81,7 +81,7 @@ def test_a_logit_knows_its_past_and_nothing_else(
 
 def test_what_is_masked_in_a_pair_changes_nothing(compressor: CompressorSpec, loud) -> None:
     """A boolean mask, not a large number: whatever the masked place holds, the vector is the same to the bit."""
-    encoder = loud(models.build_compressor(compressor)).encoder
+    encoder = loud(models.build(compressor)).encoder
     real = torch.tensor([[False, True], [True, True], [True, False], [False, False]])
     x = torch.randn(4, 2, compressor.encoder.d_model)
     with torch.no_grad():
@@ -91,7 +91,7 @@ def test_what_is_masked_in_a_pair_changes_nothing(compressor: CompressorSpec, lo
 
 
 def test_hook_points_are_named_as_transformerlens_names_them(compressor: CompressorSpec, rows: torch.Tensor) -> None:
-    model = models.build_compressor(compressor)
+    model = models.build(compressor)
     logits, cache = model.run_with_cache(rows)
     assert cache["blocks.1.mlp.hook_post"].shape == (2, 8, 96)
     assert cache["blocks.1.attn.hook_pattern"].shape == (2, 3, 8, 8)
@@ -104,7 +104,7 @@ def test_hook_points_are_named_as_transformerlens_names_them(compressor: Compres
 
 def test_the_trunks_stream_goes_on_in_the_decoder(rows: torch.Tensor, loud) -> None:
     """With the decoder's blocks silent, the first of the next two tokens is read straight from the trunk."""
-    model = loud(models.build_compressor(SMALL))
+    model = loud(models.build(SMALL))
     silent = [(f"decoder.blocks.0.hook_{part}_out", lambda value, hook: value * 0) for part in ("attn", "mlp")]
     with torch.no_grad():
         logits = model.run_with_hooks(rows, fwd_hooks=silent)
@@ -114,9 +114,9 @@ def test_the_trunks_stream_goes_on_in_the_decoder(rows: torch.Tensor, loud) -> N
 
 
 def test_it_is_saved_and_loaded(compressor: CompressorSpec, tokenizer: Tokenizer, tmp_path: Path, rows) -> None:
-    model = models.build_compressor(compressor, tokenizer=tokenizer)
+    model = models.build(compressor, tokenizer=tokenizer)
     loaded = models.load(models.save(model, tmp_path / "run"))
-    assert models.shape_of(loaded) == compressor and models.name_of(loaded) == "run"
+    assert models.spec_of(loaded, compressors=True) == compressor and models.name_of(loaded) == "run"
     assert torch.equal(model(rows), loaded(rows))
     with pytest.raises(ValueError, match=r"lack 'encoder\.W_pair'"):
         kept = {name: w for name, w in models.weights(model).items() if name != "encoder.W_pair"}
@@ -133,9 +133,9 @@ def test_it_is_saved_and_loaded(compressor: CompressorSpec, tokenizer: Tokenizer
         (lambda: CompressorSpec.matched(Spec(24, 4, style="llama")), "leave out style = 'llama'"),
         (lambda: CompressorSpec.from_dict({"d_modle": 24}), "Did you mean 'd_model'"),
         (lambda: CompressorSpec.from_dict({"d_model": 24}), "no shape"),
-        (lambda: models.shape({"kind": "mamba", "spec": {}}), "'mamba', and this version loads"),
-        (lambda: models.spec_of(models.build_compressor(SMALL)), "no single HookedTransformer"),
-        (lambda: models.build_compressor(SMALL)(torch.zeros(1, 17, dtype=torch.long)), "context of 16"),
+        (lambda: models.spec_from_config({"kind": "mamba", "spec": {}}), "'mamba', and this version loads"),
+        (lambda: models.spec_of(models.build(SMALL)), "no single HookedTransformer"),
+        (lambda: models.build(SMALL)(torch.zeros(1, 17, dtype=torch.long)), "context of 16"),
     ],
 )
 def test_what_is_refused(made, match: str) -> None:

@@ -37,5 +37,5 @@ def test_tied_weights_are_saved_once(tmp_path: Path, tokenizer: Tokenizer) -> No
 
     models.save(models.build(GPT2, tokenizer=tokenizer), tmp_path)
     with safe_open(tmp_path / runs.WEIGHTS, "pt") as file:
-        assert set(file.keys()) == models.parameter_shapes(GPT2).keys()
+        assert set(file.keys()) == GPT2.parameter_shapes().keys()
         assert "unembed.W_U" not in file.keys()  # noqa: SIM118  safe_open is no mapping

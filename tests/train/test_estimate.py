@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 
 from tslens import runs
-from tslens.models import Spec, flops_per_token, n_parameters
+from tslens.models import Spec
 from tslens.stories import stories
 from tslens.train import recipe as recipes
 from tslens.train.estimate import estimate
@@ -38,10 +38,11 @@ def found(said, tmp_path_factory):
 def test_steps_that_were_chosen_are_multiplied_out_and_nothing_is_written(found, said):
     spec = Spec(16, 1, 2, d_vocab=300, n_ctx=32)
     assert (found.steps, found.tokens) == (10, 10 * 4 * 32)
-    assert found.parameters == n_parameters(spec) and found.weights_bytes == found.gradient_bytes == 4 * n_parameters(
-        spec
+    assert (
+        found.parameters == spec.n_parameters()
+        and found.weights_bytes == found.gradient_bytes == 4 * spec.n_parameters()
     )
-    assert found.flops_per_token == flops_per_token(spec, training=True)
+    assert found.flops_per_token == spec.flops_per_token(training=True)
     assert found.flops == found.flops_per_token * 10 * 4 * 32
     assert said[0] == "reading some stories" and said[-1] == "timing a validation"
 

@@ -60,7 +60,7 @@ def test_a_step_asks_the_device_for_nothing(run_of, monkeypatch, method, more):
     step = step_function(recipe, run.steps, world, state)
     step(run.rows.batch(0))  # the optimizer makes its state
     # Two things are read on a CPU alone: whether frozen biases were written to, and the batch's own mask, on the host.
-    monkeypatch.setattr("tslens.models.checking._written", lambda memory: False)
+    monkeypatch.setattr("tslens.models.validation._written", lambda memory: False)
     batch = run.rows.batch(1)
     monkeypatch.setattr(TrainingBatch, "predictions", batch.predictions)
     with Asked() as asked:

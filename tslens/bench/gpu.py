@@ -26,7 +26,6 @@ from torch import Tensor, nn
 from tslens.bench.measure import Work, faster
 from tslens.bench.peers import PEERS, SMOKE, Loss, Peer, Setting, ours
 from tslens.bench.size import random_tokens
-from tslens.models import flops_per_token, n_parameters
 from tslens.train import optimizer as optimizers
 
 SHARE, RATIO = 0.45, 1.1  # of the matrix peak, and of a compiled plain GPT's speed, that ours compiled is to reach
@@ -165,11 +164,11 @@ class Bench:
             "cuda": torch.version.cuda if cuda else None,
             "python": platform.python_version(),
             "shape": s.shape,
-            "parameters": n_parameters(s.spec),
+            "parameters": s.spec.n_parameters(),
             "vocabulary": s.vocabulary,
             "context": s.context,
             "batch": s.batch,
-            "flops_per_token": flops_per_token(s.spec, training=True),  # the whole square of attention counted
+            "flops_per_token": s.spec.flops_per_token(training=True),  # the whole square of attention counted
             "matrix_peak_flops": float(np.median(self.peaks)) if self.peaks else None,
             "matrix_peaks_measured": self.peaks,
             "left_out": dict(self.left_out),
@@ -178,7 +177,7 @@ class Bench:
     def results(self, turns: np.ndarray) -> dict[str, Any]:
         """Speeds, ratios and whether the goals are met, from seconds `[turn, side]`."""
         s, names = self.setting, list(self.works)[: turns.shape[1]]
-        tokens, flops = s.steps * s.batch * s.context, flops_per_token(s.spec, training=True)
+        tokens, flops = s.steps * s.batch * s.context, s.spec.flops_per_token(training=True)
         chosen = {peer.name: peer for peer in PEERS}
         rows: list[dict[str, Any]] = []
         for i, name in enumerate(names):

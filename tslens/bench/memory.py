@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from tslens import forward
 from tslens.bench.saved import saved_bytes
 from tslens.bench.size import gpt2, hooked, random_tokens, stock
-from tslens.models import CompressorSpec, Spec, build_compressor
+from tslens.models import CompressorSpec, Spec, build
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ def _fused(spec: Spec) -> tuple[nn.Module, Loss]:
 
 def _published(spec: Spec) -> tuple[nn.Module, Loss]:
     """The published sizes in the hooked forward, with all logits at once: attention written out, as it was trained."""
-    model = build_compressor(CompressorSpec.published(spec))
+    model = build(CompressorSpec.published(spec))
     return model, lambda rows: F.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
 
 
 def _matched(spec: Spec) -> tuple[nn.Module, Loss]:
-    model = build_compressor(CompressorSpec.matched(spec))
+    model = build(CompressorSpec.matched(spec))
     return model, lambda rows: forward.loss(model, rows)[0]
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from tslens.models import Spec, parameter_shapes
-from tslens.models.checking import remember
-from tslens.models.reading import READ_ANEW, READ_ONCE
+from tslens.models import Spec
+from tslens.models.from_hooked import READ_ANEW, READ_ONCE
 from tslens.models.tied import Tied
+from tslens.models.validation import remember
 
 
 class _Part(nn.Module):
@@ -22,7 +22,7 @@ def parameter_shell(spec: Spec, seed: int = 0) -> Any:
     assert spec.style == "gpt2" and spec.tied
     root: Any = _Part()
     generator = torch.Generator().manual_seed(seed)
-    for name, shape in parameter_shapes(spec).items():
+    for name, shape in spec.parameter_shapes().items():
         *path, last = name.split(".")
         place = root
         for part in path:

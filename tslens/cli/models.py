@@ -42,14 +42,14 @@ def _row(name: str, folder: Path, *, hides: bool) -> dict[str, Any]:
     row |= {"name": name, "folder": str(folder), "why": "a run, in front of the bundled model" if hides else ""}
     try:
         config = files.read_json(folder / runs.CONFIG)
-        spec = models.shape(config)
+        spec = models.spec_from_config(config)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         why = "config.json has no 'spec'" if isinstance(error, KeyError) else " ".join(str(error).split())
         return row | {"why": f"broken: {why}"}
     return row | {
         "shape": spec.name,
         "style": spec.style,
-        "parameters": models.n_parameters(spec),
+        "parameters": spec.n_parameters(),
         "vocabulary": spec.d_vocab,
         "context": spec.n_ctx,
         "nats_per_token": config.get("validation_loss"),

@@ -38,7 +38,6 @@ def _chosen() -> "list[Recipe]":
 
 
 def _summary(recipe: "Recipe") -> dict[str, Any]:
-    from tslens.models import n_parameters
     from tslens.train.size import length, vocabulary
 
     size = vocabulary(recipe.data)
@@ -46,7 +45,7 @@ def _summary(recipe: "Recipe") -> dict[str, Any]:
     return {
         "name": recipe.name,
         "shape": spec.name,
-        "parameters": n_parameters(spec),
+        "parameters": spec.n_parameters(),
         "objective": recipe.to_dict()["objective"]["name"],
         "data": recipe.data.source,
         "tokens": length(recipe, size)[1],

@@ -167,13 +167,12 @@ def _as_chosen(run: "Run", chosen: "Recipe | None", log: str | None) -> "Run":
 
 def describe(run: "Run") -> tuple[str, str]:
     """What will be trained on what, in two lines."""
-    from tslens.models import n_parameters
 
     spec, facts, data = run.recipe.shape(run.tokenizer.size), run.facts, run.recipe.data
     fewer = data.tokenizer is None and spec.d_vocab < data.vocabulary
     asked = f" (of {data.vocabulary:,} asked for: the stories have no more)" if fewer else ""
     return (
-        f"{spec.name} ({spec.style}), {n_parameters(spec):,} parameters, vocabulary {spec.d_vocab}{asked}, "
+        f"{spec.name} ({spec.style}), {spec.n_parameters():,} parameters, vocabulary {spec.d_vocab}{asked}, "
         f"{run.steps} steps",
         f"{facts['training_stories']:,} stories, {facts['training_tokens']:,} tokens; {facts['longer_than_context']:,} "
         f"stories are longer than the context of {spec.n_ctx} and are cut there",

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward, scan, stats
-from tslens.models import name_of, shape_of, tokenizer_of
+from tslens.models import name_of, spec_of, tokenizer_of
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def loss(
 ) -> LossResult:
     """The loss on stories, one story a row, each read up to the model's context, with a bar where `progress` is asked
     for. ValueError for no stories."""
-    spec, tokenizer = shape_of(model), tokenizer_of(model)
+    spec, tokenizer = spec_of(model, compressors=True), tokenizer_of(model)
     context = min(context or spec.n_ctx, spec.n_ctx)
     dtype, device = forward.precision(precision), next(model.parameters()).device
     kept: dict[int, tuple[float, int, int, bool]] = {}

@@ -12,7 +12,7 @@ from torch import Tensor
 from tslens import forward, stats
 from tslens.errors import InputError
 from tslens.evaluation.suites import Prompt, Suite
-from tslens.models import name_of, shape_of, tokenizer_of
+from tslens.models import name_of, spec_of, tokenizer_of
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -149,7 +149,10 @@ def evaluate(
     """
     asked = [(i, text, yes) for i, p in enumerate(suite.prompts) for text, yes in _endings(p)]
     owner, endings, accepted = map(list, zip(*asked, strict=True))
-    rows = [_row(tokenizer_of(model), suite.prompts[i].text, text, shape_of(model).n_ctx) for i, text, _ in asked]
+    rows = [
+        _row(tokenizer_of(model), suite.prompts[i].text, text, spec_of(model, compressors=True).n_ctx)
+        for i, text, _ in asked
+    ]
     log_probability = _log_probabilities(model, rows, precision, batch_tokens)
     sizes = torch.tensor([len(f" {text}".encode()) for text in endings])
     of, good = torch.tensor(owner), torch.tensor(accepted)

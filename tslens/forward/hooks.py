@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from torch import Tensor
 
 from tslens.errors import InputError
-from tslens.models import Spec, did_you_mean
+from tslens.models import Spec
+from tslens.nearest import did_you_mean
 
 
 def hook_names(spec: Spec) -> list[str]:

@@ -9,12 +9,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens.errors import InputError
-from tslens.forward import pairs
+from tslens.forward import compressor
 from tslens.forward.attention import fused_attend, open_attend
 from tslens.forward.blocks import block, layers, norm, rotary, see_norm
 from tslens.forward.hooks import Keeper, check_hooks
 from tslens.forward.product import ROWS
-from tslens.models import CompressorSpec, Spec, shape_of, spec_of
+from tslens.models import CompressorSpec, Spec, spec_of
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
@@ -41,10 +41,10 @@ def residual(
     Shapes are TransformerLens's. ValueError for a hook that does not exist (with the nearest name), for a row longer
     than the context, and for a model that the fast forward does not cover.
     """
-    if isinstance(shape_of(model), CompressorSpec):
+    if isinstance(spec_of(model, compressors=True), CompressorSpec):
         if hooks:
             raise InputError("A compressor's activations are those of its trunk: scan(model, ...), or run_with_cache.")
-        return pairs.residual(model, tokens, dtype=dtype, dropout=dropout), {}
+        return compressor.residual(model, tokens, dtype=dtype, dropout=dropout), {}
     keep = Keeper(hooks) if hooks else None
     return _run(model, tokens, keep, dtype, dropout), keep.kept if keep is not None else {}
 

@@ -12,7 +12,7 @@ from tslens.errors import InputError
 from tslens.generate.beams import beam_search
 from tslens.generate.cache import Cache
 from tslens.generate.sampling import Sampling, choose
-from tslens.models import CompressorSpec, Spec, shape_of, spec_of, tokenizer_of
+from tslens.models import CompressorSpec, Spec, spec_of, tokenizer_of
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
@@ -51,7 +51,7 @@ def generate_ids(
     context is full. ValueError for an empty prompt or one that fills the context.
     """
     sampling = sampling or Sampling()
-    spec = shape_of(model)
+    spec = spec_of(model, compressors=True)
     stop = tokenizer_of(model).bos if stop is None else stop
     rows = [list(p) for p in prompts]
     if not rows:
@@ -88,11 +88,11 @@ def _in_step(spec: Spec | CompressorSpec, rows: list[list[int]]) -> list[list[in
 
 
 def _writer(model: Any, rows: list[list[int]], places: int, dtype: torch.dtype) -> Any:
-    if isinstance(shape_of(model), Spec):
+    if isinstance(spec_of(model, compressors=True), Spec):
         return _Writer(model, rows, places, dtype)
-    from tslens.compressor import Writer
+    from tslens.generate.compressor import CompressorWriter
 
-    return Writer(model, rows, places, dtype)
+    return CompressorWriter(model, rows, places, dtype)
 
 
 def _sample(cache: Any, budgets: list[int], sampling: Sampling, stop: int, numbers: list[int]) -> list[list[int]]:

@@ -1,197 +1,142 @@
-"""What shape has a compressor, which parameters, and how does it pair tokens?
+"""The compressor: encoder, trunk and decoder, with the hooked forward that TransformerLens's hooks look into.
 
-A compressor reads tokens in pairs: an encoder makes one vector of each pair, a causal trunk runs over the pairs, and a
-decoder says the next two tokens (kin to MegaByte, Yu et al. 2023, arXiv 2305.07185, with patches of two). The row
-`t0 t1 t2 t3 t4 ...` is read as `(- t0) (t1 t2) (t3 t4) ...`: the first pair is half empty, so that every token after
-the first is predicted, as by any other model.
+Imported only where one is built, because TransformerLens is imported with it. The trunk's hook points have the names
+that they have in a HookedTransformer (`blocks.0.mlp.hook_post`); encoder and decoder have theirs behind `encoder.` and
+`decoder.`.
 """
 
-import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+import re
+from typing import Any
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Int
-from torch import Tensor
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
 
 from tslens.errors import InputError
-from tslens.models.spec import DEFAULT_HEADS, Spec
-from tslens.nearest import did_you_mean
+from tslens.models.compressor_spec import CompressorSpec, as_pairs, next_first
+from tslens.models.hooked import HookedRootModule, HookPoint, build_hooked
+from tslens.models.spec import Spec
 from tslens.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    from tslens.models.pairs import Compressor
 
-KIND = "compressor"
+class Encoder(nn.Module):
+    """One vector of each pair of tokens: blocks whose attention goes both ways within the pair, and a matrix that
+    brings the two places' outputs, side by side, to the trunk's width."""
+
+    def __init__(self, spec: Spec, d_model: int, shared: bool) -> None:
+        super().__init__()
+        stack = build_hooked(spec, seed=None)
+        stack.cfg.attention_dir = "bidirectional"
+        if not shared:
+            self.embed = stack.embed
+        self.hook_embed, self.hook_pos_embed = stack.hook_embed, stack.hook_pos_embed
+        self.pos_embed, self.blocks, self.ln_final = stack.pos_embed, stack.blocks, stack.ln_final
+        self.W_pair = nn.Parameter(torch.zeros(2 * spec.d_model, d_model))
+        self.b_pair = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: Float[Tensor, "pair 2 d_encoder"], real: Bool[Tensor, "pair 2"]) -> Tensor:
+        """The pairs' vectors, `[pair d_model]`, from their embedded tokens; what is not `real` has no influence."""
+        x = self.hook_embed(x) + self.hook_pos_embed(self.pos_embed.W_pos.expand_as(x))
+        hidden = torch.zeros(real.shape, device=x.device).masked_fill(~real, -torch.inf)[:, None, None]
+        for block in self.blocks:
+            x = block.hook_resid_pre(x)
+            normed = block.ln1(x)
+            attended = block.attn(normed, normed, normed, additive_attention_mask=hidden)
+            x = block.hook_resid_mid(x + block.hook_attn_out(attended))
+            x = block.hook_resid_post(x + block.hook_mlp_out(block.mlp(block.ln2(x))))
+        out = torch.where(real[..., None], self.ln_final(x), 0.0)
+        return out.flatten(1) @ self.W_pair + self.b_pair
 
 
-@dataclasses.dataclass(frozen=True)
-class CompressorSpec:
-    """The shape of a compressor: GPT-2 style blocks in all three parts.
+class Decoder(nn.Module):
+    """The next two tokens, one after the other: causal blocks over two places, the trunk's vector and the first
+    token."""
 
-    `d_encoder` is the encoder's width. Where it is the trunk's, one token embedding serves encoder, decoder and output;
-    where it is not, the encoder has one of its own.
+    def __init__(self, spec: Spec) -> None:
+        super().__init__()
+        stack = build_hooked(spec, seed=None)
+        self.hook_embed, self.hook_pos_embed = stack.hook_embed, stack.hook_pos_embed
+        self.pos_embed, self.blocks = stack.pos_embed, stack.blocks
+
+    def forward(self, x: Float[Tensor, "pair 2 d_model"]) -> Float[Tensor, "pair 2 d_model"]:
+        """The residual stream after the last block."""
+        x = self.hook_embed(x) + self.hook_pos_embed(self.pos_embed.W_pos.expand_as(x))
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+class Compressor(HookedRootModule):
+    """Encoder, trunk and decoder; `model(tokens)` gives logits at every position, as a HookedTransformer does.
+
+    The trunk's residual stream goes on as the decoder's first place, with no norm between, and `ln_final` and `unembed`
+    read the decoder's: what a block of the trunk writes has a direct path to the logits.
     """
 
-    d_model: int
-    encoder_layers: int
-    trunk_layers: int
-    decoder_layers: int
-    n_heads: int = DEFAULT_HEADS
-    d_vocab: int = 4096
-    n_ctx: int = 256
-    """In tokens; two for each place of the trunk."""
-    d_encoder: int | None = None
+    def __init__(self, spec: CompressorSpec, *, seed: int | None, tokenizer: Tokenizer | None) -> None:
+        super().__init__()
+        self.spec = spec
+        trunk = build_hooked(spec.trunk, seed=None)
+        self.embed, self.pos_embed, self.blocks = trunk.embed, trunk.pos_embed, trunk.blocks
+        self.hook_embed, self.hook_pos_embed = HookPoint(), HookPoint()
+        self.ln_final, self.unembed = trunk.ln_final, trunk.unembed
+        self.encoder = Encoder(spec.encoder, spec.d_model, spec.shared)
+        self.decoder = Decoder(spec.decoder)
+        self.setup()
+        _draw(self, spec, seed)
+        self.story_name: str | None = None
+        self.story_tokenizer: Tokenizer | None = None
+        if tokenizer is not None:
+            if tokenizer.size > spec.d_vocab:
+                raise InputError(f"This tokenizer has {tokenizer.size} tokens and the model room for {spec.d_vocab}.")
+            self.story_tokenizer = tokenizer
 
-    def __post_init__(self) -> None:
-        for field in ("encoder_layers", "trunk_layers", "decoder_layers"):
-            if (value := getattr(self, field)) < 1:
-                raise InputError(f"{field} is {value}; it must be at least 1.")
-        if self.n_ctx % 2 or self.n_ctx < 2:
-            raise InputError(f"n_ctx is {self.n_ctx}; a compressor reads tokens in pairs: it must be even.")
-        _ = self.encoder, self.trunk, self.decoder  # whose own checks name a wrong width or number of heads
-
-    @classmethod
-    def matched(cls, baseline: Spec) -> "CompressorSpec":
-        """As many parameters as the baseline, within 2%: its layers, shared out one quarter to the encoder, one
-        quarter to the decoder and the rest, twice the encoder's, to the trunk."""
-        _refuse_style(baseline)
-        if baseline.n_layers < 3:
-            raise InputError(f"A compressor shares out its layers in three parts; {baseline.name} has too few: give 3.")
-        quarter = max(1, baseline.n_layers // 4)
-        return cls(
-            **_same(baseline),
-            encoder_layers=quarter,
-            trunk_layers=baseline.n_layers - 2 * quarter,
-            decoder_layers=quarter,
+    @property
+    def cfg(self) -> Any:
+        """There is none: three shapes are no one shape. ValueError says what does work."""
+        raise InputError(
+            "A compressor is no single HookedTransformer, which this needs. Its trunk is one: scan(compressor, ...) or "
+            "tslens.forward.trunk(compressor, stories). Loss, generation and run_with_cache work on all of it."
         )
 
-    @classmethod
-    def published(cls, baseline: Spec) -> "CompressorSpec":
-        """The published sizes, reconstructed: a trunk of all the baseline's layers, an encoder of half as many at twice
-        the width ("scaled down from 2d to d") with an embedding of its own. How deep the decoder was is not written
-        down: with one layer more than the encoder, 128x8 over 50,257 tokens has the 25.1 million parameters that were
-        published. Its cross-attention is not rebuilt: attention over a single vector has nothing to choose, so here the
-        vector is the decoder's first place."""
-        _refuse_style(baseline)
-        half = max(1, baseline.n_layers // 2)
-        layers = {"encoder_layers": half, "trunk_layers": baseline.n_layers, "decoder_layers": half + 1}
-        return cls(**_same(baseline), **layers, d_encoder=2 * baseline.d_model)
+    def to(self, *args: Any, print_details: bool = False, **kwargs: Any) -> "Compressor":
+        """To a device or dtype, as a HookedTransformer's `to` is called."""
+        return super().to(*args, **kwargs)
 
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> "CompressorSpec":
-        """The spec of a `config.json`; an unknown key is refused with the nearest known one."""
-        known = [f.name for f in dataclasses.fields(cls)]
-        for key in fields:
-            if key not in known:
-                raise InputError(f"Unknown model field {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
-        try:
-            return cls(**fields)
-        except TypeError as error:
-            raise InputError(f"These model fields are no shape: {str(error).splitlines()[0]}.") from None
+    def token_embedding(self) -> Tensor:
+        """The embedding that the encoder reads, `[d_vocab d_encoder]`."""
+        return self.embed.W_E if self.spec.shared else self.encoder.embed.W_E
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-able, complete."""
-        return dataclasses.asdict(self)
-
-    @property
-    def encoder(self) -> Spec:
-        """The encoder's shape; its context is one pair."""
-        own = 1 if self.shared else self.d_vocab
-        return Spec(self.d_encoder or self.d_model, self.encoder_layers, self.n_heads, d_vocab=own, n_ctx=2)
-
-    @property
-    def trunk(self) -> Spec:
-        """The trunk's shape; its context is counted in pairs."""
-        return Spec(self.d_model, self.trunk_layers, self.n_heads, d_vocab=self.d_vocab, n_ctx=self.n_ctx // 2)
-
-    @property
-    def decoder(self) -> Spec:
-        """The decoder's shape: its first place is the trunk's vector, its second the first token of the next pair."""
-        return Spec(self.d_model, self.decoder_layers, self.n_heads, d_vocab=1, n_ctx=2)
-
-    @property
-    def shared(self) -> bool:
-        """Whether encoder and decoder read the same token embedding."""
-        return self.d_encoder in (None, self.d_model)
-
-    @property
-    def style(self) -> str:
-        return KIND
-
-    @property
-    def name(self) -> str:
-        """`compressor-128x2+4+2`: width, and layers of encoder, trunk and decoder."""
-        layers = f"{self.encoder_layers}+{self.trunk_layers}+{self.decoder_layers}"
-        return f"{KIND}-{self.d_model}x{layers}"
-
-    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Every trained parameter by its name. The trunk's and the ends' are TransformerLens's own; the others have
-        `encoder.` or `decoder.` before theirs."""
-        from tslens.models.counts import parameter_shapes
-
-        def part(spec: Spec, *names: str) -> dict[str, tuple[int, ...]]:
-            return {name: shape for name, shape in parameter_shapes(spec).items() if name.startswith(names)}
-
-        encoder = part(self.encoder, "pos_embed.", "blocks.", "ln_final.", *(() if self.shared else ("embed.",)))
-        width, d = self.encoder.d_model, self.d_model
-        encoder |= {"W_pair": (2 * width, d), "b_pair": (d,)}
-        decoder = part(self.decoder, "pos_embed.", "blocks.")
-        own = {f"encoder.{name}": shape for name, shape in encoder.items()}
-        own |= {f"decoder.{name}": shape for name, shape in decoder.items()}
-        return parameter_shapes(self.trunk) | own
-
-    def flops_per_token(self, context: int | None = None, *, training: bool = False) -> int:
-        """Operations per token, counted as `models.flops_per_token` does; the trunk runs once for two tokens."""
-        pairs = (context or self.n_ctx) // 2
-        shapes = self.parameter_shapes()
-
-        def matrices(prefix: str) -> int:
-            return sum(math.prod(s) for n, s in shapes.items() if n.startswith(prefix) and ".W_" in n)
-
-        def attention(spec: Spec, places: int) -> int:
-            return 2 * places * spec.d_model * spec.n_layers
-
-        ends = matrices("encoder.blocks.") + attention(self.encoder, 2) + math.prod(shapes["encoder.W_pair"]) // 2
-        ends += matrices("decoder.blocks.") + attention(self.decoder, 2)
-        trunk = (matrices("blocks.") + attention(self.trunk, pairs)) // 2
-        forward = 2 * (ends + trunk + self.d_model * self.d_vocab)
-        return 3 * forward if training else forward
+    def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_vocab"]:
+        """Logits at every position for the next token; any number of positions up to the context, odd or even."""
+        batch, n = tokens.shape
+        if n > self.spec.n_ctx:
+            raise InputError(f"A row of {n} tokens is longer than this model's context of {self.spec.n_ctx}. Cut it.")
+        pairs, real = as_pairs(tokens)
+        vectors = self.encoder(F.embedding(pairs.flatten(0, 1), self.token_embedding()), real.flatten(0, 1))
+        x = self.hook_embed(vectors.view(batch, pairs.shape[1], -1))
+        x = x + self.hook_pos_embed(self.pos_embed.W_pos[: x.shape[1]].expand_as(x))
+        for block in self.blocks:
+            x = block(x)
+        first = F.embedding(next_first(tokens), self.embed.W_E)
+        out = self.decoder(torch.stack([x, first], 2).flatten(0, 1)).view(batch, -1, self.spec.d_model)
+        logits: Tensor = self.unembed(self.ln_final(out[:, :n]))
+        return logits
 
 
-def _same(baseline: Spec) -> dict[str, Any]:
-    return {field: getattr(baseline, field) for field in ("d_model", "n_heads", "d_vocab", "n_ctx")}
-
-
-def _refuse_style(baseline: Spec) -> None:
-    plain = Spec(**_same(baseline), n_layers=baseline.n_layers)
-    for field in dataclasses.fields(Spec):
-        if (given := getattr(baseline, field.name)) != getattr(plain, field.name):
-            raise InputError(f"A compressor is built of plain GPT-2 blocks: leave out {field.name} = {given!r}.")
-
-
-def as_pairs(tokens: Int[Tensor, "batch pos"]) -> tuple[Int[Tensor, "batch pair 2"], Bool[Tensor, "batch pair 2"]]:
-    """The pairs that are whole after these tokens, and which of their places hold a token (all but the very first)."""
-    n = (tokens.shape[1] + 1) // 2
-    pairs = F.pad(tokens, (1, 0))[:, : 2 * n].unflatten(1, (n, 2))
-    real = torch.ones_like(pairs, dtype=torch.bool)
-    real[:, 0, 0] = False
-    return pairs, real
-
-
-def next_first(tokens: Int[Tensor, "batch pos"]) -> Int[Tensor, "batch pair"]:
-    """After each whole pair the token that comes next, which the decoder reads before it says the one after; 0 where
-    there is none yet (nothing that counts reads it)."""
-    return F.pad(tokens[:, 1:], (0, tokens.shape[1] % 2))[:, ::2]
-
-
-def build(spec: CompressorSpec, *, seed: int | None = 0, tokenizer: Tokenizer | None = None) -> "Compressor":
-    """A compressor of this shape on the CPU in fp32, in evaluation mode.
-
-    Weights are drawn as `models.build` draws them; trunk and decoder write to one residual stream and are counted
-    together. `seed=None` leaves them uninitialised for loading.
-    """
-    from tslens.models.pairs import Compressor
-
-    return Compressor(spec, seed=seed, tokenizer=tokenizer).eval()
+def _draw(model: Compressor, spec: CompressorSpec, seed: int | None) -> None:
+    """Weights as GPT-2's; the biases are zero and the gains one already."""
+    shapes = spec.parameter_shapes()
+    generator = None if seed is None else torch.Generator().manual_seed(seed)
+    stream = {"encoder.": spec.encoder_layers}
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(name in shapes)
+            if generator is not None and name in shapes and "W_" in name:
+                layers = next((n for part, n in stream.items() if name.startswith(part)), None)
+                layers = layers or spec.trunk_layers + spec.decoder_layers
+                writes = re.search(r"\.W_(O|out)$", name) is not None
+                std = 0.02 / math.sqrt(2 * layers) if writes else 0.02
+                parameter.copy_(torch.empty(parameter.shape).normal_(0.0, std, generator=generator))

@@ -1,4 +1,4 @@
-"""How a spec becomes a HookedTransformer, and how weights and a tokenizer go into it and come out.
+"""HookedTransformers: built from a spec, given weights and a tokenizer, and asked for them.
 
 The only file that names TransformerLens's classes.
 """
@@ -13,13 +13,9 @@ import torch
 from torch import Tensor
 
 from tslens.errors import InputError
-from tslens.models.checking import remember, spec_of
-from tslens.models.compressor import KIND as COMPRESSOR
-from tslens.models.compressor import CompressorSpec
-from tslens.models.compressor import build as build_compressor
-from tslens.models.counts import parameter_shapes
 from tslens.models.spec import Spec
 from tslens.models.tied import tie
+from tslens.models.validation import remember, spec_of
 from tslens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -42,7 +38,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(name)
 
 
-def to_config(spec: Spec) -> "HookedTransformerConfig":
+def hooked_config(spec: Spec) -> "HookedTransformerConfig":
     """The same shape as TransformerLens writes it."""
     from transformer_lens import HookedTransformerConfig
 
@@ -79,7 +75,7 @@ def to_config(spec: Spec) -> "HookedTransformerConfig":
     )
 
 
-def build(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = None) -> "HookedTransformer":
+def build_hooked(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = None) -> "HookedTransformer":
     """A HookedTransformer of this shape on the CPU in fp32, in evaluation mode.
 
     Weights are drawn as GPT-2's: normal with standard deviation 0.02, the two projections that write to the residual
@@ -91,10 +87,10 @@ def build(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = Non
         warnings.simplefilter("ignore")
         from transformer_lens import HookedTransformer
 
-        model = HookedTransformer(to_config(spec))
+        model = HookedTransformer(hooked_config(spec))
     if spec.tied:
         tie(model)
-    shapes = parameter_shapes(spec)
+    shapes = spec.parameter_shapes()
     generator = None if seed is None else torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -118,7 +114,7 @@ def untied(model: "HookedTransformer") -> "HookedTransformer":
     processing (`process_weights_`: folded norms, centred weights) works on it, and the hooked forward runs what it
     makes. An untied model is copied as it is."""
     spec, first = spec_of(model), next(model.parameters())
-    copy = build(dataclasses.replace(spec, tied=False), seed=None)
+    copy = build_hooked(dataclasses.replace(spec, tied=False), seed=None)
     load_weights(copy, weights(model) | {"unembed.W_U": model.unembed.W_U.detach().cpu().contiguous()})
     if tokenizer := getattr(model, "story_tokenizer", None):
         attach_tokenizer(copy, tokenizer)
@@ -128,15 +124,15 @@ def untied(model: "HookedTransformer") -> "HookedTransformer":
 
 def weights(model: "HookedTransformer") -> dict[str, Tensor]:
     """The trained parameters by name, detached, on the CPU, contiguous: what a checkpoint holds."""
-    shapes = parameter_shapes(shape_of(model))
+    shapes = spec_of(model, compressors=True).parameter_shapes()
     parameters = dict(model.named_parameters())
     return {name: parameters[name].detach().cpu().contiguous() for name in shapes}
 
 
 def load_weights(model: "HookedTransformer", tensors: dict[str, Tensor], *, origin: str = "these weights") -> None:
     """Copy weights into the model (any float dtype); a missing, extra or misshapen one is refused with its name."""
-    spec = shape_of(model)
-    shapes = parameter_shapes(spec)
+    spec = spec_of(model, compressors=True)
+    shapes = spec.parameter_shapes()
     if missing := sorted(shapes.keys() - tensors.keys()):
         raise InputError(f"{origin} lack {missing[0]!r} (and {len(missing) - 1} more) of a {spec.name} model.")
     if extra := sorted(tensors.keys() - shapes.keys()):
@@ -150,36 +146,11 @@ def load_weights(model: "HookedTransformer", tensors: dict[str, Tensor], *, orig
             parameters[name].copy_(tensors[name])
 
 
-def shape_of(model: Any) -> Spec | CompressorSpec:
-    """What the model was built as: a compressor carries its spec, a HookedTransformer's is read."""
-    spec = getattr(model, "spec", None)
-    return spec if isinstance(spec, CompressorSpec) else spec_of(model)
-
-
 def readout(model: "HookedTransformer") -> Tensor:
     """What each direction of the residual stream adds to each token's logit, `[d_model d_vocab]`: the unembedding; of a
     compressor's trunk its decoder's, along the direct path to the first of the next two tokens."""
     own: Tensor | None = getattr(model, "story_readout", None)
     return model.unembed.W_U if own is None else own.to(next(model.parameters()).device)
-
-
-def record(spec: Spec | CompressorSpec) -> dict[str, Any]:
-    """What `config.json` says of a model's shape, so that `load` builds it again."""
-    kind = {"kind": COMPRESSOR} if isinstance(spec, CompressorSpec) else {}
-    return {**kind, "spec": spec.to_dict()}
-
-
-def from_weights(
-    spec: Spec | CompressorSpec, tensors: dict[str, Tensor], tokenizer: Tokenizer, *, origin: str
-) -> "HookedTransformer":
-    """A model of this spec with these weights and this tokenizer."""
-    model: Any
-    if isinstance(spec, CompressorSpec):
-        model = build_compressor(spec, seed=None, tokenizer=tokenizer)
-    else:
-        model = build(spec, seed=None, tokenizer=tokenizer)
-    load_weights(model, tensors, origin=origin)
-    return model
 
 
 def attach_tokenizer(model: "HookedTransformer", tokenizer: Tokenizer) -> None:

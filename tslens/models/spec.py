@@ -1,10 +1,13 @@
-"""What shape a model has, and the name that says it: `512x12` has width 512, 12 layers and 4 heads; `256x8x8` names
-the heads."""
+"""The shape of a model, its parameters and operations, and the name that says it.
+
+`512x12` has width 512, 12 layers and 4 heads; `256x8x8` names the heads.
+"""
 
 import dataclasses
 import math
 import re
-from typing import Any, Literal
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal, TypeVar
 
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
@@ -13,8 +16,64 @@ DEFAULT_HEADS = 4
 MOST_LAYERS = 1000
 
 
+S = TypeVar("S", bound="ModelSpec")
+
+
+class ModelSpec(ABC):
+    """What the shapes of all kinds of model answer: a HookedTransformer's (`Spec`) and a compressor's."""
+
+    KIND: ClassVar[str | None] = None
+    """What `config.json` calls this kind of model; nothing for a HookedTransformer."""
+
+    # Fields or properties of both kinds.
+    d_model: int
+    d_vocab: int
+    n_ctx: int
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What the shape is called."""
+
+    @abstractmethod
+    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Every trained parameter by its TransformerLens name."""
+
+    @abstractmethod
+    def flops_per_token(self, context: int | None = None, *, training: bool = False) -> int:
+        """Floating-point operations per token: two for each multiply-add of every matrix product, attention as the
+        full square over `context` tokens (as dense kernels are counted); training is three times the forward pass."""
+
+    def n_parameters(self, *, embeddings: bool = True) -> int:
+        """Exact number of trained parameters; without the token, position and output embeddings if asked."""
+        skip = () if embeddings else ("embed.", "pos_embed.", "unembed.", "encoder.embed.")
+        return sum(math.prod(shape) for name, shape in self.parameter_shapes().items() if not name.startswith(skip))
+
+    @classmethod
+    def from_dict(cls: type[S], fields: dict[str, Any]) -> S:
+        """The spec of a `config.json`; an unknown key is refused with the nearest known one."""
+        known = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]  # every kind is a dataclass
+        for key in fields:
+            if key not in known:
+                raise InputError(f"Unknown model field {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
+        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise InputError(f"These model fields are no shape: {str(error).splitlines()[0]}.") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able, complete."""
+        fields = dataclasses.asdict(self)  # type: ignore[call-overload]
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}
+
+    def to_config(self) -> dict[str, Any]:
+        """What `config.json` says of a model's shape, so that `load` builds it again."""
+        return {**({} if self.KIND is None else {"kind": self.KIND}), "spec": self.to_dict()}
+
+
 @dataclasses.dataclass(frozen=True)
-class Spec:
+class Spec(ModelSpec):
     """The shape of a model: everything that `build` needs, and nothing that can be derived.
 
     `gpt2`: learned positions, layer norm, GELU (tanh form), biases. `llama`: rotary positions, RMS norm, gated SiLU
@@ -96,22 +155,49 @@ class Spec:
         width, layers, heads = match.groups()
         return cls(d_model=int(width), n_layers=int(layers), n_heads=int(heads or DEFAULT_HEADS), **fields)
 
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> "Spec":
-        """The spec of a `config.json`; an unknown key is refused with the nearest known one."""
-        known = [f.name for f in dataclasses.fields(cls)]
-        for key in fields:
-            if key not in known:
-                raise InputError(f"Unknown model field {key!r}.{did_you_mean(key, known)} Known: {', '.join(known)}.")
-        values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
-        try:
-            return cls(**values)
-        except TypeError as error:
-            raise InputError(f"These model fields are no shape: {str(error).splitlines()[0]}.") from None
+    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Every trained parameter by its TransformerLens name. Biases that a Llama-style model lacks are not here."""
+        gpt2 = self.style == "gpt2"
+        shapes: dict[str, tuple[int, ...]] = {"embed.W_E": (self.d_vocab, self.d_model)}
+        if gpt2:
+            shapes["pos_embed.W_pos"] = (self.n_ctx, self.d_model)
+        block = self._block_shapes()
+        shapes |= {f"blocks.{i}.{name}": shape for i in range(self.n_layers) for name, shape in block.items()}
+        shapes["ln_final.w"] = (self.d_model,)
+        if gpt2:
+            shapes["ln_final.b"] = (self.d_model,)
+        if not self.tied:
+            shapes["unembed.W_U"] = (self.d_model, self.d_vocab)
+        return shapes
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-able, complete."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in dataclasses.asdict(self).items()}
+    def _block_shapes(self) -> dict[str, tuple[int, ...]]:
+        d, h, kv, dh, m = self.d_model, self.n_heads, self.key_value_heads, self.d_head, self.mlp_width
+        grouped = "" if self.n_key_value_heads is None else "_"
+        block: dict[str, tuple[int, ...]] = {
+            "ln1.w": (d,),
+            "attn.W_Q": (h, d, dh),
+            f"attn.{grouped}W_K": (kv, d, dh),
+            f"attn.{grouped}W_V": (kv, d, dh),
+            "attn.W_O": (h, dh, d),
+            "ln2.w": (d,),
+            "mlp.W_in": (d, m),
+            "mlp.W_out": (m, d),
+        }
+        if self.style == "llama":
+            return block | {"mlp.W_gate": (d, m)}
+        block |= {"ln1.b": (d,), "attn.b_Q": (h, dh), "attn.b_K": (kv, dh), "attn.b_V": (kv, dh), "attn.b_O": (d,)}
+        return block | {"ln2.b": (d,), "mlp.b_in": (m,), "mlp.b_out": (d,)}
+
+    def flops_per_token(self, context: int | None = None, *, training: bool = False) -> int:
+        """As `ModelSpec.flops_per_token` says; at the model's own context unless another is given."""
+        matrices = sum(
+            math.prod(shape)
+            for name, shape in self.parameter_shapes().items()
+            if ".W_" in name.replace("._W_", ".W_") and not name.startswith(("embed.", "pos_embed.", "unembed."))
+        )
+        attention = 2 * (context or self.n_ctx) * self.n_heads * self.d_head * self.n_layers
+        forward = 2 * (matrices + attention + self.d_model * self.d_vocab)
+        return 3 * forward if training else forward
 
 
 def _near_multiples(width: int, heads: int) -> str:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tslens import models, plots, runs
+from tslens import plots, runs
 from tslens.errors import InputError
+from tslens.nearest import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,7 @@ def table(names: Sequence[str]) -> "pd.DataFrame":
     parts = []
     for name in dict.fromkeys(names):
         if name not in known:
-            near = models.did_you_mean(name, list(known))
+            near = did_you_mean(name, list(known))
             raise InputError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
         records = [record for record in runs.read_metrics(known[name]) if "train_loss" in record]
         if not records:

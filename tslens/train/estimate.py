@@ -88,7 +88,7 @@ def estimate(recipe: Recipe, watch: Callable[[str], None] = lambda text: None) -
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model: Any = recipe.objective.build(recipe.spec(size), seed=recipe.seed, tokenizer=tokenizer)
     model.to(device, print_details=False)
-    flops = models.flops_per_token(models.shape_of(model), training=True)
+    flops = models.spec_of(model, compressors=True).flops_per_token(training=True)
     weights = sum(p.numel() * p.element_size() for p in _moved(model))
     rows = recipe.train.micro_batch or recipe.train.batch
     watch("counting what is saved for the backward pass")
@@ -96,7 +96,7 @@ def estimate(recipe: Recipe, watch: Callable[[str], None] = lambda text: None) -
     watch("compiling and timing a few steps" if recipe.train.compile else "timing a few steps")
     speed, moving, state = _probe(recipe, model, lambda groups: _batch(recipe, size, device, groups), rows)
     watch("timing a validation")
-    some = sample[: max(1, int(PROBE / 3 * speed / models.shape_of(model).n_ctx))]
+    some = sample[: max(1, int(PROBE / 3 * speed / models.spec_of(model, compressors=True).n_ctx))]
     return Estimate(
         name=recipe.name,
         shape=recipe.shape(size).name,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from tslens.errors import InputError
-from tslens.models import shape_of
+from tslens.models import spec_of
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
@@ -97,7 +97,7 @@ def make(model: "HookedTransformer | nn.Module", settings: OptimizerSettings) ->
         return adamw
     both = MuonAndAdamW(by_muon, adamw, settings)
     if settings.tuned_width is not None:
-        both.param_groups[0]["scale"] = math.sqrt(settings.tuned_width / shape_of(model).d_model)
+        both.param_groups[0]["scale"] = math.sqrt(settings.tuned_width / spec_of(model, compressors=True).d_model)
     return both
 
 

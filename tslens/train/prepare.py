@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tslens import files, models, runs
 from tslens.errors import InputError
+from tslens.nearest import did_you_mean
 from tslens.stories import Stories, stories
 from tslens.stories.instruct import documents, keeps_apart
 from tslens.stories.pack import RECORD, Packed, pack
@@ -79,7 +80,7 @@ def resume(name: str, changes: dict[str, str] | None = None, *, check: bool = Tr
     _recover(folder)
     if not (folder / RECIPE).is_file():
         known = sorted(p.parent.name for p in runs.root().glob(f"*/{RECIPE}") if p.parent.name[0] != ".")
-        near = models.did_you_mean(name, known)
+        near = did_you_mean(name, known)
         raise InputError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
     recipe = from_dict(files.read_json(folder / RECIPE), origin=f"{folder}/{RECIPE}")
     if changes:

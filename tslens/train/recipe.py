@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from tslens import forward
 from tslens.errors import InputError
-from tslens.models import CompressorSpec, Spec, did_you_mean
+from tslens.models import CompressorSpec, Spec
+from tslens.nearest import did_you_mean
 from tslens.train import loggers, objectives
 from tslens.train.batch_warmup import QUARTERS
 from tslens.train.objectives import Objective

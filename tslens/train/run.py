@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from tslens.errors import InputError
-from tslens.models import record
 from tslens.tokenizer import Tokenizer
 from tslens.train.data import Batches
 from tslens.train.recipe import Recipe, from_dict
@@ -35,7 +34,7 @@ class Run:
         """What `config.json` says of the model after `step` steps over `tokens` tokens, with its last validation."""
         return {
             "name": self.folder.name,
-            **record(self.recipe.shape(self.tokenizer.size)),
+            **self.recipe.shape(self.tokenizer.size).to_config(),
             "tokenizer": self.tokenizer.hash,
             "recipe": self.recipe.to_dict(),
             "data": self.facts,

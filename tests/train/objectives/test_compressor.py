@@ -28,7 +28,7 @@ def test_a_run_learns_and_every_command_takes_it(in_tmp, run_of, capsys):
     loaded = models.load("a")
     tokens = torch.tensor([[0, 5, 6]])
     assert torch.equal(model(tokens), loaded(tokens))
-    assert models.shape_of(loaded) == CompressorSpec(16, 1, 2, 1, n_heads=2, d_vocab=300, n_ctx=32)
+    assert models.spec_of(loaded, compressors=True) == CompressorSpec(16, 1, 2, 1, n_heads=2, d_vocab=300, n_ctx=32)
     assert files.read_json(in_tmp / "runs/a/config.json")["kind"] == "compressor"
     for command in (
         ["generate", "--model", "a", "--prompt", "The cat", "--max-new-tokens", "5"],
@@ -65,7 +65,7 @@ def test_its_loss_is_that_of_each_token_after_the_first_by_hand(loud):
 def test_muon_moves_its_blocks(run_of):
     """All three parts' matrices, at a rate that follows the width."""
     model = loop.train(run_of("m", **{"optimizer.method": "muon", "optimizer.tuned_width": "32", "train.steps": "3"}))
-    start = models.build_compressor(model.spec, seed=0)
+    start = models.build(model.spec, seed=0)
     before = dict(start.named_parameters())
     moved = {name: not torch.equal(p, before[name]) for name, p in model.named_parameters()}
     assert all(moved[f"{part}blocks.0.attn.W_Q"] for part in ("", "encoder.", "decoder."))
@@ -76,13 +76,13 @@ def test_its_recipes_match_their_baselines(width):
     baseline, own = recipes.load(f"{width}x8"), recipes.load(f"compressor-{width}x8")
     assert own.spec(4096) == baseline.spec(4096)
     assert own.data == baseline.data and own.train == baseline.train and own.optimizer == baseline.optimizer
-    ratio = models.n_parameters(own.shape(4096)) / models.n_parameters(baseline.shape(4096))
+    ratio = own.shape(4096).n_parameters() / baseline.shape(4096).n_parameters()
     assert 0.98 < ratio < 1.02
 
 
 def test_the_published_sizes_have_a_recipe():
     recipe = recipes.load("compressor-published-128x8")
-    assert round(models.n_parameters(recipe.shape(50257)) / 1e6, 1) == 25.1
+    assert round(recipe.shape(50257).n_parameters() / 1e6, 1) == 25.1
 
 
 def test_what_is_refused():

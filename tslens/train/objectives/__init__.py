@@ -4,7 +4,7 @@ import importlib
 from typing import Any
 
 from tslens.errors import InputError
-from tslens.models import did_you_mean
+from tslens.nearest import did_you_mean
 from tslens.train.objectives.base import Objective
 
 __all__ = ["OBJECTIVES", "Objective", "name_of", "named"]

@@ -48,4 +48,4 @@ class CompressorObjective(LanguageModelling):
 
     def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer | None) -> Any:
         """A compressor in place of a HookedTransformer of this shape."""
-        return models.build_compressor(self.shape(spec), seed=seed, tokenizer=tokenizer)
+        return models.build(self.shape(spec), seed=seed, tokenizer=tokenizer)

@@ -16,10 +16,10 @@ from tslens.forward.attention import Attend, fused_attend
 from tslens.forward.blocks import Layer, block, layers, norm
 from tslens.forward.product import ROWS
 from tslens.models import Spec
-from tslens.models.compressor import as_pairs, next_first
+from tslens.models.compressor_spec import as_pairs, next_first
 
 if TYPE_CHECKING:
-    from tslens.models.pairs import Compressor
+    from tslens.models.compressor import Compressor
 
 
 def residual(

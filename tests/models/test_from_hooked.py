@@ -3,20 +3,20 @@ from typing import Any
 import pytest
 
 from tslens import models
-from tslens.models import Spec, reading
+from tslens.models import Spec, from_hooked
 
 LOCAL = Spec(24, 2, 3, d_vocab=300, n_ctx=16, scaled=False, window=4, local_layers=(1,))
 
 
 def test_what_was_built_is_read_back(spec: Spec) -> None:
-    assert reading.read(models.build(spec)) == spec
+    assert from_hooked.read(models.build(spec)) == spec
 
 
 def test_everything_beyond_a_spec_is_named() -> None:
     model = models.build(LOCAL)
     model.cfg.attention_dir, model.cfg.output_logits_soft_cap = "bidirectional", 30.0
     with pytest.raises(ValueError, match="has attention direction, soft caps, which the fast forward does not"):
-        reading.read(model)
+        from_hooked.read(model)
 
 
 def test_everything_that_a_spec_is_read_from_is_watched() -> None:
@@ -31,6 +31,6 @@ def test_everything_that_a_spec_is_read_from_is_watched() -> None:
             return getattr(self.__dict__["cfg"], name)
 
     model.cfg = Watched(model.cfg)
-    reading.read(model)
+    from_hooked.read(model)
     assert len(read) > 30
-    assert read <= {*reading.READ_ONCE, *reading.READ_ANEW}
+    assert read <= {*from_hooked.READ_ONCE, *from_hooked.READ_ANEW}

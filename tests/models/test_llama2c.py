@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from tslens import forward, llama2c, models
+from tslens import forward, models
+from tslens.models import llama2c
 
 HEADER = {"dim": 24, "hidden_dim": 20, "n_layers": 2, "n_heads": 6, "n_kv_heads": 2, "vocab_size": 300, "seq_len": 16}
 SPECIAL = ["<unk>", "\n<s>\n", "\n</s>\n"]
@@ -121,7 +122,7 @@ def test_logits_are_llama2cs(tmp_path: Path, tied: bool, kv: int) -> None:
         for logits in (forward.logits(model, torch.tensor([tokens])), model(torch.tensor([tokens]))):
             torch.testing.assert_close(logits[0], expected, atol=1e-3, rtol=1e-4)
     assert models.spec_of(model).tied == tied
-    assert models.n_parameters(models.spec_of(model)) == sum(
+    assert models.spec_of(model).n_parameters() == sum(
         w.size for name, w in weights.items() if not name.startswith("freq")
     )
 

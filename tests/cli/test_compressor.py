@@ -8,17 +8,17 @@ import pytest
 
 from tslens import models, runs
 from tslens.cli import main
-from tslens.models import shape_of
+from tslens.models import spec_of
 
 
 @pytest.fixture(autouse=True)
-def saved(model: Any, words: Any, texts: list[str], in_tmp: Path) -> None:
+def saved(compressor: Any, made_words: Any, made_stories: list[str], in_tmp: Path) -> None:
     """A run called `comp`, and stories."""
     folder = in_tmp / "runs/comp"
-    record = {**models.record(shape_of(model)), "tokenizer": words.hash}
-    runs.write(folder, record, models.weights(model))
-    words.save(folder / runs.TOKENIZER)
-    (in_tmp / "stories.txt").write_text("\n<|endoftext|>\n".join(texts))
+    record = {**models.record(spec_of(compressor, compressors=True)), "tokenizer": made_words.hash}
+    runs.write(folder, record, models.weights(compressor))
+    made_words.save(folder / runs.TOKENIZER)
+    (in_tmp / "stories.txt").write_text("\n<|endoftext|>\n".join(made_stories))
 
 
 ON = ["--model", "comp", "--stories", "stories.txt", "--json"]

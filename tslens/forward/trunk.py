@@ -1,4 +1,4 @@
-"""How is a compressor's trunk looked into with the methods for any model?
+"""A compressor's trunk as a HookedTransformer, for the methods that look into any model.
 
 The encoder reads each pair by itself. So over the pairs that some stories have, it is a table: a vector for each pair.
 With that table as its token embedding the trunk *is* a HookedTransformer whose tokens are pairs, and scan, heads and
@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import torch
 from torch import Tensor
 
-from tslens import forward, models
+from tslens import models
 from tslens.errors import InputError
-from tslens.forward import pairs
+from tslens.forward.blocks import layers
+from tslens.forward.compressor import encode, refuse_hooks
 from tslens.models.tied import Tied
 from tslens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
-    from tslens.models.pairs import Compressor
+    from tslens.models.compressor import Compressor
 
 ROWS = 4096  # pairs that are encoded at a time
 
@@ -36,7 +37,7 @@ def trunk(model: "Compressor", stories: Iterable[str]) -> "HookedTransformer":
     pairs of the stories.
     """
     tokenizer, spec = models.tokenizer_of(model), model.spec
-    pairs.refuse_hooks(model)
+    refuse_hooks(model)
     seen: dict[Pair, None] = {}
     for text in stories:
         (row,) = tokenizer.encode([text])
@@ -45,9 +46,7 @@ def trunk(model: "Compressor", stories: Iterable[str]) -> "HookedTransformer":
     shape = models.Spec.from_dict(spec.trunk.to_dict() | {"d_vocab": len(table)})
     view = models.build(shape, seed=None)
     own = models.weights(model)
-    models.load_weights(
-        view, {name: own.get(name, table) for name in models.parameter_shapes(shape)} | {"embed.W_E": table}
-    )
+    models.load_weights(view, {name: own.get(name, table) for name in shape.parameter_shapes()} | {"embed.W_E": table})
     view.unembed = NoLogits(view.embed, view.unembed)
     view.setup()
     view.story_tokenizer = PairTokenizer(tokenizer, list(seen))
@@ -71,9 +70,9 @@ def _table(model: "Compressor", seen: list[Pair]) -> Tensor:
     real[:n, 0] = False
     device = next(model.parameters()).device
     with torch.no_grad():
-        weights = forward.layers(model.encoder, model.spec.encoder, pack=True)
+        weights = layers(model.encoder, model.spec.encoder, pack=True)
         parts = [
-            pairs.encode(model, weights, every[at : at + ROWS].to(device), real[at : at + ROWS].to(device)).cpu()
+            encode(model, weights, every[at : at + ROWS].to(device), real[at : at + ROWS].to(device)).cpu()
             for at in range(0, len(every), ROWS)
         ]
     return torch.cat(parts)

@@ -1,4 +1,4 @@
-"""How does a compressor write, token by token, when it reads in pairs?
+"""How a compressor generates, token by token, when it reads in pairs.
 
 The trunk keeps keys and values of the pairs that are whole; the decoder those of the pair that is being written. A
 prompt may end within a pair: its last token is then the decoder's, exactly as in training, and no half pair is read.
@@ -12,19 +12,19 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward
-from tslens.forward import pairs
-from tslens.generate import Cache
+from tslens.forward.compressor import encode, refuse_hooks
+from tslens.generate.cache import Cache
 
 if TYPE_CHECKING:
-    from tslens.models.pairs import Compressor
+    from tslens.models.compressor import Compressor
 
 
-class Writer(Cache):
+class CompressorWriter(Cache):
     """A compressor that reads tokens and says the logits after them. All rows are at the same place of a pair, so their
     lengths are all odd or all even; `generate` sees to that."""
 
     def __init__(self, model: "Compressor", rows: list[list[int]], places: int, dtype: torch.dtype) -> None:
-        pairs.refuse_hooks(model)
+        refuse_hooks(model)
         width, filler = max(len(row) for row in rows), rows[0][0]
         shape = model.spec
         super().__init__(model, shape.trunk, [(width - len(row)) // 2 for row in rows], places // 2 + 1, dtype)
@@ -69,6 +69,6 @@ class Writer(Cache):
         """Whole pairs through encoder and trunk; the first of a row, and its padding, are half empty or empty."""
         place = torch.arange(self.filled, self.filled + new.shape[1], device=self.device)
         real = torch.stack([place > self.pad[:, None], place >= self.pad[:, None]], -1)
-        vectors = pairs.encode(self.model, self.encoder, new.flatten(0, 1), real.flatten(0, 1))
+        vectors = encode(self.model, self.encoder, new.flatten(0, 1), real.flatten(0, 1))
         positions = F.embedding(self.positions(new.shape[1]), self.model.pos_embed.W_pos)
         self.vector = self.run(vectors.view(*new.shape[:2], -1) + positions)[:, -1:]

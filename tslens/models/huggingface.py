@@ -1,4 +1,4 @@
-"""How is a Hugging Face model of GPT-2's or GPT-Neo's layout read, from a folder or by its id on the hub?
+"""Hugging Face models of GPT-2's or GPT-Neo's layout, from a folder or by their id on the hub.
 
 Only `config.json`, safetensors and tokenizer files are read: nothing is unpickled and no code of the repository runs. A
 folder never touches the network; an id goes through `huggingface_hub`, its cache first when there is no network.
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.files import read_json
-from tslens.models import Spec, parameter_shapes
+from tslens.models.spec import Spec
 from tslens.tokenizer import Tokenizer
 
 ARCHITECTURES = {"gpt2": "GPT2LMHeadModel", "gpt_neo": "GPTNeoForCausalLM"}
@@ -196,7 +196,7 @@ def _name(spec: Spec, config: Any, tensors: dict[str, Tensor], folder: Path) -> 
         block |= {"mlp.W_out": mlp_out, "mlp.b_out": layer["mlp.c_proj.bias"]}
         block |= {f"ln{n}.{to}": layer[f"ln_{n}.{of}"] for n in (1, 2) for to, of in (("w", "weight"), ("b", "bias"))}
         named |= {f"blocks.{i}.{name}": tensor for name, tensor in block.items()}
-    assert named.keys() == parameter_shapes(spec).keys()
+    assert named.keys() == spec.parameter_shapes().keys()
     return named
 
 

@@ -25,7 +25,7 @@ def test_what_was_written_into_a_bias_is_seen() -> None:
         models.spec_of(model)
     with torch.no_grad():
         model.blocks[0].mlp.b_out.zero_()
-    assert models.parameter_shapes(models.spec_of(model)) == models.parameter_shapes(LLAMA)
+    assert models.spec_of(model).parameter_shapes() == LLAMA.parameter_shapes()
 
 
 def test_where_values_are_not_read_only_a_write_past_autograd_is_unseen() -> None:

@@ -1,4 +1,4 @@
-"""How a name becomes a model, and what a model is called."""
+"""Models by name: loaded, saved and described."""
 
 import json
 import re
@@ -9,12 +9,12 @@ import torch
 
 from tslens import runs
 from tslens.errors import InputError
-from tslens.models.checking import spec_of
-from tslens.models.compressor import KIND as COMPRESSOR
-from tslens.models.compressor import CompressorSpec
-from tslens.models.counts import flops_per_token, n_parameters
-from tslens.models.hooked import from_weights, record, shape_of, tokenizer_of, weights
+from tslens.models import huggingface, llama2c
+from tslens.models.building import from_weights
+from tslens.models.compressor_spec import CompressorSpec
+from tslens.models.hooked import tokenizer_of, weights
 from tslens.models.spec import Spec
+from tslens.models.validation import spec_of
 from tslens.nearest import did_you_mean
 from tslens.tokenizer import Tokenizer
 
@@ -31,14 +31,10 @@ def load(name: str | Path) -> "HookedTransformer":
     """
     text = str(name)
     if text.startswith("llama2c:"):
-        from tslens import llama2c
-
         file, _, tokenizer_file = text.removeprefix("llama2c:").partition(",")
         model = from_weights(*llama2c.read(file, tokenizer_file or None), origin=text)
         return _named(model, Path(file).stem)
     if text.startswith("hf:"):
-        from tslens import huggingface
-
         source = text.removeprefix("hf:")
         return _named(from_weights(*huggingface.read(source), origin=text), Path(source).resolve().name)
     known = available()
@@ -52,7 +48,7 @@ def load(name: str | Path) -> "HookedTransformer":
         raise InputError(f"{folder}/{runs.CONFIG} has no 'spec', the shape of the model: it is no tslens model.")
     if config.get("tokenizer") != tokenizer.hash:
         raise InputError(f"{home}/tokenizer.json is not the tokenizer that this model was trained with (hash differs).")
-    model = from_weights(shape(config), tensors, tokenizer, origin=str(folder))
+    model = from_weights(spec_from_config(config), tensors, tokenizer, origin=str(folder))
     run = home.resolve().name
     return _named(model, run if home == folder else f"{run}@{config.get('step', folder.name)}")
 
@@ -65,12 +61,12 @@ def _at_step(text: str) -> Path | None:
     return runs.at_step(runs.run_folder(run), int(step))
 
 
-def shape(config: dict[str, Any]) -> Spec | CompressorSpec:
+def spec_from_config(config: dict[str, Any]) -> Spec | CompressorSpec:
     """The spec that a `config.json` holds; ValueError for a kind of model that this version does not know."""
     kind = config.get("kind")
-    if kind not in (None, COMPRESSOR):
-        raise InputError(f"This model is a {kind!r}, and this version loads a HookedTransformer or a {COMPRESSOR!r}.")
-    return Spec.from_dict(config["spec"]) if kind is None else CompressorSpec.from_dict(config["spec"])
+    if kind not in (Spec.KIND, CompressorSpec.KIND):
+        raise InputError(f"This model is a {kind!r}, and this version loads a HookedTransformer or a 'compressor'.")
+    return (Spec if kind is None else CompressorSpec).from_dict(config["spec"])
 
 
 def available() -> dict[str, Path]:
@@ -99,7 +95,7 @@ def save(
     tokenizer = tokenizer_of(model)
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(folder / runs.TOKENIZER)
-    config = {**(facts or {}), **record(shape_of(model)), "tokenizer": tokenizer.hash}
+    config = {**(facts or {}), **spec_of(model, compressors=True).to_config(), "tokenizer": tokenizer.hash}
     tensors = {name: w if dtype is None else w.to(dtype) for name, w in weights(model).items()}
     runs.write(folder, config, tensors)
     return folder
@@ -108,7 +104,7 @@ def save(
 def name_of(model: "HookedTransformer") -> str:
     """What the model is called: the run, bundled model, file or folder that `load` found it under (`stories2M`,
     `mine@500` for a checkpoint of the run `mine`), or its shape where it came from none."""
-    return getattr(model, "story_name", None) or shape_of(model).name
+    return getattr(model, "story_name", None) or spec_of(model, compressors=True).name
 
 
 def describe(model: "HookedTransformer") -> dict[str, Any]:
@@ -116,9 +112,9 @@ def describe(model: "HookedTransformer") -> dict[str, Any]:
     spec = spec_of(model)
     return json.loads(json.dumps(spec.to_dict())) | {
         "name": spec.name,
-        "parameters": n_parameters(spec),
-        "parameters_without_embeddings": n_parameters(spec, embeddings=False),
-        "flops_per_token": flops_per_token(spec),
+        "parameters": spec.n_parameters(),
+        "parameters_without_embeddings": spec.n_parameters(embeddings=False),
+        "flops_per_token": spec.flops_per_token(),
     }
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from tslens import forward, huggingface, models
+from tslens import forward, models
+from tslens.models import huggingface
 from tslens.tokenizer import Tokenizer
 
 NEO_WINDOW = 5
@@ -65,7 +66,7 @@ def test_logits_are_those_of_transformers(tmp_path: Path, tokenizer: Tokenizer, 
         torch.testing.assert_close(ours(ROWS), expected, atol=1e-4, rtol=0)
     assert models.tokenizer_of(ours).hash == tokenizer.hash
     zeros = 3 * 2 * 16 if kind == "gpt_neo" else 0  # GPT-Neo has no biases on queries, keys and values
-    assert models.n_parameters(models.spec_of(ours)) == theirs.num_parameters() + zeros
+    assert models.spec_of(ours).n_parameters() == theirs.num_parameters() + zeros
 
 
 def test_the_shape_of_gpt_neo(tmp_path: Path, tokenizer: Tokenizer) -> None:
@@ -203,7 +204,7 @@ def test_an_id_in_the_hubs_cache(tmp_path: Path, tokenizer: Tokenizer) -> None:
         "import socket, sys, torch\n"
         "def no(*_): raise AssertionError('the network was asked')\n"
         "socket.socket.connect = socket.create_connection = socket.getaddrinfo = no\n"
-        "from tslens import huggingface\n"
+        "from tslens.models import huggingface\n"
         "for name in ('somebody/stories-1M', 'somebody/stories-1M@refs/pr/1'):\n"
         "    spec, weights, tokenizer = huggingface.read(name)\n"
         "    print(spec.name, spec.d_vocab, tokenizer.size, round(float(weights['embed.W_E'].sum()), 3))\n"

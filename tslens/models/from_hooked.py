@@ -1,4 +1,4 @@
-"""Which spec a HookedTransformer has, read from its configuration and weights; what no spec can say is refused."""
+"""The spec of a HookedTransformer, read from its configuration and weights; what no spec can say is refused."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tslens.errors import InputError
-from tslens.models.counts import parameter_shapes
 from tslens.models.spec import Spec
 from tslens.models.tied import is_tied
 
@@ -40,8 +39,8 @@ def read(model: "HookedTransformer") -> Spec:
             f"This model has {', '.join(found)}, which the fast forward does not cover. "
             "Use the hooked forward (model.run_with_cache) for it."
         )
-    spec = _shape_of(model)
-    shaped = parameter_shapes(spec)
+    spec = _spec_from_cfg(model)
+    shaped = spec.parameter_shapes()
     if biased := [n for n, p in model.named_parameters() if n not in shaped and bool(p.detach().any())]:
         style = "GPT-2" if spec.style == "gpt2" else "Llama"
         raise InputError(
@@ -88,7 +87,7 @@ def _beyond(model: "HookedTransformer") -> list[str]:
     return [what for what, bad in unknown.items() if bad]
 
 
-def _shape_of(model: "HookedTransformer") -> Spec:
+def _spec_from_cfg(model: "HookedTransformer") -> Spec:
     c = model.cfg
     locals_ = tuple(i for i, kind in enumerate(c.attn_types or []) if kind == "local") if c.use_local_attn else ()
     spec = Spec(

@@ -1,27 +1,34 @@
-"""Whether a model is still what its spec says, looked at before every run of the fast forward, so it must be cheap."""
+"""The check that a model is what its spec says: cheap, because it comes before every run of the fast forward."""
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import torch
 from torch import Tensor, nn
 
 from tslens.errors import InputError
-from tslens.models.counts import parameter_shapes
-from tslens.models.reading import READ_ANEW, READ_ONCE, read, scales
+from tslens.models.compressor_spec import CompressorSpec
+from tslens.models.from_hooked import READ_ANEW, READ_ONCE, read, scales
 from tslens.models.spec import Spec
 
 if TYPE_CHECKING:
-    from tslens.models.hooked import HookedTransformer
+    pass
 
 
-def spec_of(model: "HookedTransformer") -> Spec:
-    """The spec that would build this model; raises ValueError naming whatever a `Spec` cannot say, hooks included.
+@overload
+def spec_of(model: Any, *, compressors: Literal[False] = False) -> Spec: ...
+@overload
+def spec_of(model: Any, *, compressors: bool) -> Spec | CompressorSpec: ...
+def spec_of(model: Any, *, compressors: bool = False) -> Spec | CompressorSpec:
+    """The spec that would build this model; raises InputError naming whatever a `Spec` cannot say, hooks included.
 
+    A compressor is refused, because most questions need a single HookedTransformer, unless `compressors` are taken too.
     The answer is remembered, and everything it rests on is compared at every call: configuration, modules, dtypes,
     and the biases that must be zero. On an accelerator, where reading would wait, these are compared by address and
     version alone, so a write past autograd into one (`bias.data[0] = 1`) is seen on the CPU and not there.
     """
+    if compressors and isinstance(spec := getattr(model, "spec", None), CompressorSpec):
+        return spec
     if torch.compiler.is_compiling() and hasattr(model, "story_memory"):
         return model.story_memory.spec  # reading tensors would cut the compiled graph in two
     _refuse_hooks(model)
@@ -48,7 +55,7 @@ class _Memory:
 
 def remember(model: Any, spec: Spec) -> None:
     """Note that the model has this spec, and what that rests on."""
-    shapes, tree = parameter_shapes(spec), list(model.named_modules())
+    shapes, tree = spec.parameter_shapes(), list(model.named_modules())
     frozen = [
         (owner._parameters, name, p)
         for path, owner in tree

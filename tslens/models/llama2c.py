@@ -1,4 +1,4 @@
-"""How is a llama2.c checkpoint read? (the legacy `.bin` of karpathy/llama2.c and the tokenizer `.bin` beside it)
+"""llama2.c checkpoints: the legacy `.bin` of karpathy/llama2.c, and the tokenizer `.bin` beside it.
 
 A checkpoint is seven int32 and then fp32 weights, little-endian, without names; its size follows from the seven. A
 tokenizer is one int32 and then, for each token, a float32 score, an int32 length and that many bytes.
@@ -15,7 +15,7 @@ from tokenizers import AddedToken, decoders, models, normalizers
 from torch import Tensor
 
 from tslens.errors import InputError
-from tslens.models import Spec
+from tslens.models.spec import Spec
 from tslens.tokenizer import Tokenizer
 
 FIELDS = ("dim", "hidden_dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "seq_len")
