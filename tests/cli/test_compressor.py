@@ -15,7 +15,7 @@ from tslens.models import spec_of
 def saved(compressor: Any, made_words: Any, made_stories: list[str], in_tmp: Path) -> None:
     """A run called `comp`, and stories."""
     folder = in_tmp / "runs/comp"
-    record = {**models.record(spec_of(compressor, compressors=True)), "tokenizer": made_words.hash}
+    record = {**spec_of(compressor, compressors=True).to_config(), "tokenizer": made_words.hash}
     runs.write(folder, record, models.weights(compressor))
     made_words.save(folder / runs.TOKENIZER)
     (in_tmp / "stories.txt").write_text("\n<|endoftext|>\n".join(made_stories))
