@@ -34,7 +34,7 @@ def runtime_nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def imported(path: Path, name: str, known: set[str]) -> set[str]:
-    """The modules that a module imports at run time, inside functions too; `from a import b` is `a.b` if that exists."""
+    """The modules imported at run time, in functions too; `from a import b` is `a.b` if that exists."""
     found = set()
     for node in runtime_nodes(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
