@@ -4,6 +4,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sphinx.ext import napoleon
+
 from tslens import __version__
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ ROOT = HERE.parent
 project = "tslens"
 author = copyright = "the tslens authors"
 release = version = __version__
-extensions = ["myst_nb", "sphinx.ext.apidoc", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.apidoc", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
 html_theme = "furo"
 html_title = f"tslens {release}"
@@ -31,7 +33,6 @@ autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_default_options = {"members": True, "show-inheritance": True, "ignore-module-all": True}
 suppress_warnings = ["ref.python"]  # an annotation such as `bytes` is also the name of somebody's field
-napoleon_use_rtype = False
 add_module_names = False
 toc_object_entries = False
 apidoc_modules = [
@@ -55,6 +56,14 @@ def _copy_notebooks(_: "Sphinx") -> None:
         shutil.copy(notebook, HERE / "tutorials")
 
 
+def _read_sections(app: "Sphinx", what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Read the sections of a docstring (`Args:`, `Raises:`); what is said of a field is a sentence and has none."""
+    if what not in ("attribute", "data", "property"):
+        config = napoleon.Config(napoleon_use_rtype=False)
+        lines[:] = napoleon.GoogleDocstring(list(lines), config, app, what, name, obj, options).lines()
+
+
 def setup(app: "Sphinx") -> None:
-    """Register what is done before a build."""
+    """Register what is done before and during a build."""
     app.connect("builder-inited", _copy_notebooks)
+    app.connect("autodoc-process-docstring", _read_sections)
