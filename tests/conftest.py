@@ -34,12 +34,21 @@ install_import_hook(
 )
 
 CHECKOUT = Path(__file__).resolve().parents[1]
+THOROUGH = {"browser", "wheel"}
+"""Fixtures that need Chromium, or build a wheel: their tests run in `make test-all`."""
 MAY_SKIP = ("needs a GPU", "needs the real data")
 """Reasons that `--no-skips` lets pass: what no file of the project can install."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-skips", action="store_true", help="a skipped test fails, but for a GPU or absent real data")
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if not THOROUGH.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker("thorough")
 
 
 @pytest.hookimpl(wrapper=True)

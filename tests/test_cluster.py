@@ -51,6 +51,7 @@ def test_parts_merge_to_the_whole(model):
     same(scan(model, CORPUS, REDUCERS, progress=False), in_parts(model, 3), but=BY_BATCH)
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 def test_a_local_cluster_gives_the_answer_of_one_process(model, tmp_path):
     ray = pytest.importorskip("ray")
