@@ -6,7 +6,8 @@ import shlex
 
 import pytest
 
-from tslens.cli import COMMANDS, main
+from tslens.cli import main
+from tslens.cli.commands import COMMANDS
 from tslens.stories import stories
 
 

@@ -35,19 +35,18 @@ def test_load_is_that_of_models() -> None:
     assert tslens.load is load
 
 
-def test_scan_is_a_module_with_a_function() -> None:
-    assert run("from tslens.scan import scan; import tslens; print(callable(scan), tslens.scan.__name__)").split() == [
-        "True",
-        "tslens.scan",
-    ]
-
-
-def test_what_is_exported_is_listed_and_exists() -> None:
-    assert set(tslens.__all__) <= set(dir(tslens))
-    for name in tslens.__all__:
+def test_dir_lists_the_public_names_and_nothing_else() -> None:
+    names = run("import tslens.models, tslens.scan, tslens.stories, tslens; print(*dir(tslens))").split()
+    assert names == sorted(tslens.__all__) == ["InputError", "__version__", "load", "model_stories", "stories"]
+    for name in names:
         assert getattr(tslens, name) is not None
 
 
+def test_importing_tslens_imports_no_heavy_library() -> None:
+    loaded = run("import sys, tslens; dir(tslens); print(*sys.modules)").split()
+    assert not {"torch", "numpy", "pandas", "transformers", "matplotlib"} & set(loaded)
+
+
 def test_an_unknown_name_is_refused_with_what_there_is() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'lode'; it exports __version__, load, stories"):
+    with pytest.raises(AttributeError, match="no attribute 'lode'; it exports InputError, __version__, load, "):
         tslens.lode  # noqa: B018

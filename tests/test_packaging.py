@@ -169,10 +169,6 @@ def test_data_folders_hold_no_code(checkout: Path) -> None:
         assert re.fullmatch(r'""".*"""\n', marker)
 
 
-def test_version_is_written_alike(project: dict) -> None:
-    assert project["project"]["version"] == __version__
-
-
 def test_constraints_pin_every_dependency(project: dict, checkout: Path) -> None:
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name

@@ -1,4 +1,4 @@
-"""What every answer is: a frozen dataclass whose axes are written once, in its annotations.
+"""The base class of all answers: a frozen dataclass whose axes are written once, in its annotations.
 
 A `Result` turns itself into a frame, a figure, HTML and a folder. The string in `Float[Tensor, "layer head"]` is
 what the tests check, what a reader reads, and what names the columns of `to_frame()`.
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMAT = 1
+LINES = 20
+"""Lines of a `repr` at most."""
 Own = TypeVar("Own", bound="Result")
 
 
@@ -39,16 +41,25 @@ def is_saved(folder: Path) -> bool:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Result:
-    """Base of all answers. A subclass declares fields, `frame_axes`, and `figure()`.
+    """Base of all answers. A subclass declares fields, `frame_axes`, and `figure()`; its name ends in `Result`.
 
     Tensors are annotated with jaxtyping and kept on the CPU; every other field is JSON (text, numbers, lists,
     dicts).
     """
 
+    corpus: str = dataclasses.field(default="", kw_only=True)
+    """Which stories were read, how many, and how they relate to those that the model was trained on; empty where the
+    question reads none, or where they came without a name."""
+
     frame_axes: ClassVar[tuple[str, ...]] = ()
     """The axes of the table that `to_frame` gives."""
     axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
     """What stands along an axis in place of 0, 1, 2, ...: the names, or the field that holds them."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Result.__repr__  # type: ignore[method-assign]  # before `dataclass` writes one of all values
 
     def tensors(self) -> dict[str, Tensor]:
         """The fields that hold arrays, by name."""
@@ -90,7 +101,16 @@ class Result:
         raise NotImplementedError(f"{type(self).__name__} draws no figure")
 
     def __str__(self) -> str:
-        return self.summary().to_string(index=False, float_format=lambda x: f"{x:.3f}", max_rows=40)
+        table = self._table(40)
+        return f"{table}\nOn {self.corpus}" if self.corpus else table
+
+    def __repr__(self) -> str:
+        """The class, and the summary with its middle left out where it is long: 20 lines at most."""
+        on = f", on {self.corpus}" if self.corpus else ""
+        return f"{type(self).__name__}{on}\n{self._table(LINES - 4)}"  # pandas adds a header and an ellipsis
+
+    def _table(self, rows: int) -> str:
+        return self.summary().to_string(index=False, float_format=lambda x: f"{x:.3f}", max_rows=rows)
 
     def _repr_html_(self) -> str:
         from tslens.plots import svg
@@ -146,6 +166,7 @@ class Result:
     @classmethod
     def load(cls: type[Own], folder: str | Path) -> Own:
         """Read what `save` wrote. `folder` is the one given to `save`, or the result's own."""
+        from safetensors import SafetensorError
         from safetensors.torch import load_file
 
         place = Path(folder)
@@ -156,13 +177,20 @@ class Result:
         try:
             record = json.loads((place / "result.json").read_text(encoding="utf-8"))
             arrays = load_file(str(place / "arrays.safetensors")) if (place / "arrays.safetensors").exists() else {}
-        except Exception as error:
+        except (json.JSONDecodeError, UnicodeDecodeError, SafetensorError) as error:
             raise InputError(f"{place} cannot be read ({error}). Save the result again.") from error
+        if not isinstance(record, dict) or not isinstance(record.get("fields"), dict):
+            raise InputError(f"{place}/result.json is no record of a result. Save the result again.")
         if record.get("result") != cls.__name__ or record.get("format") != FORMAT:
             raise InputError(
                 f"{place} holds {record.get('result')!r} in format {record.get('format')}, "
                 f"not {cls.__name__!r} in format {FORMAT}."
             )
+        fields = dataclasses.fields(cls)
+        needed = {f.name for f in fields if f.default is f.default_factory is dataclasses.MISSING}
+        found = record["fields"].keys() | arrays.keys()
+        if wrong := sorted((needed - found) | (found - {f.name for f in fields})):
+            raise InputError(f"{place} was altered, or written by another version: {', '.join(wrong)}. Save it again.")
         return cls(**_tuples(cls, record["fields"]), **arrays)
 
 

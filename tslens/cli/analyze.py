@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from tslens.cli.delivery import delivery
-from tslens.cli.options import STORIES, Json, Limit, Model, Precision, Stories, corpus_of
+from tslens.cli.options import Json, Limit, Model, Precision, Stories, corpus_of
 
 
 def heads(
     *,
     model: Model,
     text: str | None = None,
-    stories: str | None = None,
+    stories: Stories = None,
     limit: Limit = 200,
     ablate: bool = False,
     out: Path | None = None,
@@ -23,8 +23,6 @@ def heads(
     ----------
     text
         A text of your own, to see where every head looks in it: a heat map a head in --out.
-    stories
-        A file, a dataset, or `validation` (the embedded generator's, which is read where there is no text either).
     ablate
         Also take every head out in turn and measure the loss on repeated random tokens and on 16 of the stories.
     out
@@ -51,7 +49,7 @@ def heads(
 def neurons(
     *,
     model: Model,
-    stories: Stories = STORIES,
+    stories: Stories = None,
     limit: Limit = 200,
     top: int = 20,
     out: Path | None = None,
@@ -79,7 +77,7 @@ def lens(
     *,
     model: Model,
     prompt: str | None = None,
-    stories: str | None = None,
+    stories: Stories = None,
     limit: Limit = 200,
     top: int = 5,
     out: Path | None = None,
@@ -92,8 +90,6 @@ def lens(
     ----------
     prompt
         A text to look at, token by token.
-    stories
-        A file, a dataset, or `validation` (the embedded generator's, which is read where there is no prompt either).
     top
         Tokens kept for each position of the prompt.
     out

@@ -1,19 +1,27 @@
-"""The options that several commands have: one help text for each, and how it is read."""
+"""Options that several commands share: the help text of each, and how it is read."""
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from tslens.errors import InputError
 
-STORIES = "validation"  # the default, of the embedded generator: there without a download
+if TYPE_CHECKING:
+    from tslens.corpus import Corpus
+    from tslens.models import HookedTransformer
 
 Model = Annotated[str, Parameter(help="A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID.")]
-Stories = Annotated[str, Parameter(help="A file, a dataset, or `validation` (the embedded generator's).")]
-Limit = Annotated[int | None, Parameter(help="Stories read at most.")]
+Stories = Annotated[
+    str | None,
+    Parameter(
+        help="What to read: a file, a dataset or `made` (the embedded generator's), each also as SOURCE@validation or "
+        "SOURCE@train; `validation` or `train`, those of the model's own run; or `self`, what the model writes. Without "
+        "it: the validation stories of its run, and of a model that has none (see tslens loss) what it writes itself."
+    ),
+]
+Limit = Annotated[int, Parameter(help="Stories read at most.")]
 Precision = Annotated[str, Parameter(help="Of the model's matrix products: float32, bfloat16 or auto.")]
 Settings = Annotated[
     list[str] | None,
@@ -41,15 +49,16 @@ def record_of(model: str) -> dict[str, Any]:
     return dict(files.read_json(folder / runs.CONFIG)) if (folder / runs.CONFIG).is_file() else {}
 
 
-def corpus_of(model: str, source: str, limit: int | None) -> Iterable[str]:
-    """The stories by name, in a list where they are few, so that a bar knows how many there are. Where the model was
-    trained on others, that is said on stderr once the first was read."""
-    from tslens.report.compute import foreign
-    from tslens.stories import stories
+def corpus_of(
+    model: "HookedTransformer", source: str | None, limit: int, *, self_written: bool = True, said: bool = True
+) -> "Corpus":
+    """The stories that `--stories` and `--limit` ask for; one line on stderr says which they are."""
+    from rich.console import Console
 
-    found = stories(source, limit=limit)
-    few = found if limit is None else list(found)
-    for _ in zip(range(1), few, strict=False):
-        if said := foreign(record_of(model), found.name):
-            print(said, file=sys.stderr)
-    return few
+    from tslens.corpus import model_stories
+
+    with Console(stderr=True).status("reading stories"):
+        corpus = model_stories(model, source, limit=limit, self_written=self_written)
+    if said:
+        print(f"reading {corpus.description}", file=sys.stderr)
+    return corpus

@@ -1,9 +1,11 @@
-"""Which stories? Every source has a name: ``stories("made")``, ``stories("tales.csv")``, ``stories("owner/name")``."""
+"""Stories by the name of their source: ``stories("made")``, ``stories("tales.csv")``, ``stories("owner/name")``."""
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -27,7 +29,8 @@ class Stories:
 
     sources: tuple[Source | str, ...]
     """``"made"`` or ``"made:instruct"``, or where to read"""
-    split: str | None
+    splits: tuple[Split | None, ...]
+    """of each source, the split that is read; None for all of it"""
     limit: int | None
     clean: bool
     seed: int
@@ -38,7 +41,11 @@ class Stories:
     def name(self) -> str:
         """What they are called in a record of a run."""
         places = [part if isinstance(part, str) else part.place for part in self.sources]
-        return ",".join(places) + (f" ({self.split})" if self.split else "")
+        if len(set(self.splits)) == 1:
+            return ",".join(places) + (f" ({self.splits[0]})" if self.splits[0] else "")
+        return ",".join(
+            f"{place}@{split}" if split else place for place, split in zip(places, self.splits, strict=True)
+        )
 
     @property
     def n_bytes(self) -> int | None:
@@ -56,9 +63,9 @@ class Stories:
         Raises:
             ValueError: a source cannot be read (see :class:`Source`), or no story is left of it.
         """
-        found: Iterator[str] = chain.from_iterable(self._read(part, cleaner) for part in self.sources)
-        if self.split is not None:
-            found = (story for story in found if split_of(parse(story).story) == self.split)
+        found: Iterator[str] = chain.from_iterable(
+            self._read(part, split, cleaner) for part, split in zip(self.sources, self.splits, strict=True)
+        )
         if self.keep is not None:
             found = filter(self.keep, found)
         found = islice(found, self.limit)
@@ -68,9 +75,10 @@ class Stories:
             raise InputError(f"no story is left of {self.name}{counts}; give more stories, or another split")
         return chain([first], found)
 
-    def _read(self, part: Source | str, cleaner: Cleaner) -> Iterator[str]:
+    def _read(self, part: Source | str, split: Split | None, cleaner: Cleaner) -> Iterator[str]:
         found: Iterable[str] = part if isinstance(part, Source) else self._made(part)
-        return cleaner(found) if self.clean else iter(found)
+        cleaned = cleaner(found) if self.clean else iter(found)
+        return cleaned if split is None else (story for story in cleaned if split_of(parse(story).story) == split)
 
     def _made(self, name: str) -> Iterator[str]:
         from tslens.stories.generator import generate
@@ -82,16 +90,16 @@ class Stories:
 
 
 def stories(
-    source: str = MADE, *, split: str | None = None, limit: int | None = None, clean: bool = True, seed: int = 0
+    source: str = MADE, *, split: Split | None = None, limit: int | None = None, clean: bool = True, seed: int = 0
 ) -> Stories:
-    """Stories by name, read lazily, as often as one likes.
+    """Stories by name, read lazily, as often as one likes. Those of a model: `tslens.model_stories`.
 
     Args:
-        source: ``made`` (the embedded generator), ``train`` or ``validation`` (that split of ``made``),
-            ``made:instruct`` (made, behind blocks of instructions), a ``.txt``, ``.jsonl``, ``.csv`` or ``.parquet``
-            file, a folder in the hub's layout, or a hub id; ``PLACE:COLUMN`` names the column, ``PLACE@SPLIT`` a
-            dataset's own split (``train`` if not given), ``PLACE@CONFIG/SPLIT`` that of one of its configurations.
-            Several, joined by commas.
+        source: ``made`` (the embedded generator), ``made:instruct`` (made, behind blocks of instructions), a ``.txt``,
+            ``.jsonl``, ``.csv`` or ``.parquet`` file, a folder in the hub's layout, or a hub id. ``PLACE:COLUMN`` names
+            the column. ``PLACE@SPLIT`` is of ``made`` or a file the split ``train`` or ``validation`` that
+            :func:`split_of` makes, and of a dataset its own split (``train`` if not given; ``PLACE@CONFIG/SPLIT`` that
+            of one of its configurations). Several, joined by commas.
         split: only the stories that :func:`split_of` puts there, instructions before them left aside. A dataset's own
             splits are another matter: models trained on ``owner/name`` are to be judged on ``owner/name@validation``.
         limit: at most so many stories. Without it the generator makes 10,000 (of which the split takes its share).
@@ -99,22 +107,42 @@ def stories(
         seed: of the generator.
 
     Raises:
-        ValueError: an unknown split, a limit below 1, an unknown kind of file.
+        InputError: an unknown split, two that contradict each other, a split without a source, a limit below 1, an
+            unknown kind of file.
         FileNotFoundError: no such file; the nearest names are given.
     """
     if split not in (None, *SPLITS):
         raise InputError(f"there is no split {split!r}; give {' or '.join(SPLITS)}, or none for all stories")
     if limit is not None and limit < 1:
         raise InputError(f"limit={limit} leaves no story; give 1 or more")
-    if source in SPLITS:
-        if split not in (None, source):
-            raise InputError(f"the source {source!r} and split={split!r} contradict each other; give one of them")
-        source, split = MADE, "train" if source == "train" else "validation"
     names = [name.strip() for name in source.split(",") if name.strip()]
     if not names:
         raise InputError("no source of stories is named; give 'made', a file, a dataset folder or a hub id")
-    parts = tuple(name if name in MADE_SOURCES else find_source(name) for name in names)
-    return Stories(parts, split, limit, clean, seed)
+    found = [_source_and_split(name, split) for name in names]
+    return Stories(tuple(part for part, _ in found), tuple(own for _, own in found), limit, clean, seed)
+
+
+def _source_and_split(name: str, split: Split | None) -> tuple[Source | str, Split | None]:
+    """The source that a name says, and the split of it that is read: that of the name, or else the one given."""
+    if name in SPLITS:
+        raise InputError(
+            f"{name!r} is a split, and of which stories is not said: the generator's are 'made@{name}' "
+            f'(stories("made", split="{name}")), those of a model model_stories(model, "{name}")'
+        )
+    place, own = name, None
+    with_split = None if Path(name).exists() else re.fullmatch(r"([^@]+)@([^@:]*)(:.*)?", name)
+    if with_split and (with_split[1] in MADE_SOURCES or Path(with_split[1]).is_file()):
+        place, own = with_split[1] + (with_split[3] or ""), _known_split(with_split[1], with_split[2])
+    if own and split and own != split:
+        raise InputError(f"the source {name!r} and split={split!r} contradict each other; give one of them")
+    return (place if place in MADE_SOURCES else find_source(place)), own or split
+
+
+def _known_split(place: str, name: str) -> Split:
+    for split in SPLITS:
+        if name == split:
+            return split
+    raise InputError(f"{place} has no split {name!r}: it has {' and '.join(SPLITS)}, by a hash of each story")
 
 
 class _Callable(ModuleType):

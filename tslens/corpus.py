@@ -1,0 +1,213 @@
+"""The stories that a model is read on: those its run kept for validation, those one names, or what it writes itself.
+
+What a model writes is kept in `$TSLENS_CACHE/stories/` (else `$XDG_CACHE_HOME/tslens/stories/`, else
+`~/.cache/tslens/stories/`), under a hash of its weights, its tokenizer and how it was sampled.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tslens import checkpoints, models
+from tslens.errors import InputError
+from tslens.generate import Sampling, generate
+from tslens.stories import MADE_SOURCES, SPLITS, Source, Stories, stories
+from tslens.train import kept
+from tslens.train.prepare import VALIDATION
+
+if TYPE_CHECKING:
+    from tslens.models import HookedTransformer
+
+SELF = "self"
+BLOCK = 50
+"""Stories that a model writes and the cache keeps together; block i is drawn with seed i."""
+TOKENS = 300
+"""Tokens of a story that a model writes, at most."""
+EMPTY_BLOCKS = 3
+"""Blocks without a story after which a model is taken to write none."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Stories for a model to read, with what is to be said of them."""
+
+    texts: tuple[str, ...]
+    source: str
+    """Where they come from and of which split, in words."""
+    remark: str = ""
+    """How they relate to what the model was trained on, a sentence; empty where there is nothing to say."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def description(self) -> str:
+        """What was read, in one line: how many stories, from where, of which split, and the remark."""
+        return f"{counted(len(self))}: {self.source}.{' ' if self.remark else ''}{self.remark}"
+
+
+def counted(n: int) -> str:
+    """So many stories, in words."""
+    return f"{n:,} {'story' if n == 1 else 'stories'}"
+
+
+def model_stories(
+    model: "HookedTransformer", source: str | None = None, *, limit: int | None = 200, self_written: bool = True
+) -> Corpus:
+    """Stories to read a model on, at most `limit`, in memory.
+
+    Without `source`, or with `validation`: the validation stories that its run kept; for a model that was trained on
+    made stories, its validation split, made again; for any other, what it writes itself (500 stories where `limit` is
+    None). `train`: the training split of what it was trained on, read from its source. `self`: what it writes itself,
+    at temperature 1 with fixed seeds. Anything else is a source as `stories` reads it.
+
+    InputError if the stories asked for are not there, and, where `self_written` is False, if there are no others than
+    those that the model would write itself.
+    """
+    if limit is not None and limit < 1:
+        raise InputError(f"limit={limit} leaves no story; give 1 or more")
+    name, record = models.name_of(model), models.training_record(model)
+    if source is None or source == "validation":
+        found = _own_validation(model, record, limit)
+        if found is not None:
+            return found
+        if source is None and self_written:
+            return _written(model, limit)
+        also = "or `self`, for what it writes itself" if self_written else (
+            "the loss of a model on what it writes itself is only its entropy"
+        )
+        raise InputError(f"{name} keeps no validation stories. Name the stories to read with --stories ({also}).")
+    if source == SELF:
+        return _written(model, limit)
+    if source == "train":
+        read = _training(name, record, limit)
+    else:
+        read = stories(source, limit=limit)
+    texts = tuple(read)
+    return Corpus(texts, read.name, relation(record, read))
+
+
+def _own_validation(model: "HookedTransformer", record: Mapping[str, Any], limit: int | None) -> Corpus | None:
+    """What the model's run kept for validation, or what can be made again exactly; None where there is neither."""
+    home, trained_on = models.home_of(model), _trained_on(record)
+    place = None if home is None else home / "data" / VALIDATION
+    if place is not None and place.is_file():
+        of = f" (of {trained_on})" if trained_on else ""
+        return Corpus(tuple(kept.read(place)[:limit]), f"validation stories that {_run(model)} kept{of}")
+    data = (record.get("recipe") or {}).get("data") or {}
+    if trained_on in MADE_SOURCES and data.get("filter", "none") == "none":
+        read = stories(trained_on, split="validation", limit=limit, seed=data.get("seed", 0))
+        return Corpus(tuple(read), f"{read.name}, the validation split of what it was trained on, made again")
+    return None
+
+
+def _run(model: "HookedTransformer") -> str:
+    return models.name_of(model).partition("@")[0]
+
+
+def _training(name: str, record: Mapping[str, Any], limit: int | None) -> Stories:
+    trained_on = _trained_on(record)
+    if not trained_on:
+        raise InputError(f"{name} has no record of what it was trained on. Name the stories to read with --stories.")
+    data = (record.get("recipe") or {}).get("data") or {}
+    split = None if "@" in trained_on else "train"
+    try:
+        return stories(trained_on, split=split, limit=limit, seed=data.get("seed", 0))
+    except (InputError, FileNotFoundError) as error:
+        raise InputError(f"{name} was trained on {trained_on}, which cannot be read here: {error}") from error
+
+
+def _trained_on(record: Mapping[str, Any]) -> str:
+    return str((record.get("data") or {}).get("source") or "")
+
+
+def relation(record: Mapping[str, Any], read: Stories) -> str:
+    """A sentence where, by the `config.json` of a model, stories are among those that it was trained on, or are of
+    another source. Empty where they are the validation split of that source, and where the config names none.
+    """
+    trained_on = _trained_on(record)
+    if not trained_on:
+        return ""
+    trained = {_place(name.partition("@")[0]) for name in trained_on.split(",")}
+    places = [(part if isinstance(part, str) else part.place, part, split) for part, split in zip(read.sources, read.splits, strict=True)]
+    if not any(_place(place) in trained for place, _, _ in places):
+        return f"By its record it was trained on {trained_on}, not on {read.name} by that name."
+    seen = [place for place, part, split in places if _place(place) in trained and not _held_out(part, split)]
+    if not seen:
+        return ""
+    return (
+        f"By its record it was trained on stories of {', '.join(seen)}; those kept from training are "
+        f"{', '.join(f'{place}@validation' for place in seen)}."
+    )
+
+
+def _place(name: str) -> str:
+    """A source's name without its column; a file by its whole path, as it may be given in two ways."""
+    place = name.strip()
+    if place not in MADE_SOURCES and not Path(place).exists():
+        place = place.partition(":")[0]
+    return str(Path(place).resolve()) if Path(place).exists() else place
+
+
+def _held_out(part: Source | str, split: str | None) -> bool:
+    """Whether a source is read in a split that training leaves alone: ours of a file, its own of a dataset."""
+    if split is not None or isinstance(part, str) or part.path.is_file():
+        return split == SPLITS[1]
+    return part.part != SPLITS[0]
+
+
+def _written(model: "HookedTransformer", limit: int | None) -> Corpus:
+    """What the model writes at temperature 1, stories that hold nothing but spaces left out."""
+    wanted, texts, empty = 500 if limit is None else limit, [], 0
+    folder = cache() / "stories" / _key(model)
+    for block in count():
+        written = [text for text in _block(model, folder / f"{block}.json", block) if text.strip()]
+        texts += written
+        empty += not written
+        if len(texts) >= wanted:
+            break
+        if empty >= EMPTY_BLOCKS:
+            raise InputError(
+                f"{models.name_of(model)} writes no stories, and keeps none. Name the stories to read with --stories."
+            )
+    how = f"temperature 1, seeds 0 to {block}" if block else "temperature 1, seed 0"
+    return Corpus(tuple(texts[:wanted]), f"stories that {models.name_of(model)} wrote itself ({how})")
+
+
+def cache() -> Path:
+    """The folder for what can be made again: `$TSLENS_CACHE`, else `tslens` in `$XDG_CACHE_HOME` or `~/.cache`."""
+    named, usual = os.environ.get("TSLENS_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    return Path(named) if named else (Path(usual) if usual else Path.home() / ".cache") / "tslens"
+
+
+def _key(model: "HookedTransformer") -> str:
+    """A hash of all that decides what a model writes."""
+    how = {"block": BLOCK, "tokens": TOKENS, "spec": models.shape_of(model).to_dict()}
+    digest = hashlib.blake2b(json.dumps(how, sort_keys=True).encode(), digest_size=16)
+    digest.update(models.tokenizer_of(model).hash.encode())
+    for name, weight in sorted(models.weights(model).items()):
+        digest.update(name.encode())
+        digest.update(weight.detach().float().cpu().contiguous().numpy())
+    return digest.hexdigest()
+
+
+def _block(model: "HookedTransformer", place: Path, number: int) -> list[str]:
+    """Some stories of a model, written now unless the cache has them."""
+    with contextlib.suppress(OSError, UnicodeDecodeError, json.JSONDecodeError):
+        found = json.loads(place.read_text(encoding="utf-8"))
+        if isinstance(found, list) and len(found) == BLOCK and all(isinstance(text, str) for text in found):
+            return found
+    tokens = min(TOKENS, models.shape_of(model).n_ctx - 1)
+    texts = generate(model, "", n=BLOCK, max_new_tokens=tokens, sampling=Sampling(seed=number))
+    with contextlib.suppress(OSError):  # where nothing can be kept, they are written anew next time
+        checkpoints.write_json(place, texts)
+    return texts
