@@ -30,7 +30,7 @@ class Study:
 def study(name: str, limit: int = 300) -> Study:
     """The models, the stories and the folder `figures/<name>` of a study."""
     parser = argparse.ArgumentParser(description=f"Redraw figures/{name}.")
-    parser.add_argument("--stories", default="validation")
+    parser.add_argument("--stories", default="made")
     parser.add_argument("--model", action="append", default=[], metavar="NAME=WHAT")
     asked = parser.parse_args()
     named = {"stories2M": "stories2M"} | dict(pair.split("=", 1) for pair in asked.model)

@@ -86,6 +86,12 @@ def _one_thread() -> None:
     torch.set_num_threads(1)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What tslens keeps to make it only once is kept apart from the person's own; subprocesses take it too."""
+    os.environ["TSLENS_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture(autouse=True)
 def _seeds() -> None:
     """Every test starts from the same seeds, in whatever order tests run."""

@@ -10,7 +10,7 @@ FLOORS = (
     {"models", "tokenizer", "stories", "runs"},
     {"forward", "generate", "scan"},
     {"analysis", "evaluation"},
-    {"train", "report", "bench", "cluster", "demo"},
+    {"train", "report", "bench", "cluster", "demo", "corpus"},
     {"cli"},
 )
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tslens.result import Result, axes_of
+from tslens.result import Result, axes_of, read_on
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +76,40 @@ def test_what_is_no_saved_result_is_refused(scores: Scores, tmp_path: Path) -> N
     (place / "result.json").write_text(whole[:-9])
     with pytest.raises(ValueError, match="cannot be read .* Save the result again"):
         Scores.load(tmp_path)
+
+
+def test_its_repr_is_its_summary_in_at_most_20_lines() -> None:
+    layers = [str(i) for i in range(500)]
+    many = Scores(
+        layers, (500, 2), torch.rand(500, 2), torch.arange(1000).view(500, 2), torch.ones(2, 3), corpus="a.txt"
+    )
+    lines = repr(many).splitlines()
+    assert len(lines) <= 20 and lines[0] == "Scores, on a.txt"
+    assert "score" in lines[1] and lines[2].split()[:2] == ["0", "loud"] and lines[-1].split()[0] == "499"
+    assert str(many).endswith("On a.txt")
+
+
+def test_what_was_read_is_kept_with_it(scores: Scores, tmp_path: Path) -> None:
+    class Named(list[str]):
+        description = "2 stories: a.txt."
+
+    assert scores.corpus == "" and read_on(scores, ["a"]) is scores
+    said = read_on(scores, Named())
+    assert said.corpus == "2 stories: a.txt." == said.to_json()["corpus"]
+    assert Scores.load(said.save(tmp_path)).corpus == said.corpus
+
+
+def test_a_result_of_another_version_is_refused(scores: Scores, tmp_path: Path, refused) -> None:
+    place = scores.save(tmp_path)
+    whole = (place / "result.json").read_text()
+    for text, complaint in (
+        (whole.replace('"layers"', '"lairs"'), "altered, or written by another version: lairs, layers"),
+        ("[1]", "is no record of a result"),
+        ('{"fields": 3}', "is no record of a result"),
+    ):
+        (place / "result.json").write_text(text)
+        with refused(complaint):
+            Scores.load(tmp_path)
 
 
 def test_it_shows_itself_with_what_is_markup_as_text(scores: Scores) -> None:

@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tslens import checkpoints, models
+from tslens import files, models
 from tslens.errors import InputError
 from tslens.generate import Sampling, generate
 from tslens.stories import MADE_SOURCES, SPLITS, Source, Stories, stories
@@ -82,8 +82,10 @@ def model_stories(
             return found
         if source is None and self_written:
             return _written(model, limit)
-        also = "or `self`, for what it writes itself" if self_written else (
-            "the loss of a model on what it writes itself is only its entropy"
+        also = (
+            "or `self`, for what it writes itself"
+            if self_written
+            else ("the loss of a model on what it writes itself is only its entropy")
         )
         raise InputError(f"{name} keeps no validation stories. Name the stories to read with --stories ({also}).")
     if source == SELF:
@@ -138,7 +140,10 @@ def relation(record: Mapping[str, Any], read: Stories) -> str:
     if not trained_on:
         return ""
     trained = {_place(name.partition("@")[0]) for name in trained_on.split(",")}
-    places = [(part if isinstance(part, str) else part.place, part, split) for part, split in zip(read.sources, read.splits, strict=True)]
+    places = [
+        (part if isinstance(part, str) else part.place, part, split)
+        for part, split in zip(read.sources, read.splits, strict=True)
+    ]
     if not any(_place(place) in trained for place, _, _ in places):
         return f"By its record it was trained on {trained_on}, not on {read.name} by that name."
     seen = [place for place, part, split in places if _place(place) in trained and not _held_out(part, split)]
@@ -191,7 +196,7 @@ def cache() -> Path:
 
 def _key(model: "HookedTransformer") -> str:
     """A hash of all that decides what a model writes."""
-    how = {"block": BLOCK, "tokens": TOKENS, "spec": models.shape_of(model).to_dict()}
+    how = {"block": BLOCK, "tokens": TOKENS, "spec": models.spec_of(model, compressors=True).to_dict()}
     digest = hashlib.blake2b(json.dumps(how, sort_keys=True).encode(), digest_size=16)
     digest.update(models.tokenizer_of(model).hash.encode())
     for name, weight in sorted(models.weights(model).items()):
@@ -206,8 +211,8 @@ def _block(model: "HookedTransformer", place: Path, number: int) -> list[str]:
         found = json.loads(place.read_text(encoding="utf-8"))
         if isinstance(found, list) and len(found) == BLOCK and all(isinstance(text, str) for text in found):
             return found
-    tokens = min(TOKENS, models.shape_of(model).n_ctx - 1)
+    tokens = min(TOKENS, models.spec_of(model, compressors=True).n_ctx - 1)
     texts = generate(model, "", n=BLOCK, max_new_tokens=tokens, sampling=Sampling(seed=number))
     with contextlib.suppress(OSError):  # where nothing can be kept, they are written anew next time
-        checkpoints.write_json(place, texts)
+        files.write_json(place, texts)
     return texts

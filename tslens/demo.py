@@ -1,4 +1,4 @@
-"""The whole of tslens in one run: stories, tokens, a trained model, what its parts do, and a page."""
+"""The demo: stories, tokens, a trained model, what its parts do, and a page, in one run."""
 
 import dataclasses
 import time
@@ -7,11 +7,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tslens import files, runs
+from tslens.corpus import model_stories
 from tslens.errors import InputError
 from tslens.generate import Sampling, generate
+from tslens.models import load
 from tslens.report import compute, draw, write
 from tslens.report.findings import Finding, findings
-from tslens.stories import stories
 from tslens.train import recipe as recipes
 from tslens.train.loop import Watch, train
 from tslens.train.prepare import RECIPE, prepare
@@ -20,7 +21,7 @@ from tslens.train.run import differences
 
 @dataclasses.dataclass(frozen=True)
 class Demo:
-    """What the demo leaves behind."""
+    """What a demo leaves behind."""
 
     page: Path
     findings: list[Finding]
@@ -33,7 +34,7 @@ def demo(
     name: str = "demo",
     settings: Mapping[str, str] | None = None,
     *,
-    limit: int | None = 200,
+    limit: int = 200,
     overwrite: bool = False,
     bar: Callable[[], AbstractContextManager[Watch]],
     begun: Callable[[], None] = lambda: None,
@@ -47,18 +48,17 @@ def demo(
     """
     began = time.perf_counter()
     recipe = recipes.load("demo", dict(settings or {}))
-    source = stories(recipe.data.source, split="validation", limit=limit)
     _check_replaceable(recipe, runs.run_folder(name), overwrite)
     begun()
     run = prepare(recipe, name, overwrite=True, progress=progress)
     with bar() as watch:
-        model = train(run, watch=watch)
+        train(run, watch=watch)
+    model = load(run.folder)
     story = generate(model, "", max_new_tokens=200, sampling=Sampling(temperature=0.5, seed=1))[0]
     data = compute(
         model,
-        source,
+        model_stories(model, limit=limit),
         name=name,
-        source=source.name,
         config=files.read_json(run.folder / runs.CONFIG),
         metrics=runs.read_metrics(run.folder),
         progress=progress,

@@ -34,6 +34,12 @@ def axes_of(result: type | object, field: str) -> tuple[str, ...] | None:
     return None if text is None else tuple(text.split())
 
 
+def read_on(result: Any, stories: object) -> Any:
+    """A Result that says which stories it was read on, where they say what they are (`description`)."""
+    described = getattr(stories, "description", "")
+    return dataclasses.replace(result, corpus=described) if described and isinstance(result, Result) else result
+
+
 def is_saved(folder: Path) -> bool:
     """Whether a folder is what `Result.save` writes."""
     return (folder / "result.json").is_file()

@@ -18,7 +18,7 @@ from tslens import forward
 from tslens.draws import below, draw
 from tslens.errors import InputError
 from tslens.models import CompressorSpec, Spec, spec_of, tokenizer_of
-from tslens.result import Result
+from tslens.result import Result, read_on
 from tslens.stories.identity import Occurrences
 from tslens.tokenizer import Tokenizer, in_batches
 
@@ -278,5 +278,5 @@ def scan(
     asked: list[Reducer[Any, Any]] = list(reducers) if isinstance(reducers, Sequence) else [reducers]
     found = states(model, stories, asked, **options)
     with _stderr().status("weighing what was found") if options.get("progress", True) else contextlib.nullcontext():
-        answers = [r.finish(state) for r, state in zip(asked, found, strict=True)]
+        answers = [read_on(r.finish(state), stories) for r, state in zip(asked, found, strict=True)]
     return answers if several else answers[0]

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tslens import models, runs
+from tslens import files, models, runs
 from tslens.cli import main
 from tslens.cli.delivery import print_json
 from tslens.models import Spec
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
+from tslens.train import kept as validation_stories
 
 
 @pytest.fixture
@@ -41,19 +42,38 @@ def test_no_number_is_null_wherever_it_stands(capsys: pytest.CaptureFixture[str]
 
 
 def test_a_run_that_cannot_be_read_is_listed_as_broken(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, text in {"bare": "{}", "half": "{", "odd": '{"spec": {"d_modle": 3}}', "new": '{"kind": "x"}'}.items():
+    texts = {"bare": '{"format": 1}', "half": "{", "odd": '{"format": 1, "spec": {"d_modle": 3}}', "list": "[1]"}
+    texts |= {"new": '{"format": 1, "kind": "x", "spec": {}}', "old": '{"spec": {"d_model": 3}}', "binary": "\0"}
+    for name, text in texts.items():
         folder = runs.run_folder(name)
         folder.mkdir()
         (folder / runs.CONFIG).write_text(text)
         (folder / runs.WEIGHTS).write_bytes(b"")
+    (runs.run_folder("binary") / runs.CONFIG).write_bytes(b"\xff\xfe")
     assert main(["models"]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line.strip()}
     assert "8x1x2" in lines["tiny"] and "broken" not in lines["tiny"]
     assert "broken: config.json has no 'spec'" in lines["bare"]
-    assert all("broken: " in lines[name] for name in ("half", "odd", "new"))
+    assert all("broken: " in lines[name] for name in texts)
     assert main(["models", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["bare"]["parameters"] is None and rows["tiny"]["parameters"] > 0
+
+
+@pytest.mark.parametrize("command", ["models", "runs"])
+def test_a_defect_while_listing_is_not_a_broken_run(
+    command: str, tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def defect(*_: object) -> None:
+        raise TypeError("a defect of ours")
+
+    (runs.run_folder("tiny") / "recipe.json").write_text("{}")
+    assert main([command]) == 0
+    assert ("broken" in capsys.readouterr().out) == (command == "runs")
+    monkeypatch.setattr(*((runs, "read_config") if command == "models" else (files, "read_json")), defect)
+    assert main([command]) == 1
+    error = capsys.readouterr().err
+    assert "TypeError: a defect of ours" in error and "this is a defect of tslens" in error
 
 
 def test_a_run_in_front_of_a_bundled_model_is_said(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,9 +85,29 @@ def test_a_run_in_front_of_a_bundled_model_is_said(tiny: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize("command", [["loss"], ["analyze", "lens"]])
-def test_foreign_stories_are_said(command: list[str], tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*command, "--model", "tiny", "--stories", "validation", "--limit", "2"]) == 0
-    said = "By its record it was trained on tales.txt, not on made (validation) by that name."
-    assert said in capsys.readouterr().err
-    assert main([*command, "--model", "tiny", "--stories", "tales.txt"]) == 0
-    assert "trained on" not in capsys.readouterr().err
+def test_how_stories_relate_to_the_training_is_said(
+    command: list[str], tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = {
+        "made@validation": "By its record it was trained on tales.txt, not on made (validation) by that name.",
+        "tales.txt": "By its record it was trained on stories of tales.txt; those kept from training are "
+        "tales.txt@validation.",
+    }
+    for source, sentence in said.items():
+        assert main([*command, "--model", "tiny", "--stories", source, "--limit", "2"]) == 0
+        first = capsys.readouterr().err.splitlines()[0]
+        assert first.startswith("reading 2 stories: ") and first.endswith(sentence)
+
+
+def test_loss_reads_what_the_run_kept_and_asks_where_it_kept_none(
+    tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["loss", "--model", "tiny"]) == 2
+    err = capsys.readouterr().err
+    assert "tiny keeps no validation stories" in err and "--stories" in err and "entropy" in err
+    validation_stories.write(tiny / "runs/tiny/data/validation.jsonl", ["Once there was a cat.", "Tom saw a dog."])
+    assert main(["loss", "--model", "tiny", "--json"]) == 0
+    own = json.loads(capsys.readouterr().out)
+    assert own["corpus"] == "2 stories: validation stories that tiny kept (of tales.txt)."
+    assert main(["loss", "--model", "tiny", "--stories", "tales.txt", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["nats_per_token"] == own["nats_per_token"]

@@ -28,7 +28,7 @@ VOCABULARY = ["<|endoftext|>", "\n", "`${alert(1)}`", "&amp;", "<!--", "]]>", EV
 def drawn(cls: type, sizes: dict[str, int], **fixed: Any) -> Any:
     """A result whose arrays are random, of the shapes that its annotations say; other fields as given."""
     fields: dict[str, Any] = {}
-    for field in dataclasses.fields(cls):
+    for field in [field for field in dataclasses.fields(cls) if not field.kw_only]:
         axes = axes_of(cls, field.name)
         if field.name in fixed or axes is None:
             fields[field.name] = fixed[field.name]
@@ -104,6 +104,7 @@ def made_data(
             for i in range(1, 20)
         ],
         "source": f"stories {EVIL}",
+        "remark": "",
         "loss": LossResult(
             torch.rand(9) * 50 + 50, torch.randint(30, 60, (9,)), torch.randint(120, 200, (9,)), 0, spec.name
         ),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import tslens
+from tslens.errors import InputError
 from tslens.stories import Cleaner, CleaningReport, Stories, split_of, stories
 
 TALES = [f"Tom met {n} cats." for n in range(100)]
@@ -55,11 +56,36 @@ def test_made_stories_are_seeded_and_split() -> None:
     assert list(stories("made", limit=30)) == first
     assert list(stories("made", limit=30, seed=1)) != first
     assert list(stories("made", limit=20)) == first[:20]
-    train = list(stories("train", limit=20))
+    train = list(stories("made@train", limit=20))
     assert train == list(stories("made", split="train", limit=20))
     assert train == [tale for tale in first if split_of(tale) == "train"][:20]
-    assert {split_of(tale) for tale in stories("validation", limit=1)} == {"validation"}
-    assert stories("validation").name == "made (validation)"
+    assert {split_of(tale) for tale in stories("made@validation", limit=1)} == {"validation"}
+    assert stories("made@validation").name == "made (validation)"
+
+
+def test_a_file_has_the_splits_that_the_hash_makes(tmp_path: Path) -> None:
+    place = write(tmp_path / "a.jsonl", TALES)
+    for split in ("train", "validation"):
+        named = stories(f"{place}@{split}")
+        assert list(named) == [tale for tale in TALES if split_of(tale) == split]
+        assert named.name == f"{place} ({split})"
+        assert list(stories(f"{place}@{split}:text")) == list(named)
+    other = write(tmp_path / "b.jsonl", ["Ann ran home."])
+    both = stories(f"{place}@validation,{other}")
+    assert list(both) == [*stories(f"{place}@validation"), "Ann ran home."]
+    assert both.name == f"{place}@validation,{other}"
+    with pytest.raises(ValueError, match=r"a.jsonl has no split 'test': it has train and validation"):
+        stories(f"{place}@test")
+    with pytest.raises(ValueError, match=r"made has no split 'valid'"):
+        stories("made@valid")
+    with pytest.raises(ValueError, match="contradict each other"):
+        stories(f"{place}@train", split="validation")
+
+
+@pytest.mark.parametrize("split", ["train", "validation"])
+def test_a_split_alone_is_not_the_generator_in_disguise(split: str) -> None:
+    with pytest.raises(InputError, match=rf'stories\("made", split="{split}"\).*model_stories\(model, "{split}"\)'):
+        stories(split)
 
 
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
@@ -67,8 +93,6 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
         stories("made", split="test")
     with pytest.raises(ValueError, match="limit=0 leaves no story"):
         stories("made", limit=0)
-    with pytest.raises(ValueError, match="contradict each other"):
-        stories("train", split="validation")
     with pytest.raises(ValueError, match="no source of stories is named"):
         stories(" , ")
     with pytest.raises(FileNotFoundError, match="nearest there"):

@@ -39,11 +39,11 @@ def heads(
             deliver(attention, figures=attention.figures())
         if stories is None and text is not None and not ablate:
             return
-        corpus = corpus_of(model, stories or STORIES, limit)
-        deliver(scan(loaded, corpus, method.Roles(), precision=precision))
+        corpus = corpus_of(loaded, stories, limit)
+        deliver(scan(loaded, corpus, method.Roles(), precision=precision), corpus=corpus)
         if ablate:
             deliver(method.ablation(loaded), "on-repeated-tokens")
-            deliver(method.ablation(loaded, corpus), "on-stories")
+            deliver(method.ablation(loaded, corpus), "on-stories", corpus=corpus)
 
 
 def neurons(
@@ -69,8 +69,9 @@ def neurons(
     from tslens.models import load
 
     with delivery(out, json_) as deliver:
-        corpus = corpus_of(model, stories, limit)
-        deliver(method.profiles(load(model), corpus, k=top, precision=precision))
+        loaded = load(model)
+        corpus = corpus_of(loaded, stories, limit)
+        deliver(method.profiles(loaded, corpus, k=top, precision=precision), corpus=corpus)
 
 
 def lens(
@@ -103,5 +104,5 @@ def lens(
         if prompt is not None:
             deliver(method.of_prompt(loaded, prompt, top, precision=precision))
         if stories is not None or prompt is None:
-            corpus = corpus_of(model, stories or STORIES, limit)
-            deliver(method.by_depth(loaded, corpus, precision=precision))
+            corpus = corpus_of(loaded, stories, limit)
+            deliver(method.by_depth(loaded, corpus, precision=precision), corpus=corpus)

@@ -1,5 +1,6 @@
 """Where a command's answers go: to the terminal as tables or JSON, and into a folder, all or nothing."""
 
+import dataclasses
 import json
 import math
 import re
@@ -15,6 +16,7 @@ from tslens.files import scratch_folder
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tslens.corpus import Corpus
     from tslens.result import Result
 
 
@@ -27,9 +29,16 @@ class Delivery:
         self.printed: list[dict[str, object]] = []
 
     def __call__(
-        self, answer: "Result", which: str = "", figures: "Iterable[tuple[str, Figure]] | None" = None
+        self,
+        answer: "Result",
+        which: str = "",
+        figures: "Iterable[tuple[str, Figure]] | None" = None,
+        corpus: "Corpus | None" = None,
     ) -> None:
-        """Show an answer now; what is written appears when all is done. `figures` by name stand in for its own."""
+        """Show an answer now; what is written appears when all is done. `figures` by name stand in for its own;
+        `corpus` is what it was read on, which the answer then says."""
+        if corpus is not None:
+            answer = dataclasses.replace(answer, corpus=corpus.description)
         if self.as_json:
             self.printed.append(answer.to_json())
         else:

@@ -1,10 +1,10 @@
-"""Commands that load a model: what there is, what it writes, how well it predicts."""
+"""Commands about models: which there are, what one writes, how well it predicts stories."""
 
 from pathlib import Path
 from typing import Any
 
 from tslens.cli.delivery import print_json
-from tslens.cli.options import STORIES, Json, Limit, Model, Precision, Stories, corpus_of
+from tslens.cli.options import Json, Limit, Model, Precision, Stories, corpus_of
 from tslens.errors import InputError
 
 
@@ -34,18 +34,17 @@ def list_models(*, json_: Json = False) -> None:
 
 def _row(name: str, folder: Path, *, hides: bool) -> dict[str, Any]:
     """What is known of a model without loading it; of one that cannot be loaded, why not."""
-    from tslens import files, models, runs
+    from tslens import models, runs
 
     row: dict[str, Any] = dict.fromkeys(
         ("name", "shape", "style", "parameters", "vocabulary", "context", "nats_per_token", "bits_per_byte", "folder")
     )
     row |= {"name": name, "folder": str(folder), "why": "a run, in front of the bundled model" if hides else ""}
     try:
-        config = files.read_json(folder / runs.CONFIG)
+        config = runs.read_config(folder)
         spec = models.spec_from_config(config)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        why = "config.json has no 'spec'" if isinstance(error, KeyError) else " ".join(str(error).split())
-        return row | {"why": f"broken: {why}"}
+    except (InputError, OSError) as error:
+        return row | {"why": f"broken: {' '.join(str(error).split())}"}
     return row | {
         "shape": spec.name,
         "style": spec.style,
@@ -114,16 +113,22 @@ def generate(
 def loss(
     *,
     model: Model,
-    stories: Stories = STORIES,
+    stories: Stories = None,
     limit: Limit = 500,
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
-    """Print a model's loss on stories: nats per token, and bits per byte of the original text, with 95% intervals."""
+    """Print a model's loss on stories: nats per token, and bits per byte of the original text, with 95% intervals.
+
+    Without --stories it is read on the validation stories that its run kept. A model that has none needs --stories:
+    the loss of a model on what it writes itself is only its entropy.
+    """
     from tslens.evaluation.loss import loss as measure
     from tslens.models import load
 
-    result = measure(load(model), corpus_of(model, stories, limit), precision=precision, progress=True)
+    loaded = load(model)
+    corpus = corpus_of(loaded, stories, limit, self_written=False)
+    result = measure(loaded, corpus, precision=precision, progress=True)
     if json_:
         print_json(result.to_json() | {"intervals": {p: result.interval(p) for p in ("tokens", "text_bytes")}})
         return

@@ -17,8 +17,8 @@ Stories = Annotated[
     str | None,
     Parameter(
         help="What to read: a file, a dataset or `made` (the embedded generator's), each also as SOURCE@validation or "
-        "SOURCE@train; `validation` or `train`, those of the model's own run; or `self`, what the model writes. Without "
-        "it: the validation stories of its run, and of a model that has none (see tslens loss) what it writes itself."
+        "SOURCE@train; `validation` or `train`, those of the model's own run; or `self`, what the model writes. "
+        "Without it: the validation stories of its run or, where it has none, what the model writes itself."
     ),
 ]
 Limit = Annotated[int, Parameter(help="Stories read at most.")]

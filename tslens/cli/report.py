@@ -1,18 +1,18 @@
-"""The command that writes the page of evidence."""
+"""The command that writes a page of evidence about a model."""
 
 import dataclasses
 from pathlib import Path
 from typing import Any
 
 from tslens.cli.delivery import print_json
-from tslens.cli.options import STORIES, Json, Limit, Model, record_of
+from tslens.cli.options import Json, Limit, Model, Stories, corpus_of, record_of
 from tslens.errors import InputError
 
 
 def report(
     *,
     model: Model,
-    stories: str = STORIES,
+    stories: Stories = None,
     limit: Limit = 500,
     text: list[str] | None = None,
     shown: int = 6,
@@ -23,8 +23,6 @@ def report(
 
     Parameters
     ----------
-    stories
-        What the model is examined on: a file, a dataset, or `validation` (the embedded generator's).
     text
         A story of your own to show with attention and lens, before the others; may be given several times.
     shown
@@ -35,7 +33,6 @@ def report(
     from tslens import models, runs
     from tslens import report as page
     from tslens.report.findings import findings
-    from tslens.stories import stories as read
 
     folder = models.available().get(model) or Path(model)
     record, is_run = record_of(model), (folder / runs.CONFIG).is_file()
@@ -47,12 +44,11 @@ def report(
     page.check_writable(place)
     if shown < 1:
         raise InputError(f"--shown is {shown}; show at least 1 story.")
-    source = read(stories, limit=limit)
+    loaded = models.load(model)
     data = page.compute(
-        models.load(model),
-        source,
+        loaded,
+        corpus_of(loaded, stories, limit),
         name=name,
-        source=source.name,
         config=config,
         metrics=runs.read_metrics(folder) if is_run else (),
         texts=text or (),

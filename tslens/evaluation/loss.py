@@ -1,9 +1,9 @@
-"""How well does a model predict stories: nats per token, and bits per byte of the original text?"""
+"""A model's loss on stories: nats per token, and bits per byte of the original text."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tslens import forward, scan, stats
 from tslens.models import name_of, spec_of, tokenizer_of
-from tslens.result import Result
+from tslens.result import Result, read_on
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,7 +120,8 @@ def loss(
                 kept[story] = (float(sums[row]), int(lengths[row]), size, not whole)
             advance(len(batch.texts))
     nats, tokens, sizes, cut = zip(*(kept[i] for i in sorted(kept)), strict=True)
-    return LossResult(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), sum(cut), name_of(model))
+    result = LossResult(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), sum(cut), name_of(model))
+    return cast(LossResult, read_on(result, stories))
 
 
 def _bytes(tokenizer: Any, text: str, tokens: int | None) -> int:

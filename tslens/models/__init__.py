@@ -16,7 +16,17 @@ from tslens.models.hooked import (
     untied,
     weights,
 )
-from tslens.models.loading import available, bundled, describe, load, name_of, save, spec_from_config
+from tslens.models.loading import (
+    available,
+    bundled,
+    describe,
+    home_of,
+    load,
+    name_of,
+    save,
+    spec_from_config,
+    training_record,
+)
 from tslens.models.spec import ModelSpec, Spec
 from tslens.models.validation import spec_of
 
@@ -33,6 +43,7 @@ __all__ = [
     "bundled",
     "describe",
     "from_weights",
+    "home_of",
     "hooked_config",
     "load",
     "load_weights",
@@ -42,6 +53,7 @@ __all__ = [
     "spec_from_config",
     "spec_of",
     "tokenizer_of",
+    "training_record",
     "untied",
     "weights",
 ]

@@ -119,6 +119,7 @@ def untied(model: "HookedTransformer") -> "HookedTransformer":
     if tokenizer := getattr(model, "story_tokenizer", None):
         attach_tokenizer(copy, tokenizer)
     copy.story_name = getattr(model, "story_name", None)
+    copy.story_run = getattr(model, "story_run", (None, {}))
     return copy.to(first.device, print_details=False).train(model.training)
 
 

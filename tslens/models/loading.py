@@ -50,6 +50,7 @@ def load(name: str | Path) -> "HookedTransformer":
         raise InputError(f"{home}/tokenizer.json is not the tokenizer that this model was trained with (hash differs).")
     model = from_weights(spec_from_config(config), tensors, tokenizer, origin=str(folder))
     run = home.resolve().name
+    model.story_run = home, config
     return _named(model, run if home == folder else f"{run}@{config.get('step', folder.name)}")
 
 
@@ -63,6 +64,8 @@ def _at_step(text: str) -> Path | None:
 
 def spec_from_config(config: dict[str, Any]) -> Spec | CompressorSpec:
     """The spec that a `config.json` holds; ValueError for a kind of model that this version does not know."""
+    if not isinstance(config.get("spec"), dict):
+        raise InputError("config.json has no 'spec', the shape of the model.")
     kind = config.get("kind")
     if kind not in (Spec.KIND, CompressorSpec.KIND):
         raise InputError(f"This model is a {kind!r}, and this version loads a HookedTransformer or a 'compressor'.")
@@ -105,6 +108,16 @@ def name_of(model: "HookedTransformer") -> str:
     """What the model is called: the run, bundled model, file or folder that `load` found it under (`stories2M`,
     `mine@500` for a checkpoint of the run `mine`), or its shape where it came from none."""
     return getattr(model, "story_name", None) or spec_of(model, compressors=True).name
+
+
+def home_of(model: "HookedTransformer") -> Path | None:
+    """The folder of the run or bundled model that a model was loaded from; None where it came from neither."""
+    return getattr(model, "story_run", (None, {}))[0]
+
+
+def training_record(model: "HookedTransformer") -> dict[str, Any]:
+    """The `config.json` that a model was loaded with; empty where it came from no run or bundled model."""
+    return dict(getattr(model, "story_run", (None, {}))[1])
 
 
 def describe(model: "HookedTransformer") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Everything a report says, computed: one scan for heads, neurons and lens, then a few stories in full."""
+"""Everything that a report says: one scan for heads, neurons and lens, then a few stories in full."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +12,7 @@ from tslens.analysis import neurons as neurons_analysis
 from tslens.analysis.heads import Heads, Pattern
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.analysis.neurons import ProfilesResult
+from tslens.corpus import Corpus
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
 from tslens.generate import Sampling, generate
@@ -24,19 +25,6 @@ SHOWN_TOKENS = 128
 """Tokens of a story that are shown with attention and lens, BOS included."""
 SAMPLING = Sampling(temperature=0.7, top_p=0.95)
 PROMPTS = ("", "", "", "Once upon a time there was a little", "Ben and his dog", "One rainy day, Anna")
-
-
-def foreign(config: Mapping[str, Any], source: str) -> str:
-    """A sentence where stories called `source` go by another name than those that the run of this `config.json` was
-    trained on: they may still be among them.
-
-    Empty where the name is the same, be it another split, and where no record says what it was trained on.
-    """
-    trained = str((config.get("data") or {}).get("source") or "")
-    places = [name.partition(" (")[0].partition("@")[0] for name in (trained, source)]
-    if not trained or places[0] == places[1]:
-        return ""
-    return f"By its record it was trained on {trained}, not on {source} by that name."
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +40,9 @@ class ReportData:
     metrics: Sequence[Mapping[str, Any]]
     """The run's `metrics.jsonl`, a record a line; empty where there is none."""
     source: str
-    """What the stories are called."""
+    """What the stories are called, split included."""
+    remark: str
+    """How they relate to what the model was trained on, a sentence; empty where there is nothing to say."""
     loss: LossResult
     heads: Heads
     neurons: ProfilesResult
@@ -72,7 +62,6 @@ def compute(
     stories: Iterable[str],
     *,
     name: str | None = None,
-    source: str = "the given stories",
     config: Mapping[str, Any] | None = None,
     metrics: Sequence[Mapping[str, Any]] = (),
     texts: Sequence[str] = (),
@@ -82,7 +71,8 @@ def compute(
 ) -> ReportData:
     """Scan `stories` for heads, neurons and lens, and look into `shown` of them in full, `texts` (one's own) first.
 
-    ValueError where there is no story, or as the analyses say.
+    The page says what `tslens.model_stories` says of its stories. InputError where there is no story, or as the
+    analyses say.
     """
     corpus = list(stories)
     if not corpus:
@@ -102,7 +92,8 @@ def compute(
         description=models.describe(model),
         config=config or {},
         metrics=metrics,
-        source=source,
+        source=stories.source if isinstance(stories, Corpus) else getattr(stories, "name", "the given stories"),
+        remark=stories.remark if isinstance(stories, Corpus) else "",
         loss=measured,
         heads=heads,
         neurons=neurons,

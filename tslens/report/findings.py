@@ -1,4 +1,4 @@
-"""What was found, in sentences that carry their numbers."""
+"""Findings: sentences that carry their numbers."""
 
 import math
 from collections import Counter
@@ -8,7 +8,8 @@ import torch
 
 from tslens.analysis.heads import ROLES
 from tslens.analysis.neurons import ProfilesResult
-from tslens.report.compute import ReportData, foreign
+from tslens.corpus import counted
+from tslens.report.compute import ReportData
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ def _prediction(data: ReportData) -> Finding:
         f"{data.loss.bits_per_byte:.3f} bits per byte",
         f"is what it needs to predict {data.source}: {data.loss.nats_per_token:.3f} nats per token.",
         f"{counted(len(data.loss.nats))}, {int(data.loss.tokens.sum()):,} tokens; "
-        f"{_interval(low, high, '.3f', ' bits per byte')}. {foreign(data.config, data.source)}".rstrip(),
+        f"{_interval(low, high, '.3f', ' bits per byte')}. {data.remark}".rstrip(),
         "model",
     )
 
@@ -147,11 +148,6 @@ def _depth(data: ReportData) -> Finding:
         f"{float(depth.loss[0]):.2f} through {float(depth.loss[at]):.2f} to {float(depth.loss[-1]):.2f} nats a token.",
         "lens",
     )
-
-
-def counted(count: int) -> str:
-    """So many stories, in words."""
-    return f"{count:,} {'story' if count == 1 else 'stories'}"
 
 
 def _interval(low: float, high: float, form: str, unit: str = "") -> str:

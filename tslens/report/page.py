@@ -1,4 +1,4 @@
-"""How the page is drawn: the computed answers as one HTML file that needs no network, within a budget of bytes."""
+"""The page: computed answers as one HTML file that needs no network, within a budget of bytes."""
 
 import html
 import math
@@ -10,10 +10,11 @@ from string import Template
 from typing import Any
 
 from tslens import __version__, files
+from tslens.corpus import counted
 from tslens.errors import InputError
-from tslens.report.compute import ReportData, foreign
+from tslens.report.compute import ReportData
 from tslens.report.embed import script_json
-from tslens.report.findings import counted, findings
+from tslens.report.findings import findings
 from tslens.report.payload import Cuts, Detail, build, curve, pack_attention
 from tslens.report.shell import around, asset, bundle
 
@@ -115,6 +116,7 @@ def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any
     body = Template(asset("report.html")).substitute(
         version=__version__,
         name=escape(data.name),
+        read=escape(f"read on {counted(len(data.loss.nats))}: {data.source}. {data.remark}".rstrip()),
         lede=escape(_lede(data)),
         findings="\n".join(
             f'<li><a class="figure" href="#{f.section}">{escape(f.figure)}</a><p class="claim">{escape(f.claim)}</p>'
@@ -146,9 +148,8 @@ def _lede(data: ReportData) -> str:
     d = data.description
     return (
         f"{d['n_layers']} layers × {d['n_heads']} heads, width {d['d_model']}, {d['parameters']:,} parameters. "
-        f"What its heads, neurons and layers do on {data.source}, with the evidence. "
-        f"{foreign(data.config, data.source)}"
-    ).rstrip()
+        "What its heads, neurons and layers do on these stories, with the evidence."
+    )
 
 
 def _curve_text(data: ReportData) -> str:

@@ -48,6 +48,11 @@ class Stories:
         )
 
     @property
+    def description(self) -> str:
+        """What a Result says that it was read on."""
+        return self.name
+
+    @property
     def n_bytes(self) -> int | None:
         """The size on disk of all that will be read, where it is known beforehand."""
         sizes = [part.n_bytes if isinstance(part, Source) else None for part in self.sources]
@@ -68,7 +73,7 @@ class Stories:
         )
         if self.keep is not None:
             found = filter(self.keep, found)
-        found = islice(found, self.limit)
+        found = islice(found, None if self.limit is None else min(self.limit, sys.maxsize))
         first = next(found, None)
         if first is None:
             counts = f" (cleaning: {cleaner.report})" if self.clean else ""

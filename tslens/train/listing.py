@@ -42,10 +42,10 @@ def _read(folder: Path) -> Listed:
     writer = lock.holder(folder)
     try:
         return _told(folder, running=writer is not None)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (InputError, OSError) as error:
         if writer is not None:  # files change under our eyes
             return Listed(folder.name, "running")
-        return Listed(folder.name, "broken", why=" ".join(str(error).split()) or type(error).__name__)
+        return Listed(folder.name, "broken", why=" ".join(str(error).split()))
 
 
 def _told(folder: Path, running: bool) -> Listed:
