@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
-from tslens import files
+from tslens import files, lock
 from tslens.cli.runs import plot, runs
 from tslens.runs import read_metrics
-from tslens.train import lock, loop
+from tslens.train import loop
 from tslens.train import recipe as recipes
 from tslens.train.interrupt import Interrupted
 from tslens.train.prepare import prepare

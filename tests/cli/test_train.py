@@ -50,7 +50,7 @@ def test_a_run_is_not_gone_on_with_by_another_recipe(in_tmp, capsys):
 
 def test_two_processes_do_not_write_one_run(in_tmp, capsys, monkeypatch):
     """The second is refused before it reads anything, whether it begins, replaces or goes on."""
-    holder = "import sys; from pathlib import Path; from tslens.train import lock\nwith lock.held(Path('runs/a')): "
+    holder = "import sys; from pathlib import Path; from tslens import lock\nwith lock.held(Path('runs/a')): "
     command = [sys.executable, "-c", holder + "print('held', flush=True); sys.stdin.read()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None and other.stdout.readline() == "held\n"

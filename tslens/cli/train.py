@@ -56,9 +56,9 @@ def train(
         Say what it would take (parameters, operations, memory, tokens, time here) after a probe of ten seconds, and
         write nothing.
     """
-    from tslens import runs
+    from tslens import lock, runs
     from tslens.models import CompressorSpec
-    from tslens.train import distributed, lock
+    from tslens.train import distributed
     from tslens.train.loop import train as run_to_end
     from tslens.train.prepare import ON_DIVERGENCE, prepare
     from tslens.train.prepare import resume as reopen

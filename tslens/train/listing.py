@@ -4,9 +4,8 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from tslens import files, runs
+from tslens import files, lock, runs
 from tslens.errors import InputError
-from tslens.train import lock
 from tslens.train.prepare import RECIPE
 from tslens.train.recipe import from_dict
 

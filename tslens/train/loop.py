@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tslens import runs
+from tslens import lock, runs
 from tslens.errors import InputError
-from tslens.train import divergence, lock, loggers, saving
+from tslens.train import divergence, loggers, saving
 from tslens.train import optimizer as optimizers
 from tslens.train.data import prefetch
 from tslens.train.distributed import World, joined

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from tslens import files, models, runs
+from tslens import files, lock, models, runs
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 from tslens.stories import Stories, stories
 from tslens.stories.instruct import documents, keeps_apart
 from tslens.stories.pack import RECORD, Packed, pack
 from tslens.tokenizer import Tokenizer
-from tslens.train import kept, lock, step
+from tslens.train import kept, step
 from tslens.train.batch_warmup import GrowingBatches
 from tslens.train.data import Batches
 from tslens.train.recipe import DataSettings, Recipe, changed, from_dict

@@ -4,16 +4,18 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from tslens.train import lock
+from tslens import lock
+from tslens.errors import InputError
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from tslens.train import lock
+from tslens import lock
 with lock.held(Path("runs/a")):
     print("held", flush=True)
     time.sleep(60)
@@ -63,39 +65,44 @@ def test_what_was_there_stays(in_tmp):
     assert list(in_tmp.iterdir()) == [in_tmp / "runs"] and not list((in_tmp / "runs").iterdir())
 
 
-def test_a_lock_that_went_while_it_was_waited_for_is_taken_anew(in_tmp, monkeypatch):
-    """Its holder removes the file in the moment between our opening and locking it."""
-    real, calls = lock.fcntl.flock, []
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps an open file")
+@pytest.mark.parametrize("another_comes", [False, True])
+def test_a_lock_that_went_while_it_was_waited_for_is_taken_anew(in_tmp, monkeypatch, another_comes):
+    """Its holder removes the file in the moment between our opening and locking it, and a third process makes one."""
+    import fcntl
+
+    real, calls = fcntl.flock, []
 
     def flock(file, how):
         calls.append(how)
         if len(calls) == 1:
             Path("runs/.a.lock").unlink()
+            if another_comes:
+                Path("runs/.a.lock").touch()
         real(file, how)
 
-    monkeypatch.setattr(lock.fcntl, "flock", flock)
+    monkeypatch.setattr(fcntl, "flock", flock)
     with lock.held(Path("runs/a")):
-        assert len(calls) == 2 and Path("runs/.a.lock").exists()
+        assert calls.count(fcntl.LOCK_EX | fcntl.LOCK_NB) == 2 and "process" in str(lock.holder(Path("runs/a")))
+    assert not Path("runs/.a.lock").exists()
 
 
-def test_a_lock_that_comes_and_goes_while_it_is_looked_at_is_taken_anew(in_tmp, monkeypatch):
-    """Its holder removes the file, a third process makes one and removes that in the moment in which we look."""
-    flock, exists, calls = lock.fcntl.flock, Path.exists, []
+def test_another_thread_is_refused(in_tmp):
+    """A lock is re-entrant in its thread alone."""
+    with lock.held(Path("runs/a")), ThreadPoolExecutor(1) as pool:
 
-    def other_file(file, how):
-        calls.append(how)
-        if len(calls) == 1:
-            Path("runs/.a.lock").rename("third")
-            Path("runs/.a.lock").touch()
-        flock(file, how)
+        def take():
+            with lock.held(Path("runs/a"), otherwise="wait"):
+                pass
 
-    def gone_since(path):
-        found = exists(path)
-        if path.name == ".a.lock":
-            path.unlink(missing_ok=True)
-        return found
+        with pytest.raises(InputError, match=rf"runs/a is being written by process {os.getpid()} on .*; or wait\.$"):
+            pool.submit(take).result()
 
-    monkeypatch.setattr(lock.fcntl, "flock", other_file)
-    monkeypatch.setattr(Path, "exists", gone_since)
-    with lock.held(Path("runs/a")):
-        assert len(calls) == 2
+
+def test_folders_made_for_a_lock_go_where_nothing_was_written(in_tmp):
+    with lock.held(Path("x/y/a")):
+        pass
+    assert list(in_tmp.iterdir()) == []
+    with lock.held(Path("x/y/a")):
+        Path("x/b").touch()
+    assert [p.as_posix() for p in Path("x").rglob("*")] == ["x/b"]

@@ -1,0 +1,83 @@
+"""Lock a file or folder, so that one process at a time writes it."""
+
+import contextlib
+import os
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from tslens.errors import InputError
+
+WAIT, PAUSE = 0.1, 0.02  # seconds: somebody who only asks holds the lock for a moment
+
+
+@contextlib.contextmanager
+def held(place: Path, otherwise: str = "give another run's name with --name") -> Iterator[None]:
+    """Inside the block no other process or thread holds the lock of this file or folder; re-entrant within a thread.
+
+    The lock is the system's own on a file beside it, `.NAME.lock`, so it ends with its process, however that ends.
+    Folders that had to be made for it are removed again where nothing was written to them. Raises InputError if another
+    process holds it; `otherwise` is what to do, short of waiting.
+    """
+    path = _path(place)
+    lock = FileLock(path, is_singleton=True)
+    if lock.is_locked:
+        yield
+        return
+    missing = [folder for folder in path.parents if not folder.exists()]
+    _acquire(lock, path, place, otherwise)
+    try:
+        with contextlib.suppress(PermissionError):  # Windows locks the file against writing too
+            path.write_text(
+                f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}",
+                encoding="utf-8",
+            )
+        yield
+    finally:
+        with contextlib.suppress(PermissionError):  # Windows keeps an open file
+            path.unlink(missing_ok=True)  # while it is locked: whoever waits for this file finds that it is gone
+        lock.release()
+        for folder in missing:
+            with contextlib.suppress(OSError):  # it holds something by now
+                folder.rmdir()
+
+
+def holder(place: Path) -> str | None:
+    """Who holds the lock of this file or folder, such as `process 12 on host since ...`; None where nobody does."""
+    path = _path(place)
+    if not path.exists():
+        return None
+    lock = FileLock(path)
+    try:
+        with lock.acquire(timeout=WAIT, poll_interval=PAUSE):
+            return None
+    except Timeout:
+        with contextlib.suppress(OSError):
+            return path.read_text(encoding="utf-8") or "another process"
+        return "another process"
+    except FileNotFoundError:  # the folder went in this moment
+        return None
+
+
+def _path(place: Path) -> Path:
+    return place.absolute().with_name(f".{place.name}.lock")
+
+
+def _acquire(lock: FileLock, path: Path, place: Path, otherwise: str) -> None:
+    deadline = time.monotonic() + WAIT
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=WAIT, poll_interval=PAUSE)
+            return
+        except FileNotFoundError:  # the folder went in this moment, with another's lock
+            if time.monotonic() > deadline:
+                raise
+        except Timeout:
+            raise InputError(
+                f"{place} is being written by {holder(place) or 'another process'}. "
+                f"Wait for it or stop it; or {otherwise}."
+            ) from None
