@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tslens import forward
-from tslens.generate import Sampling, choose, generate, generate_ids
+from tslens.generate import Sampling, generate, generate_ids, sample_token
 from tslens.models import Spec, build
 from tslens.tokenizer import Tokenizer
 
@@ -118,7 +118,7 @@ def test_top_k_and_top_p_keep_what_they_should():
     chances = torch.linspace(0, 0.999, 200)
 
     def reach(**options) -> set[int]:
-        return {int(choose(scores, c[None], Sampling(**options))) for c in chances}
+        return {int(sample_token(scores, c[None], Sampling(**options))) for c in chances}
 
     assert reach() == {0, 1, 2, 3}
     assert reach(top_k=2) == {0, 1}
@@ -130,8 +130,8 @@ def test_top_k_and_top_p_keep_what_they_should():
 
 def test_draws_follow_the_probabilities():
     scores = torch.tensor([0.5, 0.3, 0.15, 0.05]).log().expand(20_000, 4)
-    chance = torch.rand(20_000, generator=torch.Generator().manual_seed(0))
-    share = torch.bincount(choose(scores, chance, Sampling()), minlength=4) / 20_000
+    uniform = torch.rand(20_000, generator=torch.Generator().manual_seed(0))
+    share = torch.bincount(sample_token(scores, uniform, Sampling()), minlength=4) / 20_000
     assert torch.allclose(share, torch.tensor([0.5, 0.3, 0.15, 0.05]), atol=0.012)
 
 

@@ -5,36 +5,45 @@ parameters, and a test holds them together in value and in gradient for every co
 Any activation that TransformerLens names can be asked for; only those asked for are kept.
 """
 
-from tslens.forward.attention import Attend, attention_scores, causal_mask, fused_attend, query_key_hooks, window_of
-from tslens.forward.blocks import Layer, block, layers, norm, rotary
+from tslens.forward.attention import (
+    Attention,
+    attention_scores,
+    causal_mask,
+    fused_attention,
+    query_key_hooks,
+    window_of,
+)
+from tslens.forward.blocks import Layer, block, final_norm, layers, norm, rotary_cos_sin, run_blocks
 from tslens.forward.hooks import check_hooks, hook_names
-from tslens.forward.losses import cross_entropy, each_loss, loss, row_losses, targets_of, token_losses
-from tslens.forward.product import Product, precision
+from tslens.forward.linear import FusedLinear, precision
+from tslens.forward.losses import cross_entropy, loss, per_token_loss, row_losses, targets_of, token_losses
 from tslens.forward.run import activations, embed, logits, residual, unembed
 
 __all__ = [
-    "Attend",
+    "Attention",
+    "FusedLinear",
     "Layer",
-    "Product",
     "activations",
     "attention_scores",
     "block",
     "causal_mask",
     "check_hooks",
     "cross_entropy",
-    "each_loss",
     "embed",
-    "fused_attend",
+    "final_norm",
+    "fused_attention",
     "hook_names",
     "layers",
     "logits",
     "loss",
     "norm",
+    "per_token_loss",
     "precision",
     "query_key_hooks",
     "residual",
-    "rotary",
+    "rotary_cos_sin",
     "row_losses",
+    "run_blocks",
     "targets_of",
     "token_losses",
     "unembed",

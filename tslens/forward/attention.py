@@ -1,4 +1,4 @@
-"""Who looks where: masks, scores, and attention with or without its pattern laid open."""
+"""Attention: masks, scores, and both kernels, fused and eager."""
 
 from collections.abc import Callable
 
@@ -8,10 +8,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tslens.forward.causal import causal_attention
-from tslens.forward.hooks import Keeper
+from tslens.forward.hooks import ActivationCache
 from tslens.models import Spec
 
-Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
+Attention = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 """What mixes positions: (layer, q, k, v), each `[batch pos head d_head]`, to z of the shape of q."""
 
 
@@ -26,8 +26,8 @@ def window_of(spec: Spec, layer: int) -> int | None:
     return spec.window if layer in spec.local_layers else None
 
 
-def fused_attend(spec: Spec) -> Attend:
-    """Attention without its pattern laid open, through `scaled_dot_product_attention` or, where that is slower (in bf16
+def fused_attention(spec: Spec) -> Attention:
+    """Attention that never forms its pattern, through `scaled_dot_product_attention` or, where that is slower (in bf16
     on a CPU), `causal.causal_attention`."""
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -66,7 +66,7 @@ def attention_scores(
 ) -> Float[Tensor, "batch head query key"]:
     """Scores before the softmax, with `hidden` added where a query may not look.
 
-    Whoever wants the patterns of a whole model one layer at a time asks a scan for queries and keys, which are small.
+    A scan that needs the patterns of a whole model asks for queries and keys, which are small, and calls this by layer.
     """
     groups = q.shape[2] // k.shape[2]
     k = k.repeat_interleave(groups, dim=2) if groups > 1 else k
@@ -77,16 +77,16 @@ def attention_scores(
     return scores
 
 
-def open_attend(spec: Spec, keep: Keeper) -> Attend:
-    """Attention with its scores and pattern laid open, for those who ask for them."""
+def eager_attention(spec: Spec, cache: ActivationCache) -> Attention:
+    """Attention that forms its scores and pattern, for whoever asks for them."""
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         groups = q.shape[2] // k.shape[2]
         v = v.repeat_interleave(groups, dim=2) if groups > 1 else v
         scores = attention_scores(spec, layer, q, k)
-        keep(f"blocks.{layer}.attn.hook_attn_scores", scores)
+        cache(f"blocks.{layer}.attn.hook_attn_scores", scores)
         pattern = scores.float().softmax(dim=-1)
-        keep(f"blocks.{layer}.attn.hook_pattern", pattern)
+        cache(f"blocks.{layer}.attn.hook_pattern", pattern)
         return torch.matmul(pattern.to(v.dtype), v.transpose(1, 2)).transpose(1, 2)
 
     return attend

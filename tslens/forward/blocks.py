@@ -1,8 +1,9 @@
-"""What does one transformer block do to the residual stream?"""
+"""Transformer blocks on the residual stream."""
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
@@ -10,9 +11,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from tslens.forward.attention import Attend
-from tslens.forward.hooks import Keeper
-from tslens.forward.product import Product, bf16_on_cpu
+from tslens.forward.attention import Attention
+from tslens.forward.hooks import ActivationCache
+from tslens.forward.linear import FusedLinear, bf16_on_cpu
 from tslens.models import Spec
 
 if TYPE_CHECKING:
@@ -27,13 +28,13 @@ class Layer:
     """One block's weights as the fused kernels want them, in the dtype of the products."""
 
     norm1: Gain
-    qkv: Product
+    qkv: FusedLinear
     """Queries, keys and values of all heads, side by side."""
-    out: Product
+    out: FusedLinear
     norm2: Gain
-    mlp_in: Product
+    mlp_in: FusedLinear
     """Into the neurons; where they are gated, the gate first."""
-    mlp_out: Product
+    mlp_out: FusedLinear
 
 
 def layers(
@@ -55,14 +56,15 @@ def layers(
         b_k, b_v = (a.b_K, a.b_V) if spec.n_key_value_heads is None else (a._b_K, a._b_V)
         maps = ((columns(a.W_Q), bias(a.b_Q)), (columns(w_k), bias(b_k)), (columns(w_v), bias(b_v)))
         into = (m.W_in.to(dtype), bias(m.b_in))
+        gated = [into] if spec.style == "gpt2" else [(m.W_gate.to(dtype), None), into]
         result.append(
             Layer(
                 norm1=(block.ln1.w, getattr(block.ln1, "b", None)),
-                qkv=Product(*maps, pack=pack),
-                out=Product((a.W_O.reshape(-1, spec.d_model).to(dtype), bias(a.b_O)), pack=pack),
+                qkv=FusedLinear(*maps, pack=pack),
+                out=FusedLinear((a.W_O.reshape(-1, spec.d_model).to(dtype), bias(a.b_O)), pack=pack),
                 norm2=(block.ln2.w, getattr(block.ln2, "b", None)),
-                mlp_in=Product(*([into] if spec.style == "gpt2" else [(m.W_gate.to(dtype), None), into]), pack=pack),
-                mlp_out=Product((m.W_out.to(dtype), bias(m.b_out)), pack=pack),
+                mlp_in=FusedLinear(*gated, pack=pack),
+                mlp_out=FusedLinear((m.W_out.to(dtype), bias(m.b_out)), pack=pack),
             )
         )
     return result
@@ -75,7 +77,7 @@ def norm(x: Tensor, weight: Tensor, bias: Tensor | None, eps: float, style: str)
     return F.rms_norm(x, x.shape[-1:], weight, eps)
 
 
-def rotary(spec: Spec, positions: Int[Tensor, "*rows pos"]) -> tuple[Tensor, Tensor]:
+def rotary_cos_sin(spec: Spec, positions: Int[Tensor, "*rows pos"]) -> tuple[Tensor, Tensor]:
     """Cosines and sines of the rotary embedding (Su et al. 2021, arXiv 2104.09864), `[*rows pos d_head/2]`."""
     half = spec.d_head // 2
     exponents = torch.arange(half, device=positions.device, dtype=torch.float32) / half
@@ -83,9 +85,9 @@ def rotary(spec: Spec, positions: Int[Tensor, "*rows pos"]) -> tuple[Tensor, Ten
     return angles.cos(), angles.sin()
 
 
-def rotate(x: Float[Tensor, "batch pos head d_head"], turn: tuple[Tensor, Tensor], adjacent: bool) -> Tensor:
+def apply_rotary(x: Float[Tensor, "batch pos head d_head"], cos_sin: tuple[Tensor, Tensor], adjacent: bool) -> Tensor:
     """Rotate each pair of coordinates: neighbours (`adjacent`, as GPT-J and llama2.c) or halves (as GPT-NeoX)."""
-    cos, sin = (t[..., None, :].to(x.dtype) for t in turn)
+    cos, sin = (t[..., None, :].to(x.dtype) for t in cos_sin)
     if adjacent:
         a, b = x[..., 0::2], x[..., 1::2]
         return torch.stack([a * cos - b * sin, b * cos + a * sin], dim=-1).flatten(-2)
@@ -98,60 +100,27 @@ def block(
     i: int,
     w: Layer,
     x: Float[Tensor, "batch pos d_model"],
-    turn: tuple[Tensor, Tensor] | None,
-    attend: Attend,
-    keep: Keeper | None = None,
+    cos_sin: tuple[Tensor, Tensor] | None,
+    attend: Attention,
+    cache: ActivationCache | None = None,
     dropout: float = 0.0,
 ) -> Float[Tensor, "batch pos d_model"]:
-    """One transformer block on the residual stream `x`; `attend` mixes positions, `keep` sees every activation. Where
-    `keep` needs no more, the rest is not computed, and what is returned is not the stream after the block."""
-    batch, n, _ = x.shape
-
-    def see(name: str, value: Tensor) -> None:
-        if keep is not None:
-            keep(f"blocks.{i}.{name}", value)
-
-    def wants(name: str) -> bool:
-        return keep is not None and keep.wants(f"blocks.{i}.{name}")
-
-    if keep is not None:
-        see("hook_resid_pre", x)
-        see_norm(spec, f"blocks.{i}.ln1", x, w.norm1, keep)
-    q, k, v = (t.view(batch, n, -1, spec.d_head) for t in _normed(spec, w.norm1, w.qkv, x))
-    see("attn.hook_q", q)
-    see("attn.hook_k", k)
-    see("attn.hook_v", v)
-    if turn is not None:
-        q, k = rotate(q, turn, spec.rotary_adjacent), rotate(k, turn, spec.rotary_adjacent)
-        see("attn.hook_rot_q", q)
-        see("attn.hook_rot_k", k)
-    z = attend(i, q, k, v)
-    see("attn.hook_z", z)
-    if wants("attn.hook_result"):
-        o = w.out.maps[0][0].view(-1, spec.d_head, spec.d_model)
-        see("attn.hook_result", torch.einsum("bphd,hdm->bphm", z, o))
-    (out,) = w.out(z.reshape(batch, n, -1))
+    """One transformer block on the residual stream `x`; `attend` mixes positions, `cache` sees every activation. Where
+    `cache` needs no more, the rest is not computed, and what is returned is not the stream after the block."""
+    see = partial(_see, cache, i)
+    see("hook_resid_pre", x)
+    (out,) = w.out(_attended(spec, i, w, x, cos_sin, attend, cache))
     out = F.dropout(out, dropout) if dropout else out
     see("hook_attn_out", out)
     x = x + out
     see("hook_resid_mid", x)
-    if keep is not None:
-        see_norm(spec, f"blocks.{i}.ln2", x, w.norm2, keep)
-    if keep is not None and keep.done:
-        return x
-    if spec.style == "llama":
-        pre, up = _normed(spec, w.norm2, w.mlp_in, x)
-        see("mlp.hook_pre", pre)
-        see("mlp.hook_pre_linear", up)
-        post = F.silu(pre) * up
-    elif x.requires_grad or wants("mlp.hook_pre"):
-        (pre,) = _normed(spec, w.norm2, w.mlp_in, x)
-        see("mlp.hook_pre", pre)
-        post = F.gelu(pre, approximate="tanh")
-    else:
-        post = w.mlp_in.gelu(norm(x, *w.norm2, spec.eps, spec.style).to(w.mlp_in.dtype))
+    if cache is not None:
+        cache_norm(spec, f"blocks.{i}.ln2", x, w.norm2, cache)
+        if cache.done:
+            return x
+    post = _neurons(spec, i, w, x, cache)
     see("mlp.hook_post", post)
-    if keep is not None and keep.done:
+    if cache is not None and cache.done:
         return x
     (out,) = w.mlp_out(post)
     out = F.dropout(out, dropout) if dropout else out
@@ -161,24 +130,104 @@ def block(
     return x
 
 
-def _normed(spec: Spec, gain: Gain, product: Product, x: Tensor) -> Sequence[Tensor]:
+def run_blocks(
+    spec: Spec,
+    weights: Sequence[Layer],
+    x: Float[Tensor, "batch pos d_model"],
+    cos_sin: tuple[Tensor, Tensor] | None,
+    attend: Attention,
+    cache: ActivationCache | None = None,
+    dropout: float = 0.0,
+) -> Float[Tensor, "batch pos d_model"]:
+    """The residual stream after a stack of blocks, from the embedded tokens; it ends early where `cache` needs no more.
+    `dropout` acts on the embeddings too."""
+    x = F.dropout(x, dropout) if dropout else x
+    for i, w in enumerate(weights):
+        if cache is not None and cache.done:
+            break
+        x = block(spec, i, w, x, cos_sin, attend, cache, dropout)
+    return x
+
+
+def final_norm(model: Any, spec: Spec, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
+    """What the unembedding reads of the residual stream after the last block."""
+    return norm(x, *final_gain(model), spec.eps, spec.style)
+
+
+def final_gain(model: Any) -> Gain:
+    """The final norm's weight, and its bias where the style has one."""
+    return model.ln_final.w, getattr(model.ln_final, "b", None)
+
+
+def _see(cache: ActivationCache | None, layer: int, name: str, value: Tensor) -> None:
+    if cache is not None:
+        cache(f"blocks.{layer}.{name}", value)
+
+
+def _attended(
+    spec: Spec,
+    i: int,
+    w: Layer,
+    x: Tensor,
+    cos_sin: tuple[Tensor, Tensor] | None,
+    attend: Attention,
+    cache: ActivationCache | None,
+) -> Float[Tensor, "batch pos head_by_d_head"]:
+    """What every head reads for each position, side by side."""
+    see = partial(_see, cache, i)
+    if cache is not None:
+        cache_norm(spec, f"blocks.{i}.ln1", x, w.norm1, cache)
+    q, k, v = (t.unflatten(-1, (-1, spec.d_head)) for t in _normed(spec, w.norm1, w.qkv, x))
+    see("attn.hook_q", q)
+    see("attn.hook_k", k)
+    see("attn.hook_v", v)
+    if cos_sin is not None:
+        q, k = apply_rotary(q, cos_sin, spec.rotary_adjacent), apply_rotary(k, cos_sin, spec.rotary_adjacent)
+        see("attn.hook_rot_q", q)
+        see("attn.hook_rot_k", k)
+    z = attend(i, q, k, v)
+    see("attn.hook_z", z)
+    if cache is not None and cache.wants(f"blocks.{i}.attn.hook_result"):
+        o = w.out.maps[0][0].view(-1, spec.d_head, spec.d_model)
+        see("attn.hook_result", torch.einsum("bphd,hdm->bphm", z, o))
+    return z.flatten(2)
+
+
+def _neurons(
+    spec: Spec, i: int, w: Layer, x: Tensor, cache: ActivationCache | None
+) -> Float[Tensor, "batch pos d_mlp"]:
+    """The MLP's neurons after their activation function."""
+    see = partial(_see, cache, i)
+    if spec.style == "llama":
+        pre, up = _normed(spec, w.norm2, w.mlp_in, x)
+        see("mlp.hook_pre", pre)
+        see("mlp.hook_pre_linear", up)
+        return F.silu(pre) * up
+    if x.requires_grad or (cache is not None and cache.wants(f"blocks.{i}.mlp.hook_pre")):
+        (pre,) = _normed(spec, w.norm2, w.mlp_in, x)
+        see("mlp.hook_pre", pre)
+        return F.gelu(pre, approximate="tanh")
+    return w.mlp_in.gelu(norm(x, *w.norm2, spec.eps, spec.style).to(w.mlp_in.dtype))
+
+
+def _normed(spec: Spec, gain: Gain, product: FusedLinear, x: Tensor) -> Sequence[Tensor]:
     """The product with the norm of `x`. Except in bf16 on a CPU, the norm is computed again in the backward pass (the
     product is not): two fewer tensors to save per layer."""
 
     def run(x: Tensor) -> Sequence[Tensor]:
         return product(norm(x, *gain, spec.eps, spec.style).to(product.dtype))
 
-    # A compiler chooses by itself what to recompute: told to, it computes a product again too.
+    # A compiler chooses by itself what to recompute; with checkpoints it would compute a product again too.
     again = x.requires_grad and not torch.compiler.is_compiling() and not bf16_on_cpu(x.device, product.dtype)
     result: Sequence[Tensor] = checkpoint(run, x, use_reentrant=False, preserve_rng_state=False) if again else run(x)
     return result
 
 
-def see_norm(spec: Spec, name: str, x: Tensor, weights: Gain, keep: Keeper) -> None:
+def cache_norm(spec: Spec, name: str, x: Tensor, weights: Gain, cache: ActivationCache) -> None:
     """A norm's scale, and its output before gain and bias, as TransformerLens's two hook points show them."""
-    if not any(keep.wants(f"{name}.hook_{part}") for part in ("scale", "normalized")):
+    if not any(cache.wants(f"{name}.hook_{part}") for part in ("scale", "normalized")):
         return
     centred = x - x.mean(-1, keepdim=True) if spec.style == "gpt2" else x
     scale = (centred.pow(2).mean(-1, keepdim=True) + spec.eps).sqrt()
-    keep(f"{name}.hook_scale", scale)
-    keep(f"{name}.hook_normalized", centred / scale)
+    cache(f"{name}.hook_scale", scale)
+    cache(f"{name}.hook_normalized", centred / scale)

@@ -1,4 +1,4 @@
-"""How is causal attention fast in bf16 on a CPU? In blocks of queries, with products that the CPU is good at.
+"""Causal attention that is fast in bf16 on a CPU, computed in blocks of queries.
 
 PyTorch's fused kernel for the CPU spends most of its time outside of matrix products when heads are narrow. Here each
 block of queries meets only the keys before its end, as batched products in bf16. The pattern is kept for the backward

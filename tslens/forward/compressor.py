@@ -12,9 +12,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens.errors import InputError
-from tslens.forward.attention import Attend, fused_attend
-from tslens.forward.blocks import Layer, block, layers, norm
-from tslens.forward.product import ROWS
+from tslens.forward.attention import Attention, fused_attention
+from tslens.forward.blocks import Layer, final_norm, layers, run_blocks
+from tslens.forward.linear import ROWS
 from tslens.models import Spec
 from tslens.models.compressor_spec import as_pairs, next_first
 
@@ -39,14 +39,13 @@ def residual(
     vectors = encode(model, encoder, pairs.flatten(0, 1), real.flatten(0, 1), dropout)
     x = vectors.view(batch, -1, spec.d_model) + model.pos_embed.W_pos[: pairs.shape[1]]
     trunk = layers(model, spec.trunk, dtype, pack=pack)
-    x = _through(spec.trunk, trunk, x, fused_attend(spec.trunk), dropout)
+    x = run_blocks(spec.trunk, trunk, x, None, fused_attention(spec.trunk), dropout=dropout)
     x = torch.stack([x, F.embedding(next_first(tokens), model.embed.W_E)], 2).flatten(0, 1)
     x = x + model.decoder.pos_embed.W_pos
     decoder = layers(model.decoder, spec.decoder, dtype, pack=pack)
     causal = torch.ones(1, 2, 2, dtype=torch.bool, device=x.device).tril()
-    x = _through(spec.decoder, decoder, x, gate(spec.decoder, causal), dropout)
-    x = x.view(batch, -1, spec.d_model)[:, :n]
-    return norm(x, model.ln_final.w, model.ln_final.b, spec.trunk.eps, spec.trunk.style)
+    x = run_blocks(spec.decoder, decoder, x, None, pair_attention(spec.decoder, causal), dropout=dropout)
+    return final_norm(model, spec.trunk, x.view(batch, -1, spec.d_model)[:, :n])
 
 
 def encode(
@@ -59,21 +58,13 @@ def encode(
     """One vector of each pair, from the encoder's `weights`; what is not `real` has no influence."""
     encoder, spec = model.encoder, model.spec.encoder
     x = F.embedding(pairs, model.token_embedding()) + encoder.pos_embed.W_pos
-    x = _through(spec, weights, x, gate(spec, real[:, None].expand(-1, 2, -1)), dropout)
-    x = norm(x, encoder.ln_final.w, encoder.ln_final.b, spec.eps, spec.style)
-    x = torch.where(real[..., None], x, 0.0).flatten(1)
+    x = run_blocks(spec, weights, x, None, pair_attention(spec, real[:, None].expand(-1, 2, -1)), dropout=dropout)
+    x = torch.where(real[..., None], final_norm(encoder, spec, x), 0.0).flatten(1)
     dtype = weights[0].out.dtype
     return F.linear(x.to(dtype), encoder.W_pair.T.to(dtype), encoder.b_pair.to(dtype)).float()
 
 
-def _through(spec: Spec, weights: list[Layer], x: Tensor, attend: Attend, dropout: float) -> Tensor:
-    x = F.dropout(x, dropout) if dropout else x
-    for i, w in enumerate(weights):
-        x = block(spec, i, w, x, None, attend, dropout=dropout)
-    return x
-
-
-def gate(spec: Spec, sees: Bool[Tensor, "#pair 2 2"]) -> Attend:
+def pair_attention(spec: Spec, sees: Bool[Tensor, "#pair 2 2"]) -> Attention:
     """Attention over two places where each query looks at the keys that it `sees` [pair, query, key]. A query that sees
     neither gets a finite value that nobody reads."""
     both, first = sees.all(-1)[..., None, None], sees[..., 0, None, None]

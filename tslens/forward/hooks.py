@@ -1,4 +1,4 @@
-"""Which activations can be asked for, and which were?"""
+"""Activations by name: those that exist, and those that were asked for."""
 
 from collections.abc import Iterable, Sequence
 
@@ -34,7 +34,7 @@ def check_hooks(spec: Spec, names: Iterable[str]) -> None:
             )
 
 
-class Keeper:
+class ActivationCache:
     """Keeps the activations that were asked for."""
 
     def __init__(self, names: Sequence[str], *, alone: bool = False) -> None:
@@ -53,6 +53,6 @@ class Keeper:
         return name in self.names
 
     def __call__(self, name: str, value: Tensor) -> None:
-        """Keep it if it was asked for."""
+        """Keep the activation if it was asked for."""
         if name in self.names:
             self.kept[name] = value

@@ -1,4 +1,4 @@
-"""How surprised is a model, without its logits ever being held at once?"""
+"""Cross-entropy losses that never hold all logits at once."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -40,8 +40,8 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             picked = wanted.clamp(min=0)[:, None]
             # log-sum-exp without a second exponential: the largest probability is exp(largest score - log-sum-exp)
             lse = scores.amax(-1, keepdim=True) - probability.amax(-1, keepdim=True).log()
-            surprise = lse - scores.gather(1, picked)
-            total += (surprise * (wanted >= 0)[:, None] if masked else surprise).sum()
+            nll = lse - scores.gather(1, picked)
+            total += (nll * (wanted >= 0)[:, None] if masked else nll).sum()
             if d_final is not None and d_weight is not None:
                 grad = probability.scatter_add_(1, picked, probability.new_full(picked.shape, -1.0))
                 if masked:
@@ -129,10 +129,10 @@ def token_losses(
 ) -> Float[Tensor, "batch pos_minus_1"]:
     """Cross-entropy in nats of each token but the first, without gradients."""
     with torch.no_grad():
-        return each_loss(model, *_predictions(model, tokens, None, dtype), dtype)
+        return per_token_loss(model, *_predictions(model, tokens, None, dtype), dtype)
 
 
-def each_loss(
+def per_token_loss(
     model: Any, final: Float[Tensor, "batch pos d_model"], targets: Int[Tensor, "batch pos"], dtype: torch.dtype
 ) -> Float[Tensor, "batch pos"]:
     """Cross-entropy in nats of each target from normalised residuals, a few logits at a time, without gradients."""

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.forward import compressor
-from tslens.forward.attention import fused_attend, open_attend
-from tslens.forward.blocks import block, layers, norm, rotary, see_norm
-from tslens.forward.hooks import Keeper, check_hooks
-from tslens.forward.product import ROWS
+from tslens.forward.attention import eager_attention, fused_attention
+from tslens.forward.blocks import cache_norm, final_gain, final_norm, layers, rotary_cos_sin, run_blocks
+from tslens.forward.hooks import ActivationCache, check_hooks
+from tslens.forward.linear import ROWS
 from tslens.models import CompressorSpec, Spec, spec_of
 
 if TYPE_CHECKING:
@@ -41,46 +41,48 @@ def residual(
     Shapes are TransformerLens's. ValueError for a hook that does not exist (with the nearest name), for a row longer
     than the context, and for a model that the fast forward does not cover.
     """
-    if isinstance(spec_of(model, compressors=True), CompressorSpec):
+    spec = spec_of(model, compressors=True)
+    if isinstance(spec, CompressorSpec):
         if hooks:
             raise InputError("A compressor's activations are those of its trunk: scan(model, ...), or run_with_cache.")
         return compressor.residual(model, tokens, dtype=dtype, dropout=dropout), {}
-    keep = Keeper(hooks) if hooks else None
-    return _run(model, tokens, keep, dtype, dropout), keep.kept if keep is not None else {}
+    cache = ActivationCache(hooks) if hooks else None
+    return _run(model, spec, tokens, cache, dtype, dropout), cache.kept if cache is not None else {}
 
 
 def _run(
-    model: "HookedTransformer", tokens: Tensor, keep: Keeper | None, dtype: torch.dtype, dropout: float = 0.0
+    model: "HookedTransformer",
+    spec: Spec,
+    tokens: Tensor,
+    cache: ActivationCache | None,
+    dtype: torch.dtype,
+    dropout: float = 0.0,
 ) -> Float[Tensor, "batch pos d_model"]:
-    spec = spec_of(model)
-    hooks = () if keep is None else keep.names
-    check_hooks(spec, hooks)
     n = tokens.shape[1]
     if n > spec.n_ctx:
         raise InputError(f"A row of {n} tokens is longer than this model's context of {spec.n_ctx}. Cut it.")
     positions = torch.arange(n, device=tokens.device)
-    x = embed(model, spec, tokens, positions)
-    if keep is not None:
-        _see_embeddings(model, spec, tokens, positions, keep)
-    x = F.dropout(x, dropout) if dropout else x
-    turn = rotary(spec, positions) if spec.style == "llama" else None
-    opened = keep is not None and any(h.endswith(("hook_pattern", "hook_attn_scores")) for h in hooks)
-    attend = open_attend(spec, keep) if opened and keep is not None else fused_attend(spec)
-    for i, w in enumerate(layers(model, spec, dtype, pack=tokens.numel() >= ROWS)):
-        if keep is not None and keep.done:
+    x, attend = embed(model, spec, tokens, positions), fused_attention(spec)
+    if cache is not None:
+        check_hooks(spec, cache.names)
+        _cache_embeddings(model, spec, tokens, positions, cache)
+        if any(name.endswith(("hook_pattern", "hook_attn_scores")) for name in cache.names):
+            attend = eager_attention(spec, cache)
+    cos_sin = rotary_cos_sin(spec, positions) if spec.style == "llama" else None
+    weights = layers(model, spec, dtype, pack=tokens.numel() >= ROWS)
+    x = run_blocks(spec, weights, x, cos_sin, attend, cache, dropout)
+    if cache is not None:
+        if cache.done:
             return x
-        x = block(spec, i, w, x, turn, attend, keep, dropout)
-    final = (model.ln_final.w, getattr(model.ln_final, "b", None))
-    if keep is not None:
-        see_norm(spec, "ln_final", x, final, keep)
-    return norm(x, *final, spec.eps, spec.style)
+        cache_norm(spec, "ln_final", x, final_gain(model), cache)
+    return final_norm(model, spec, x)
 
 
-def _see_embeddings(model: Any, spec: Spec, tokens: Tensor, positions: Tensor, keep: Keeper) -> None:
-    if keep.wants("hook_embed"):
-        keep("hook_embed", F.embedding(tokens, model.embed.W_E))
-    if keep.wants("hook_pos_embed"):
-        keep("hook_pos_embed", F.embedding(positions, model.pos_embed.W_pos).expand(*tokens.shape, -1))
+def _cache_embeddings(model: Any, spec: Spec, tokens: Tensor, positions: Tensor, cache: ActivationCache) -> None:
+    if cache.wants("hook_embed"):
+        cache("hook_embed", F.embedding(tokens, model.embed.W_E))
+    if cache.wants("hook_pos_embed"):
+        cache("hook_pos_embed", F.embedding(positions, model.pos_embed.W_pos).expand(*tokens.shape, -1))
 
 
 def activations(
@@ -91,9 +93,9 @@ def activations(
     dtype: torch.dtype = torch.float32,
 ) -> dict[str, Tensor]:
     """The activations in `hooks` by name; what comes after the last of them is not computed."""
-    keep = Keeper(hooks, alone=True)
-    _run(model, tokens, keep, dtype)
-    return keep.kept
+    cache = ActivationCache(hooks, alone=True)
+    _run(model, spec_of(model), tokens, cache, dtype)
+    return cache.kept
 
 
 def unembed(

@@ -1,11 +1,11 @@
-"""Which story is likeliest as a whole, as far as a few hypotheses at a time can tell?"""
-
-from typing import Any
+"""Beam search for the likeliest story."""
 
 import torch
 
+from tslens.generate.cache import Writer
 
-def beam_search(cache: Any, budgets: list[int], beams: int, stop: int) -> list[list[int]]:
+
+def beam_search(cache: Writer, budgets: list[int], beams: int, stop: int) -> list[list[int]]:
     """For each prompt, the hypothesis with the highest mean log-probability per token of those found: the finished
     ones and, where the budget ends first, the running ones. A prompt is done when none that runs is ahead."""
     n, steps, device = len(budgets), max(budgets), cache.device
@@ -14,7 +14,7 @@ def beam_search(cache: Any, budgets: list[int], beams: int, stop: int) -> list[l
     cache.reorder(torch.arange(n, device=device).repeat_interleave(beams))
     scores = scores.repeat_interleave(beams, dim=0)
     total = torch.full((n, beams), float("-inf"), device=device)
-    total[:, 0] = 0.0  # the beams start alike: only one may speak
+    total[:, 0] = 0.0  # the beams start alike, so only one may count
     text: list[list[list[int]]] = [[[] for _ in range(beams)] for _ in range(n)]
     best: list[tuple[float, list[int]]] = [(float("-inf"), [])] * n
     done = [False] * n
@@ -25,7 +25,7 @@ def beam_search(cache: Any, budgets: list[int], beams: int, stop: int) -> list[l
         rows: list[int] = []
         tokens: list[int] = []
         for i in range(n):
-            if done[i]:  # it goes on for the others' sake, unheard
+            if done[i]:  # a finished prompt stays in the batch; what it says is dropped
                 rows += range(i * beams, (i + 1) * beams)
                 tokens += [0] * beams
                 continue

@@ -1,4 +1,4 @@
-"""What does a model remember of what it has read? Keys and values, so that no token is read twice."""
+"""The key/value cache, so that no token is read twice."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,15 +17,15 @@ BLOCK = 16  # places by which a cache grows at least
 class Cache:
     """Keys and values of a stack of causal blocks for the places filled so far. Rows are padded on the left.
 
-    There is little more room than is filled, and all of it is multiplied: of a part of a larger room the products in
-    bfloat16 would make a copy each time.
+    The capacity is little more than what is filled, and all of it is multiplied: a bfloat16 product of a part of a
+    larger tensor would copy that part each time.
     """
 
     def __init__(self, stack: Any, spec: Spec, pad: Sequence[int], places: int, dtype: torch.dtype) -> None:
         self.spec, self.dtype = spec, dtype
         self.device = next(stack.parameters()).device
         self.layers = forward.layers(stack, spec, dtype, pack=True)
-        self.places, self.room = places, 0
+        self.places, self.capacity = places, 0
         empty = torch.zeros(len(pad), spec.key_value_heads, 0, spec.d_head, dtype=dtype, device=self.device)
         self.keys, self.values = [empty for _ in self.layers], [empty for _ in self.layers]
         self.pad = torch.tensor(pad, device=self.device)
@@ -38,16 +38,16 @@ class Cache:
         self.values = [v[rows] for v in self.values]
         self.pad = self.pad[rows]
 
-    def _make_room(self, n: int) -> None:
+    def _reserve(self, n: int) -> None:
         """For `n` more places; what is not yet filled is zero."""
-        if (need := self.filled + n) <= self.room:
+        if (need := self.filled + n) <= self.capacity:
             return
-        self.room = min(max(need, self.room + max(BLOCK, self.room // 8)), max(need, self.places))
+        self.capacity = min(max(need, self.capacity + max(BLOCK, self.capacity // 8)), max(need, self.places))
         self.keys, self.values = ([self._larger(t) for t in kept] for kept in (self.keys, self.values))
 
-    def _larger(self, kept: Float[Tensor, "row kv_head key d_head"]) -> Float[Tensor, "row kv_head room d_head"]:
+    def _larger(self, kept: Float[Tensor, "row kv_head key d_head"]) -> Float[Tensor, "row kv_head capacity d_head"]:
         rows, heads, _, size = kept.shape
-        larger = kept.new_empty(rows, heads, self.room, size)
+        larger = kept.new_empty(rows, heads, self.capacity, size)
         larger[:, :, : self.filled] = kept[:, :, : self.filled]
         larger[:, :, self.filled :] = 0
         return larger
@@ -55,20 +55,20 @@ class Cache:
     def positions(self, n: int) -> Int[Tensor, "*row pos"]:
         """The positions of the next `n` places."""
         places = torch.arange(self.filled, self.filled + n, device=self.device)
-        # A row whose context is full goes on for the others' sake, unheard: its position stays the last.
+        # A finished row stays in the batch; what it says is dropped, and past its context the position stays the last.
         return (places - self.pad[:, None]).clamp(0, self.spec.n_ctx - 1) if self.ragged else places
 
     def run(self, x: Float[Tensor, "row pos d_model"]) -> Float[Tensor, "row pos d_model"]:
         """The residual stream after the last block, from that before the first at the next places."""
         n = x.shape[1]
-        self._make_room(n)
+        self._reserve(n)
         one = n == 1 and self.device.type == "cpu"
-        seen = self.room if one else self.filled + n
+        seen = self.capacity if one else self.filled + n
         beyond = None
         if one and seen > self.filled + 1:
             beyond = torch.zeros(seen, dtype=self.dtype)
             beyond[self.filled + 1 :] = -torch.inf
-        turn = forward.rotary(self.spec, self.positions(n)) if self.spec.style == "llama" else None
+        cos_sin = forward.rotary_cos_sin(self.spec, self.positions(n)) if self.spec.style == "llama" else None
         windows = {forward.window_of(self.spec, i) for i in range(self.spec.n_layers)}
         masks = {window: self._mask(n, window, seen) for window in windows}
 
@@ -90,8 +90,7 @@ class Cache:
                 enable_gqa=q.shape[2] != k.shape[2],
             ).transpose(1, 2)
 
-        for i, layer in enumerate(self.layers):
-            x = forward.block(self.spec, i, layer, x, turn, attend)
+        x = forward.run_blocks(self.spec, self.layers, x, cos_sin, attend)
         self.filled += n
         return x
 
@@ -109,6 +108,40 @@ class Cache:
         if not self.ragged:
             return seen[None, None]
         return (seen & (key >= self.pad[:, None, None]) | (key == query))[:, None]
+
+
+class Writer(Cache):
+    """A model with its cache, which reads tokens and gives the logits after the last of them."""
+
+    def __init__(
+        self, model: Any, spec: Spec, rows: list[list[int]], pad: Sequence[int], places: int, dtype: torch.dtype
+    ) -> None:
+        super().__init__(model, spec, pad, places, dtype)
+        width, filler = max(map(len, rows)), rows[0][0]
+        self.model = model
+        self.unembed = forward.FusedLinear((model.unembed.W_U.to(dtype), None), pack=True)
+        self.prompt = torch.tensor([[filler] * (width - len(row)) + row for row in rows], device=self.device)
+        """The rows, padded on the left."""
+
+    def step(self, tokens: Int[Tensor, "row pos"]) -> Float[Tensor, "row d_vocab"]:
+        """Feed tokens, return the logits after the last of them."""
+        raise NotImplementedError
+
+    def logits(self, x: Float[Tensor, "row pos d_model"]) -> Float[Tensor, "row d_vocab"]:
+        """Logits at the last place of the residual stream after the last block."""
+        return self.unembed(forward.final_norm(self.model, self.spec, x[:, -1]).to(self.dtype))[0].float()
+
+
+class TransformerWriter(Writer):
+    """A HookedTransformer that reads token by token."""
+
+    def __init__(self, model: Any, spec: Spec, rows: list[list[int]], places: int, dtype: torch.dtype) -> None:
+        width = max(map(len, rows))
+        super().__init__(model, spec, rows, [width - len(row) for row in rows], places, dtype)
+
+    def step(self, tokens: Int[Tensor, "row pos"]) -> Float[Tensor, "row d_vocab"]:
+        """Feed tokens, return the logits after the last of them."""
+        return self.logits(self.run(forward.embed(self.model, self.spec, tokens, self.positions(tokens.shape[1]))))
 
 
 def _one_query(

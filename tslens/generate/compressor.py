@@ -13,26 +13,25 @@ from torch import Tensor
 
 from tslens import forward
 from tslens.forward.compressor import encode, refuse_hooks
-from tslens.generate.cache import Cache
+from tslens.generate.cache import Cache, Writer
+from tslens.models import CompressorSpec
 
 if TYPE_CHECKING:
     from tslens.models.compressor import Compressor
 
 
-class CompressorWriter(Cache):
-    """A compressor that reads tokens and says the logits after them. All rows are at the same place of a pair, so their
-    lengths are all odd or all even; `generate` sees to that."""
+class CompressorWriter(Writer):
+    """A compressor that reads in pairs. All rows are at the same place of a pair, so their lengths are all odd or all
+    even; `generate` sees to that."""
 
-    def __init__(self, model: "Compressor", rows: list[list[int]], places: int, dtype: torch.dtype) -> None:
+    def __init__(
+        self, model: "Compressor", spec: CompressorSpec, rows: list[list[int]], places: int, dtype: torch.dtype
+    ) -> None:
         refuse_hooks(model)
-        width, filler = max(len(row) for row in rows), rows[0][0]
-        shape = model.spec
-        super().__init__(model, shape.trunk, [(width - len(row)) // 2 for row in rows], places // 2 + 1, dtype)
-        self.model = model
-        self.encoder = forward.layers(model.encoder, shape.encoder, dtype, pack=True)
-        self.within = Cache(model.decoder, shape.decoder, [0] * len(rows), 2, dtype)
-        self.unembed = forward.Product((model.unembed.W_U.to(dtype), None), pack=True)
-        self.prompt = torch.tensor([[filler] * (width - len(row)) + row for row in rows], device=self.device)
+        width = max(map(len, rows))
+        super().__init__(model, spec.trunk, rows, [(width - len(row)) // 2 for row in rows], places // 2 + 1, dtype)
+        self.encoder = forward.layers(model.encoder, spec.encoder, dtype, pack=True)
+        self.within = Cache(model.decoder, spec.decoder, [0] * len(rows), 2, dtype)
         self.lone: Tensor | None = None
         """The token that waits for its pair to be whole, `[row 1]`."""
         self.vector = torch.empty(0)
@@ -60,10 +59,8 @@ class CompressorWriter(Cache):
         if self.lone is not None:
             said.append(F.embedding(self.lone, self.model.embed.W_E))
         at = self.within.filled
-        x = self.within.run(torch.cat(said, 1) + self.model.decoder.pos_embed.W_pos[at : at + len(said)])
-        final = self.model.ln_final
-        last = forward.norm(x[:, -1], final.w, final.b, self.spec.eps, self.spec.style)
-        return self.unembed(last.to(self.dtype))[0].float()
+        positions = self.model.decoder.pos_embed.W_pos[at : at + len(said)]
+        return self.logits(self.within.run(torch.cat(said, 1) + positions))
 
     def _read(self, new: Int[Tensor, "row pair 2"]) -> None:
         """Whole pairs through encoder and trunk; the first of a row, and its padding, are half empty or empty."""

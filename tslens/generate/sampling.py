@@ -1,4 +1,4 @@
-"""How is the next token chosen?"""
+"""Samplers of the next token."""
 
 import dataclasses
 import math
@@ -43,17 +43,17 @@ class Sampling:
             raise InputError("Beam search looks for the likeliest story: set temperature to 0, or beams to 1.")
 
 
-def choose(
-    scores: Float[Tensor, "row d_vocab"], chance: Float[Tensor, " row"], sampling: Sampling
+def sample_token(
+    scores: Float[Tensor, "row d_vocab"], uniform: Float[Tensor, " row"], sampling: Sampling
 ) -> Int[Tensor, " row"]:
     """One token a row: the likeliest at temperature 0, else the one at which the cumulative probability of the kept
-    tokens, likeliest first, passes `chance` (uniform on [0, 1))."""
+    tokens, likeliest first, passes `uniform`, a number drawn from [0, 1)."""
     if sampling.temperature == 0:
         return scores.argmax(dim=-1)
     k = min(sampling.top_k or scores.shape[-1], scores.shape[-1])
     if sampling.top_k is None and sampling.top_p is None:
         cumulative = (scores / sampling.temperature).softmax(dim=-1).cumsum(dim=-1)
-        place = torch.searchsorted(cumulative, (chance * cumulative[:, -1])[:, None], right=True)
+        place = torch.searchsorted(cumulative, (uniform * cumulative[:, -1])[:, None], right=True)
         return place.squeeze(1).clamp(max=scores.shape[-1] - 1)
     values, tokens = scores.topk(k, dim=-1)
     probability = (values / sampling.temperature).softmax(dim=-1)
@@ -62,5 +62,5 @@ def choose(
         keep = cumulative - probability < sampling.top_p
         probability = probability * keep
         cumulative = probability.cumsum(dim=-1)
-    place = torch.searchsorted(cumulative, (chance * cumulative[:, -1])[:, None], right=True)
+    place = torch.searchsorted(cumulative, (uniform * cumulative[:, -1])[:, None], right=True)
     return tokens.gather(1, place.clamp(max=k - 1)).squeeze(1)

@@ -133,12 +133,12 @@ class _Blocks:
     model: "HookedTransformer"
     spec: Spec
     layers: list[forward.Layer]
-    attend: forward.Attend
+    attend: forward.Attention
 
     @classmethod
     def of(cls, model: "HookedTransformer") -> "_Blocks":
         spec = spec_of(model)
-        return cls(model, spec, forward.layers(model, spec, pack=True), forward.fused_attend(spec))
+        return cls(model, spec, forward.layers(model, spec, pack=True), forward.fused_attention(spec))
 
     def losses(
         self,
@@ -158,9 +158,9 @@ class _Blocks:
             return z
 
         positions = torch.arange(tokens.shape[1], device=tokens.device)
-        turn = forward.rotary(self.spec, positions) if self.spec.style == "llama" else None
+        cos_sin = forward.rotary_cos_sin(self.spec, positions) if self.spec.style == "llama" else None
         for i in range(first, self.spec.n_layers):
-            residual = forward.block(self.spec, i, self.layers[i], residual, turn, attend)
+            residual = forward.block(self.spec, i, self.layers[i], residual, cos_sin, attend)
         final = (self.model.ln_final.w, getattr(self.model.ln_final, "b", None))
         counted = scored[:, 1:]
         rows = forward.norm(residual[:, :-1][counted], *final, self.spec.eps, self.spec.style)

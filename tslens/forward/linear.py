@@ -1,8 +1,8 @@
-"""How is one weight multiplied as fast as the machine can?
+"""Linear layers with packed weights.
 
-On a CPU by the operators of oneDNN that PyTorch's own compiler uses. Where a weight is used many times without
-gradients, it is first laid out as their kernels like it best: faster, and the more so the fewer the rows. Where it is
-trained in bf16, they add the bias inside of the product. Without these operators the product is the ordinary one.
+On a CPU they use the operators of oneDNN that PyTorch's own compiler uses. A weight that is used many times without
+gradients is first packed into the layout of their kernels, which gains the more the fewer the rows are. A weight that
+is trained in bf16 has its bias added inside the product. Without these operators the product is the ordinary one.
 """
 
 from collections.abc import Sequence
@@ -36,9 +36,9 @@ def _cpu_has_bf16() -> bool:
     return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
-class Product:
-    """`x` times each of several matrices, plus their biases, as one product. Not for keeping while weights change: a
-    packed one is a copy."""
+class FusedLinear:
+    """`x` times each of several matrices, plus their biases, as one product. Packed weights are a copy,
+    so a packed layer must not outlive a change of the weights."""
 
     def __init__(self, *maps: Map, pack: bool = False) -> None:
         self.maps = maps

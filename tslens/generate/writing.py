@@ -1,39 +1,20 @@
-"""What does a model write, row by row, from where its prompt ends?"""
+"""Generation: the continuation of prompts, sampled or by beam search."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor
 
 from tslens import forward
 from tslens.errors import InputError
 from tslens.generate.beams import beam_search
-from tslens.generate.cache import Cache
-from tslens.generate.sampling import Sampling, choose
+from tslens.generate.cache import TransformerWriter, Writer
+from tslens.generate.compressor import CompressorWriter
+from tslens.generate.sampling import Sampling, sample_token
 from tslens.models import CompressorSpec, Spec, spec_of, tokenizer_of
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
-
-
-class _Writer(Cache):
-    """A model that reads tokens and says the logits after them, with its cache."""
-
-    def __init__(self, model: "HookedTransformer", rows: list[list[int]], places: int, dtype: torch.dtype) -> None:
-        width, filler = max(len(row) for row in rows), rows[0][0]
-        super().__init__(model, spec_of(model), [width - len(row) for row in rows], places, dtype)
-        self.model = model
-        self.unembed = forward.Product((model.unembed.W_U.to(dtype), None), pack=True)
-        self.prompt = torch.tensor([[filler] * (width - len(row)) + row for row in rows], device=self.device)
-
-    def step(self, tokens: Int[Tensor, "row pos"]) -> Float[Tensor, "row d_vocab"]:
-        """Feed tokens, return the logits after the last of them."""
-        x = self.run(forward.embed(self.model, self.spec, tokens, self.positions(tokens.shape[1])))
-        final = self.model.ln_final
-        last = forward.norm(x[:, -1], final.w, getattr(final, "b", None), self.spec.eps, self.spec.style)
-        return self.unembed(last.to(self.dtype))[0].float()
 
 
 def generate_ids(
@@ -66,9 +47,9 @@ def generate_ids(
     budgets = [min(max_new_tokens, spec.n_ctx - len(row)) for row in rows]
     new: list[list[int]] = [[] for _ in rows]
     with torch.inference_mode():
-        for numbers in _in_step(spec, rows):
+        for numbers in _together(spec, rows):
             own, budget = [rows[i] for i in numbers], [budgets[i] for i in numbers]
-            cache = _writer(model, own, max(map(len, own)) + max(budget), forward.precision(precision))
+            cache = _writer(model, spec, own, max(map(len, own)) + max(budget), forward.precision(precision))
             if sampling.beams > 1:
                 made = beam_search(cache, budget, sampling.beams, stop)
             else:
@@ -78,7 +59,7 @@ def generate_ids(
     return new
 
 
-def _in_step(spec: Spec | CompressorSpec, rows: list[list[int]]) -> list[list[int]]:
+def _together(spec: Spec | CompressorSpec, rows: list[list[int]]) -> list[list[int]]:
     """The numbers of the rows that are written together: all of them; for a compressor, those at the same place of a
     pair."""
     if isinstance(spec, Spec):
@@ -87,17 +68,15 @@ def _in_step(spec: Spec | CompressorSpec, rows: list[list[int]]) -> list[list[in
     return [numbers for numbers in by_place if numbers]
 
 
-def _writer(model: Any, rows: list[list[int]], places: int, dtype: torch.dtype) -> Any:
-    if isinstance(spec_of(model, compressors=True), Spec):
-        return _Writer(model, rows, places, dtype)
-    from tslens.generate.compressor import CompressorWriter
-
-    return CompressorWriter(model, rows, places, dtype)
+def _writer(model: Any, spec: Spec | CompressorSpec, rows: list[list[int]], places: int, dtype: torch.dtype) -> Writer:
+    if isinstance(spec, Spec):
+        return TransformerWriter(model, spec, rows, places, dtype)
+    return CompressorWriter(model, spec, rows, places, dtype)
 
 
-def _sample(cache: Any, budgets: list[int], sampling: Sampling, stop: int, numbers: list[int]) -> list[list[int]]:
+def _sample(cache: Writer, budgets: list[int], sampling: Sampling, stop: int, numbers: list[int]) -> list[list[int]]:
     n, steps = len(budgets), max(budgets)
-    chance = torch.stack(
+    uniform = torch.stack(
         [torch.rand(steps, generator=torch.Generator().manual_seed(sampling.seed * 1_000_003 + i)) for i in numbers]
     ).to(cache.device)
     chosen = torch.full((n, steps), stop, device=cache.device)
@@ -105,7 +84,7 @@ def _sample(cache: Any, budgets: list[int], sampling: Sampling, stop: int, numbe
     budget = torch.tensor(budgets, device=cache.device)
     scores = cache.step(cache.prompt)
     for t in range(steps):
-        token = choose(scores, chance[:, t], sampling)
+        token = sample_token(scores, uniform[:, t], sampling)
         chosen[:, t] = torch.where(alive, token, stop)
         alive &= (token != stop) & (t + 1 < budget)
         if t + 1 == steps or not alive.any():

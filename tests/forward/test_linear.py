@@ -4,8 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tslens.forward import product
-from tslens.forward.product import Product, can_pack, precision
+from tslens.forward import linear
+from tslens.forward.linear import FusedLinear, can_pack, precision
 
 DRAWN = torch.Generator().manual_seed(0)
 MAPS = [(torch.randn(6, width, generator=DRAWN), torch.randn(width, generator=DRAWN)) for width in (4, 8, 4)]
@@ -15,8 +15,8 @@ ROWS = torch.randn(2, 5, 6, generator=DRAWN)
 @pytest.mark.parametrize("pack", [False, True])
 def test_several_matrices_are_multiplied_at_once(pack: bool) -> None:
     with torch.no_grad():
-        product = Product(*MAPS, pack=pack)
-        for found, (weight, bias) in zip(product(ROWS), MAPS, strict=True):
+        layer = FusedLinear(*MAPS, pack=pack)
+        for found, (weight, bias) in zip(layer(ROWS), MAPS, strict=True):
             torch.testing.assert_close(found, ROWS @ weight + bias, atol=1e-5, rtol=1e-5)
 
 
@@ -25,7 +25,7 @@ def test_several_matrices_are_multiplied_at_once(pack: bool) -> None:
 def test_gelu_of_a_product(pack: bool, bias: torch.Tensor | None) -> None:
     weight = MAPS[1][0]
     with torch.no_grad():
-        found = Product((weight, bias), pack=pack).gelu(ROWS)
+        found = FusedLinear((weight, bias), pack=pack).gelu(ROWS)
         whole = ROWS @ weight if bias is None else ROWS @ weight + bias
         torch.testing.assert_close(found, F.gelu(whole, approximate="tanh"), atol=1e-5, rtol=1e-5)
 
@@ -33,7 +33,7 @@ def test_gelu_of_a_product(pack: bool, bias: torch.Tensor | None) -> None:
 def test_a_weight_that_is_trained_is_never_copied() -> None:
     weight = torch.ones(6, 4, requires_grad=True)
     assert not can_pack(weight)
-    Product((weight, None), pack=True)(ROWS)[0].sum().backward()
+    FusedLinear((weight, None), pack=True)(ROWS)[0].sum().backward()
     torch.testing.assert_close(weight.grad, ROWS.flatten(0, 1).sum(0)[:, None].expand(6, 4))
 
 
@@ -43,11 +43,11 @@ def test_products_trained_in_bf16_are_the_ordinary_ones(there: bool, monkeypatch
     """In value and gradient those of fp32, to bf16's rounding."""
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: there)
     calls: list[None] = []
-    fused = product._Linear.apply
-    monkeypatch.setattr(product._Linear, "apply", lambda *given: calls.append(None) or fused(*given))
+    fused = linear._Linear.apply
+    monkeypatch.setattr(linear._Linear, "apply", lambda *given: calls.append(None) or fused(*given))
     found, exact = [], []
     for multiply, dtype, results in (
-        (lambda x, *maps: Product(*zip(maps[::2], maps[1::2], strict=True))(x), torch.bfloat16, found),
+        (lambda x, *maps: FusedLinear(*zip(maps[::2], maps[1::2], strict=True))(x), torch.bfloat16, found),
         (
             lambda x, *maps: [F.linear(x, w.T, b) for w, b in zip(maps[::2], maps[1::2], strict=True)],
             torch.float32,
@@ -68,9 +68,9 @@ def test_products_trained_in_bf16_are_the_ordinary_ones(there: bool, monkeypatch
 def test_a_machine_without_the_layouts_multiplies_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     with torch.no_grad():
-        product = Product(MAPS[0], pack=True)
-        assert product.packed is None
-        torch.testing.assert_close(product(ROWS)[0], ROWS @ MAPS[0][0] + MAPS[0][1])
+        layer = FusedLinear(MAPS[0], pack=True)
+        assert layer.packed is None
+        torch.testing.assert_close(layer(ROWS)[0], ROWS @ MAPS[0][0] + MAPS[0][1])
 
 
 def test_an_unknown_precision_is_refused() -> None:
