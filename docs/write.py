@@ -108,11 +108,11 @@ def table(of: str) -> Callable[[], str]:
 def arithmetic() -> str:
     """How long one epoch of TinyStories takes a 512x12 model, by counting operations."""
     from tslens.train import recipe as recipes
-    from tslens.train.estimate import length
+    from tslens.train.budget import token_budget
 
     recipe = recipes.load("512x12")
     spec = recipe.spec(4096)
-    tokens, per_token = length(recipe, 4096)[1], spec.flops_per_token(training=True)
+    tokens, per_token = token_budget(recipe, 4096)[1], spec.flops_per_token(training=True)
     assert tokens is not None
     rate, parameters = 0.45 * 989e12, spec.n_parameters()
     step = recipe.train.batch * spec.n_ctx * per_token

@@ -8,7 +8,7 @@ from tslens import corpus, model_stories, models, runs
 from tslens.models import Spec
 from tslens.stories import split_of, stories
 from tslens.tokenizer import Tokenizer
-from tslens.train import kept as validation_stories
+from tslens.train import validation_stories
 
 
 @pytest.fixture

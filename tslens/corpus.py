@@ -18,7 +18,7 @@ from tslens import files, models
 from tslens.errors import InputError
 from tslens.generate import Sampling, generate
 from tslens.stories import MADE_SOURCES, SPLITS, Source, Stories, stories
-from tslens.train import kept
+from tslens.train import validation_stories
 from tslens.train.prepare import VALIDATION
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _own_validation(model: "HookedTransformer", record: Mapping[str, Any], limit
     place = None if home is None else home / "data" / VALIDATION
     if place is not None and place.is_file():
         of = f" (of {trained_on})" if trained_on else ""
-        return Corpus(tuple(kept.read(place)[:limit]), f"validation stories that {_run(model)} kept{of}")
+        return Corpus(tuple(validation_stories.read(place)[:limit]), f"validation stories that {_run(model)} kept{of}")
     data = (record.get("recipe") or {}).get("data") or {}
     if trained_on in MADE_SOURCES and data.get("filter", "none") == "none":
         read = stories(trained_on, split="validation", limit=limit, seed=data.get("seed", 0))

@@ -3,7 +3,6 @@
 import dataclasses
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tslens import files, runs
@@ -14,9 +13,9 @@ from tslens.models import load
 from tslens.report import compute, draw, write
 from tslens.report.findings import Finding, findings
 from tslens.train import recipe as recipes
-from tslens.train.loop import Watch, train
-from tslens.train.prepare import RECIPE, prepare
+from tslens.train.prepare import RECIPE
 from tslens.train.run import differences
+from tslens.train.session import train
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,23 +35,20 @@ def demo(
     *,
     limit: int = 200,
     overwrite: bool = False,
-    bar: Callable[[], AbstractContextManager[Watch]],
     begun: Callable[[], None] = lambda: None,
     progress: bool = True,
 ) -> Demo:
     """Train the recipe `demo` on stories made here, analyse the model, and write `runs/<name>/report.html`.
 
     `settings` are other values for keys of the recipe, `limit` the validation stories that the analyses read; `begun`
-    is called once nothing stands in the way, and `bar` shows the training. An earlier run by the very same recipe is
-    replaced, because the new one ends in the same bits; ValueError for any other, unless `overwrite`.
+    is called once nothing stands in the way. An earlier run by the very same recipe is replaced, because the new one
+    ends in the same bits; InputError for any other, unless `overwrite`.
     """
     began = time.perf_counter()
     recipe = recipes.load("demo", dict(settings or {}))
     _check_replaceable(recipe, runs.run_folder(name), overwrite)
     begun()
-    run = prepare(recipe, name, overwrite=True, progress=progress)
-    with bar() as watch:
-        train(run, watch=watch)
+    run = train(recipe, name, overwrite=True, progress=progress).run
     model = load(run.folder)
     story = generate(model, "", max_new_tokens=200, sampling=Sampling(temperature=0.5, seed=1))[0]
     data = compute(

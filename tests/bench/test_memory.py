@@ -12,8 +12,8 @@ import torch
 from tslens import cli
 from tslens.bench import memory as module
 from tslens.bench.memory import ENTRIES, OUT, Entry, Memory, memory, on_line
-from tslens.bench.saved import saved_bytes
 from tslens.bench.size import random_tokens
+from tslens.forward.saved_bytes import saved_bytes
 from tslens.models import Spec
 
 TINY = {"widths": (16, 32), "batches": (2, 4, 16), "layers": 4, "context": 16}

@@ -17,7 +17,6 @@ from tslens.bench import (
     Target,
     generation,
     rounding,
-    saved,
     scanning,
     select,
     table,
@@ -78,17 +77,6 @@ def test_rows_are_chosen_by_name_or_by_its_beginning() -> None:
     assert [row.name for row in select(["page", "saved"])] == ["saved", "saved-bytes", "page"]
     with pytest.raises(ValueError, match="'pgae'.*Did you mean 'page'.*Known: training-hooked"):
         select(["pgae"])
-
-
-def test_saved_bytes_are_counted_once_and_without_parameters() -> None:
-    """x·w saves x and w; the two squares save y, once: 2 x 3 inputs and 2 x 5 products, in 4 bytes each."""
-    layer = torch.nn.Linear(3, 5, bias=False)
-
-    def loss() -> torch.Tensor:
-        y = layer(torch.ones(2, 3))
-        return (y.square() + y.square()).sum()
-
-    assert saved.saved_bytes(layer, loss) == 4 * (6 + 10)
 
 
 def test_the_loop_of_ones_own_finds_the_same_tops() -> None:

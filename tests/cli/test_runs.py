@@ -8,10 +8,9 @@ import pytest
 from tslens import files, lock
 from tslens.cli.runs import plot, runs
 from tslens.runs import read_metrics
-from tslens.train import loop
 from tslens.train import recipe as recipes
+from tslens.train import session
 from tslens.train.interrupt import Interrupted
-from tslens.train.prepare import prepare
 
 SMALL = {
     "data.limit": "200",
@@ -42,14 +41,16 @@ def some(made, monkeypatch):
 
 
 def _make(home):
-    made = {name: prepare(recipes.load("16x1x2", SMALL), name, progress=False) for name in ("done", "stopped", "begun")}
-    loop.train(made["done"])
+    recipe = recipes.load("16x1x2", SMALL)
+    session.train(recipe, "done", progress=False)
+    session.prepare(recipe, "begun", progress=False)
 
     def stop(at):
-        raise Interrupted
+        if at.step == 5:
+            raise Interrupted
 
     with pytest.raises(Interrupted):
-        loop.train(made["stopped"], watch=lambda at: stop(at) if at.step == 5 else None)
+        session.train(recipe, "stopped", watch=stop, progress=False)
     for name, text in (("broken", "{"), ("odd", '{"name": "odd", "modle": {}}')):
         (home / "runs" / name).mkdir()
         (home / "runs" / name / "recipe.json").write_text(text)

@@ -129,7 +129,7 @@ def test_pack_cuts_the_vocabulary_of_gpt2_and_a_recipe_takes_it(
 ) -> None:
     from tests.test_tokenizer import MERGES, write_gpt2
     from tslens.train import recipe as recipes
-    from tslens.train.prepare import prepare
+    from tslens.train.session import prepare
 
     files = ",".join(map(str, write_gpt2(in_tmp, [*MERGES, ("a", "n"), ("r", "an")])))
     out = in_tmp / "packed"

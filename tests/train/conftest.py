@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from tslens import runs
-from tslens.train import loop
 from tslens.train import recipe as recipes
-from tslens.train.prepare import prepare, resume
+from tslens.train import session
+from tslens.train.interrupt import Interrupted
+from tslens.train.position import Position, Watch
 from tslens.train.run import Run
 
 TIMES = ("tokens_per_second", "waiting_share", "validation_seconds", "checkpoint_seconds", "drawing_seconds")
@@ -40,7 +41,17 @@ def run_of(in_tmp: Path, small: dict[str, str]) -> Callable[..., Run]:
     """`run_of(NAME)` prepares a small run; further settings by their keys, or another shape."""
 
     def made(name: str, shape: str = "16x1x2", **more: str) -> Run:
-        return prepare(recipes.load(shape, small | more), name, progress=False)
+        return session.prepare(recipes.load(shape, small | more), name, progress=False)
+
+    return made
+
+
+@pytest.fixture
+def train_of(in_tmp: Path, small: dict[str, str]) -> Callable[..., session.Trained]:
+    """`train_of(NAME)` trains a small run to its end; further settings by their keys, or another shape."""
+
+    def made(name: str, shape: str = "16x1x2", watch: Watch | None = None, **more: str) -> session.Trained:
+        return session.train(recipes.load(shape, small | more), name, watch=watch, progress=False)
 
     return made
 
@@ -66,7 +77,7 @@ def goes_on(run_of: Callable[..., Run], records: Callable[[Path], list[Any]]) ->
     the records of the run `whole`. With `by=SIGNAL` it is asked to stop, as it does after the next step, saved."""
 
     def check(*, after: int, by: signal.Signals | None = None, **more: str) -> None:
-        def stop(at: loop.Progress) -> None:
+        def stop(at: Position) -> None:
             torch.rand(at.step)  # whatever else is drawn has no part in it
             if at.step == after and by is None:
                 raise Killed
@@ -76,15 +87,15 @@ def goes_on(run_of: Callable[..., Run], records: Callable[[Path], list[Any]]) ->
         run = run_of("whole", **more)
         whole, cut = run.folder, runs.run_folder("cut")
         shutil.copytree(whole, cut)
-        loop.train(run)
-        with pytest.raises(Killed if by is None else loop.Interrupted) as ended:
-            loop.train(resume("cut", progress=False), resume=True, watch=stop)
+        session.resume(run.folder.name, progress=False)
+        with pytest.raises(Killed if by is None else Interrupted) as ended:
+            session.resume("cut", progress=False, watch=stop)
         assert by is None or "tslens train --resume cut" in str(ended.value)
         assert not (cut / "config.json").exists()
         lost = after % run.recipe.train.checkpoint_every
         newest = runs.step_of(runs.steps(cut / "checkpoints")[0])
         assert lost and newest == (after + 1 if by else after - lost)
-        loop.train(resume("cut", progress=False), resume=True)
+        session.resume("cut", progress=False)
         assert (whole / "model.safetensors").read_bytes() == (cut / "model.safetensors").read_bytes()
         assert records(whole) == records(cut)
 

@@ -1,5 +1,6 @@
 """Several processes train as one does, each its share; one of them writes."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -15,9 +16,8 @@ from tslens import runs
 from tslens.stories import stories
 from tslens.train import recipe as recipes
 from tslens.train.data import TrainingBatch
-from tslens.train.distributed import World, joined
-from tslens.train.loop import train
-from tslens.train.prepare import prepare
+from tslens.train.distributed import World, process_group
+from tslens.train.session import prepare, train
 
 CPU = torch.device("cpu")
 KINDS = "dog cat fox hen cow".split()
@@ -40,8 +40,7 @@ TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "
 FORKED = """
 import json, os, sys
 import transformer_lens
-from tslens.train import loop
-from tslens.train.prepare import resume
+from tslens.train import session
 
 written = []
 
@@ -69,7 +68,7 @@ def trained(name, rank, size, stop):
         del os.environ["RANK"]
     if rank == 1:
         sys.addaudithook(watch_writes)
-    loop.train(resume(name, progress=False), resume=True, watch=until(stop) if stop else None)
+    session.resume(name, progress=False, watch=until(stop) if stop else None)
     leave()
 
 for name, size, stop in json.loads(sys.argv[1]):
@@ -93,7 +92,7 @@ def alone(tmp_path_factory):
     try:
         for name in ("grown", "shrunk"):
             prepare(recipes.load("16x1x2", SMALL), name, progress=False)
-        train(prepare(recipes.load("16x1x2", SMALL), "alone", progress=False))
+        train(recipes.load("16x1x2", SMALL), "alone", progress=False)
     finally:
         os.chdir(before)
     return home
@@ -157,32 +156,30 @@ def test_shares_of_a_batch_are_the_batch():
 
 
 def test_one_process_asks_nobody():
-    with joined() as world:
+    with process_group() as world:
         assert (world.rank, world.size, world.first) == (0, 1, True)
         assert world.any(True) and not world.any(False) and world.same(3)
         assert world.sum(torch.tensor(2.0)) == 2
         assert world.once(lambda: "made", lambda: "opened") == "made"
         world.wait()
     error = ValueError("said")
-    assert World(0, 2, CPU).spoken(error, 2) is error
-    other = World(1, 2, CPU).spoken(error, 2)
+    assert World(0, 2, CPU).from_first(error, 2) is error
+    other = World(1, 2, CPU).from_first(error, 2)
     assert isinstance(other, SystemExit) and other.code == 2
 
 
 def test_more_processes_than_rows_or_gpus(in_tmp, monkeypatch):
-    run = prepare(
-        recipes.load("16x1x2", SMALL | {"train.batch": "1", "data.source": "made", "data.limit": "300"}),
-        "few",
-        progress=False,
-    )
-    monkeypatch.setattr("tslens.train.loop.joined", lambda: __import__("contextlib").nullcontext(World(0, 2, CPU)))
-    with pytest.raises(ValueError, match="train.batch is 1 row, fewer than the 2 processes"):
-        train(run)
+    few = recipes.load("16x1x2", SMALL | {"train.batch": "1", "data.source": "made", "data.limit": "300"})
+    with monkeypatch.context() as patch:
+        patch.setattr("tslens.train.session.process_group", lambda: contextlib.nullcontext(World(0, 2, CPU)))
+        with pytest.raises(ValueError, match="train.batch is 1 row, fewer than the 2 processes"):
+            train(few, "few", progress=False)
+    assert not list(in_tmp.iterdir())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     for key, value in {"RANK": "5", "WORLD_SIZE": "6", "LOCAL_RANK": "5", "MASTER_ADDR": "127.0.0.1"}.items():
         monkeypatch.setenv(key, value)
-    with pytest.raises(ValueError, match="process 6 on a machine of 4 GPUs. Use --nproc-per-node 4"), joined():
+    with pytest.raises(ValueError, match="process 6 on a machine of 4 GPUs. Use --nproc-per-node 4"), process_group():
         pass
 
 

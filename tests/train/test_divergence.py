@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from tslens import files, runs
-from tslens.train import divergence, loop, saving
+from tslens.train import divergence, saving, session
 from tslens.train import recipe as recipes
+from tslens.train.meter import Meter
 from tslens.train.objectives.language import LanguageModelling
-from tslens.train.prepare import prepare, resume
+from tslens.train.session import prepare, reopen
 
 SMALL = {
     "data.limit": "300",
@@ -30,6 +31,10 @@ def run_of(name, **more):
     return prepare(recipes.load("16x1x2", SMALL | more), name, progress=False)
 
 
+def train_of(name, **more):
+    return session.train(recipes.load("16x1x2", SMALL | more), name, progress=False)
+
+
 @pytest.mark.parametrize(
     ("loss", "norm", "before", "said"),
     [
@@ -44,17 +49,17 @@ def run_of(name, **more):
     ],
 )
 def test_what_counts_as_divergence(loss, norm, before, said):
-    found = divergence.fault(loss, norm, before, 3.0)
-    assert divergence.fault(loss, norm, before, 3.0, chance=20.0) == found
+    found = divergence.reason(loss, norm, before, 3.0)
+    assert divergence.reason(loss, norm, before, 3.0, chance=20.0) == found
     if "explode" in str(said):
-        assert divergence.fault(loss, norm, before, 0.0) is None
+        assert divergence.reason(loss, norm, before, 0.0) is None
     assert found is None if said is None else re.search(said, str(found))
 
 
 def test_a_first_record_worse_than_chance_is_divergence():
-    assert divergence.fault(8.0, 1.0, [], 3.0, chance=5.7) is None
-    assert "3 nats above the 5.700 of chance" in str(divergence.fault(8.8, 1.0, [], 3.0, chance=5.7))
-    assert "of chance" in str(divergence.fault(54.2, 1.0, [66.6], 3.0, chance=5.7))
+    assert divergence.reason(8.0, 1.0, [], 3.0, chance=5.7) is None
+    assert "3 nats above the 5.700 of chance" in str(divergence.reason(8.8, 1.0, [], 3.0, chance=5.7))
+    assert "of chance" in str(divergence.reason(54.2, 1.0, [66.6], 3.0, chance=5.7))
 
 
 @pytest.fixture
@@ -94,7 +99,7 @@ def poison(model, total):
 def test_a_run_that_diverges_stops_and_keeps_its_last_good_checkpoint(in_tmp, bomb, how, said):
     bomb(6, how)
     with pytest.raises(ValueError, match=rf"{said}.*at step 6\..*--resume bad --set train\.on_divergence=roll"):
-        loop.train(run_of("bad"))
+        train_of("bad")
     assert not (in_tmp / "runs/bad/config.json").exists()
     (kept,) = runs.steps(in_tmp / "runs/bad/checkpoints")
     assert all(t.isfinite().all() for t in runs.read(kept)[1].values()) and kept.name == "step-000004"
@@ -104,7 +109,7 @@ def test_a_run_that_diverges_stops_and_keeps_its_last_good_checkpoint(in_tmp, bo
 def test_weights_that_are_not_finite_are_never_written(in_tmp):
     run = run_of("bad")
     model = run.recipe.objective.build(run.recipe.spec(run.tokenizer.size), seed=0, tokenizer=run.tokenizer)
-    state = saving.State(model, torch.optim.AdamW(model.parameters()), loop.Meter())
+    state = saving.State(model, torch.optim.AdamW(model.parameters()), Meter())
     assert saving.is_finite(state)
     with torch.no_grad():
         model.blocks[0].mlp.W_in[0, 0] = float("nan")
@@ -113,13 +118,13 @@ def test_weights_that_are_not_finite_are_never_written(in_tmp):
 
 def test_a_run_that_rolls_back_goes_on_at_a_lower_rate(in_tmp, bomb):
     bomb(7, nan)  # seen at the record of step 8: back to step 4
-    loop.train(run_of("back", **{"train.on_divergence": "rollback"}))
+    train_of("back", **{"train.on_divergence": "rollback"})
     records = runs.read_metrics(in_tmp / "runs/back")
     told = [r for r in records if "rollbacks" in r]
     assert [(r["step"], r["from_step"], r["rollbacks"], r["rate_factor"]) for r in told] == [(4, 8, 1, 0.5)]
     assert told[0]["why"] == "The loss was nan"
     assert [r["step"] for r in records] == [2, 4, 4, 6, 8, 10, 12]
-    loop.train(run_of("plain"))
+    train_of("plain")
     plain = runs.read_metrics(in_tmp / "runs/plain")
     rate = {r["step"]: r["learning_rate"] for r in records if "learning_rate" in r}
     assert [rate[r["step"]] / r["learning_rate"] for r in plain] == [1, 1, 0.5, 0.5, 0.5, 0.5]
@@ -129,31 +134,28 @@ def test_a_run_that_rolls_back_goes_on_at_a_lower_rate(in_tmp, bomb):
 def test_a_run_that_stopped_goes_on_at_a_lower_rate_as_it_says(in_tmp, bomb):
     bomb(7, nan)
     with pytest.raises(ValueError, match="--resume back --set train.on_divergence=rollback"):
-        loop.train(run_of("back"))
+        train_of("back")
     bomb(10, nan)  # eight calls so far; from step 4, where it is kept: the same fault once more
-    again = resume("back", {"train.on_divergence": "rollback"}, progress=False)
-    loop.train(again, resume=True)
+    session.resume("back", {"train.on_divergence": "rollback"}, progress=False)
     told = [r for r in runs.read_metrics(in_tmp / "runs/back") if "rollbacks" in r]
     assert [(r["step"], r["from_step"], r["rate_factor"]) for r in told] == [(4, 6, 0.5)]
     assert (in_tmp / "runs/back/config.json").is_file()
-    assert resume("back", progress=False).recipe.train.on_divergence == "rollback"  # kept for the next time
+    assert reopen("back", progress=False).recipe.train.on_divergence == "rollback"  # kept for the next time
 
 
 def test_nothing_else_of_a_run_can_be_changed(in_tmp):
-    loop.train(run_of("a"))
+    train_of("a")
     before = (in_tmp / "runs/a/recipe.json").read_bytes()
-    with pytest.raises(
-        ValueError, match=r"^optimizer\.lr cannot be changed in a run that is gone on with, only train\.on"
-    ):
-        resume("a", {"train.cut": "0.1", "optimizer.lr": "1"}, progress=False)
+    with pytest.raises(ValueError, match=r"^optimizer\.lr cannot be changed in a run that is resumed, only train\.on"):
+        reopen("a", {"train.cut": "0.1", "optimizer.lr": "1"}, progress=False)
     with pytest.raises(ValueError, match=r"train\.cut is 2\.0"):
-        resume("a", {"train.cut": "2"}, progress=False)
+        reopen("a", {"train.cut": "2"}, progress=False)
     assert (in_tmp / "runs/a/recipe.json").read_bytes() == before
 
 
 def test_a_run_that_rolled_back_resumes_bit_for_bit(in_tmp, bomb, monkeypatch):
     bomb(7, nan)
-    loop.train(run_of("whole", **{"train.on_divergence": "rollback"}))
+    train_of("whole", **{"train.on_divergence": "rollback"})
     monkeypatch.undo()
     monkeypatch.chdir(in_tmp)
     real = LanguageModelling.__call__
@@ -168,8 +170,8 @@ def test_a_run_that_rolled_back_resumes_bit_for_bit(in_tmp, bomb, monkeypatch):
 
     monkeypatch.setattr(LanguageModelling, "__call__", call)
     with pytest.raises(RuntimeError):
-        loop.train(run_of("cut", **{"train.on_divergence": "rollback"}))
-    loop.train(resume("cut", progress=False), resume=True)
+        train_of("cut", **{"train.on_divergence": "rollback"})
+    session.resume("cut", progress=False)
     cut, whole = ((in_tmp / f"runs/{name}/model.safetensors").read_bytes() for name in ("cut", "whole"))
     assert cut == whole
 
@@ -178,7 +180,7 @@ def test_a_run_goes_back_to_its_beginning_and_not_forever(in_tmp, bomb):
     bomb(1, nan, times=1000)
     more = {"train.on_divergence": "rollback", "train.rollbacks": "2"}
     with pytest.raises(ValueError, match=r"loss was nan at step 1, after 2 rollbacks"):
-        loop.train(run_of("lost", **more))
+        train_of("lost", **more)
     told = [r for r in runs.read_metrics(in_tmp / "runs/lost") if "rollbacks" in r]
     assert [(r["step"], r["rate_factor"]) for r in told] == [(0, 0.5), (0, 0.25)]
 

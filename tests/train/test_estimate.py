@@ -12,9 +12,8 @@ from tslens.models import Spec
 from tslens.stories import stories
 from tslens.train import recipe as recipes
 from tslens.train.estimate import estimate
-from tslens.train.loop import train
 from tslens.train.objectives.language import LanguageModelling
-from tslens.train.prepare import prepare
+from tslens.train.session import train
 
 SMALL = {"data.vocabulary": "300", "model.n_ctx": "32", "train.batch": "4", "train.precision": '"float32"'}
 
@@ -68,8 +67,7 @@ def test_what_is_counted_is_what_a_run_then_has(in_tmp, more):
     short = {"data.limit": "300", "train.steps": "7", "train.validate_every": "3", "train.validation_stories": "3"}
     recipe = recipes.load("16x1x2", SMALL | short | more)
     found = estimate(recipe)
-    run = prepare(recipe, "a", progress=False)
-    train(run)
+    run = train(recipe, "a", progress=False).run
     records, newest = runs.read_metrics(run.folder), run.folder / "checkpoints/step-000007"
     assert (found.steps, found.tokens) == (run.steps, records[-1]["tokens"])
     assert found.validations == len(records) == 3

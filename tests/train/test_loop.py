@@ -7,14 +7,15 @@ import pytest
 import torch
 
 from tslens import files, models, runs
-from tslens.train import loop, saving
+from tslens.train import saving, session
 from tslens.train.objectives.language import LanguageModelling
-from tslens.train.prepare import resume
+from tslens.train.position import Position
+from tslens.train.session import reopen
 
 
-def test_a_run_learns_and_is_a_model_that_loads(in_tmp, run_of):
-    seen: list[loop.Progress] = []
-    model = loop.train(run_of("a", **{"train.steps": "40", "optimizer.lr": "1e-2"}), watch=seen.append)
+def test_a_run_learns_and_is_a_model_that_loads(in_tmp, train_of):
+    seen: list[Position] = []
+    model = train_of("a", **{"train.steps": "40", "optimizer.lr": "1e-2"}, watch=seen.append).model
     loaded = models.load("a")
     tokens = torch.tensor([[0, 5, 6]])
     assert torch.equal(model(tokens), loaded(tokens))
@@ -35,37 +36,37 @@ def test_a_stopped_run_goes_on_bit_for_bit(in_tmp, goes_on, by):
     assert steps == sorted(set(steps)) and steps[-1] == 12
 
 
-def test_a_damaged_newest_checkpoint_is_passed_over(in_tmp, run_of, largest_difference):
-    loop.train(run_of("whole"))
-    loop.train(run_of("hurt"))
+def test_a_damaged_newest_checkpoint_is_passed_over(in_tmp, train_of, largest_difference):
+    train_of("whole")
+    train_of("hurt")
     newest = in_tmp / "runs/hurt/checkpoints/step-000012/model.safetensors"
     newest.write_bytes(newest.read_bytes()[:-7])
-    loop.train(resume("hurt"), resume=True)
+    session.resume("hurt")
     assert largest_difference("whole", "hurt") == 0
 
 
-def test_a_run_whose_checkpoints_are_all_damaged_is_refused(in_tmp, run_of):
-    loop.train(run_of("hurt"))
+def test_a_run_whose_checkpoints_are_all_damaged_is_refused(in_tmp, train_of):
+    train_of("hurt")
     for place in (in_tmp / "runs/hurt/checkpoints").iterdir():
         (place / "model.safetensors").write_bytes(b"gone")
     with pytest.raises(ValueError, match=r"runs/hurt cannot be resumed.*truncated or altered"):
-        loop.train(resume("hurt"), resume=True)
+        session.resume("hurt")
 
 
-def test_a_run_without_a_checkpoint_begins_when_resumed(in_tmp, run_of, largest_difference):
-    loop.train(run_of("whole"))
+def test_a_run_without_a_checkpoint_begins_when_resumed(in_tmp, run_of, train_of, largest_difference):
+    train_of("whole")
     run_of("early")
-    loop.train(resume("early"), resume=True)
+    session.resume("early")
     assert largest_difference("whole", "early") == 0
 
 
-def test_a_run_with_all_its_steps_is_written_again(in_tmp, run_of):
-    loop.train(run_of("done"))
+def test_a_run_with_all_its_steps_is_written_again(in_tmp, train_of):
+    train_of("done")
     config = files.read_json(in_tmp / "runs/done/config.json")
     weights = (in_tmp / "runs/done/model.safetensors").read_bytes()
     for name in ("config.json", "model.safetensors"):  # as after a kill between the last checkpoint and the end
         (in_tmp / "runs/done" / name).unlink()
-    loop.train(resume("done"), resume=True)
+    session.resume("done")
     assert files.read_json(in_tmp / "runs/done/config.json") == config
     assert (in_tmp / "runs/done/model.safetensors").read_bytes() == weights
 
@@ -77,18 +78,18 @@ def test_what_a_kill_left_half_written_is_swept_and_steps_sort_as_numbers(in_tmp
         (home / name).mkdir(parents=True)
     (run.folder / ".config.json.77.tmp").write_text("{")
     assert [place.name for place in runs.steps(home)] == ["step-1000000", "step-999999"]
-    saving.sweep(run.folder)
+    saving.remove_partial_files(run.folder)
     assert sorted(place.name for place in home.iterdir()) == ["step-000007.bak", "step-1000000", "step-999999"]
     assert not list(run.folder.glob(".*"))
 
 
-def test_a_loss_that_is_not_finite_stops_the_run(in_tmp, monkeypatch, run_of):
+def test_a_loss_that_is_not_finite_stops_the_run(in_tmp, monkeypatch, train_of):
     def broken(self, model, batch, dtype, dropout):
         return model.embed.W_E.sum() * float("nan"), {}
 
     monkeypatch.setattr(LanguageModelling, "__call__", broken)
     with pytest.raises(ValueError, match=r"loss was nan.*with a lower optimizer\.lr"):
-        loop.train(run_of("nan"))
+        train_of("nan")
     assert not (in_tmp / "runs/nan/config.json").exists()
 
 
@@ -110,7 +111,7 @@ def test_a_full_disk_is_said_and_the_checkpoint_before_is_kept(in_tmp, monkeypat
 
     monkeypatch.setattr(runs, "write_tensors", full)
     with pytest.raises(OSError, match=said):
-        loop.train(run)
+        session.resume(run.folder.name, progress=False)
     assert [p.name for p in (in_tmp / "runs/full/checkpoints").iterdir()] == kept
 
 
@@ -121,7 +122,7 @@ def test_runs_are_not_overwritten_nor_led_astray(in_tmp, run_of):
     with pytest.raises(ValueError, match="cannot be a run's name"):
         run_of("../there")
     with pytest.raises(ValueError, match=r"no run is called 'her'. Did you mean 'here'"):
-        resume("her")
+        reopen("her")
 
 
 def test_nothing_is_left_of_a_run_that_cannot_begin(in_tmp, run_of):

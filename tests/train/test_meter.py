@@ -24,15 +24,15 @@ def clock(monkeypatch):
 
 def step(meter, clock, waits, computes, loss, tokens=10):
     clock.now += waits
-    meter.waited()
+    meter.batch_ready()
     clock.now += computes
-    meter.stepped(tokens, {"train_loss": torch.tensor(loss), "gap": torch.tensor(1.0)})
+    meter.step_done(tokens, {"train_loss": torch.tensor(loss), "gap": torch.tensor(1.0)})
 
 
 def test_waiting_is_a_share_of_training_and_validation_has_its_own_time(clock):
     meter = Meter()
     step(meter, clock, 1.0, 3.0, 4.0)
-    with meter.beside("checkpoint"):
+    with meter.excluding("checkpoint"):
         clock.now += 50
     step(meter, clock, 0.5, 3.5, 2.0)
     record = meter.record(meter.read())
@@ -40,7 +40,7 @@ def test_waiting_is_a_share_of_training_and_validation_has_its_own_time(clock):
         "tokens": 20, "train_loss": 3.0, "gap": 1.0, "tokens_per_second": 20 / 8, "waiting_share": 1.5 / 8,
         "checkpoint_seconds": 50,
     }  # fmt: skip
-    with meter.beside("validation"):
+    with meter.excluding("validation"):
         clock.now += 30
     step(meter, clock, 0.0, 2.0, 1.0)
     assert meter.speed == pytest.approx(30 / 10)

@@ -15,8 +15,8 @@ from tslens.stories import stories
 from tslens.train import prepare as preparing
 from tslens.train import recipe as recipes
 from tslens.train import saving
-from tslens.train.prepare import prepare, resume
 from tslens.train.run import Run
+from tslens.train.session import prepare, reopen
 
 SMALL = {
     "data.limit": "400",
@@ -58,14 +58,14 @@ def test_a_run_is_not_lost_to_one_that_cannot_begin(in_tmp, wrong):
     before = content(run_of("kept"))
     with pytest.raises((ValueError, OSError)):
         run_of("kept", overwrite=True, **wrong)
-    assert content(resume("kept", progress=False)) == before
+    assert content(reopen("kept", progress=False)) == before
     assert [p.name for p in (in_tmp / "runs").iterdir()] == ["kept"]
 
 
 def test_a_run_is_replaced_by_one_that_can(in_tmp):
     (run_of("a").folder / "report.html").write_text("old")
     run = run_of("a", overwrite=True, seed="7")
-    assert run.recipe.seed == resume("a").recipe.seed == 7 and not (run.folder / "report.html").exists()
+    assert run.recipe.seed == reopen("a").recipe.seed == 7 and not (run.folder / "report.html").exists()
     assert [p.name for p in (in_tmp / "runs").iterdir()] == ["a"]
 
 
@@ -77,7 +77,7 @@ def test_a_full_disk_while_packing_leaves_what_can_be_gone_on_with(in_tmp, monke
             run_of("cut")
     with pytest.raises(ValueError, match="tslens train --resume cut"):
         run_of("cut")
-    resumed = content(resume("cut", progress=False))
+    resumed = content(reopen("cut", progress=False))
     assert resumed["data/tokens.bin"] == whole["data/tokens.bin"]
 
 
@@ -91,7 +91,7 @@ def test_ctrl_c_while_packing_over_a_run_brings_it_back(in_tmp, monkeypatch):
         patch.setattr(preparing, "pack", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run_of("a", overwrite=True, seed="7")
-    assert content(resume("a", progress=False)) == before
+    assert content(reopen("a", progress=False)) == before
 
 
 def test_ctrl_c_before_the_first_step_says_how_to_go_on(in_tmp, monkeypatch, capsys):
@@ -136,7 +136,7 @@ from tslens.cli import main
 from tslens.stories import pack as packing
 from tslens.stories import stories
 from tslens.train import recipe
-from tslens.train.prepare import prepare
+from tslens.train.session import prepare
 packing.BATCH, packing.NOTE_EVERY = 100, 0.0
 noted, write = [], packing._write_record
 def write_and_die(folder, record):
@@ -155,7 +155,7 @@ def test_a_killed_packing_goes_on_and_a_run_it_was_to_replace_goes(in_tmp):
     done = subprocess.run([sys.executable, "-c", KILLED, repr(SMALL)], timeout=120, env=os.environ | {"CI": "1"})
     assert done.returncode == -signal.SIGKILL
     assert 0 < files.read_json(in_tmp / "runs/cut/data/pack.json")["stories"] < 400
-    run = resume("cut", progress=False)
+    run = reopen("cut", progress=False)
     assert run.recipe.seed == 0 and run.rows.packed.n_stories == 400
     assert content(run)["data/tokens.bin"] == whole["data/tokens.bin"]
     assert sorted(p.name for p in (in_tmp / "runs").iterdir()) == ["cut", "whole"]
@@ -167,7 +167,7 @@ def test_a_run_that_a_kill_left_aside_comes_back(in_tmp):
     run.folder.rename(run.folder.with_name(".a.old"))
     with pytest.raises(ValueError, match="exists"):
         run_of("a")
-    assert content(resume("a", progress=False)) == before
+    assert content(reopen("a", progress=False)) == before
 
 
 def test_a_dataset_with_its_own_splits_is_validated_on_its_own(in_tmp):
@@ -190,10 +190,10 @@ def test_packed_stories_that_were_altered_are_not_gone_on_with(in_tmp, refused, 
     whole = path.read_bytes()
     path.write_bytes(whole[::-1])
     with refused(rf"^runs/a/data/{name} was altered since it was packed: .* remove runs/a/data and pack .* again"):
-        resume("a", progress=False)
-    assert resume("a", check=False, progress=False).rows.packed.n_stories == 400
+        reopen("a", progress=False)
+    assert reopen("a", check=False, progress=False).rows.packed.n_stories == 400
     shutil.rmtree(path.parent)
-    resume("a", progress=False)
+    reopen("a", progress=False)
     assert path.read_bytes() == whole
 
 
@@ -206,24 +206,24 @@ def test_a_run_goes_on_when_its_source_is_gone(in_tmp, objective):
     run = run_of("a", **more)
     before = content(run)
     (in_tmp / "tales.txt").unlink()
-    again = resume("a", progress=False)
+    again = reopen("a", progress=False)
     assert again.validation == run.validation and again.facts == run.facts and content(again) == before
     assert (again.rows.batch(1).tokens == run.rows.batch(1).tokens).all()
     (run.folder / "data/validation.jsonl").unlink()
     with pytest.raises(FileNotFoundError, match=r"there is no tales\.txt"):
-        resume("a", progress=False)
+        reopen("a", progress=False)
 
 
 def test_a_run_that_kept_no_validation_stories_keeps_them_when_it_goes_on(in_tmp):
     run = run_of("a")
     before = content(run)
     (run.folder / "data/validation.jsonl").unlink()
-    assert resume("a", progress=False).validation == run.validation and content(run) == before
+    assert reopen("a", progress=False).validation == run.validation and content(run) == before
 
 
 def test_what_a_kill_left_of_the_validation_stories_goes(in_tmp):
     run = run_of("a")
     before = content(run)
     (run.folder / "data/.validation.jsonl.7.tmp").touch()
-    saving.sweep(run.folder)
+    saving.remove_partial_files(run.folder)
     assert content(run) == before

@@ -13,8 +13,8 @@ from tslens import files, runs
 KILLS = """
 import json, os, shutil, signal, stat, sys, time
 import transformer_lens
-from tslens.train import loop, recipe
-from tslens.train.prepare import prepare, resume
+from tslens import files, runs
+from tslens.train import recipe, session
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -47,7 +47,7 @@ def forked(name, *, step=None, write=None, after=None):
         try:
             if write is not None:
                 at_write(write)
-            loop.train(resume(name, progress=False), resume=True, watch=None if step is None else at_step(step))
+            session.resume(name, progress=False, watch=None if step is None else at_step(step))
             os._exit(0)
         except BaseException:
             import traceback
@@ -60,7 +60,7 @@ def forked(name, *, step=None, write=None, after=None):
 
 ends = {}
 for whole, overrides, plans in json.loads(sys.argv[1]):
-    prepare(recipe.load("16x1x2", overrides), whole, progress=False)
+    session.prepare(recipe.load("16x1x2", overrides), whole, progress=False)
     shutil.copytree(f"runs/{whole}", "runs/.begun")
     began = time.perf_counter()
     ends[whole] = [forked(whole)]

@@ -11,9 +11,10 @@ import torch
 
 import tslens
 from tslens import files, models, runs
-from tslens.train import loop, saving
+from tslens.train import optimizer, saving, session
 from tslens.train import recipe as recipes
-from tslens.train.prepare import prepare, resume
+from tslens.train.meter import Meter
+from tslens.train.session import prepare, reopen
 
 SMALL = {
     "data.limit": "300",
@@ -32,9 +33,13 @@ def run_of(name, **more):
     return prepare(recipes.load("16x1x2", SMALL | more), name, progress=False)
 
 
+def train_of(name, **more):
+    return session.train(recipes.load("16x1x2", SMALL | more), name, progress=False)
+
+
 @pytest.fixture
 def trained(in_tmp):
-    loop.train(run_of("a"))
+    train_of("a")
     return in_tmp / "runs/a"
 
 
@@ -53,7 +58,7 @@ def test_the_last_few_and_the_log_spaced_are_kept_and_load_by_name(trained):
 
 
 def test_settings_of_what_is_kept(in_tmp):
-    loop.train(run_of("a", **{"train.keep": "1", "train.keep_log_spaced": "false"}))
+    train_of("a", **{"train.keep": "1", "train.keep_log_spaced": "false"})
     assert kept(in_tmp / "runs/a") == [9] and not (in_tmp / "runs/a/snapshots").exists()
 
 
@@ -61,7 +66,7 @@ def test_a_damaged_newest_checkpoint_is_told_of_and_set_aside(trained, capsys):
     weights = (trained / "model.safetensors").read_bytes()
     newest = trained / "checkpoints/step-000009/optimizer.safetensors"
     newest.write_bytes(newest.read_bytes()[:-7])
-    loop.train(resume("a", progress=False), resume=True)
+    session.resume("a", progress=False)
     said = capsys.readouterr().err
     assert said.startswith(
         "tslens: warning: runs/a/checkpoints/step-000009/optimizer.safetensors was truncated or altered"
@@ -110,7 +115,7 @@ def test_a_newest_checkpoint_whose_config_is_wrong_is_passed_over(trained, capsy
     weights = (trained / "model.safetensors").read_bytes()
     damage(trained / "checkpoints/step-000009")
     (trained / "checkpoints/step-000099").touch()  # a file is no checkpoint
-    loop.train(resume("a", progress=False), resume=True)
+    session.resume("a", progress=False)
     assert said in (told := capsys.readouterr().err) and told.endswith(
         "Going on from runs/a/checkpoints/step-000006.\n"
     )
@@ -124,7 +129,7 @@ def test_a_record_that_was_altered_is_named(trained, record):
     path = trained / "metrics.jsonl"
     path.write_text(record + "\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
     with pytest.raises(ValueError, match=r"^Line 1 of runs/a/metrics\.jsonl is no record of a run\. It was altered;"):
-        loop.train(resume("a", progress=False), resume=True)
+        session.resume("a", progress=False)
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "optimizer.safetensors", "config.json"])
@@ -138,7 +143,7 @@ def test_a_planted_pickle_is_refused_and_not_run(trained, capsys, file):
     if file != "config.json":  # even where the config vouches for it
         key = {"model.safetensors": "sha256", "optimizer.safetensors": "optimizer_sha256"}[file]
         runs.change_config(place, **{key: files.sha256(place / file)})
-    loop.train(resume("a", progress=False), resume=True)
+    session.resume("a", progress=False)
     assert ("is not safetensors" in (said := capsys.readouterr().err)) or "is not JSON" in said
     assert not (trained / "ran").exists()
 
@@ -182,16 +187,16 @@ def small_disk(in_tmp):
 def test_a_full_disk_is_said_and_the_last_good_checkpoint_goes_on(small_disk, tmp_path):
     run = run_of("a", **{"train.steps": "200", "train.keep": "1000", "data.vocabulary": "280"})
     with pytest.raises(OSError, match=r"cannot write runs/a \(No space left on device\); its last good .*Make room"):
-        loop.train(run)
+        session.resume(run.folder.name, progress=False)
     newest = runs.steps(small_disk / "a/checkpoints")
     for place in newest:
         runs.read(place)
     assert newest and not list((small_disk / "a").rglob("*.tmp"))
     for place in newest[1:]:
         files.remove_folder(place)
-    again = resume("a", progress=False)
+    again = reopen("a", progress=False)
     model = again.recipe.objective.build(again.recipe.spec(again.tokenizer.size), seed=0, tokenizer=again.tokenizer)
-    state = saving.State(model, loop.optimizers.make(model, again.recipe.optimizer), loop.Meter())
+    state = saving.State(model, optimizer.make(model, again.recipe.optimizer), Meter())
     saving.restore(again, state)
     assert state.step == runs.step_of(newest[0])
 
@@ -211,9 +216,9 @@ def test_a_full_disk_ends_the_command_with_one_line(small_disk, capsys):
 
 def test_a_checkpoint_under_a_name_that_is_taken_replaces_it_whole(trained, monkeypatch):
     """Killed between removing the old and naming the new, there is neither half of one."""
-    run = resume("a", progress=False)
+    run = reopen("a", progress=False)
     model = run.recipe.objective.build(run.recipe.spec(run.tokenizer.size), seed=0, tokenizer=run.tokenizer)
-    state = saving.State(model, loop.optimizers.make(model, run.recipe.optimizer), loop.Meter())
+    state = saving.State(model, optimizer.make(model, run.recipe.optimizer), Meter())
     saving.restore(run, state)
     real = os.rename
 
@@ -247,13 +252,13 @@ def test_a_run_whose_recipe_or_data_changed_is_not_gone_on_with(trained, file, c
     change(content)
     files.write_json(trained / file, content)
     with pytest.raises(ValueError, match=said) as caught:
-        loop.train(resume("a", progress=False), resume=True)
+        session.resume("a", progress=False)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_what_a_run_was_computed_in_is_recorded(in_tmp, precision):
-    loop.train(run_of("a", **{"train.precision": precision}))
+    train_of("a", **{"train.precision": precision})
     folder = in_tmp / "runs/a"
     said = [files.read_json(p / "config.json") for p in (folder, folder / "checkpoints/step-000009")]
     for facts in (*said, *runs.read_metrics(folder)):

@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 
 from tslens import runs
-from tslens.train import loop
 from tslens.train import recipe as recipes
+from tslens.train import session
 from tslens.train.estimate import estimate
 from tslens.train.objectives.language import LanguageModelling
-from tslens.train.prepare import prepare, resume
 
 ADAMW = {"optimizer.method": "adamw", "optimizer.lr": "2e-3"}  # Muon makes much of a difference in rounding
 
 
-def test_gradient_accumulation_gives_the_same_model(in_tmp, monkeypatch, run_of, largest_difference):
+def test_gradient_accumulation_gives_the_same_model(in_tmp, monkeypatch, train_of, largest_difference):
     rows, compute = [], LanguageModelling.__call__
 
     def counted(self, model, batch, *rest):
@@ -24,8 +23,8 @@ def test_gradient_accumulation_gives_the_same_model(in_tmp, monkeypatch, run_of,
         return compute(self, model, batch, *rest)
 
     monkeypatch.setattr(LanguageModelling, "__call__", counted)
-    loop.train(run_of("one", **ADAMW))
-    loop.train(run_of("parts", **ADAMW, **{"train.micro_batch": "2"}))
+    train_of("one", **ADAMW)
+    train_of("parts", **ADAMW, **{"train.micro_batch": "2"})
     assert rows == [4] * 12 + [2, 2] * 12
     assert largest_difference("one", "parts") < 2e-4
 
@@ -34,13 +33,12 @@ COMPILED = """
 import sys
 from functools import partial
 import torch
-from tslens.train import loop, recipe
-from tslens.train.prepare import prepare
+from tslens.train import recipe, session
 torch.compile = partial(torch.compile, backend="aot_eager")
 overrides = eval(sys.argv[1])
 for name, compiled in (("plain", "false"), ("compiled", "true")):
     chosen = recipe.load("16x1x2", overrides | {"train.steps": "3", "train.compile": compiled})
-    loop.train(prepare(chosen, name, progress=False))
+    session.train(chosen, name, progress=False)
 """
 
 
@@ -63,9 +61,9 @@ def test_a_machine_without_a_compiler_says_so_before_anything_is_written(in_tmp,
     monkeypatch.setenv("CXX", "no-such-compiler")
     chosen = recipes.load("16x1x2", small | {"train.compile": "true"})
     for refused in (
-        lambda: prepare(chosen, "new", progress=False),
+        lambda: session.prepare(chosen, "new", progress=False),
         lambda: estimate(chosen),
-        lambda: loop.train(resume(begun.folder.name, progress=False), resume=True),
+        lambda: session.resume(begun.folder.name, progress=False),
     ):
         with pytest.raises(ValueError, match=r"train.compile needs a C\+\+ compiler.*Install g\+\+"):
             refused()

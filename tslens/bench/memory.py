@@ -17,8 +17,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tslens import forward
-from tslens.bench.saved import saved_bytes
 from tslens.bench.size import gpt2, hooked, random_tokens, stock
+from tslens.forward.saved_bytes import saved_bytes
 from tslens.models import CompressorSpec, Spec, build
 from tslens.result import Result
 

@@ -4,31 +4,11 @@ The bytes of all distinct storages that autograd saves, parameters excluded, for
 machine.
 """
 
-from collections.abc import Callable
-
-import torch
-
 from tslens import forward
 from tslens.bench.measure import Benchmark, Measured, Target
 from tslens.bench.size import Size, hooked, random_tokens, stock
+from tslens.forward.saved_bytes import saved_bytes
 from tslens.models import Spec
-
-
-def saved_bytes(model: torch.nn.Module, loss: Callable[[], torch.Tensor]) -> int:
-    """Bytes saved for the backward pass of `loss()`, the model's own parameters not counted."""
-    own = {p.untyped_storage().data_ptr() for p in model.parameters()}
-    saved: dict[int, int] = {}
-
-    def note(tensor: torch.Tensor) -> torch.Tensor:
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in own:
-            saved[storage.data_ptr()] = storage.nbytes()
-        return tensor.detach()  # a node that kept its own output would keep itself, and all before it, for ever
-
-    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        value = loss()  # kept to the end: a storage that is freed could lend its address to another
-    del value
-    return sum(saved.values())
 
 
 def _both(size: Size) -> tuple[int, int]:

@@ -14,8 +14,9 @@ from tslens.stats import mean_interval
 from tslens.stories.pack import pack
 from tslens.train import recipe as recipes
 from tslens.train.data import Rows
-from tslens.train.loop import train
+from tslens.train.distributed import World
 from tslens.train.run import Run
+from tslens.train.session import train_run
 
 
 def _run(size: Size) -> Measured:
@@ -32,7 +33,7 @@ def _run(size: Size) -> Measured:
         folder = Path(place)
         packed = pack(corpus(size.learnt), words, folder / "data", source="made", progress=False)
         rows = Rows(packed, size.context, size.batch, recipe.seed)
-        train(Run(recipe, folder, rows, list(corpus(size.learnt)[:8]), words, {}))
+        train_run(Run(recipe, folder, rows, list(corpus(size.learnt)[:8]), words, {}), World(), progress=False)
         shares = [record["waiting_share"] for record in runs.read_metrics(folder)]
     found = mean_interval(shares)
     return Measured(float(found.estimate), max(0.0, float(found.low)), float(found.high), len(shares))

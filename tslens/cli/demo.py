@@ -24,7 +24,6 @@ def demo(
     overwrite
         Replace a run of that name by whatever recipe.
     """
-    from tslens.cli.train import progress_bar
     from tslens.demo import demo as run
 
     given = settings(set_)
@@ -34,7 +33,7 @@ def demo(
         what = f"Making stories, training a model on them and analysing it{usual}"
         print(what, file=sys.stderr if json_ else sys.stdout, flush=True)
 
-    done = run(name, given, limit=limit, overwrite=overwrite, bar=progress_bar, begun=begun)
+    done = run(name, given, limit=limit, overwrite=overwrite, begun=begun)
     if json_:
         print_json(dataclasses.asdict(done) | {"page": str(done.page)})
         return

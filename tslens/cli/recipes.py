@@ -1,4 +1,4 @@
-"""How are recipes shown, and what one of them would cost?"""
+"""Show recipes, what one of them costs, and the run that it trains."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -8,6 +8,7 @@ from tslens.cli.delivery import print_json
 if TYPE_CHECKING:
     from tslens.train.estimate import Estimate
     from tslens.train.recipe import Recipe
+    from tslens.train.run import Run
 
 
 def show_recipes(as_json: bool) -> None:
@@ -38,9 +39,9 @@ def _chosen() -> "list[Recipe]":
 
 
 def _summary(recipe: "Recipe") -> dict[str, Any]:
-    from tslens.train.size import length, vocabulary
+    from tslens.train.budget import token_budget, vocabulary_size
 
-    size = vocabulary(recipe.data)
+    size = vocabulary_size(recipe.data)
     spec = recipe.shape(size)
     return {
         "name": recipe.name,
@@ -48,7 +49,7 @@ def _summary(recipe: "Recipe") -> dict[str, Any]:
         "parameters": spec.n_parameters(),
         "objective": recipe.to_dict()["objective"]["name"],
         "data": recipe.data.source,
-        "tokens": length(recipe, size)[1],
+        "tokens": token_budget(recipe, size)[1],
     }
 
 
@@ -110,3 +111,29 @@ def _time(seconds: float) -> str:
         if seconds >= 2 * length:
             return f"{seconds / length:,.1f} {unit}"
     return f"{seconds:,.0f} seconds"
+
+
+def show_run(run: "Run") -> None:
+    """What is trained on what, in two lines."""
+
+    spec, facts, data = run.recipe.shape(run.tokenizer.size), run.facts, run.recipe.data
+    fewer = data.tokenizer is None and spec.d_vocab < data.vocabulary
+    asked = f" (of {data.vocabulary:,} asked for: the stories have no more)" if fewer else ""
+    print(
+        f"{spec.name} ({spec.style}), {spec.n_parameters():,} parameters, vocabulary {spec.d_vocab}{asked}, "
+        f"{run.steps} steps"
+    )
+    print(
+        f"{facts['training_stories']:,} stories, {facts['training_tokens']:,} tokens; {facts['longer_than_context']:,} "
+        f"stories are longer than the context of {spec.n_ctx} and are cut there"
+    )
+
+
+def show_finished(run: "Run") -> None:
+    """Where the finished model is, and the command that says what it does."""
+    from tslens.models import CompressorSpec
+
+    what = "analyze heads" if isinstance(run.recipe.shape(run.tokenizer.size), CompressorSpec) else "report"
+    print(
+        f"finished {run.steps} steps, saved {run.folder}. To see what it does: tslens {what} --model {run.folder.name}"
+    )

@@ -13,9 +13,9 @@ def runs(*, json_: Json = False) -> None:
     A run is `finished`, `running` (a process writes it now), `stopped` (tslens train --resume NAME goes on with it) or
     `broken`.
     """
-    from tslens.train.listing import listed
+    from tslens.train.runs_table import summaries
 
-    found = [dataclasses.asdict(run) for run in listed()]
+    found = [dataclasses.asdict(run) for run in summaries()]
     if json_:
         print_json(found, indent=1)
         return

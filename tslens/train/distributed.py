@@ -1,6 +1,6 @@
-"""Which part of a step does this process do, where several train one model?
+"""Several processes that train one model.
 
-`torchrun` starts the processes and tells each its rank; without it there is one. Every process makes the whole batch
+`torchrun` starts the processes and gives each its rank; without it there is one. Every process makes the whole batch
 of a step, which costs microseconds a row, and takes every `size`-th row of it: the rows of a batch keep their mixture
 on every process, and how many predictions the whole batch holds is known everywhere without asking.
 """
@@ -10,7 +10,7 @@ import dataclasses
 import datetime
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +20,8 @@ from tslens.errors import InputError
 if TYPE_CHECKING:
     from tslens.train.data import TrainingBatch
     from tslens.train.recipe import Recipe
+
+Made = TypeVar("Made")
 
 # Packing a large data set keeps the others waiting for the first process. A process that died is noticed by torchrun.
 PATIENCE = datetime.timedelta(hours=12)
@@ -70,10 +72,11 @@ class World:
         """Until all processes are here."""
         self.any(False)
 
-    def once(self, make: Callable[[], Any], reopen: Callable[[], Any]) -> Any:
-        """What the first process makes, and the others open once it is there. Where it cannot make it, it says why and
-        the others leave quietly."""
-        made = failed = None
+    def once(self, make: Callable[[], Made], reopen: Callable[[], Made]) -> Made:
+        """What `make` gives in the first process and then `reopen` in the others. If `make` fails, the first process
+        raises its error and the others exit quietly."""
+        made: Made | None = None
+        failed: Exception | None = None
         if self.first:
             try:
                 made = make()
@@ -81,14 +84,14 @@ class World:
                 failed = error
         if self.any(failed is not None):
             raise failed or SystemExit(2)
-        return made if self.first else reopen()
+        return reopen() if made is None else made
 
     def check_rows(self, recipe: "Recipe") -> None:
-        """ValueError if a step has fewer rows than there are processes."""
+        """InputError if a step has fewer rows than there are processes."""
         if (groups := recipe.smallest_batch // recipe.group) < self.size:
             what = "row" if recipe.group == 1 else f"group of {recipe.group} rows"
             few = f"train.batch is {groups} {what}{'s' * (groups != 1)}, fewer than the {self.size} processes."
-            raise self.spoken(ValueError(few), 2)
+            raise self.error_here(InputError(few), 2)
 
     def parallel(self, module: nn.Module) -> nn.Module:
         """The module with its gradients averaged over the processes in the backward pass.
@@ -105,21 +108,22 @@ class World:
             gradient_as_bucket_view=True,
         )
 
-    def spoken(self, error: BaseException, code: int) -> BaseException:
-        """What to raise where every process stops for one reason: the first says it, the others leave quietly."""
+    def error_here(self, error: BaseException, code: int) -> BaseException:
+        """What this process raises where all stop for one reason: the first the error, the others a quiet exit."""
         return error if self.first else SystemExit(code)
 
 
 def no_sync(module: nn.Module) -> contextlib.AbstractContextManager[Any]:
-    """Within, backward passes only add to this process's own gradients."""
+    """Backward passes in the block only add to this process's own gradients."""
     return module.no_sync() if isinstance(module, nn.parallel.DistributedDataParallel) else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
-def joined() -> Iterator[World]:
-    """Within, the processes that `torchrun` started can talk; within another `joined`, they still can.
+def process_group() -> Iterator[World]:
+    """Initialise torch.distributed for the processes that `torchrun` started; without it there is one.
 
-    ValueError if there are more of them than GPUs, on a machine that has any.
+    A group that the caller has initialised is used, and left as it is. InputError if there are more processes than
+    GPUs, on a machine that has any.
     """
     size = int(os.environ.get("WORLD_SIZE", "1")) if {"RANK", "MASTER_ADDR"} <= os.environ.keys() else 1
     if size == 1:

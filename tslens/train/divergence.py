@@ -4,14 +4,14 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
-REMEMBERED = 20  # records whose median says where the loss was
+WINDOW = 20  # records whose median says where the loss was
 
 
 class Diverged(Exception):  # noqa: N818  it is no error where the run goes back
     """The weights are no longer worth keeping; says why."""
 
 
-def fault(
+def reason(
     loss: float, gradient_norm: float, before: Sequence[float], explode: float, chance: float = math.inf
 ) -> str | None:
     """Why a loss (nats, the mean since the last record) says that training has diverged; None where it does not.
@@ -24,7 +24,7 @@ def fault(
         return f"The loss was {loss}"
     if not math.isfinite(gradient_norm):
         return f"The gradient's norm was {gradient_norm}"
-    usual = median(list(before)[-REMEMBERED:]) if before else math.inf
+    usual = median(list(before)[-WINDOW:]) if before else math.inf
     if explode and loss > min(usual, chance) + explode:
         above = f"the usual {usual:.3f}" if usual <= chance else f"the {chance:.3f} of chance"
         return f"The loss was {loss:.3f}, more than train.explode = {explode:g} nats above {above},"

@@ -14,13 +14,13 @@ from typing import Any
 import torch
 
 from tslens import forward, models
-from tslens.bench.saved import saved_bytes
+from tslens.forward.saved_bytes import saved_bytes
 from tslens.stories import Source, stories
 from tslens.tokenizer import Tokenizer
 from tslens.train import optimizer as optimizers
+from tslens.train.budget import named_tokenizer, token_budget
 from tslens.train.data import TrainingBatch
 from tslens.train.recipe import Recipe
-from tslens.train.size import length, tokenizer_named
 from tslens.train.step import StepLoss, move
 
 PROBE = 4.0  # seconds that the timed steps may take, about
@@ -80,10 +80,10 @@ def estimate(recipe: Recipe, watch: Callable[[str], None] = lambda text: None) -
     """
     watch("reading some stories")
     sample = _sample(recipe)
-    named = tokenizer_named(recipe.data)
+    named = named_tokenizer(recipe.data)
     size = recipe.data.vocabulary if named is None else named.size
     tokenizer = named or Tokenizer.train(sample, size)
-    steps, tokens, origin = length(recipe, size)
+    steps, tokens, origin = token_budget(recipe, size)
     watch("building the model")
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model: Any = recipe.objective.build(recipe.spec(size), seed=recipe.seed, tokenizer=tokenizer)
@@ -150,7 +150,7 @@ def _probe(recipe: Recipe, model: Any, batch: Callable[[int], TrainingBatch], ro
     """Tokens per second of forward and backward, `rows` rows at a time or fewer where so many would take long; seconds
     and bytes of state of the optimizer."""
     optimizer = optimizers.make(model, recipe.optimizer)
-    loss = StepLoss(model, recipe, next(model.parameters()).device)
+    loss = StepLoss(model, recipe, forward.precision(recipe.train.precision, next(model.parameters()).device))
 
     def gradients(piece: TrainingBatch) -> None:
         (loss(piece)[0] / piece.predictions).backward()

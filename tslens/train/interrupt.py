@@ -1,19 +1,32 @@
-"""How does a person stop a run without losing it?"""
+"""Stop a run on Ctrl-C or SIGTERM without losing it."""
 
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was stopped by a person and kept; says how to go on."""
+    """A run was stopped by a person and is kept; the message says how to go on."""
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """Within, SIGTERM is a Ctrl-C: both end what is done, which cleans up behind itself."""
+def explained(said: str, kept: Callable[[], bool] = lambda: True) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the block at once, as `Interrupted` with this message where the run is `kept`."""
+    try:
+        with _sigterm_as_ctrl_c():
+            yield
+    except Interrupted:
+        raise
+    except KeyboardInterrupt:
+        if not kept():
+            raise
+        raise Interrupted(said) from None
+
+
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -25,14 +38,14 @@ def terminable() -> Iterator[None]:
 
 
 @contextmanager
-def interruptible() -> Iterator[Callable[[], bool]]:
-    """Within, Ctrl-C and SIGTERM only ask to stop; a second Ctrl-C stops at once."""
+def stop_requested() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C and SIGTERM only ask to stop, and the block asks whether they did; a second Ctrl-C ends it at once."""
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked.is_set
         return
 
-    def ask(number: int, frame: Any) -> None:
+    def ask(number: int, frame: FrameType | None) -> None:
         if asked.is_set() and number == signal.SIGINT:
             raise KeyboardInterrupt
         asked.set()

@@ -1,90 +1,45 @@
-"""Train: steps, validation, metrics and checkpoints of one run, resumable."""
+"""The training loop: steps, validation, records, checkpoints and rollbacks of one run."""
 
 import contextlib
-import dataclasses
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
-import torch
 from torch import Tensor
 
-from tslens import lock, runs
+from tslens import runs
 from tslens.errors import InputError
 from tslens.train import divergence, loggers, saving
-from tslens.train import optimizer as optimizers
 from tslens.train.data import prefetch
-from tslens.train.distributed import World, joined
+from tslens.train.distributed import World
 from tslens.train.divergence import Diverged
-from tslens.train.interrupt import Interrupted, interruptible
-from tslens.train.meter import Meter
+from tslens.train.interrupt import Interrupted, stop_requested
+from tslens.train.position import Position, Watch
 from tslens.train.run import Run
 from tslens.train.saving import State
 from tslens.train.step import step_function
 
 
-@dataclasses.dataclass
-class Progress:
-    """What a person watches: where the run is and how fast."""
+class Loop:
+    """The steps of a run, from the state that it is in to its last."""
 
-    step: int
-    steps: int
-    tokens: int
-    train_loss: float
-    tokens_per_second: float
-    validation: float | None = None
-
-
-Watch = Callable[[Progress], None]
-
-
-def train(run: Run, *, resume: bool = False, watch: Watch | None = None) -> Any:
-    """Train the run to its end and write it as a model; returns the model.
-
-    With `resume`, goes on from the newest whole checkpoint, or begins where there is none yet; a run that has all its
-    steps is only written again. Ctrl-C and SIGTERM save a checkpoint first and raise `Interrupted`. A run whose loss is
-    not finite or explodes goes on from the last good checkpoint at a lower rate, if its recipe says so, or stops with
-    ValueError. Under `torchrun` every process calls this; the first one writes.
-    """
-    recipe, objective = run.recipe, run.recipe.objective
-    with joined() as world, contextlib.ExitStack() as stack:
-        world.check_rows(recipe)
-        if world.first:
-            stack.enter_context(lock.held(run.folder))
-            saving.sweep(run.folder)
-        stack.enter_context(torch.random.fork_rng(_devices(world)))
-        model = objective.build(recipe.spec(run.tokenizer.size), seed=recipe.seed, tokenizer=run.tokenizer)
-        model.to(world.device, print_details=False)
-        state = State(model, optimizers.make(model, recipe.optimizer), Meter(world))
-        if resume:
-            saving.restore(run, state)
-        if not world.same(state.step):
-            raise InputError(
-                f"The processes do not see the same checkpoints in {run.folder}: it must be a shared folder."
-            )
-        with saving.told(run):
-            _Training(run, world, state, watch or (lambda at: None)).go()
-        model.to("cpu", print_details=False)
-    return model
-
-
-class _Training:
-    """A run on its way."""
-
-    def __init__(self, run: Run, world: World, state: State, watch: Watch) -> None:
-        self.run, self.world, self.state, self.watch = run, world, state, watch
+    def __init__(self, run: Run, world: World, state: State, watchers: Sequence[Watch] = ()) -> None:
+        self.run, self.world, self.state, self.watchers = run, world, state, watchers
         self.settings = run.recipe.train
         self.step_once = step_function(run.recipe, run.steps, world, state)
-        self.losses: deque[float] = deque(maxlen=divergence.REMEMBERED)
+        self.losses: deque[float] = deque(maxlen=divergence.WINDOW)
+        self.log: loggers.Write = lambda record: None
 
-    def go(self) -> None:
-        """To the end."""
+    def run_to_end(self) -> None:
+        """Make the steps that are left, with validation, records, checkpoints and snapshots.
+
+        Raises `Interrupted`, saved, where Ctrl-C or SIGTERM asks to stop; InputError where the loss diverges and the
+        recipe says to stop.
+        """
         run, state, world = self.run, self.state, self.world
-        self._settle()
+        self._forget_later_records()
         with contextlib.ExitStack() as stack:
-            asked = stack.enter_context(interruptible())
-            self.log: loggers.Write = lambda record: None
+            asked = stack.enter_context(stop_requested())
             if world.first:
                 sinks = loggers.opened(self.settings.log, run.folder, run.recipe.to_dict(), state.step)
                 self.log = stack.enter_context(sinks)
@@ -92,73 +47,78 @@ class _Training:
                 self._save()  # something to go back to
             while state.step < run.steps:
                 try:
-                    self._advance(asked)
+                    self._steps(asked)
                 except Diverged as fault:
                     self._roll_back(fault)
-        if world.first:
-            if not state.measured:
-                self._validate()
-            saving.finish(run, state)
-        world.wait()
+        if world.first and not state.measured:
+            self._validate()
 
-    def _settle(self) -> None:
-        """Let the folder say no more than the state."""
+    def _forget_later_records(self) -> None:
+        """Delete what the folder holds of later steps, and read the losses of the records that stay."""
         if self.world.first:
-            saving.forget_after(self.run.folder, self.state.step)
+            saving.delete_later_records(self.run.folder, self.state.step)
             records = runs.read_metrics(self.run.folder)
             self.losses.clear()
             self.losses.extend(record["train_loss"] for record in records if "train_loss" in record)
         self.world.wait()
 
-    def _advance(self, asked: Callable[[], bool]) -> None:
-        """Steps to the end; raises Interrupted, saved, if asked to stop, and Diverged."""
-        run, state, settings, meter = self.run, self.state, self.settings, self.state.meter
-        saving.compute_here(run, state)
+    def _steps(self, asked: Callable[[], bool]) -> None:
+        """Make steps to the end; raises Interrupted, saved, if asked to stop, and Diverged."""
+        run, state, meter = self.run, self.state, self.state.meter
+        saving.record_hardware(run, state)
         with contextlib.closing(prefetch(run.rows, state.step, run.steps)) as batches:
             for batch in batches:
-                meter.waited()
+                meter.batch_ready()
                 losses, norm, rate = self.step_once(batch)
                 state.step += 1
-                meter.stepped(batch.predictions, losses)
-                ends, stop = state.step == run.steps, self.world.any(asked())
-                looks = ends or state.step % settings.validate_every == 0
-                saves = ends or stop or state.step % settings.checkpoint_every == 0
-                keeps = settings.keep_log_spaced and state.step.bit_count() == 1
-                if looks or saves or keeps:
-                    sums = self._sound(norm)
-                    if looks:
-                        self._look(sums, float(norm), rate)
-                    if keeps and self.world.first:  # before the checkpoint, from which a killed run would not make it
-                        with meter.beside("checkpoint"):
-                            saving.snapshot(run, state)
-                    if saves:
-                        self._save()
-                with meter.beside("drawing"):
+                meter.step_done(batch.predictions, losses)
+                stop = self.world.any(asked())
+                self._after_step(norm, rate, stop)
+                with meter.excluding("drawing"):
                     seen = state.measured.get("validation_loss")
-                    self.watch(Progress(state.step, run.steps, meter.tokens, meter.shown, meter.speed, seen))
-                if stop and not ends:
-                    go_on = f"tslens train --resume {run.folder.name}"
-                    raise self.world.spoken(Interrupted(f"stopped at step {state.step}, saved. To go on: {go_on}"), 130)
+                    for watch in self.watchers:
+                        watch(Position(state.step, run.steps, meter.tokens, meter.shown, meter.speed, seen))
+                if stop and state.step < run.steps:
+                    said = f"stopped at step {state.step}, saved. To go on: tslens train --resume {run.folder.name}"
+                    raise self.world.error_here(Interrupted(said), 130)
 
-    def _sound(self, norm: Tensor) -> Mapping[str, float]:
+    def _after_step(self, norm: Tensor, rate: float, stop: bool) -> None:
+        """Validate, snapshot and save where it is time; raises Diverged before anything bad is kept."""
+        settings, step = self.settings, self.state.step
+        ends = step == self.run.steps
+        validates = ends or step % settings.validate_every == 0
+        saves = ends or stop or step % settings.checkpoint_every == 0
+        snapshots = settings.keep_log_spaced and step.bit_count() == 1
+        if not (validates or saves or snapshots):
+            return
+        sums = self._checked_losses(norm)
+        if validates:
+            self._record(sums, float(norm), rate)
+        if snapshots and self.world.first:  # before the checkpoint, from which a killed run would not make it
+            with self.state.meter.excluding("checkpoint"):
+                saving.snapshot(self.run, self.state)
+        if saves:
+            self._save()
+
+    def _checked_losses(self, norm: Tensor) -> Mapping[str, float]:
         """The losses summed since the last record, if the weights are worth keeping; else raises Diverged."""
         state = self.state
         sums = state.meter.read()
         loss = sums["train_loss"] / state.meter.n
         chance = math.log(self.run.tokenizer.size)
-        fault = divergence.fault(loss, float(norm), self.losses, self.settings.explode, chance)
+        fault = divergence.reason(loss, float(norm), self.losses, self.settings.explode, chance)
         if fault is None and not saving.is_finite(state):
             fault = "The weights were not finite"
         if self.world.any(self.world.first and fault is not None):
             raise Diverged(fault)
         return sums
 
-    def _look(self, sums: Mapping[str, float], norm: float, rate: float) -> None:
+    def _record(self, sums: Mapping[str, float], norm: float, rate: float) -> None:
         """Validate, and write a record."""
         record = self.state.meter.record(sums)
         self.losses.append(record["train_loss"])
         if self.world.first:
-            with self.state.meter.beside("validation"):
+            with self.state.meter.excluding("validation"):
                 self._validate()
             self.log(
                 {
@@ -173,45 +133,44 @@ class _Training:
         self.world.wait()
 
     def _validate(self) -> None:
-        validate, precision = self.run.recipe.objective.validate, self.settings.precision
-        last = validate(self.state.model, self.run.validation, precision=precision)
+        validate = self.run.recipe.objective.validate
+        last = validate(self.state.model, self.run.validation, precision=self.state.precision)
         self.state.measured = last.measured
 
     def _save(self) -> None:
         losses = self.state.meter.read()
         if self.world.first:
-            with self.state.meter.beside("checkpoint"):
+            with self.state.meter.excluding("checkpoint"):
                 saving.save(self.run, self.state, losses)
         self.world.wait()
 
     def _roll_back(self, fault: Diverged) -> None:
-        """Go back to the last checkpoint with a lower rate; ValueError where the recipe says to stop."""
+        """Go back to the last checkpoint with a lower rate; InputError where the recipe allows it no more."""
         run, state, settings = self.run, self.state, self.settings
-        said = f"{fault} at step {state.step}"
-        anew = f"train anew with a lower optimizer.lr (now {run.recipe.optimizer.lr})"
-        kept = runs.steps(run.folder / "checkpoints")
-        whence = (
-            "The last good checkpoint is kept; to go on from it" if kept else "It has no checkpoint yet; to begin again"
-        )
-        go_on = f"{whence}, at a lower rate if it comes again: tslens train --resume {run.folder.name}"
-        if settings.on_divergence == "stop":
-            stop = ValueError(f"{said}. {go_on} --set train.on_divergence=rollback. Or {anew}.")
-            raise self.world.spoken(stop, 2) from None
-        if state.rollbacks >= settings.rollbacks:
-            more = f"--set train.rollbacks={2 * max(1, state.rollbacks)}"
-            stop = ValueError(f"{said}, after {state.rollbacks} rollbacks. {go_on} {more}. Or {anew}.")
-            raise self.world.spoken(stop, 2) from None
+        if settings.on_divergence == "stop" or state.rollbacks >= settings.rollbacks:
+            raise self.world.error_here(self._no_rollback(fault), 2) from None
         far = state.step
         saving.restore(run, state)
         state.rollbacks += 1
-        self._settle()
+        self._forget_later_records()
         if self.world.first:
-            saving.note_rollbacks(run, state)
+            saving.record_rollbacks(run, state)
             rate = settings.cut**state.rollbacks
-            told = {"rollbacks": state.rollbacks, "from_step": far, "rate_factor": rate, "why": str(fault)}
-            self.log({"step": state.step, "tokens": state.meter.tokens, **told})
+            why = {"rollbacks": state.rollbacks, "from_step": far, "rate_factor": rate, "why": str(fault)}
+            self.log({"step": state.step, "tokens": state.meter.tokens, **why})
         self.world.wait()
 
-
-def _devices(world: World) -> list[torch.device]:
-    return [world.device] if world.device.type == "cuda" else []
+    def _no_rollback(self, fault: Diverged) -> InputError:
+        """What to do about a run that diverged and does not go back."""
+        run, rollbacks = self.run, self.state.rollbacks
+        if self.settings.on_divergence == "stop":
+            before, setting = "", "train.on_divergence=rollback"
+        else:
+            before, setting = f", after {rollbacks} rollbacks", f"train.rollbacks={2 * max(1, rollbacks)}"
+        kept = runs.steps(run.folder / "checkpoints")
+        again = "The last good checkpoint is kept; to go on from it" if kept else "It has no checkpoint; to begin again"
+        return InputError(
+            f"{fault} at step {self.state.step}{before}. {again}, at a lower rate if it comes again: "
+            f"tslens train --resume {run.folder.name} --set {setting}. "
+            f"Or train anew with a lower optimizer.lr (now {run.recipe.optimizer.lr})."
+        )

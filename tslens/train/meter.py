@@ -39,13 +39,13 @@ class Meter:
         self._aside: dict[str, float] = {}
         self._began = self._at = time.perf_counter()
 
-    def waited(self) -> None:
+    def batch_ready(self) -> None:
         """A batch is there."""
         now = time.perf_counter()
         self._waiting += now - self._at
         self._span, self._at = now - self._at, now
 
-    def stepped(self, tokens: int, losses: Mapping[str, Tensor]) -> None:
+    def step_done(self, tokens: int, losses: Mapping[str, Tensor]) -> None:
         """A step over `tokens` tokens was made. Its losses are not read from the device."""
         self.tokens += tokens
         for name, value in losses.items():
@@ -58,7 +58,7 @@ class Meter:
         self._at = now
 
     @contextlib.contextmanager
-    def beside(self, what: str) -> Iterator[None]:
+    def excluding(self, what: str) -> Iterator[None]:
         """Time within is neither a step's nor waited for data; recorded as `<what>_seconds`."""
         began = time.perf_counter()
         try:

@@ -1,51 +1,41 @@
-"""From a recipe to a run that can be trained: stories, tokenizer, packed data, folder."""
+"""Prepare a run's folder: recipe, tokenizer, packed training stories, validation stories."""
 
 import contextlib
 import dataclasses
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from tslens import files, lock, models, runs
+from tslens import files, models, runs
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 from tslens.stories import Stories, stories
 from tslens.stories.instruct import documents, keeps_apart
 from tslens.stories.pack import RECORD, Packed, pack
 from tslens.tokenizer import Tokenizer
-from tslens.train import kept, step
+from tslens.train import step, validation_stories
 from tslens.train.batch_warmup import GrowingBatches
 from tslens.train.data import Batches
 from tslens.train.recipe import DataSettings, Recipe, changed, from_dict
-from tslens.train.run import ON_DIVERGENCE, Run
+from tslens.train.run import CHANGEABLE, Run, differences
 
 RECIPE, VALIDATION = "recipe.json", "validation.jsonl"
 
 
-def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False, progress: bool = True) -> Run:
-    """A new run in `runs/<name>`: trains the tokenizer, packs the training split, reads the validation stories.
+def create_run(recipe: Recipe, folder: Path, *, overwrite: bool = False, progress: bool = True) -> Run:
+    """Make a new run in this folder: train the tokenizer, pack the training split, keep the validation stories.
 
-    With `overwrite`, a run of that name goes once the new one is prepared, and stays if it cannot be. A packing that
-    was stopped or killed can be gone on with by `resume`.
-    ValueError if the run exists (unless `overwrite`) or another process writes it, the name would leave the folder, or
-    there are too few stories, or steps are to be compiled and cannot be here.
+    The caller holds the folder's lock. With `overwrite`, a run of that name goes once the new one is prepared, and
+    stays if it cannot be. A packing that was stopped or killed is finished by `reopen_run`.
+
+    InputError if the run exists (unless `overwrite`) or would hide a bundled model, if there are too few stories, or if
+    steps are to be compiled and cannot be here.
     """
     step.check_compiler(recipe)
-    folder = runs.run_folder(recipe.name if name is None else name)
-    if folder.name in models.bundled():
-        raise InputError(
-            f"{folder.name} is a model that comes with tslens, which such a run would hide. Choose another --name."
-        )
     _recover(folder)
-    if folder.exists() and not overwrite:
-        raise InputError(
-            f"{folder} exists. To go on with it: tslens train --resume {folder.name}. "
-            "To start again: --overwrite, or --name for another."
-        )
-    if folder.exists() and not any((folder / file).is_file() for file in (RECIPE, runs.CONFIG)):
-        raise InputError(f"{folder} is no run and is not replaced. Choose another --name, or move it away.")
+    _check_free(folder, overwrite)
     training = _stories(recipe.data, "train", recipe.data.limit)
     # Refuses a source without instructions or stories, and below a wrong shape, before anything is written.
     recipe.objective.check_stories(training)
@@ -57,7 +47,7 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
     recipe.shape(tokenizer.size)
     judged = _stories(recipe.data, "validation", recipe.train.validation_stories)
     recipe.objective.check_context(judged, tokenizer, recipe.spec(tokenizer.size).n_ctx)
-    with lock.held(folder), _replacing(folder):
+    with _replacing(folder):
         _write_choices(recipe, tokenizer, folder)
         run = _run(recipe, folder, tokenizer, progress)
         if (grows := recipe.train.batch_warmup) and grows >= run.steps:
@@ -68,32 +58,65 @@ def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False,
         return run
 
 
-def resume(name: str, changes: dict[str, str] | None = None, *, check: bool = True, progress: bool = True) -> Run:
-    """The run in `runs/<name>` as it was chosen: recipe, tokenizer and data are those of its folder.
+def _check_free(folder: Path, overwrite: bool) -> None:
+    """InputError if a new run must not take this folder."""
+    if folder.name in models.bundled():
+        raise InputError(
+            f"{folder.name} is a model that comes with tslens, which such a run would hide. Choose another --name."
+        )
+    if folder.exists() and not overwrite:
+        raise InputError(
+            f"{folder} exists. To go on with it: tslens train --resume {folder.name}. "
+            "To start again: --overwrite, or --name for another."
+        )
+    if folder.exists() and not any((folder / file).is_file() for file in (RECIPE, runs.CONFIG)):
+        raise InputError(f"{folder} is no run and is not replaced. Choose another --name, or move it away.")
 
-    `changes` are settings, from now on, of what a diverging loss brings. A packing that was stopped is gone on with.
-    Its source is not read again, unless it was stopped before all of it was kept. The packed stories are read once to
-    see whether they are still those that were packed, unless `check` is False.
-    ValueError if there is no such run, if its data were altered, or for changes that would make it another.
+
+def reopen_run(
+    folder: Path,
+    changes: Mapping[str, str] | None = None,
+    *,
+    recipe: Recipe | None = None,
+    check: bool = False,
+    progress: bool = True,
+) -> Run:
+    """The run in this folder as it was chosen: recipe, tokenizer and data are those of the folder.
+
+    The caller holds the folder's lock. `changes` are settings, from now on, of what a diverging loss brings. A `recipe`
+    must be the run's own, and `changes` may then hold whatever made it. A packing that was stopped is finished; its
+    source is read for that alone. With `check` the packed stories are read once and held to their hashes.
+
+    InputError if there is no such run, its data were altered, or for changes that would make it another.
     """
-    folder = runs.run_folder(name)
     _recover(folder)
     if not (folder / RECIPE).is_file():
-        known = sorted(p.parent.name for p in runs.root().glob(f"*/{RECIPE}") if p.parent.name[0] != ".")
-        near = did_you_mean(name, known)
-        raise InputError(f"no run is called {name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
-    recipe = from_dict(files.read_json(folder / RECIPE), origin=f"{folder}/{RECIPE}")
+        known = sorted(p.parent.name for p in folder.parent.glob(f"*/{RECIPE}") if p.parent.name[0] != ".")
+        near = did_you_mean(folder.name, known)
+        raise InputError(f"no run is called {folder.name!r}.{near} Runs here: {', '.join(known) or 'none'}.")
+    own = from_dict(files.read_json(folder / RECIPE), origin=f"{folder}/{RECIPE}")
+    if recipe is not None:
+        _check_same_recipe(folder, recipe, own)
+        changes = {key: text for key, text in (changes or {}).items() if key in CHANGEABLE}
     if changes:
-        if other := [key for key in changes if key not in ON_DIVERGENCE]:
+        if other := [key for key in changes if key not in CHANGEABLE]:
             raise InputError(
-                f"{other[0]} cannot be changed in a run that is gone on with, only {', '.join(ON_DIVERGENCE)}. "
+                f"{other[0]} cannot be changed in a run that is resumed, only {', '.join(CHANGEABLE)}. "
                 "Train anew under another --name."
             )
-        recipe = changed(recipe, changes)
-        files.write_json(folder / RECIPE, recipe.to_dict())
-    run = _run(recipe, folder, Tokenizer.load(folder / runs.TOKENIZER), progress, check)
+        own = changed(own, dict(changes))
+        files.write_json(folder / RECIPE, own.to_dict())
+    run = _run(own, folder, Tokenizer.load(folder / runs.TOKENIZER), progress, check)
     shutil.rmtree(_beside(folder, "old"), ignore_errors=True)
     return run
+
+
+def _check_same_recipe(folder: Path, recipe: Recipe, own: Recipe) -> None:
+    if found := differences(recipe.to_dict(), own.to_dict(), "here", "in the run"):
+        raise InputError(
+            f"{folder} was begun with another recipe: {found}. Leave the recipe out to go on as it was chosen, or "
+            "train anew under another --name."
+        )
 
 
 # The folder appears with its recipe and tokenizer in it, before the long work; the run it replaces waits beside it.
@@ -112,8 +135,8 @@ def _write_choices(recipe: Recipe, tokenizer: Tokenizer, folder: Path) -> None:
 
 @contextlib.contextmanager
 def _replacing(folder: Path) -> Iterator[None]:
-    """Within, the folder is to be made anew. On an error an older one comes back; without one, what was made is kept
-    for `resume`, unless the error (ValueError) would only come again."""
+    """The block makes the folder anew. On an error an older run comes back; where there was none, what was made is kept
+    to be resumed, unless the error (InputError) would only come again."""
     old = _beside(folder, "old")
     if old.exists():  # a kill cut an earlier replacement short
         shutil.rmtree(folder)
@@ -122,7 +145,7 @@ def _replacing(folder: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if old.exists() or isinstance(error, ValueError):
+        if old.exists() or isinstance(error, InputError):
             shutil.rmtree(folder, ignore_errors=True)
         _recover(folder)
         with contextlib.suppress(OSError):
@@ -146,8 +169,7 @@ def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool, ch
         if (place / RECORD).is_file() and files.read_json(place / RECORD).get("finished"):
             return Packed.open(place, tokenizer, check=check, progress=progress)
         training = _stories(recipe.data, "train", recipe.data.limit)
-        with lock.held(folder.parent):
-            return pack(choose(training), tokenizer, place, source=training.name, resume=True, progress=progress)
+        return pack(choose(training), tokenizer, place, source=training.name, resume=True, progress=progress)
 
     return recipe.objective.rows(
         packed,
@@ -172,17 +194,16 @@ def _validation(recipe: Recipe, folder: Path) -> list[str]:
     """The validation stories, which the folder keeps from the first time on."""
     place = folder / "data"
     if (place / VALIDATION).is_file():
-        return kept.read(place / VALIDATION)
+        return validation_stories.read(place / VALIDATION)
     found = list(_stories(recipe.data, "validation", recipe.train.validation_stories))
-    with lock.held(folder):
-        kept.write(place / VALIDATION, found)
+    validation_stories.write(place / VALIDATION, found)
     return found
 
 
 def _digests(packed: Path, validation: list[str]) -> dict[str, str]:
     """What a run that goes on knows its stories by."""
     found = {str(p.parent.relative_to(packed)): files.read_json(p)["digest"] for p in packed.rglob(RECORD)}
-    return dict(sorted(found.items())) | {"validation": kept.digest(validation)}
+    return dict(sorted(found.items())) | {"validation": validation_stories.digest(validation)}
 
 
 def _stories(data: DataSettings, split: str, limit: int | None) -> Stories:

@@ -1,4 +1,4 @@
-"""One training run: what was chosen, what it is trained on, and where it is kept."""
+"""One training run: its recipe, its data, its folder."""
 
 import dataclasses
 import json
@@ -44,8 +44,8 @@ class Run:
             **measured,
         }
 
-    def refuse_other(self, config: Mapping[str, Any]) -> None:
-        """ValueError if what a checkpoint's `config.json` says it was trained by and on differs from this run."""
+    def check_same(self, config: Mapping[str, Any]) -> None:
+        """InputError if what a checkpoint's `config.json` says it was trained by and on differs from this run."""
         recipe = from_dict(config["recipe"], origin=f"a checkpoint of {self.folder}").to_dict()
         data = {key: value for key, value in self.facts.items() if key in config["data"]}
         for what, found, recorded in (
@@ -60,18 +60,20 @@ class Run:
                 )
 
 
-ON_DIVERGENCE = tuple(f"train.{name}" for name in ("on_divergence", "explode", "cut", "rollbacks"))
-SILENT = ("name", "train.log", *ON_DIVERGENCE)  # what a recipe may change and train the same model
+CHANGEABLE = tuple(f"train.{name}" for name in ("on_divergence", "explode", "cut", "rollbacks"))
+"""Settings that a run may be given when it is resumed: what a diverging loss brings."""
+NOT_COMPARED = ("name", "train.log", *CHANGEABLE)
+"""Settings in which two recipes may differ and still train the same model."""
 
 
 def differences(now: Any, before: Any, now_is: str = "now", before_was: str = "then") -> str:
-    """The first few settings that two trees of plain data do not share, in words; empty where they are the same."""
+    """The first three settings in which two trees of plain data differ, in words; empty where they are the same."""
     # As JSON gives them: a tuple that was written comes back as a list.
     a, b = (dict(_leaves(json.loads(json.dumps(tree)))) for tree in (now, before))
     found = [
         f"{key or 'it'} is {json.dumps(a.get(key))} {now_is} and {json.dumps(b.get(key))} {before_was}"
         for key in [*a, *(key for key in b if key not in a)]
-        if a.get(key) != b.get(key) and key not in SILENT
+        if a.get(key) != b.get(key) and key not in NOT_COMPARED
     ]
     return "; ".join(found[:3]) + (f"; and {len(found) - 3} more" if len(found) > 3 else "")
 

@@ -1,4 +1,4 @@
-"""How is a run kept, so that it can go on from its newest whole checkpoint?
+"""Checkpoints and snapshots of a run: write, restore, delete.
 
 A checkpoint is a folder `checkpoints/step-000123` that appears whole or not at all and holds all of a run's `State`;
 the last few are kept. A snapshot is one of `snapshots/`, at steps 1, 2, 4, 8, ...: weights alone, kept for good, to
@@ -17,11 +17,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tslens import files, forward, models, runs
+from tslens import files, models, runs
 from tslens.errors import InputError
 from tslens.train.meter import Meter
 from tslens.train.run import Run
 
+PRECISION = "precision.json"
 NEEDED = ("recipe", "data", "tokenizer", "step", "tokens", "rollbacks", "since_record")  # of a checkpoint's config
 
 
@@ -37,9 +38,11 @@ class State:
     """How often the run went back, and the learning rate down."""
     measured: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """The last validation, as `config.json` says it."""
+    precision: str = "float32"
+    """Of the steps to come; the session resolves `auto`."""
     computed_in: dict[str, str | int] = dataclasses.field(default_factory=dict)
-    """The `precision`, the type of `device` and, on a CPU, the `threads` of the last step: other bits come of others,
-    and neither `auto` nor the threads are the same on every machine."""
+    """The `precision`, the type of `device` and, on a CPU, the `threads` of the last step. On others the same step
+    gives other bits."""
 
 
 def _config(run: Run, state: State) -> dict[str, Any]:
@@ -73,8 +76,8 @@ def finish(run: Run, state: State) -> None:
 
 
 @contextlib.contextmanager
-def told(run: Run) -> Iterator[None]:
-    """Within, a disk that cannot be written is an OSError that says what is kept and how to go on."""
+def explain_full_disk(run: Run) -> Iterator[None]:
+    """An OSError of a disk that cannot be written says what is kept and how to go on."""
     try:
         yield
     except OSError as error:
@@ -97,7 +100,7 @@ def _write(run: Run, state: State, home: Path, facts: dict[str, Any], optimizer:
         runs.write(scratch, _config(run, state) | facts, models.weights(state.model))
 
 
-def sweep(folder: Path) -> None:
+def remove_partial_files(folder: Path) -> None:
     """Remove what a kill left half written."""
     for home in ("", "data", "checkpoints", "snapshots"):
         files.sweep(folder / home)
@@ -109,9 +112,9 @@ def _optimizer_tensors(state: State) -> dict[str, Tensor]:
 
 
 def restore(run: Run, state: State) -> None:
-    """Bring the state back to that of the newest checkpoint that is whole; as it is, where there is none yet.
+    """Restore the state of the newest whole checkpoint; where there is none yet, the state stays as it is.
 
-    A damaged checkpoint is told of on stderr and set aside as `step-….damaged`. ValueError if all are, or if the run's
+    A damaged checkpoint is named on stderr and renamed `step-….damaged`. InputError if all are damaged, or if the run's
     recipe, data or tokenizer are no longer those of the checkpoint.
     """
     faults, found = [], None
@@ -121,10 +124,10 @@ def restore(run: Run, state: State) -> None:
             tensors = runs.read_tensors(place / "optimizer.safetensors", config.get("optimizer_sha256"))
             if lacking := [key for key in (*NEEDED, "config_sha256") if key not in config]:
                 raise InputError(f"{place}/{runs.CONFIG} has no {lacking[0]!r}: it is no checkpoint's.")
-        except ValueError as error:
+        except InputError as error:
             faults.append((place, str(error)))
             continue
-        run.refuse_other(config)
+        run.check_same(config)
         models.load_weights(state.model, weights, origin=str(place))
         _load_optimizer(state, tensors)
         since = config["since_record"]
@@ -159,12 +162,13 @@ def _set_aside(damaged: Path, why: str, instead: Path) -> None:
     damaged.rename(aside)
 
 
-def compute_here(run: Run, state: State) -> None:
-    """Note in what the steps to come are computed; warn if the ones before were computed otherwise."""
+def record_hardware(run: Run, state: State) -> None:
+    """Record in what the steps to come are computed; warn if the ones before were computed otherwise."""
     device, before = state.meter.world.device, state.computed_in
-    dtype = forward.precision(run.recipe.train.precision, device)
-    now: dict[str, str | int] = {"precision": str(dtype).removeprefix("torch."), "device": device.type}
-    state.computed_in = now = now | ({"threads": torch.get_num_threads()} if device.type == "cpu" else {})
+    now: dict[str, str | int] = {"precision": state.precision, "device": device.type}
+    state.computed_in = now
+    if device.type == "cpu":
+        now["threads"] = torch.get_num_threads()
     if state.meter.world.first and any(before[key] != now.get(key) for key in before):
         print(
             f"tslens: warning: {run.folder} was computed {_in_words(before)} until step {state.step}, and goes on "
@@ -178,13 +182,30 @@ def _in_words(computed_in: Mapping[str, str | int]) -> str:
     return f"in {computed_in['precision']} on {computed_in['device']}{by}"
 
 
-def note_rollbacks(run: Run, state: State) -> None:
-    """Let the checkpoint that the run went back to say so: killed now, the run goes on with the lowered rate."""
+def keep_precision(run: Run, precision: str) -> None:
+    """Keep what `auto` was resolved to, before the first step: a run that is killed then does not resolve it anew."""
+    files.write_json(run.folder / PRECISION, {"precision": precision})
+
+
+def kept_precision(run: Run) -> str | None:
+    """What `keep_precision` kept; None where it has not. InputError if the file was altered."""
+    path = run.folder / PRECISION
+    if not path.is_file():
+        return None
+    found = files.read_json(path)
+    precision = found.get("precision") if isinstance(found, dict) else None
+    if precision not in ("float32", "bfloat16"):
+        raise InputError(f"{path} was altered: its precision is {precision!r}. Write float32 or bfloat16 there.")
+    return str(precision)
+
+
+def record_rollbacks(run: Run, state: State) -> None:
+    """Record the rollback in the checkpoint that the run went back to: killed now, it goes on at the lower rate."""
     runs.change_config(run.folder / "checkpoints" / f"step-{state.step:06d}", rollbacks=state.rollbacks)
 
 
-def forget_after(folder: Path, step: int) -> None:
-    """Drop records, snapshots and checkpoints of later steps: they will be made again."""
+def delete_later_records(folder: Path, step: int) -> None:
+    """Delete records, snapshots and checkpoints of steps later than `step`: they will be made again."""
     kept = [record for record in runs.read_metrics(folder) if record["step"] <= step]
     with files.atomic(folder / runs.METRICS) as file:
         file.writelines(json.dumps(record) + "\n" for record in kept)

@@ -38,12 +38,12 @@ class StepLoss(nn.Module):
     """The objective as a module of the parameters that it moves: without the model's masks and frozen biases, which
     would be sent around in vain where several processes train. Compiled, if the recipe says so."""
 
-    def __init__(self, model: nn.Module, recipe: Recipe, device: torch.device) -> None:
+    def __init__(self, model: nn.Module, recipe: Recipe, dtype: torch.dtype) -> None:
         super().__init__()
         check_compiler(recipe)
         self.moved = nn.ParameterList(p for p in model.parameters() if p.requires_grad)
         self.model, objective = (model,), recipe.objective
-        self.dtype = forward.precision(recipe.train.precision, device)
+        self.dtype = dtype
         self.dropout = recipe.train.dropout
         self.compute = torch.compile(objective.__call__) if recipe.train.compile else objective
 
@@ -68,7 +68,7 @@ def step_function(
     The loss is the mean over the predictions of the whole batch, in however many pieces and processes it is computed.
     """
     settings, optimizer, device = recipe.train, state.optimizer, world.device
-    loss = world.parallel(StepLoss(state.model, recipe, device))
+    loss = world.parallel(StepLoss(state.model, recipe, forward.precision(state.precision)))
     moved = [p for p in state.model.parameters() if p.requires_grad]
 
     def step_once(batch: TrainingBatch) -> tuple[Losses, Tensor, float]:

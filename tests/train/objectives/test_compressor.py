@@ -8,20 +8,20 @@ import torch
 
 from tslens import cli, files, models
 from tslens.models import CompressorSpec, Spec
-from tslens.train import loop
 from tslens.train import recipe as recipes
 from tslens.train.data import TrainingBatch
 from tslens.train.objectives.compressor import CompressorObjective
+from tslens.train.position import Position
 
 
 @pytest.fixture
-def run_of(run_of):
-    return partial(run_of, shape="16x4x2", objective="compressor")
+def train_of(train_of):
+    return partial(train_of, shape="16x4x2", objective="compressor")
 
 
-def test_a_run_learns_and_every_command_takes_it(in_tmp, run_of, capsys):
-    seen: list[loop.Progress] = []
-    model = loop.train(run_of("a", **{"train.steps": "40", "optimizer.lr": "1e-2"}), watch=seen.append)
+def test_a_run_learns_and_every_command_takes_it(in_tmp, train_of, capsys):
+    seen: list[Position] = []
+    model = train_of("a", **{"train.steps": "40", "optimizer.lr": "1e-2"}, watch=seen.append).model
     records = [json.loads(line) for line in (in_tmp / "runs/a/metrics.jsonl").read_text().splitlines()]
     assert records[-1]["validation_loss"] < records[0]["validation_loss"] - 0.5
     assert seen[-1].tokens == 40 * 4 * 32  # every token after a row's first, as of any model
@@ -42,10 +42,10 @@ def test_a_run_learns_and_every_command_takes_it(in_tmp, run_of, capsys):
     assert "no logits of its own" in error and error.count("\n") == 1
 
 
-def test_in_pieces_it_becomes_the_same_model(run_of, largest_difference):
+def test_in_pieces_it_becomes_the_same_model(train_of, largest_difference):
     by = {"optimizer.method": "adamw", "optimizer.lr": "2e-3"}  # Muon makes much of a difference in rounding
-    loop.train(run_of("whole", **by))
-    loop.train(run_of("parts", **by, **{"train.micro_batch": "2"}))
+    train_of("whole", **by)
+    train_of("parts", **by, **{"train.micro_batch": "2"})
     assert largest_difference("whole", "parts") < 2e-4
 
 
@@ -62,9 +62,9 @@ def test_its_loss_is_that_of_each_token_after_the_first_by_hand(loud):
     assert float(total) == pytest.approx(sum(by_hand), rel=1e-5)
 
 
-def test_muon_moves_its_blocks(run_of):
+def test_muon_moves_its_blocks(train_of):
     """All three parts' matrices, at a rate that follows the width."""
-    model = loop.train(run_of("m", **{"optimizer.method": "muon", "optimizer.tuned_width": "32", "train.steps": "3"}))
+    model = train_of("m", **{"optimizer.method": "muon", "optimizer.tuned_width": "32", "train.steps": "3"}).model
     start = models.build(model.spec, seed=0)
     before = dict(start.named_parameters())
     moved = {name: not torch.equal(p, before[name]) for name, p in model.named_parameters()}

@@ -12,7 +12,7 @@ from tslens.stories.instruct import documents, parse
 from tslens.tokenizer import Tokenizer
 from tslens.train import recipe as recipes
 from tslens.train.objectives.instruct import Instruct, story_loss
-from tslens.train.prepare import prepare
+from tslens.train.session import prepare
 
 SMALL = {
     "objective.name": "instruct",

@@ -4,8 +4,8 @@ import pytest
 
 from tslens.stories import stories
 from tslens.train import recipe as recipes
-from tslens.train.prepare import prepare
-from tslens.train.size import content, length
+from tslens.train.budget import corpus_size, token_budget
+from tslens.train.session import prepare
 
 SMALL = {"data.vocabulary": "300", "model.n_ctx": "32", "train.batch": "4", "train.precision": '"float32"'}
 
@@ -13,7 +13,7 @@ SMALL = {"data.vocabulary": "300", "model.n_ctx": "32", "train.batch": "4", "tra
 def test_tokens_are_about_what_a_run_then_finds(in_tmp):
     """The stories are made ones and the numbers behind the estimate are of real ones."""
     recipe = recipes.load("16x1x2", SMALL | {"data.limit": "300", "model.n_ctx": "256", "data.vocabulary": "2048"})
-    steps, tokens, origin = length(recipe, 2048)
+    steps, tokens, origin = token_budget(recipe, 2048)
     run = prepare(recipe, "a", progress=False)
     assert steps is not None and steps == pytest.approx(run.steps, rel=0.35)
     assert tokens == steps * 4 * 256 and "about" in origin
@@ -23,21 +23,22 @@ def test_a_file_is_sized_by_its_bytes_and_its_first_stories(in_tmp):
     texts = list(stories("made", limit=60))
     (in_tmp / "tales.txt").write_text("\n<|endoftext|>\n".join(texts), encoding="utf-8")
     data = recipes.load("16x1x2", {"data.source": "tales.txt"}).data
-    count, size = content(data) or (0, 0)
+    count, size = corpus_size(data) or (0, 0)
     assert count == pytest.approx(0.95 * 60, rel=0.2) and size == pytest.approx(0.95 * sum(map(len, texts)), rel=0.1)
 
 
 def test_the_hub_is_not_asked():
     known = recipes.load("512x12")
-    steps, tokens, _ = length(known, 4096)
+    steps, tokens, _ = token_budget(known, 4096)
     assert steps is not None and tokens is not None and 4e8 < tokens < 8e8
     unknown = recipes.load("16x1x2", {"data.source": "nobody/nothing"})
-    assert length(unknown, 300)[:2] == (None, None) and "not known before it is read" in length(unknown, 300)[2]
+    steps, tokens, origin = token_budget(unknown, 300)
+    assert (steps, tokens) == (None, None) and "not known before it is read" in origin
 
 
 def test_a_limit_is_kept():
     data = recipes.load("512x12", {"data.limit": "1000"}).data
-    count, size = content(data) or (0, 0)
+    count, size = corpus_size(data) or (0, 0)
     assert count == pytest.approx(1000) and size == pytest.approx(1000 * 1_911_420_483 / 2_119_719)
 
 
@@ -45,7 +46,7 @@ def test_growing_batches_hold_fewer_tokens_by_hand():
     grows = SMALL | {"train.batch": "8", "train.batch_warmup": "6"}
     for steps, quarters in ((1, 1), (5, 1 + 1 + 2 + 2 + 3), (8, 1 + 1 + 2 + 2 + 3 + 3 + 4 + 4)):
         chosen = recipes.load("16x1x2", grows | {"train.steps": str(steps)})
-        assert length(chosen, 300)[:2] == (steps, quarters * 2 * 32)
+        assert token_budget(chosen, 300)[:2] == (steps, quarters * 2 * 32)
     even, grown = (recipes.load("16x1x2", {**grows, "train.batch_warmup": n}) for n in ("0", "6"))
-    (fewer, tokens, _), (more, about, _) = length(even, 300), length(grown, 300)
+    (fewer, tokens, _), (more, about, _) = token_budget(even, 300), token_budget(grown, 300)
     assert (more, about) == (fewer + 3, tokens)  # six steps see twelve quarters, as three whole batches do

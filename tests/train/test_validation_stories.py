@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 
 from tslens.stories import stories
-from tslens.train import kept
+from tslens.train import validation_stories
 
 TALES = ["Tom met a cat.\n\n“Hi,” he said.", "Ann ran.\u2028She won.", "The end."]
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    kept.write(tmp_path / "validation.jsonl", TALES)
+    validation_stories.write(tmp_path / "validation.jsonl", TALES)
     return tmp_path / "validation.jsonl"
 
 
 def test_stories_come_back(path: Path) -> None:
-    assert kept.read(path) == TALES
+    assert validation_stories.read(path) == TALES
     assert [p.name for p in path.parent.iterdir()] == ["validation.jsonl"]
     assert list(stories(str(path), clean=False)) == TALES
 
@@ -58,4 +58,4 @@ def no_text(lines: list[bytes]) -> list[bytes]:
 def test_altered_ones_are_refused(path: Path, refused, change) -> None:
     path.write_bytes(b"".join(change(path.read_bytes().splitlines(keepends=True))))
     with refused(r"validation\.jsonl was altered: .* Restore it, or remove it and the run reads them from its source"):
-        kept.read(path)
+        validation_stories.read(path)

@@ -24,7 +24,7 @@ BYTES_PER_TOKEN = ((11, 12), (3.65, 3.96))
 ROWS_HOLD = ((0, 0.57, 1.14, 1.42, 2.28, 4.55), (0, 0.57, 1.14, 1.34, 1.26, 1.15))
 
 
-def length(recipe: Recipe, size: int) -> tuple[int | None, int | None, str]:
+def token_budget(recipe: Recipe, size: int) -> tuple[int | None, int | None, str]:
     """Steps and tokens in all with a vocabulary of this size, and how they are known: chosen, or from the size of the
     stories."""
     train, context, smallest = recipe.train, recipe.spec(size).n_ctx, recipe.smallest_batch
@@ -37,7 +37,7 @@ def length(recipe: Recipe, size: int) -> tuple[int | None, int | None, str]:
         grows = f", fewer in the first {train.batch_warmup:,}," if train.batch_warmup else ""
         origin = f"{train.steps:,} steps of {train.batch} x {context}{grows} were chosen"
         return train.steps, tokens(train.steps), origin
-    known = content(recipe.data)
+    known = corpus_size(recipe.data)
     if known is None:
         return None, None, f"the size of {recipe.data.source} is not known before it is read; train.steps would fix it"
     count, n_bytes = known
@@ -56,10 +56,10 @@ def _line(x: tuple[float, float], y: tuple[float, float]) -> tuple[list[float], 
     return [x[0] - 6, x[1] + 6], [y[0] - 6 * slope, y[1] + 6 * slope]
 
 
-def content(data: DataSettings) -> tuple[float, float] | None:
+def corpus_size(data: DataSettings) -> tuple[float, float] | None:
     """About how many stories there are to train on, and their bytes; None where only the network could tell."""
     asked = stories(data.source, split=None if "@" in data.source else "train", limit=data.limit, seed=data.seed)
-    found = [_content(part, data.seed) for part in asked.sources]
+    found = [_part_size(part, data.seed) for part in asked.sources]
     if not all(found):
         return None
     share = 1.0 if "@" in data.source else TRAINED_ON
@@ -70,7 +70,7 @@ def content(data: DataSettings) -> tuple[float, float] | None:
     return count * fewer, size * fewer
 
 
-def _content(part: Source | str, seed: int) -> tuple[float, float] | None:
+def _part_size(part: Source | str, seed: int) -> tuple[float, float] | None:
     if isinstance(part, Source) and part.n_bytes is None:
         return HUB.get(part.place)
     read = stories(part, limit=200, seed=seed) if isinstance(part, str) else part
@@ -80,13 +80,13 @@ def _content(part: Source | str, seed: int) -> tuple[float, float] | None:
     return size / mean, size
 
 
-def vocabulary(data: DataSettings) -> int:
+def vocabulary_size(data: DataSettings) -> int:
     """How many tokens the tokenizer has, or will have at most."""
-    known = tokenizer_named(data)
+    known = named_tokenizer(data)
     return data.vocabulary if known is None else known.size
 
 
-def tokenizer_named(data: DataSettings) -> Tokenizer | None:
+def named_tokenizer(data: DataSettings) -> Tokenizer | None:
     """The tokenizer that the recipe names, if it does."""
     if data.tokenizer is None:
         return None

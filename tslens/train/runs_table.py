@@ -11,7 +11,7 @@ from tslens.train.recipe import from_dict
 
 
 @dataclasses.dataclass(frozen=True)
-class Listed:
+class RunSummary:
     """A run as its folder tells of it; None for what it does not say."""
 
     name: str
@@ -31,23 +31,23 @@ class Listed:
     """What is broken."""
 
 
-def listed() -> list[Listed]:
+def summaries() -> list[RunSummary]:
     """The runs of this folder by name. A run that cannot be read is `broken`, and says why."""
     home = runs.root()
     return [_read(path.parent) for path in sorted(home.glob(f"*/{RECIPE}")) if path.parent.name[0] != "."]
 
 
-def _read(folder: Path) -> Listed:
+def _read(folder: Path) -> RunSummary:
     writer = lock.holder(folder)
     try:
         return _told(folder, running=writer is not None)
     except (InputError, OSError) as error:
         if writer is not None:  # files change under our eyes
-            return Listed(folder.name, "running")
-        return Listed(folder.name, "broken", why=" ".join(str(error).split()))
+            return RunSummary(folder.name, "running")
+        return RunSummary(folder.name, "broken", why=" ".join(str(error).split()))
 
 
-def _told(folder: Path, running: bool) -> Listed:
+def _told(folder: Path, running: bool) -> RunSummary:
     recipe = from_dict(files.read_json(folder / RECIPE), origin=f"{folder}/{RECIPE}")
     chosen, records = recipe.to_dict(), runs.read_metrics(folder)
     config = _newest_config(folder)
@@ -60,7 +60,7 @@ def _told(folder: Path, running: bool) -> Listed:
     for name in ("step", "tokens", "validation_loss", "bits_per_byte"):
         if type(value := config.get(name, 0)) not in (int, float):
             raise InputError(f"{folder}/{runs.CONFIG} was altered: {name} is {value!r}, no number.")
-    return Listed(
+    return RunSummary(
         folder.name,
         "running" if running else "finished" if finished else "stopped",
         shape=recipe.shape(1).name,

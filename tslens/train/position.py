@@ -1,0 +1,39 @@
+"""Where a run is, and the bar that shows it."""
+
+import contextlib
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+
+from tslens import progress
+
+
+@dataclasses.dataclass(frozen=True)
+class Position:
+    """Where a run is and how fast it goes."""
+
+    step: int
+    steps: int
+    tokens: int
+    """Seen so far."""
+    train_loss: float
+    """Nats per token, about that of the last steps; on a GPU read some steps late."""
+    tokens_per_second: float
+    validation_loss: float | None = None
+    """Nats per token, of the last validation."""
+
+
+Watch = Callable[[Position], None]
+
+
+@contextlib.contextmanager
+def progress_bar(shown: bool = True) -> Iterator[Watch]:
+    """A bar with loss, tokens per second and time left; gives the function that moves it."""
+    with contextlib.nullcontext() if shown else progress.off(), progress.bar("train", kept=True) as bar:
+        yield lambda at: bar.update(at.step, total=at.steps, note=_in_words(at))
+
+
+def _in_words(at: Position) -> str:
+    loss = "" if math.isnan(at.train_loss) else f"loss {at.train_loss:.3f}  "
+    validation = "" if at.validation_loss is None else f"validation {at.validation_loss:.3f}  "
+    return f"{loss}{validation}{at.tokens_per_second:,.0f} tokens/s"

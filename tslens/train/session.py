@@ -1,0 +1,194 @@
+"""A training session: the way of a recipe from the command to its last checkpoint.
+
+It happens here and in this order: the processes of `torchrun` are joined and the run's lock is taken, once; the run's
+folder, tokenizer and packed data are made, or read again; model and optimizer are built and brought to the newest
+checkpoint; steps, validation and checkpoints follow; the finished model is written. Of several processes the first
+alone writes and shows.
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tslens import forward, lock, runs
+from tslens.errors import InputError
+from tslens.train import interrupt, loggers, optimizer, saving
+from tslens.train.distributed import World, process_group
+from tslens.train.loop import Loop
+from tslens.train.meter import Meter
+from tslens.train.position import Watch, progress_bar
+from tslens.train.prepare import RECIPE, create_run, reopen_run
+from tslens.train.recipe import Recipe
+from tslens.train.run import Run
+from tslens.train.saving import State
+
+Begun = Callable[[Run], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """A run that has all its steps."""
+
+    run: Run
+    model: Any
+    """On the CPU."""
+    world: World
+    """All processes that trained it, as this one sees them."""
+
+
+def train(
+    recipe: Recipe,
+    name: str | None = None,
+    *,
+    overwrite: bool = False,
+    begun: Begun | None = None,
+    watch: Watch | None = None,
+    progress: bool = True,
+) -> Trained:
+    """Train a new run `runs/<name>` by a recipe; without a name it is called as the recipe is.
+
+    With `overwrite`, a run of that name goes once the new one is prepared, and stays if it cannot be. `begun` is called
+    with the run before its first step, in the first process; `watch` with its position after every step. Under
+    `torchrun` every process calls this.
+
+    Ctrl-C and SIGTERM raise `Interrupted` when a checkpoint is saved; it says how to go on. InputError if the run
+    exists (unless `overwrite`) or another process writes it, if the recipe cannot be trained with these stories, or if
+    the loss diverges and the recipe says to stop.
+    """
+    loggers.check(recipe.train.log)  # before the long work
+    folder = runs.run_folder(recipe.name if name is None else name)
+    with _processes(folder) as world:
+        world.check_rows(recipe)
+        with _stopped_early(folder, keeps=not overwrite):
+            run = world.once(
+                lambda: create_run(recipe, folder, overwrite=overwrite, progress=progress),
+                lambda: reopen_run(folder, progress=False),
+            )
+        return train_run(run, world, begun=begun, watch=watch, progress=progress)
+
+
+def resume(
+    name: str,
+    changes: Mapping[str, str] | None = None,
+    *,
+    recipe: Recipe | None = None,
+    log: str | None = None,
+    begun: Begun | None = None,
+    watch: Watch | None = None,
+    progress: bool = True,
+) -> Trained:
+    """Go on with the run `runs/<name>` from its newest whole checkpoint, or from its beginning where it has none.
+
+    Recipe, tokenizer and data are those of its folder; a packing that was stopped is finished. A run that has all its
+    steps is only written again. `changes` are other settings, from now on, of what a diverging loss brings
+    (`CHANGEABLE`). A `recipe` must be the run's own; `changes` may then hold whatever made it. `log` says where this
+    session's records go besides `metrics.jsonl`. For the rest, and what is raised, see `train`.
+
+    InputError, besides: there is no such run, its data were altered, or the changes would make it another run.
+    """
+    changes = dict(changes or {})
+    if log is None and recipe is not None and "train.log" in changes:
+        log = recipe.train.log
+    loggers.check(log or "")
+    folder = runs.run_folder(name)
+    with _processes(folder) as world:
+        with _stopped_early(folder):
+            run = world.once(
+                lambda: reopen_run(folder, changes, recipe=recipe, check=True, progress=progress),
+                lambda: reopen_run(folder, progress=False),
+            )
+        if log is not None:
+            settings = dataclasses.replace(run.recipe.train, log=log)
+            run = dataclasses.replace(run, recipe=dataclasses.replace(run.recipe, train=settings))
+        return train_run(run, world, begun=begun, watch=watch, progress=progress)
+
+
+def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False, progress: bool = True) -> Run:
+    """A new run as `train` makes it, without its steps: `resume` trains it."""
+    folder = runs.run_folder(recipe.name if name is None else name)
+    with lock.held(folder):
+        return create_run(recipe, folder, overwrite=overwrite, progress=progress)
+
+
+def reopen(name: str, changes: Mapping[str, str] | None = None, *, check: bool = True, progress: bool = True) -> Run:
+    """A run as `resume` finds it, without its steps. With `check` the packed stories are held to their hashes."""
+    folder = runs.run_folder(name)
+    with lock.held(folder):
+        return reopen_run(folder, changes, check=check, progress=progress)
+
+
+@contextlib.contextmanager
+def _processes(folder: Path) -> Iterator[World]:
+    """The processes that train the run in this folder; the first holds its lock."""
+    with process_group() as world, contextlib.ExitStack() as stack:
+        if world.first:
+            stack.enter_context(lock.held(folder))
+        yield world
+
+
+def train_run(
+    run: Run, world: World, *, begun: Begun | None = None, watch: Watch | None = None, progress: bool = True
+) -> Trained:
+    """Build the run's model, bring it to the newest checkpoint, make its steps, write the finished model.
+
+    The caller holds the run's lock and has joined the processes.
+    """
+    world.check_rows(run.recipe)
+    own_draws = torch.random.fork_rng([world.device] if world.device.type == "cuda" else [])
+    with interrupt.explained(f"stopped at once. To go on from what is saved: {_go_on(run.folder)}"), own_draws:
+        if world.first:
+            saving.remove_partial_files(run.folder)
+            if begun is not None:
+                begun(run)
+        state = _newest_state(run, world)
+        with saving.explain_full_disk(run), progress_bar(progress and world.first) as show:
+            Loop(run, world, state, [show] if watch is None else [show, watch]).run_to_end()
+            if world.first:
+                saving.finish(run, state)
+            world.wait()
+        state.model.to("cpu", print_details=False)
+    return Trained(run, state.model, world)
+
+
+def _newest_state(run: Run, world: World) -> State:
+    """The state of the newest whole checkpoint, or that before the first step."""
+    recipe = run.recipe
+    model = recipe.objective.build(recipe.spec(run.tokenizer.size), seed=recipe.seed, tokenizer=run.tokenizer)
+    model.to(world.device, print_details=False)
+    state = State(model, optimizer.make(model, recipe.optimizer), Meter(world))
+    saving.restore(run, state)
+    if not world.same(state.step):
+        raise InputError(f"The processes do not see the same checkpoints in {run.folder}: it must be a shared folder.")
+    state.precision = _resolved_precision(run, state, world)
+    return state
+
+
+def _resolved_precision(run: Run, state: State, world: World) -> str:
+    """The precision of the run's steps: its recipe's, or for `auto` what the run already has, or else what the first
+    process chooses for all of them."""
+    if (chosen := run.recipe.train.precision) != "auto":
+        return chosen
+    if world.first and saving.kept_precision(run) is None:
+        before = state.computed_in.get("precision")  # of a run that was begun before its choice was kept
+        found = str(before or forward.precision(chosen, world.device)).removeprefix("torch.")
+        saving.keep_precision(run, found)
+    world.wait()
+    kept = saving.kept_precision(run)
+    assert kept is not None, "the first process has just written it"
+    return kept
+
+
+@contextlib.contextmanager
+def _stopped_early(folder: Path, *, keeps: bool = True) -> Iterator[None]:
+    """Say how to go on where a stop leaves what was prepared: not where it was to replace a run."""
+    said = f"stopped before training began. To go on: {_go_on(folder)}"
+    with interrupt.explained(said, lambda: keeps and (folder / RECIPE).is_file()):
+        yield
+
+
+def _go_on(folder: Path) -> str:
+    return f"tslens train --resume {folder.name}"
