@@ -56,7 +56,11 @@ class Runs:
 
     def train(self, wanted: Mapping[str, tuple[str, Mapping[str, Any]]]) -> None:
         """See that these runs are there: a name, its recipe and what is changed, as `tslens train --set` takes it."""
-        shared: dict[str, Any] = {"data.tokenizer": self.tokenizer.resolve(), "model.n_ctx": CONTEXT, "train.keep": 1}
+        shared: dict[str, Any] = {
+            "data.tokenizer": self.tokenizer.resolve(),
+            "model.n_ctx": CONTEXT,
+            "train.keep_checkpoints": 1,
+        }
         with ThreadPoolExecutor(self.jobs) as pool:
             todo = [
                 pool.submit(self._train, name, recipe, shared | chosen) for name, (recipe, chosen) in wanted.items()

@@ -37,7 +37,10 @@ runs = Runs(asked.stories, asked.out, asked.jobs)
 KINDS: dict[str, dict[str, Any]] = {
     PLAIN: {},
     "no push": {"objective__name": "contrastive", "objective__alpha": 0.0},
-    "published": {"objective__name": "published-contrastive", "train__explode": 0.0},  # it does, and that is shown
+    "published": {
+        "objective__name": "published-contrastive",
+        "train__divergence_threshold": 0.0,
+    },  # it does, and that is shown
 } | {
     f"bounded {alpha:g}": {
         "objective__name": "contrastive",

@@ -40,7 +40,7 @@ class Choice(NamedTuple):
     method: str
     lr: float
     schedule: str
-    final: float = 0.05
+    min_lr_ratio: float = 0.05
     share: float = 1.0
 
     @property
@@ -54,16 +54,18 @@ class Choice(NamedTuple):
     def run(self, seed: int) -> str:
         """The name of its run."""
         tokens = round(self.share * asked.tokens / 1000)
-        return f"{self.method}-{self.schedule}-{self.lr:g}-{self.final:g}-{tokens}k-b{asked.batch}-s{seed}"
+        return f"{self.method}-{self.schedule}-{self.lr:g}-{self.min_lr_ratio:g}-{tokens}k-b{asked.batch}-s{seed}"
 
     def plan(self, seed: int) -> Plan:
         """Its run, and what it is."""
-        settings = {f"optimizer.{field}": getattr(self, field) for field in ("method", "lr", "schedule", "final")}
+        settings = {
+            f"optimizer.{field}": getattr(self, field) for field in ("method", "lr", "schedule", "min_lr_ratio")
+        }
         long = steps_for(self.share * asked.tokens, asked.batch, looks=LOOKS)
         return self.run(seed), (asked.shape, settings | long | {"seed": seed})
 
 
-NANOGPT = Choice("adamw", 6e-4, "cosine", final=0.1)
+NANOGPT = Choice("adamw", 6e-4, "cosine", min_lr_ratio=0.1)
 
 
 def trained(wanted: Iterable[tuple[Choice, int]]) -> None:

@@ -59,7 +59,7 @@ def test_every_recipe_is_whole(name):
 
 @pytest.mark.parametrize("name", recipes.BASES)
 def test_a_base_is_no_recipe(name):
-    with pytest.raises(ValueError, match=f"^recipe {name} has no model.shape: it is for others to start from"):
+    with pytest.raises(ValueError, match=f"^recipe {name}: there is no model.shape: it is for others to start from"):
         recipes.load(name)
 
 
@@ -69,4 +69,4 @@ def test_wider_matrices_move_by_the_root_less_and_the_rest_as_before():
     set_rate(optimizer, recipe.optimizer.lr)
     muon, *others = (group["lr"] for group in optimizer.param_groups)
     assert recipe.optimizer.tuned_width == 128 and muon == pytest.approx(recipe.optimizer.lr / math.sqrt(512 / 128))
-    assert others == pytest.approx([recipe.optimizer.lr * recipe.optimizer.rest] * 2)
+    assert others == pytest.approx([recipe.optimizer.lr * recipe.optimizer.adamw_lr_scale] * 2)

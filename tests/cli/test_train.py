@@ -33,9 +33,14 @@ def test_a_run_is_not_gone_on_with_by_another_recipe(in_tmp, capsys):
     train("16x1x2", data="tales.txt", name="a", set_=SMALL)
     train("16x1x2", data="tales.txt", resume="a", set_=SMALL)
     (in_tmp / "tales.txt").unlink()  # what the run needs of it is in its folder
-    train("16x1x2", data="tales.txt", resume="a", set_=[*SMALL, "train.on_divergence=rollback", "train.cut=0.1"])
+    train(
+        "16x1x2",
+        data="tales.txt",
+        resume="a",
+        set_=[*SMALL, "train.on_divergence=rollback", "train.rollback_lr_factor=0.1"],
+    )
     kept = json.loads((in_tmp / "runs/a/recipe.json").read_text())["train"]
-    assert (kept["on_divergence"], kept["cut"]) == ("rollback", 0.1)
+    assert (kept["on_divergence"], kept["rollback_lr_factor"]) == ("rollback", 0.1)
     train(resume="a")
     assert capsys.readouterr().out.count("finished 2 steps, saved runs/a") == 4
     with pytest.raises(ValueError, match=r'another recipe: data\.source is "made" here and "tales\.txt" in the run'):

@@ -18,7 +18,7 @@ def rates(steps: int, **settings) -> list[float]:
 
 
 def test_the_rate_warms_up_and_decays_to_its_share():
-    found = rates(100, warmup=0.1, final=0.1)
+    found = rates(100, warmup=0.1, min_lr_ratio=0.1)
     assert found[0] == pytest.approx(0.1) and found[9] == pytest.approx(1.0)
     assert found[10] == pytest.approx(1.0) and found[55] == pytest.approx(0.55)
     assert found[-1] == pytest.approx(0.1, abs=1e-3)
@@ -27,11 +27,11 @@ def test_the_rate_warms_up_and_decays_to_its_share():
 
 @pytest.mark.parametrize(("schedule", "middle"), [("constant", 1.0), ("linear", 0.55), ("wsd", 1.0)])
 def test_other_schedules(schedule, middle):
-    assert rates(100, warmup=0.1, final=0.1, schedule=schedule)[55] == pytest.approx(middle)
+    assert rates(100, warmup=0.1, min_lr_ratio=0.1, schedule=schedule)[55] == pytest.approx(middle)
 
 
 def test_warm_up_stable_decay_by_hand():
-    found = rates(10, warmup=0.2, decay=0.4, final=0.2, schedule="wsd")
+    found = rates(10, warmup=0.2, decay=0.4, min_lr_ratio=0.2, schedule="wsd")
     assert found == pytest.approx([0.5, 1, 1, 1, 1, 1, 1, 0.8, 0.6, 0.4])
 
 
@@ -39,8 +39,8 @@ def test_warm_up_stable_decay_by_hand():
     ("settings", "message"),
     [
         ({"momentum": 1.0}, "momentum is 1.0; it must be 0 or more and below 1"),
-        ({"rest": 0.0}, "rest is 0.0; it must be a finite number above 0"),
-        ({"decay": 1.5}, "decay is 1.5; it must lie between 0 and 1"),
+        ({"adamw_lr_scale": 0.0}, "optimizer.adamw_lr_scale is 0.0; it must be a finite number above 0"),
+        ({"decay": 1.5}, "decay is 1.5; it must be between 0 and 1"),
         ({"schedule": "wsd", "warmup": 0.5, "decay": 0.6}, "together they can be 1 at most"),
     ],
 )
@@ -67,7 +67,7 @@ def test_muon_moves_the_matrices_of_the_blocks_and_adamw_the_rest():
 
 
 def test_the_rest_has_a_rate_of_its_own():
-    optimizer = make(build(Spec(16, 1, 2, d_vocab=11, n_ctx=8)), OptimizerSettings(method="muon", rest=0.25))
+    optimizer = make(build(Spec(16, 1, 2, d_vocab=11, n_ctx=8)), OptimizerSettings(method="muon", adamw_lr_scale=0.25))
     set_rate(optimizer, 0.4)
     assert [group["lr"] for group in optimizer.param_groups] == pytest.approx([0.4, 0.1, 0.1])
 

@@ -58,7 +58,7 @@ def test_the_last_few_and_the_log_spaced_are_kept_and_load_by_name(trained):
 
 
 def test_settings_of_what_is_kept(in_tmp):
-    train_of("a", **{"train.keep": "1", "train.keep_log_spaced": "false"})
+    train_of("a", **{"train.keep_checkpoints": "1", "train.keep_log_spaced": "false"})
     assert kept(in_tmp / "runs/a") == [9] and not (in_tmp / "runs/a/snapshots").exists()
 
 
@@ -185,7 +185,7 @@ def small_disk(in_tmp):
 
 
 def test_a_full_disk_is_said_and_the_last_good_checkpoint_goes_on(small_disk, tmp_path):
-    run = run_of("a", **{"train.steps": "200", "train.keep": "1000", "data.vocabulary": "280"})
+    run = run_of("a", **{"train.steps": "200", "train.keep_checkpoints": "1000", "data.vocabulary": "280"})
     with pytest.raises(OSError, match=r"cannot write runs/a \(No space left on device\); its last good .*Make room"):
         session.resume(run.folder.name, progress=False)
     newest = runs.steps(small_disk / "a/checkpoints")
@@ -204,7 +204,10 @@ def test_a_full_disk_is_said_and_the_last_good_checkpoint_goes_on(small_disk, tm
 def test_a_full_disk_ends_the_command_with_one_line(small_disk, capsys):
     from tslens.cli import main
 
-    chosen = [f"--set={key}={value}" for key, value in (SMALL | {"train.steps": "200", "train.keep": "1000"}).items()]
+    chosen = [
+        f"--set={key}={value}"
+        for key, value in (SMALL | {"train.steps": "200", "train.keep_checkpoints": "1000"}).items()
+    ]
     assert main(["train", "16x1x2", "--name", "a", *chosen]) == 2
     line = capsys.readouterr().err.splitlines()[-1]
     assert (

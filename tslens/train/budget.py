@@ -13,7 +13,8 @@ from tslens import models
 from tslens.stories import MADE_COUNT, Source, stories
 from tslens.tokenizer import Tokenizer
 from tslens.train import batch_warmup
-from tslens.train.recipe import DataSettings, Recipe
+from tslens.train.recipe import Recipe
+from tslens.train.settings import DataSettings
 
 HUB = {"roneneldan/TinyStories": (2_119_719, 1_911_420_483)}
 """Stories and bytes of the training split, where the hub cannot be asked."""

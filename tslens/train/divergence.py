@@ -27,5 +27,5 @@ def reason(
     usual = median(list(before)[-WINDOW:]) if before else math.inf
     if explode and loss > min(usual, chance) + explode:
         above = f"the usual {usual:.3f}" if usual <= chance else f"the {chance:.3f} of chance"
-        return f"The loss was {loss:.3f}, more than train.explode = {explode:g} nats above {above},"
+        return f"The loss was {loss:.3f}, more than train.divergence_threshold = {explode:g} nats above {above},"
     return None

@@ -106,7 +106,7 @@ class Loop:
         sums = state.meter.read()
         loss = sums["train_loss"] / state.meter.n
         chance = math.log(self.run.tokenizer.size)
-        fault = divergence.reason(loss, float(norm), self.losses, self.settings.explode, chance)
+        fault = divergence.reason(loss, float(norm), self.losses, self.settings.divergence_threshold, chance)
         if fault is None and not saving.is_finite(state):
             fault = "The weights were not finite"
         if self.world.any(self.world.first and fault is not None):
@@ -147,7 +147,7 @@ class Loop:
     def _roll_back(self, fault: Diverged) -> None:
         """Go back to the last checkpoint with a lower rate; InputError where the recipe allows it no more."""
         run, state, settings = self.run, self.state, self.settings
-        if settings.on_divergence == "stop" or state.rollbacks >= settings.rollbacks:
+        if settings.on_divergence == "stop" or state.rollbacks >= settings.max_rollbacks:
             raise self.world.error_here(self._no_rollback(fault), 2) from None
         far = state.step
         saving.restore(run, state)
@@ -155,7 +155,7 @@ class Loop:
         self._forget_later_records()
         if self.world.first:
             saving.record_rollbacks(run, state)
-            rate = settings.cut**state.rollbacks
+            rate = settings.rollback_lr_factor**state.rollbacks
             why = {"rollbacks": state.rollbacks, "from_step": far, "rate_factor": rate, "why": str(fault)}
             self.log({"step": state.step, "tokens": state.meter.tokens, **why})
         self.world.wait()
@@ -166,7 +166,7 @@ class Loop:
         if self.settings.on_divergence == "stop":
             before, setting = "", "train.on_divergence=rollback"
         else:
-            before, setting = f", after {rollbacks} rollbacks", f"train.rollbacks={2 * max(1, rollbacks)}"
+            before, setting = f", after {rollbacks} rollbacks", f"train.max_rollbacks={2 * max(1, rollbacks)}"
         kept = runs.steps(run.folder / "checkpoints")
         again = "The last good checkpoint is kept; to go on from it" if kept else "It has no checkpoint; to begin again"
         return InputError(

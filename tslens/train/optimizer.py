@@ -1,6 +1,5 @@
 """How weights move: AdamW, or Muon for the matrices inside the blocks, and the learning rate over time."""
 
-import dataclasses
 import math
 import re
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +9,7 @@ from torch import Tensor, nn
 
 from tslens.errors import InputError
 from tslens.models import spec_of
+from tslens.train.settings import Count, NotNegative, Positive, Share, ShareBelowOne, settings
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
@@ -18,61 +18,45 @@ if TYPE_CHECKING:
 RATES = {"adamw": 4e-3, "muon": 1e-2}  # tuned at 128x4 and 2,048 tokens a step: analyses/optimizers.py
 
 
-@dataclasses.dataclass(frozen=True)
+@settings("optimizer")
 class OptimizerSettings:
-    """A method, its rates, and a schedule: linear warm-up, then a decay to `final` of the peak."""
+    """A method, its rates, and a schedule: linear warm-up, then a decay to `min_lr_ratio` of the peak."""
 
     method: Literal["adamw", "muon"] = "adamw"
     """`adamw`: Loshchilov & Hutter 2019, arXiv 1711.05101. `muon`: Jordan et al. 2024 for the matrices inside the
     blocks, with updates as large as AdamW's (Liu et al. 2025, arXiv 2502.16982), and AdamW for the rest."""
-    lr: float = None  # type: ignore[assignment]  # a number once it is built
+    lr: Positive = None  # type: ignore[assignment]  # a number once it is built
     """The peak rate; where none is given that of `RATES`."""
-    rest: float = 1.0
+    adamw_lr_scale: Positive = 1.0
     """Muon only: the rate of what AdamW moves (embeddings, norms, biases), as a multiple of `lr`."""
-    tuned_width: int | None = None
+    tuned_width: Count | None = None
     """Muon only: the width at which `lr` was chosen. At another, the matrices' rate is multiplied by
     sqrt(tuned_width / d_model): so the spectral norm of their steps does not depend on the width (as in Yang, Simon &
     Bernstein 2023, arXiv 2310.17813), while embeddings, norms and biases keep theirs."""
-    weight_decay: float = 0.1
-    beta1: float = 0.9
-    beta2: float = 0.95
-    momentum: float = 0.95
+    weight_decay: NotNegative = 0.1
+    beta1: ShareBelowOne = 0.9
+    beta2: ShareBelowOne = 0.95
+    momentum: ShareBelowOne = 0.95
     """Muon only."""
-    clip: float = 1.0
-    warmup: float = 0.05
+    clip: Positive = 1.0
+    warmup: Share = 0.05
     """Share of the steps in which the rate rises linearly from 0."""
     schedule: Literal["cosine", "linear", "constant", "wsd"] = "cosine"
     """After the warm-up. `wsd`, warm-up, stable, decay (Hu et al. 2024, arXiv 2404.06395): constant, then linear."""
-    decay: float = 0.3
+    decay: Share = 0.3
     """`wsd` only: share of the steps, the last ones, in which the rate falls."""
-    final: float = 0.05
+    min_lr_ratio: Share = 0.05
     """What the rate falls to, as a share of the peak: where it would be at the step after the last; `constant` stays at
     the peak."""
 
     def __post_init__(self) -> None:
-        for name, known in (("method", tuple(RATES)), ("schedule", ("cosine", "linear", "constant", "wsd"))):
-            if (value := getattr(self, name)) not in known:
-                raise InputError(f"optimizer.{name} is {value!r}; it must be one of {', '.join(known)}.")
         if self.lr is None:
             object.__setattr__(self, "lr", RATES[self.method])
-        for name in ("lr", "clip", "rest"):
-            if not (math.isfinite(value := getattr(self, name)) and value > 0):
-                raise InputError(f"optimizer.{name} is {value}; it must be a finite number above 0.")
-        if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
-            raise InputError(f"optimizer.weight_decay is {self.weight_decay}; it must be a finite number, 0 or more.")
-        if self.tuned_width is not None and self.tuned_width < 1:
-            raise InputError(f"optimizer.tuned_width is {self.tuned_width}; it must be at least 1.")
-        for name in ("warmup", "decay", "final"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"optimizer.{name} is {getattr(self, name)}; it must lie between 0 and 1.")
         if self.schedule == "wsd" and self.warmup + self.decay > 1:
             raise InputError(
                 f"optimizer.warmup and optimizer.decay are {self.warmup} and {self.decay} of the steps; "
                 "together they can be 1 at most."
             )
-        for name in ("beta1", "beta2", "momentum"):
-            if not 0 <= getattr(self, name) < 1:
-                raise InputError(f"optimizer.{name} is {getattr(self, name)}; it must be 0 or more and below 1.")
 
 
 def make(model: "HookedTransformer | nn.Module", settings: OptimizerSettings) -> torch.optim.Optimizer:
@@ -85,7 +69,7 @@ def make(model: "HookedTransformer | nn.Module", settings: OptimizerSettings) ->
     decays = {n for n in trained if "W_" in n and "pos_embed." not in n}
     by_muon = {n: p for n, p in trained.items() if settings.method == "muon" and _IN_BLOCK.search(n)}
     rest = trained.keys() - by_muon.keys()
-    scale = settings.rest if by_muon else 1.0
+    scale = settings.adamw_lr_scale if by_muon else 1.0
     groups = [
         {"params": [p for n, p in trained.items() if n in rest & decays], "weight_decay": settings.weight_decay},
         {"params": [p for n, p in trained.items() if n in rest - decays], "weight_decay": 0.0},
@@ -171,4 +155,4 @@ def learning_rate(settings: OptimizerSettings, step: int, steps: int) -> float:
         "wsd": done,
         "cosine": 0.5 * (1 - math.cos(math.pi * done)),
     }[settings.schedule]
-    return settings.lr * (1 - down * (1 - settings.final))
+    return settings.lr * (1 - down * (1 - settings.min_lr_ratio))

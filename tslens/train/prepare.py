@@ -18,8 +18,9 @@ from tslens.tokenizer import Tokenizer
 from tslens.train import step, validation_stories
 from tslens.train.batch_warmup import GrowingBatches
 from tslens.train.data import Batches
-from tslens.train.recipe import DataSettings, Recipe, changed, from_dict
+from tslens.train.recipe import Recipe, changed, from_dict
 from tslens.train.run import CHANGEABLE, Run, differences
+from tslens.train.settings import DataSettings
 
 RECIPE, VALIDATION = "recipe.json", "validation.jsonl"
 

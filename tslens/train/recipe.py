@@ -1,106 +1,28 @@
-"""What was chosen for a training run: a TOML of chosen numbers, inherited from a base, with nothing derived."""
+"""Recipes: what is chosen for a training run, a TOML of chosen numbers, inherited from a base, with nothing derived."""
 
 import dataclasses
-import math
+import json
 import re
 import tomllib
-import types
 import typing
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, TypeVar
 
-from tslens import forward
+import pydantic
+
 from tslens.errors import InputError
 from tslens.models import CompressorSpec, Spec
 from tslens.nearest import did_you_mean
-from tslens.train import loggers, objectives
+from tslens.train import objectives
 from tslens.train.batch_warmup import QUARTERS
 from tslens.train.objectives import Objective
 from tslens.train.objectives.language import LanguageModelling
 from tslens.train.optimizer import OptimizerSettings
+from tslens.train.settings import DataSettings, Seed, TrainSettings, in_one_line, settings
 
 
-@dataclasses.dataclass(frozen=True)
-class DataSettings:
-    """Which stories, and how they become rows."""
-
-    source: str = "made"
-    """As `tslens.stories.stories` takes it."""
-    limit: int | None = None
-    """Stories trained on at most."""
-    vocabulary: int = 4096
-    """Size of the tokenizer that is trained on the training split, where no `tokenizer` is given."""
-    tokenizer: str | None = None
-    """A tokenizer.json, or the name of a model whose tokenizer is used."""
-    filter: Literal["none", "no words with summary"] = "none"
-    """Of stories behind instructions: `no words with summary` trains on those that never ask for both together, and
-    validates on those that do (Instruct-OOD)."""
-    seed: int = 0
-    """Of the embedded generator and of the order of shuffled sentences."""
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainSettings:
-    """How long, how much at a time, and how often the run looks at itself."""
-
-    epochs: float = 1.0
-    steps: int | None = None
-    """Steps in all, instead of epochs."""
-    batch: int = 32
-    """Rows of a step."""
-    batch_warmup: int = 0
-    """Steps in which the batch grows: a third of them each with one, two and three quarters of its rows."""
-    micro_batch: int | None = None
-    """Rows that are computed at a time (gradients are accumulated); all of them where not given."""
-    dropout: float = 0.0
-    """Share of the embeddings, and of what attention and MLP add to the residual stream, that a step leaves out."""
-    precision: str = "auto"
-    compile: bool = False
-    validate_every: int = 200
-    validation_stories: int = 300
-    checkpoint_every: int = 500
-    keep: int = 2
-    """Checkpoints that are kept."""
-    keep_log_spaced: bool = True
-    """Whether the weights of steps 1, 2, 4, 8, ... are kept too; `NAME@64` loads them."""
-    on_divergence: Literal["stop", "rollback"] = "stop"
-    """What a loss that is not finite or explodes brings: the end, or going back to the last checkpoint and on with a
-    lower learning rate."""
-    explode: float = 3.0
-    """Nats above the median of the last records that count as exploding; 0 for an objective that may explode."""
-    cut: float = 0.5
-    """What the learning rate is multiplied by at each rollback."""
-    rollbacks: int = 3
-    """Rollbacks at most."""
-    log: str = ""
-    """Where records go besides `metrics.jsonl`: tensorboard, wandb, or both with a comma between."""
-
-    def __post_init__(self) -> None:
-        for name in ("steps", "batch", "validate_every", "checkpoint_every", "keep", "validation_stories"):
-            if (value := getattr(self, name)) is not None and value < 1:
-                raise InputError(f"train.{name} is {value}; it must be at least 1.")
-        if not (math.isfinite(self.epochs) and self.epochs > 0):
-            raise InputError(f"train.epochs is {self.epochs}; it must be a finite number above 0.")
-        if self.batch_warmup < 0:
-            raise InputError(f"train.batch_warmup is {self.batch_warmup}; it must be 0 or more steps.")
-        if self.micro_batch is not None and (self.micro_batch < 1 or self.batch % self.micro_batch):
-            raise InputError(f"train.micro_batch is {self.micro_batch}; it must divide the batch of {self.batch} rows.")
-        if self.on_divergence not in ("stop", "rollback"):
-            raise InputError(f"train.on_divergence is {self.on_divergence!r}; it must be stop or rollback.")
-        if not self.explode >= 0:
-            raise InputError(f"train.explode is {self.explode}; it must be a number of nats, 0 for never.")
-        if not 0 < self.cut < 1:
-            raise InputError(f"train.cut is {self.cut}; it must lie between 0 and 1.")
-        if self.rollbacks < 0:
-            raise InputError(f"train.rollbacks is {self.rollbacks}; it must be 0 or more.")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"train.dropout is {self.dropout}; it must be 0 or more and below 1.")
-        forward.precision(self.precision)  # both refuse what they do not know
-        loggers.parse(self.log)
-
-
-@dataclasses.dataclass(frozen=True)
+@settings("")
 class Recipe:
     """All that a run needs to be trained again."""
 
@@ -111,11 +33,9 @@ class Recipe:
     data: DataSettings = dataclasses.field(default_factory=DataSettings)
     optimizer: OptimizerSettings = dataclasses.field(default_factory=OptimizerSettings)
     train: TrainSettings = dataclasses.field(default_factory=TrainSettings)
-    seed: int = 0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seed < 2**63:
-            raise InputError(f"seed is {self.seed}; it must be 0 or more, and below 2^63.")
         for name in ("batch", "micro_batch"):
             if (value := getattr(self.train, name)) is not None:
                 self.objective.check_batch(f"train.{name}", value)
@@ -153,10 +73,20 @@ class Recipe:
         return tree | {"objective": {"name": objectives.name_of(self.objective)} | tree["objective"]}
 
 
-SECTIONS = {"data": DataSettings, "optimizer": OptimizerSettings, "train": TrainSettings}
-
-
-BASES = ("base", "published")  # of the recipes that come with tslens, those that only others start from
+T = TypeVar("T")
+SECTIONS: dict[str, Any] = {"data": DataSettings, "optimizer": OptimizerSettings, "train": TrainSettings}
+BASES = ("base", "published")
+"""Of the recipes that come with tslens, those that only others start from."""
+RENAMED = {
+    "objective.every": "group",
+    "optimizer.rest": "adamw_lr_scale",
+    "optimizer.final": "min_lr_ratio",
+    "train.keep_checkpoints": "keep_checkpoints",
+    "train.explode": "divergence_threshold",
+    "train.cut": "rollback_lr_factor",
+    "train.rollbacks": "max_rollbacks",
+}
+"""What keys of older recipes are called now: runs that were stored with them are read, new recipes are not."""
 
 
 def names() -> list[str]:
@@ -173,7 +103,8 @@ def load(name: str, overrides: dict[str, str] | None = None) -> Recipe:
     tree = _tree(name)
     for key, text in (overrides or {}).items():
         _override(tree, key, text)
-    return from_dict(tree, origin=f"recipe {name}")
+    _refuse_renamed(tree, origin := f"recipe {name}")
+    return from_dict(tree, origin=origin)
 
 
 def changed(recipe: Recipe, overrides: dict[str, str]) -> Recipe:
@@ -181,7 +112,8 @@ def changed(recipe: Recipe, overrides: dict[str, str]) -> Recipe:
     tree = recipe.to_dict()
     for key, text in overrides.items():
         _override(tree, key, text)
-    return from_dict(tree, origin=f"recipe {recipe.name}")
+    _refuse_renamed(tree, origin := f"recipe {recipe.name}")
+    return from_dict(tree, origin=origin)
 
 
 def _tree(name: str, beside: Path | None = None, heirs: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -247,80 +179,78 @@ def _override(tree: dict[str, Any], key: str, text: str) -> None:
         tree[field] = value
 
 
+def _refuse_renamed(tree: dict[str, Any], origin: str) -> None:
+    for old, new in RENAMED.items():
+        section, _, key = old.partition(".")
+        if isinstance(table := tree.get(section), dict) and key in table:
+            raise InputError(f"{origin}: {old} is called {section}.{new} now. Write that instead.")
+
+
+def _with_new_keys(tree: dict[str, Any]) -> dict[str, Any]:
+    """The same recipe with the keys of today."""
+    return {
+        section: {RENAMED.get(f"{section}.{key}", key): value for key, value in table.items()}
+        if isinstance(table, dict)
+        else table
+        for section, table in tree.items()
+    }
+
+
 def from_dict(tree: dict[str, Any], *, origin: str = "recipe") -> Recipe:
-    """The recipe that a parsed TOML or JSON says; unknown keys and wrong types are refused by name."""
-    fields = {f.name for f in dataclasses.fields(Recipe)}
-    _check_keys(tree, fields, origin, "")
-    model = tree.get("model")
-    if not isinstance(model, dict) or not model:
-        raise InputError(f'{origin} has no [model]. Give it a shape, such as shape = "256x8".')
-    known = [f.name for f in dataclasses.fields(Spec) if f.name != "d_vocab"] + ["shape"]
-    _check_keys(model, set(known), origin, "model.")
-    if "name" not in tree:
-        raise InputError(f"{origin} has no name.")
-    parts = _typed(Recipe, {key: value for key, value in tree.items() if key in ("name", "seed")}, origin)
-    parts["objective"] = _objective(tree.get("objective", "language-modelling"), origin)
-    parts["model"] = {"shape": model["shape"]} if "shape" in model else {}
-    if not isinstance(model.get("shape", ""), str):
-        raise InputError(f'{origin}: model.shape is {model["shape"]!r}; it must be text, such as "256x8".')
-    if not {"shape", "d_model", "n_layers"} & model.keys():
+    """The recipe that the JSON of a run says, whose keys may be those of an older version.
+
+    InputError names an unknown key with its nearest, and a value that its key cannot have.
+    """
+    try:
+        tree = _with_new_keys(tree)
+        _check_keys(tree, {field.name for field in dataclasses.fields(Recipe)}, "")
+        parts = {section: _section(cls, tree.get(section, {}), f"{section}.") for section, cls in SECTIONS.items()}
+        parts["objective"] = _objective(tree.get("objective", "language-modelling"))
+        return Recipe(**tree | parts | {"model": _model(tree.get("model"))})
+    except InputError as error:
+        raise InputError(f"{origin}: {error}") from error
+
+
+def _model(given: Any) -> dict[str, Any]:
+    """The fields of a model's spec that a recipe gives, of their types."""
+    if not isinstance(given, dict) or not given:
+        raise InputError('there is no [model]. Give it a shape, such as shape = "256x8".')
+    hints = {"shape": str} | {k: hint for k, hint in typing.get_type_hints(Spec).items() if k != "d_vocab"}
+    _check_keys(given, set(hints), "model.")
+    if not {"shape", "d_model", "n_layers"} & given.keys():
         raise InputError(
-            f'{origin} has no model.shape: it is for others to start from. Give it one, such as shape = "256x8".'
+            'there is no model.shape: it is for others to start from. Give it one, such as shape = "256x8".'
         )
-    parts["model"] |= _typed(Spec, {key: value for key, value in model.items() if key != "shape"}, origin, "model.")
-    for section, cls in SECTIONS.items():
-        values = tree.get(section, {})
-        _check_keys(values, {f.name for f in dataclasses.fields(cls)}, origin, f"{section}.")
-        parts[section] = cls(**_typed(cls, values, origin, f"{section}."))
-    return Recipe(**parts)
+    return {key: _typed(f"model.{key}", hints[key], value) for key, value in given.items()}
 
 
-def _objective(given: Any, origin: str) -> Objective:
+def _typed(key: str, hint: Any, value: Any) -> Any:
+    try:  # as JSON, in which a list may be a tuple while a text is no number
+        return pydantic.TypeAdapter(hint).validate_json(json.dumps(value, default=str), strict=True)
+    except pydantic.ValidationError as error:
+        raise InputError(in_one_line(error, key)) from error
+
+
+def _objective(given: Any) -> Objective:
     """An objective by its name, or by a table of its name and settings."""
     table = {"name": given} if isinstance(given, str) else given
     if not isinstance(table, dict) or not isinstance(name := table.get("name"), str):
-        raise InputError(f"{origin}: objective is {given!r}; it must be a name, or a table that has one.")
-    cls = objectives.named(name)
-    values = {key: value for key, value in table.items() if key != "name"}
-    _check_keys(values, {f.name for f in dataclasses.fields(cls)}, origin, "objective.")
-    return cls(**_typed(cls, values, origin, "objective."))
+        raise InputError(f"objective is {given!r}; it must be a name, or a table that has one.")
+    chosen = {key: value for key, value in table.items() if key != "name"}
+    return _section(objectives.named(name), chosen, "objective.")
 
 
-def _check_keys(given: Any, known: set[str], origin: str, prefix: str) -> None:
+def _section(cls: type[T], given: Any, prefix: str) -> T:
+    _check_keys(given, {field.name for field in dataclasses.fields(cls)}, prefix)  # type: ignore[arg-type]
+    return cls(**given)
+
+
+def _check_keys(given: Any, known: set[str], prefix: str) -> None:
     if not isinstance(given, dict):
-        raise InputError(f"{origin}: {prefix.rstrip('.')} must be a table of settings, not {given!r}.")
+        raise InputError(f"{prefix.rstrip('.')} must be a table of settings, not {given!r}.")
     for key in given:
         if key not in known:
-            settings = [f"{section}.{f.name}" for section, cls in SECTIONS.items() for f in dataclasses.fields(cls)]
-            elsewhere = [name for name in settings if name.endswith(f".{key}")]
+            everywhere = [f"{section}.{f.name}" for section, cls in SECTIONS.items() for f in dataclasses.fields(cls)]
+            elsewhere = [name for name in everywhere if name.endswith(f".{key}")]
             near = f" Did you mean '{elsewhere[0]}'?" if elsewhere else did_you_mean(key, sorted(known))
-            raise InputError(f"{origin}: unknown key '{prefix}{key}'.{near} Known: {', '.join(sorted(known))}.")
-
-
-def _typed(cls: type, values: dict[str, Any], origin: str, prefix: str = "") -> dict[str, Any]:
-    hints = typing.get_type_hints(cls)
-    result = {}
-    for key, value in values.items():
-        if typing.get_origin(hints[key]) is typing.Literal and value not in (words := typing.get_args(hints[key])):
-            raise InputError(f"{origin}: {prefix}{key} is {value!r}; it must be one of {', '.join(words)}.")
-        if typing.get_origin(hints[key]) is tuple:
-            if not isinstance(value, list | tuple) or not all(type(item) is int for item in value):
-                raise InputError(f"{origin}: {prefix}{key} is {value!r}; it must be a list of whole numbers.")
-            result[key] = value
-            continue
-        allowed = _types(hints[key])
-        if float in allowed and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if type(value) not in allowed:
-            expected = " or ".join("nothing" if t is type(None) else t.__name__ for t in allowed)
-            raise InputError(f"{origin}: {prefix}{key} is {value!r}; it must be {expected}.")
-        result[key] = value
-    return result
-
-
-def _types(hint: Any) -> tuple[type, ...]:
-    if typing.get_origin(hint) in (types.UnionType, typing.Union):
-        return tuple(t for arg in typing.get_args(hint) for t in _types(arg))
-    if typing.get_origin(hint) is typing.Literal:
-        return (str,)
-    return (hint,)
+            raise InputError(f"unknown key '{prefix}{key}'.{near} Known: {', '.join(sorted(known))}.")

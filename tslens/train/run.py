@@ -60,7 +60,9 @@ class Run:
                 )
 
 
-CHANGEABLE = tuple(f"train.{name}" for name in ("on_divergence", "explode", "cut", "rollbacks"))
+CHANGEABLE = tuple(
+    f"train.{name}" for name in ("on_divergence", "divergence_threshold", "rollback_lr_factor", "max_rollbacks")
+)
 """Settings that a run may be given when it is resumed: what a diverging loss brings."""
 NOT_COMPARED = ("name", "train.log", *CHANGEABLE)
 """Settings in which two recipes may differ and still train the same model."""

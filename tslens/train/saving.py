@@ -61,7 +61,7 @@ def save(run: Run, state: State, losses: Mapping[str, float]) -> None:
     home = run.folder / "checkpoints"
     facts = {"rollbacks": state.rollbacks, "since_record": {"steps": state.meter.n, "losses": dict(losses)}}
     _write(run, state, home, facts, _optimizer_tensors(state))
-    for old in runs.steps(home)[run.recipe.train.keep :]:
+    for old in runs.steps(home)[run.recipe.train.keep_checkpoints :]:
         files.remove_folder(old)
 
 

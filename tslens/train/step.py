@@ -73,7 +73,7 @@ def step_function(
 
     def step_once(batch: TrainingBatch) -> tuple[Losses, Tensor, float]:
         rate = optimizers.learning_rate(recipe.optimizer, state.step, steps)
-        rate *= settings.cut**state.rollbacks
+        rate *= settings.rollback_lr_factor**state.rollbacks
         optimizers.set_rate(optimizer, rate)
         _seed(recipe.seed, state.step, world.rank)
         predictions, own = batch.predictions, world.share(batch)

@@ -132,9 +132,9 @@ def test_validation_gives_the_usual_loss_and_the_gap_on_the_same_stories():
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"objective.alpha": "-1"}, "objective.alpha is -1.0; it must be a finite number, 0 or more"),
-        ({"objective.margin": "0"}, "objective.margin is 0.0; it must be a finite number above 0"),
-        ({"objective.margin": "wide"}, "objective.margin is 'wide'; it must be float"),
+        ({"objective.alpha": "-1"}, "objective.alpha is -1; it must be a finite number, 0 or more"),
+        ({"objective.margin": "0"}, "objective.margin is 0; it must be a finite number above 0"),
+        ({"objective.margin": "wide"}, "objective.margin is 'wide'; it must be a number"),
         ({"objective.group": "1"}, "objective.group is 1; it must be 2 or more"),
         ({"objective.alfa": "1"}, "unknown key 'objective.alfa'. Did you mean 'alpha'"),
         ({"train.batch": "32"}, r"train.batch is 32; .* groups of 3 \(objective.group\), so it must be a multiple"),

@@ -28,7 +28,7 @@ CHOSEN = {
         "train.batch_warmup": "4",
         "optimizer.method": "muon",
     },
-    "published-contrastive": {"model.n_ctx": "32", "train.explode": "0"},
+    "published-contrastive": {"model.n_ctx": "32", "train.divergence_threshold": "0"},
     "instruct": {"model.n_ctx": "200", "train.dropout": "0.1", "optimizer.method": "adamw"},
     "compressor": {"model.n_ctx": "32", "model.shape": "16x4x2", "train.dropout": "0.1", "optimizer.method": "muon"},
 }

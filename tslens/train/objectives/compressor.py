@@ -14,27 +14,22 @@ import dataclasses
 from typing import Any, Literal
 
 from tslens import models
-from tslens.errors import InputError
 from tslens.models import CompressorSpec, Spec
 from tslens.tokenizer import Tokenizer
 from tslens.train.objectives.language import LanguageModelling
+from tslens.train.settings import Count, settings
 
 
-@dataclasses.dataclass(frozen=True)
+@settings("objective")
 class CompressorObjective(LanguageModelling):
     """Cross-entropy of each token given those before it, of a model that reads them in pairs."""
 
     sizes: Literal["matched", "published"] = "matched"
     """As many parameters as the recipe's shape has, within 2%, or the published three times as many."""
-    encoder_layers: int | None = None
-    trunk_layers: int | None = None
-    decoder_layers: int | None = None
+    encoder_layers: Count | None = None
+    trunk_layers: Count | None = None
+    decoder_layers: Count | None = None
     """Other numbers of layers than those sizes say."""
-
-    def __post_init__(self) -> None:
-        for field, value in self._layers.items():
-            if value < 1:
-                raise InputError(f"objective.{field} is {value}; it must be at least 1.")
 
     @property
     def _layers(self) -> dict[str, int]:

@@ -18,7 +18,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
@@ -29,6 +29,7 @@ from tslens.evaluation.loss import LossResult, loss
 from tslens.stories.sentences import shuffled
 from tslens.train.data import Batches, PackStories, Rows, TrainingBatch
 from tslens.train.objectives.base import Objective
+from tslens.train.settings import NotNegative, Positive, must_be, settings
 
 POLE = 0.01
 
@@ -46,19 +47,13 @@ class OrderLossResult(LossResult):
         return super().measured | ({} if math.isnan(self.gap) else {"validation_gap": self.gap})
 
 
-@dataclasses.dataclass(frozen=True)
+@settings("objective")
 class _OfOrder(Objective):
     """What both forms share."""
 
-    alpha: float
-    group: int = 3
+    alpha: NotNegative
+    group: Annotated[int, must_be("2 or more, so that some stories are usual", lambda n: n >= 2)] = 3
     """One row in so many is of shuffled stories, and so is one story in so many."""
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.alpha) and self.alpha >= 0):
-            raise InputError(f"objective.alpha is {self.alpha}; it must be a finite number, 0 or more.")
-        if self.group < 2:
-            raise InputError(f"objective.group is {self.group}; it must be 2 or more, so that some stories are usual.")
 
     def push(self, usual: Tensor, other: Tensor) -> Tensor:
         """What is added to L_n, from L_n and L_c, elementwise."""
@@ -102,31 +97,26 @@ class _OfOrder(Objective):
         return total, {name: (value * weight).sum() for name, value in parts.items()}
 
 
-@dataclasses.dataclass(frozen=True)
+@settings("objective")
 class Contrastive(_OfOrder):
     """The bounded form: L = L_n + alpha max(0, margin - (L_c - L_n))."""
 
-    alpha: float = 0.5
+    alpha: NotNegative = 0.5
     """How hard is pushed: the published form pushes so hard at L_c = 3.15."""
-    margin: float = 1.0
+    margin: Positive = 1.0
     """The gap in nats per token that is wide enough. Plain training widens it by itself: stories2M, which never saw a
     shuffled story, has 0.67 on whole validation stories of the collection; a margin below that would push nothing."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not (math.isfinite(self.margin) and self.margin > 0):
-            raise InputError(f"objective.margin is {self.margin}; it must be a finite number above 0.")
 
     def push(self, usual: Tensor, other: Tensor) -> Tensor:
         """alpha max(0, margin - (L_c - L_n))."""
         return self.alpha * (self.margin - (other - usual)).clamp(min=0)
 
 
-@dataclasses.dataclass(frozen=True)
+@settings("objective")
 class PublishedContrastive(_OfOrder):
     """The published form: L = L_n + alpha / (L_c + 0.01)."""
 
-    alpha: float = 5.0
+    alpha: NotNegative = 5.0
 
     def push(self, usual: Tensor, other: Tensor) -> Tensor:
         """alpha / (L_c + 0.01)."""

@@ -22,12 +22,13 @@ from tslens.stories.pack import Packed
 from tslens.tokenizer import Tokenizer
 from tslens.train.data import Batches, PackStories, Rows, TrainingBatch
 from tslens.train.objectives.language import LanguageModelling
+from tslens.train.settings import settings
 
 ROWS = 16  # documents that are validated at a time
 NO_ROOM = "No instructions leave room for their story in a context of {}. Give a longer context."
 
 
-@dataclasses.dataclass(frozen=True)
+@settings("objective")
 class Instruct(LanguageModelling):
     """Cross-entropy of the story's tokens and its end in nats, given the instructions: L = -sum_t log p(s_t | i, s_<t).
 

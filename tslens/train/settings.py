@@ -1,0 +1,155 @@
+"""The sections of a recipe, with the check of each key beside the key."""
+
+import functools
+import math
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
+
+import pydantic
+from pydantic.dataclasses import dataclass
+from pydantic_core import PydanticCustomError
+
+from tslens import forward
+from tslens.errors import InputError
+from tslens.train import loggers
+
+T = TypeVar("T")
+CONFIG = pydantic.ConfigDict(extra="forbid", strict=True)
+TYPES = {
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "tuple_type": "a list of whole numbers",
+}
+
+
+@dataclass_transform(frozen_default=True)
+def settings(section: str) -> Callable[[type[T]], type[T]]:
+    """A decorator: makes a class a frozen dataclass whose values are checked as its fields are annotated.
+
+    Both making one and `dataclasses.replace` raise InputError, one line that names `section.key`.
+    """
+
+    def decorate(cls: type[T]) -> type[T]:
+        made: Any = dataclass(frozen=True, config=CONFIG)(cls)
+        unchecked = made.__init__
+
+        @functools.wraps(unchecked)
+        def checked(self: Any, *args: Any, **given: Any) -> None:
+            try:
+                unchecked(self, *args, **given)
+            except pydantic.ValidationError as error:
+                raise InputError(in_one_line(error, section)) from error
+
+        made.__init__ = checked
+        result: type[T] = made
+        return result
+
+    return decorate
+
+
+def in_one_line(error: pydantic.ValidationError, section: str) -> str:
+    """What was given for which key, and what it must be."""
+    fault = error.errors(include_url=False)[0]
+    if isinstance(own := fault.get("ctx", {}).get("error"), InputError):
+        return str(own)
+    key = ".".join(str(part) for part in (section, *fault["loc"][:1]) if part)
+    if fault["type"] == "literal_error":
+        must = "one of " + ", ".join(re.findall("'([^']*)'", fault["ctx"]["expected"]))
+    elif fault["type"] == "bound":
+        must = fault["msg"]
+    else:
+        must = TYPES.get(fault["type"]) or TYPES.get(fault["type"].replace("_from_float", "_type"), "")
+    return f"{key} is {fault['input']!r}; it must be {must}." if must else f"{key}: {fault['msg']}."
+
+
+def must_be(words: str, holds: Callable[[Any], bool]) -> pydantic.AfterValidator:
+    """The check of a value, and what it must be in words."""
+
+    def check(value: Any) -> Any:
+        if not holds(value):
+            raise PydanticCustomError("bound", "{words}", {"words": words})
+        return value
+
+    return pydantic.AfterValidator(check)
+
+
+def parsed_by(parse: Callable[[str], object]) -> pydantic.AfterValidator:
+    """The check of a text that `parse` must take."""
+
+    def check(value: str) -> str:
+        parse(value)
+        return value
+
+    return pydantic.AfterValidator(check)
+
+
+Count = Annotated[int, must_be("at least 1", lambda n: n >= 1)]
+NotNegativeCount = Annotated[int, must_be("0 or more", lambda n: n >= 0)]
+Positive = Annotated[float, must_be("a finite number above 0", lambda x: math.isfinite(x) and x > 0)]
+NotNegative = Annotated[float, must_be("a finite number, 0 or more", lambda x: math.isfinite(x) and x >= 0)]
+Share = Annotated[float, must_be("between 0 and 1", lambda x: 0 <= x <= 1)]
+ShareBelowOne = Annotated[float, must_be("0 or more and below 1", lambda x: 0 <= x < 1)]
+Factor = Annotated[float, must_be("above 0 and below 1", lambda x: 0 < x < 1)]
+Seed = Annotated[int, must_be("0 or more, and below 2^63", lambda n: 0 <= n < 2**63)]
+
+
+@settings("data")
+class DataSettings:
+    """Which stories, and how they become rows."""
+
+    source: str = "made"
+    """As `tslens.stories.stories` takes it."""
+    limit: int | None = None
+    """Stories trained on at most."""
+    vocabulary: int = 4096
+    """Size of the tokenizer that is trained on the training split, where no `tokenizer` is given."""
+    tokenizer: str | None = None
+    """A tokenizer.json, or the name of a model whose tokenizer is used."""
+    filter: Literal["none", "no words with summary"] = "none"
+    """Of stories behind instructions: `no words with summary` trains on those that never ask for both together, and
+    validates on those that do (Instruct-OOD)."""
+    seed: int = 0
+    """Of the embedded generator and of the order of shuffled sentences."""
+
+
+@settings("train")
+class TrainSettings:
+    """How long a run is, how many rows a step has, and how often the run is validated and saved."""
+
+    epochs: Positive = 1.0
+    steps: Count | None = None
+    """Steps in all, instead of epochs."""
+    batch: Count = 32
+    """Rows of a step."""
+    batch_warmup: Annotated[int, must_be("0 or more steps", lambda n: n >= 0)] = 0
+    """Steps in which the batch grows: a third of them each with one, two and three quarters of its rows."""
+    micro_batch: Count | None = None
+    """Rows that are computed at a time (gradients are accumulated); all of them where not given."""
+    dropout: ShareBelowOne = 0.0
+    """Share of the embeddings, and of what attention and MLP add to the residual stream, that a step leaves out."""
+    precision: Annotated[str, parsed_by(forward.precision)] = "auto"
+    compile: bool = False
+    validate_every: Count = 200
+    validation_stories: Count = 300
+    checkpoint_every: Count = 500
+    keep_checkpoints: Count = 2
+    """The newest so many checkpoints are kept."""
+    keep_log_spaced: bool = True
+    """Whether the weights of steps 1, 2, 4, 8, ... are kept too; `NAME@64` loads them."""
+    on_divergence: Literal["stop", "rollback"] = "stop"
+    """What a loss that is not finite or explodes brings: the end, or going back to the last checkpoint and on with a
+    lower learning rate."""
+    divergence_threshold: Annotated[float, must_be("a number of nats, 0 for never", lambda x: x >= 0)] = 3.0
+    """Nats above the median of the last records that count as exploding; 0 for an objective that may explode."""
+    rollback_lr_factor: Factor = 0.5
+    """What the learning rate is multiplied by at each rollback."""
+    max_rollbacks: NotNegativeCount = 3
+    log: Annotated[str, parsed_by(loggers.parse)] = ""
+    """Where records go besides `metrics.jsonl`: tensorboard, wandb, or both with a comma between."""
+
+    def __post_init__(self) -> None:
+        if self.micro_batch is not None and self.batch % self.micro_batch:
+            raise InputError(f"train.micro_batch is {self.micro_batch}; it must divide the batch of {self.batch} rows.")
