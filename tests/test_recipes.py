@@ -5,9 +5,14 @@ import tomllib
 
 import pytest
 
+from tslens import models, runs
 from tslens.models import build
+from tslens.stories import stories
+from tslens.stories.pack import pack
+from tslens.tokenizer import Tokenizer
 from tslens.train import recipe as recipes
-from tslens.train.optimizer import make, set_rate
+from tslens.train.kept import digest
+from tslens.train.optimizer import learning_rate, make, set_rate
 
 REPLICATION = ["128x8", "128x12", "256x8x2", "256x8", "256x8x8", "256x12", "512x8", "512x12"]
 PAPER = ["64x8", "64x12", "768x8", "1024x1x16", "1024x2x16"]
@@ -70,3 +75,65 @@ def test_wider_matrices_move_by_the_root_less_and_the_rest_as_before():
     muon, *others = (group["lr"] for group in optimizer.param_groups)
     assert recipe.optimizer.tuned_width == 128 and muon == pytest.approx(recipe.optimizer.lr / math.sqrt(512 / 128))
     assert others == pytest.approx([recipe.optimizer.lr * recipe.optimizer.adamw_lr_scale] * 2)
+
+
+def test_the_bundled_models_recipe_config_and_card_say_the_same(checkout):
+    """Every setting of the recipe is that of the record, but for what names the stories and for epochs, which `steps`
+    replaces; every number of the card's training is that of recipe and record."""
+    home = models.bundled()["stories2M"]
+    config, recipe = runs.read_config(home), recipes.load("stories2M")
+    was, now = recipes.from_dict(config["recipe"]).to_dict(), recipe.to_dict()
+    assert was["data"].pop("source") != now["data"].pop("source") == "roneneldan/TinyStories"
+    assert (was["train"].pop("epochs"), now["train"].pop("epochs")) == (8.0, 1.0)
+    assert was == now
+    assert config["spec"] == recipe.spec(config["spec"]["d_vocab"]).to_dict()
+    train, data = recipe.train, config["data"]
+    assert (config["step"], config["steps"]) == (train.steps, train.steps)
+    assert config["tokens"] == train.steps * train.batch * config["spec"]["n_ctx"]
+
+    records = runs.read_metrics(home)
+    for record in records:
+        assert record["learning_rate"] == learning_rate(recipe.optimizer, record["step"] - 1, train.steps)
+        assert record["tokens"] == record["step"] * train.batch * config["spec"]["n_ctx"]
+    assert [record["step"] for record in records] == [*range(515, 5151, 515), 5151]
+
+    card = " ".join((home / "README.md").read_text(encoding="utf-8").split())
+    stated = [
+        f"{data['training_stories']:,} TinyStories",
+        f"{data['training_tokens'] / 1e6:.2f} million tokens, {data['training_bytes'] / 1e6:.1f} MB",
+        f"{data['validation_stories']} further stories",
+        f"{data['training_stories'] + data['validation_stories']:,} in all",
+        f"{data['longer_than_context']:,} stories are longer than the context",
+        f"{train.steps:,} steps of {train.batch} rows of {config['spec']['n_ctx']} tokens",
+        f"{config['tokens'] / 1e6:.1f} million tokens, {config['tokens'] / data['tokens_per_epoch']:.1f} epochs",
+        f"Muon, peak rate {recipe.optimizer.lr:.0e}, cosine to {recipe.optimizer.min_lr_ratio:.0%}".replace(
+            "e-0", "e-"
+        ),
+        f"the first {train.validation_stories} held-out stories",
+        f"vocabulary {recipe.data.vocabulary:,}, context {config['spec']['n_ctx']}",
+        f"{config['validation_loss']:.3f} nats per token",
+        f"{config['bits_per_byte']:.3f} bits per byte",
+        f"The loss in training, {records[-1]['train_loss']:.2f}".lower(),
+    ]
+    assert [words for words in stated if words not in card] == []
+    assert (recipe.optimizer.method, recipe.optimizer.schedule) == ("muon", "cosine")
+
+
+def test_the_bundled_models_stories_and_tokenizer_are_made_anew_by_its_recipe(shared, tmp_path):
+    """The hash of the tokenizer and the digests of what is packed and validated on are those of the record."""
+    config = runs.read_config(models.bundled()["stories2M"])
+    files = ("tinystories-v1.txt", "tinystories-v2.jsonl", "tinystories-more.csv")
+    source = ",".join(str(shared / "data/stories" / file) for file in files)
+    training, held_out = stories(source, split="train"), list(stories(source, split="validation"))
+    tokenizer = Tokenizer.train(training, config["spec"]["d_vocab"])
+    assert tokenizer.hash == config["tokenizer"]
+    packed, data = pack(training, tokenizer, tmp_path / "packed", source=source, progress=False), config["data"]
+    assert packed.record.digest == data["digests"]["."]
+    assert (packed.n_stories, packed.n_tokens, packed.n_bytes) == (
+        data["training_stories"],
+        data["training_tokens"],
+        data["training_bytes"],
+    )
+    assert len(held_out) == data["validation_stories"]
+    first = recipes.load("stories2M").train.validation_stories
+    assert digest(held_out[:first]) == data["digests"]["validation"]

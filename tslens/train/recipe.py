@@ -81,7 +81,7 @@ RENAMED = {
     "objective.every": "group",
     "optimizer.rest": "adamw_lr_scale",
     "optimizer.final": "min_lr_ratio",
-    "train.keep_checkpoints": "keep_checkpoints",
+    "train.keep": "keep_checkpoints",
     "train.explode": "divergence_threshold",
     "train.cut": "rollback_lr_factor",
     "train.rollbacks": "max_rollbacks",
