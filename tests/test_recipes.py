@@ -11,8 +11,8 @@ from tslens.stories import stories
 from tslens.stories.pack import pack
 from tslens.tokenizer import Tokenizer
 from tslens.train import recipe as recipes
-from tslens.train.kept import digest
 from tslens.train.optimizer import learning_rate, make, set_rate
+from tslens.train.validation_stories import digest
 
 REPLICATION = ["128x8", "128x12", "256x8x2", "256x8", "256x8x8", "256x12", "512x8", "512x12"]
 PAPER = ["64x8", "64x12", "768x8", "1024x1x16", "1024x2x16"]

@@ -51,7 +51,7 @@ def train_of(name, **more):
 def test_what_counts_as_divergence(loss, norm, before, said):
     found = divergence.reason(loss, norm, before, 3.0)
     assert divergence.reason(loss, norm, before, 3.0, chance=20.0) == found
-    if "explode" in str(said):
+    if "divergence_threshold" in str(said):
         assert divergence.reason(loss, norm, before, 0.0) is None
     assert found is None if said is None else re.search(said, str(found))
 
