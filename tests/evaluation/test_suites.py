@@ -70,16 +70,21 @@ def test_nothing_of_the_published_prompts(shared):
     ("old", "new", "complaint"),
     [
         ("question =", "questoin =", "has no key 'questoin'. Did you mean 'question'?"),
-        ('question = "What is it?"', "", "needs 'question', a text; got None"),
-        ('about = "hot and cold"', "about = 3", "pair 2 needs 'about', a text; got 3"),
+        ('question = "What is it?"', "", "mine.toml, 'question': Field required"),
+        ('about = "hot and cold"', "about = 3", "mine.toml, pair 2, 'about': Input should be a valid string; got 3"),
         ('about = "hot and cold"', 'about = "night and day"', "two pairs are about 'night and day'"),
         ('{ text = "Ice is", accepted = ["cold"] }', "", "(hot and cold) has 1 prompts; a pair has 2"),
-        ('{ text = "Ice is", accepted = ["cold"] }', '"Ice is"', "'Ice is' is no table; it needs text, accepted"),
+        (
+            '{ text = "Ice is", accepted = ["cold"] }',
+            '"Ice is"',
+            "pair 2, prompts 2: Input should be a valid dictionary or instance of PromptTable; got 'Ice is'",
+        ),
         ('"Ice is"', '"Fire is"', "both prompts are the same"),
         ('["cold"]', '["cold", "icy"]', "as many accepted endings as each other"),
         ('["cold"]', '["hot"]', "an ending is there twice"),
-        ('["cold"]', '[" cold"]', "' cold' is no text, or has spaces around it"),
-        ('["cold"]', "[7]", "7 is no text"),
+        ('["cold"]', '[" cold"]', "pair 2, prompts 2, accepted 1: ' cold' is empty or has spaces around it"),
+        ('["cold"]', "[7]", "pair 2, prompts 2, accepted 1: Input should be a valid string; got 7"),
+        ('about = "hot', 'abuot = "hot', "pair 2 has no key 'abuot'. Did you mean 'about'? Keys: about, prompts"),
         ("[[pair]]", "[[pair", "is not TOML"),
         (GOOD[GOOD.rindex("[[pair]]") :], "", "has 1 pairs; an interval needs 2"),
     ],
@@ -88,6 +93,12 @@ def test_a_broken_file_is_refused(file, old, new, complaint, refused):
     assert old in GOOD
     file.write_text(GOOD.replace(old, new), encoding="utf-8")
     with refused(re.escape(complaint)):
+        suite(str(file))
+
+
+def test_bytes_that_are_no_utf_8_are_refused(file, refused):
+    file.write_bytes(GOOD.encode("utf-16"))
+    with refused("mine.toml is not UTF-8"):
         suite(str(file))
 
 
