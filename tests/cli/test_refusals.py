@@ -152,4 +152,6 @@ def test_bytes_that_are_no_text_are_said_in_one_line(in_tmp, model_folder, capsy
 def test_generation_settings_out_of_range(in_tmp, model_folder, capsys):
     assert "temperature" in refused(capsys, "generate", "--model", model_folder, "--temperature", "-1")
     assert "at least 1" in refused(capsys, "generate", "--model", model_folder, "--n", "0")
-    assert "precision" in refused(capsys, "loss", "--model", model_folder, "--precision", "float8", "--limit", "2")
+    assert "precision" in refused(
+        capsys, "loss", "--model", model_folder, "--stories", "made", "--precision", "float8", "--limit", "2"
+    )

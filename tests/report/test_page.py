@@ -11,8 +11,8 @@ import pytest
 from tslens import report
 from tslens.report import ReportData
 from tslens.report.embed import unpack
+from tslens.report.neurons import best_supported
 from tslens.report.page import BUDGET
-from tslens.report.payload import best_supported
 from tslens.report.shell import bundle
 
 EVIL = "<script>alert(1)</script>"

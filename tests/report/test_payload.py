@@ -5,7 +5,8 @@ import torch
 
 from tslens.report import ReportData
 from tslens.report.embed import Words, unpack
-from tslens.report.payload import Detail, best_supported, curve, different_tokens, heads, lens, neurons
+from tslens.report.neurons import Detail, best_supported, different_tokens, neurons
+from tslens.report.payload import curve, heads, lens
 
 
 def test_scores_are_listed_head_by_head(made: Callable[..., ReportData]) -> None:

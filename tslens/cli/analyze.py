@@ -68,6 +68,7 @@ def neurons(
     from tslens.analysis import neurons as method
     from tslens.models import load
 
+    method.Profiles(k=top)  # a wrong --top is refused before the work
     with delivery(out, json_) as deliver:
         loaded = load(model)
         corpus = corpus_of(loaded, stories, limit)

@@ -98,12 +98,11 @@ def generate(
     from tslens.models import load
 
     sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, beams=beams, seed=seed)
-    options = {"n": n, "max_new_tokens": max_new_tokens, "sampling": sampling, "precision": precision}
     if n < 1:
         raise InputError(f"--n is {n}; ask for at least 1 story.")
     loaded = load(model)
     with Console(stderr=True).status("writing"):
-        stories = write(loaded, prompt, **options)  # type: ignore[arg-type]
+        stories = write(loaded, prompt, n=n, max_new_tokens=max_new_tokens, sampling=sampling, precision=precision)
     if json_:
         print_json(stories, indent=1)
     else:

@@ -5,11 +5,15 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from tslens.cli.delivery import print_json
 from tslens.cli.options import Json
 from tslens.errors import InputError
+
+if TYPE_CHECKING:
+    from tslens.stories import Stories
+    from tslens.tokenizer import Tokenizer
 
 Item = TypeVar("Item")
 
@@ -136,7 +140,7 @@ def pack(
         Of that vocabulary, only the tokens that are commonest in these stories, so many (as 10000 for TinyStories).
         A recipe takes the tokenizer.json that this leaves, as data.tokenizer.
     split
-        Only "train" or "validation" stories; the split is by a hash of the story.
+        Only these stories; the split is by a hash of the story.
     limit
         At most so many stories.
     clean
@@ -148,32 +152,12 @@ def pack(
     """
     from dataclasses import asdict
 
-    from tslens.stories import SPLITS, stories
-    from tslens.stories.pack import RECORD, TOKENIZER
+    from tslens.stories import stories
+    from tslens.stories.pack import RECORD
     from tslens.stories.pack import pack as pack_stories
-    from tslens.tokenizer import Tokenizer
 
-    if split is not None and split not in SPLITS:
-        raise InputError(f"there is no split {split!r}; give {' or '.join(SPLITS)}")
     found = stories(source, split=split, limit=limit, clean=clean, seed=seed)
-    _refuse_two(vocab=vocab, tokenizer=tokenizer, gpt2=gpt2)
-    if keep is not None and gpt2 is None:
-        raise InputError(f"--keep {keep} cuts the vocabulary that --gpt2 names; give --gpt2 VOCAB.json,MERGES.txt")
-    own = out / TOKENIZER
-    if tokenizer is not None:
-        chosen = Tokenizer.load(tokenizer)
-    elif gpt2 is not None:
-        files = gpt2.split(",")
-        if len(files) != 2:
-            raise InputError(f"--gpt2 takes two files, VOCAB.json,MERGES.txt, and was given {gpt2!r}")
-        texts = _tracked(found, limit, "counting tokens") if keep is not None else ()
-        chosen = Tokenizer.from_gpt2(*files, keep=keep, texts=texts)
-    elif resume and own.is_file():
-        chosen = Tokenizer.load(own)
-        if vocab not in (None, chosen.size):
-            raise InputError(f"{own} has {chosen.size:,} tokens, not {vocab:,}; leave --vocab out, or give --no-resume")
-    else:
-        chosen = Tokenizer.train(_tracked(found, limit, "training the tokenizer"), vocab or 4096)
+    chosen = _tokenizer(found, out, vocab=vocab, file=tokenizer, gpt2=gpt2, keep=keep, limit=limit, resume=resume)
     replaces = not resume and (out / RECORD).exists()
     try:
         packed = pack_stories(found, chosen, out, source=found.name, resume=resume, keep_tokenizer=True)
@@ -190,11 +174,41 @@ def pack(
     )
 
 
-def _refuse_two(**options: object) -> None:
-    """ValueError where more than one of the options is given."""
-    given = [f"--{name}" for name, value in options.items() if value is not None]
+def _tokenizer(
+    found: "Stories",
+    out: Path,
+    *,
+    vocab: int | None,
+    file: Path | None,
+    gpt2: str | None,
+    keep: int | None,
+    limit: int | None,
+    resume: bool,
+) -> "Tokenizer":
+    """The tokenizer that the options of `pack` choose: read, or trained on the stories."""
+    from tslens.stories.pack import TOKENIZER
+    from tslens.tokenizer import Tokenizer
+
+    given = [name for name, value in (("--vocab", vocab), ("--tokenizer", file), ("--gpt2", gpt2)) if value is not None]
     if len(given) > 1:
         raise InputError(f"{' and '.join(given)} each choose the tokenizer; give one of them")
+    if keep is not None and gpt2 is None:
+        raise InputError(f"--keep {keep} cuts the vocabulary that --gpt2 names; give --gpt2 VOCAB.json,MERGES.txt")
+    if file is not None:
+        return Tokenizer.load(file)
+    if gpt2 is not None:
+        files = gpt2.split(",")
+        if len(files) != 2:
+            raise InputError(f"--gpt2 takes two files, VOCAB.json,MERGES.txt, and was given {gpt2!r}")
+        texts = _tracked(found, limit, "counting tokens") if keep is not None else ()
+        return Tokenizer.from_gpt2(*files, keep=keep, texts=texts)
+    own = out / TOKENIZER
+    if resume and own.is_file():
+        chosen = Tokenizer.load(own)
+        if vocab not in (None, chosen.size):
+            raise InputError(f"{own} has {chosen.size:,} tokens, not {vocab:,}; leave --vocab out, or give --no-resume")
+        return chosen
+    return Tokenizer.train(_tracked(found, limit, "training the tokenizer"), vocab or 4096)
 
 
 @contextmanager

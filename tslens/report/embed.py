@@ -1,4 +1,4 @@
-"""How do arrays and text travel inside an HTML page: small, exact about what was rounded, and never as markup?
+"""Arrays and text inside an HTML page: small, exact about what was rounded, and never markup.
 
 Arrays are deflated and written in base64; the page inflates them with the browser's own `DecompressionStream`. The low
 bytes of all numbers come first, then the higher ones: those hardly differ, and deflate to little.
@@ -53,6 +53,11 @@ def pack_floats(values: Tensor | NDArray[Any], low: float | None = None, high: f
     scale = (high - low) / STEPS or 1.0
     steps = np.where(finite, np.rint((np.where(finite, array, low) - low) / scale), NONE16).astype(np.uint16)
     return {**pack(steps), "low": low, "scale": scale}
+
+
+def as_numpy(values: Tensor) -> NDArray[Any]:
+    """A tensor's values as an array on the CPU."""
+    return np.asarray(values.detach().cpu().numpy())
 
 
 def triangles(pattern: Float[Tensor, "layer head query key"]) -> UInt8[np.ndarray, " weight"]:

@@ -4,7 +4,7 @@ import html
 import math
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -15,15 +15,14 @@ from tslens.errors import InputError
 from tslens.report.compute import ReportData
 from tslens.report.embed import script_json
 from tslens.report.findings import findings
-from tslens.report.payload import Cuts, Detail, build, curve, pack_attention
+from tslens.report.neurons import Detail, richest, strongest
+from tslens.report.payload import Cuts, build, curve, pack_attention
 from tslens.report.shell import around, asset, bundle
 
 BUDGET = 2_000_000
 """Bytes of a page besides CircuitsVis's bundle."""
 LENGTHS = (128, 96, 64, 48, 32, 24, 16, 8)
 FIRST_STORY = 0.85  # of the room left, at most, for the attention over the first story: neurons want some too
-RESTS = (10, 5, 3, 1)  # strongest contexts of a neuron that is not shown in full
-REST = 0.5  # of the room left, at most, for those: the best supported neurons want some too
 
 
 def draw(data: ReportData, *, budget: int = BUDGET) -> str:
@@ -83,7 +82,7 @@ def _fit(data: ReportData, budget: int, attention: dict[tuple[int, int], Any]) -
             sizes[detail] = _bytes(script_json(build(data, Cuts(nothing.attended, detail), {}))) - bare
         return sizes[detail]
 
-    detail = _richest(data.neurons.max.numel(), data.neurons.top_tokens.shape[-1], room, size_of)
+    detail = richest(data.neurons.max.numel(), data.neurons.top_tokens.shape[-1], room, size_of)
     room -= size_of(detail)
     for i, pattern in enumerate(data.patterns[1:], start=1):
         n = min(LENGTHS[0], len(pattern.tokens))
@@ -92,18 +91,6 @@ def _fit(data: ReportData, budget: int, attention: dict[tuple[int, int], Any]) -
             attended[i] = n
             room -= size
     return Cuts(tuple(attended), detail)
-
-
-def _richest(neurons: int, ranks: int, room: int, size_of: Callable[[Detail], int]) -> Detail:
-    """All neurons in full; or else a few contexts of each, and as many in full as fit, the best supported first."""
-    if size_of(Detail(neurons, 0)) <= room:
-        return Detail(neurons, 0)
-    rest = next((rest for rest in RESTS if rest < ranks and size_of(Detail(0, rest)) <= REST * room), 0)
-    full, many = 0, neurons
-    while many - full > 1 + neurons // 256:
-        half = (full + many) // 2
-        full, many = (half, many) if size_of(Detail(half, rest)) <= room else (full, half)
-    return Detail(full, rest)
 
 
 def _bytes(text: str) -> int:
@@ -243,7 +230,7 @@ def _about(data: ReportData, cuts: Cuts) -> Iterator[str]:
         yield (
             "Of each neuron the page holds its statistics. Contexts, samples and the logits that it writes are here in "
             f"full for {full:,} of {neurons:,} neurons, those whose label has the best evidence (least false discovery "
-            f"rate, then AUROC); of the others {_strongest(cuts.detail)}: more would have outgrown the page's budget."
+            f"rate, then AUROC); of the others {strongest(cuts.detail)}: more would have outgrown the page's budget."
         )
 
 
@@ -253,16 +240,10 @@ def _contexts_shown(data: ReportData, detail: Detail) -> str:
     neurons, computed = data.neurons.max.numel(), data.neurons.top_tokens.shape[-1]
     if detail.full == neurons:
         return samples
-    few = _strongest(detail)
+    few = strongest(detail)
     if not detail.full:
         return f"The page holds {few} of each; the rest, and samples that nobody chose, would have outgrown its budget."
     return (
         f"{samples} That is here for the {detail.full:,} neurons whose label has the best evidence, with {computed} "
         f"contexts each; of the others the page holds {few}."
     )
-
-
-def _strongest(detail: Detail) -> str:
-    if not detail.rest:
-        return "no context"
-    return "the strongest context" if detail.rest == 1 else f"the {detail.rest} strongest contexts"

@@ -1,4 +1,4 @@
-"""What of the answers goes into the page, as JSON: every field that the page's script reads is named here."""
+"""The page's data, as JSON: with `neurons`, every field that the page's script reads is named here."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 from torch import Tensor
 
 from tslens.analysis.heads import COLOURED, ROLES, Heads, Pattern
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
-from tslens.analysis.neurons import ProfilesResult
 from tslens.plots import PALETTE
 from tslens.report.compute import ReportData
-from tslens.report.embed import NONE32, Words, flatten, pack, pack_floats, triangles
+from tslens.report.embed import Words, as_numpy, pack, pack_floats, triangles
+from tslens.report.neurons import Detail, neurons
 
 ROLE_MEANINGS = {
     "previous token": "Looks at the token just before.",
@@ -42,17 +41,6 @@ SCORES = (
     ("r_full", "r with distance, published", "The same over the full square, as published", False),
 )
 LENS_GUESSES = 5
-EFFECTS = 8  # tokens whose logits a neuron raises most, and as many that it lowers
-
-
-@dataclass(frozen=True)
-class Detail:
-    """How much is said of neurons besides their statistics."""
-
-    full: int
-    """This many, the best supported, have all their contexts, the samples and the tokens that they write."""
-    rest: int
-    """The others have this many of their strongest contexts."""
 
 
 @dataclass(frozen=True)
@@ -129,98 +117,6 @@ def bare_heads(pattern: Pattern) -> dict[str, Any]:
     return {"shape": [layers, width], "roles": [role], "role": [0] * (layers * width), "scores": [], "start": 0}
 
 
-def neurons(answer: ProfilesResult, words: Words, detail: Detail) -> dict[str, Any]:
-    """The table of all neurons, and their contexts as places in one text in which every token is kept once.
-
-    Contexts come neuron after neuron, `ranks` of a neuron in `full` and `rest` of another.
-    """
-    layers, width, ranks = answer.top_tokens.shape
-    window, rest = answer.top_contexts.shape[-1], min(detail.rest, ranks)
-    full = np.sort(best_supported(answer)[: detail.full])
-    kept = np.full((layers * width, 1), rest)
-    kept[full] = ranks
-    shown = (np.arange(ranks) < kept).reshape(layers, width, ranks)
-    used = _used_samples(answer, full)
-    fields_of_places = (("contexts", (-1, window)), ("story", -1), ("pos", -1))
-    windows, stories, places = (
-        np.concatenate(
-            [
-                _array(getattr(answer, f"top_{field}"))[shown].reshape(shape),
-                _array(getattr(answer, f"sample_{field}"))[used],
-            ]
-        )
-        for field, shape in fields_of_places
-    )
-    text, middles = flatten(windows, stories, places)
-    middles = np.where(middles < 0, NONE32, middles).astype(np.uint32)
-    fields = ("firing_rate", "max", "share", "share_low", "share_high", "lift", "q", "auroc", "auroc_low", "auroc_high")
-    of_word = ("word_share", "word_auroc", "word_auroc_low")
-    content: dict[str, Any] = {
-        "layers": layers,
-        "width": width,
-        "ranks": ranks,
-        "reach": window // 2,
-        "rest": rest,
-        "full": pack(full.astype(np.uint32)),
-        "effects": min(EFFECTS, answer.promoted_tokens.shape[-1]),
-        "tags": answer.tags,
-        "label": pack(_array(answer.label).ravel().astype(np.uint8)),  # -1 becomes 255
-        "best": pack(_array(answer.best).ravel().astype(np.uint8)),
-        "distinct": pack(_array(answer.distinct).ravel().astype(np.uint16)),
-        "word": pack(words.of_ids(answer.word.flatten())),
-        "by_word": pack(_array(answer.by_word).ravel().astype(np.uint8)),
-        "kinds": pack(different_tokens(answer).ravel().astype(np.uint16)),
-        **{field: pack_floats(getattr(answer, field).flatten()) for field in fields + of_word},
-        "corpus": pack(words.of_ids(text)),
-        "tops": pack(middles[: shown.sum()]),
-        "values": pack_floats(_array(answer.top_values)[shown]),
-    }
-    for name in ("promoted", "suppressed"):
-        ids = _array(getattr(answer, f"{name}_tokens")).reshape(layers * width, -1)[full, :EFFECTS]
-        content[name] = pack(words.of_ids(ids.ravel()))
-    content["samples"] = _samples(answer, full, used, middles[shown.sum() :])
-    return content
-
-
-def best_supported(answer: ProfilesResult) -> Int[np.ndarray, " neuron"]:
-    """All neurons, counted through the layers, in the order of the evidence for their labels: labelled ones first, by
-    the false discovery rate, then by how well the activation tells the label's tokens from others."""
-    part = _array(answer.label).ravel() >= 0
-    word = _array(answer.by_word).ravel() & ~part
-    q, area = (_array(getattr(answer, name)).ravel() for name in ("q", "auroc"))
-    word_q, word_area = (_array(getattr(answer, f"word_{name}")).ravel() for name in ("q", "auroc"))
-    q, area = np.where(word, word_q, q), np.where(word, word_area, area)
-    return np.lexsort((-np.nan_to_num(area), np.nan_to_num(q, nan=1.0), ~(part | word)))
-
-
-def different_tokens(answer: ProfilesResult) -> Int[np.ndarray, "layer neuron"]:
-    """How many different tokens are among each neuron's top ones: with one alone, a label may be that token's."""
-    ordered = np.sort(_array(answer.top_tokens), axis=-1)
-    new = np.diff(ordered, axis=-1, prepend=-1) != 0
-    return np.asarray(new.sum(-1))
-
-
-def _used_samples(answer: ProfilesResult, full: np.ndarray) -> np.ndarray:
-    """The tokens of the sample that some neuron in `full` shows, those drawn for all of them first."""
-    drawn = np.arange(answer.random_values.shape[-1] if full.size else 0)
-    quantile = _array(answer.quantile_samples.flatten(0, 1))[full].ravel()
-    return np.asarray(np.union1d(drawn, quantile[quantile >= 0]).astype(np.int64))
-
-
-def _samples(answer: ProfilesResult, full: np.ndarray, used: np.ndarray, places: np.ndarray) -> dict[str, Any]:
-    indices = _array(answer.quantile_samples.flatten(0, 1))[full]
-    index = np.where(indices < 0, 0xFFFF, np.searchsorted(used, indices)).astype(np.uint16)
-    return {
-        "levels": answer.quantiles,
-        "each": indices.shape[-1],
-        "places": pack(places),
-        "index": pack(index.ravel()),
-        "values": pack_floats(_array(answer.quantile_values.flatten(0, 1))[full].ravel()),
-        "random": pack_floats(_array(answer.random_values.flatten(0, 1))[full].ravel()),
-        "drawn": answer.random_values.shape[-1],
-    }
-
-
 def lens(answers: Sequence[OfPromptResult], words: Words, vocabulary: int) -> dict[str, Any] | None:
     """The lens over each story: the likeliest tokens of every depth at every position, and the true one's rank."""
     if not answers:
@@ -233,7 +129,7 @@ def lens(answers: Sequence[OfPromptResult], words: Words, vocabulary: int) -> di
             # Roots of probabilities: even steps of them tell small ones apart.
             "probability": pack_floats(answer.top_probability[..., :LENS_GUESSES].flatten().sqrt(), 0, 1),
             "next": pack_floats(answer.true_probability.flatten().sqrt(), 0, 1),
-            "rank": pack(_array(answer.true_rank).ravel().astype(np.uint32)),  # 0 where no token comes next
+            "rank": pack(as_numpy(answer.true_rank).ravel().astype(np.uint32)),  # 0 where no token comes next
             "entropy": pack_floats(answer.entropy.flatten()),
         }
         for i, answer in enumerate(answers)
@@ -286,10 +182,6 @@ def curve(metrics: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         "xLabel": "tokens seen" if key == "tokens" else "step",
         "yLabel": "nats per token",
     }
-
-
-def _array(values: Tensor) -> np.ndarray:
-    return np.asarray(values.detach().cpu().numpy())
 
 
 def _numbers(values: Tensor) -> list[float | None]:

@@ -1,4 +1,4 @@
-"""What is around every page of ours: head, style, data and scripts, all inside the one file."""
+"""The shell of a page: head, style, data and scripts, all inside the one file."""
 
 import html
 from functools import cache

@@ -1,4 +1,4 @@
-"""How is one answer looked into in a notebook? The page's own views in a frame that reaches no network."""
+"""Views of one answer for a notebook: the page's own, in a frame that reaches no network."""
 
 import html
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from tslens.analysis.neurons import ProfilesResult
 from tslens.errors import InputError
 from tslens.report import payload
 from tslens.report.embed import Words
+from tslens.report.neurons import Detail
 from tslens.report.shell import around
 
 FULL = 2_000  # neurons that a notebook holds with all their contexts
@@ -50,7 +51,7 @@ def show(result: Pattern | OfPromptResult | ProfilesResult, heads: Heads | None 
         place, height, attention = "lens-view", 400 + 25 * len(result.depths), False
     elif isinstance(result, ProfilesResult):
         words = Words(result.pieces)
-        content = {"neurons": payload.neurons(result, words, payload.Detail(full=FULL, rest=3))}
+        content = {"neurons": payload.neurons(result, words, Detail(full=FULL, rest=3))}
         place, height, attention = "neurons-view", 900, False
     else:
         raise InputError(

@@ -95,7 +95,7 @@ class Stories:
 
 
 def stories(
-    source: str = MADE, *, split: Split | None = None, limit: int | None = None, clean: bool = True, seed: int = 0
+    source: str = MADE, *, split: str | None = None, limit: int | None = None, clean: bool = True, seed: int = 0
 ) -> Stories:
     """Stories by name, read lazily, as often as one likes. Those of a model: `tslens.model_stories`.
 
@@ -116,14 +116,15 @@ def stories(
             unknown kind of file.
         FileNotFoundError: no such file; the nearest names are given.
     """
-    if split not in (None, *SPLITS):
+    chosen = next((known for known in SPLITS if known == split), None)
+    if chosen != split:
         raise InputError(f"there is no split {split!r}; give {' or '.join(SPLITS)}, or none for all stories")
     if limit is not None and limit < 1:
         raise InputError(f"limit={limit} leaves no story; give 1 or more")
     names = [name.strip() for name in source.split(",") if name.strip()]
     if not names:
         raise InputError("no source of stories is named; give 'made', a file, a dataset folder or a hub id")
-    found = [_source_and_split(name, split) for name in names]
+    found = [_source_and_split(name, chosen) for name in names]
     return Stories(tuple(part for part, _ in found), tuple(own for _, own in found), limit, clean, seed)
 
 

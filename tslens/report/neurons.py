@@ -1,0 +1,136 @@
+"""The page's table of neurons, as JSON: their statistics, and as much of their contexts as there is room for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from tslens.analysis.neurons import ProfilesResult
+from tslens.report.embed import NONE32, Words, as_numpy, flatten, pack, pack_floats
+
+EFFECTS = 8  # tokens whose logits a neuron raises most, and as many that it lowers
+RESTS = (10, 5, 3, 1)  # strongest contexts of a neuron that is not shown in full
+REST = 0.5  # of the room left, at most, for those: the best supported neurons want some too
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How much is said of neurons besides their statistics."""
+
+    full: int
+    """This many, the best supported, have all their contexts, the samples and the tokens that they write."""
+    rest: int
+    """The others have this many of their strongest contexts."""
+
+
+def neurons(answer: ProfilesResult, words: Words, detail: Detail) -> dict[str, Any]:
+    """The table of all neurons, and their contexts as places in one text in which every token is kept once.
+
+    Contexts come neuron after neuron, `ranks` of a neuron in `full` and `rest` of another.
+    """
+    layers, width, ranks = answer.top_tokens.shape
+    window, rest = answer.top_contexts.shape[-1], min(detail.rest, ranks)
+    full = np.sort(best_supported(answer)[: detail.full])
+    kept = np.full((layers * width, 1), rest)
+    kept[full] = ranks
+    shown = (np.arange(ranks) < kept).reshape(layers, width, ranks)
+    used = _used_samples(answer, full)
+    fields_of_places = (("contexts", (-1, window)), ("story", -1), ("pos", -1))
+    windows, stories, places = (
+        np.concatenate(
+            [
+                as_numpy(getattr(answer, f"top_{field}"))[shown].reshape(shape),
+                as_numpy(getattr(answer, f"sample_{field}"))[used],
+            ]
+        )
+        for field, shape in fields_of_places
+    )
+    text, middles = flatten(windows, stories, places)
+    middles = np.where(middles < 0, NONE32, middles).astype(np.uint32)
+    fields = ("firing_rate", "max", "share", "share_low", "share_high", "lift", "q", "auroc", "auroc_low", "auroc_high")
+    of_word = ("word_share", "word_auroc", "word_auroc_low")
+    content: dict[str, Any] = {
+        "layers": layers,
+        "width": width,
+        "ranks": ranks,
+        "reach": window // 2,
+        "rest": rest,
+        "full": pack(full.astype(np.uint32)),
+        "effects": min(EFFECTS, answer.promoted_tokens.shape[-1]),
+        "tags": answer.tags,
+        "label": pack(as_numpy(answer.label).ravel().astype(np.uint8)),  # -1 becomes 255
+        "best": pack(as_numpy(answer.best).ravel().astype(np.uint8)),
+        "distinct": pack(as_numpy(answer.distinct).ravel().astype(np.uint16)),
+        "word": pack(words.of_ids(answer.word.flatten())),
+        "by_word": pack(as_numpy(answer.by_word).ravel().astype(np.uint8)),
+        "kinds": pack(different_tokens(answer).ravel().astype(np.uint16)),
+        **{field: pack_floats(getattr(answer, field).flatten()) for field in fields + of_word},
+        "corpus": pack(words.of_ids(text)),
+        "tops": pack(middles[: shown.sum()]),
+        "values": pack_floats(as_numpy(answer.top_values)[shown]),
+    }
+    for name in ("promoted", "suppressed"):
+        ids = as_numpy(getattr(answer, f"{name}_tokens")).reshape(layers * width, -1)[full, :EFFECTS]
+        content[name] = pack(words.of_ids(ids.ravel()))
+    content["samples"] = _samples(answer, full, used, middles[shown.sum() :])
+    return content
+
+
+def best_supported(answer: ProfilesResult) -> Int[np.ndarray, " neuron"]:
+    """All neurons, counted through the layers, in the order of the evidence for their labels: labelled ones first, by
+    the false discovery rate, then by how well the activation tells the label's tokens from others."""
+    part = as_numpy(answer.label).ravel() >= 0
+    word = as_numpy(answer.by_word).ravel() & ~part
+    q, area = (as_numpy(getattr(answer, name)).ravel() for name in ("q", "auroc"))
+    word_q, word_area = (as_numpy(getattr(answer, f"word_{name}")).ravel() for name in ("q", "auroc"))
+    q, area = np.where(word, word_q, q), np.where(word, word_area, area)
+    return np.lexsort((-np.nan_to_num(area), np.nan_to_num(q, nan=1.0), ~(part | word)))
+
+
+def different_tokens(answer: ProfilesResult) -> Int[np.ndarray, "layer neuron"]:
+    """How many different tokens are among each neuron's top ones: with one alone, a label may be that token's."""
+    ordered = np.sort(as_numpy(answer.top_tokens), axis=-1)
+    new = np.diff(ordered, axis=-1, prepend=-1) != 0
+    return np.asarray(new.sum(-1))
+
+
+def richest(neurons: int, ranks: int, room: int, size_of: Callable[[Detail], int]) -> Detail:
+    """All neurons in full; or else a few contexts of each, and as many in full as fit, the best supported first."""
+    if size_of(Detail(neurons, 0)) <= room:
+        return Detail(neurons, 0)
+    rest = next((rest for rest in RESTS if rest < ranks and size_of(Detail(0, rest)) <= REST * room), 0)
+    full, many = 0, neurons
+    while many - full > 1 + neurons // 256:
+        half = (full + many) // 2
+        full, many = (half, many) if size_of(Detail(half, rest)) <= room else (full, half)
+    return Detail(full, rest)
+
+
+def strongest(detail: Detail) -> str:
+    """How many contexts are shown of a neuron that is not shown in full, in words."""
+    if not detail.rest:
+        return "no context"
+    return "the strongest context" if detail.rest == 1 else f"the {detail.rest} strongest contexts"
+
+
+def _used_samples(answer: ProfilesResult, full: np.ndarray) -> np.ndarray:
+    """The tokens of the sample that some neuron in `full` shows, those drawn for all of them first."""
+    drawn = np.arange(answer.random_values.shape[-1] if full.size else 0)
+    quantile = as_numpy(answer.quantile_samples.flatten(0, 1))[full].ravel()
+    return np.asarray(np.union1d(drawn, quantile[quantile >= 0]).astype(np.int64))
+
+
+def _samples(answer: ProfilesResult, full: np.ndarray, used: np.ndarray, places: np.ndarray) -> dict[str, Any]:
+    indices = as_numpy(answer.quantile_samples.flatten(0, 1))[full]
+    index = np.where(indices < 0, 0xFFFF, np.searchsorted(used, indices)).astype(np.uint16)
+    return {
+        "levels": answer.quantiles,
+        "each": indices.shape[-1],
+        "places": pack(places),
+        "index": pack(index.ravel()),
+        "values": pack_floats(as_numpy(answer.quantile_values.flatten(0, 1))[full].ravel()),
+        "random": pack_floats(as_numpy(answer.random_values.flatten(0, 1))[full].ravel()),
+        "drawn": answer.random_values.shape[-1],
+    }
