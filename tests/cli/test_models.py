@@ -11,7 +11,7 @@ from tslens.cli.delivery import print_json
 from tslens.models import Spec
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
-from tslens.train import kept as validation_stories
+from tslens.train import validation_stories
 
 
 @pytest.fixture
