@@ -1,4 +1,5 @@
 import dataclasses
+import itertools
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,11 +10,13 @@ import torch
 
 from tslens import forward, models, pos, scan, stats
 from tslens.analysis import neurons
-from tslens.analysis.neurons import evidence, figure, reducer, separation
+from tslens.analysis.neurons import figure, labels, layers, null, reducer, words
+from tslens.analysis.neurons.sample import keys_of, places_of
 from tslens.analysis.neurons.threads import in_threads
 from tslens.plots import text
 from tslens.scan import Batch
 from tslens.stories.generator import generate
+from tslens.stories.identity import content_hash
 from tslens.tokenizer import Tokenizer
 
 N = 30
@@ -39,6 +42,13 @@ def model(texts):
 @pytest.fixture(scope="module")
 def answer(model, texts):
     return scan.scan(model, texts, neurons.Profiles(k=K, sample=200), batch_tokens=900, progress=False)
+
+
+def number_of(answer, texts):
+    """The number in `texts` of each story that the answer names; all texts differ."""
+    numbers = {content_hash(text): i for i, text in enumerate(texts)}
+    assert len(numbers) == len(texts) and not answer.story_occurrences.any()
+    return torch.tensor([numbers[found] for found in answer.story_hashes.tolist()])
 
 
 @pytest.fixture(scope="module")
@@ -84,19 +94,18 @@ def equal(a, b):
         x, y = getattr(a, field.name), getattr(b, field.name)
         if field.name == "tops":  # sets: their slots have no order of their own
             equal(x.ranked(), y.ranked())
+        elif field.name == "sample":
+            equal(x.in_order(), y.in_order())
         elif isinstance(x, torch.Tensor):
             if field.name in ("total", "fired"):  # sums of floats, in another order
                 torch.testing.assert_close(x, y, rtol=1e-5, atol=1e-3)
-            elif not field.name.startswith("sample"):
+            else:
                 assert torch.equal(x, y), field.name
-            else:  # the reservoir has no order of its own
-                by, other = a.sample_hashes.argsort(), b.sample_hashes.argsort()
-                assert torch.equal(x[by], y[other]), field.name
         else:
             assert x == y, field.name
 
 
-def test_tops_are_those_of_a_plain_topk(answer, everything):
+def test_tops_are_those_of_a_plain_topk(answer, everything, texts):
     acts, places = everything
     values, where = acts.topk(K, dim=0)  # [rank, layer, neuron]
     torch.testing.assert_close(answer.top_values, values.permute(1, 2, 0), atol=1e-5, rtol=1e-4)
@@ -105,7 +114,7 @@ def test_tops_are_those_of_a_plain_topk(answer, everything):
     assert clear.float().mean() > 0.5
     last = acts.topk(K + 1, dim=0).values
     clear &= last[K - 1] - last[K] > 1e-4
-    found = torch.stack([answer.top_story, answer.top_pos], dim=-1)
+    found = torch.stack([number_of(answer, texts)[answer.top_story], answer.top_pos], dim=-1)
     expected = torch.tensor(places)[where].permute(1, 2, 0, 3)
     assert torch.equal(found[clear], expected[clear])
 
@@ -122,7 +131,8 @@ def test_rates_means_and_maxima_are_those_of_all_tokens(answer, everything):
 def test_contexts_are_the_tokens_around(answer, model, texts):
     ids = models.tokenizer_of(model).encode(texts)
     for layer, neuron, rank in [(0, 0, 0), (1, 7, 2), (1, 23, 4)]:
-        story, at = int(answer.top_story[layer, neuron, rank]), int(answer.top_pos[layer, neuron, rank])
+        at = int(answer.top_pos[layer, neuron, rank])
+        story = int(number_of(answer, texts)[answer.top_story[layer, neuron, rank]])
         padded = [-1] * 5 + ids[story][:256] + [-1] * 5
         assert answer.top_contexts[layer, neuron, rank].tolist() == padded[at : at + 11]
         assert answer.top_tokens[layer, neuron, rank] == ids[story][at]
@@ -156,24 +166,34 @@ def test_padding_and_bos_never_enter(model):
     assert state.n_tokens == 4
     assert state.total[0, 0] == 1 + 3 + 2 + 4
     assert state.fired[0, 0] == 4
-    assert int((state.sample_places < reducer.NOWHERE).sum()) == 4
+    assert len(state.sample.in_order().keys) == 4
     state = neurons.Profiles(k=2, bos=True).update(
         neurons.Profiles(k=2, bos=True).start(model), *made_up(model, values, [4, 2])
     )
     assert state.tops.ranked().values[0].tolist() == [9.0, 9.0]
 
 
-def test_ties_go_to_the_earlier_place(model):
-    values = torch.ones(3, 40, 1)  # more than a list holds, all alike
+def test_ties_go_to_the_smaller_keys_in_any_order(model):
+    """Three stories, all activations alike but for rounding: the same three places stay, whatever came first."""
+    profiles, found = neurons.Profiles(k=3), []
+    for seed, order in enumerate(itertools.permutations(range(3))):
+        torch.manual_seed(seed)
+        state = profiles.start(model)
+        for story in order:
+            acts, batch = made_up(model, 1 + 1e-6 * torch.randn(1, 40, 1), [40])
+            profiles.update(state, acts, dataclasses.replace(batch, hashes=torch.tensor([story])))
+        found.append(state.tops.ranked().places[0].tolist())
+    batch = dataclasses.replace(made_up(model, torch.ones(3, 40, 1), [40] * 3)[1], hashes=torch.arange(3))
+    keys = {(h, 0, p): key for (h, _, p), key in zip(places_of(batch).tolist(), keys_of(batch).tolist(), strict=True)}
+    smallest = sorted((key, place) for place, key in keys.items() if place[2])[:3]
+    assert found == [[list(place) for _, place in smallest]] * 6
+
+
+def test_values_apart_are_never_taken_for_ties(model):
+    values = 1 + 1e-3 * torch.arange(40).view(1, 40, 1)
     profiles = neurons.Profiles(k=3)
-    acts, batch = made_up(model, values, [40, 40, 40])
-    state = profiles.start(model)
-    late = dataclasses.replace(batch, stories=torch.tensor([5, 4, 3]))
-    profiles.update(state, acts, late)
-    assert (state.tops.ranked().places[0] // reducer.POSITIONS).tolist() == [3, 3, 3]
-    profiles.update(state, acts, batch)
-    assert (state.tops.ranked().places[0] // reducer.POSITIONS).tolist() == [0, 0, 0]
-    assert (state.tops.ranked().places[0] % reducer.POSITIONS).tolist() == [1, 2, 3]
+    state = profiles.update(profiles.start(model), *made_up(model, values, [40]))
+    assert state.tops.ranked().places[0, :, 2].tolist() == [39, 38, 37]
 
 
 def test_blocks_pass_over_nothing(model):
@@ -184,7 +204,7 @@ def test_blocks_pass_over_nothing(model):
     for _ in range(6):
         values = torch.randn(1, 1 + 16 * 4 * 3 + 7, 24)
         acts, batch = made_up(model, values, [values.shape[1]])
-        batch = dataclasses.replace(batch, stories=torch.tensor([len(seen)]))
+        batch = dataclasses.replace(batch, hashes=torch.tensor([len(seen)]))
         profiles.update(state, acts, batch)
         seen.append(values[0, 1:])
     assert torch.equal(state.tops.ranked().values[:24], torch.cat(seen).topk(4, dim=0).values.T)
@@ -194,7 +214,7 @@ def test_state_does_not_grow(model, texts):
     profiles = neurons.Profiles(k=K, sample=50)
 
     def size(state):
-        held = [*vars(state).values(), *vars(state.tops).values()]
+        held = [*vars(state).values(), *vars(state.tops).values(), *vars(state.sample).values()]
         return sum(x.nbytes for x in held if isinstance(x, torch.Tensor))
 
     assert size(one_pass(model, batches(model, texts[:2]), profiles)) == size(
@@ -224,7 +244,7 @@ def test_threads_keep_the_order_the_mode_and_everybody_elses_threads():
 def test_threads_change_no_answer(model, texts, monkeypatch):
     some, profiles = batches(model, texts), neurons.Profiles(k=K, sample=50)
     several = one_pass(model, some, profiles)
-    monkeypatch.setattr(reducer, "in_threads", lambda work, items: [work(item) for item in items])
+    monkeypatch.setattr(layers, "in_threads", lambda work, items: [work(item) for item in items])
     equal(several, one_pass(model, some, profiles))
 
 
@@ -232,11 +252,11 @@ def test_the_sample_is_drawn_evenly_and_by_place_alone(model, texts, everything)
     profiles = neurons.Profiles(sample=200)
     one = profiles.finish(one_pass(model, batches(model, texts, 400), profiles))
     other = profiles.finish(one_pass(model, batches(model, texts, 5000), profiles))
-    assert torch.equal(one.sample_story, other.sample_story)
+    assert torch.equal(one.story_hashes[one.sample_story], other.story_hashes[other.sample_story])
     assert torch.equal(one.sample_pos, other.sample_pos)
     acts, places = everything
     row = {place: i for i, place in enumerate(places)}
-    drawn = [row[int(s), int(p)] for s, p in zip(one.sample_story, one.sample_pos, strict=True)]
+    drawn = [row[int(s), int(p)] for s, p in zip(number_of(one, texts)[one.sample_story], one.sample_pos, strict=True)]
     assert len(set(drawn)) == 200
     torch.testing.assert_close(one.random_values, acts[drawn[:10]].permute(1, 2, 0), atol=1e-5, rtol=1e-4)
     quarters = np.bincount(np.array(drawn) * 4 // len(places), minlength=4)
@@ -307,7 +327,7 @@ def judged(top_tags, top_words, same=None, activations=None, sample_tags=None, s
     sample_words = torch.arange(1000, 1100) if sample_words is None else torch.tensor(sample_words)
     if activations is None:
         activations = torch.cat([torch.rand(20) + 0.5, torch.rand(80)]).expand(len(top_tags), 100)
-    return evidence.preference(top_tags, torch.tensor(top_words), same, sample_tags, sample_words, activations)
+    return labels.preference(top_tags, torch.tensor(top_words), same, sample_tags, sample_words, activations)
 
 
 def test_a_context_that_recurs_counts_once():
@@ -385,36 +405,15 @@ def test_noise_is_not_labelled():
 
 
 def test_words_differ_by_more_than_space_and_capitals():
-    numbers = evidence.words([" and", "And", "and", " ", "\n", "an", "  "]).tolist()
+    numbers = words.words([" and", "And", "and", " ", "\n", "an", "  "]).tolist()
     assert numbers[0] == numbers[1] == numbers[2]
     assert len(set(numbers)) == 5
 
 
 def test_fisher_is_the_tea_taster():
     counts = np.array([[3, 1]])  # 3 of 4 against 1 of 4: p = 17/70 (Fisher 1935)
-    p = evidence._fisher(counts, np.array([4]), np.array([1, 3]))
+    p = null.fisher(counts, np.array([4]), np.array([1, 3]))
     assert p[0, 0] == pytest.approx(17 / 70)
-
-
-def test_separation_is_delong_of_each_neuron():
-    torch.manual_seed(1)
-    values = torch.randn(300, 60)
-    values[::2] = (values[::2] * 2).round()  # ties
-    values[7] = torch.arange(60)
-    inside = torch.rand(300, 60) < 0.4
-    inside[7] = torch.arange(60) >= 40  # wholly apart
-    inside[8] = False
-    inside[9] = torch.arange(60) < 4
-    found = separation.separation(values, inside)
-    for i in [*range(8), 258, 299]:
-        expected = stats.auroc(values[i].numpy(), inside[i].numpy())
-        assert (found.auroc[i], found.low[i], found.high[i]) == pytest.approx(
-            (expected.estimate, expected.low, expected.high), abs=1e-9
-        )
-    assert np.isnan([found.auroc[8], found.p[8], found.low[9], found.p[9]]).all()
-    assert np.isfinite(found.auroc[9])
-    assert found.p[7] < 1e-6
-    assert ((found.p < 0.025) == (found.low > 0.5))[np.isfinite(found.p)].all()
 
 
 def test_tags_come_from_five_tokens_either_side(model, texts):
@@ -422,7 +421,7 @@ def test_tags_come_from_five_tokens_either_side(model, texts):
     tokenizer = models.tokenizer_of(model)
     right = n = 0
     for batch in batches(model, texts[:15]):
-        found = evidence.tags_of(
+        found = words.tags_of(
             reducer.contexts(batch)[batch.mask.flatten()], tokenizer.pieces(range(tokenizer.size)), tokenizer.bos
         )
         expected = [
@@ -466,7 +465,7 @@ def test_every_top_token_is_written_in_context(model, texts, tmp_path):
     around = [answer.pieces[t] if t >= 0 else "" for t in answer.top_contexts[1, 7, 2].tolist()]
     assert (row.before, row.token, row.after) == ("".join(around[:5]), around[5], "".join(around[6:]))
     assert row.value == pytest.approx(float(answer.top_values[1, 7, 2]), rel=1e-5)
-    assert (row.story, row.position) == (0, int(answer.top_pos[1, 7, 2]))
+    assert (row.story, row.position) == (f"{content_hash(texts[0]) % 2**64:016x}", int(answer.top_pos[1, 7, 2]))
 
 
 def test_a_neuron_of_one_word_says_so(answer):

@@ -154,6 +154,7 @@ def test_the_share_of_a_list_that_is_the_same_by_hand() -> None:
     class Tops:
         def __init__(self, story: list[list[list[int]]], pos: list[list[list[int]]]) -> None:
             self.top_story, self.top_pos = torch.tensor(story), torch.tensor(pos)
+            self.story_hashes, self.story_occurrences = torch.arange(5) * 7, torch.zeros(5, dtype=torch.long)
 
     a, b = Tops([[[0, 1], [2, 3]]], [[[5, 6], [7, 8]]]), Tops([[[1, 0], [2, 4]]], [[[6, 5], [7, 8]]])
     assert rounding.same_lists(a, b).tolist() == [1.0, 0.5]  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from tslens.analysis import heads, lens, neurons
 from tslens.forward.trunk import trunk
 from tslens.generate import generate
 from tslens.scan import scan
+from tslens.stories.identity import content_hash
 
 
 def test_activations_are_those_inside_the_compressor(compressor: Any, made_stories: list[str], made_words: Any) -> None:
@@ -51,8 +52,9 @@ def test_scan_heads_and_neurons_work_on_it(compressor: Any, made_stories: list[s
     assert profiles.max.shape == (2, 96)
     layer, neuron = 1, 3
     shown = profiles.pieces[int(profiles.top_tokens[layer, neuron, 0])]
-    story, place = int(profiles.top_story[layer, neuron, 0]), int(profiles.top_pos[layer, neuron, 0])
-    tokens = torch.tensor([made_words.encode([made_stories[story]])[0][: 2 * place + 1]])
+    found, place = profiles.story_hashes[profiles.top_story[layer, neuron, 0]], int(profiles.top_pos[layer, neuron, 0])
+    story = next(text for text in made_stories if content_hash(text) == found)
+    tokens = torch.tensor([made_words.encode([story])[0][: 2 * place + 1]])
     assert shown == "".join(made_words.pieces(tokens[0, -2:].tolist()))
     with torch.no_grad():
         _, inside = compressor.run_with_cache(tokens, names_filter="blocks.1.mlp.hook_post")

@@ -13,6 +13,7 @@ from tslens.analysis import heads, lens, neurons
 from tslens.analysis.neurons import ProfilesResult
 from tslens.bench.measure import Benchmark, Measured
 from tslens.bench.size import Size, corpus
+from tslens.draws import draw
 from tslens.stats import bootstrap
 
 MODEL = "stories2M"
@@ -38,7 +39,9 @@ def _answers(size: Size, precision: str) -> list[Any]:
 
 def same_lists(a: ProfilesResult, b: ProfilesResult) -> Tensor:
     """For each neuron, the share of the tokens in its top list of `a` that are in that of `b`, by story and place."""
-    found = [((x.top_story << 32) + x.top_pos).flatten(0, 1) for x in (a, b)]
+    found = [
+        draw(x.story_hashes[x.top_story], x.story_occurrences[x.top_story], x.top_pos).flatten(0, 1) for x in (a, b)
+    ]
     return (found[0][:, :, None] == found[1][:, None, :]).any(2).double().mean(1)
 
 

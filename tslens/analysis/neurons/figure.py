@@ -1,4 +1,4 @@
-"""How are the labels of all neurons drawn? How many each layer has, and the evidence of each that has one."""
+"""The figure of all neurons: how many of each layer have a label, and the evidence of each that has one."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 

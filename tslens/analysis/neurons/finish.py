@@ -1,94 +1,91 @@
 """The last step of a pass: from tops, sample and sums to a `ProfilesResult`."""
 
+import dataclasses
+from typing import TypeVar
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import pos
-from tslens.analysis.neurons.evidence import preference, tags_of, words
+from tslens.analysis.neurons.labels import preference
 from tslens.analysis.neurons.result import ProfilesResult
-from tslens.analysis.neurons.state import POSITIONS, State
-from tslens.analysis.neurons.tops import NOWHERE
+from tslens.analysis.neurons.sample import Sample
+from tslens.analysis.neurons.state import State
+from tslens.analysis.neurons.tops import NOWHERE, Tops
+from tslens.analysis.neurons.words import tags_of, words
+from tslens.draws import draw
 from tslens.errors import InputError
 
 QUANTILES = (0.99, 0.95, 0.9, 0.75, 0.5)
 EXAMPLES = 3  # about each quantile
 RANDOM = 10  # examples without choice
 
+Part = TypeVar("Part", Tops, Sample)
 
-def answer(state: State) -> ProfilesResult:
-    """The answer; ValueError where the corpus had no token."""
+
+def result_of(state: State) -> ProfilesResult:
+    """The answer; InputError where the corpus had no token."""
     if not state.n_tokens:
         raise InputError("No token was read: every story is empty. Give stories with words in them.")
-    layers, width = state.total.shape
-    tops = state.tops.ranked()
-    places, contexts = tops.places.cpu(), tops.contexts.cpu()
-    order = state.sample_hashes.cpu().argsort(stable=True)
-    order = order[: int((state.sample_places != NOWHERE).sum())]
-    drawn, around = state.sample_places.cpu()[order], state.sample_contexts.cpu()[order]
-    values = state.sample_values.cpu()[order].flatten(1).T.contiguous()
-    top_tags, sample_tags, same = _tags(places, contexts, drawn, around, state)
-    middle = contexts.shape[-1] // 2
-    top_tokens, sample_tokens = contexts[..., middle], around[:, middle]
-    word_of = words(state.pieces)
+    tops, sample = _on_cpu(state.tops.ranked()), _on_cpu(state.sample.in_order())
+    middle = tops.contexts.shape[-1] // 2
+    top_tokens, sample_tokens = tops.contexts[..., middle], sample.contexts[:, middle]
+    top_tags, sample_tags, same = _tags(tops, sample, state)
+    values, word_of = sample.values.flatten(1).T.contiguous(), words(state.pieces)
     found = preference(top_tags, word_of[top_tokens.clamp(min=0)], same, sample_tags, word_of[sample_tokens], values)
-    examples = _examples(values)
-
-    def each(x: Tensor) -> Tensor:
-        return x.cpu().unflatten(0, (layers, width))
-
-    filled = places != NOWHERE
-    tokens, effect = state.effect_tokens.cpu(), state.effect_values.cpu()
+    stories, top_story, sample_story = _stories(tops, sample)
+    quantiles = _examples(values)
+    by_neuron = {
+        **{name: x for name, x in vars(found).items() if name != "tag_base"},
+        "max": tops.values.amax(1),
+        "word": _example(found.word, word_of, top_tokens),
+        "top_values": tops.values.masked_fill(tops.keys == NOWHERE, torch.nan),
+        "top_tokens": top_tokens,
+        "top_tags": top_tags,
+        "top_story": top_story,
+        "top_pos": tops.places[..., 2],
+        "top_contexts": tops.contexts,
+        "random_values": values[:, :RANDOM],
+        "quantile_values": torch.take_along_dim(values, quantiles.flatten(1), 1).view(quantiles.shape),
+        "quantile_samples": quantiles,
+    }
+    effects = zip(("promoted", "suppressed"), state.effect_tokens.cpu(), state.effect_values.cpu(), strict=True)
     return ProfilesResult(
         firing_rate=(state.fired / state.n_tokens).float().cpu(),
         mean=(state.total / state.n_tokens).float().cpu(),
-        max=each(tops.values[:, 0]),
-        label=each(found.label),
-        best=each(found.best),
-        share=each(found.share),
-        share_low=each(found.share_low),
-        share_high=each(found.share_high),
-        lift=each(found.lift),
-        q=each(found.q),
-        auroc=each(found.auroc),
-        auroc_low=each(found.auroc_low),
-        auroc_high=each(found.auroc_high),
-        distinct=each(found.distinct),
-        by_word=each(found.by_word),
-        word=each(_example(found.word, word_of, top_tokens)),
-        word_share=each(found.word_share),
-        word_q=each(found.word_q),
-        word_auroc=each(found.word_auroc),
-        word_auroc_low=each(found.word_auroc_low),
-        tag_share=each(found.tag_share),
+        **{name: x.unflatten(0, state.total.shape) for name, x in by_neuron.items()},
+        **{f"{name}_{what}": x for name, *both in effects for what, x in zip(("tokens", "values"), both, strict=True)},
+        **{f"story_{name}": stories[:, i] for i, name in enumerate(("hashes", "occurrences"))},
         tag_base=found.tag_base,
-        top_values=each(tops.values.cpu().masked_fill(~filled, torch.nan)),
-        top_tokens=each(top_tokens),
-        top_tags=each(top_tags),
-        top_story=each(torch.where(filled, places // POSITIONS, -1)),
-        top_pos=each(torch.where(filled, places % POSITIONS, -1)),
-        top_contexts=each(contexts),
         sample_tokens=sample_tokens,
         sample_tags=sample_tags,
-        sample_story=drawn // POSITIONS,
-        sample_pos=drawn % POSITIONS,
-        sample_contexts=around,
-        random_values=each(values[:, :RANDOM]),
-        quantile_values=each(torch.take_along_dim(values, examples.flatten(1), 1).view(examples.shape)),
-        quantile_samples=each(examples),
-        promoted_tokens=tokens[0],
-        promoted_values=effect[0],
-        suppressed_tokens=tokens[1],
-        suppressed_values=effect[1],
+        sample_story=sample_story,
+        sample_pos=sample.places[:, 2],
+        sample_contexts=sample.contexts,
         quantiles=list(QUANTILES),
         tags=list(pos.TAGS),
-        pieces=state.pieces,
-        model=state.model,
-        precision=state.precision,
-        n_tokens=state.n_tokens,
-        n_stories=state.n_stories,
+        **{name: getattr(state, name) for name in ("pieces", "model", "precision", "n_tokens", "n_stories")},
     )
+
+
+def _on_cpu(part: Part) -> Part:
+    return dataclasses.replace(part, **{name: x.cpu() for name, x in vars(part).items()})
+
+
+def _stories(
+    tops: Tops, sample: Sample
+) -> tuple[Int[Tensor, "story 2"], Int[Tensor, "neurons rank"], Int[Tensor, " sample"]]:
+    """Hash and occurrence of every story that is named, and the row of each place's story in them (-1: no place)."""
+    places = torch.cat([tops.places.flatten(0, 1), sample.places])
+    filled = places[:, 2] >= 0
+    seeds = draw(places[filled, 0], places[filled, 1]).numpy()  # one number for both, which is faster to sort
+    _, first, inverse = np.unique(seeds, return_index=True, return_inverse=True)
+    row = torch.full((len(places),), -1)
+    row[filled] = torch.from_numpy(inverse)
+    n = tops.keys.numel()
+    return places[filled][first, :2], row[:n].view(tops.keys.shape), row[n:]
 
 
 def _example(
@@ -101,26 +98,22 @@ def _example(
 
 
 def _tags(
-    places: Int[Tensor, "neurons rank"],
-    contexts: Int[Tensor, "neurons rank window"],
-    drawn: Int[Tensor, " sample"],
-    around: Int[Tensor, "sample window"],
-    state: State,
+    tops: Tops, sample: Sample, state: State
 ) -> tuple[Int[Tensor, "neurons rank"], Int[Tensor, " sample"], Int[Tensor, "neurons rank"]]:
     """Tags of the top places (-1 where empty) and of the sample, and a number for each top place's context.
 
     Neurons share many of their top tokens; each different context is tagged once.
     """
-    both = torch.cat([places.flatten(), drawn]).numpy()
-    rows = torch.cat([contexts.flatten(0, 1), around])
+    both = torch.cat([tops.keys.flatten(), sample.keys]).numpy()
+    rows = torch.cat([tops.contexts.flatten(0, 1), sample.contexts])
     _, first, where = np.unique(both, return_index=True, return_inverse=True)
     distinct, number = rows[first].unique(dim=0, return_inverse=True)
     known = distinct[:, distinct.shape[1] // 2] >= 0
     tags = torch.full((len(distinct),), -1, dtype=torch.int64)
     tags[known] = tags_of(distinct[known], state.pieces, state.bos)
     same = number[torch.from_numpy(where)]
-    n = places.numel()
-    return tags[same[:n]].view(places.shape), tags[same[n:]], same[:n].view(places.shape)
+    n, shape = tops.keys.numel(), tops.keys.shape
+    return tags[same[:n]].view(shape), tags[same[n:]], same[:n].view(shape)
 
 
 def _examples(values: Float[Tensor, "neurons sample"]) -> Int[Tensor, "neurons quantile example"]:

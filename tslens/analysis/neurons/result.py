@@ -1,4 +1,4 @@
-"""What does each MLP neuron fire on, and what does it write? The answer, and how it is shown."""
+"""What each MLP neuron fires on and writes: the answer, its table and its files."""
 
 import dataclasses
 from itertools import product
@@ -23,7 +23,7 @@ UNRESOLVED = "unresolved"
 @dataclasses.dataclass(frozen=True, eq=False)
 class ProfilesResult(Result):
     """Every MLP neuron of every layer: its top tokens beside quantile and random samples, its statistics, the part of
-    speech (or the one word) it prefers with evidence (`evidence.preference`), and its direct effect on the logits.
+    speech (or the one word) it prefers with evidence (see `labels`), and its direct effect on the logits.
 
     Activations are `blocks.L.mlp.hook_post`. BOS and padding are in no list and no average (unless asked for BOS).
     The top tokens alone mislead (Bolukbasi et al. 2021, arXiv 2104.07143): read them beside the samples.
@@ -82,24 +82,29 @@ class ProfilesResult(Result):
     is larger."""
 
     top_values: Float[Tensor, "layer neuron rank"]
-    """Largest activations, falling; NaN where the corpus has fewer tokens than ranks."""
+    """Largest activations, falling but where they differ by rounding alone; NaN where the corpus has fewer tokens."""
     top_tokens: Int[Tensor, "layer neuron rank"]
     """Their token ids (-1 where there is none)."""
     top_tags: Int[Tensor, "layer neuron rank"]
     """Their parts of speech, as indices into `tags` (-1 where there is none)."""
     top_story: Int[Tensor, "layer neuron rank"]
-    """Index of the story in reading order."""
+    """Row of the story in `story_hashes` (-1 where there is none)."""
     top_pos: Int[Tensor, "layer neuron rank"]
     """Position in the story; BOS is 0."""
     top_contexts: Int[Tensor, "layer neuron rank window"]
     """Token ids around, the token itself in the middle; -1 outside the story."""
+
+    story_hashes: Int[Tensor, " story"]
+    """Hash of the text of every story that is named here (`tslens.stories.identity.content_hash`)."""
+    story_occurrences: Int[Tensor, " story"]
+    """How many stories of the same text came before it."""
 
     sample_tokens: Int[Tensor, " sample"]
     """Tokens drawn at random from the corpus, the same for all neurons, in random order."""
     sample_tags: Int[Tensor, " sample"]
     """Their parts of speech, as indices into `tags`."""
     sample_story: Int[Tensor, " sample"]
-    """Index of the story in reading order."""
+    """Row of the story in `story_hashes`."""
     sample_pos: Int[Tensor, " sample"]
     """Position in the story; BOS is 0."""
     sample_contexts: Int[Tensor, "sample window"]
@@ -181,13 +186,14 @@ class ProfilesResult(Result):
         return frame[columns].reset_index(drop=True)
 
     def write_tables(self, folder: Path) -> None:
-        """`tops.csv`: one row a neuron and rank, the token with five tokens of context either side."""
+        """`tops.csv`: one row a neuron and rank, the token with five tokens either side; a story is its hash."""
         from csv import writer
 
         layers, width, _ = self.top_tokens.shape
         side = self.top_contexts.shape[-1] // 2
         text = [*self.pieces, ""]  # so that -1 is nothing
-        values, stories, places = self.top_values.tolist(), self.top_story.tolist(), self.top_pos.tolist()
+        values, places = self.top_values.tolist(), self.top_pos.tolist()
+        stories = self.story_hashes[self.top_story].tolist()
         with (folder / "tops.csv").open("w", encoding="utf-8", newline="") as file:
             table = writer(file, lineterminator="\n")
             table.writerow("layer neuron rank value story position before token after".split())
@@ -197,7 +203,7 @@ class ProfilesResult(Result):
                         break  # fewer tokens than ranks
                     seen = [text[token] for token in around]
                     before, after = "".join(seen[:side]), "".join(seen[side + 1 :])
-                    place = (stories[i][j][k], places[i][j][k])
+                    place = (f"{stories[i][j][k] % 2**64:016x}", places[i][j][k])
                     table.writerow((i, j, k + 1, f"{values[i][j][k]:.6g}", *place, before, seen[side], after))
 
     def neuron(self, layer: int, neuron: int) -> Profile:

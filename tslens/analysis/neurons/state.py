@@ -5,9 +5,8 @@ import dataclasses
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tslens.analysis.neurons.sample import Sample
 from tslens.analysis.neurons.tops import Tops
-
-POSITIONS = 1 << 20  # a place is story * POSITIONS + position
 
 
 @dataclasses.dataclass
@@ -15,10 +14,7 @@ class State:
     """What was seen so far; `neurons` counts through all layers. Every tensor has its final size from the start."""
 
     tops: Tops
-    sample_hashes: Int[Tensor, " sample"]
-    sample_places: Int[Tensor, " sample"]
-    sample_contexts: Int[Tensor, "sample window"]
-    sample_values: Float[Tensor, "sample layer neuron"]
+    sample: Sample
     total: Float[Tensor, "layer neuron"]
     fired: Float[Tensor, "layer neuron"]
     effect_tokens: Int[Tensor, "sign layer neuron effect"]

@@ -1,7 +1,10 @@
-"""Where is each neuron largest? Lists of its top tokens, raised batch by batch.
+"""Lists of each neuron's top tokens, raised batch by batch.
 
 A list's smallest value is a threshold: of a batch only what reaches it is looked at, and nearly all rows are passed
 over by the largest value of a block of them. A list is a set, its slots in no order, until `ranked`.
+
+Stories that begin with the same words have the same activations there, but for rounding, which depends on the batch. So
+values that differ by no more than `TIE` count as equal, and of equal ones the smaller keys stay.
 """
 
 import dataclasses
@@ -14,15 +17,23 @@ from torch import Tensor
 NOWHERE = torch.iinfo(torch.int64).max
 BLOCK = 16  # rows that are first compared by their largest value
 ROUND = 32  # candidates of a neuron that are weighed at a time
+TIE = 2e-5  # of 1, or of larger values; padding moved activations of stories2M by 1e-7 in the mean and 8e-6 at most
+
+
+def rounding(values: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
+    """The difference up to which these values count as equal to others."""
+    return TIE * values.abs().clamp(1, 1e30)  # of an empty slot, -inf, it is finite
 
 
 @dataclasses.dataclass
 class Tops:
-    """The `rank` largest values of each neuron so far. Where values tie, the earlier place is in the list."""
+    """The `rank` largest values of each neuron so far. Where values tie, the smaller keys are in the list."""
 
     values: Float[Tensor, "neurons rank"]
-    places: Int[Tensor, "neurons rank"]
-    """Where each stands in the corpus; `NOWHERE` while a list is not full."""
+    keys: Int[Tensor, "neurons rank"]
+    """The key of each place in the corpus (see `sample.keys_of`); `NOWHERE` while a list is not full."""
+    places: Int[Tensor, "neurons rank 3"]
+    """Hash and occurrence of the story, and the position in it."""
     contexts: Int[Tensor, "neurons rank window"]
     """Token ids around."""
 
@@ -32,25 +43,26 @@ class Tops:
         return cls(
             torch.full((neurons, k), -torch.inf, device=device),
             torch.full((neurons, k), NOWHERE, device=device),
+            torch.full((neurons, k, 3), -1, device=device),
             torch.full((neurons, k, window), -1, dtype=torch.int32, device=device),
         )
 
     def bounds(self) -> tuple[Float[Tensor, " neurons"], Int[Tensor, " neurons"]]:
-        """Each list's smallest value, and the last place at which it stands: what a candidate must beat."""
+        """Each list's smallest value, and the largest key of those that tie with it: what a candidate must beat."""
         floor = self.values.amin(1)
-        at_floor = torch.where(self.values == floor[:, None], self.places, -1)
-        return floor, at_floor.amax(1)
+        tied = self.values <= (floor + rounding(floor))[:, None]
+        return floor, torch.where(tied, self.keys, -1).amax(1)
 
-    def admit(self, neurons: Tensor, values: Tensor, places: Tensor, contexts: Tensor) -> None:
+    def admit(self, neurons: Tensor, values: Tensor, keys: Tensor, places: Tensor, contexts: Tensor) -> None:
         """Put candidates (one row of each argument) into their neurons' lists, as far as they belong there."""
         order = neurons.argsort(stable=True)
         _, count = neurons[order].unique_consecutive(return_counts=True)
         number = torch.arange(len(order), device=order.device) - (count.cumsum(0) - count).repeat_interleave(count)
         for first in range(0, int(count.max()) if len(order) else 0, ROUND):
             now = order[(number >= first) & (number < first + ROUND)]
-            self._admit_few(neurons[now], values[now], places[now], contexts[now])
+            self._admit_few(neurons[now], values[now], keys[now], places[now], contexts[now])
 
-    def _admit_few(self, neurons: Tensor, values: Tensor, places: Tensor, contexts: Tensor) -> None:
+    def _admit_few(self, neurons: Tensor, values: Tensor, keys: Tensor, places: Tensor, contexts: Tensor) -> None:
         """`admit` for candidates that are sorted by neuron, few of each."""
         k, device = self.values.shape[1], neurons.device
         owners, row, count = neurons.unique_consecutive(return_inverse=True, return_counts=True)
@@ -59,16 +71,14 @@ class Tops:
         all_values = torch.cat([self.values[owners], values.new_full((len(owners), width), -torch.inf)], 1)
         all_values[row, k + column] = values
         floor = all_values.topk(k, dim=1).values[:, -1:]
-        above, tied = all_values > floor, all_values == floor
-        kept = above | tied
-        spare = kept.sum(1) - k
-        if len(crowded := spare.nonzero().flatten()):  # of those that tie at the threshold, the earliest stay
-            all_places = torch.full_like(all_values, NOWHERE, dtype=torch.int64)
-            all_places[:, :k] = self.places[owners]
-            all_places[row, k + column] = places
+        above, kept = all_values > floor + rounding(floor), all_values >= floor - rounding(floor)
+        if len(crowded := (kept.sum(1) > k).nonzero().flatten()):  # of those that tie, the smallest keys stay
+            all_keys = torch.full_like(all_values, NOWHERE, dtype=torch.int64)
+            all_keys[:, :k] = self.keys[owners]
+            all_keys[row, k + column] = keys
             # An empty slot and padding tie too, both at NOWHERE: a stable sort prefers the slots.
-            order = all_places[crowded].argsort(dim=1, stable=True)
-            in_order = tied[crowded].gather(1, order)
+            order = all_keys[crowded].argsort(dim=1, stable=True)
+            in_order = (kept & ~above)[crowded].gather(1, order)
             in_order &= in_order.cumsum(1) <= k - above[crowded].sum(1, keepdim=True)
             kept[crowded] = above[crowded].scatter(1, order, in_order | above[crowded].gather(1, order))
         into, slot = (~kept[:, :k]).nonzero(as_tuple=True)
@@ -77,6 +87,7 @@ class Tops:
         new = index[kept[:, k:]]  # row after row, as many in each as slots were freed
         into = owners[into]
         self.values[into, slot] = values[new]
+        self.keys[into, slot] = keys[new]
         self.places[into, slot] = places[new]
         self.contexts[into, slot] = contexts[new]
 
@@ -84,19 +95,22 @@ class Tops:
         """Take in the lists of another corpus."""
         n, k = other.values.shape
         every = torch.arange(n, device=other.values.device).repeat_interleave(k)
-        filled = other.places.flatten() != NOWHERE
-        parts = (every, other.values.flatten(), other.places.flatten(), other.contexts.flatten(0, 1))
+        filled = other.keys.flatten() != NOWHERE
+        lists = (other.values, other.keys, other.places, other.contexts)
+        parts = (every, *(part.flatten(0, 1) for part in lists))
         self.admit(*(part[filled] for part in parts))
 
     def ranked(self) -> "Tops":
-        """The same lists in order: the largest value first, and where values tie the earlier place."""
-        order = self.places.argsort(dim=1, stable=True)
-        order = order.gather(1, self.values.gather(1, order).argsort(dim=1, descending=True, stable=True))
-        width = self.contexts.shape[-1]
+        """The same lists in order: the largest value first, and of those that tie the smallest key."""
+        values, falling = self.values.sort(dim=1, descending=True, stable=True)
+        lower = values[:, :-1] - values[:, 1:] > rounding(values[:, 1:])
+        step = torch.nn.functional.pad(lower.cumsum(1), (1, 0))  # of values that tie
+        by_key = self.keys.gather(1, falling).argsort(dim=1, stable=True)
+        order = falling.gather(1, by_key.gather(1, step.gather(1, by_key).argsort(dim=1, stable=True)))
         return Tops(
             self.values.gather(1, order),
-            self.places.gather(1, order),
-            self.contexts.gather(1, order[:, :, None].expand(-1, -1, width)),
+            self.keys.gather(1, order),
+            *(part.gather(1, order[:, :, None].expand_as(part)) for part in (self.places, self.contexts)),
         )
 
 
@@ -107,7 +121,7 @@ def reaching(
     floor: Float[Tensor, " neuron"],
     k: int,
 ) -> tuple[Int[Tensor, " found"], Int[Tensor, " found"], Float[Tensor, " found"]]:
-    """Row, neuron and value of all activations that reach their neuron's `floor`.
+    """Row, neuron and value of all activations that reach their neuron's `floor` but for `rounding`.
 
     `blocks` are the rows `[begin, end)` that are read, at most `BLOCK` in each, and `peaks` their largest values. Where
     a floor is not finite yet, the k-th largest peak is: it bounds the k-th largest value from below.
@@ -115,6 +129,7 @@ def reaching(
     floor = floor.to(peaks.dtype)
     if len(peaks) >= k and bool(floor.isneginf().any()):
         floor = torch.maximum(floor, peaks.topk(k, dim=0).values[-1])
+    floor = floor - rounding(floor)
     block, column = (peaks >= floor).nonzero(as_tuple=True)
     bounds = torch.tensor(blocks, device=acts.device).view(-1, 2)
     at = bounds[block, :1] + torch.arange(BLOCK, device=acts.device)

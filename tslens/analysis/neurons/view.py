@@ -1,4 +1,4 @@
-"""How is one neuron shown? Its examples in context, as a table, as text and as HTML."""
+"""One neuron's examples in context: as a table, as text and as HTML."""
 
 import dataclasses
 import html
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from tslens.analysis.neurons.evidence import NEARLY
+from tslens.analysis.neurons.labels import NEARLY
 from tslens.plots.text import listed, one_line, shown
 
 if TYPE_CHECKING:

@@ -1,0 +1,66 @@
+"""Labels, lists and counts of neurons and lens are the same for every batch size, order and number of shards."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import reduce
+from typing import Any
+
+import pytest
+import torch
+
+from tslens import models
+from tslens.analysis import lens, neurons
+from tslens.scan import Shard, states
+from tslens.stories import stories
+
+CORPUS = list(stories("made", limit=14, seed=5))
+CORPUS += [CORPUS[3], CORPUS[3], CORPUS[8]]  # some twice or three times, as in real corpora
+REDUCERS: list[Any] = [neurons.Profiles(k=6, sample=300), lens.ByDepth(groups=8)]
+NEAR = {"quantile_samples"}  # which token of the sample is nearest to a quantile: neighbours differ by rounding alone
+RANKED = {f"{word}{name}" for word in ("", "word_") for name in ("auroc", "auroc_low", "auroc_high", "q")}
+"""Two activations that differ by rounding alone may change places: one place is 1/299 where one token is positive."""
+
+
+def answers(corpus: Sequence[str], batch_tokens: int = 4096, shards: int = 1) -> list[Any]:
+    model = models.load("stories2M")
+    parts = [
+        states(model, corpus, REDUCERS, context=80, batch_tokens=batch_tokens, progress=False, shard=Shard(i, shards))
+        for i in range(shards)
+    ]
+    return [r.finish(reduce(r.merge, found)) for r, found in zip(REDUCERS, zip(*parts, strict=True), strict=True)]
+
+
+@pytest.fixture(scope="module")
+def whole() -> list[Any]:
+    return answers(CORPUS)
+
+
+def shuffled() -> list[str]:
+    return random.Random(1).sample(CORPUS, len(CORPUS))
+
+
+@pytest.mark.parametrize(
+    ("corpus", "batch_tokens", "shards"),
+    [(CORPUS, 1, 1), (CORPUS, 512, 1), (shuffled(), 700, 1), (CORPUS, 4096, 2), (shuffled(), 300, 3), (CORPUS, 512, 5)],
+    ids=["one story a batch", "512", "shuffled", "2 shards", "3 shards, shuffled", "5 shards"],
+)
+def test_the_answer_is_that_of_the_corpus(whole: list[Any], corpus: list[str], batch_tokens: int, shards: int) -> None:
+    for one, other in zip(whole, answers(corpus, batch_tokens, shards), strict=True):
+        for field in fields(one):
+            x, y = getattr(one, field.name), getattr(other, field.name)
+            if field.name in NEAR:
+                continue
+            if isinstance(x, torch.Tensor) and x.is_floating_point():
+                near = {"rtol": 2e-2, "atol": 5e-3} if field.name in RANKED else {"rtol": 1e-5, "atol": 1e-5}
+                torch.testing.assert_close(x, y, **near, equal_nan=True, msg=lambda m, name=field.name: f"{name}: {m}")
+            else:
+                assert torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y, field.name
+
+
+def test_something_is_labelled_and_something_ties(whole: list[Any]) -> None:
+    """Without either the test above would say nothing."""
+    profiles = whole[0]
+    assert ((profiles.label >= 0) | profiles.by_word).sum() >= 3
+    values = profiles.top_values[..., -2:]
+    assert ((values[..., 0] - values[..., 1]) < 2e-5).sum() > 10

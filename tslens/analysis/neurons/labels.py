@@ -1,0 +1,141 @@
+"""The label of a neuron: the part of speech, or else the one word, that it prefers, with the evidence for it.
+
+Twenty times "and" is one observation about conjunctions, not twenty: each different word counts once, with the tag it
+has most often. And a top list alone misleads (Bolukbasi et al. 2021, arXiv 2104.07143). So a label needs both of two
+things (the p-value of both together is the larger one: Berger 1982, doi:10.2307/1267823):
+
+- Among its different top words the tag is commoner than by chance (`null.Null`).
+- On the random sample tokens of the tag excite it more than others: AUROC above 0.5 (DeLong). It is tested for the tag
+  that the words point to (`best`); other tags count as p = 1.
+
+q is the false discovery rate (Benjamini-Hochberg) over all neurons and tags; a label needs q of at most 0.05, at least
+half of the words, a Wilson interval above the base rate and an AUROC whose interval is above 0.5. So a class of few
+words (punctuation, conjunctions) is seldom named: three words are three trials.
+
+A neuron without such a label, nearly all of whose top tokens are one word, is named after the word if tokens of that
+word in the sample excite it more than others (AUROC, q over all such neurons). Where the sample has too few of them
+nothing is claimed.
+"""
+
+import dataclasses
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from tslens import pos, stats
+from tslens.analysis.neurons.null import Null
+from tslens.analysis.neurons.words import commonest_word, each_word_once, first_of_each_context
+
+FALSE_DISCOVERIES = 0.05
+HALF = 0.5  # a neuron is named after a part of speech that makes at least half of its different top words
+NEARLY = 0.9  # or after a word that makes nearly all of its top tokens
+ENOUGH = 10  # tokens of the sample on either side, below which the AUROC's normal approximation says too much
+
+
+@dataclasses.dataclass(frozen=True)
+class Preference:
+    """What the top tokens of each neuron are, against a random sample.
+
+    Fields as in `ProfilesResult`, with all neurons in one row.
+    """
+
+    label: Int[Tensor, " neurons"]
+    best: Int[Tensor, " neurons"]
+    share: Float[Tensor, " neurons"]
+    share_low: Float[Tensor, " neurons"]
+    share_high: Float[Tensor, " neurons"]
+    lift: Float[Tensor, " neurons"]
+    q: Float[Tensor, " neurons"]
+    auroc: Float[Tensor, " neurons"]
+    auroc_low: Float[Tensor, " neurons"]
+    auroc_high: Float[Tensor, " neurons"]
+    distinct: Int[Tensor, " neurons"]
+    by_word: Bool[Tensor, " neurons"]
+    word: Int[Tensor, " neurons"]
+    word_share: Float[Tensor, " neurons"]
+    word_q: Float[Tensor, " neurons"]
+    word_auroc: Float[Tensor, " neurons"]
+    word_auroc_low: Float[Tensor, " neurons"]
+    tag_share: Float[Tensor, "neurons tag"]
+    tag_base: Float[Tensor, " tag"]
+
+
+def preference(
+    top_tags: Int[Tensor, "neurons rank"],
+    top_words: Int[Tensor, "neurons rank"],
+    same: Int[Tensor, "neurons rank"],
+    sample_tags: Int[Tensor, " sample"],
+    sample_words: Int[Tensor, " sample"],
+    values: Float[Tensor, "neurons sample"],
+) -> Preference:
+    """What each neuron may be named after; `values` are activations on the sample.
+
+    `top_tags` is -1 where there is no token; places with the same number in `same` have the same context and count
+    once; `top_words` and `sample_words` number the words (see `words.words`).
+    """
+    tags = top_tags.numpy()
+    row, rank = first_of_each_context(tags, same.numpy())
+    words = top_words.numpy()[row, rank]
+    counts = each_word_once(row, words, tags[row, rank], len(tags), len(pos.TAGS))
+    null = Null.of(sample_tags.numpy(), sample_words.numpy(), len(pos.TAGS))
+    part = _part_of_speech(counts, null, sample_tags.numpy(), values.numpy())
+    word = _one_word(*commonest_word(row, words, len(tags)), sample_words.numpy(), values.numpy())
+    by_word = (part["label"] < 0) & (word["word_q"] <= FALSE_DISCOVERIES) & (word["word_auroc_low"] > 0.5)
+    return Preference(**part, **word, by_word=by_word)
+
+
+def _part_of_speech(
+    counts: NDArray[np.int64], null: Null, sample_tags: NDArray[np.int64], values: NDArray[np.float32]
+) -> dict[str, Tensor]:
+    """The part of speech that stands out among the different top words, whose `counts` are `[neuron, tag]`."""
+    n, base = counts.sum(1), null.base
+    p = null.p(counts, n)
+    best, each = p.argmin(1), np.arange(len(p))
+    apart = stats.auroc(values, sample_tags[None, :] == best[:, None], enough=ENOUGH)
+    both = np.ones_like(p)
+    both[each, best] = np.maximum(p[each, best], np.where(np.isnan(apart.p), 1, apart.p))
+    q = stats.benjamini_hochberg(both)[each, best]
+    chosen = counts[each, best]
+    share = stats.wilson(chosen, n)
+    named = (q <= FALSE_DISCOVERIES) & (n > 0) & (chosen >= HALF * n) & (share.low > base[best]) & (apart.low > 0.5)
+    return {
+        "label": _tensor(np.where(named, best, -1)),
+        "best": _tensor(best),
+        "share": _tensor(share.estimate),
+        "share_low": _tensor(share.low),
+        "share_high": _tensor(share.high),
+        "lift": _tensor(share.estimate / np.maximum(base[best], 1 / null.by_token.sum())),
+        "q": _tensor(q),
+        "auroc": _tensor(apart.estimate),
+        "auroc_low": _tensor(apart.low),
+        "auroc_high": _tensor(apart.high),
+        "distinct": _tensor(n),
+        "tag_share": _tensor(counts / np.maximum(n, 1)[:, None]),
+        "tag_base": _tensor(base),
+    }
+
+
+def _one_word(
+    word: NDArray[np.int64], share: NDArray[np.float64], sample_words: NDArray[np.int64], values: NDArray[np.float32]
+) -> dict[str, Tensor]:
+    """The commonest word of the top tokens; where it makes nearly all of them, how well the activation tells it."""
+    area, low, p = np.full((3, len(word)), np.nan)
+    rows = (share >= NEARLY).nonzero()[0]
+    if len(rows):
+        apart = stats.auroc(values[rows], sample_words[None, :] == word[rows][:, None], enough=ENOUGH)
+        area[rows], low[rows], p[rows] = apart.estimate, apart.low, apart.p
+    return {
+        "word": _tensor(word),
+        "word_share": _tensor(share),
+        "word_q": _tensor(stats.benjamini_hochberg(p)),
+        "word_auroc": _tensor(area),
+        "word_auroc_low": _tensor(low),
+    }
+
+
+def _tensor(values: NDArray[np.generic]) -> Tensor:
+    kind = torch.float32 if np.issubdtype(values.dtype, np.floating) else torch.int64
+    return torch.from_numpy(np.ascontiguousarray(values)).to(kind)

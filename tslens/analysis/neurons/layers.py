@@ -1,0 +1,68 @@
+"""Sums, counts and top tokens of a batch, layer by layer.
+
+Sums, counts and the largest values of a story are taken while its activations are still in the processor's cache.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens.analysis.neurons.state import State
+from tslens.analysis.neurons.threads import in_threads
+from tslens.analysis.neurons.tops import BLOCK, reaching, rounding
+
+
+def read_layers(
+    state: State,
+    layers: Sequence[Float[Tensor, "batch pos neuron"]],
+    stories: Sequence[tuple[int, int]],
+    keys: Int[Tensor, " row"],
+    places: Int[Tensor, "row 3"],
+    windows: Int[Tensor, "row window"],
+) -> None:
+    """Sums, counts and tops. `stories` are the positions `[begin, end)` that are read of each row of the batch."""
+    _, length, width = layers[0].shape
+    device = layers[0].device
+    blocks = [
+        (row * length + at, row * length + min(at + BLOCK, end))
+        for row, (begin, end) in enumerate(stories)
+        for at in range(begin, end, BLOCK)
+    ]
+    floor, last = state.tops.bounds()
+    upper = floor + rounding(floor)
+
+    def read(i: int) -> tuple[Tensor, Tensor, Tensor]:
+        room = torch.empty(2, length, width, device=device)
+        peaks = torch.empty(len(blocks), width, device=device)
+        filled = 0
+        for row, (begin, end) in enumerate(stories):
+            n = len(range(begin, end, BLOCK))
+            _read_story(layers[i][row, begin:end], state.total[i], state.fired[i], peaks[filled : filled + n], room)
+            filled += n
+        own = floor[i * width : (i + 1) * width]
+        at, column, values = reaching(layers[i].flatten(0, 1), blocks, peaks, own, state.tops.values.shape[1])
+        neurons = column + i * width
+        better = (values > upper[neurons]) | (keys[at] <= last[neurons])
+        return neurons[better], values[better], at[better]
+
+    every = range(len(layers))
+    found = in_threads(read, every) if device.type == "cpu" else [read(i) for i in every]
+    neurons, values, at = (torch.cat(parts) for parts in zip(*found, strict=True))
+    state.tops.admit(neurons, values, keys[at], places[at], windows[at])
+
+
+def _read_story(acts: Tensor, total: Tensor, fired: Tensor, peaks: Tensor, room: Tensor) -> None:
+    """Add one story's activations `[pos neuron]` to the sums, and write the largest value of each block of them."""
+    n = len(acts)
+    if not n:
+        return
+    ones = acts.new_ones(n, dtype=torch.float32)
+    exact = acts if acts.dtype is torch.float32 else room[1, :n].copy_(acts)
+    total += torch.mv(exact.T, ones)
+    fired += torch.mv(torch.gt(exact, 0, out=room[0, :n]).T, ones)
+    whole = n // BLOCK
+    torch.amax(exact[: whole * BLOCK].unflatten(0, (whole, BLOCK)), 1, out=peaks[:whole])
+    if n % BLOCK:
+        torch.amax(exact[whole * BLOCK :], 0, out=peaks[whole])

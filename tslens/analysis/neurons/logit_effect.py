@@ -1,0 +1,38 @@
+"""The direct effect of each neuron on the logits."""
+
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens.models import readout, spec_of, tokenizer_of
+
+if TYPE_CHECKING:
+    from tslens.models import HookedTransformer
+
+
+def logit_effect(
+    model: "HookedTransformer", n: int
+) -> tuple[Int[Tensor, "sign layer neuron effect"], Float[Tensor, "sign layer neuron effect"]]:
+    """The `n` tokens whose logits each neuron raises most (sign 0) and lowers most (sign 1), with the change.
+
+    Direct logit attribution: `W_out` through the final norm's gain to `W_U` (the weights as trained, nothing folded;
+    layer norm's centring applied, the division by its scale not, for that depends on the token), less the mean over
+    the vocabulary, which softmax does not see.
+    """
+    named = readout(model)[:, : tokenizer_of(model).size]  # a model may have room for more tokens than there are
+    unembed = model.ln_final.w[:, None] * named
+    tokens, values = [], []
+    for block in model.blocks:
+        out = block.mlp.W_out
+        if spec_of(model).style == "gpt2":
+            out = out - out.mean(-1, keepdim=True)
+        for rows in out.split(512):
+            logits = rows @ unembed
+            logits = logits - logits.mean(-1, keepdim=True)
+            ends = [logits.topk(n, largest=largest) for largest in (True, False)]
+            tokens.append(torch.stack([end.indices for end in ends]))
+            values.append(torch.stack([end.values for end in ends]))
+    shape = (2, len(model.blocks), -1, n)
+    return torch.cat(tokens, 1).view(shape), torch.cat(values, 1).detach().view(shape)

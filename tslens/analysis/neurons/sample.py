@@ -1,0 +1,103 @@
+"""The random sample of tokens, the same for all neurons: the null of a neuron's label is made of it (see `null`).
+
+The sample is the tokens with the smallest keys, and a token's key follows from its story's text, the story's occurrence
+and the position. So it is the same for every order of the corpus, every batch size and every number of shards, and
+samples of parts merge into that of the whole.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens.analysis.neurons.tops import NOWHERE
+from tslens.draws import draw
+from tslens.scan import Batch
+
+
+@dataclasses.dataclass
+class Sample:
+    """Tokens drawn so far, in no order."""
+
+    keys: Int[Tensor, " sample"]
+    """`NOWHERE` where nothing was drawn yet."""
+    places: Int[Tensor, "sample 3"]
+    """Hash and occurrence of the story, and the position in it."""
+    contexts: Int[Tensor, "sample window"]
+    """Token ids around."""
+    values: Float[Tensor, "sample layer neuron"]
+    """Activations."""
+
+    @classmethod
+    def empty(cls, size: int, window: int, layers: int, width: int, device: torch.device) -> "Sample":
+        """A sample of nothing."""
+        return cls(
+            torch.full((size,), NOWHERE, device=device),
+            torch.full((size, 3), -1, device=device),
+            torch.full((size, window), -1, dtype=torch.int32, device=device),
+            torch.zeros(size, layers, width, device=device),
+        )
+
+    def admit(
+        self,
+        keys: Int[Tensor, " candidate"],
+        places: Int[Tensor, "candidate 3"],
+        contexts: Int[Tensor, "candidate window"],
+        values: Callable[[Tensor], Tensor],
+    ) -> None:
+        """Keep the smallest keys of the sample and of these candidates; `values` gives the activations of a few."""
+        size = len(self.keys)
+        chosen = torch.cat([self.keys, keys]).argsort(stable=True)[:size]
+        fresh = chosen[chosen >= size] - size
+        if not len(fresh):
+            return
+        leaving = torch.ones(size, dtype=torch.bool, device=keys.device)
+        leaving[chosen[chosen < size]] = False
+        self.keys[leaving] = keys[fresh]
+        self.places[leaving] = places[fresh]
+        self.contexts[leaving] = contexts[fresh]
+        self.values[leaving] = values(fresh)
+
+    def merge(self, other: "Sample") -> None:
+        """Take in the sample of another corpus."""
+        self.admit(other.keys, other.places, other.contexts, lambda rows: other.values[rows])
+
+    def in_order(self) -> "Sample":
+        """What was drawn, by key: a random order."""
+        order = self.keys.argsort(stable=True)[: int((self.keys != NOWHERE).sum())]
+        return Sample(self.keys[order], self.places[order], self.contexts[order], self.values[order])
+
+
+def places_of(batch: Batch) -> Int[Tensor, "places 3"]:
+    """Hash and occurrence of the story, and the position in it, for each place of the batch, row after row."""
+    rows, width = batch.tokens.shape
+    position = torch.arange(width).expand(rows, width)
+    story = (part[:, None].expand(rows, width) for part in (batch.hashes, batch.occurrences))
+    return torch.stack([*story, position], dim=-1).flatten(0, 1)
+
+
+def keys_of(batch: Batch) -> Int[Tensor, " places"]:
+    """A number from 0 to 2^63 - 1 for each place of the batch, as if drawn at random."""
+    return (draw(batch.seeds[:, None], torch.arange(batch.tokens.shape[1])) & NOWHERE).flatten()
+
+
+def refresh(
+    sample: Sample,
+    layers: list[Tensor],
+    read: Int[Tensor, " token"],
+    keys: Int[Tensor, " places"],
+    places: Int[Tensor, "places 3"],
+    windows: Int[Tensor, "places window"],
+) -> None:
+    """Draw from the tokens `read` of a batch; `layers` are activations `[places neuron]`."""
+    hot = read[keys[read] < sample.keys.max()]
+    if len(hot) > len(sample.keys):
+        hot = hot[keys[hot].argsort()[: len(sample.keys)]]
+    sample.admit(
+        keys[hot],
+        places[hot],
+        windows[hot],
+        lambda rows: torch.stack([acts[hot[rows]] for acts in layers], dim=1).float(),
+    )

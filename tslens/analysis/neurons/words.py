@@ -1,0 +1,88 @@
+"""Words and parts of speech of tokens in context; each different context, and each different word, counts once."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from tslens import pos
+
+ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
+
+
+def words(pieces: Sequence[str]) -> Int[Tensor, " vocabulary"]:
+    """The number of each token's word: two tokens are the same word where they differ by space or capitals alone.
+
+    A neuron sees tokens, so a part of a word is a word here: the coarser reading, which counts fewer trials.
+    """
+    numbers: dict[str, int] = {}
+    return torch.tensor([numbers.setdefault(p.strip(" ").casefold() or p, len(numbers)) for p in pieces])
+
+
+def first_of_each_context(
+    tags: NDArray[np.int64], same: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Neuron and rank of the top tokens, each different context of a neuron once."""
+    order = same.argsort(1, kind="stable")
+    ordered = np.take_along_axis(same, order, 1)
+    fresh = np.ones(same.shape, dtype=bool)
+    fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    fresh &= np.take_along_axis(tags, order, 1) >= 0
+    row, place = fresh.nonzero()
+    return row, order[row, place]
+
+
+def each_word_once(
+    row: NDArray[np.int64], words: NDArray[np.int64], tags: NDArray[np.int64], rows: int, n_tags: int
+) -> NDArray[np.int64]:
+    """How many different words of each row have each tag, `[row, tag]`; a word has the tag it has most often there."""
+    width = int(words.max(initial=0)) + 1
+    cells, times = np.unique((row * width + words) * n_tags + tags, return_counts=True)
+    pairs, tag = cells // n_tags, cells % n_tags
+    order = np.lexsort((tag, -times, pairs))
+    first = order[np.diff(pairs[order], prepend=-1) != 0]
+    found = np.bincount(pairs[first] // width * n_tags + tag[first], minlength=rows * n_tags)
+    return found.reshape(rows, n_tags)
+
+
+def commonest_word(
+    row: NDArray[np.int64], words: NDArray[np.int64], rows: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The commonest word of each row (-1 where it has none) and its share of the row."""
+    width = int(words.max(initial=0)) + 1
+    pairs, times = np.unique(row * width + words, return_counts=True)
+    order = np.lexsort((-times, pairs // width))
+    first = order[np.diff(pairs[order] // width, prepend=-1) != 0]
+    word, share = np.full(rows, -1), np.full(rows, np.nan)
+    having = pairs[first] // width
+    word[having] = pairs[first] % width
+    share[having] = times[first] / np.bincount(row, minlength=rows)[having]
+    return word, share
+
+
+def tags_of(contexts: Int[Tensor, "places window"], pieces: Sequence[str], bos: int) -> Int[Tensor, " places"]:
+    """The part of speech of the token in the middle of each context, as an index into `pos.TAGS`.
+
+    Five tokens either side stand in for the story, so that no text need be kept and memory stays flat. On TinyStories
+    99.7% of tokens get the tag that the whole story gives them with 4,096 tokens, 96.8% with 512 (shorter contexts).
+    """
+    raw = [ESCAPED.sub(lambda m: bytes([int(m[1], 16)]), piece.encode()) for piece in pieces]
+    raw[bos] = b""
+    middle = contexts.shape[1] // 2
+    texts, spans = [], []
+    for row in contexts.tolist():
+        parts = [raw[token] if token >= 0 else b"" for token in row]
+        start = len(b"".join(parts[:middle]).decode(errors="ignore"))
+        end = len(b"".join(parts[: middle + 1]).decode(errors="ignore"))
+        texts.append(b"".join(parts).decode(errors="ignore"))
+        spans.append((start, end))
+    number = {tag: i for i, tag in enumerate(pos.TAGS)}
+    found = [
+        next((tag for first, last, tag in words if last > start and first < end), pos.NO_WORD)
+        for words, (start, end) in zip(pos.tag_texts(texts), spans, strict=True)
+    ]
+    return torch.tensor([number[tag] for tag in found], dtype=torch.int64)
