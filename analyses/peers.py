@@ -88,7 +88,7 @@ def _adamw(model: torch.nn.Module, settings: OptimizerSettings) -> torch.optim.O
 
 def sides(spec: Spec) -> dict[str, Side]:
     """All that are compared; ours and HookedTransformer's begin with the same weights."""
-    dtype = forward.precision("auto")
+    dtype = forward.dtype_for("auto", spec, torch.device("cpu"))
     low = dtype is torch.bfloat16
 
     def ours(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:

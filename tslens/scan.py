@@ -200,7 +200,7 @@ def states(
     spec, tokenizer = spec_of(model), tokenizer_of(model)
     wanted = tuple(dict.fromkeys(name for reducer in reducers for name in reducer.hooks(spec)))
     forward.check_hooks(spec, wanted)
-    dtype = forward.precision(precision)
+    dtype = forward.resolve_dtype(precision, model)
     device = next(model.parameters()).device
     context = min(context or spec.n_ctx, spec.n_ctx)
     read = cut = 0

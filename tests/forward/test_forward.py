@@ -253,14 +253,6 @@ def test_a_row_longer_than_the_context_is_refused() -> None:
         forward.logits(made(SPECS["llama"]), tokens(1, 25))
 
 
-def test_precisions() -> None:
-    assert forward.precision("float32") is torch.float32
-    assert forward.precision("bfloat16") is torch.bfloat16
-    assert forward.precision("auto") in (torch.float32, torch.bfloat16)
-    with pytest.raises(ValueError, match="precision is 'half'"):
-        forward.precision("half")
-
-
 def foreign(**changes: Any) -> Any:
     """A HookedTransformer that was not built here."""
     from transformer_lens import HookedTransformer, HookedTransformerConfig

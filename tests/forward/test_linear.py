@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from tslens.forward import linear
-from tslens.forward.linear import FusedLinear, can_pack, precision
+from tslens.forward.linear import FusedLinear, can_pack, cpu_has_bf16
 
 DRAWN = torch.Generator().manual_seed(0)
 MAPS = [(torch.randn(6, width, generator=DRAWN), torch.randn(width, generator=DRAWN)) for width in (4, 8, 4)]
@@ -37,7 +37,7 @@ def test_a_weight_that_is_trained_is_never_copied() -> None:
     torch.testing.assert_close(weight.grad, ROWS.flatten(0, 1).sum(0)[:, None].expand(6, 4))
 
 
-@pytest.mark.skipif(precision() is not torch.bfloat16, reason="this machine has no bf16")
+@pytest.mark.skipif(not cpu_has_bf16(), reason="this machine has no bf16")
 @pytest.mark.parametrize("there", [True, False], ids=["with oneDNN", "without"])
 def test_products_trained_in_bf16_are_the_ordinary_ones(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """In value and gradient those of fp32, to bf16's rounding."""
@@ -71,8 +71,3 @@ def test_a_machine_without_the_layouts_multiplies_as_ever(monkeypatch: pytest.Mo
         layer = FusedLinear(MAPS[0], pack=True)
         assert layer.packed is None
         torch.testing.assert_close(layer(ROWS)[0], ROWS @ MAPS[0][0] + MAPS[0][1])
-
-
-def test_an_unknown_precision_is_refused() -> None:
-    with pytest.raises(ValueError, match="'half'; it must be auto, float32 or bfloat16"):
-        precision("half")

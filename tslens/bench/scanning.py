@@ -86,7 +86,7 @@ def _merged(
 
 
 def _bare(model: "HookedTransformer", batches: list[scan.Batch], precision: str) -> Work:
-    dtype = forward.precision(precision)
+    dtype = forward.resolve_dtype(precision, model)
 
     def work() -> None:
         with torch.inference_mode():
@@ -126,7 +126,7 @@ def _row(name: str, precision: str, peer: str, against: str, target: Target | No
         tokens, times = _times(size, precision)
         return faster(times["ours"], times[peer], units=tokens, unit="tokens")
 
-    shown = "fp32" if precision == "float32" else "bf16 where the machine has it"
+    shown = "fp32" if precision == "float32" else "bf16 where it is faster"
     return Benchmark(name, f"top-{K} scan of all neurons, 256x8, {shown}", against, target, run)
 
 

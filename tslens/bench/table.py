@@ -14,7 +14,7 @@ import torch
 
 from tslens import forward
 from tslens.bench.measure import Benchmark, Measured
-from tslens.bench.size import Size
+from tslens.bench.size import FULL, Size
 
 Row = tuple[Benchmark, Measured]
 LIBRARIES = ("tslens", "torch", "transformer-lens", "transformers", "tokenizers", "numpy")
@@ -54,7 +54,7 @@ def facts() -> dict[str, Any]:
         "threads": cores(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
         "system": f"{platform.system()} {platform.machine()}",
-        "bf16": forward.precision("auto") is torch.bfloat16,
+        "bf16_speedup": round(forward.bf16_speedup(FULL.spec, torch.device("cpu")), 2),
         "load_before": round(os.getloadavg()[0], 2),
         "python": platform.python_version(),
         **{library: version(library) for library in LIBRARIES},
@@ -73,7 +73,7 @@ def sentence(known: dict[str, Any]) -> str:
     versions = ", ".join(f"{library} {known[library]}" for library in LIBRARIES)
     return (
         f"{known['processor']}, {known['threads']} threads, {known['memory_gb']} GB, {known['system']}, "
-        f"{'with' if known['bf16'] else 'without'} bf16; load before {known['load_before']}; "
+        f"bf16 products {known['bf16_speedup']} times as fast as fp32; load before {known['load_before']}; "
         f"Python {known['python']}, {versions}."
     )
 

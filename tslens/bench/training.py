@@ -19,8 +19,8 @@ from tslens.bench.size import Size, gpt2, hooked, random_tokens, stock
 from tslens.train.step import can_compile
 
 
-def _ours(size: Size, precision: str) -> Work:
-    model, dtype = hooked(size.spec), forward.precision(precision)
+def _ours(size: Size, dtype: torch.dtype) -> Work:
+    model = hooked(size.spec)
     rows = random_tokens(size.batch, size.context + 1, size.vocabulary)  # the last token is predicted and not read
 
     def step() -> None:
@@ -31,31 +31,30 @@ def _ours(size: Size, precision: str) -> Work:
     return step
 
 
-def _hooked(size: Size, precision: str) -> Work:
+def _hooked(size: Size, dtype: torch.dtype) -> Work:
     model = stock(size.spec)
     rows = random_tokens(size.batch, size.context, size.vocabulary)
-    return _autocast(model, lambda: model(rows, return_type="loss"), precision)
+    return _autocast(model, lambda: model(rows, return_type="loss"), dtype)
 
 
-def _gpt2(size: Size, precision: str) -> Work:
+def _gpt2(size: Size, dtype: torch.dtype) -> Work:
     model = gpt2(size.spec)
     rows = random_tokens(size.batch, size.context, size.vocabulary)
-    return _autocast(model, lambda: model(input_ids=rows, labels=rows, use_cache=False).loss, precision)
+    return _autocast(model, lambda: model(input_ids=rows, labels=rows, use_cache=False).loss, dtype)
 
 
-def _plain(size: Size, precision: str, *, compiled: bool = False) -> Work:
+def _plain(size: Size, dtype: torch.dtype, *, compiled: bool = False) -> Work:
     model = ReferenceGPT(size.spec)
     rows = random_tokens(size.batch, size.context + 1, size.vocabulary)
     run = torch.compile(model) if compiled else model
-    return _autocast(model, lambda: run(rows), precision)
+    return _autocast(model, lambda: run(rows), dtype)
 
 
-def _autocast(model: torch.nn.Module, loss: Callable[[], torch.Tensor], precision: str) -> Work:
-    low = forward.precision(precision) is torch.bfloat16
+def _autocast(model: torch.nn.Module, loss: Callable[[], torch.Tensor], dtype: torch.dtype) -> Work:
 
     def step() -> None:
         model.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", torch.bfloat16, enabled=low):
+        with torch.autocast("cpu", torch.bfloat16, enabled=dtype is torch.bfloat16):
             value = loss()
         value.backward()
 
@@ -65,16 +64,17 @@ def _autocast(model: torch.nn.Module, loss: Callable[[], torch.Tensor], precisio
 @cache
 def _times(size: Size, precision: str) -> dict[str, np.ndarray]:
     """Seconds of every side's step, all in turns; HookedTransformer's default is among them in either precision."""
+    dtype = forward.dtype_for(precision, size.spec, torch.device("cpu"))
     works = {
-        "ours": _ours(size, precision),
-        "HookedTransformer fp32": _hooked(size, "float32"),
-        "GPT2LMHeadModel": _gpt2(size, precision),
-        "plain GPT": _plain(size, precision),
+        "ours": _ours(size, dtype),
+        "HookedTransformer fp32": _hooked(size, torch.float32),
+        "GPT2LMHeadModel": _gpt2(size, dtype),
+        "plain GPT": _plain(size, dtype),
     }
     if size.compiled and can_compile():
-        works["plain GPT compiled"] = _plain(size, precision, compiled=True)
+        works["plain GPT compiled"] = _plain(size, dtype, compiled=True)
     if precision != "float32":
-        works["HookedTransformer"] = _hooked(size, precision)
+        works["HookedTransformer"] = _hooked(size, dtype)
     return dict(zip(works, take_turns(*works.values(), repeats=size.repeats).T, strict=True))
 
 
@@ -85,7 +85,7 @@ def _row(name: str, precision: str, peer: str, against: str, target: Target | No
         fastest = min(ways, key=lambda spent: float(np.median(spent)))
         return faster(times["ours"], fastest, units=size.batch * size.context, unit="tokens")
 
-    shown = "fp32" if precision == "float32" else "bf16 where the machine has it"
+    shown = "fp32" if precision == "float32" else "bf16 where it is faster"
     return Benchmark(
         name, f"training (forward and backward), 256x8, batch 16 x 256 tokens, {shown}", against, target, run
     )

@@ -103,7 +103,7 @@ def loss(
     for. ValueError for no stories."""
     spec, tokenizer = spec_of(model, compressors=True), tokenizer_of(model)
     context = min(context or spec.n_ctx, spec.n_ctx)
-    dtype, device = forward.precision(precision), next(model.parameters()).device
+    dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
     kept: dict[int, tuple[float, int, int, bool]] = {}
     # One place more than the context: the row's last token is predicted and never fed.
     read = scan.batches(stories, tokenizer, context=context + 1, batch_tokens=batch_tokens, end=True)

@@ -207,7 +207,7 @@ def _log_probabilities(
     from rich.console import Console
     from rich.progress import track
 
-    dtype, device = forward.precision(precision), next(model.parameters()).device
+    dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
     found = torch.zeros(len(rows))
     order = sorted(range(len(rows)), key=lambda i: len(rows[i][0]))
     size = max(1, batch_tokens // len(rows[order[-1]][0]))

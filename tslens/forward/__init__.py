@@ -15,20 +15,25 @@ from tslens.forward.attention import (
 )
 from tslens.forward.blocks import Layer, block, final_norm, layers, norm, rotary_cos_sin, run_blocks
 from tslens.forward.hooks import check_hooks, hook_names
-from tslens.forward.linear import FusedLinear, precision
+from tslens.forward.linear import FusedLinear
 from tslens.forward.losses import cross_entropy, loss, per_token_loss, row_losses, targets_of, token_losses
+from tslens.forward.precision import PRECISIONS, bf16_speedup, check_precision, dtype_for, resolve_dtype
 from tslens.forward.run import activations, embed, logits, residual, unembed
 
 __all__ = [
+    "PRECISIONS",
     "Attention",
     "FusedLinear",
     "Layer",
     "activations",
     "attention_scores",
+    "bf16_speedup",
     "block",
     "causal_mask",
     "check_hooks",
+    "check_precision",
     "cross_entropy",
+    "dtype_for",
     "embed",
     "final_norm",
     "fused_attention",
@@ -38,9 +43,9 @@ __all__ = [
     "loss",
     "norm",
     "per_token_loss",
-    "precision",
     "query_key_hooks",
     "residual",
+    "resolve_dtype",
     "rotary_cos_sin",
     "row_losses",
     "run_blocks",

@@ -12,28 +12,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tslens.errors import InputError
-
 Map = tuple[Tensor, Tensor | None]
 """A matrix `[in out]` and its bias `[out]`, if it has one."""
 
-PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 ROWS = 1024  # rows for which a weight is laid out: the layout is that of large products, and serves small ones too
 
 
-def precision(name: str = "auto", device: torch.device | str = "cpu") -> torch.dtype:
-    """The dtype of matrix products: `float32`, `bfloat16`, or `auto` (bfloat16 where the machine has it)."""
-    if name == "auto":
-        cuda = torch.device(device).type == "cuda"
-        fast = torch.cuda.is_bf16_supported() if cuda else torch.backends.mkldnn.is_available() and _cpu_has_bf16()
-        return torch.bfloat16 if fast else torch.float32
-    if name not in PRECISIONS:
-        raise InputError(f"precision is {name!r}; it must be auto, float32 or bfloat16.")
-    return PRECISIONS[name]
-
-
-def _cpu_has_bf16() -> bool:
-    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+def cpu_has_bf16() -> bool:
+    """Whether oneDNN has kernels for products in bfloat16 here, emulated ones included."""
+    available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return available and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 class FusedLinear:
@@ -95,7 +83,7 @@ def can_pack(weight: Tensor) -> bool:
 
 
 def _has_operators(dtype: torch.dtype, *names: str) -> bool:
-    if not torch.backends.mkldnn.is_available() or (dtype is torch.bfloat16 and not _cpu_has_bf16()):
+    if not torch.backends.mkldnn.is_available() or (dtype is torch.bfloat16 and not cpu_has_bf16()):
         return False
     return all(hasattr(torch.ops.mkldnn, name) for name in names or ("_reorder_linear_weight", "_linear_pointwise"))
 

@@ -46,10 +46,11 @@ def generate_ids(
         raise InputError(f"max_new_tokens is {max_new_tokens}; it must be at least 1.")
     budgets = [min(max_new_tokens, spec.n_ctx - len(row)) for row in rows]
     new: list[list[int]] = [[] for _ in rows]
+    dtype = forward.resolve_dtype(precision, model)
     with torch.inference_mode():
         for numbers in _together(spec, rows):
             own, budget = [rows[i] for i in numbers], [budgets[i] for i in numbers]
-            cache = _writer(model, spec, own, max(map(len, own)) + max(budget), forward.precision(precision))
+            cache = _writer(model, spec, own, max(map(len, own)) + max(budget), dtype)
             if sampling.beams > 1:
                 made = beam_search(cache, budget, sampling.beams, stop)
             else:

@@ -9,7 +9,7 @@ import contextlib
 import dataclasses
 import datetime
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -67,6 +67,13 @@ class World:
         ends = torch.tensor([number, -number])
         torch.distributed.all_reduce(ends, torch.distributed.ReduceOp.MAX)
         return int(ends[0]) == -int(ends[1])
+
+    def decided(self, decide: Callable[[], Sequence[float]], n: int) -> list[float]:
+        """The `n` numbers that the first process decides on, in every process."""
+        said = torch.tensor(decide() if self.first else [0.0] * n, dtype=torch.float64)
+        if self.size > 1:
+            torch.distributed.broadcast(said, 0)
+        return list(said.tolist())
 
     def wait(self) -> None:
         """Until all processes are here."""

@@ -18,8 +18,10 @@ from tslens.forward.saved_bytes import saved_bytes
 from tslens.stories import Source, stories
 from tslens.tokenizer import Tokenizer
 from tslens.train import optimizer as optimizers
+from tslens.train import precision
 from tslens.train.budget import named_tokenizer, token_budget
 from tslens.train.data import TrainingBatch
+from tslens.train.distributed import World
 from tslens.train.recipe import Recipe
 from tslens.train.step import StepLoss, move
 
@@ -142,7 +144,7 @@ def _moved(model: Any) -> list[torch.nn.Parameter]:
 
 
 def _saved(recipe: Recipe, model: Any, batch: TrainingBatch) -> int:
-    dtype = forward.precision(recipe.train.precision, batch.tokens.device)
+    dtype = forward.resolve_dtype(recipe.train.precision, model)
     return saved_bytes(model, lambda: recipe.objective(model, batch, dtype, recipe.train.dropout)[0])
 
 
@@ -150,7 +152,10 @@ def _probe(recipe: Recipe, model: Any, batch: Callable[[int], TrainingBatch], ro
     """Tokens per second of forward and backward, `rows` rows at a time or fewer where so many would take long; seconds
     and bytes of state of the optimizer."""
     optimizer = optimizers.make(model, recipe.optimizer)
-    loss = StepLoss(model, recipe, forward.precision(recipe.train.precision, next(model.parameters()).device))
+    chosen = precision.settle(recipe, model, World(), {})
+    loss = StepLoss(model, recipe, precision.dtype_of(chosen))
+    if "muon_precision" in chosen:
+        optimizers.set_muon_dtype(optimizer, precision.dtype_of(chosen, "muon_precision"))
 
     def gradients(piece: TrainingBatch) -> None:
         (loss(piece)[0] / piece.predictions).backward()

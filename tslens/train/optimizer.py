@@ -85,6 +85,31 @@ def make(model: "HookedTransformer | nn.Module", settings: OptimizerSettings) ->
     return both
 
 
+def orthogonalized(update: Tensor, dtype: torch.dtype, iterations: int = 5) -> Tensor:
+    """A matrix with the singular vectors of `update` [row column] and singular values near 1: Newton-Schulz
+    iterations with the coefficients of Jordan et al. 2024, as `torch.optim.Muon` has them, in products of `dtype`."""
+    a, b, c = 3.4445, -4.7750, 2.0315
+    tall = update.shape[0] > update.shape[1]
+    x = update.to(dtype)
+    x = x.T if tall else x
+    x = x / x.norm().clamp(min=1e-7)
+    for _ in range(iterations):
+        gram = x @ x.T
+        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.T if tall else x
+
+
+def muon_matrices(model: nn.Module) -> dict[str, Tensor]:
+    """The matrices that Muon moves, by the names of their parameters."""
+    return {n: as_matrix(n, p.detach()) for n, p in model.named_parameters() if p.requires_grad and _IN_BLOCK.search(n)}
+
+
+def set_muon_dtype(optimizer: torch.optim.Optimizer, dtype: torch.dtype) -> None:
+    """Let Muon, where the optimizer has it, multiply in this dtype."""
+    if isinstance(optimizer, MuonAndAdamW):
+        optimizer.param_groups[0]["dtype"] = dtype
+
+
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
     """Let the next step move by this learning rate."""
     for group in optimizer.param_groups:
@@ -102,43 +127,38 @@ def as_matrix(name: str, weight: Tensor) -> Tensor:
 
 
 class MuonAndAdamW(torch.optim.Optimizer):
-    """`torch.optim.Muon` over some matrices and AdamW over the rest, as one optimizer.
+    """Muon over some matrices and AdamW over the rest, as one optimizer.
 
-    Muon moves a whole matrix, [d_model, heads x d_head] for queries, which TransformerLens keeps by head: it is given
-    views of the parameters, their gradients and their momentum. `state` holds all by parameter, in its own shape.
+    Muon's steps are those of `torch.optim.Muon`, whose products are in bfloat16 alone; here they may be in float32.
+
+    It moves a whole matrix, [d_model, heads x d_head] for queries, which TransformerLens keeps by head. `state` holds
+    all by parameter, in its own shape; `dtype` of the first group is that of Muon's products.
     """
 
     def __init__(
         self, matrices: dict[str, nn.Parameter], adamw: torch.optim.AdamW, settings: OptimizerSettings
     ) -> None:
-        super().__init__([{"params": list(matrices.values()), "lr": settings.lr, "scale": 1.0}], {})
+        muon = {"params": list(matrices.values()), "lr": settings.lr, "scale": 1.0, "dtype": torch.bfloat16}
+        super().__init__([muon], {})
         self.param_groups += adamw.param_groups
-        self._names, self._adamw = list(matrices), adamw
-        self._views = [as_matrix(name, p.detach()) for name, p in matrices.items()]
-        self._muon = torch.optim.Muon(
-            self._views,
-            lr=settings.lr,
-            weight_decay=settings.weight_decay,
-            momentum=settings.momentum,
-            adjust_lr_fn="match_rms_adamw",
-        )
+        self._names, self._adamw, self._settings = list(matrices), adamw, settings
         adamw.state = self.state
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Move every parameter that has a gradient."""
-        own, (muon,) = self.param_groups[0], self._muon.param_groups
-        muon["lr"] = own["lr"]
-        for name, p, view in zip(self._names, own["params"], self._views, strict=True):
-            assert view.untyped_storage().data_ptr() == p.untyped_storage().data_ptr(), (
-                f"{name} is no longer what moves"
-            )
-            view.grad = None if p.grad is None else as_matrix(name, p.grad)
+        own, momentum = self.param_groups[0], self._settings.momentum
+        for name, p in zip(self._names, own["params"], strict=True):
+            if p.grad is None:
+                continue
             if "momentum_buffer" not in (state := self.state[p]):
                 state["momentum_buffer"] = torch.zeros_like(p)
-            self._muon.state[view]["momentum_buffer"] = as_matrix(name, state["momentum_buffer"])
-        self._muon.step()
-        self._muon.zero_grad(set_to_none=True)
+            past = state["momentum_buffer"].lerp_(p.grad, 1 - momentum)
+            update = orthogonalized(as_matrix(name, p.grad.lerp(past, momentum)), own["dtype"])
+            p.mul_(1 - own["lr"] * self._settings.weight_decay)
+            matrix = as_matrix(name, p.detach())
+            assert matrix.untyped_storage().data_ptr() == p.untyped_storage().data_ptr(), f"{name} was moved in a copy"
+            matrix.add_(update, alpha=-own["lr"] * 0.2 * math.sqrt(max(matrix.shape)))  # as large as AdamW's steps
         self._adamw.step()
 
 

@@ -19,11 +19,16 @@ from torch import Tensor
 
 from tslens import files, models, runs
 from tslens.errors import InputError
+from tslens.forward import PRECISIONS
+from tslens.train import precision
 from tslens.train.meter import Meter
 from tslens.train.run import Run
 
 PRECISION = "precision.json"
 NEEDED = ("recipe", "data", "tokenizer", "step", "tokens", "rollbacks", "since_record")  # of a checkpoint's config
+
+BITS = ("precision", "device", "threads")
+COMPUTED_IN = (*precision.KEYS, "device", "threads")
 
 
 @dataclasses.dataclass
@@ -38,11 +43,16 @@ class State:
     """How often the run went back, and the learning rate down."""
     measured: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """The last validation, as `config.json` says it."""
-    precision: str = "float32"
-    """Of the steps to come; the session resolves `auto`."""
-    computed_in: dict[str, str | int] = dataclasses.field(default_factory=dict)
-    """The `precision`, the type of `device` and, on a CPU, the `threads` of the last step. On others the same step
-    gives other bits."""
+    settled: precision.Record = dataclasses.field(default_factory=lambda: {"precision": "float32"})
+    """In what precisions the steps to come are computed; the session resolves `auto`."""
+    computed_in: dict[str, str | float] = dataclasses.field(default_factory=dict)
+    """The precisions, the type of `device` and, on a CPU, the `threads` of the last step. On others the same step gives
+    other bits."""
+
+    @property
+    def precision(self) -> str:
+        """Of the model's products."""
+        return str(self.settled["precision"])
 
 
 def _config(run: Run, state: State) -> dict[str, Any]:
@@ -133,7 +143,7 @@ def restore(run: Run, state: State) -> None:
         since = config["since_record"]
         state.meter.resume(config["tokens"], since["steps"], since["losses"])
         state.step, state.rollbacks = config["step"], config["rollbacks"]
-        state.computed_in = {k: config[k] for k in ("precision", "device", "threads") if k in config}
+        state.computed_in = {k: config[k] for k in COMPUTED_IN if k in config}
         state.measured = {k: v for k, v in config.items() if k.startswith("validation_") or k == "bits_per_byte"}
         found = place
         break
@@ -165,11 +175,11 @@ def _set_aside(damaged: Path, why: str, instead: Path) -> None:
 def record_hardware(run: Run, state: State) -> None:
     """Record in what the steps to come are computed; warn if the ones before were computed otherwise."""
     device, before = state.meter.world.device, state.computed_in
-    now: dict[str, str | int] = {"precision": state.precision, "device": device.type}
+    now = state.settled | {"device": device.type}
     state.computed_in = now
     if device.type == "cpu":
         now["threads"] = torch.get_num_threads()
-    if state.meter.world.first and any(before[key] != now.get(key) for key in before):
+    if state.meter.world.first and any(before[key] != now.get(key) for key in BITS if key in before):
         print(
             f"tslens: warning: {run.folder} was computed {_in_words(before)} until step {state.step}, and goes on "
             f"{_in_words(now)}: it will not end in the bits it would have had there.",
@@ -177,26 +187,27 @@ def record_hardware(run: Run, state: State) -> None:
         )
 
 
-def _in_words(computed_in: Mapping[str, str | int]) -> str:
+def _in_words(computed_in: Mapping[str, str | float]) -> str:
     by = f", {n} thread{'s' * (n != 1)}" if (n := computed_in.get("threads")) else ""
     return f"in {computed_in['precision']} on {computed_in['device']}{by}"
 
 
-def keep_precision(run: Run, precision: str) -> None:
+def keep_precision(run: Run, settled: precision.Record) -> None:
     """Keep what `auto` was resolved to, before the first step: a run that is killed then does not resolve it anew."""
-    files.write_json(run.folder / PRECISION, {"precision": precision})
+    files.write_json(run.folder / PRECISION, settled)
 
 
-def kept_precision(run: Run) -> str | None:
+def kept_precision(run: Run) -> precision.Record | None:
     """What `keep_precision` kept; None where it has not. InputError if the file was altered."""
     path = run.folder / PRECISION
     if not path.is_file():
         return None
     found = files.read_json(path)
-    precision = found.get("precision") if isinstance(found, dict) else None
-    if precision not in ("float32", "bfloat16"):
-        raise InputError(f"{path} was altered: its precision is {precision!r}. Write float32 or bfloat16 there.")
-    return str(precision)
+    kept = {key: found[key] for key in precision.KEYS if key in found} if isinstance(found, dict) else {}
+    for key in ("precision", "muon_precision"):
+        if (value := kept.get(key, "float32" if key != "precision" else None)) not in PRECISIONS:
+            raise InputError(f"{path} was altered: its {key} is {value!r}. Write float32 or bfloat16 there.")
+    return kept
 
 
 def record_rollbacks(run: Run, state: State) -> None:

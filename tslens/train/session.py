@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
-from tslens import forward, lock, runs
+from tslens import lock, runs
 from tslens.errors import InputError
-from tslens.train import interrupt, loggers, optimizer, saving
+from tslens.train import interrupt, loggers, optimizer, precision, saving
 from tslens.train.distributed import World, process_group
 from tslens.train.loop import Loop
 from tslens.train.meter import Meter
@@ -163,23 +163,21 @@ def _newest_state(run: Run, world: World) -> State:
     saving.restore(run, state)
     if not world.same(state.step):
         raise InputError(f"The processes do not see the same checkpoints in {run.folder}: it must be a shared folder.")
-    state.precision = _resolved_precision(run, state, world)
+    state.settled = _settled_precision(run, state, world)
+    if "muon_precision" in state.settled:
+        optimizer.set_muon_dtype(state.optimizer, precision.dtype_of(state.settled, "muon_precision"))
     return state
 
 
-def _resolved_precision(run: Run, state: State, world: World) -> str:
-    """The precision of the run's steps: its recipe's, or for `auto` what the run already has, or else what the first
-    process chooses for all of them."""
-    if (chosen := run.recipe.train.precision) != "auto":
-        return chosen
-    if world.first and saving.kept_precision(run) is None:
-        before = state.computed_in.get("precision")  # of a run that was begun before its choice was kept
-        found = str(before or forward.precision(chosen, world.device)).removeprefix("torch.")
-        saving.keep_precision(run, found)
-    world.wait()
-    kept = saving.kept_precision(run)
-    assert kept is not None, "the first process has just written it"
-    return kept
+def _settled_precision(run: Run, state: State, world: World) -> precision.Record:
+    """The precisions of the run's steps: its recipe's, or for `auto` what the run already has (in its checkpoints alone
+    where it was begun before its choice was kept), or else what the first process measures for all of them."""
+    recorded = saving.kept_precision(run) or state.computed_in
+    world.wait()  # until all have read
+    settled = precision.settle(run.recipe, state.model, world, recorded)
+    if world.first and run.recipe.train.precision == "auto":
+        saving.keep_precision(run, settled)
+    return settled
 
 
 @contextlib.contextmanager

@@ -130,7 +130,7 @@ class TrainSettings:
     """Rows that are computed at a time (gradients are accumulated); all of them where not given."""
     dropout: ShareBelowOne = 0.0
     """Share of the embeddings, and of what attention and MLP add to the residual stream, that a step leaves out."""
-    precision: Annotated[str, parsed_by(forward.precision)] = "auto"
+    precision: Annotated[str, parsed_by(forward.check_precision)] = "auto"
     compile: bool = False
     validate_every: Count = 200
     validation_stories: Count = 300

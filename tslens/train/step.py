@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tslens import forward
 from tslens.errors import InputError
+from tslens.forward import PRECISIONS
 from tslens.train import optimizer as optimizers
 from tslens.train.data import TrainingBatch
 from tslens.train.distributed import World, no_sync
@@ -68,7 +68,7 @@ def step_function(
     The loss is the mean over the predictions of the whole batch, in however many pieces and processes it is computed.
     """
     settings, optimizer, device = recipe.train, state.optimizer, world.device
-    loss = world.parallel(StepLoss(state.model, recipe, forward.precision(state.precision)))
+    loss = world.parallel(StepLoss(state.model, recipe, PRECISIONS[state.precision]))
     moved = [p for p in state.model.parameters() if p.requires_grad]
 
     def step_once(batch: TrainingBatch) -> tuple[Losses, Tensor, float]:

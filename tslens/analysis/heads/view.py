@@ -20,7 +20,7 @@ def pattern(model: "HookedTransformer", text: str, *, precision: str = "float32"
     Raises:
         ValueError: the text is longer than the model's context, or empty; no precision is called so.
     """
-    dtype = forward.precision(precision)
+    dtype = forward.resolve_dtype(precision, model)
     spec, tokenizer = spec_of(model), tokenizer_of(model)
     ids = tokenizer.encode([text])[0]
     if len(ids) < 2:

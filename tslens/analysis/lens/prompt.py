@@ -23,7 +23,7 @@ def of_prompt(model: "HookedTransformer", text: str, k: int = 5, *, precision: s
         ValueError: the text is empty or longer than the model's context, `k` is not within the vocabulary, or no
             precision is called so.
     """
-    dtype = forward.precision(precision)
+    dtype = forward.resolve_dtype(precision, model)
     spec, tokenizer, unembedding = spec_of(model), tokenizer_of(model), Unembedding.of(model)
     ids = tokenizer.encode([text])[0]
     if len(ids) < 2:

@@ -76,7 +76,7 @@ def story_loss(model: Any, texts: Iterable[str], *, precision: str = "float32") 
     A document of which the context holds none of the story is left out. ValueError if that leaves none.
     """
     spec, tokenizer = spec_of(model), tokenizer_of(model)
-    dtype, device = forward.precision(precision), next(model.parameters()).device
+    dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
     nats, tokens, sizes, cut = [], [], [], 0
     stream = documents(texts)
     while some := list(islice(stream, ROWS)):
