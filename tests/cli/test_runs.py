@@ -82,6 +82,17 @@ def test_runs_and_their_states(some, capsys):
     assert "is not JSON" in found["broken"]["why"] and "unknown key 'modle'" in found["odd"]["why"]
 
 
+def test_a_fault_of_ours_is_no_broken_run(some, monkeypatch):
+    """What a damaged file raises makes a run broken; what our own code raises shows itself."""
+
+    def at_fault(self, d_vocab):
+        raise KeyError("ours")
+
+    monkeypatch.setattr(recipes.Recipe, "shape", at_fault)
+    with pytest.raises(KeyError, match="ours"):
+        runs()
+
+
 def test_runs_as_a_table(some, capsys):
     runs()
     head, *rows = capsys.readouterr().out.splitlines()

@@ -1,6 +1,6 @@
-"""How much would a recipe train on: tokens of its vocabulary, steps, and the size of its stories?
+"""Estimate how much a recipe trains on: tokens, steps, and the size of its stories.
 
-Nothing is read but a few stories, and no network is used: tokens are reckoned from bytes.
+Nothing is read but a few stories, and no network is used: tokens are estimated from bytes.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""How did the losses of several runs fall?"""
+"""Loss curves of one or several runs: their table and their figure."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ LOSSES = {"train_loss": "training", "validation_loss": "validation"}
 def table(names: Sequence[str]) -> "pd.DataFrame":
     """The records of these runs, one below another: run, step, tokens, train_loss and validation_loss (nats a token).
 
-    ValueError for a run that is not here or has no record yet.
+    InputError for a run that is not here or has no record yet.
     """
     import pandas as pd
 

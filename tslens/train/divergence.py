@@ -1,4 +1,4 @@
-"""Has the training loss left where it was?"""
+"""Detect that training has diverged."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ WINDOW = 20  # records whose median says where the loss was
 
 
 class Diverged(Exception):  # noqa: N818  it is no error where the run goes back
-    """The weights are no longer worth keeping; says why."""
+    """The weights are no longer worth keeping; the message says why."""
 
 
 def reason(
@@ -16,9 +16,9 @@ def reason(
 ) -> str | None:
     """Why a loss (nats, the mean since the last record) says that training has diverged; None where it does not.
 
-    It has where the loss or the gradient's norm is not finite, or the loss lies more than `explode` nats above the
-    median of the last records' losses, `before`, or above `chance`, what a model loses that knows nothing; with
-    `explode` 0 any finite loss will do.
+    It has diverged where the loss or the gradient's norm is not finite, or where the loss lies more than `explode` nats
+    above the lower of two: the median of the last records' losses, `before`, and `chance`, the loss of a uniform guess.
+    With `explode` 0 any finite loss will do.
     """
     if not math.isfinite(loss):
         return f"The loss was {loss}"

@@ -1,8 +1,8 @@
-"""What would a recipe cost: parameters, operations, memory, tokens, and time on this machine?
+"""Estimate what a recipe costs: parameters, operations, memory, tokens, and time on this machine.
 
 Nothing is written and no network is used. Operations are counted, memory is counted on a step of the model itself (not
 compiled), speed is measured on the parts of a training step (compiled and clipped as there) and on the validation of a
-few stories; the number of tokens is reckoned from the size of the stories.
+few stories; the number of tokens is estimated from the size of the stories.
 """
 
 import dataclasses
@@ -78,7 +78,7 @@ def estimate(recipe: Recipe, watch: Callable[[str], None] = lambda text: None) -
     """The cost of a recipe; takes about ten seconds, more where it is compiled, and says through `watch` what it is
     doing.
 
-    ValueError for a recipe that has no model, and for stories that are not there or not what its objective wants.
+    InputError for a recipe that has no model, and for stories that are not there or not what its objective wants.
     """
     watch("reading some stories")
     sample = _sample(recipe)

@@ -1,4 +1,4 @@
-"""Where do a run's records go: always to `metrics.jsonl`, and where else a person asked for?"""
+"""Write a run's records: always to `metrics.jsonl`, and to TensorBoard or Weights & Biases where asked for."""
 
 import contextlib
 import importlib.util
@@ -17,7 +17,7 @@ Write = Callable[[Record], None]
 
 
 def parse(text: str) -> tuple[str, ...]:
-    """The loggers of a list such as `tensorboard,wandb`; ValueError names an unknown one."""
+    """The loggers of a list such as `tensorboard,wandb`; InputError names an unknown one."""
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
         if name not in LOGGERS:
@@ -26,7 +26,7 @@ def parse(text: str) -> tuple[str, ...]:
 
 
 def check(text: str) -> None:
-    """ValueError if a logger that is asked for is not installed."""
+    """InputError if a logger that is asked for is not installed."""
     for name in parse(text):
         if importlib.util.find_spec(name) is None:
             raise InputError(

@@ -1,4 +1,4 @@
-"""How far, how fast and how well does a run go, without waiting for the device at every step?"""
+"""Count tokens, mean losses and time of a run without waiting for the device at every step."""
 
 import contextlib
 import math
@@ -40,13 +40,13 @@ class Meter:
         self._began = self._at = time.perf_counter()
 
     def batch_ready(self) -> None:
-        """A batch is there."""
+        """Note that a batch is there."""
         now = time.perf_counter()
         self._waiting += now - self._at
         self._span, self._at = now - self._at, now
 
     def step_done(self, tokens: int, losses: Mapping[str, Tensor]) -> None:
-        """A step over `tokens` tokens was made. Its losses are not read from the device."""
+        """Note a step over `tokens` tokens. Its losses are not read from the device."""
         self.tokens += tokens
         for name, value in losses.items():
             self.sums[name] = self.sums[name] + value if name in self.sums else value
@@ -59,7 +59,7 @@ class Meter:
 
     @contextlib.contextmanager
     def excluding(self, what: str) -> Iterator[None]:
-        """Time within is neither a step's nor waited for data; recorded as `<what>_seconds`."""
+        """The block's time is neither a step's nor waited for data; it is recorded as `<what>_seconds`."""
         began = time.perf_counter()
         try:
             yield
@@ -74,7 +74,7 @@ class Meter:
         if not value.is_cuda:
             self.shown = float(value) * self.world.size
         elif self._coming is None:
-            host, event = torch.empty((), pin_memory=True), torch.cuda.Event()
+            host, event = torch.empty((), pin_memory=True), torch.cuda.Event()  # type: ignore[no-untyped-call]
             host.copy_(value, non_blocking=True)
             event.record()
             self._coming = host, event
@@ -89,7 +89,7 @@ class Meter:
         return dict(zip(self.sums, values.tolist(), strict=True))
 
     def resume(self, tokens: int, n: int, sums: Mapping[str, float]) -> None:
-        """Go on from where another meter was."""
+        """Take over the counts of another meter: `n` steps since the last record, and the losses summed over them."""
         self.tokens = tokens
         self._restart()
         self.n = n
@@ -102,7 +102,7 @@ class Meter:
         return sum(n for n, _ in self._recent) / max(1e-9, sum(s for _, s in self._recent))
 
     def record(self, sums: Mapping[str, float]) -> dict[str, float]:
-        """What there is to say of the steps since the last record, given `read()`; then begin the next."""
+        """The record of the steps since the last one, from what `read()` gave; the next one begins."""
         aside = {f"{what}_seconds": seconds for what, seconds in self._aside.items()}
         seconds = max(1e-9, time.perf_counter() - self._began - sum(self._aside.values()))
         said = {

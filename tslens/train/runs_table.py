@@ -1,4 +1,4 @@
-"""Which runs are here, how far is each, and how well does it do?"""
+"""The runs of this folder: how far each is, and how well it does."""
 
 import dataclasses
 from pathlib import Path
@@ -12,7 +12,7 @@ from tslens.train.recipe import from_dict
 
 @dataclasses.dataclass(frozen=True)
 class RunSummary:
-    """A run as its folder tells of it; None for what it does not say."""
+    """A run as its folder records it; None for what is not recorded."""
 
     name: str
     state: str
@@ -40,14 +40,14 @@ def summaries() -> list[RunSummary]:
 def _read(folder: Path) -> RunSummary:
     writer = lock.holder(folder)
     try:
-        return _told(folder, running=writer is not None)
+        return _summary(folder, running=writer is not None)
     except (InputError, OSError) as error:
         if writer is not None:  # files change under our eyes
             return RunSummary(folder.name, "running")
         return RunSummary(folder.name, "broken", why=" ".join(str(error).split()))
 
 
-def _told(folder: Path, running: bool) -> RunSummary:
+def _summary(folder: Path, running: bool) -> RunSummary:
     recipe = from_dict(files.read_json(folder / RECIPE), origin=f"{folder}/{RECIPE}")
     chosen, records = recipe.to_dict(), runs.read_metrics(folder)
     config = _newest_config(folder)
@@ -57,7 +57,7 @@ def _told(folder: Path, running: bool) -> RunSummary:
     last: dict[str, Any] = {}
     for record in records:
         last |= record
-    for name in ("step", "tokens", "validation_loss", "bits_per_byte"):
+    for name in ("step", "steps", "tokens", "validation_loss", "bits_per_byte"):
         if type(value := config.get(name, 0)) not in (int, float):
             raise InputError(f"{folder}/{runs.CONFIG} was altered: {name} is {value!r}, no number.")
     return RunSummary(

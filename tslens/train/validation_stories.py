@@ -1,7 +1,7 @@
-"""How does a run keep the stories that it is validated on, so that it goes on when their source is gone?
+"""Keep the validation stories of a run in its folder, so that it goes on when their source is gone.
 
-As JSONL, a story a line, which every command takes as a source; the first line also says how many there are, and their
-digest.
+The file is JSONL, a story a line, which every command takes as a source; the first line also says how many there are,
+and their digest.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from tslens.errors import InputError
 
 
 def digest(stories: Sequence[str]) -> str:
-    """BLAKE2b of the stories, by which they are told from others."""
+    """BLAKE2b of the stories, by which they are distinguished from others."""
     return blake2b("\0".join(stories).encode(), digest_size=16).hexdigest()
 
 
@@ -30,16 +30,16 @@ def write(path: Path, stories: Sequence[str]) -> None:
 
 
 def read(path: Path) -> list[str]:
-    """The stories that were written. ValueError if they are no longer those."""
+    """The stories that were written. InputError if they are no longer those."""
     stories: list[str] = []
-    vouched: Any = None
+    recorded: Any = None
     with contextlib.suppress(ValueError, LookupError, TypeError):
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
         stories = [line["text"] for line in lines]
-        vouched = lines[0]["stories"], lines[0]["digest"]
-    if vouched is None or vouched != (len(stories), digest(stories)):
+        recorded = lines[0]["stories"], lines[0]["digest"]
+    if recorded != (len(stories), digest(stories)):
         raise InputError(
-            f"{path} was altered: its stories are not those that its first line vouches for. Restore it, or remove it "
+            f"{path} was altered: its stories are not those that its first line records. Restore it, or remove it "
             "and the run reads them from its source again."
         )
     return stories
