@@ -10,7 +10,7 @@ from tslens import cli
 from tslens.cli import stories as commands
 from tslens.stories import stories
 from tslens.stories.instruct import parse
-from tslens.stories.pack import Packed
+from tslens.stories.packed import Packed
 from tslens.tokenizer import Tokenizer
 
 TALES = [f"Tom met {n} cats. They ran and ran." for n in range(80)]

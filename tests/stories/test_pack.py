@@ -7,8 +7,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,9 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
 import tslens.stories.pack as packing
-from tslens.stories.pack import Packed, pack
+from tslens.errors import InputError
+from tslens.stories.pack import pack
+from tslens.stories.packed import Packed
 from tslens.tokenizer import Tokenizer
 
 TALES = [f"Tom met {n} cats. “Hi,” he said to cat {n * n}." for n in range(300)]
@@ -285,3 +289,96 @@ def test_a_pack_without_hashes_is_opened_as_it_is(tokenizer: Tokenizer, tmp_path
     older = {key: value for key, value in record.items() if not key.endswith("_hash")}
     (tmp_path / "pack.json").write_text(json.dumps(older))
     assert Packed.open(tmp_path, tokenizer, check=True).n_stories == 300
+
+
+RACE = """
+import sys, time
+from pathlib import Path
+import tslens.stories.pack as packing
+from tslens.tokenizer import Tokenizer
+tales, tokenizer, folder, barrier, me, resume = sys.argv[1:]
+packing.BATCH, packing.NOTE_EVERY = 10, 0.0
+chosen = Tokenizer.load(tokenizer)
+lines = open(tales, encoding="utf-8").read().splitlines()
+def slowly():
+    for line in lines:
+        time.sleep(0.0005)
+        yield line
+Path(barrier, me).touch()
+for _ in range(60_000):
+    if len(list(Path(barrier).iterdir())) == 2:
+        break
+    time.sleep(0.001)
+try:
+    packing.pack(slowly(), chosen, folder, source=me, resume=resume == "yes", progress=False, keep_tokenizer=True)
+except ValueError as error:
+    sys.exit(str(error))
+"""
+
+
+@pytest.mark.parametrize("resume", ["yes", "no"])
+def test_two_packers_of_one_folder_never_mix(tokenizer: Tokenizer, tmp_path: Path, checkout: Path, resume: str) -> None:
+    """From a barrier, each with stories of its own: the folder ends as one of them packs it alone."""
+    tokenizer.save(tmp_path / "tokenizer.json")
+    alone, said = {}, []
+    for me, tales in (("0", TALES), ("1", TALES[::-1])):
+        (tmp_path / f"{me}.txt").write_text("".join(f"{tale}\n" for tale in tales), encoding="utf-8")
+        pack(tales, tokenizer, tmp_path / me, source=me, progress=False, keep_tokenizer=True)
+        alone[me] = files(tmp_path / me)
+    for trial in range(3):
+        folder, barrier = tmp_path / f"raced{trial}", tmp_path / f"barrier{trial}"
+        barrier.mkdir()
+        racers = [
+            subprocess.Popen(
+                [
+                    *(sys.executable, "-c", RACE, tmp_path / f"{me}.txt", tmp_path / "tokenizer.json"),
+                    *(folder, barrier, me, resume),
+                ],
+                cwd=checkout,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for me in alone
+        ]
+        said = [racer.communicate(timeout=120)[1] for racer in racers]
+        won = [me for me, racer in zip(alone, racers, strict=True) if racer.returncode == 0]
+        assert files(folder) in [alone[me] for me in won], said
+        for line in filter(None, said):
+            assert line.count("\n") == 1, line
+            assert "is being written by process" in line or "are not the first of" in line
+        assert len(won) == 1 or resume == "no"  # one after the other, the second replaces the first
+        Packed.open(folder, tokenizer, check=True)
+
+
+def test_a_folder_that_is_being_packed_is_refused(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+
+        def while_another_packs() -> Iterator[str]:
+            yield from TALES[:200]
+            again = pool.submit(pack, TALES, tokenizer, tmp_path / "a", source="again", progress=False)
+            with pytest.raises(InputError, match=r"pack\.json is being written by process \d+ .*Wait for it or"):
+                again.result()
+            yield from TALES[200:]
+
+        packed = pack(while_another_packs(), tokenizer, tmp_path / "a", source="tales", progress=False)
+    assert packed.n_stories == 300 and sorted(files(tmp_path / "a")) == ["pack.json", "starts.bin", "tokens.bin"]
+
+
+@pytest.mark.parametrize("name", ["tokens.bin", "starts.bin"])
+def test_what_another_program_writes_among_the_tokens_is_never_vouched_for(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """One that takes no lock, and leaves the files as long as they should be."""
+    synced = packing.sync
+
+    def meddled(*opened: IO[Any]) -> None:
+        synced(*opened)
+        with (tmp_path / name).open("r+b") as file:
+            file.write(b"\7")
+
+    monkeypatch.setattr(packing, "sync", meddled)
+    with pytest.raises(InputError, match=r"does not hold the 300 stories and [\d,]+ tokens that were packed"):
+        pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    monkeypatch.undo()
+    with pytest.raises(FileNotFoundError, match="holds no packed stories"):
+        Packed.open(tmp_path, tokenizer)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tslens.stories.pack import Packed, Record
+from tslens.stories.packed import Packed, Record
 from tslens.train.data import Rows, prefetch
 
 BOS = 0

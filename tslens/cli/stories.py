@@ -153,8 +153,8 @@ def pack(
     from dataclasses import asdict
 
     from tslens.stories import stories
-    from tslens.stories.pack import RECORD
     from tslens.stories.pack import pack as pack_stories
+    from tslens.stories.packed import RECORD
 
     found = stories(source, split=split, limit=limit, clean=clean, seed=seed)
     chosen = _tokenizer(found, out, vocab=vocab, file=tokenizer, gpt2=gpt2, keep=keep, limit=limit, resume=resume)
@@ -186,7 +186,7 @@ def _tokenizer(
     resume: bool,
 ) -> "Tokenizer":
     """The tokenizer that the options of `pack` choose: read, or trained on the stories."""
-    from tslens.stories.pack import TOKENIZER
+    from tslens.stories.packed import TOKENIZER
     from tslens.tokenizer import Tokenizer
 
     given = [name for name, value in (("--vocab", vocab), ("--tokenizer", file), ("--gpt2", gpt2)) if value is not None]

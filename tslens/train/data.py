@@ -18,7 +18,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from tslens.errors import InputError
-from tslens.stories.pack import Packed
+from tslens.stories.packed import Packed
 
 
 @dataclasses.dataclass(frozen=True)

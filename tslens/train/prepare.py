@@ -13,7 +13,8 @@ from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 from tslens.stories import Stories, stories
 from tslens.stories.instruct import documents, keeps_apart
-from tslens.stories.pack import RECORD, Packed, pack
+from tslens.stories.pack import pack
+from tslens.stories.packed import RECORD, Packed
 from tslens.tokenizer import Tokenizer
 from tslens.train import step, validation_stories
 from tslens.train.batch_warmup import GrowingBatches

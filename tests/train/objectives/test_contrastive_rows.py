@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tslens.stories.pack import Packed, Record
+from tslens.stories.packed import Packed, Record
 from tslens.stories.sentences import shuffled
 from tslens.train.data import Rows
 from tslens.train.objectives.contrastive import ContrastiveRows, split_off

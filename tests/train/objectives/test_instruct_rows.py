@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tslens.stories.pack import Packed, Record
+from tslens.stories.packed import Packed, Record
 from tslens.train.objectives.instruct import InstructRows
 
 HEAD, STORY = 100, 200  # document i is BOS, heads of 100 + i, then stories of 200 + i

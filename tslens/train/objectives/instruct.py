@@ -18,7 +18,7 @@ from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult
 from tslens.models import name_of, spec_of, tokenizer_of
 from tslens.stories.instruct import documents
-from tslens.stories.pack import Packed
+from tslens.stories.packed import Packed
 from tslens.tokenizer import Tokenizer
 from tslens.train.data import Batches, PackStories, Rows, TrainingBatch
 from tslens.train.objectives.language import LanguageModelling

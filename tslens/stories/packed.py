@@ -1,0 +1,166 @@
+"""Open stories that are packed as tokens on disk, so that training reads them at once and in any order.
+
+A pack is a folder of three files: ``tokens.bin`` (the tokens of all stories, BOS before each), ``starts.bin`` (where
+each story starts, int64) and ``pack.json`` (the `Record`: what they are, whether they are all there, and their hashes,
+so that a pack altered in place can be told from a whole one). ``tokenizer.json`` may lie beside them.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tslens import files
+from tslens.errors import InputError
+from tslens.tokenizer import Tokenizer
+
+VERSION = 1
+TOKENS, STARTS, RECORD, TOKENIZER = "tokens.bin", "starts.bin", "pack.json", "tokenizer.json"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What ``pack.json`` says."""
+
+    version: int
+    tokenizer: str
+    """hash of the tokenizer"""
+    dtype: str
+    """uint16, or uint32 where the vocabulary needs it"""
+    source: str
+    stories: int = 0
+    tokens: int = 0
+    """with BOS"""
+    bytes: int = 0
+    """UTF-8 bytes of the stories, without any separator"""
+    longest: int = 0
+    """tokens of the longest story, with BOS"""
+    digest: str = ""
+    """BLAKE2b of the stories so far, by which a resumed packing knows that its source is still the same"""
+    finished: bool = False
+    tokens_hash: str = ""
+    """BLAKE2b of ``tokens.bin``, once it is finished"""
+    starts_hash: str = ""
+
+    @property
+    def size_of_tokens(self) -> int:
+        """Bytes of ``tokens.bin``."""
+        return self.tokens * np.dtype(self.dtype).itemsize
+
+    @property
+    def size_of_starts(self) -> int:
+        """Bytes of ``starts.bin``."""
+        return self.stories * 8
+
+    def write(self, folder: Path) -> None:
+        """Replace ``pack.json`` in one step."""
+        with files.atomic(folder / RECORD) as file:
+            file.write(json.dumps(asdict(self), indent=2) + "\n")
+
+    @classmethod
+    def read(cls, folder: Path) -> "Record | None":
+        """What a folder's ``pack.json`` says, or None if there is none. InputError for one that is no record."""
+        path = folder / RECORD
+        if not path.is_file():
+            return None
+        refusal = InputError(f"{path} is not the record of packed stories; pack again, without resuming")
+        try:
+            found = json.loads(path.read_bytes())
+        except (UnicodeDecodeError, json.JSONDecodeError):
+            raise refusal from None
+        if not isinstance(found, dict):
+            raise refusal
+        if (version := found.get("version")) != VERSION:
+            raise InputError(f"{path} is of version {version!r}, and this tslens reads version {VERSION}; pack again")
+        try:
+            return cls(**found)
+        except TypeError:  # a field is missing or unknown
+            raise refusal from None
+
+    def refuse_other_tokenizer(self, folder: Path, tokenizer: Tokenizer) -> None:
+        """InputError where the folder was packed with another tokenizer."""
+        if self.tokenizer != tokenizer.hash:
+            raise InputError(
+                f"{folder} was packed with another tokenizer (hash {self.tokenizer[:12]}, and this one is "
+                f"{tokenizer.hash[:12]}); load the tokenizer it was packed with, or pack again"
+            )
+
+    def refuse_altered(self, folder: Path, *, progress: bool) -> None:
+        """InputError where a file is no longer what its hash is of; older packs have no hashes."""
+        if not self.tokens_hash:
+            return
+        paths, recorded = [folder / TOKENS, folder / STARTS], (self.tokens_hash, self.starts_hash)
+        for path, was, now in zip(paths, recorded, files.blake2b(paths, progress=progress), strict=True):
+            if now != was:
+                raise InputError(
+                    f"{path} was altered since it was packed: its hash is not the one in {RECORD}; restore it, or "
+                    f"remove {folder} and pack its stories again (resuming a run does so by itself)"
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Stories as tokens, mapped from disk."""
+
+    folder: Path
+    record: Record
+    tokens: np.ndarray
+    """shape (tokens,): every story after its BOS, one after the other"""
+    starts: np.ndarray
+    """shape (stories,): the position of each story's BOS in ``tokens``"""
+
+    @property
+    def n_stories(self) -> int:
+        return self.record.stories
+
+    @property
+    def n_tokens(self) -> int:
+        """With one BOS a story."""
+        return self.record.tokens
+
+    @property
+    def n_bytes(self) -> int:
+        """UTF-8 bytes of all stories: what bits per byte are counted by."""
+        return self.record.bytes
+
+    def __len__(self) -> int:
+        return self.n_stories
+
+    def story(self, number: int) -> np.ndarray:
+        """The tokens of one story, BOS first, shape (tokens of the story,)."""
+        if not 0 <= number < self.n_stories:
+            raise IndexError(f"story {number} is not among the {self.n_stories:,} of {self.folder}")
+        end = self.starts[number + 1] if number + 1 < self.n_stories else self.n_tokens
+        return self.tokens[self.starts[number] : end]
+
+    @classmethod
+    def open(cls, folder: str | Path, tokenizer: Tokenizer, *, check: bool = False, progress: bool = True) -> "Packed":
+        """The pack in a folder, if it is whole and was made with this tokenizer.
+
+        With `check` every byte is read (about a gigabyte a second, where the disk can) and held to the record's hashes.
+
+        Raises:
+            FileNotFoundError: the folder holds no pack.
+            InputError: another tokenizer, a packing that was not finished, a truncated file, an unknown version; with
+                `check`, a file that was altered since.
+        """
+        folder = Path(folder)
+        record = Record.read(folder)
+        if record is None:
+            raise FileNotFoundError(f"{folder} holds no packed stories; make them with: tslens stories pack SOURCE")
+        record.refuse_other_tokenizer(folder, tokenizer)
+        if not record.finished:
+            raise InputError(f"{folder} was not finished ({record.stories:,} stories packed); pack again to resume")
+        tokens = _mapped(folder / TOKENS, record.dtype, record.size_of_tokens)
+        starts = _mapped(folder / STARTS, "int64", record.size_of_starts)
+        if check:
+            record.refuse_altered(folder, progress=progress)
+        return cls(folder, record, tokens, starts)
+
+
+def _mapped(path: Path, dtype: str, size: int) -> np.ndarray:
+    found = path.stat().st_size if path.is_file() else 0
+    if found != size:
+        raise InputError(f"{path} has {found:,} bytes and should have {size:,}; pack again, without resuming")
+    return np.memmap(path, dtype=dtype, mode="r")
