@@ -1,12 +1,16 @@
-"""Which tales are told? Each module holds some, in the notation of `tslens.stories.generator.tale`."""
+"""Read the tales that can be told: text files in the notation of `tslens.stories.generator.tale`."""
 
 from functools import cache
+from importlib.resources import files
 
 from tslens.stories.generator.tale import Tale, read
-from tslens.stories.generator.tales import deeds, friends, home, outdoors, wonders
+
+NAMES = ("home", "friends", "outdoors", "deeds", "wonders")
+"""The files, in the order in which a story's random numbers choose among their tales."""
 
 
 @cache
 def tales() -> tuple[Tale, ...]:
     """Every tale that can be told."""
-    return tuple(tale for module in (home, friends, outdoors, deeds, wonders) for tale in read(module.TALES))
+    here = files(__name__)
+    return tuple(tale for name in NAMES for tale in read((here / f"{name}.txt").read_text(encoding="utf-8")))
