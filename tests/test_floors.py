@@ -8,7 +8,7 @@ import pytest
 FLOORS = (
     {"draws", "errors", "files", "lock", "nearest", "progress", "result", "stats", "plots", "pos"},
     {"models", "tokenizer", "stories", "runs"},
-    {"forward", "generate", "scan"},
+    {"forward", "generate", "batching", "scan"},
     {"analysis", "evaluation"},
     {"train", "report", "bench", "cluster", "demo", "corpus"},
     {"cli"},

@@ -1,13 +1,13 @@
-"""One pass: how stories become batches, what is refused, and what a person sees meanwhile."""
+"""One pass: what a person sees meanwhile, and streams."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 import torch
 
-from tslens import models, scan
+from tslens import models, progress, scan
 from tslens.analysis import lens
-from tslens.errors import InputError
 from tslens.models import Spec
 from tslens.tokenizer import Tokenizer
 
@@ -19,89 +19,20 @@ def tokenizer() -> Tokenizer:
     return Tokenizer.train(STORIES, size=280)
 
 
-def of(tokenizer: Tokenizer, **options: int) -> list[scan.Batch]:
-    return list(scan.batches(STORIES, tokenizer, **{"context": 64} | options))
-
-
-def test_every_story_is_in_one_batch_with_its_number_and_its_tokens(tokenizer: Tokenizer) -> None:
-    found = of(tokenizer, batch_tokens=100)
-    assert len(found) > 1 and sorted(i for batch in found for i in batch.indices.tolist()) == list(range(len(STORIES)))
-    for batch in found:
-        assert batch.tokens.numel() <= 100 and batch.tokens.shape == batch.mask.shape
-        for row, (number, text) in enumerate(zip(batch.indices.tolist(), batch.texts, strict=True)):
-            assert text == STORIES[number]
-            assert batch.tokens[row][batch.mask[row]].tolist() == tokenizer.encode([text])[0]
-        assert (batch.tokens[~batch.mask] == tokenizer.bos).all()
-
-
-def test_a_batch_holds_one_story_however_long(tokenizer: Tokenizer) -> None:
-    assert [len(batch.texts) for batch in of(tokenizer, batch_tokens=1)] == [1] * len(STORIES)
-
-
-def test_what_is_longer_than_the_context_is_cut_and_counted(tokenizer: Tokenizer) -> None:
-    lengths = [len(ids) for ids in tokenizer.encode(STORIES)]
-    found = of(tokenizer, context=20)
-    assert max(batch.tokens.shape[1] for batch in found) == 20
-    assert sum(batch.cut for batch in found) == sum(length > 20 for length in lengths) > 0
-
-
-def identities(found: list[scan.Batch]) -> dict[tuple[int, int], str]:
-    """The text behind each (hash, occurrence), and no such pair twice."""
-    pairs = [pair for batch in found for pair in zip(batch.hashes.tolist(), batch.occurrences.tolist(), strict=True)]
-    assert len(set(pairs)) == len(pairs)
-    return dict(zip(pairs, (text for batch in found for text in batch.texts), strict=True))
-
-
-def test_a_story_is_the_same_one_in_every_order_batch_and_shard(tokenizer: Tokenizer) -> None:
-    corpus = [*STORIES, STORIES[3], STORIES[5], STORIES[3]]
-    whole = identities(list(scan.batches(corpus, tokenizer, context=64)))
-    assert sorted(whole.values()) == sorted(corpus)
-    assert sorted(occurrence for (_, occurrence), text in whole.items() if text == STORIES[3]) == [0, 1, 2]
-    for batch_tokens in (1, 100):
-        again = scan.batches(corpus[::-1], tokenizer, context=64, batch_tokens=batch_tokens)
-        assert identities(list(again)) == whole
-    for of in (2, 3, 5):
-        shards = [scan.Shard(number, of) for number in range(of)]
-        parts = [identities(list(scan.batches(corpus, tokenizer, context=64, shard=shard))) for shard in shards]
-        assert [len(part) for part in parts] == [len(range(number, len(corpus), of)) for number in range(of)]
-        assert {pair: text for part in parts for pair, text in part.items()} == whole
-
-
-def test_groups_and_seeds_follow_the_identity(tokenizer: Tokenizer) -> None:
-    corpus = [f"Tom had {n} balls." for n in range(2000)] + ["Tom ran."] * 2
-    found: dict[str, set[int]] = {}
-    seeds: set[int] = set()
-    sizes = torch.zeros(8, dtype=torch.int64)
-    for batch in scan.batches(corpus, tokenizer, context=64):
-        seeds |= set(batch.seeds.tolist())
-        sizes += torch.bincount(batch.groups(8), minlength=8)
-        for text, group in zip(batch.texts, batch.groups(8).tolist(), strict=True):
-            found.setdefault(text, set()).add(group)
-    assert len(seeds) == len(corpus)
-    assert (sizes > 200).all()  # 250 in each, with a standard deviation of 15
-    for batch in scan.batches(corpus[1990:1700:-3], tokenizer, context=64):
-        assert all({group} == found[text] for text, group in zip(batch.texts, batch.groups(8).tolist(), strict=True))
-
-
-def test_a_shard_that_is_none_is_refused() -> None:
-    with pytest.raises(InputError, match=r"^There is no shard 3 of 3: shards count from 0 to 2\.$"):
-        scan.Shard(3, 3)
-
-
-def test_no_story_is_refused(tokenizer: Tokenizer) -> None:
-    with pytest.raises(ValueError, match=r"^There is no story to scan: the source is empty"):
-        list(scan.batches([], tokenizer, context=8))
-
-
 def test_the_bar_moves_with_the_model_and_not_with_the_reading(
     tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All stories are read ahead in one window, so a bar over the source would be full before the first pass."""
-    import rich.progress
-
     events: list[object] = []
-    monkeypatch.setattr(rich.progress.Progress, "advance", lambda self, task, more=1: events.append(more))
-    monkeypatch.setattr(rich.progress.Progress, "stop", lambda self: events.append("closed"))
+
+    @contextmanager
+    def watched_bar(what: str, total: object) -> Iterator[progress.Bar]:
+        moved = progress.Bar(what, None, None)
+        monkeypatch.setattr(moved, "advance", events.append)
+        yield moved
+        events.append("closed")
+
+    monkeypatch.setattr(scan, "bar", watched_bar)
     real = scan.forward.activations
 
     def watched(*args: object, **options: object) -> object:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from tslens import cli, runs
-from tslens.analysis.heads import Ablation, Heads, Pattern
+from tslens.analysis.heads import AblationResult, PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.models import Spec, build, weights
 from tslens.tokenizer import Tokenizer
@@ -48,8 +48,8 @@ def test_out_keeps_what_others_put_there_and_replaces_what_it_wrote_itself(
     (tmp_path / "on-stories/thesis.txt").write_text("mine")
     assert [cli.main(command), cli.main(command)] == [0, 0]
     assert (tmp_path / "on-stories/thesis.txt").read_text() == "mine"
-    assert Ablation.load(tmp_path / "on-stories") and Heads.load(tmp_path)
-    (tmp_path / "Heads/result.json").rename(tmp_path / "Heads/thesis.json")
+    assert AblationResult.load(tmp_path / "on-stories") and RolesResult.load(tmp_path)
+    (tmp_path / "RolesResult/result.json").rename(tmp_path / "RolesResult/thesis.json")
 
     def refused(said: str) -> None:
         before = sorted(tmp_path.rglob("*"))
@@ -57,8 +57,8 @@ def test_out_keeps_what_others_put_there_and_replaces_what_it_wrote_itself(
         assert cli.main(command) == 2
         assert said in capsys.readouterr().err and sorted(tmp_path.rglob("*")) == before
 
-    refused("Heads is a folder that holds no saved result: it would be lost")
-    (tmp_path / "Heads/thesis.json").rename(tmp_path / "Heads/result.json")
+    refused("RolesResult is a folder that holds no saved result: it would be lost")
+    (tmp_path / "RolesResult/thesis.json").rename(tmp_path / "RolesResult/result.json")
     shutil.rmtree(tmp_path / "on-stories")
     (tmp_path / "on-stories").touch()
     refused("on-stories is a file where a folder is needed")
@@ -75,7 +75,7 @@ def test_heads_prints_a_row_per_head_and_writes_figure_table_and_answer(
     printed = capsys.readouterr().out
     assert "positional_fraction" in printed and f"written to {out}" in printed
     assert sorted(p.name for p in out.iterdir()) == [
-        "Heads",
+        "RolesResult",
         "ablation-on-repeated-tokens.csv",
         "ablation-on-repeated-tokens.svg",
         "ablation-on-stories.csv",
@@ -87,8 +87,8 @@ def test_heads_prints_a_row_per_head_and_writes_figure_table_and_answer(
     ]
     assert (out / "heads.svg").read_text().startswith("<svg")
     assert len(pd.read_csv(out / "heads.csv")) == 4
-    assert Heads.load(out).stories == len(STORIES)
-    assert Ablation.load(out / "on-stories").on == "stories"
+    assert RolesResult.load(out).stories == len(STORIES)
+    assert AblationResult.load(out / "on-stories").on == "stories"
 
 
 def test_writing_again_replaces_what_was_there(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_writing_again_replaces_what_was_there(tmp_path: Path) -> None:
 def test_json_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["analyze", "heads", "--model", "tiny", "--stories", "stories.txt", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert record["result"] == "Heads" and len(record["rows"]) == 4 and "r_causal" in record["rows"][0]
+    assert record["result"] == "RolesResult" and len(record["rows"]) == 4 and "r_causal" in record["rows"][0]
     both = ["analyze", "lens", "--model", "tiny", "--prompt", "The cat", "--stories", "stories.txt", "--json"]
     assert cli.main(both) == 0
     assert [r["result"] for r in json.loads(capsys.readouterr().out)] == ["OfPromptResult", "ByDepthResult"]
@@ -122,16 +122,16 @@ def test_heads_of_a_text_reads_no_stories(tmp_path: Path, capsys: pytest.Capture
     assert cli.main(["analyze", "heads", "--model", "tiny", "--text", text, "--out", str(tmp_path)]) == 0
     assert "weight" in capsys.readouterr().out
     maps = [f"pattern-{layer}.{head}.svg" for layer in range(2) for head in range(2)]
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["Pattern", *maps, "pattern.csv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["PatternResult", *maps, "pattern.csv"]
     assert "Layer 1, head 0" in (tmp_path / maps[2]).read_text()
-    found = Pattern.load(tmp_path)
+    found = PatternResult.load(tmp_path)
     assert found.text == text
     table = pd.read_csv(tmp_path / "pattern.csv")
     n = len(found.tokens)
     assert len(table) == 4 * n * (n + 1) // 2
     both = ["analyze", "heads", "--model", "tiny", "--text", text, "--stories", "stories.txt", "--json"]
     assert cli.main(both) == 0
-    assert [r["result"] for r in json.loads(capsys.readouterr().out)] == ["Pattern", "Heads"]
+    assert [r["result"] for r in json.loads(capsys.readouterr().out)] == ["PatternResult", "RolesResult"]
 
 
 def test_the_lens_of_a_prompt_takes_a_precision(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tslens import models
-from tslens.analysis.heads import ROLES, Heads, Pattern
+from tslens.analysis.heads import ROLES, PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.analysis.neurons import ProfilesResult
 from tslens.evaluation.loss import LossResult
@@ -72,7 +72,7 @@ def made_data(
         scores = (
             torch.randn(layers, heads, tokens, tokens).mul(2).masked_fill(torch.ones(tokens, tokens).triu(1) > 0, -1e9)
         )
-        patterns.append(Pattern(spec.name, texts[-1], pieces[-1], scores.softmax(-1)))
+        patterns.append(PatternResult(spec.name, texts[-1], pieces[-1], scores.softmax(-1)))
         top = torch.rand(layers + 1, tokens, 5).sort(-1, descending=True).values / 2
         truth = torch.rand(layers + 1, tokens)
         truth[:, -1] = float("nan")
@@ -109,7 +109,7 @@ def made_data(
             torch.rand(9) * 50 + 50, torch.randint(30, 60, (9,)), torch.randint(120, 200, (9,)), 0, spec.name
         ),
         "heads": drawn(
-            Heads, shape, model=spec.name, stories=9, queries=300, groups=3,
+            RolesResult, shape, model=spec.name, stories=9, queries=300, groups=3,
             role_code=torch.randint(0, len(ROLES), (layers, heads)),
         ),
         "neurons": drawn(

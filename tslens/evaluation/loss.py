@@ -1,5 +1,6 @@
 """A model's loss on stories: nats per token, and bits per byte of the original text."""
 
+import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from tslens import forward, scan, stats
 from tslens.models import name_of, spec_of, tokenizer_of
+from tslens.progress import bar, off
 from tslens.result import Result, read_on
 
 if TYPE_CHECKING:
@@ -107,7 +109,7 @@ def loss(
     kept: dict[int, tuple[float, int, int, bool]] = {}
     # One place more than the context: the row's last token is predicted and never fed.
     read = scan.batches(stories, tokenizer, context=context + 1, batch_tokens=batch_tokens, end=True)
-    with scan.bar("loss", stories, progress) as advance:
+    with contextlib.nullcontext() if progress else off(), bar("loss", stories) as shown:
         for batch in read:
             losses = forward.token_losses(model, batch.tokens.to(device), dtype=dtype).cpu()
             mask = batch.mask[:, 1:]
@@ -118,7 +120,7 @@ def loss(
                 whole = int(last[row]) == tokenizer.bos
                 size = _bytes(tokenizer, batch.texts[row], None if whole else int(lengths[row]))
                 kept[story] = (float(sums[row]), int(lengths[row]), size, not whole)
-            advance(len(batch.texts))
+            shown.advance(len(batch.texts))
     nats, tokens, sizes, cut = zip(*(kept[i] for i in sorted(kept)), strict=True)
     result = LossResult(torch.tensor(nats), torch.tensor(tokens), torch.tensor(sizes), sum(cut), name_of(model))
     return cast(LossResult, read_on(result, stories))

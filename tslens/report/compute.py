@@ -9,7 +9,7 @@ from tslens import models
 from tslens.analysis import heads as heads_analysis
 from tslens.analysis import lens as lens_analysis
 from tslens.analysis import neurons as neurons_analysis
-from tslens.analysis.heads import Heads, Pattern
+from tslens.analysis.heads import PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.analysis.neurons import ProfilesResult
 from tslens.corpus import Corpus
@@ -44,10 +44,10 @@ class ReportData:
     remark: str
     """How they relate to what the model was trained on, a sentence; empty where there is nothing to say."""
     loss: LossResult
-    heads: Heads
+    heads: RolesResult
     neurons: ProfilesResult
     depth: ByDepthResult
-    patterns: Sequence[Pattern]
+    patterns: Sequence[PatternResult]
     """Attention over the stories that are shown."""
     lenses: Sequence[OfPromptResult]
     """The lens over the same stories."""

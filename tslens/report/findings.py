@@ -69,7 +69,7 @@ def _induction(data: ReportData) -> Finding:
     best = int(heads.induction_random.nan_to_num(-1.0).argmax())
     layer, head = divmod(best, heads.induction_random.shape[1])
     on_random, on_stories, fair = (
-        float(t.flatten()[best]) for t in (heads.induction_random, heads.induction, heads.induction_times_fair)
+        float(t.flatten()[best]) for t in (heads.induction_random, heads.induction, heads.induction_lift)
     )
     found = int((heads.role_code == ROLES.index("induction")).sum())
     nearest = "the strongest" if found else "the nearest"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from tslens.analysis.heads import COLOURED, ROLES, Heads, Pattern
+from tslens.analysis.heads import COLOURED, ROLES, PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.plots import PALETTE
 from tslens.report.compute import ReportData
@@ -78,12 +78,12 @@ def story(tokens: Sequence[str], words: Words, attended: int = 0, attention: Any
     }
 
 
-def pack_attention(pattern: Pattern, tokens: int) -> dict[str, Any]:
+def pack_attention(pattern: PatternResult, tokens: int) -> dict[str, Any]:
     """The attention among a story's first tokens, packed."""
     return pack(triangles(pattern.pattern[..., :tokens, :tokens]))
 
 
-def heads(answer: Heads) -> dict[str, Any]:
+def heads(answer: RolesResult) -> dict[str, Any]:
     """Roles and scores of all heads, layer by layer."""
     codes = answer.role_code.flatten()
     resolved = (codes != ROLES.index("unresolved")).double()
@@ -110,7 +110,7 @@ def _role(name: str) -> dict[str, Any]:
     return {"name": name, "meaning": ROLE_MEANINGS[name], "unresolved": name == "unresolved", "colour": colour}
 
 
-def bare_heads(pattern: Pattern) -> dict[str, Any]:
+def bare_heads(pattern: PatternResult) -> dict[str, Any]:
     """The map of heads where only their attention over one text is known: no roles, no scores."""
     layers, width = pattern.pattern.shape[:2]
     role = {"name": "attention", "meaning": "", "unresolved": True}

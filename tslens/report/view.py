@@ -4,7 +4,7 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
-from tslens.analysis.heads import Heads, Pattern
+from tslens.analysis.heads import PatternResult, RolesResult
 from tslens.analysis.lens import OfPromptResult
 from tslens.analysis.neurons import ProfilesResult
 from tslens.errors import InputError
@@ -32,14 +32,14 @@ class View:
         )
 
 
-def show(result: Pattern | OfPromptResult | ProfilesResult, heads: Heads | None = None) -> View:
+def show(result: PatternResult | OfPromptResult | ProfilesResult, heads: RolesResult | None = None) -> View:
     """The interactive view of an answer, for the last line of a notebook's cell.
 
-    A `Pattern` opens the attention of every head (CircuitsVis comes along: 1.3 MB in the notebook), on the map of
+    A `PatternResult` opens the attention of every head (CircuitsVis comes along: 1.3 MB in the notebook), on the map of
     roles if the `heads` are given; an `OfPromptResult` the heat map over tokens; `ProfilesResult` the searchable table.
     """
     content: dict[str, Any]
-    if isinstance(result, Pattern):
+    if isinstance(result, PatternResult):
         words, n = Words(()), len(result.tokens)
         story = payload.story(result.tokens, words, n, payload.pack_attention(result, n))
         content = {"stories": [story], "heads": payload.heads(heads) if heads else payload.bare_heads(result)}
@@ -55,7 +55,8 @@ def show(result: Pattern | OfPromptResult | ProfilesResult, heads: Heads | None 
         place, height, attention = "neurons-view", 900, False
     else:
         raise InputError(
-            f"{type(result).__name__} has no view of its own; show takes a Pattern, OfPromptResult or ProfilesResult."
+            f"{type(result).__name__} has no view of its own; "
+            "show takes a PatternResult, OfPromptResult or ProfilesResult."
         )
     name = f"{result.model} {type(result).__name__.removesuffix('Result')}"
     page = around(

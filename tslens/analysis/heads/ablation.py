@@ -27,7 +27,7 @@ ROWS = 512  # positions whose logits exist at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Ablation(Result):
+class AblationResult(Result):
     """What the loss gains when a head is mean-ablated: its output is replaced by its mean over positions and rows.
 
     Intervals are 95% (Student's t over rows, paired).
@@ -68,19 +68,19 @@ class Ablation(Result):
 
 def ablation(
     model: "HookedTransformer", stories: Iterable[str] | None = None, *, rows: int = 16, seed: int = 0
-) -> Ablation:
+) -> AblationResult:
     """Take every head out in turn and measure the loss: on the second half of repeated random tokens, where only
     induction helps, or on `stories` (the first `rows` of them).
 
     Mean ablation (after Wang et al. 2022, arXiv 2211.00593): zero would push the residual stream where it never is.
 
     Raises:
-        ValueError: fewer than two rows, which leave no interval.
+        InputError: fewer than two rows, which leave no interval.
     """
     tokens, scored = _repeated(model, rows, seed) if stories is None else _natural(model, stories, rows)
     if len(tokens) < 2:
         raise InputError(f"An interval needs 2 rows or more; there is {len(tokens)}. Give more stories.")
-    spec, blocks = spec_of(model), _Blocks.of(model)
+    spec, blocks = spec_of(model), _FromBlock.of(model)
     names = [f"blocks.{i}.{part}" for i in range(spec.n_layers) for part in ("hook_resid_pre", "attn.hook_z")]
     with torch.inference_mode():
         seen = forward.activations(model, tokens, names)
@@ -94,7 +94,7 @@ def ablation(
                 start = seen[f"blocks.{layer}.hook_resid_pre"]
                 after[layer, head] = blocks.losses(start, layer, (head, mean[head]), tokens, scored)
     gain = stats.paired_difference(after.numpy(), before.expand(after.shape).numpy(), axis=2)
-    return Ablation(
+    return AblationResult(
         model=name_of(model),
         on="repeated random tokens" if stories is None else "stories",
         rows=len(tokens),
@@ -127,7 +127,7 @@ def _natural(model: "HookedTransformer", stories: Iterable[str], rows: int) -> t
 
 
 @dataclass(frozen=True)
-class _Blocks:
+class _FromBlock:
     """The fused forward from any block on, with one head's output replaced in the first of them."""
 
     model: "HookedTransformer"
@@ -136,7 +136,7 @@ class _Blocks:
     attend: forward.Attention
 
     @classmethod
-    def of(cls, model: "HookedTransformer") -> "_Blocks":
+    def of(cls, model: "HookedTransformer") -> "_FromBlock":
         spec = spec_of(model)
         return cls(model, spec, forward.layers(model, spec, pack=True), forward.fused_attention(spec))
 
@@ -166,7 +166,7 @@ class _Blocks:
         rows = forward.norm(residual[:, :-1][counted], *final, self.spec.eps, self.spec.style)
         losses = [
             torch.nn.functional.cross_entropy(forward.unembed(self.model, part), wanted, reduction="none")
-            for part, wanted in zip(rows.split(ROWS), tokens[:, 1:][counted].split(ROWS), strict=True)
+            for part, wanted in zip(torch.split(rows, ROWS), torch.split(tokens[:, 1:][counted], ROWS), strict=True)
         ]
         total = torch.zeros(len(tokens), dtype=torch.float64, device=tokens.device)
         total.index_add_(0, counted.nonzero()[:, 0], torch.cat(losses).double())

@@ -11,11 +11,12 @@ from torch import Tensor
 from tslens import stats
 from tslens.analysis.heads.sums import Sums
 
+ROUNDING = 1e-6  # the sums come from float32: what varies by less is not known to vary at all
 MIN_GROUPS = 4  # with fewer groups of stories an interval says nothing, and is NaN
 
 
 @dataclass(frozen=True)
-class Estimate:
+class GroupEstimate:
     """A number for every head, and the same number with each group of stories left out."""
 
     value: Tensor
@@ -34,38 +35,27 @@ class Estimate:
         """One-sided p-values that the number is no greater than `null`."""
         if len(self.without) < MIN_GROUPS:
             return np.full(self.value.shape, np.nan)
-        return np.asarray(stats.jackknife_p(self.value.numpy(), self.without.numpy(), null))
-
-    def p_below(self, null: float) -> np.ndarray:
-        """One-sided p-values that the number is no less than `null`."""
-        return Estimate(-self.value, -self.without).p_above(-null)
+        return np.asarray(stats.jackknife_p(self.value.numpy(), self.without.numpy(), null, least_error=ROUNDING))
 
     @property
     def bias(self) -> Tensor:
         """How far the number lies from what endless stories would give, to first order (Quenouille 1956)."""
         return (len(self.without) - 1) * (self.without.mean(0) - self.value)
 
-    def __sub__(self, other: "Estimate") -> "Estimate":
-        return Estimate(self.value - other.value, self.without - other.without)
+    def __sub__(self, other: "GroupEstimate") -> "GroupEstimate":
+        return GroupEstimate(self.value - other.value, self.without - other.without)
 
 
-def ratio(over: Float[Tensor, "group ..."], under: Float[Tensor, "group ..."]) -> Estimate:
+def ratio(over: Float[Tensor, "group ..."], under: Float[Tensor, "group ..."]) -> GroupEstimate:
     """The sum of `over` by the sum of `under`; NaN where there is nothing to divide by."""
 
     def divide(a: Tensor, b: Tensor) -> Tensor:
-        a, b = torch.broadcast_tensors(a, b)
         return torch.where(b > 0, a / b, torch.nan)
 
-    return Estimate(divide(over.sum(0), under.sum(0)), divide(over.sum(0) - over, under.sum(0) - under))
+    return GroupEstimate(divide(over.sum(0), under.sum(0)), divide(over.sum(0) - over, under.sum(0) - under))
 
 
-def present(sums: Sums) -> Sums:
-    """The sums of the groups that have a story, on the CPU."""
-    kept = sums["stories"] > 0
-    return {name: total[kept].cpu() for name, total in sums.items()}
-
-
-def positional_fraction(sums: Sums, visible: Float[Tensor, "layer query key"]) -> Estimate:
+def positional_fraction(sums: Sums, visible: Float[Tensor, "layer query key"]) -> GroupEstimate:
     """1 - E[KL(P || mean pattern over other stories)] / E[KL(P || uniform over what the query sees)], by head.
 
     Split-half: the even groups are scored against the mean pattern of the odd ones and the other way round, so no
@@ -73,19 +63,19 @@ def positional_fraction(sums: Sums, visible: Float[Tensor, "layer query key"]) -
     without which a key that one half never looks at would cost infinitely much. 1: the same pattern in every story.
     0 or less: the mean over other stories tells no more about a story than uniform attention does.
     """
-    halves = [torch.arange(len(sums["stories"])) % 2 == h for h in (0, 1)]
-    at_position = [sums["at_position"][half].sum(0) for half in halves]
+    halves = [torch.arange(len(sums.stories)) % 2 == h for h in (0, 1)]
+    at_position = [sums.at_position[half].sum(0) for half in halves]
     compared = torch.stack(at_position).amin(0) > 0
     uniform = (visible / visible.sum(-1, keepdim=True))[:, None]  # [layer, 1, query, key]
-    to_uniform = sums["at_position"][:, None] * visible.sum(-1).log()  # [group, layer, query]
-    pattern = [sums["pattern"][half].sum(0) for half in halves]
+    to_uniform = sums.at_position[:, None] * visible.sum(-1).log()  # [group, layer, query]
+    pattern = [sums.pattern[half].sum(0) for half in halves]
 
     def cross(scored: Tensor, mean_of: Tensor, count: Tensor) -> Tensor:
         mean = (mean_of + uniform) / (count + 1)[:, None]
         return -(torch.xlogy(scored, mean.clamp(min=1e-12)) * compared[:, None]).sum((-2, -1)).double()
 
     both = [cross(pattern[h], pattern[1 - h], at_position[1 - h]) for h in (0, 1)]
-    entropy = (sums["pattern_entropy"] * compared).sum(-1)
+    entropy = (sums.pattern_entropy * compared).sum(-1)
     log_n = (to_uniform * compared).sum(-1)[..., None]
 
     def fraction(crossed: Tensor, entropy: Tensor, log_n: Tensor) -> Tensor:
@@ -94,17 +84,17 @@ def positional_fraction(sums: Sums, visible: Float[Tensor, "layer query key"]) -
 
     value = fraction(both[0] + both[1], entropy.sum(0), log_n.sum(0))
     without = []
-    for g in range(len(sums["stories"])):
+    for g in range(len(sums.stories)):
         own, other = g % 2, 1 - g % 2
-        less, fewer = pattern[own] - sums["pattern"][g], at_position[own] - sums["at_position"][g]
+        less, fewer = pattern[own] - sums.pattern[g], at_position[own] - sums.at_position[g]
         crossed = cross(less, pattern[other], at_position[other]) + cross(pattern[other], less, fewer)
         without.append(fraction(crossed, entropy.sum(0) - entropy[g], log_n.sum(0) - log_n[g]))
-    return Estimate(value, torch.stack(without))
+    return GroupEstimate(value, torch.stack(without))
 
 
 def offset_mass(sums: Sums) -> Float[Tensor, "layer head offset"]:
     """Mean attention to the key `offset` tokens back, BOS left out, over the queries that have such a key."""
-    total, count = sums["pattern"].sum(0).double(), sums["at_position"].sum(0)
+    total, count = sums.pattern.sum(0).double(), sums.at_position.sum(0)
     n = total.shape[-1]
     rows = []
     for offset in range(n - 1):

@@ -1,34 +1,20 @@
-"""The question to a scan: what is the role of every head?"""
+"""The reducer for the role of every head, and its door."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from tslens import forward
-from tslens.analysis.heads.evidence import offset_mass, positional_fraction, present, ratio
-from tslens.analysis.heads.repeated import Scores, repetition_scores
-from tslens.analysis.heads.result import Heads
-from tslens.analysis.heads.roles import content_fraction, decide
-from tslens.analysis.heads.sums import (
-    BOS,
-    DUPLICATE,
-    INDUCTION,
-    PREVIOUS,
-    SELF,
-    Keys,
-    Sums,
-    add_batch,
-    add_layer,
-    attend,
-    keys_of,
-    zeros,
-)
+from tslens.analysis.heads.finish import finish
+from tslens.analysis.heads.keys import Keys, keys_of
+from tslens.analysis.heads.repeated import RepetitionScores, repetition_scores
+from tslens.analysis.heads.result import RolesResult
+from tslens.analysis.heads.sums import Sums, add_batch, add_layer, attend
 from tslens.models import Spec, name_of, spec_of
-from tslens.scan import Batch
+from tslens.scan import BATCH_TOKENS, Batch, scan
 
 if TYPE_CHECKING:
     from tslens.models import HookedTransformer
@@ -37,18 +23,18 @@ HIDDEN = torch.finfo(torch.float32).min  # finite, so that weight times score is
 
 
 @dataclass
-class State:
+class RolesState:
     """Sums so far, and what the model does on repeated random tokens."""
 
     model: str
     spec: Spec
     sums: Sums
-    scores: Scores
+    scores: RepetitionScores
 
 
 @dataclass(frozen=True)
 class Roles:
-    """A reducer for `Heads`: the role of every head, with its evidence.
+    """A reducer for `RolesResult`: the role of every head, with its evidence.
 
     Takes queries and keys, not patterns, from the scan: patterns exist one layer at a time.
     """
@@ -64,118 +50,55 @@ class Roles:
         """Queries and keys of every layer, as they meet."""
         return [name for i in range(spec.n_layers) for name in forward.query_key_hooks(spec, i)]
 
-    def start(self, model: "HookedTransformer") -> State:
+    def start(self, model: "HookedTransformer") -> RolesState:
         """No stories yet; the scores on repeated random tokens need none, and are taken here."""
         spec = spec_of(model)
         positions = min(self.positions, spec.n_ctx)
-        sums = zeros(self.groups, spec.n_layers, spec.n_heads, positions, next(model.parameters()).device)
-        return State(name_of(model), spec, sums, repetition_scores(model, seed=self.seed))
+        sums = Sums.zeros(self.groups, spec.n_layers, spec.n_heads, positions, next(model.parameters()).device)
+        return RolesState(name_of(model), spec, sums, repetition_scores(model, seed=self.seed))
 
-    def update(self, state: State, activations: Mapping[str, Tensor], batch: Batch) -> State:
+    def update(self, state: RolesState, activations: Mapping[str, Tensor], batch: Batch) -> RolesState:
         """Add the stories of a batch, layer by layer."""
         spec, keys = state.spec, dict[int | None, Keys]()
         for layer in range(spec.n_layers):
             q, k = (activations[name] for name in forward.query_key_hooks(spec, layer))
             window = forward.window_of(spec, layer)
             if window not in keys:
-                device, visible = q.device, forward.causal_mask(q.shape[1], window, q.device)
-                groups = batch.groups(self.groups).to(device)
-                keys[window] = keys_of(batch.tokens.to(device), batch.mask.to(device), visible, groups, self.groups)
+                visible = forward.causal_mask(q.shape[1], window, q.device)
+                of_batch = (batch.groups(self.groups).to(q.device), self.groups, batch.seeds.to(q.device))
+                keys[window] = keys_of(batch.tokens.to(q.device), batch.mask.to(q.device), visible, *of_batch)
             scores = forward.attention_scores(spec, layer, q.float(), k.float(), HIDDEN)
             add_layer(state.sums, layer, *attend(scores), keys[window])
         add_batch(state.sums, next(iter(keys.values())))
         return state
 
-    def merge(self, a: State, b: State) -> State:
+    def merge(self, a: RolesState, b: RolesState) -> RolesState:
         """Sums add up; both took the same scores on random tokens."""
-        sums = {name: total + b.sums[name].to(total.device) for name, total in a.sums.items()}
-        return State(a.model, a.spec, sums, a.scores)
+        return RolesState(a.model, a.spec, a.sums + b.sums, a.scores)
 
-    def finish(self, state: State) -> Heads:
+    def finish(self, state: RolesState) -> RolesResult:
         """Numbers, intervals, roles."""
-        return answer(state.spec, present(state.sums), state.scores, state.model)
+        return finish(state.spec, state.sums.present(), state.scores, state.model)
 
 
-def answer(spec: Spec, sums: Sums, scores: Scores, model: str | None = None) -> Heads:
-    """The `Heads` that these sums say, of the model so called (by its shape, unless a name is given)."""
-    positions = sums["pattern"].shape[-1]
-    windows = [forward.window_of(spec, i) for i in range(spec.n_layers)]
-    visible = torch.stack([forward.causal_mask(positions, w, torch.device("cpu")) for w in windows]).float()
-    queries, squares = sums["queries"][:, None, None], sums["squares"][:, None, None]
-    log_visible = sums["log_visible"][..., None]
+def roles(
+    model: "HookedTransformer",
+    stories: Iterable[str],
+    *,
+    positions: int = 128,
+    groups: int = 16,
+    seed: int = 0,
+    context: int | None = None,
+    batch_tokens: int = BATCH_TOKENS,
+    precision: str = "float32",
+    progress: bool = True,
+) -> RolesResult:
+    """The role of every head over stories: a scan with the reducer `Roles`, whose options come first.
 
-    fraction = positional_fraction(sums, visible)
-    entropy_share = ratio(sums["entropy"], log_visible)
-    claims = ratio(sums["class_explained"], sums["class_departure"])
-    mass = ratio(sums["class_mass"], sums["class_queries"][:, :, None])
-    fair = ratio(sums["class_fair"], sums["class_queries"]).value[:, None]
-    among = sums["class_departure"]
-    off_bos = ratio(among[..., SELF], among[..., BOS]).value
-    decision = decide(fraction, entropy_share, claims, _claim_p(sums, scores), off_bos)
-    r_full, r_causal = (ratio(sums[name], squares).value for name in ("r_full", "r_causal"))
-    claim_low, claim_high = claims.interval
-
-    arrays = {
-        "effect": decision.effect,
-        "effect_low": decision.low,
-        "effect_high": decision.high,
-        "q": decision.q,
-        "positional_fraction": fraction.value,
-        "positional_low": fraction.interval[0],
-        "positional_high": 1 - content_fraction(fraction).interval[0],
-        "r_full": r_full,
-        "r_causal": r_causal,
-        "departure": ratio(log_visible - sums["entropy"], queries).value,
-        "entropy": ratio(sums["entropy"], queries).value,
-        "entropy_share": entropy_share.value,
-        "mean_distance": ratio(sums["distance"], queries).value,
-        "on_bos": mass.value[..., 0],
-        "on_self": mass.value[..., SELF],
-        "previous": mass.value[..., PREVIOUS],
-        "duplicate": mass.value[..., DUPLICATE],
-        "induction": mass.value[..., INDUCTION],
-        "previous_times_fair": (mass.value / fair)[..., PREVIOUS],
-        "duplicate_times_fair": (mass.value / fair)[..., DUPLICATE],
-        "induction_times_fair": (mass.value / fair)[..., INDUCTION],
-        "previous_random": scores.previous.mean(0),
-        "duplicate_random": scores.duplicate.mean(0),
-        "induction_random": scores.induction.mean(0),
-        "offset_mass": offset_mass(sums),
-        "claim_effect": claims.value.movedim(-1, 0),
-        "claim_low": claim_low.movedim(-1, 0),
-        "claim_high": claim_high.movedim(-1, 0),
-        "claim_q": decision.claim_q,
-    }
-    return Heads(
-        model=model or spec.name,
-        stories=int(sums["stories"].sum()),
-        queries=int(sums["queries"].sum()),
-        groups=len(sums["stories"]),
-        role_code=decision.code,
-        published_positional=r_full > 0.5,
-        causal_positional=r_causal.abs() > 0.5,
-        **{name: values.float().contiguous() for name, values in arrays.items()},
-    )
-
-
-def _claim_p(sums: Sums, scores: Scores) -> np.ndarray:
-    """p-values of each class of keys, `[claim layer head]`: is more mass there than the null puts there?
-
-    The null of BOS, self and previous token is uniform attention. That of the content classes is twofold, and the
-    worse p counts: the keys where another story has its duplicates, and uniform attention on repeated random tokens.
+    Raises:
+        InputError: no stories, or a context with no room for two tokens twice.
     """
-    times_fair = ratio(sums["class_mass"], sums["class_fair"][:, :, None])
-    p = np.moveaxis(times_fair.p_above(1.0), -1, 0).copy()
-    content = slice(DUPLICATE, INDUCTION + 1)
-    mass = ratio(sums["class_mass"][..., content], sums["class_queries"][:, :, None, content])
-    null = ratio(sums["null_mass"], sums["null_queries"][:, :, None])
-    natural = np.moveaxis((mass - null).p_above(0.0), -1, 0)
-    random = np.stack([_rows(scores.duplicate, scores.duplicate_fair), _rows(scores.induction, scores.induction_fair)])
-    p[content] = np.maximum(natural, random)
-    return p
-
-
-def _rows(score: Tensor, fair: Tensor) -> np.ndarray:
-    """p-values of a score over rows of random tokens, each its own group, against uniform attention."""
-    excess = score - fair[:, None]
-    return ratio(excess, torch.ones_like(excess)).p_above(0.0)
+    reducer = Roles(positions, groups, seed)
+    return scan(
+        model, stories, reducer, context=context, batch_tokens=batch_tokens, precision=precision, progress=progress
+    )

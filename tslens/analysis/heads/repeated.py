@@ -22,15 +22,15 @@ ROWS = 16  # of random tokens in a batch
 
 
 @dataclass(frozen=True)
-class Scores:
+class RepetitionScores:
     """Attention mass on repeated random tokens, row by row, and the mass that uniform attention would put there."""
 
     previous: Float[Tensor, "row layer head"]
     duplicate: Float[Tensor, "row layer head"]
     induction: Float[Tensor, "row layer head"]
-    previous_fair: Float[Tensor, " layer"]
-    duplicate_fair: Float[Tensor, " layer"]
-    induction_fair: Float[Tensor, " layer"]
+    previous_uniform: Float[Tensor, " layer"]
+    duplicate_uniform: Float[Tensor, " layer"]
+    induction_uniform: Float[Tensor, " layer"]
 
 
 def repeated_tokens(
@@ -38,7 +38,7 @@ def repeated_tokens(
 ) -> Int[Tensor, "row pos"]:
     """Rows of BOS and `length` random tokens, all different, twice over; shorter where the context is.
 
-    ValueError where context or vocabulary leave no room for two different tokens twice.
+    InputError where context or vocabulary leave no room for two different tokens twice.
     """
     spec, bos = spec_of(model), tokenizer_of(model).bos
     length = min(length, (spec.n_ctx - 1) // 2, tokenizer_of(model).size - 1)
@@ -65,7 +65,9 @@ def patterns(
         return torch.stack(layers)
 
 
-def repetition_scores(model: "HookedTransformer", *, rows: int = 32, length: int = 48, seed: int = 0) -> Scores:
+def repetition_scores(
+    model: "HookedTransformer", *, rows: int = 32, length: int = 48, seed: int = 0
+) -> RepetitionScores:
     """Where every head looks on repeated random tokens.
 
     `previous` is over all queries but the first two; `duplicate` and `induction` over the second half, where the
@@ -81,11 +83,11 @@ def repetition_scores(model: "HookedTransformer", *, rows: int = 32, length: int
             on_keys = torch.diagonal(pattern, -offset, -2, -1)[..., first - offset :]
             found[name].append(on_keys.mean(-1).transpose(0, 1).double())
     spec, at = spec_of(model), torch.arange(1, tokens.shape[1] + 1).double()
-    fair = {}
+    uniform = {}
     for name, (offset, first) in offsets.items():
         windows = [forward.window_of(spec, i) or spec.n_ctx for i in range(spec.n_layers)]
         share = [((at.clamp(max=w) > offset) / at.clamp(max=w))[first:].mean() for w in windows]
-        fair[name] = torch.stack(share)
-    return Scores(
-        **{name: torch.cat(rows_) for name, rows_ in found.items()}, **{f"{k}_fair": v for k, v in fair.items()}
+        uniform[name] = torch.stack(share)
+    return RepetitionScores(
+        **{name: torch.cat(rows_) for name, rows_ in found.items()}, **{f"{k}_uniform": v for k, v in uniform.items()}
     )

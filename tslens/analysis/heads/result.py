@@ -36,13 +36,13 @@ COLOURED = ("previous token", "positional", "semantic", "induction", "BOS sink",
 
 SUMMARY = (
     *("effect", "effect_low", "effect_high", "q", "positional_fraction", "entropy_share", "mean_distance"),
-    *("on_bos", "previous", "duplicate_times_fair", "induction_times_fair", "induction_random"),
+    *("on_bos", "previous", "duplicate_lift", "induction_lift", "induction_random"),
 )
 """The measures in the printed table; all of them are in `to_frame()`."""
 
 
 @dataclass(frozen=True, eq=False)
-class Heads(Result):
+class RolesResult(Result):
     """The role of every head with its evidence, and what was measured to find it.
 
     Averages are over queries that have at least two keys besides BOS, over stories that weigh by their length.
@@ -64,7 +64,7 @@ class Heads(Result):
     role_code: Int[Tensor, "layer head"]
     """The role, as its place in `ROLES`."""
     effect: Float[Tensor, "layer head"]
-    """How strongly the role holds, 0 to 1: the share of the departure from uniform attention that it explains; for
+    """How strongly the role holds, 0 to 1: the share of the KL divergence from uniform attention that it explains; for
     `diffuse` the entropy over that of uniform attention."""
     effect_low: Float[Tensor, "layer head"]
     """Lower end of the effect's interval."""
@@ -74,7 +74,7 @@ class Heads(Result):
     """False discovery rate at which the role beats its null, over all heads and roles tried (Benjamini-Hochberg)."""
 
     positional_fraction: Float[Tensor, "layer head"]
-    """How much of the departure from uniform attention is the same at a position whatever the story, at most 1."""
+    """How much of the KL divergence from uniform attention is the same at a position whatever the story, at most 1."""
     positional_low: Float[Tensor, "layer head"]
     """Lower end of its interval."""
     positional_high: Float[Tensor, "layer head"]
@@ -89,7 +89,7 @@ class Heads(Result):
     causal_positional: Bool[Tensor, "layer head"]
     """What the rule says over the causal half, whatever the sign: `|r_causal|` above 0.5."""
 
-    departure: Float[Tensor, "layer head"]
+    kl_from_uniform: Float[Tensor, "layer head"]
     """Mean KL divergence of the attention from uniform over the causal prefix, nats."""
     entropy: Float[Tensor, "layer head"]
     """Mean entropy of the attention, nats."""
@@ -108,11 +108,11 @@ class Heads(Result):
     """Mass on earlier tokens equal to the query's, on natural stories, over queries that have one."""
     induction: Float[Tensor, "layer head"]
     """Mass on tokens that follow an earlier token equal to the query's, on natural stories, where there is one."""
-    previous_times_fair: Float[Tensor, "layer head"]
+    previous_lift: Float[Tensor, "layer head"]
     """`previous` over the mass that uniform attention puts there."""
-    duplicate_times_fair: Float[Tensor, "layer head"]
+    duplicate_lift: Float[Tensor, "layer head"]
     """`duplicate` over the mass that uniform attention puts there."""
-    induction_times_fair: Float[Tensor, "layer head"]
+    induction_lift: Float[Tensor, "layer head"]
     """`induction` over the mass that uniform attention puts there."""
     previous_random: Float[Tensor, "layer head"]
     """Mass on the token before, on random tokens."""
@@ -124,7 +124,7 @@ class Heads(Result):
     offset_mass: Float[Tensor, "layer head offset"]
     """Mean attention to the key so many tokens back, BOS left out, over queries that have such a key."""
     claim_effect: Float[Tensor, "claim layer head"]
-    """For each of `CLASSES`, the share of the departure from uniform attention that these keys alone explain."""
+    """For each of `CLASSES`, the share of the KL divergence from uniform attention that these keys alone explain."""
     claim_low: Float[Tensor, "claim layer head"]
     """Lower end of its interval."""
     claim_high: Float[Tensor, "claim layer head"]
@@ -180,7 +180,7 @@ class Heads(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class Pattern(Result):
+class PatternResult(Result):
     """The attention of every head over one text."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head", "query", "key")

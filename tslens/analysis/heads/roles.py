@@ -1,22 +1,25 @@
-"""Which role has a head earned? The rule, from evidence to a word.
+"""The rule for a head's role, from evidence to a word.
 
-A head departs from uniform attention by KL(pattern || uniform) nats, and a role is a share of that departure. This
-unit is the head's own, so one rule serves small models and large ones: in a small story model a head may put only a
-seventh of its mass on the previous token and still do nothing else, where a threshold on the mass, taken from large
-models, would miss it.
+A head's attention differs from uniform by KL(pattern || uniform) nats, and a role is a share of these. This unit is the
+head's own, so one rule serves small models and large ones: in a small story model a head may put only a seventh of its
+mass on the previous token and still do nothing else, where a threshold on the mass, taken from large models, would miss
+it.
 
 - `diffuse`: the entropy is above 95% of what uniform attention has. There is next to nothing to explain.
 - `duplicate token`, `induction`: those keys explain more than half of what attention does among the keys other than
-  BOS, more mass lies on them than where another story has its own, *and* the head does the same on repeated random
-  tokens, where nothing but repetition can draw it.
+  BOS, more mass lies on them than on their null keys (`null.py`), *and* the head does the same on repeated random
+  tokens, where nothing but repetition can draw it. Where no key has a null key there is no such role.
 - `previous token`, `self`: those keys explain more than half of what attention does among the keys other than BOS.
-  Of the last four: provided that attention among those keys is at least 5% of the departure.
-- `BOS sink`: mass on BOS explains more than half of the departure.
+  Of the last four: provided that attention among those keys has at least 5% of the nats.
+- `BOS sink`: mass on BOS explains more than half of the nats.
 - `positional` or `semantic`: none of these, and the positional fraction is above or below one half.
 - `unresolved`: the interval does not settle it.
 
 "More than half" means that the whole 95% interval is: nothing else then explains as much. Every p-value, over all
 heads and all roles, goes through Benjamini and Hochberg together; a role needs q < 0.05.
+
+The sums come from float32 and differ in the last digits with the batches in which stories are read. A head is therefore
+`unresolved` where a role hangs on a value within `NEAR` of its threshold; a tie is never decided by rounding.
 """
 
 from dataclasses import dataclass
@@ -27,15 +30,17 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import stats
-from tslens.analysis.heads.evidence import Estimate
+from tslens.analysis.heads.evidence import GroupEstimate
 from tslens.analysis.heads.result import CLASSES, ROLES
 
 MAJORITY = 0.5
 NEXT_TO_NOTHING = 0.05
 DIFFUSE = 1 - NEXT_TO_NOTHING
 Q = 0.05
+NEAR = 1e-5  # ten times what the batches change in a share
 PREFERENCE = ("diffuse", "induction", "duplicate token", "previous token", "self", "BOS sink", "positional", "semantic")
 """Where several roles hold, the first is the head's: the most particular."""
+UNRESOLVED = ROLES.index("unresolved")
 
 
 @dataclass(frozen=True)
@@ -50,49 +55,54 @@ class Decision:
     claim_q: Float[Tensor, "claim layer head"]
 
 
-def content_fraction(fraction: Estimate) -> Estimate:
+def content_fraction(fraction: GroupEstimate) -> GroupEstimate:
     """What the story decides: one minus the positional fraction, less what comes only of having few stories.
 
     A mean pattern over few stories is noisy, and the noise looks like content. The jackknife tells how much.
     """
     noise = (-fraction.bias).clamp(min=0)
-    return Estimate(1 - fraction.value - noise, 1 - fraction.without - noise)
+    return GroupEstimate(1 - fraction.value - noise, 1 - fraction.without - noise)
 
 
 def decide(
-    fraction: Estimate,
-    entropy_share: Estimate,
-    claims: Estimate,
+    fraction: GroupEstimate,
+    entropy_share: GroupEstimate,
+    claims: GroupEstimate,
     claim_p: Float[np.ndarray, "claim layer head"],
     off_bos: Float[Tensor, "layer head"],
 ) -> Decision:
     """The role of every head. `claims` has the classes on its last axis, `claim_p` on its first; `off_bos` is the
-    share of the departure that lies among the keys other than BOS."""
+    share of the KL divergence from uniform attention that lies among the keys other than BOS."""
     varying = content_fraction(fraction)
-    tried: dict[str, tuple[Tensor, Tensor, Tensor, Tensor]] = {}
-
-    def add(role: str, estimate: tuple[Tensor, Tensor, Tensor], holds: Tensor) -> None:
-        value, low, high = (x.clamp(0, 1) for x in estimate)
-        tried[role] = (value, low, high, holds)
-
-    low, high = claims.interval
-    for i, role in enumerate(CLASSES):
-        active = (off_bos >= NEXT_TO_NOTHING) | torch.tensor(role == "BOS sink")
-        add(role, (claims.value[..., i], low[..., i], high[..., i]), (low[..., i] > MAJORITY) & active)
-    add("positional", (fraction.value, *fraction.interval), fraction.interval[0] > MAJORITY)
-    add("semantic", (varying.value, *varying.interval), varying.interval[0] > MAJORITY)
-    add("diffuse", (entropy_share.value, *entropy_share.interval), entropy_share.interval[0] > DIFFUSE)
-
-    p = np.stack([*claim_p, fraction.p_above(MAJORITY), varying.p_above(MAJORITY), entropy_share.p_above(DIFFUSE)])
+    by_class = [GroupEstimate(claims.value[..., i], claims.without[..., i]) for i in range(len(CLASSES))]
+    tried = dict(zip(CLASSES, by_class, strict=True)) | {
+        "positional": fraction,
+        "semantic": varying,
+        "diffuse": entropy_share,
+    }
+    least = {role: DIFFUSE if role == "diffuse" else MAJORITY for role in tried}
+    p = np.stack([*claim_p, *(tried[role].p_above(least[role]) for role in list(tried)[len(CLASSES) :])])
     q = dict(zip(tried, torch.as_tensor(stats.benjamini_hochberg(p)), strict=True))
 
-    shape = fraction.value.shape
-    code = torch.full(shape, ROLES.index("unresolved"))
-    effect, effect_low, effect_high, effect_q = (torch.full(shape, torch.nan, dtype=torch.float64) for _ in range(4))
-    for role in reversed(PREFERENCE):
-        value, low, high, holds = tried[role]
-        won = holds & (q[role] < Q)
-        code[won] = ROLES.index(role)
-        for kept, new in ((effect, value), (effect_low, low), (effect_high, high), (effect_q, q[role])):
-            kept[won] = new[won]
+    code = torch.full(fraction.value.shape, UNRESOLVED)
+    effect, effect_low, effect_high, effect_q = (
+        torch.full(code.shape, torch.nan, dtype=torch.float64) for _ in range(4)
+    )
+    for role in reversed(PREFERENCE):  # so that the most preferred has the last word
+        low, high = tried[role].interval
+        verdict = torch.minimum(exceeds(low, least[role]), -exceeds(q[role], Q, missing=1))
+        if role in CLASSES and role != "BOS sink":
+            verdict = torch.minimum(verdict, exceeds(off_bos, NEXT_TO_NOTHING))
+        won, doubtful = verdict == 1, verdict == 0
+        code[won], code[doubtful] = ROLES.index(role), UNRESOLVED
+        values = (*(x.clamp(0, 1) for x in (tried[role].value, low, high)), q[role])
+        for kept, new in zip((effect, effect_low, effect_high, effect_q), values, strict=True):
+            kept[won], kept[doubtful] = new[won], torch.nan
     return Decision(code, effect, effect_low, effect_high, effect_q, torch.stack([q[role] for role in CLASSES]))
+
+
+def exceeds(values: Float[Tensor, "*axes"], threshold: float, *, missing: int = -1) -> Int[Tensor, "*axes"]:
+    """1 where the values lie above the threshold, -1 where below, 0 within `NEAR` of it, `missing` where NaN."""
+    far = (values - threshold).abs() > NEAR
+    sign = torch.where(far, (values - threshold).sign(), 0.0)
+    return torch.where(values.isnan(), missing, sign).long()

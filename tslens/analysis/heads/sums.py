@@ -1,104 +1,100 @@
-"""What is added up about a head's attention, story by story, so that one pass is enough?
+"""Sums over a head's attention, story by story, so that one pass is enough.
 
 Everything is a sum over queries, kept per group of stories. Two corpora merge by adding, and leaving a group out
 gives the intervals. A query is counted from the third position on: the first two have BOS and at most themselves to
 look at.
 """
 
-from dataclasses import dataclass
+import dataclasses
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 
+from tslens.analysis.heads.keys import BOS, N_CLASSES, N_CONTENT, Keys
+from tslens.result import axes_of
+
 FIRST = 2  # the first query that is counted
-BOS, SELF, PREVIOUS, DUPLICATE, INDUCTION = range(5)  # the classes of keys, in the order of `result.CLASSES`
-N_CLASSES = 5
-
-Sums = dict[str, Tensor]
 
 
-@dataclass(frozen=True)
-class Keys:
-    """Which keys of a batch belong to which class, whatever the head."""
+@dataclasses.dataclass
+class Sums:
+    """Sums over queries, for each group of stories, in double precision but for `pattern`, which is the large one."""
 
-    real: Bool[Tensor, "batch query"]
-    """True on tokens of a story."""
-    visible: Bool[Tensor, "query key"]
-    """True where a query may look."""
-    content: Int[Tensor, "found 4"]
-    """Which content class, story, query and key: keys that duplicate the query's token (0), keys that follow such a
-    duplicate (1), and the same two where another story of the batch has them (2, 3)."""
-    sizes: Float[Tensor, "batch content query"]
-    """How many keys of each content class a query has."""
-    lengths: Int[Tensor, " batch"]
-    """Tokens of each story, BOS included."""
-    groups: Int[Tensor, " batch"]
-    """The group that each story belongs to."""
-    n_groups: int
-    """How many groups there are."""
+    stories: Float[Tensor, " group"]
+    """Stories."""
+    correlated: Float[Tensor, " group"]
+    """Stories that are long enough for a correlation."""
+    queries: Float[Tensor, " group"]
+    """Queries that are counted."""
+    at_position: Float[Tensor, "group pos"]
+    """Queries at each position."""
+    log_visible: Float[Tensor, "group layer"]
+    """Entropy of uniform attention, nats."""
+    entropy: Float[Tensor, "group layer head"]
+    """Entropy of the attention, nats."""
+    distance: Float[Tensor, "group layer head"]
+    """Mean distance to the keys, tokens."""
+    r_full: Float[Tensor, "group layer head"]
+    """Correlation of weight and distance over the full square, a story."""
+    r_causal: Float[Tensor, "group layer head"]
+    """The same over the causal half."""
+    pattern: Float[Tensor, "group layer head pos pos"]
+    """Attention by query and key, at the first positions."""
+    pattern_entropy: Float[Tensor, "group layer head pos"]
+    """Entropy of the attention by query, at the first positions, nats."""
+    class_queries: Float[Tensor, "group layer key_class"]
+    """Queries that have a key of the class."""
+    class_uniform: Float[Tensor, "group layer key_class"]
+    """Mass that uniform attention puts on the class, over these queries (as all that follows)."""
+    class_mass: Float[Tensor, "group layer head key_class"]
+    """Mass on the class."""
+    class_explained: Float[Tensor, "group layer head key_class"]
+    """Nats of the KL divergence from uniform attention that the class explains."""
+    class_kl: Float[Tensor, "group layer head key_class"]
+    """Nats that there are to explain."""
+    matched_keys: Float[Tensor, "group layer content"]
+    """Keys of a content class that have a null key."""
+    excess_mass: Float[Tensor, "group layer head content"]
+    """Mass on these keys less mass on their null keys."""
 
+    @classmethod
+    def zeros(
+        cls, n_groups: int, n_layers: int, n_heads: int, positions: int, device: torch.device | str = "cpu"
+    ) -> "Sums":
+        """All sums at nothing."""
+        sizes = {"group": n_groups, "layer": n_layers, "head": n_heads, "pos": positions}
+        sizes |= {"key_class": N_CLASSES, "content": N_CONTENT}
 
-def keys_of(
-    tokens: Int[Tensor, "batch pos"],
-    mask: Bool[Tensor, "batch pos"],
-    visible: Bool[Tensor, "pos pos"],
-    groups: Int[Tensor, " batch"],
-    n_groups: int,
-) -> Keys:
-    """The classes of keys of a batch; BOS is in none of the content classes.
+        def of(field: "dataclasses.Field[Tensor]") -> Tensor:
+            shape = [sizes[axis] for axis in (axes_of(cls, field.name) or ())]
+            dtype = torch.float32 if field.name == "pattern" else torch.float64
+            return torch.zeros(shape, dtype=dtype, device=device)
 
-    The null of a content class is the story next to it in the batch: same queries, same head, about the same
-    positions, but the keys are where *that* story has its duplicates. So it depends on which stories share a batch,
-    and a batch of one story has no null: where all are such, the content claims have neither p nor role.
-    """
-    looks = visible & torch.ones_like(visible).tril(-1)
-    looks[:, 0] = False
-    duplicate = (tokens[:, :, None] == tokens[:, None, :]) & looks
-    follows = torch.zeros_like(duplicate)
-    follows[:, :, 2:] = (tokens[:, :, None] == tokens[:, None, 1:-1]) & looks[:, 2:]
-    content = torch.stack([duplicate, follows], dim=1)
-    other = content.roll(1, dims=0) if len(tokens) > 1 else torch.zeros_like(content)
-    content = torch.cat([content, other], dim=1) & mask[:, None, :, None]
-    places = content.transpose(0, 1).nonzero()
-    return Keys(mask, visible, places, content.sum(-1).double(), mask.sum(1), groups, n_groups)
+        return cls(**{field.name: of(field) for field in dataclasses.fields(cls)})
 
+    def tensors(self) -> dict[str, Tensor]:
+        """Every sum by its name."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
-def zeros(n_groups: int, n_layers: int, n_heads: int, positions: int, device: torch.device | str = "cpu") -> Sums:
-    """All sums at nothing. `pattern` is the one that is large, and so it alone is in single precision."""
-    g, layers, heads = n_groups, n_layers, n_heads
-    shapes = {
-        "stories": (g,),
-        "squares": (g,),
-        "at_position": (g, positions),
-        "queries": (g,),
-        "log_visible": (g, layers),
-        "entropy": (g, layers, heads),
-        "distance": (g, layers, heads),
-        "r_full": (g, layers, heads),
-        "r_causal": (g, layers, heads),
-        "pattern_entropy": (g, layers, heads, positions),
-        "class_queries": (g, layers, N_CLASSES),
-        "class_fair": (g, layers, N_CLASSES),
-        "class_mass": (g, layers, heads, N_CLASSES),
-        "class_explained": (g, layers, heads, N_CLASSES),
-        "class_departure": (g, layers, heads, N_CLASSES),
-        "null_queries": (g, layers, 2),
-        "null_mass": (g, layers, heads, 2),
-    }
-    sums = {name: torch.zeros(shape, dtype=torch.float64, device=device) for name, shape in shapes.items()}
-    sums["pattern"] = torch.zeros(g, layers, heads, positions, positions, device=device)
-    return sums
+    def __add__(self, other: "Sums") -> "Sums":
+        theirs = other.tensors()
+        return Sums(**{name: total + theirs[name].to(total.device) for name, total in self.tensors().items()})
+
+    def present(self) -> "Sums":
+        """The sums of the groups that have a story, on the CPU."""
+        kept = self.stories > 0
+        return Sums(**{name: total[kept].cpu() for name, total in self.tensors().items()})
 
 
 def add_batch(sums: Sums, keys: Keys) -> None:
     """Add what does not depend on a layer: stories, and queries by position."""
-    positions = sums["at_position"].shape[1]
+    positions = sums.at_position.shape[1]
     here = keys.real[:, :positions]
-    _add(sums["stories"], keys, torch.ones(len(keys.groups)))
-    _add(sums["squares"], keys, (keys.lengths > FIRST).double())
-    _add(sums["at_position"][:, : here.shape[1]], keys, here.double())
-    _add(sums["queries"], keys, keys.real[:, FIRST:].sum(1).double())
+    _add(sums.stories, keys, torch.ones(len(keys.groups)))
+    _add(sums.correlated, keys, (keys.lengths > FIRST).double())
+    _add(sums.at_position[:, : here.shape[1]], keys, here.double())
+    _add(sums.queries, keys, keys.real[:, FIRST:].sum(1).double())
 
 
 def attend(scores: Float[Tensor, "batch head query key"]) -> tuple[Tensor, Float[Tensor, "batch head query"]]:
@@ -128,9 +124,9 @@ def add_layer(
     counted = keys.real.clone()
     counted[:, :FIRST] = False
     log_visible = keys.visible.sum(-1).double().log()
-    _add(sums["log_visible"][:, layer], keys, (log_visible * counted).sum(1))
-    _add(sums["entropy"][:, layer], keys, (entropy * counted[:, None]).sum(2))
-    _add(sums["distance"][:, layer], keys, (distance * counted[:, None]).sum(2))
+    _add(sums.log_visible[:, layer], keys, (log_visible * counted).sum(1))
+    _add(sums.entropy[:, layer], keys, (entropy * counted[:, None]).sum(2))
+    _add(sums.distance[:, layer], keys, (distance * counted[:, None]).sum(2))
     _add_classes(sums, layer, pattern, log_visible - entropy, counted, keys)
 
 
@@ -153,25 +149,25 @@ def _add_correlations(sums: Sums, layer: int, pattern: Tensor, distance: Tensor,
     enough = keys.lengths[:, None] > FIRST
     whole = (n**2, n * (n**2 - 1) / 3, n**2 * (n**2 - 1) / 6)  # cells, sum of |i - j|, sum of its square
     half = (n * (n + 1) / 2, n * (n**2 - 1) / 6, n**2 * (n**2 - 1) / 12)
-    for name, (cells, d, d2) in {"r_full": whole, "r_causal": half}.items():
+    for total, (cells, d, d2) in ((sums.r_full, whole), (sums.r_causal, half)):
         spread = (cells * squares - weight**2).clamp(min=0) * (cells * d2 - d**2)
         r = (cells * product - weight * d) / spread.sqrt()
-        _add(sums[name][:, layer], keys, torch.where(enough & (spread > 0), r, 0.0))
+        _add(total[:, layer], keys, torch.where(enough & (spread > 0), r, 0.0))
 
 
 def _add_positions(sums: Sums, layer: int, pattern: Tensor, entropy: Tensor, keys: Keys) -> None:
     """The pattern itself over the first positions: its mean is what a head does whatever the story."""
-    n = min(sums["pattern"].shape[-1], pattern.shape[-1])
-    _add(sums["pattern"][:, layer, :, :n, :n], keys, pattern[:, :, :n, :n])
-    _add(sums["pattern_entropy"][:, layer, :, :n], keys, entropy[:, :, :n])
+    n = min(sums.pattern.shape[-1], pattern.shape[-1])
+    _add(sums.pattern[:, layer, :, :n, :n], keys, pattern[:, :, :n, :n])
+    _add(sums.pattern_entropy[:, layer, :, :n], keys, entropy[:, :, :n])
 
 
 def _add_classes(
-    sums: Sums, layer: int, pattern: Tensor, departure: Tensor, counted: Bool[Tensor, "batch query"], keys: Keys
+    sums: Sums, layer: int, pattern: Tensor, kl: Tensor, counted: Bool[Tensor, "batch query"], keys: Keys
 ) -> None:
-    """Attention mass on each class of keys, and how much of the departure from uniform the class explains.
+    """Attention mass on each class of keys, and how much of the KL divergence from uniform the class explains.
 
-    With m the mass on a class and f the share of the keys that it is, kl(m, f) is at most KL(pattern, uniform)
+    With m the mass on a class and u the share of the keys that it is, kl(m, u) is at most KL(pattern, uniform)
     (relative entropy never grows when keys are lumped together), so their ratio is a share. BOS is taken out first,
     exactly: KL = kl(on BOS, 1/n) + (1 - on BOS) KL(the rest, uniform over the rest). The other classes share out the
     second term, so that a head which rests on BOS when it has nothing to do is still known by what it does.
@@ -179,49 +175,50 @@ def _add_classes(
     visible = keys.visible.sum(-1).double()
     bos_visible = keys.visible[:, 0].double()
     on_bos = (pattern[..., 0] * bos_visible).double()
-    on_bos_explains = _kl(on_bos, bos_visible / visible)
-    rest = (departure - on_bos_explains).clamp(min=0)
+    bos_explains = _coin_kl(on_bos, bos_visible / visible)
+    rest, left = (kl - bos_explains).clamp(min=0), (1 - on_bos).clamp(min=0)
 
-    content = _content_mass(pattern, keys)
-    diagonals = [torch.diagonal(pattern, offset, -2, -1).double() for offset in (0, -1)]
-    previous = torch.nn.functional.pad(diagonals[1], (1, 0))
-    can_look_back = (visible > 1).double()
-    candidates = [bos_visible, torch.ones_like(visible), can_look_back, *keys.sizes.transpose(0, 1)]
-    masses = [on_bos, diagonals[0], previous, *content]
-
-    for which, (mass, size) in enumerate(zip(masses, candidates, strict=True)):
+    previous = torch.nn.functional.pad(torch.diagonal(pattern, -1, -2, -1).double(), (1, 0))
+    sizes = [bos_visible, torch.ones_like(visible), (visible > 1).double(), *keys.sizes.transpose(0, 1)]
+    content = _add_content(sums, layer, pattern, keys)
+    masses = [on_bos, torch.diagonal(pattern, 0, -2, -1).double(), previous, *content]
+    for which, (mass, size) in enumerate(zip(masses, sizes, strict=True)):
         asked = (counted & (size > 0)).double()  # [batch query]
-        if which >= N_CLASSES:
-            _add(sums["null_queries"][:, layer, which - N_CLASSES], keys, asked.sum(1))
-            _add(sums["null_mass"][:, layer, :, which - N_CLASSES], keys, (mass * asked[:, None]).sum(2))
-            continue
         if which == BOS:
-            explained, total = torch.sign(mass - size / visible) * on_bos_explains, departure
+            explained, total = torch.sign(mass - size / visible) * bos_explains, kl
         else:
-            left = (1 - on_bos).clamp(min=0)
-            share, fair = (
-                (mass / left.clamp(min=1e-9)).clamp(max=1),
-                (size / (visible - bos_visible)).expand(len(asked), -1)[:, None],
-            )
-            explained = torch.sign(share - fair) * left * _kl(share, fair)
+            share = (mass / left.clamp(min=1e-9)).clamp(max=1)
+            uniform = (size / (visible - bos_visible)).expand(len(asked), -1)[:, None]
+            explained = torch.sign(share - uniform) * left * _coin_kl(share, uniform)
             total = torch.maximum(rest, explained.abs())  # rounding aside, rest is the greater
-        _add(sums["class_queries"][:, layer, which], keys, asked.sum(1))
-        _add(sums["class_fair"][:, layer, which], keys, (size / visible * asked).sum(1))
-        _add(sums["class_mass"][:, layer, :, which], keys, (mass * asked[:, None]).sum(2))
-        _add(sums["class_explained"][:, layer, :, which], keys, (explained * asked[:, None]).sum(2))
-        _add(sums["class_departure"][:, layer, :, which], keys, (total * asked[:, None]).sum(2))
+        _add(sums.class_queries[:, layer, which], keys, asked.sum(1))
+        _add(sums.class_uniform[:, layer, which], keys, (size / visible * asked).sum(1))
+        _add(sums.class_mass[:, layer, :, which], keys, (mass * asked[:, None]).sum(2))
+        _add(sums.class_explained[:, layer, :, which], keys, (explained * asked[:, None]).sum(2))
+        _add(sums.class_kl[:, layer, :, which], keys, (total * asked[:, None]).sum(2))
 
 
-def _content_mass(pattern: Tensor, keys: Keys) -> Float[Tensor, "content batch head query"]:
-    """Mass on each content class. Few keys are in one, so only those are read."""
+def _add_content(sums: Sums, layer: int, pattern: Tensor, keys: Keys) -> Float[Tensor, "content batch head query"]:
+    """Mass on each content class; adds what keys that have a null key have more than these. Few keys are in a class
+    or the null of one, so only those are read."""
     batch, heads, n, _ = pattern.shape
     which, story, query, key = keys.content.unbind(1)
-    mass = torch.zeros(4 * batch * n, heads, dtype=torch.float64, device=pattern.device)
-    mass.index_add_(0, (which * batch + story) * n + query, pattern[story, :, query, key].double())
-    return mass.view(4, batch, n, heads).transpose(2, 3)
+    on_keys = pattern[story, :, query, key].double()
+    mass = torch.zeros(N_CONTENT * batch * n, heads, dtype=torch.float64, device=pattern.device)
+    mass.index_add_(0, (which * batch + story) * n + query, on_keys)
+
+    at, null = keys.matched, keys.null[keys.matched]
+    which, story = which[at], story[at]
+    excess = on_keys[at] - pattern[story, :, query[at], null].double()
+    by_story = torch.zeros(batch * N_CONTENT, heads, dtype=torch.float64, device=pattern.device)
+    by_story.index_add_(0, story * N_CONTENT + which, excess)
+    _add(sums.excess_mass[:, layer], keys, by_story.view(batch, N_CONTENT, heads).transpose(1, 2))
+    number = torch.bincount(story * N_CONTENT + which, minlength=batch * N_CONTENT)
+    _add(sums.matched_keys[:, layer], keys, number.view(batch, N_CONTENT).double())
+    return mass.view(N_CONTENT, batch, n, heads).transpose(2, 3)
 
 
-def _kl(m: Tensor, f: Tensor) -> Tensor:
+def _coin_kl(m: Tensor, f: Tensor) -> Tensor:
     """KL divergence of a coin with chance m from one with chance f, nats; 0 where f leaves no choice."""
     inside = f.clamp(1e-9, 1 - 1e-9)
     m = m.clamp(0, 1)

@@ -6,7 +6,7 @@ import torch
 
 from tslens import forward
 from tslens.analysis.heads.repeated import patterns
-from tslens.analysis.heads.result import Pattern
+from tslens.analysis.heads.result import PatternResult
 from tslens.errors import InputError
 from tslens.models import name_of, spec_of, tokenizer_of
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from tslens.models import HookedTransformer
 
 
-def pattern(model: "HookedTransformer", text: str, *, precision: str = "float32") -> Pattern:
+def pattern(model: "HookedTransformer", text: str, *, precision: str = "float32") -> PatternResult:
     """The attention of every head over one text, BOS first. `precision` is that of the model's matrix products.
 
     Raises:
-        ValueError: the text is longer than the model's context, or empty; no precision is called so.
+        InputError: the text is longer than the model's context, or empty; no precision is called so.
     """
     dtype = forward.resolve_dtype(precision, model)
     spec, tokenizer = spec_of(model), tokenizer_of(model)
@@ -31,4 +31,4 @@ def pattern(model: "HookedTransformer", text: str, *, precision: str = "float32"
             f"Cut it by at least {len(ids) - spec.n_ctx} tokens."
         )
     weights = patterns(model, torch.tensor([ids]), dtype=dtype)[:, 0].clone()
-    return Pattern(model=name_of(model), text=text, tokens=tokenizer.pieces(ids), pattern=weights.cpu())
+    return PatternResult(model=name_of(model), text=text, tokens=tokenizer.pieces(ids), pattern=weights.cpu())

@@ -1,0 +1,147 @@
+"""Batches of stories: each story with its identity, as a row of tokens, in the shard that was asked for."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from tslens.draws import below, draw
+from tslens.errors import InputError
+from tslens.stories.identity import Occurrences
+from tslens.tokenizer import Tokenizer, in_batches
+
+BATCH_TOKENS = 4096
+ENCODED = 32  # stories that are cut into tokens at once: what the tokenizer says of them is large
+WINDOW = 256  # stories that are read ahead and sorted by length, so that rows of a batch need little padding
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Stories as rows: BOS first, one story a row, right-padded."""
+
+    tokens: Int[Tensor, "batch pos"]
+    """Token ids; BOS where padded."""
+    mask: Bool[Tensor, "batch pos"]
+    """True on tokens of the story and its BOS, False on padding."""
+    indices: Int[Tensor, " batch"]
+    """Place of each row's story in the corpus, in reading order: to name a story to a reader, or to answer in the order
+    of the corpus. Nothing is drawn, grouped or labelled by it, because it depends on the order."""
+    hashes: Int[Tensor, " batch"]
+    """64-bit hash of each story's text."""
+    occurrences: Int[Tensor, " batch"]
+    """How many stories of the same text came before in the whole corpus. With `hashes` the identity of a story: for
+    every order of a corpus, every `batch_tokens` and every number of shards the same set of pairs."""
+    texts: tuple[str, ...]
+    """The stories themselves."""
+    cut: int = 0
+    """How many of them were longer than the context, so that only their beginning is here."""
+
+    @property
+    def seeds(self) -> Int[Tensor, " batch"]:
+        """One 64-bit number for each story, mixed from its identity: whatever is drawn for a story starts here."""
+        return draw(self.hashes, self.occurrences)
+
+    def groups(self, n: int) -> Int[Tensor, " batch"]:
+        """Which of `n` groups of stories each belongs to, for intervals: by its identity, so as if drawn at random."""
+        return below(torch.tensor(n), self.seeds)
+
+
+@dataclasses.dataclass(frozen=True)
+class Shard:
+    """The stories `number`, `number + of`, ... of a corpus. The states of all shards merge into that of the whole."""
+
+    number: int = 0
+    of: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.number < self.of:
+            raise InputError(f"There is no shard {self.number} of {self.of}: shards count from 0 to {self.of - 1}.")
+
+
+WHOLE = Shard()
+
+
+@dataclasses.dataclass(frozen=True)
+class Story:
+    """A story with its identity (see `Batch`)."""
+
+    text: str
+    index: int
+    hash: int
+    occurrence: int
+
+
+def identified(texts: Iterable[str], shard: Shard) -> Iterator[Story]:
+    """The stories of a shard. The whole corpus is read, because every earlier story of the same text counts."""
+    occurrences = Occurrences()
+    for index, text in enumerate(texts):
+        identity = occurrences.identify(text)
+        if index % shard.of == shard.number:
+            yield Story(text, index, *identity)
+
+
+def batches(
+    texts: Iterable[str],
+    tokenizer: Tokenizer,
+    *,
+    context: int,
+    batch_tokens: int = BATCH_TOKENS,
+    end: bool = False,
+    shard: Shard = WHOLE,
+) -> Iterator[Batch]:
+    """Stories as batches of at most `batch_tokens` places, sorted by length within a window that is read ahead.
+
+    A story longer than `context` is cut to its first `context` tokens; with `end` the token that ends a story is the
+    last of its row (where it fits). InputError where there is no story at all.
+    """
+    stories = identified(texts, shard)
+    seen = 0
+    while window := list(islice(stories, WINDOW)):
+        seen += len(window)
+        pieces = in_batches((story.text for story in window), ENCODED)
+        ids = [row for texts in pieces for row in tokenizer.encode(texts)]
+        if end:
+            ids = [[*row, tokenizer.bos] for row in ids]
+        rows = sorted(
+            ((row[:context], story, len(row) > context) for row, story in zip(ids, window, strict=True)),
+            key=lambda r: len(r[0]),
+        )
+        del ids, window  # before the next are made
+        while rows:
+            n = _rows_that_fit(rows, batch_tokens)
+            yield _collate(rows[:n], tokenizer.bos)
+            rows = rows[n:]
+    if not seen:
+        raise InputError("There is no story to scan: the source is empty or everything was filtered out.")
+
+
+Row = tuple[list[int], Story, bool]  # token ids, the story, whether it was cut
+
+
+def _rows_that_fit(rows: list[Row], batch_tokens: int) -> int:
+    n = 1
+    while n < len(rows) and len(rows[n][0]) * (n + 1) <= batch_tokens:
+        n += 1
+    return n
+
+
+def _collate(rows: list[Row], pad: int) -> Batch:
+    width = max(len(ids) for ids, *_ in rows)
+    tokens = torch.full((len(rows), width), pad, dtype=torch.long)
+    mask = torch.zeros(len(rows), width, dtype=torch.bool)
+    for i, (ids, *_) in enumerate(rows):
+        tokens[i, : len(ids)] = torch.tensor(ids, dtype=torch.long)
+        mask[i, : len(ids)] = True
+    stories = [story for _, story, _ in rows]
+    return Batch(
+        tokens,
+        mask,
+        indices=torch.tensor([story.index for story in stories]),
+        hashes=torch.tensor([story.hash for story in stories]),
+        occurrences=torch.tensor([story.occurrence for story in stories]),
+        texts=tuple(story.text for story in stories),
+        cut=sum(cut for *_, cut in rows),
+    )

@@ -1,0 +1,160 @@
+"""Intervals of means, shares, ratios and whatever can be left out by group."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tslens.errors import InputError
+
+Array = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and its confidence interval, in the units of what was estimated.
+
+    The fields are floats, or arrays of one shape where many things were estimated at once.
+    """
+
+    estimate: Any
+    low: Any
+    high: Any
+    level: float
+    method: str
+
+    @property
+    def halfwidth(self) -> Any:
+        """Half the length of the interval."""
+        return (self.high - self.low) / 2
+
+    def __contains__(self, value: float) -> bool:
+        """Whether the interval covers `value` (scalar intervals)."""
+        return bool(self.low <= value <= self.high)
+
+    def __str__(self) -> str:
+        """`0.52 [0.48, 0.56]`, for one estimate."""
+        return f"{self.estimate:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+
+def mean_interval(values: ArrayLike, level: float = 0.95, axis: int = 0) -> Interval:
+    """The mean along `axis` with Student's t interval (Student 1908); needs two values.
+
+    Right where the values are independent and either many or about normal. For tokens of the same story, which
+    are neither, use `bootstrap` with the stories as clusters.
+    """
+    from scipy import stats
+
+    check_level(level)
+    x = np.asarray(values, dtype=float)
+    n = x.shape[axis]
+    if n < 2:
+        raise InputError(f"a mean's interval needs at least 2 values; got {n}")
+    mean = x.mean(axis)
+    reach = stats.t.ppf((1 + level) / 2, n - 1) * x.std(axis, ddof=1) / np.sqrt(n)
+    return Interval(scalar(mean), scalar(mean - reach), scalar(mean + reach), level, "Student t")
+
+
+def paired_difference(after: ArrayLike, before: ArrayLike, level: float = 0.95, axis: int = 0) -> Interval:
+    """The mean of `after - before` with Student's t interval over the pairs, in the units of the two."""
+    x, y = np.asarray(after, dtype=float), np.asarray(before, dtype=float)
+    if x.shape != y.shape:
+        raise InputError(f"pairs need two arrays of one shape; got {x.shape} and {y.shape}")
+    interval = mean_interval(x - y, level, axis)
+    return Interval(interval.estimate, interval.low, interval.high, level, "paired Student t")
+
+
+def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:
+    """A share `successes / n` with Wilson's score interval (Wilson 1927, doi:10.2307/2276774).
+
+    Honest at 0 and at n, where the textbook interval has no width. Where n is 0 the share is NaN and the interval
+    is [0, 1]. Elementwise over arrays.
+    """
+    from scipy import stats
+
+    check_level(level)
+    k, total = np.broadcast_arrays(np.asarray(successes, dtype=float), np.asarray(n, dtype=float))
+    if (k < 0).any() or (k > total).any():
+        raise InputError("successes must lie between 0 and n")
+    z2 = stats.norm.ppf((1 + level) / 2) ** 2
+    share = np.divide(k, total, out=np.full(k.shape, np.nan), where=total > 0)
+    p = np.where(total > 0, share, 0.5)
+    middle = (p * total + z2 / 2) / (total + z2)
+    reach = np.sqrt(z2) * np.sqrt(p * (1 - p) * total + z2 / 4) / (total + z2)
+    low = np.where(k == 0, 0.0, middle - reach)  # exact there; without this, rounding leaves 1e-17
+    high = np.where(k == total, 1.0, middle + reach)
+    return Interval(scalar(share), scalar(low), scalar(high), level, "Wilson score")
+
+
+def ratio_of_sums(over: ArrayLike, under: ArrayLike, level: float = 0.95) -> Interval:
+    """`sum(over) / sum(under)`, one pair per cluster, with the linearised interval; NaN bounds for one cluster.
+
+    For a mean over tokens that are drawn by the story (Cochran 1977, section 6.3; Miller 2024, arXiv 2411.00640,
+    section 3): the two sums are each story's, and the stories may be of any lengths. Student's t with one degree of
+    freedom fewer than clusters, because there may be few.
+    """
+    from scipy import stats
+
+    check_level(level)
+    x, y = np.asarray(over, dtype=float), np.asarray(under, dtype=float)
+    n, ratio = len(x), x.sum() / y.sum()
+    error = np.sqrt(n / (n - 1) * ((x - ratio * y) ** 2).sum()) / y.sum() if n > 1 else np.nan
+    reach = stats.t.ppf((1 + level) / 2, n - 1) * error
+    return Interval(float(ratio), float(ratio - reach), float(ratio + reach), level, "linearised ratio")
+
+
+def jackknife(estimate: ArrayLike, without: ArrayLike, level: float = 0.95) -> Interval:
+    """An interval for any smooth statistic of sums over groups, from the statistic with each group left out.
+
+    The delete-a-group jackknife (Quenouille 1956, doi:10.1093/biomet/43.3-4.353; Kott 2001, Journal of Official
+    Statistics 17): `without` has the groups along its first axis and the shape of `estimate` after it. Student's t
+    with one degree of freedom fewer than groups. For a corpus read in one pass: only sums per group are kept.
+    """
+    from scipy import stats
+
+    check_level(level)
+    centre, error, freedom = _jackknife_error(estimate, without)
+    reach = stats.t.ppf((1 + level) / 2, freedom) * error
+    return Interval(scalar(centre), scalar(centre - reach), scalar(centre + reach), level, "delete-a-group jackknife")
+
+
+def jackknife_p(estimate: ArrayLike, without: ArrayLike, null: ArrayLike = 0.0, *, least_error: float = 0.0) -> Any:
+    """One-sided p-values that the statistic is no greater than `null`, by the error and the t of `jackknife`.
+
+    Where the statistic does not vary at all it is 0 above the null and 1 elsewhere. An error smaller than `least_error`
+    is taken to be that: where the numbers are rounded, rounding must not decide.
+    """
+    from scipy import stats
+
+    centre, error, freedom = _jackknife_error(estimate, without)
+    error = np.maximum(error, least_error)
+    distance = centre - np.asarray(null, dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = stats.t.sf(distance / error, freedom)
+    p = np.where(error == 0, np.where(distance > 0, 0.0, 1.0), p)
+    return scalar(np.where(np.isnan(distance) | np.isnan(error), np.nan, p))
+
+
+def _jackknife_error(estimate: ArrayLike, without: ArrayLike) -> tuple[Array, Array, int]:
+    """The estimate, its standard error and the degrees of freedom."""
+    centre, left = np.asarray(estimate, dtype=float), np.asarray(without, dtype=float)
+    if left.shape[1:] != centre.shape:
+        raise InputError(f"without must be groups x {centre.shape}; got {left.shape}")
+    n = len(left)
+    if n < 2:
+        raise InputError(f"a jackknife needs at least 2 groups; got {n}")
+    error = np.sqrt((n - 1) / n * ((left - left.mean(0)) ** 2).sum(0))
+    return centre, np.where(error < 1e-12 * np.maximum(np.abs(centre), 1), 0.0, error), n - 1
+
+
+def check_level(level: float) -> None:
+    """Refuse a confidence level that is none."""
+    if not 0 < level < 1:
+        raise InputError(f"a confidence level lies between 0 and 1, for instance 0.95; got {level}")
+
+
+def scalar(value: Any) -> Any:
+    """A float for what has no axes, else the array."""
+    array = np.asarray(value)
+    return float(array) if array.ndim == 0 else array
