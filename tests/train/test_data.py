@@ -1,5 +1,6 @@
 """Rows: where they begin, what they hold, the same for the same seed, every story seen whole once an epoch."""
 
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -91,3 +92,12 @@ def test_too_little_data_is_refused_with_the_numbers():
 
 def test_stories_longer_than_the_context_are_counted():
     assert Rows(packed([5, 12, 20, 10]), 9, 1, 0).longer_than_context == 2
+
+
+def test_rows_and_their_stories_are_let_go_when_nobody_holds_them():
+    rows = Rows(packed([5, 7, 6, 4, 9, 3, 8, 5]), context=9, rows_per_step=1, seed=0)
+    first = [rows.batch(step).tokens.tolist() for step in range(40)]  # many epochs, of which a few plans are kept
+    assert first == [rows.batch(step).tokens.tolist() for step in range(40)]
+    held = weakref.ref(rows.packed.tokens)
+    del rows
+    assert held() is None

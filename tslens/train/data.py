@@ -1,4 +1,4 @@
-"""Which tokens each training step sees: rows that begin at a story, in an order that the seed alone decides.
+"""Training rows and batches: rows begin at a story, in an order that the seed alone decides.
 
 A step's batch is a function of (data, seed, step), so a resumed run needs no saved position.
 """
@@ -7,7 +7,6 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from functools import lru_cache
 from queue import Queue
 from threading import Thread
 from typing import Any, Protocol, runtime_checkable
@@ -19,6 +18,8 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.stories.packed import Packed
+
+PLANS = 4  # epochs whose order is kept: a batch may hold rows of two
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +75,9 @@ class Rows:
     context: int
     rows_per_step: int
     seed: int
+    _plans: dict[int, tuple[np.ndarray, np.ndarray]] = dataclasses.field(default_factory=dict, init=False, repr=False)
+    _n_rows: dict[int, int] = dataclasses.field(default_factory=dict, init=False, repr=False)
+    """Rows of each epoch: kept longer than the plans, which a late step would make anew for all epochs before it."""
 
     def __post_init__(self) -> None:
         if (n := int(self.lengths()[self.seen()].sum())) < self.context + 1:
@@ -81,7 +85,7 @@ class Rows:
                 f"The training data has {n} tokens, less than one row of {self.context + 1}. "
                 "Give more stories or a shorter context."
             )
-        if (rows := _n_rows(self, 0)) < self.rows_per_step:
+        if (rows := self.rows_of_epoch(0)) < self.rows_per_step:
             raise InputError(
                 f"The training data fills {rows} rows, fewer than the {self.rows_per_step} of one batch. "
                 "Give more stories, a smaller batch or a shorter context."
@@ -97,7 +101,29 @@ class Rows:
 
     def epoch(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """The epoch's order of stories, and the place in that order at which each row begins."""
-        return _plan(self, number)
+        if (plan := self._plans.get(number)) is None:
+            plan = self._plans[number] = self._plan(number)
+            for old in list(self._plans)[:-PLANS]:
+                self._plans.pop(old, None)
+        return plan
+
+    def _plan(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        order = np.random.default_rng([self.seed, number]).permutation(self.seen())
+        ends = np.cumsum(self.lengths()[order])
+        want, begins, at, before = self.context + 1, [], 0, 0
+        while before < ends[-1]:
+            begins.append(at)
+            cut = int(np.searchsorted(ends, before + want, side="right"))  # the first story that does not fit whole
+            at = max(cut, at + 1)
+            before = int(ends[at - 1])
+        shuffled = np.random.default_rng([self.seed, number, 1]).permutation(np.array(begins, dtype=np.int64))
+        return order, shuffled
+
+    def rows_of_epoch(self, number: int) -> int:
+        """How many rows an epoch has."""
+        if number not in self._n_rows:
+            self._n_rows[number] = len(self.epoch(number)[1])
+        return self._n_rows[number]
 
     def facts(self) -> dict[str, int]:
         """What a run records of its data."""
@@ -112,7 +138,7 @@ class Rows:
     @property
     def steps_per_epoch(self) -> int:
         """Steps until every row of the first epoch was seen; later epochs differ by a row or two."""
-        return math.ceil(_n_rows(self, 0) / self.rows_per_step)
+        return math.ceil(self.rows_of_epoch(0) / self.rows_per_step)
 
     @property
     def longer_than_context(self) -> int:
@@ -128,7 +154,7 @@ class Rows:
     def stories_of(self, index: int) -> Iterator[int]:
         """The numbers of the stories from where a row begins on; rows are counted from 0 through all epochs."""
         number = 0
-        while index >= (n := _n_rows(self, number)):
+        while index >= (n := self.rows_of_epoch(number)):
             number, index = number + 1, index - n
         order, begins = self.epoch(number)
         begin = int(begins[index])
@@ -142,26 +168,6 @@ class Rows:
             if (want := want - len(story)) == 0:
                 break
         return np.concatenate(parts)
-
-
-@lru_cache(maxsize=4)
-def _plan(rows: Rows, number: int) -> tuple[np.ndarray, np.ndarray]:
-    order = np.random.default_rng([rows.seed, number]).permutation(rows.seen())
-    ends = np.cumsum(rows.lengths()[order])
-    want, begins, at, before = rows.context + 1, [], 0, 0
-    while before < ends[-1]:
-        begins.append(at)
-        cut = int(np.searchsorted(ends, before + want, side="right"))  # the first story that does not fit whole
-        at = max(cut, at + 1)
-        before = int(ends[at - 1])
-    shuffled = np.random.default_rng([rows.seed, number, 1]).permutation(np.array(begins, dtype=np.int64))
-    return order, shuffled
-
-
-@lru_cache(maxsize=4096)
-def _n_rows(rows: Rows, number: int) -> int:
-    """Kept longer than the plans, which a late step would otherwise make anew for all epochs before it."""
-    return len(_plan(rows, number)[1])
 
 
 @runtime_checkable

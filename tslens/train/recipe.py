@@ -98,21 +98,23 @@ def names() -> list[str]:
 def load(name: str, overrides: dict[str, str] | None = None) -> Recipe:
     """The recipe of a name, of a TOML file, or of a bare shape such as 256x8 (which takes the base recipe).
 
-    `overrides` are `section.key` to text, as on the command line. ValueError names an unknown key and its nearest.
+    `overrides` are `section.key` to text, as on the command line. InputError names an unknown key and its nearest.
     """
-    tree = _tree(name)
-    for key, text in (overrides or {}).items():
-        _override(tree, key, text)
-    _refuse_renamed(tree, origin := f"recipe {name}")
-    return from_dict(tree, origin=origin)
+    return _chosen(_tree(name), overrides or {}, f"recipe {name}")
 
 
 def changed(recipe: Recipe, overrides: dict[str, str]) -> Recipe:
     """The recipe with other settings, `section.key` to text, as on the command line."""
-    tree = recipe.to_dict()
+    return _chosen(recipe.to_dict(), overrides, f"recipe {recipe.name}")
+
+
+def _chosen(tree: dict[str, Any], overrides: dict[str, str], origin: str) -> Recipe:
     for key, text in overrides.items():
         _override(tree, key, text)
-    _refuse_renamed(tree, origin := f"recipe {recipe.name}")
+    for old, new in RENAMED.items():
+        section, _, key = old.partition(".")
+        if isinstance(table := tree.get(section), dict) and key in table:
+            raise InputError(f"{origin}: {old} is called {section}.{new} now. Write that instead.")
     return from_dict(tree, origin=origin)
 
 
@@ -179,13 +181,6 @@ def _override(tree: dict[str, Any], key: str, text: str) -> None:
         tree[field] = value
 
 
-def _refuse_renamed(tree: dict[str, Any], origin: str) -> None:
-    for old, new in RENAMED.items():
-        section, _, key = old.partition(".")
-        if isinstance(table := tree.get(section), dict) and key in table:
-            raise InputError(f"{origin}: {old} is called {section}.{new} now. Write that instead.")
-
-
 def _with_new_keys(tree: dict[str, Any]) -> dict[str, Any]:
     """The same recipe with the keys of today."""
     return {
@@ -218,9 +213,7 @@ def _model(given: Any) -> dict[str, Any]:
     hints = {"shape": str} | {k: hint for k, hint in typing.get_type_hints(Spec).items() if k != "d_vocab"}
     _check_keys(given, set(hints), "model.")
     if not {"shape", "d_model", "n_layers"} & given.keys():
-        raise InputError(
-            'there is no model.shape: it is for others to start from. Give it one, such as shape = "256x8".'
-        )
+        raise InputError('there is no model.shape: it is for others to start from. Give it one, such as "256x8".')
     return {key: _typed(f"model.{key}", hints[key], value) for key, value in given.items()}
 
 
