@@ -163,8 +163,8 @@ def test_one_process_asks_nobody():
         assert world.once(lambda: "made", lambda: "opened") == "made"
         world.wait()
     error = ValueError("said")
-    assert World(0, 2, CPU).from_first(error, 2) is error
-    other = World(1, 2, CPU).from_first(error, 2)
+    assert World(0, 2, CPU).error_here(error, 2) is error
+    other = World(1, 2, CPU).error_here(error, 2)
     assert isinstance(other, SystemExit) and other.code == 2
 
 
