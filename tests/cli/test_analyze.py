@@ -80,13 +80,13 @@ def test_heads_prints_a_row_per_head_and_writes_figure_table_and_answer(
         "ablation-on-repeated-tokens.svg",
         "ablation-on-stories.csv",
         "ablation-on-stories.svg",
-        "heads.csv",
-        "heads.svg",
         "on-repeated-tokens",
         "on-stories",
+        "roles.csv",
+        "roles.svg",
     ]
-    assert (out / "heads.svg").read_text().startswith("<svg")
-    assert len(pd.read_csv(out / "heads.csv")) == 4
+    assert (out / "roles.svg").read_text().startswith("<svg")
+    assert len(pd.read_csv(out / "roles.csv")) == 4
     assert RolesResult.load(out).stories == len(STORIES)
     assert AblationResult.load(out / "on-stories").on == "stories"
 
