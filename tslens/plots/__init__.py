@@ -1,4 +1,4 @@
-"""How do our figures look? A few kinds of plot, in one style, returned and never shown.
+"""A few kinds of plot in one style, returned and never shown.
 
 Each function takes arrays and names and returns a `matplotlib.figure.Figure`; nothing global is touched, so figures
 can be drawn anywhere. `svg` gives the text of a figure, the same text for the same data; `save` writes it whole or

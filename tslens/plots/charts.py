@@ -1,4 +1,4 @@
-"""How are numbers along an axis drawn? As lines, bars and dots, with their intervals."""
+"""Charts of numbers along an axis: lines, bars, histograms and dots, with their intervals."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,16 +16,26 @@ if TYPE_CHECKING:
 FEW = 8  # places along a logarithmic axis that are all named
 
 
-def lines(series: Mapping[str, Any], x: Any = None, **options: Any) -> "Figure":
-    """One line per series over `x` (default 0, 1, 2, ...; or by series, where each has its own), with a band (low,
-    high) behind those that have one.
+def lines(
+    series: Mapping[str, Any],
+    x: Any = None,
+    *,
+    bands: Mapping[str, tuple[Any, Any]] | None = None,
+    title: str = "",
+    x_label: str = "",
+    y_label: str = "",
+    log_x: bool = False,
+    log_y: bool = False,
+    ticks: Sequence[Any] | None = None,
+) -> "Figure":
+    """One line per series over `x` (default 0, 1, 2, ...; or by series, where each has its own).
 
-    Options: `bands` (low and high by series), `title`, `x_label`, `y_label`, `log_x`, `log_y`, `ticks` (the names of
-    0, 1, 2, ... along x).
+    `bands` are (low, high) by series, drawn behind it; `ticks` are the names of 0, 1, 2, ... along x.
     """
+    names = {"title": title, "x_label": x_label, "y_label": y_label, "log_x": log_x, "log_y": log_y, "ticks": ticks}
     with styled():
         figure, axes = blank(4.8, 2.8)
-        _draw_lines(axes, series, x, **options)
+        _draw_lines(axes, **{"series": series, "x": x, "bands": bands, **names})
     return settled(figure)
 
 

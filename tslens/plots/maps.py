@@ -1,4 +1,4 @@
-"""How is a table of values or of kinds drawn? As cells, row 0 on top."""
+"""Heat maps and maps of kinds: a table as cells, row 0 on top."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any

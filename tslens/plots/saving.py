@@ -1,4 +1,4 @@
-"""How is a figure written? As text that is the same for the same data, whole or not at all, its table beside it."""
+"""Figures as files, whole or not at all, with the table beside them."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What do all our figures share? Colours, type, size, names along an axis; nothing global is touched."""
+"""The style of all figures: colours, type, size, names along an axis, SVG. Nothing global is touched."""
 
 import contextlib
 import io

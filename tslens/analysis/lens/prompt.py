@@ -20,7 +20,7 @@ def of_prompt(model: "HookedTransformer", text: str, k: int = 5, *, precision: s
     is said of the true one. `precision` is that of the model's own products; the lens reads in float32.
 
     Raises:
-        ValueError: the text is empty or longer than the model's context, `k` is not within the vocabulary, or no
+        InputError: the text is empty or longer than the model's context, `k` is not within the vocabulary, or no
             precision is called so.
     """
     dtype = forward.resolve_dtype(precision, model)

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tslens import forward
+from tslens.forward.blocks import final_gain
 from tslens.models import Spec, name_of, spec_of
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ class Unembedding:
     @classmethod
     def of(cls, model: "HookedTransformer") -> "Unembedding":
         """That of this model, without gradients."""
-        bias = getattr(model.ln_final, "b", None)
-        norm = (model.ln_final.w.detach(), None if bias is None else bias.detach())
+        gain, bias = final_gain(model)
+        norm = (gain.detach(), None if bias is None else bias.detach())
         return cls(name_of(model), spec_of(model), norm, model.unembed.W_U.detach())
 
     def log_probabilities(self, residual: Float[Tensor, "row d_model"]) -> Float[Tensor, "row d_vocab"]:

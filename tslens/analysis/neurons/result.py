@@ -207,7 +207,7 @@ class ProfilesResult(Result):
                     table.writerow((i, j, k + 1, f"{values[i][j][k]:.6g}", *place, before, seen[side], after))
 
     def neuron(self, layer: int, neuron: int) -> Profile:
-        """One neuron with its examples in context; ValueError where there is no such neuron."""
+        """One neuron with its examples in context; InputError where there is no such neuron."""
         layers, width = self.label.shape
         if not (0 <= layer < layers and 0 <= neuron < width):
             raise InputError(
