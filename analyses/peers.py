@@ -28,13 +28,15 @@ from tslens import forward
 from tslens.bench.measure import median
 from tslens.bench.size import gpt2, stock
 from tslens.bench.table import facts, number, sentence
+from tslens.forward.precision import worthwhile
 from tslens.models import Spec, build
 from tslens.plots import panels, save
 from tslens.stories import stories
 from tslens.stories.pack import pack
 from tslens.tokenizer import Tokenizer
 from tslens.train.data import Rows
-from tslens.train.optimizer import OptimizerSettings, learning_rate, make, set_rate
+from tslens.train.optimizer import OptimizerSettings, learning_rate, make, set_muon_dtype, set_rate
+from tslens.train.precision import muon_speedup
 
 FIGURES = Path(__file__).resolve().parents[1] / "figures" / "peers"
 ADAMW = OptimizerSettings(method="adamw", lr=4e-3, schedule="wsd")
@@ -59,6 +61,8 @@ class Side:
         self.model, self.loss, self.settings = model, loss, settings
         self.trained = [p for p in model.parameters() if p.requires_grad]
         self.optimizer = make(model, settings) if hasattr(model, "blocks") else _adamw(model, settings)
+        if settings.method == "muon":
+            set_muon_dtype(self.optimizer, worthwhile(muon_speedup(model, torch.device("cpu"))))
         self.seconds: list[float] = []
 
     def step(self, rows: torch.Tensor, number: int, steps: int) -> None:

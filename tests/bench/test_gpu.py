@@ -88,8 +88,8 @@ def test_the_bare_parameters_give_the_model_s_own_loss() -> None:
 
 WITHOUT = """
 import sys
-missing = "transformer_lens transformers datasets pandas HanTa circuitsvis cyclopts matplotlib"
-sys.modules.update(dict.fromkeys(missing.split()))
+missing = "transformer_lens transformers datasets pandas pyarrow scipy sklearn einops HanTa circuitsvis".split()
+sys.modules.update(dict.fromkeys([*missing, "cyclopts", "matplotlib"]))
 from tslens.bench import gpu
 assert [gpu.ours(gpu.SMOKE)[1](gpu.random_tokens(2, 17, 64)).isfinite()]
 """

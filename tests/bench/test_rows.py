@@ -56,20 +56,10 @@ def test_every_row_measures(row: Benchmark) -> None:
     found = row.run(TINY)
     assert math.isfinite(found.value) and found.low <= found.value <= found.high
     assert found.value > 0 or row.name in ("made-duplicates", "waiting")
-    assert row.verdict(found) in ("pass", "short", "")
 
 
-def test_names_are_unique_and_targets_are_those_promised() -> None:
+def test_names_are_unique() -> None:
     assert len({row.name for row in BENCHMARKS}) == len(BENCHMARKS)
-    promised = {row.name: str(row.target) for row in BENCHMARKS if row.target}
-    assert promised["training-hooked"] == "≥ 3" and promised["training-gpt2"] == "≥ 1"
-    assert promised["training-plain"] == "≥ 1.2"
-    assert promised["saved"] == "≤ 0.33" and promised["saved-bytes"] == "≤ 212"
-    assert promised["scan-cache"] == "≥ 4" and promised["scan-forward"] == "≥ 0.8"
-    assert promised["scan-memory"] == "≤ 1.05"
-    assert promised["generate-hooked"] == "≥ 4" and promised["generate-transformers"] == "≥ 2"
-    assert promised["generate-transformers-bf16"] == "≥ 2" and "generate-hooked-bf16" not in promised
-    assert promised["packing"] == "≥ 0.8" and promised["page"] == "≤ 2"
 
 
 def test_rows_are_chosen_by_name_or_by_its_beginning() -> None:

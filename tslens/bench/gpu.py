@@ -1,9 +1,9 @@
 """How fast does the 512x12 model train on one NVIDIA GPU, beside a plain GPT, transformers and HookedTransformer?
 
 `python -m tslens.bench.gpu --out gpu.json`, in the repository: needs PyTorch, tokenizers, safetensors, jaxtyping, rich,
-numpy. Where transformer-lens or transformers is missing, its rows are left out and that is said; ours then runs on the
-same parameters with no TransformerLens around them. A turn is a few whole steps: loss, gradients, fused AdamW. All
-sides take turns. Before eight minutes it writes what it has and stops, whatever is under way.
+numpy, pydantic. Where transformer-lens or transformers is missing, its rows are left out and that is said; ours then
+runs on the same parameters with no TransformerLens around them. A turn is a few whole steps: loss, gradients, fused
+AdamW. All sides take turns. Before eight minutes it writes what it has and stops, whatever is under way.
 """
 
 import argparse
