@@ -126,7 +126,8 @@ def _first_fault(error: ValidationError, name: str) -> str:
     where = "".join(f", {part}" if isinstance(part, str) else f" {part + 1}" for part in path)
     at = f"suite {name}{where}"
     if fault["type"] == "extra_forbidden":
-        known = list({0: SuiteTable, 2: PairTable}.get(len(path), PromptTable).model_fields)
+        tables: dict[int, type[_Table]] = {0: SuiteTable, 2: PairTable}
+        known = list(tables.get(len(path), PromptTable).model_fields)
         return f"{at} has no key {key!r}.{did_you_mean(str(key), known)} Keys: {', '.join(known)}."
     if isinstance(key, int):
         at, key = f"{at} {key + 1}", ""
