@@ -13,7 +13,7 @@ from tslens import load
 from tslens.stories import Stories, stories
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 FIGURES = Path(__file__).resolve().parents[1] / "figures"
 
@@ -22,7 +22,7 @@ FIGURES = Path(__file__).resolve().parents[1] / "figures"
 class Study:
     """What a study was asked to look at."""
 
-    models: "dict[str, HookedTransformer]"
+    models: "dict[str, LanguageModel]"
     stories: Stories
     folder: Path
 

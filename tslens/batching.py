@@ -10,8 +10,9 @@ from torch import Tensor
 
 from tslens.draws import below, draw
 from tslens.errors import InputError
+from tslens.models import TextTokenizer
 from tslens.stories.identity import Occurrences
-from tslens.tokenizer import Tokenizer, in_batches
+from tslens.tokenizer import in_batches
 
 BATCH_TOKENS = 4096
 ENCODED = 32  # stories that are cut into tokens at once: what the tokenizer says of them is large
@@ -85,7 +86,7 @@ def identified(texts: Iterable[str], shard: Shard) -> Iterator[Story]:
 
 def batches(
     texts: Iterable[str],
-    tokenizer: Tokenizer,
+    tokenizer: TextTokenizer,
     *,
     context: int,
     batch_tokens: int = BATCH_TOKENS,

@@ -14,11 +14,11 @@ from tslens.scan import Reducer, Shard, states
 from tslens.stories import Stories
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 
 def scan_shard(
-    model: "HookedTransformer", stories: Stories, shard: Shard, reducers: Sequence[Reducer[Any, Any]], **options: Any
+    model: "LanguageModel", stories: Stories, shard: Shard, reducers: Sequence[Reducer[Any, Any]], **options: Any
 ) -> list[Any]:
     """The states of one shard; to be merged with the others'."""
     return states(model, stories, reducers, shard=shard, progress=False, **options)

@@ -22,7 +22,7 @@ from tslens.train import validation_stories
 from tslens.train.prepare import VALIDATION
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 SELF = "self"
 BLOCK = 50
@@ -61,7 +61,7 @@ def counted(n: int) -> str:
 
 
 def model_stories(
-    model: "HookedTransformer", source: str | None = None, *, limit: int | None = 200, self_written: bool = True
+    model: "LanguageModel", source: str | None = None, *, limit: int | None = 200, self_written: bool = True
 ) -> Corpus:
     """Stories to read a model on, at most `limit`, in memory.
 
@@ -98,7 +98,7 @@ def model_stories(
     return Corpus(texts, read.name, relation(record, read))
 
 
-def _own_validation(model: "HookedTransformer", record: Mapping[str, Any], limit: int | None) -> Corpus | None:
+def _own_validation(model: "LanguageModel", record: Mapping[str, Any], limit: int | None) -> Corpus | None:
     """What the model's run kept for validation, or what can be made again exactly; None where there is neither."""
     home, trained_on = models.home_of(model), _trained_on(record)
     place = None if home is None else home / "data" / VALIDATION
@@ -112,7 +112,7 @@ def _own_validation(model: "HookedTransformer", record: Mapping[str, Any], limit
     return None
 
 
-def _run(model: "HookedTransformer") -> str:
+def _run(model: "LanguageModel") -> str:
     return models.name_of(model).partition("@")[0]
 
 
@@ -170,7 +170,7 @@ def _held_out(part: Source | str, split: str | None) -> bool:
     return part.part != SPLITS[0]
 
 
-def _written(model: "HookedTransformer", limit: int | None) -> Corpus:
+def _written(model: "LanguageModel", limit: int | None) -> Corpus:
     """What the model writes at temperature 1, stories that hold nothing but spaces left out."""
     wanted, texts, empty = 500 if limit is None else limit, [], 0
     folder = cache() / "stories" / _key(model)
@@ -194,7 +194,7 @@ def cache() -> Path:
     return Path(named) if named else (Path(usual) if usual else Path.home() / ".cache") / "tslens"
 
 
-def _key(model: "HookedTransformer") -> str:
+def _key(model: "LanguageModel") -> str:
     """A hash of all that decides what a model writes."""
     how = {"block": BLOCK, "tokens": TOKENS, "spec": models.spec_of(model, compressors=True).to_dict()}
     digest = hashlib.blake2b(json.dumps(how, sort_keys=True).encode(), digest_size=16)
@@ -205,7 +205,7 @@ def _key(model: "HookedTransformer") -> str:
     return digest.hexdigest()
 
 
-def _block(model: "HookedTransformer", place: Path, number: int) -> list[str]:
+def _block(model: "LanguageModel", place: Path, number: int) -> list[str]:
     """Some stories of a model, written now unless the cache has them."""
     with contextlib.suppress(OSError, UnicodeDecodeError, json.JSONDecodeError):
         found = json.loads(place.read_text(encoding="utf-8"))

@@ -18,7 +18,7 @@ from tslens.progress import bar, note, off, stage
 from tslens.result import Result, read_on
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 __all__ = ["BATCH_TOKENS", "Batch", "Reducer", "Shard", "batches", "scan", "states"]
 
@@ -35,7 +35,7 @@ class Reducer(Protocol[State, Answer_co]):
         """The activations that the question needs, by TransformerLens's names."""
         ...
 
-    def start(self, model: "HookedTransformer") -> State:
+    def start(self, model: "LanguageModel") -> State:
         """The empty state, with whatever of the model the question needs."""
         ...
 
@@ -53,7 +53,7 @@ class Reducer(Protocol[State, Answer_co]):
 
 
 def states(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     stories: Iterable[str],
     reducers: Sequence[Reducer[Any, Any]],
     *,
@@ -91,7 +91,7 @@ def _shown(progress: bool) -> contextlib.AbstractContextManager[None]:
 
 @overload
 def scan(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     stories: Iterable[str],
     reducers: Reducer[Any, Answer],
     *,
@@ -102,7 +102,7 @@ def scan(
 ) -> Answer: ...
 @overload
 def scan(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     stories: Iterable[str],
     reducers: Sequence[Reducer[Any, Any]],
     *,
@@ -112,7 +112,7 @@ def scan(
     progress: bool = True,
 ) -> list[Any]: ...
 def scan(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     stories: Iterable[str],
     reducers: Reducer[Any, Any] | Sequence[Reducer[Any, Any]],
     *,

@@ -24,7 +24,7 @@ def model():
 
 
 def by_hand(model, text: str) -> tuple[float, int]:
-    ids = model.story_tokenizer.encode([text])[0]
+    ids = models.tokenizer_of(model).encode([text])[0]
     row = torch.tensor([[*ids, ids[0]]])
     with torch.no_grad():
         logp = model(row[:, :-1]).log_softmax(-1)[0]
@@ -50,7 +50,7 @@ def test_a_story_longer_than_the_context_is_cut_and_its_bytes_too(model):
     long = " ".join(TEXTS) * 4
     result = loss(model, [long, TEXTS[1]], context=16)
     assert result.cut == 1 and int(result.tokens[0]) == 16
-    spans = model.story_tokenizer.offsets(long, bos=False)
+    spans = models.tokenizer_of(model).offsets(long, bos=False)
     assert int(result.text_bytes[0]) == len(long[: spans[15][1]].encode())
 
 

@@ -30,7 +30,7 @@ def forgetful(model, tied: bool):
     """A model to which every position of every text looks alike: it knows how common tokens are, and with tied
     embeddings not even that."""
     spec = dataclasses.replace(models.spec_of(model), tied=tied)
-    made = build(spec, tokenizer=model.story_tokenizer, seed=5)
+    made = build(spec, tokenizer=models.tokenizer_of(model), seed=5)
     with torch.no_grad():
         for parameter in (made.embed.W_E, made.pos_embed.W_pos):
             parameter.copy_(parameter[:1].expand_as(parameter))
@@ -49,7 +49,7 @@ def scores(*margins: float) -> EvaluateResult:
 
 def test_log_probabilities_equal_the_hooked_forward(model):
     result = evaluate(model, SUITE, batch_tokens=100)  # several batches
-    tokenizer = model.story_tokenizer
+    tokenizer = models.tokenizer_of(model)
     assert len(result.endings) == 12
     for i, ending in enumerate(result.endings):
         prompt = SUITE.prompts[int(result.prompt[i])]

@@ -16,7 +16,8 @@ from tslens.stories.identity import content_hash
 def test_activations_are_those_inside_the_compressor(compressor: Any, made_stories: list[str], made_words: Any) -> None:
     view = trunk(compressor, made_stories)
     tokens, pairs = (
-        torch.tensor([t.encode(made_stories[:1])[0]])[:, :n] for t, n in ((made_words, 31), (view.story_tokenizer, 16))
+        torch.tensor([t.encode(made_stories[:1])[0]])[:, :n]
+        for t, n in ((made_words, 31), (models.tokenizer_of(view), 16))
     )
     assert tokens.shape[1] == 31 and pairs.shape[1] == 16
     hooks = ["hook_embed", "blocks.0.attn.hook_q", "blocks.1.mlp.hook_post", "blocks.1.hook_resid_post"]
@@ -31,7 +32,7 @@ def test_activations_are_those_inside_the_compressor(compressor: Any, made_stori
 
 
 def test_pairs_are_cut_from_the_first_word_on(compressor: Any, made_stories: list[str], made_words: Any) -> None:
-    cut = trunk(compressor, made_stories).story_tokenizer
+    cut = models.tokenizer_of(trunk(compressor, made_stories))
     (row,), (pairs,) = made_words.encode(made_stories[:1]), cut.encode(made_stories[:1])
     assert pairs[0] == made_words.bos and len(pairs) == (len(row) + 1) // 2
     assert cut.pieces(pairs[1:3]) == ["".join(made_words.pieces(row[i : i + 2])) for i in (1, 3)]

@@ -104,6 +104,6 @@ def test_a_model_is_called_what_it_was_loaded_by(
     assert models.name_of(models.untied(models.load("mine"))) == "mine"
     monkeypatch.chdir("runs/mine")
     assert models.name_of(models.load(".")) == "mine"
-    from tslens.analysis.lens import prompt
+    from tslens.analysis.lens import of_prompt
 
-    assert prompt(models.load("."), "the cat sat").model == "mine"
+    assert of_prompt(models.load("."), "the cat sat").model == "mine"

@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tslens import models
 from tslens.models import Spec
+from tslens.models.record import record_of
 
 LLAMA = Spec(24, 2, 6, d_vocab=300, n_ctx=16, style="llama", n_key_value_heads=2, rotary_adjacent=True)
 
@@ -37,7 +38,7 @@ def test_where_values_are_not_read_only_a_write_past_autograd_is_unseen() -> Non
         models.spec_of(model)
     bias.data[0] = 0.0
     models.spec_of(model)
-    model.story_memory.flat.clear()
+    record_of(model).checked.flat.clear()
     bias.data[0] = 1.0
     models.spec_of(model)  # the gap that the documentation names
     with torch.no_grad():
@@ -64,7 +65,7 @@ def looked_at(n_layers: int) -> tuple[int, int]:
     profile.runcall(models.spec_of, model)
     with _Operations() as operations:
         models.spec_of(model)
-    assert operations.n == 3 < len(model.story_memory.frozen)
+    assert operations.n == 3 < len(record_of(model).checked.frozen)
     return len(list(model.modules())), pstats.Stats(profile).total_calls  # type: ignore[attr-defined]
 
 

@@ -196,7 +196,7 @@ class Bench:
         for one, other in (
             (OURS, PLAIN),
             ("tslens", "plain GPT"),
-            ("tslens", "HookedTransformer"),
+            ("tslens", "LanguageModel"),
         ):
             if one in names and other in names:
                 found = faster(turns[:, names.index(one)], turns[:, names.index(other)], units=tokens, unit="tokens")

@@ -36,6 +36,6 @@ def _megabytes(n: int) -> str:
 
 WHAT = "bytes saved for backward per sample, 512x12, context 512, fp32"
 BENCHMARKS = (
-    Benchmark("saved", WHAT, "HookedTransformer", Target(0.33, at_most=True), _ratio),
+    Benchmark("saved", WHAT, "LanguageModel", Target(0.33, at_most=True), _ratio),
     Benchmark("saved-bytes", WHAT, "a number", Target(212, at_most=True), _ours, unit=" MB"),
 )

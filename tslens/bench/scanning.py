@@ -21,7 +21,7 @@ from tslens.bench.size import Size, corpus, hooked, stock, tokenizer
 from tslens.models import attach_tokenizer
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer, Spec
+    from tslens.models import LanguageModel, Spec
 
 K = 20
 
@@ -29,13 +29,13 @@ K = 20
 class _Started(Profiles):
     """`Profiles`, which notes when the pass begins."""
 
-    def start(self, model: "HookedTransformer") -> Any:
+    def start(self, model: "LanguageModel") -> Any:
         state = super().start(model)
         object.__setattr__(self, "began", time.perf_counter())
         return state
 
 
-def _model(size: Size, make: "Callable[[Spec], HookedTransformer]" = hooked) -> "HookedTransformer":
+def _model(size: Size, make: "Callable[[Spec], LanguageModel]" = hooked) -> "LanguageModel":
     model = make(size.spec)
     attach_tokenizer(model, tokenizer(size))
     return model
@@ -46,7 +46,7 @@ def _batches(size: Size) -> list[scan.Batch]:
     return list(scan.batches(stories, tokenizer(size), context=size.context))
 
 
-def _scan(size: Size, model: "HookedTransformer", precision: str) -> Work:
+def _scan(size: Size, model: "LanguageModel", precision: str) -> Work:
     stories = corpus(size.scanned)
 
     def work() -> float:
@@ -57,7 +57,7 @@ def _scan(size: Size, model: "HookedTransformer", precision: str) -> Work:
     return work
 
 
-def _with_cache(model: "HookedTransformer", batches: list[scan.Batch]) -> Work:
+def _with_cache(model: "LanguageModel", batches: list[scan.Batch]) -> Work:
     """What one writes with TransformerLens alone: cache all MLP activations, keep each neuron's largest."""
     names = [f"blocks.{i}.mlp.hook_post" for i in range(model.cfg.n_layers)]
 
@@ -85,7 +85,7 @@ def _merged(
     return values, places.gather(0, order)
 
 
-def _bare(model: "HookedTransformer", batches: list[scan.Batch], precision: str) -> Work:
+def _bare(model: "LanguageModel", batches: list[scan.Batch], precision: str) -> Work:
     dtype = forward.resolve_dtype(precision, model)
 
     def work() -> None:

@@ -11,7 +11,7 @@ from tslens.stories.generator import generate
 from tslens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,12 @@ def random_tokens(rows: int, length: int, vocabulary: int) -> torch.Tensor:
     return torch.randint(vocabulary, (rows, length), generator=torch.Generator().manual_seed(0))
 
 
-def hooked(spec: Spec) -> "HookedTransformer":
+def hooked(spec: Spec) -> "LanguageModel":
     """A model of ours."""
     return build(spec)
 
 
-def stock(spec: Spec) -> "HookedTransformer":
+def stock(spec: Spec) -> "LanguageModel":
     """The HookedTransformer that ours is held against: the same weights, each parameter stored as TransformerLens
     itself stores it, on which its own forward is a little faster than on our layout."""
     model = build(spec)

@@ -97,7 +97,7 @@ BENCHMARKS = (
     _row("training-hooked", "auto", HOOKED, "HookedTransformer as it trains by default (fp32)", Target(3)),
     _row("training-gpt2", "auto", "GPT2LMHeadModel", "GPT2LMHeadModel, same precision (autocast)", Target(1)),
     _row("training-plain", "auto", PLAIN, f"{BEST}, same precision (autocast)", Target(1.2)),
-    _row("training-hooked-bf16", "auto", "HookedTransformer", "HookedTransformer, same precision (autocast)", None),
+    _row("training-hooked-bf16", "auto", "LanguageModel", "HookedTransformer, same precision (autocast)", None),
     _row("training-hooked-fp32", "float32", HOOKED, "HookedTransformer, fp32", None),
     _row("training-gpt2-fp32", "float32", "GPT2LMHeadModel", "GPT2LMHeadModel, fp32", None),
     _row("training-plain-fp32", "float32", PLAIN, f"{BEST}, fp32", None),

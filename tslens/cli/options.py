@@ -10,7 +10,7 @@ from tslens.errors import InputError
 
 if TYPE_CHECKING:
     from tslens.corpus import Corpus
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 Model = Annotated[str, Parameter(help="A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID.")]
 Stories = Annotated[
@@ -50,7 +50,7 @@ def record_of(model: str) -> dict[str, Any]:
 
 
 def corpus_of(
-    model: "HookedTransformer", source: str | None, limit: int, *, self_written: bool = True, said: bool = True
+    model: "LanguageModel", source: str | None, limit: int, *, self_written: bool = True, said: bool = True
 ) -> "Corpus":
     """The stories that `--stories` and `--limit` ask for; one line on stderr says which they are."""
     from rich.console import Console

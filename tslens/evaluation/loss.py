@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class LossResult(Result):
 
 
 def loss(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     stories: Iterable[str],
     *,
     precision: str = "float32",

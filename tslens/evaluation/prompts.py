@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
     from tslens.tokenizer import Tokenizer
 
 SCORINGS = {"sum": "margin", "byte": "margin_per_byte"}
@@ -141,7 +141,7 @@ class EvaluateResult(Result):
 
 
 def evaluate(
-    model: "HookedTransformer", suite: Suite, *, precision: str = "float32", batch_tokens: int = 1024
+    model: "LanguageModel", suite: Suite, *, precision: str = "float32", batch_tokens: int = 1024
 ) -> EvaluateResult:
     """The log-probability of every ending given its prompt, and which of them wins.
 
@@ -201,7 +201,7 @@ def _row(tokenizer: "Tokenizer", prompt: str, ending: str, context: int) -> tupl
 
 
 def _log_probabilities(
-    model: "HookedTransformer", rows: list[tuple[list[int], int]], precision: str, batch_tokens: int
+    model: "LanguageModel", rows: list[tuple[list[int], int]], precision: str, batch_tokens: int
 ) -> Float[Tensor, " ending"]:
     """Summed log-probability of each row's tokens from its start on, in nats; rows of like length go together."""
     from rich.console import Console

@@ -17,7 +17,7 @@ from tslens.forward.linear import FusedLinear, bf16_on_cpu
 from tslens.models import Spec
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 Gain = tuple[Tensor, Tensor | None]
 """A norm's weight, and its bias where the style has one."""
@@ -38,7 +38,7 @@ class Layer:
 
 
 def layers(
-    model: "HookedTransformer", spec: Spec, dtype: torch.dtype = torch.float32, *, pack: bool = False
+    model: "LanguageModel", spec: Spec, dtype: torch.dtype = torch.float32, *, pack: bool = False
 ) -> list[Layer]:
     """The blocks' weights, ready to multiply: views of the parameters where possible, or with `pack` copies that are
     laid out for many products without gradients."""

@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 from tslens.forward.run import residual, unembed
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 LOGITS = {"cpu": 2**21}  # that exist at a time, on a CPU no more than its cache holds
 LOGITS_ELSEWHERE = 2**26
@@ -78,7 +78,7 @@ def cross_entropy(
 
 
 def loss(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     tokens: Int[Tensor, "batch pos"],
     mask: Bool[Tensor, "batch pos"] | None = None,
     *,
@@ -96,7 +96,7 @@ def loss(
 
 
 def row_losses(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     tokens: Int[Tensor, "batch pos"],
     mask: Bool[Tensor, "batch pos"] | None = None,
     *,
@@ -113,7 +113,7 @@ def row_losses(
 
 
 def _predictions(
-    model: "HookedTransformer", tokens: Tensor, mask: Tensor | None, dtype: torch.dtype, dropout: float = 0.0
+    model: "LanguageModel", tokens: Tensor, mask: Tensor | None, dtype: torch.dtype, dropout: float = 0.0
 ) -> tuple[Float[Tensor, "batch pos_minus_1 d_model"], Int[Tensor, "batch pos_minus_1"]]:
     """The normalised residuals that predict, and what each is to predict."""
     return residual(model, tokens[:, :-1], dtype=dtype, dropout=dropout)[0], targets_of(tokens, mask)
@@ -125,7 +125,7 @@ def targets_of(tokens: Tensor, mask: Tensor | None) -> Int[Tensor, "batch pos_mi
 
 
 def token_losses(
-    model: "HookedTransformer", tokens: Int[Tensor, "batch pos"], *, dtype: torch.dtype = torch.float32
+    model: "LanguageModel", tokens: Int[Tensor, "batch pos"], *, dtype: torch.dtype = torch.float32
 ) -> Float[Tensor, "batch pos_minus_1"]:
     """Cross-entropy in nats of each token but the first, without gradients."""
     with torch.no_grad():

@@ -17,17 +17,17 @@ from tslens.forward.linear import ROWS
 from tslens.models import CompressorSpec, Spec, spec_of
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 
-def embed(model: "HookedTransformer", spec: Spec, tokens: Tensor, positions: Tensor) -> Tensor:
+def embed(model: "LanguageModel", spec: Spec, tokens: Tensor, positions: Tensor) -> Tensor:
     """Token embedding, plus the learned position where the style has one; in fp32."""
     x = F.embedding(tokens, model.embed.W_E)
     return x + F.embedding(positions, model.pos_embed.W_pos) if spec.style == "gpt2" else x
 
 
 def residual(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     tokens: Int[Tensor, "batch pos"],
     *,
     hooks: Sequence[str] = (),
@@ -51,7 +51,7 @@ def residual(
 
 
 def _run(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     spec: Spec,
     tokens: Tensor,
     cache: ActivationCache | None,
@@ -86,7 +86,7 @@ def _cache_embeddings(model: Any, spec: Spec, tokens: Tensor, positions: Tensor,
 
 
 def activations(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     tokens: Int[Tensor, "batch pos"],
     hooks: Sequence[str],
     *,
@@ -99,14 +99,14 @@ def activations(
 
 
 def unembed(
-    model: "HookedTransformer", final: Float[Tensor, "*rows d_model"], dtype: torch.dtype = torch.float32
+    model: "LanguageModel", final: Float[Tensor, "*rows d_model"], dtype: torch.dtype = torch.float32
 ) -> Float[Tensor, "*rows d_vocab"]:
     """Logits of normalised residuals, in fp32."""
     return (final.to(dtype) @ model.unembed.W_U.to(dtype)).float()
 
 
 def logits(
-    model: "HookedTransformer", tokens: Int[Tensor, "batch pos"], *, dtype: torch.dtype = torch.float32
+    model: "LanguageModel", tokens: Int[Tensor, "batch pos"], *, dtype: torch.dtype = torch.float32
 ) -> Float[Tensor, "batch pos d_vocab"]:
     """Logits at every position, in fp32."""
     return unembed(model, residual(model, tokens, dtype=dtype)[0], dtype)

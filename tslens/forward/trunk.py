@@ -15,11 +15,12 @@ from tslens import models
 from tslens.errors import InputError
 from tslens.forward.blocks import layers
 from tslens.forward.compressor import encode, refuse_hooks
+from tslens.models.protocols import TextTokenizer
+from tslens.models.record import record_of
 from tslens.models.tied import Tied
-from tslens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
     from tslens.models.compressor import Compressor
 
 ROWS = 4096  # pairs that are encoded at a time
@@ -27,7 +28,7 @@ ROWS = 4096  # pairs that are encoded at a time
 Pair = tuple[int, int]
 
 
-def trunk(model: "Compressor", stories: Iterable[str]) -> "HookedTransformer":
+def trunk(model: "Compressor", stories: Iterable[str]) -> "LanguageModel":
     """The trunk as a HookedTransformer over the pairs of these stories, with a tokenizer that cuts text into them.
 
     Its places are pairs. Token ids below the vocabulary's size stand for a token with an empty place before it (as BOS
@@ -49,9 +50,10 @@ def trunk(model: "Compressor", stories: Iterable[str]) -> "HookedTransformer":
     models.load_weights(view, {name: own.get(name, table) for name in shape.parameter_shapes()} | {"embed.W_E": table})
     view.unembed = NoLogits(view.embed, view.unembed)
     view.setup()
-    view.story_tokenizer = PairTokenizer(tokenizer, list(seen))
-    view.story_name = f"{models.name_of(model)}'s trunk"
-    view.story_readout = model.embed.W_E.detach().T
+    record = record_of(view)
+    record.tokenizer = PairTokenizer(tokenizer, list(seen))
+    record.name = f"{models.name_of(model)}'s trunk"
+    record.readout = model.embed.W_E.detach().T
     return view.to(next(model.parameters()).device, print_details=False).eval()
 
 
@@ -78,10 +80,10 @@ def _table(model: "Compressor", seen: list[Pair]) -> Tensor:
     return torch.cat(parts)
 
 
-class PairTokenizer(Tokenizer):
+class PairTokenizer:
     """Cuts text into pairs of another tokenizer's tokens; knows the pairs that it was made with."""
 
-    def __init__(self, base: Tokenizer, seen: Sequence[Pair]) -> None:
+    def __init__(self, base: TextTokenizer, seen: Sequence[Pair]) -> None:
         self.base, self.pairs = base, list(seen)
         self.numbers = {pair: base.size + i for i, pair in enumerate(self.pairs)}
         self.bos, self.bos_text = base.bos, base.bos_text

@@ -14,11 +14,11 @@ from tslens.generate.sampling import Sampling, sample_token
 from tslens.models import CompressorSpec, Spec, spec_of, tokenizer_of
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 
 def generate_ids(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     prompts: Sequence[Sequence[int]],
     *,
     max_new_tokens: int = 256,
@@ -99,7 +99,7 @@ def _until(row: list[int], stop: int) -> list[int]:
 
 
 def generate(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     prompts: str | Sequence[str] = "",
     *,
     n: int = 1,

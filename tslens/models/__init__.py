@@ -3,8 +3,6 @@
 A model is described by a `Spec`, and is a HookedTransformer that `spec_of` finds to be what its spec says.
 """
 
-from typing import TYPE_CHECKING
-
 from tslens.models.building import build, from_weights
 from tslens.models.compressor_spec import CompressorSpec
 from tslens.models.hooked import (
@@ -27,16 +25,16 @@ from tslens.models.loading import (
     spec_from_config,
     training_record,
 )
+from tslens.models.protocols import LanguageModel, TextTokenizer
 from tslens.models.spec import ModelSpec, Spec
 from tslens.models.validation import spec_of
 
-if TYPE_CHECKING:
-    from tslens.models.hooked import HookedTransformer as HookedTransformer
-
 __all__ = [
     "CompressorSpec",
+    "LanguageModel",
     "ModelSpec",
     "Spec",
+    "TextTokenizer",
     "attach_tokenizer",
     "available",
     "build",

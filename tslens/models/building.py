@@ -1,16 +1,15 @@
 """Models of every kind, built from a spec."""
 
-from typing import Any
-
 from torch import Tensor
 
 from tslens.models.compressor_spec import CompressorSpec
 from tslens.models.hooked import build_hooked, load_weights
+from tslens.models.protocols import LanguageModel
 from tslens.models.spec import Spec
 from tslens.tokenizer import Tokenizer
 
 
-def build(spec: Spec | CompressorSpec, *, seed: int | None = 0, tokenizer: Tokenizer | None = None) -> Any:
+def build(spec: Spec | CompressorSpec, *, seed: int | None = 0, tokenizer: Tokenizer | None = None) -> LanguageModel:
     """A HookedTransformer, or for a `CompressorSpec` a compressor, on the CPU in fp32, in evaluation mode.
 
     Weights are drawn as GPT-2's: normal with standard deviation 0.02, the projections that write to the residual
@@ -24,7 +23,9 @@ def build(spec: Spec | CompressorSpec, *, seed: int | None = 0, tokenizer: Token
     return build_hooked(spec, seed=seed, tokenizer=tokenizer)
 
 
-def from_weights(spec: Spec | CompressorSpec, tensors: dict[str, Tensor], tokenizer: Tokenizer, *, origin: str) -> Any:
+def from_weights(
+    spec: Spec | CompressorSpec, tensors: dict[str, Tensor], tokenizer: Tokenizer, *, origin: str
+) -> LanguageModel:
     """A model of this spec with these weights and this tokenizer; a message about them names their `origin`."""
     model = build(spec, seed=None, tokenizer=tokenizer)
     load_weights(model, tensors, origin=origin)

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from tslens.errors import InputError
 from tslens.models.compressor_spec import CompressorSpec, as_pairs, next_first
 from tslens.models.hooked import HookedRootModule, HookPoint, build_hooked
+from tslens.models.record import record_of
 from tslens.models.spec import Spec
 from tslens.tokenizer import Tokenizer
 
@@ -86,12 +87,13 @@ class Compressor(HookedRootModule):
         self.decoder = Decoder(spec.decoder)
         self.setup()
         _draw(self, spec, seed)
-        self.story_name: str | None = None
-        self.story_tokenizer: Tokenizer | None = None
         if tokenizer is not None:
             if tokenizer.size > spec.d_vocab:
-                raise InputError(f"This tokenizer has {tokenizer.size} tokens and the model room for {spec.d_vocab}.")
-            self.story_tokenizer = tokenizer
+                raise InputError(
+                    f"This tokenizer has {tokenizer.size} tokens and the model a vocabulary of {spec.d_vocab}: "
+                    "it is not this model's tokenizer. Load the one that it was trained with."
+                )
+            record_of(self).tokenizer = tokenizer
 
     @property
     def cfg(self) -> Any:

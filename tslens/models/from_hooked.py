@@ -10,7 +10,7 @@ from tslens.models.spec import Spec
 from tslens.models.tied import is_tied
 
 if TYPE_CHECKING:
-    from tslens.models.hooked import HookedTransformer
+    from tslens.models.protocols import LanguageModel
 
 # What the answer rests on in a configuration. TransformerLens's modules read most of it once, when they are made.
 READ_ONCE = (
@@ -25,7 +25,7 @@ READ_ONCE = (
 READ_ANEW = ("normalization_type", "dtype")  # what TransformerLens itself changes: folding norms, model.to
 
 
-def read(model: "HookedTransformer") -> Spec:
+def read(model: "LanguageModel") -> Spec:
     """The spec that would build this model, read anew. ValueError names whatever a spec cannot say."""
     c = model.cfg
     dtypes = {c.dtype, *(p.dtype for p in model.parameters())} - {torch.float32}
@@ -50,7 +50,7 @@ def read(model: "HookedTransformer") -> Spec:
     return spec
 
 
-def _beyond(model: "HookedTransformer") -> list[str]:
+def _beyond(model: "LanguageModel") -> list[str]:
     """What this model has and no spec can say."""
     c = model.cfg
     unknown = {
@@ -87,7 +87,7 @@ def _beyond(model: "HookedTransformer") -> list[str]:
     return [what for what, bad in unknown.items() if bad]
 
 
-def _spec_from_cfg(model: "HookedTransformer") -> Spec:
+def _spec_from_cfg(model: "LanguageModel") -> Spec:
     c = model.cfg
     locals_ = tuple(i for i, kind in enumerate(c.attn_types or []) if kind == "local") if c.use_local_attn else ()
     spec = Spec(

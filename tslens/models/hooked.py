@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 
 from tslens.errors import InputError
+from tslens.models.protocols import LanguageModel, TextTokenizer
+from tslens.models.record import record_of
 from tslens.models.spec import Spec
 from tslens.models.tied import tie
 from tslens.models.validation import remember, spec_of
@@ -20,7 +22,7 @@ from tslens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from transformer_lens import HookedRootModule as HookedRootModule
-    from transformer_lens import HookedTransformer, HookedTransformerConfig
+    from transformer_lens import HookedTransformerConfig
     from transformer_lens.hook_points import HookPoint as HookPoint
 
 
@@ -75,7 +77,7 @@ def hooked_config(spec: Spec) -> "HookedTransformerConfig":
     )
 
 
-def build_hooked(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = None) -> "HookedTransformer":
+def build_hooked(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = None) -> LanguageModel:
     """A HookedTransformer of this shape on the CPU in fp32, in evaluation mode.
 
     Weights are drawn as GPT-2's: normal with standard deviation 0.02, the two projections that write to the residual
@@ -109,28 +111,29 @@ def build_hooked(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | Non
     return model.eval()
 
 
-def untied(model: "HookedTransformer") -> "HookedTransformer":
+def untied(model: LanguageModel) -> LanguageModel:
     """A copy whose unembedding is its own parameter, an ordinary HookedTransformer in all: TransformerLens's weight
     processing (`process_weights_`: folded norms, centred weights) works on it, and the hooked forward runs what it
     makes. An untied model is copied as it is."""
     spec, first = spec_of(model), next(model.parameters())
     copy = build_hooked(dataclasses.replace(spec, tied=False), seed=None)
     load_weights(copy, weights(model) | {"unembed.W_U": model.unembed.W_U.detach().cpu().contiguous()})
-    if tokenizer := getattr(model, "story_tokenizer", None):
-        attach_tokenizer(copy, tokenizer)
-    copy.story_name = getattr(model, "story_name", None)
-    copy.story_run = getattr(model, "story_run", (None, {}))
+    given = record_of(model)
+    if isinstance(given.tokenizer, Tokenizer):
+        attach_tokenizer(copy, given.tokenizer)
+    own = record_of(copy)
+    own.name, own.run, own.config = given.name, given.run, given.config
     return copy.to(first.device, print_details=False).train(model.training)
 
 
-def weights(model: "HookedTransformer") -> dict[str, Tensor]:
+def weights(model: LanguageModel) -> dict[str, Tensor]:
     """The trained parameters by name, detached, on the CPU, contiguous: what a checkpoint holds."""
     shapes = spec_of(model, compressors=True).parameter_shapes()
     parameters = dict(model.named_parameters())
     return {name: parameters[name].detach().cpu().contiguous() for name in shapes}
 
 
-def load_weights(model: "HookedTransformer", tensors: dict[str, Tensor], *, origin: str = "these weights") -> None:
+def load_weights(model: LanguageModel, tensors: dict[str, Tensor], *, origin: str = "these weights") -> None:
     """Copy weights into the model (any float dtype); a missing, extra or misshapen one is refused with its name."""
     spec = spec_of(model, compressors=True)
     shapes = spec.parameter_shapes()
@@ -147,14 +150,14 @@ def load_weights(model: "HookedTransformer", tensors: dict[str, Tensor], *, orig
             parameters[name].copy_(tensors[name])
 
 
-def readout(model: "HookedTransformer") -> Tensor:
+def readout(model: LanguageModel) -> Tensor:
     """What each direction of the residual stream adds to each token's logit, `[d_model d_vocab]`: the unembedding; of a
     compressor's trunk its decoder's, along the direct path to the first of the next two tokens."""
-    own: Tensor | None = getattr(model, "story_readout", None)
+    own = record_of(model).readout
     return model.unembed.W_U if own is None else own.to(next(model.parameters()).device)
 
 
-def attach_tokenizer(model: "HookedTransformer", tokenizer: Tokenizer) -> None:
+def attach_tokenizer(model: LanguageModel, tokenizer: Tokenizer) -> None:
     """Give the model its tokenizer, so that TransformerLens's own `to_tokens` and `to_string` work too."""
     if tokenizer.size > model.cfg.d_vocab:
         raise InputError(
@@ -166,12 +169,12 @@ def attach_tokenizer(model: "HookedTransformer", tokenizer: Tokenizer) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.set_tokenizer(made, default_padding_side="right")
-    model.story_tokenizer = tokenizer
+    record_of(model).tokenizer = tokenizer
 
 
-def tokenizer_of(model: "HookedTransformer") -> Tokenizer:
+def tokenizer_of(model: LanguageModel) -> TextTokenizer:
     """The tokenizer that `load` or `attach_tokenizer` gave this model."""
-    tokenizer = getattr(model, "story_tokenizer", None)
+    tokenizer = record_of(model).tokenizer
     if tokenizer is None:
         raise InputError(
             "This model has no tokenizer. Give it one with tslens.models.attach_tokenizer(model, tokenizer)."

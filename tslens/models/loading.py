@@ -13,16 +13,17 @@ from tslens.models import huggingface, llama2c
 from tslens.models.building import from_weights
 from tslens.models.compressor_spec import CompressorSpec
 from tslens.models.hooked import tokenizer_of, weights
+from tslens.models.record import record_of
 from tslens.models.spec import Spec
 from tslens.models.validation import spec_of
 from tslens.nearest import did_you_mean
 from tslens.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from tslens.models.hooked import HookedTransformer
+    from tslens.models.protocols import LanguageModel
 
 
-def load(name: str | Path) -> "HookedTransformer":
+def load(name: str | Path) -> "LanguageModel":
     """The HookedTransformer that a name stands for, with its tokenizer attached, in evaluation mode.
 
     A name is a run of this folder (`runs/<name>`), a bundled model, a run as it was after a step (`<name>@64`), the
@@ -50,7 +51,7 @@ def load(name: str | Path) -> "HookedTransformer":
         raise InputError(f"{home}/tokenizer.json is not the tokenizer that this model was trained with (hash differs).")
     model = from_weights(spec_from_config(config), tensors, tokenizer, origin=str(folder))
     run = home.resolve().name
-    model.story_run = home, config
+    record_of(model).run, record_of(model).config = home, config
     return _named(model, run if home == folder else f"{run}@{config.get('step', folder.name)}")
 
 
@@ -84,7 +85,7 @@ def bundled() -> dict[str, Path]:
 
 
 def save(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     folder: str | Path,
     facts: dict[str, Any] | None = None,
     *,
@@ -96,6 +97,8 @@ def save(
     """
     folder = Path(folder)
     tokenizer = tokenizer_of(model)
+    if not isinstance(tokenizer, Tokenizer):
+        raise InputError(f"{name_of(model)} is a view of another model, with no tokenizer of its own: save that model.")
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(folder / runs.TOKENIZER)
     config = {**(facts or {}), **spec_of(model, compressors=True).to_config(), "tokenizer": tokenizer.hash}
@@ -104,23 +107,23 @@ def save(
     return folder
 
 
-def name_of(model: "HookedTransformer") -> str:
+def name_of(model: "LanguageModel") -> str:
     """What the model is called: the run, bundled model, file or folder that `load` found it under (`stories2M`,
     `mine@500` for a checkpoint of the run `mine`), or its shape where it came from none."""
-    return getattr(model, "story_name", None) or spec_of(model, compressors=True).name
+    return record_of(model).name or spec_of(model, compressors=True).name
 
 
-def home_of(model: "HookedTransformer") -> Path | None:
+def home_of(model: "LanguageModel") -> Path | None:
     """The folder of the run or bundled model that a model was loaded from; None where it came from neither."""
-    return getattr(model, "story_run", (None, {}))[0]
+    return record_of(model).run
 
 
-def training_record(model: "HookedTransformer") -> dict[str, Any]:
+def training_record(model: "LanguageModel") -> dict[str, Any]:
     """The `config.json` that a model was loaded with; empty where it came from no run or bundled model."""
-    return dict(getattr(model, "story_run", (None, {}))[1])
+    return dict(record_of(model).config)
 
 
-def describe(model: "HookedTransformer") -> dict[str, Any]:
+def describe(model: "LanguageModel") -> dict[str, Any]:
     """Facts about a model as JSON: shape, parameters, FLOPs per token, vocabulary."""
     spec = spec_of(model)
     return json.loads(json.dumps(spec.to_dict())) | {
@@ -131,8 +134,8 @@ def describe(model: "HookedTransformer") -> dict[str, Any]:
     }
 
 
-def _named(model: "HookedTransformer", name: str) -> "HookedTransformer":
-    model.story_name = name
+def _named(model: "LanguageModel", name: str) -> "LanguageModel":
+    record_of(model).name = name
     return model
 
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.models.hooked import HookedTransformer
+    from tslens.models.protocols import LanguageModel
 
 
 class Tied(nn.Module):
@@ -26,14 +26,14 @@ class Tied(nn.Module):
         return self.hook_out(self.hook_in(residual) @ self.W_U + self.b_U)
 
 
-def tie(model: "HookedTransformer") -> None:
+def tie(model: Any) -> None:
     """Put the token embedding in the place of the model's own unembedding, whose bias and hooks stay."""
     model.unembed = Tied(model.embed, model.unembed)
     model.process_weights_ = _refuse_processing
     model.setup()
 
 
-def is_tied(model: "HookedTransformer") -> bool:
+def is_tied(model: "LanguageModel") -> bool:
     """Whether `tie` was done to this model, or to the one that it is a copy of."""
     return isinstance(model.unembed, Tied)
 

@@ -1,25 +1,22 @@
 """The check that a model is what its spec says: cheap, because it comes before every run of the fast forward."""
 
-import dataclasses
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import torch
-from torch import Tensor, nn
 
 from tslens.errors import InputError
 from tslens.models.compressor_spec import CompressorSpec
 from tslens.models.from_hooked import READ_ANEW, READ_ONCE, read, scales
+from tslens.models.protocols import LanguageModel
+from tslens.models.record import Checked, record_of
 from tslens.models.spec import Spec
 
-if TYPE_CHECKING:
-    pass
-
 
 @overload
-def spec_of(model: Any, *, compressors: Literal[False] = False) -> Spec: ...
+def spec_of(model: LanguageModel, *, compressors: Literal[False] = False) -> Spec: ...
 @overload
-def spec_of(model: Any, *, compressors: bool) -> Spec | CompressorSpec: ...
-def spec_of(model: Any, *, compressors: bool = False) -> Spec | CompressorSpec:
+def spec_of(model: LanguageModel, *, compressors: bool) -> Spec | CompressorSpec: ...
+def spec_of(model: LanguageModel, *, compressors: bool = False) -> Spec | CompressorSpec:
     """The spec that would build this model; raises InputError naming whatever a `Spec` cannot say, hooks included.
 
     A compressor is refused, because most questions need a single HookedTransformer, unless `compressors` are taken too.
@@ -29,32 +26,20 @@ def spec_of(model: Any, *, compressors: bool = False) -> Spec | CompressorSpec:
     """
     if compressors and isinstance(spec := getattr(model, "spec", None), CompressorSpec):
         return spec
-    if torch.compiler.is_compiling() and hasattr(model, "story_memory"):
-        return model.story_memory.spec  # reading tensors would cut the compiled graph in two
-    _refuse_hooks(model)
-    memory: _Memory | None = getattr(model, "story_memory", None)
-    if memory is None or memory.mark != _mark(model, memory) or _written(memory):
-        if memory is not None:
-            _refuse_changes(model, memory)
-        remember(model, read(model))
-    return model.story_memory.spec
+    record = record_of(model)
+    if record.checked is not None and torch.compiler.is_compiling():
+        return record.checked.spec  # reading tensors would cut the compiled graph in two
+    checked = record.checked
+    _refuse_hooks(model, checked)
+    if checked is None or checked.mark != _mark(model, checked) or _written(checked):
+        if checked is not None:
+            _refuse_changes(model, checked)
+        checked = remember(model, read(model))
+    return checked.spec
 
 
-@dataclasses.dataclass
-class _Memory:
-    """A spec, and what it was read from. Holding modules and parameters keeps their ids from being used again."""
-
-    spec: Spec
-    configured: tuple[Any, ...]
-    modules: list[tuple[dict[str, Any], str, nn.Module]]
-    parameters: list[dict[str, Any]]
-    frozen: list[tuple[dict[str, Any], str, Tensor]]
-    flat: list[Tensor]
-    mark: Any = None
-
-
-def remember(model: Any, spec: Spec) -> None:
-    """Note that the model has this spec, and what that rests on."""
+def remember(model: Any, spec: Spec) -> Checked:
+    """Note in the model's record that it has this spec, and what that rests on."""
     shapes, tree = spec.parameter_shapes(), list(model.named_modules())
     frozen = [
         (owner._parameters, name, p)
@@ -62,7 +47,7 @@ def remember(model: Any, spec: Spec) -> None:
         for name, p in owner.named_parameters(recurse=False)
         if f"{path}.{name}" not in shapes
     ]
-    memory = _Memory(
+    checked = Checked(
         spec,
         _configured(model),
         [(owner._modules, name, child) for _, owner in tree for name, child in owner.named_children()],
@@ -70,8 +55,9 @@ def remember(model: Any, spec: Spec) -> None:
         frozen,
         [p.detach().reshape(-1) for _, _, p in frozen if p.device.type == "cpu"],
     )
-    memory.mark = _mark(model, memory)
-    model.story_memory = memory
+    checked.mark = _mark(model, checked)
+    record_of(model).checked = checked
+    return checked
 
 
 def _configured(model: Any) -> tuple[Any, ...]:
@@ -79,27 +65,26 @@ def _configured(model: Any) -> tuple[Any, ...]:
     return tuple(tuple(value) if isinstance(value, list) else value for value in values)
 
 
-def _mark(model: Any, memory: _Memory) -> Any:
+def _mark(model: Any, checked: Checked) -> Any:
     """Changes when configuration, modules, dtypes or frozen parameters do. Reads no value of a tensor."""
     return (
         _configured(model),
         [getattr(model.cfg, field) for field in READ_ANEW],
         scales(model),
-        [id(owner.get(name)) for owner, name, _ in memory.modules],
-        {p.dtype for owner in memory.parameters for p in owner.values() if p is not None},
-        [id(owner.get(name)) for owner, name, _ in memory.frozen],
-        [(p.data_ptr(), 0 if p.is_inference() else p._version) for _, _, p in memory.frozen],
+        [id(owner.get(name)) for owner, name, _ in checked.modules],
+        {p.dtype for owner in checked.parameters for p in owner.values() if p is not None},
+        [id(owner.get(name)) for owner, name, _ in checked.frozen],
+        [(p.data_ptr(), 0 if p.is_inference() else p._version) for _, _, p in checked.frozen],
     )
 
 
-def _written(memory: _Memory) -> bool:
+def _written(checked: Checked) -> bool:
     """Whether a parameter that must be zero no longer is: `p.data[0] = 1` leaves no other trace."""
-    return bool(memory.flat) and bool(torch.cat(memory.flat).any())
+    return bool(checked.flat) and bool(torch.cat(checked.flat).any())
 
 
-def _refuse_hooks(model: Any) -> None:
-    memory: _Memory | None = getattr(model, "story_memory", None)
-    known = model.modules() if memory is None else [model, *(child for _, _, child in memory.modules)]
+def _refuse_hooks(model: Any, checked: Checked | None) -> None:
+    known = model.modules() if checked is None else [model, *(child for _, _, child in checked.modules)]
     for m in known:
         if m._forward_hooks or m._backward_hooks or m._forward_pre_hooks or m._backward_pre_hooks:
             name = next((name for name, each in model.named_modules() if each is m), None)
@@ -111,8 +96,8 @@ def _refuse_hooks(model: Any) -> None:
             )
 
 
-def _refuse_changes(model: Any, memory: _Memory) -> None:
-    for field, was, now in zip(READ_ONCE, memory.configured, _configured(model), strict=True):
+def _refuse_changes(model: Any, checked: Checked) -> None:
+    for field, was, now in zip(READ_ONCE, checked.configured, _configured(model), strict=True):
         if was != now:
             raise InputError(
                 f"cfg.{field} was changed from {was!r} to {now!r} after the model was made, which its modules do not "

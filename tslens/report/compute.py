@@ -19,7 +19,7 @@ from tslens.generate import Sampling, generate
 from tslens.scan import Reducer, scan
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 SHOWN_TOKENS = 128
 """Tokens of a story that are shown with attention and lens, BOS included."""
@@ -58,7 +58,7 @@ class ReportData:
 
 
 def compute(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     stories: Iterable[str],
     *,
     name: str | None = None,
@@ -105,7 +105,7 @@ def compute(
     )
 
 
-def _choose(model: "HookedTransformer", own: list[str], corpus: list[str], count: int) -> list[str]:
+def _choose(model: "LanguageModel", own: list[str], corpus: list[str], count: int) -> list[str]:
     """One's own texts, then stories of the corpus that fit whole, then others, each cut to what is shown."""
     tokenizer = models.tokenizer_of(model)
     limit = min(SHOWN_TOKENS, models.spec_of(model).n_ctx)

@@ -12,7 +12,7 @@ from tslens.models import spec_of
 from tslens.train.settings import Count, NotNegative, Positive, Share, ShareBelowOne, settings
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 
 RATES = {"adamw": 4e-3, "muon": 1e-2}  # tuned at 128x4 and 2,048 tokens a step: analyses/optimizers.py
@@ -59,7 +59,7 @@ class OptimizerSettings:
             )
 
 
-def make(model: "HookedTransformer | nn.Module", settings: OptimizerSettings) -> torch.optim.Optimizer:
+def make(model: "LanguageModel | nn.Module", settings: OptimizerSettings) -> torch.optim.Optimizer:
     """The optimizer of the trained parameters, its state kept by parameter.
 
     Matrices decay, embeddings of positions, norms and biases do not. The fused AdamW; with Muon, AdamW moves whatever

@@ -21,7 +21,7 @@ from tslens.scan import batches
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 ROWS = 512  # positions whose logits exist at a time
 
@@ -67,7 +67,7 @@ class AblationResult(Result):
 
 
 def ablation(
-    model: "HookedTransformer", stories: Iterable[str] | None = None, *, rows: int = 16, seed: int = 0
+    model: "LanguageModel", stories: Iterable[str] | None = None, *, rows: int = 16, seed: int = 0
 ) -> AblationResult:
     """Take every head out in turn and measure the loss: on the second half of repeated random tokens, where only
     induction helps, or on `stories` (the first `rows` of them).
@@ -106,7 +106,7 @@ def ablation(
     )
 
 
-def _repeated(model: "HookedTransformer", rows: int, seed: int) -> tuple[Tensor, Tensor]:
+def _repeated(model: "LanguageModel", rows: int, seed: int) -> tuple[Tensor, Tensor]:
     """Repeated random tokens, scored from the second token of the second half on: the first cannot be known."""
     tokens = repeated_tokens(model, rows=rows, seed=seed).to(next(model.parameters()).device)
     scored = torch.zeros(tokens.shape, dtype=torch.bool, device=tokens.device)
@@ -114,7 +114,7 @@ def _repeated(model: "HookedTransformer", rows: int, seed: int) -> tuple[Tensor,
     return tokens, scored
 
 
-def _natural(model: "HookedTransformer", stories: Iterable[str], rows: int) -> tuple[Tensor, Tensor]:
+def _natural(model: "LanguageModel", stories: Iterable[str], rows: int) -> tuple[Tensor, Tensor]:
     """The first stories as one batch, every token after BOS scored."""
     from itertools import islice
 
@@ -130,13 +130,13 @@ def _natural(model: "HookedTransformer", stories: Iterable[str], rows: int) -> t
 class _FromBlock:
     """The fused forward from any block on, with one head's output replaced in the first of them."""
 
-    model: "HookedTransformer"
+    model: "LanguageModel"
     spec: Spec
     layers: list[forward.Layer]
     attend: forward.Attention
 
     @classmethod
-    def of(cls, model: "HookedTransformer") -> "_FromBlock":
+    def of(cls, model: "LanguageModel") -> "_FromBlock":
         spec = spec_of(model)
         return cls(model, spec, forward.layers(model, spec, pack=True), forward.fused_attention(spec))
 

@@ -17,7 +17,7 @@ from tslens.models import Spec, name_of, spec_of
 from tslens.scan import BATCH_TOKENS, Batch, scan
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 HIDDEN = torch.finfo(torch.float32).min  # finite, so that weight times score is 0 and not NaN where none may look
 
@@ -50,7 +50,7 @@ class Roles:
         """Queries and keys of every layer, as they meet."""
         return [name for i in range(spec.n_layers) for name in forward.query_key_hooks(spec, i)]
 
-    def start(self, model: "HookedTransformer") -> RolesState:
+    def start(self, model: "LanguageModel") -> RolesState:
         """No stories yet; the scores on repeated random tokens need none, and are taken here."""
         spec = spec_of(model)
         positions = min(self.positions, spec.n_ctx)
@@ -82,7 +82,7 @@ class Roles:
 
 
 def roles(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     stories: Iterable[str],
     *,
     positions: int = 128,

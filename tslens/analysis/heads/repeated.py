@@ -16,7 +16,7 @@ from tslens.errors import InputError
 from tslens.models import spec_of, tokenizer_of
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 ROWS = 16  # of random tokens in a batch
 
@@ -34,7 +34,7 @@ class RepetitionScores:
 
 
 def repeated_tokens(
-    model: "HookedTransformer", *, rows: int = 32, length: int = 48, seed: int = 0
+    model: "LanguageModel", *, rows: int = 32, length: int = 48, seed: int = 0
 ) -> Int[Tensor, "row pos"]:
     """Rows of BOS and `length` random tokens, all different, twice over; shorter where the context is.
 
@@ -51,7 +51,7 @@ def repeated_tokens(
 
 
 def patterns(
-    model: "HookedTransformer", tokens: Int[Tensor, "row pos"], *, dtype: torch.dtype = torch.float32
+    model: "LanguageModel", tokens: Int[Tensor, "row pos"], *, dtype: torch.dtype = torch.float32
 ) -> Float[Tensor, "layer row head query key"]:
     """The attention of every layer over rows of one length; `dtype` is that of the model's matrix products."""
     spec = spec_of(model)
@@ -65,9 +65,7 @@ def patterns(
         return torch.stack(layers)
 
 
-def repetition_scores(
-    model: "HookedTransformer", *, rows: int = 32, length: int = 48, seed: int = 0
-) -> RepetitionScores:
+def repetition_scores(model: "LanguageModel", *, rows: int = 32, length: int = 48, seed: int = 0) -> RepetitionScores:
     """Where every head looks on repeated random tokens.
 
     `previous` is over all queries but the first two; `duplicate` and `induction` over the second half, where the

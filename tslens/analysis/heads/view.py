@@ -11,10 +11,10 @@ from tslens.errors import InputError
 from tslens.models import name_of, spec_of, tokenizer_of
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 
-def pattern(model: "HookedTransformer", text: str, *, precision: str = "float32") -> PatternResult:
+def pattern(model: "LanguageModel", text: str, *, precision: str = "float32") -> PatternResult:
     """The attention of every head over one text, BOS first. `precision` is that of the model's matrix products.
 
     Raises:

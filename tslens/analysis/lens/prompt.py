@@ -12,10 +12,10 @@ from tslens.errors import InputError
 from tslens.models import name_of, spec_of, tokenizer_of
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 
-def of_prompt(model: "HookedTransformer", text: str, k: int = 5, *, precision: str = "float32") -> OfPromptResult:
+def of_prompt(model: "LanguageModel", text: str, k: int = 5, *, precision: str = "float32") -> OfPromptResult:
     """The logit lens over one text: after every depth and at every position, the `k` likeliest next tokens and what
     is said of the true one. `precision` is that of the model's own products; the lens reads in float32.
 

@@ -16,7 +16,7 @@ from tslens.models import Spec
 from tslens.scan import BATCH_TOKENS, Batch, scan
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 
 @dataclass
@@ -44,7 +44,7 @@ class ByDepth:
         """The residual stream at every depth."""
         return hooks(spec)
 
-    def start(self, model: "HookedTransformer") -> State:
+    def start(self, model: "LanguageModel") -> State:
         """No stories yet, and the model's unembedding."""
         unembedding, g = Unembedding.of(model), self.groups
         sums = torch.zeros(g, 3, unembedding.spec.n_layers + 1, dtype=torch.float64)
@@ -112,7 +112,7 @@ def _measured(
 
 
 def by_depth(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     stories: Iterable[str],
     *,
     groups: int = 32,

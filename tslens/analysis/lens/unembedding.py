@@ -11,7 +11,7 @@ from tslens.forward.blocks import final_gain
 from tslens.models import Spec, name_of, spec_of
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 ROWS = 256  # positions whose logits exist at a time
 
@@ -38,7 +38,7 @@ class Unembedding:
     weight: Float[Tensor, "d_model d_vocab"]
 
     @classmethod
-    def of(cls, model: "HookedTransformer") -> "Unembedding":
+    def of(cls, model: "LanguageModel") -> "Unembedding":
         """That of this model, without gradients."""
         gain, bias = final_gain(model)
         norm = (gain.detach(), None if bias is None else bias.detach())

@@ -9,11 +9,11 @@ from torch import Tensor
 from tslens.models import readout, spec_of, tokenizer_of
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 
 def logit_effect(
-    model: "HookedTransformer", n: int
+    model: "LanguageModel", n: int
 ) -> tuple[Int[Tensor, "sign layer neuron effect"], Float[Tensor, "sign layer neuron effect"]]:
     """The `n` tokens whose logits each neuron raises most (sign 0) and lowers most (sign 1), with the change.
 

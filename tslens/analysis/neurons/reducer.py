@@ -21,7 +21,7 @@ from tslens.models import Spec, name_of, spec_of, tokenizer_of
 from tslens.scan import BATCH_TOKENS, Batch, scan
 
 if TYPE_CHECKING:
-    from tslens.models import HookedTransformer
+    from tslens.models import LanguageModel
 
 MOST = 1000  # top tokens of a neuron
 SIDE = 5  # tokens of context either side
@@ -51,7 +51,7 @@ class Profiles:
         """Each layer's neurons after the nonlinearity (and the gate, where there is one)."""
         return [f"blocks.{i}.mlp.hook_post" for i in range(spec.n_layers)]
 
-    def start(self, model: "HookedTransformer") -> State:
+    def start(self, model: "LanguageModel") -> State:
         """The empty state, with the vocabulary and each neuron's effect on the logits."""
         spec, tokenizer = spec_of(model), tokenizer_of(model)
         layers, width, window = spec.n_layers, spec.mlp_width, 2 * SIDE + 1
@@ -104,7 +104,7 @@ class Profiles:
 
 
 def profiles(
-    model: "HookedTransformer",
+    model: "LanguageModel",
     stories: Iterable[str],
     *,
     k: int = 20,

@@ -1,0 +1,56 @@
+"""What tslens asks of a model that it reads and of a tokenizer."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol, SupportsIndex, runtime_checkable
+
+from torch import nn
+
+
+@runtime_checkable
+class LanguageModel(Protocol):
+    """A model that tslens can read: a HookedTransformer, or a compressor.
+
+    Its parts have TransformerLens's names and are not typed there, so neither are they here.
+    """
+
+    embed: Any
+    blocks: Any
+    ln_final: Any
+    unembed: Any
+    training: bool
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Logits of tokens, through the hooked forward."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else TransformerLens gives a model of this kind."""
+
+    def parameters(self, recurse: bool = True) -> Iterator[nn.Parameter]:
+        """Every parameter."""
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, nn.Parameter]]:
+        """Every parameter with its name."""
+
+
+@runtime_checkable
+class TextTokenizer(Protocol):
+    """A tokenizer of stories: tslens's own, or that of a compressor's trunk, whose tokens are pairs."""
+
+    bos: int
+    """The token before every story."""
+    bos_text: str
+
+    @property
+    def size(self) -> int:
+        """How many tokens there are."""
+
+    def encode(self, texts: Sequence[str], *, bos: bool = True) -> list[list[int]]:
+        """The tokens of each text, BOS first unless `bos` is false."""
+
+    def decode(self, ids: Iterable[SupportsIndex]) -> str:
+        """The text of tokens."""
+
+    def pieces(self, ids: Iterable[SupportsIndex]) -> list[str]:
+        """What each token looks like."""
