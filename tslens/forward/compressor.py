@@ -19,11 +19,15 @@ from tslens.models import Spec
 from tslens.models.compressor_spec import as_pairs, next_first
 
 if TYPE_CHECKING:
-    from tslens.models.compressor import Compressor
+    from tslens.models import LanguageModel
 
 
 def residual(
-    model: "Compressor", tokens: Int[Tensor, "batch pos"], *, dtype: torch.dtype = torch.float32, dropout: float = 0.0
+    model: "LanguageModel",
+    tokens: Int[Tensor, "batch pos"],
+    *,
+    dtype: torch.dtype = torch.float32,
+    dropout: float = 0.0,
 ) -> Float[Tensor, "batch pos d_model"]:
     """What the unembedding reads at every position, after the final norm.
 
@@ -49,7 +53,7 @@ def residual(
 
 
 def encode(
-    model: "Compressor",
+    model: "LanguageModel",
     weights: list[Layer],
     pairs: Int[Tensor, "pair 2"],
     real: Bool[Tensor, "pair 2"],

@@ -21,14 +21,13 @@ from tslens.models.tied import Tied
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
-    from tslens.models.compressor import Compressor
 
 ROWS = 4096  # pairs that are encoded at a time
 
 Pair = tuple[int, int]
 
 
-def trunk(model: "Compressor", stories: Iterable[str]) -> "LanguageModel":
+def trunk(model: "LanguageModel", stories: Iterable[str]) -> "LanguageModel":
     """The trunk as a HookedTransformer over the pairs of these stories, with a tokenizer that cuts text into them.
 
     Its places are pairs. Token ids below the vocabulary's size stand for a token with an empty place before it (as BOS
@@ -62,7 +61,7 @@ def _paired(row: Sequence[int]) -> list[Pair]:
     return list(zip(row[1::2], row[2::2], strict=False))
 
 
-def _table(model: "Compressor", seen: list[Pair]) -> Tensor:
+def _table(model: "LanguageModel", seen: list[Pair]) -> Tensor:
     """The encoder's vector for every single token, then for every pair, on the CPU."""
     n = model.spec.d_vocab
     every = torch.cat(

@@ -17,7 +17,7 @@ from tslens.generate.cache import Cache, Writer
 from tslens.models import CompressorSpec
 
 if TYPE_CHECKING:
-    from tslens.models.compressor import Compressor
+    from tslens.models import LanguageModel
 
 
 class CompressorWriter(Writer):
@@ -25,7 +25,7 @@ class CompressorWriter(Writer):
     even; `generate` sees to that."""
 
     def __init__(
-        self, model: "Compressor", spec: CompressorSpec, rows: list[list[int]], places: int, dtype: torch.dtype
+        self, model: "LanguageModel", spec: CompressorSpec, rows: list[list[int]], places: int, dtype: torch.dtype
     ) -> None:
         refuse_hooks(model)
         width = max(map(len, rows))
