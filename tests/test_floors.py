@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 FLOORS = (
-    {"draws", "errors", "files", "lock", "nearest", "progress", "result", "stats", "plots", "pos"},
+    {"byte_bpe", "draws", "errors", "files", "lock", "nearest", "progress", "result", "stats", "plots", "pos"},
     {"models", "tokenizer", "stories", "runs"},
     {"forward", "generate", "batching", "scan"},
     {"analysis", "evaluation"},

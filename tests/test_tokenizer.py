@@ -8,7 +8,8 @@ import pytest
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
-from tslens.tokenizer import BYTE_LETTERS, END_OF_STORY, Tokenizer, in_batches
+from tslens.byte_bpe import BYTE_LETTERS, END_OF_STORY
+from tslens.tokenizer import Tokenizer, in_batches
 
 STORIES = [
     "Tom had a red hat. The hat was on the mat.",

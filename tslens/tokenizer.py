@@ -1,7 +1,6 @@
-"""How does text become tokens, and tokens text? (Nothing here knows about files of stories.)
+"""Tokenizers of stories: text to tokens and back, training and files.
 
-Every story is preceded by the token ``<|endoftext|>``: it is the beginning of sequence and the separator in one. That
-is decided here and only here.
+The token ``<|endoftext|>`` precedes every story: it is beginning of sequence and separator in one.
 """
 
 import hashlib
@@ -10,31 +9,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
-import numpy as np
 import tokenizers
-from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import models, pre_tokenizers, processors, trainers
 
+from tslens.byte_bpe import (
+    END_OF_STORY,
+    backend_for,
+    backend_of,
+    count_ids,
+    cut_vocabulary,
+    read_files,
+    text_of_letters,
+)
 from tslens.errors import InputError
 from tslens.files import atomic
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-END_OF_STORY = "<|endoftext|>"
 BOS_NAMES = (END_OF_STORY, "<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "[EOS]", "</s>", "<eos>")
-
-
-def _byte_letters() -> dict[int, str]:
-    """GPT-2's printable letter for each byte (Radford et al. 2019): printable Latin-1 stands for itself."""
-    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {byte: chr(byte) for byte in printable} | {byte: chr(256 + n) for n, byte in enumerate(others)}
-
-
-BYTE_LETTERS = _byte_letters()
-LETTER_BYTES = {letter: byte for byte, letter in BYTE_LETTERS.items()}
 
 
 def in_batches(texts: Iterable[str], size: int) -> Iterator[list[str]]:
@@ -52,7 +47,7 @@ class Tokenizer:
         bos: the text of the token that precedes every story (``<s>`` for llama2.c's tokenizers).
 
     Raises:
-        ValueError: the backend has no token of that text.
+        InputError: the backend has no token of that text.
     """
 
     def __init__(self, backend: tokenizers.Tokenizer, bos: str = END_OF_STORY) -> None:
@@ -84,8 +79,6 @@ class Tokenizer:
         canonical = json.dumps(kept | {"bos": self.bos_text}, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
-    # Text to tokens and back
-
     def encode(self, texts: Sequence[str], *, bos: bool = True) -> list[list[int]]:
         """The ids of each text, BOS first unless ``bos`` is false."""
         if isinstance(texts, str):
@@ -94,8 +87,11 @@ class Tokenizer:
         return [head + encoding.ids for encoding in self.encodings(texts)]
 
     def encodings(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
-        """The bare encodings of the texts: ids without BOS, and no offsets, which cost time. ValueError for a text that
-        is not UTF-8."""
+        """The bare encodings of the texts: ids without BOS, and no offsets, which cost time.
+
+        Raises:
+            InputError: a text that is not UTF-8.
+        """
         texts = list(texts)
         try:
             return self.backend.encode_batch_fast(texts, add_special_tokens=False)
@@ -125,7 +121,7 @@ class Tokenizer:
         """Each token as text to show; bytes that are no whole character are written ``\\xNN``; BOS is its name.
 
         An id without a token is written ``<unused N>``: a model's vocabulary is often rounded up beyond its
-        tokenizer's, and what it predicts there has to be called something. ValueError for a negative id.
+        tokenizer's, and what it predicts there has to be called something. InputError for a negative id.
         """
         return [self._piece(int(i)) for i in ids]
 
@@ -138,9 +134,7 @@ class Tokenizer:
         if token == self.bos:
             return self.bos_text
         if self._byte_level:
-            if not all(letter in LETTER_BYTES for letter in text):
-                return text  # an added token, stored as plain text
-            return bytes(LETTER_BYTES[letter] for letter in text).decode("utf-8", errors="backslashreplace")
+            return text_of_letters(text)
         if len(text) == 6 and text.startswith("<0x") and text.endswith(">"):  # SentencePiece's byte fallback
             return bytes([int(text[3:5], 16)]).decode("utf-8", errors="backslashreplace")
         return text.replace("▁", " ")
@@ -158,8 +152,6 @@ class Tokenizer:
         spans = self.backend.encode(text, add_special_tokens=False).offsets
         return [(0, 0), *spans] if bos else list(spans)
 
-    # Files
-
     def save(self, path: str | Path) -> None:
         """Write ``tokenizer.json``, in the layout of Hugging Face."""
         with atomic(path) as file:
@@ -170,7 +162,7 @@ class Tokenizer:
         """The tokenizer in a Hugging Face ``tokenizer.json``, ours or another's.
 
         Raises:
-            ValueError: the file is no tokenizer, or has none of the known BOS tokens.
+            InputError: the file is no tokenizer, or has none of the known BOS tokens.
             FileNotFoundError: there is no such file.
         """
         source = Path(path)
@@ -186,8 +178,6 @@ class Tokenizer:
             raise InputError(f"{source} has no token to put before a story; looked for {', '.join(BOS_NAMES)}")
         return cls(backend, known[0])
 
-    # Ways to make one
-
     @classmethod
     def train(cls, texts: Iterable[str], size: int = 4096) -> "Tokenizer":
         """A byte-level BPE of ``size`` tokens learnt from the texts (Sennrich et al. 2016, arXiv 1508.07909).
@@ -196,7 +186,7 @@ class Tokenizer:
         small to fill the vocabulary gives a smaller one.
 
         Raises:
-            ValueError: fewer than 257 tokens asked for, or no text given.
+            InputError: fewer than 257 tokens asked for, or no text given.
         """
         if size < 257:
             raise InputError(f"a vocabulary of {size} is too small; give 257 (the bytes and BOS) or more")
@@ -210,7 +200,7 @@ class Tokenizer:
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
         )
-        backend = _byte_level_backend(models.BPE())
+        backend = backend_for(models.BPE())
         backend.train_from_iterator(chain([first], stream), trainer)
         return cls(backend)
 
@@ -225,22 +215,23 @@ class Tokenizer:
         whose tokens were all kept is cut into the same pieces as before. Ids are renumbered in the old order.
 
         Raises:
-            ValueError: a file of another layout, ``keep`` below 257 or above the vocabulary, or no texts to count.
+            InputError: a file of another layout, ``keep`` below 257 or above the vocabulary, or no texts to count.
             FileNotFoundError: there is no such file.
         """
-        ids, pairs = _read_gpt2(Path(vocab), Path(merges))
+        ids, pairs = read_files(Path(vocab), Path(merges))
         if keep is not None:
             if not 257 <= keep <= len(ids):
                 raise InputError(f"keep={keep} is not between 257 (the bytes and BOS) and {len(ids):,}, all of it")
-            whole = cls(_gpt2_backend(ids, pairs))
-            ids, pairs = _cut(ids, pairs, keep, _count_tokens(whole, texts))
-        return cls(_gpt2_backend(ids, pairs))
+            whole = cls(backend_of(ids, pairs))
+            rows = (encoding.ids for some in in_batches(texts, 1000) for encoding in whole.encodings(some))
+            ids, pairs = cut_vocabulary(ids, pairs, keep, count_ids(rows, whole.size))
+        return cls(backend_of(ids, pairs))
 
     def to_transformers(self) -> "PreTrainedTokenizerFast":
         """The same tokenizer for ``HookedTransformer.tokenizer``: it puts BOS first, which is also EOS and padding."""
         from transformers import PreTrainedTokenizerFast
 
-        made: Any = PreTrainedTokenizerFast(
+        return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
             tokenizer_object=tokenizers.Tokenizer.from_str(self.backend.to_str()),
             bos_token=self.bos_text,
             eos_token=self.bos_text,
@@ -251,85 +242,9 @@ class Tokenizer:
             split_special_tokens=True,
             clean_up_tokenization_spaces=False,
         )
-        return made
 
 
 def _put_first(backend: tokenizers.Tokenizer) -> list[str]:
     """The special token that a tokenizer's own template puts before a text, if it has such a template."""
     template = (json.loads(backend.to_str())["post_processor"] or {}).get("single") or [{}]
     return [template[0]["SpecialToken"]["id"]] if "SpecialToken" in template[0] else []
-
-
-def _byte_level_backend(model: models.BPE) -> tokenizers.Tokenizer:
-    backend = tokenizers.Tokenizer(model)
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backend.decoder = decoders.ByteLevel()
-    return backend
-
-
-def _gpt2_backend(ids: dict[str, int], pairs: list[tuple[str, str]]) -> tokenizers.Tokenizer:
-    backend = _byte_level_backend(models.BPE(vocab=ids, merges=pairs))
-    backend.add_special_tokens([AddedToken(END_OF_STORY, special=True, normalized=False)])
-    return backend
-
-
-def _read_gpt2(vocab: Path, merges: Path) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """GPT-2's token ids and its merges in order, checked to fit each other."""
-    for path in (vocab, merges):
-        if not path.is_file():
-            raise FileNotFoundError(f"there is no {path}; give GPT-2's vocab.json and merges.txt")
-    try:
-        ids = json.loads(vocab.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{vocab} is not JSON ({error}); give GPT-2's vocab.json") from None
-    try:
-        lines = merges.read_text(encoding="utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{merges} is not UTF-8 ({error.reason}); give GPT-2's merges.txt") from None
-    rows = [line.split(" ") for line in lines if line and not line.startswith("#version")]
-    if not isinstance(ids, dict) or not all(letter in ids for letter in BYTE_LETTERS.values()):
-        raise InputError(f"{vocab} is not a byte-level vocabulary (it lacks some of the 256 bytes); give GPT-2's")
-    bad = next((row for row in rows if len(row) != 2 or not {*row, "".join(row)} <= ids.keys()), None)
-    if bad is not None:
-        raise InputError(f"{merges} has the merge {' '.join(bad)!r}, unknown to {vocab.name}; give a matching pair")
-    ids.setdefault(END_OF_STORY, max(ids.values()) + 1)
-    return ids, [(left, right) for left, right in rows]
-
-
-def _count_tokens(tokenizer: Tokenizer, texts: Iterable[str]) -> np.ndarray:
-    """How often each id occurs in the texts, shape (size,)."""
-    counts = np.zeros(tokenizer.size, dtype=np.int64)
-    for some in in_batches(texts, 1000):
-        flat = list(chain.from_iterable(encoding.ids for encoding in tokenizer.encodings(some)))
-        counts += np.bincount(flat, minlength=tokenizer.size) if flat else 0
-    if not counts.any():
-        raise InputError("there are no texts to count tokens on; a cut vocabulary needs texts=")
-    return counts
-
-
-def _cut(
-    ids: dict[str, int], pairs: list[tuple[str, str]], keep: int, counts: np.ndarray
-) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """The ``keep`` commonest tokens with all that they are merged from, renumbered, and the merges among them."""
-    parts = {left + right: (left, right) for left, right in reversed(pairs)}  # the earliest merge of each product wins
-    kept = {*BYTE_LETTERS.values(), END_OF_STORY}
-    for token in sorted(ids, key=lambda token: (-counts[ids[token]], ids[token])):
-        needed = _needed(token, parts, kept)
-        if len(kept) + len(needed) <= keep:
-            kept |= needed
-        if len(kept) == keep:
-            break
-    order = sorted(kept, key=lambda token: ids[token])
-    merges = [(left, right) for left, right in pairs if {left, right, left + right} <= kept]
-    return {token: new for new, token in enumerate(order)}, merges
-
-
-def _needed(token: str, parts: dict[str, tuple[str, str]], kept: set[str]) -> set[str]:
-    """The token and every token that is merged on the way to it, without those that are kept already."""
-    found, ahead = set(), [token]
-    while ahead:
-        token = ahead.pop()
-        if token not in kept and token not in found:
-            found.add(token)
-            ahead.extend(parts.get(token, ()))
-    return found

@@ -223,9 +223,9 @@ def test_a_fault_leaves_nothing_and_an_interruption_what_can_be_resumed(
 
     def broken() -> Iterator[str]:
         yield from TALES[:200]
-        raise ValueError("a bad byte")
+        raise InputError("a bad byte")
 
-    with pytest.raises(ValueError, match="a bad byte"):
+    with pytest.raises(InputError, match="a bad byte"):
         pack(broken(), tokenizer, tmp_path / "a/b", source="tales", progress=False, keep_tokenizer=True)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(KeyboardInterrupt):

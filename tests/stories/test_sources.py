@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tslens.stories import Source, find_source, sources
+from tslens.stories import Source, find_source, readers
 
 TALES = ["Tom ran.\n\nHe fell.", 'Anna said, "Hi, 1, 2."', "“Boo!” – said the 🐲.", "The end."]
 
@@ -65,7 +65,7 @@ def test_each_kind_gives_the_stories_again_and_again(kind: str, tmp_path: Path) 
 def test_separators_on_the_border_of_a_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_txt(tmp_path / "tales.txt", TALES)
     for chunk in range(1, 40):
-        monkeypatch.setattr(sources, "_CHUNK", chunk)
+        monkeypatch.setattr(readers, "_CHUNK", chunk)
         assert [story.strip() for story in Source(str(tmp_path / "tales.txt"))] == TALES
 
 

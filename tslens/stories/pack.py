@@ -205,12 +205,14 @@ def _keep(tokenizer: Tokenizer, folder: Path, *, replace: bool) -> None:
 
 @contextmanager
 def _kept_unless_refused(folder: Path) -> Iterator[Path]:
-    """The folder to pack in. What an error or a kill leaves is there to be resumed, unless the error (ValueError) would
-    only come again. Then what was made goes, and what was there before stays."""
+    """The folder to pack in. After a kill or an error of the system, a later packing resumes from what is there.
+
+    An InputError would come again, so the files that were made are removed, and those from before stay.
+    """
     before = {name for name in FILES if (folder / name).exists()}
     try:
         yield folder
-    except ValueError:
+    except InputError:
         for name in FILES:
             if name not in before:
                 (folder / name).unlink(missing_ok=True)
