@@ -1,7 +1,7 @@
-"""Which part of speech is each word, and which word does each token belong to?
+"""Parts of speech: the universal tag of each word, and the word of each token.
 
-`words` cuts a text, `trigrams` finds the tags that HanTa's model likes best, and `universal` says what they are called
-in Universal Dependencies.
+`words` splits a text, `trigrams` finds the likeliest BNC tags by HanTa's model, `universal` turns them into the tags of
+Universal Dependencies.
 """
 
 from collections.abc import Iterable, Sequence

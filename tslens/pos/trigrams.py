@@ -1,4 +1,4 @@
-"""Which sequence of tags is the likeliest? HanTa's trigram model (Wartena 2019, KONVENS), for many sentences at once.
+"""The likeliest BNC tags of many sentences at once, by HanTa's trigram model (Wartena 2019, KONVENS).
 
 The probabilities are HanTa's own, from the English weights that it ships; the search is Viterbi's (1967) in arrays.
 """
@@ -51,7 +51,7 @@ class Trigrams:
         return found
 
     def _emissions(self, sentences: Sequence[Sequence[Unit]]) -> NDArray[np.int64]:
-        """Which row of the tables each unit reads, `[sentence, place]`; new words are looked up once and kept."""
+        """The row of the tables for each unit, `[sentence, place]`; a new word is looked up once and kept."""
         rows = np.zeros((len(sentences), max(map(len, sentences))), dtype=np.int64)
         fresh: list[tuple[str, bool]] = []
         for i, sentence in enumerate(sentences):
@@ -80,7 +80,7 @@ class Trigrams:
         return rows
 
     def _search(self, sentences: Sequence[Sequence[Unit]]) -> list[list[str]]:
-        """Sentences from the longest to the shortest."""
+        """The best tags of sentences that are sorted from the longest to the shortest."""
         rows = self._emissions(sentences)
         lengths = np.array([len(s) for s in sentences])
         ids, logp = self.candidates[rows], self.logp[rows]
@@ -104,7 +104,7 @@ class Trigrams:
         return self._trace(score, back, ids, lengths)
 
     def _trace(self, score: Any, back: Any, ids: Any, lengths: Any) -> list[list[str]]:
-        """Back along the best path of each sentence."""
+        """The tags along the best path of each sentence, followed backwards."""
         n, some, _ = score.shape
         best = score.reshape(n, -1).argmax(1)
         left, right = best // some, best % some

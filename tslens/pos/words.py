@@ -1,4 +1,4 @@
-"""Where do words begin and end, and sentences? A contraction is one word of two units for the tagger."""
+"""Words and sentences of a text, as the tagger reads them: a contraction is one word of two units."""
 
 import re
 from typing import NamedTuple
@@ -59,7 +59,7 @@ def split(text: str) -> tuple[list[tuple[int, int]], list[list[Unit]]]:
 
 
 def _clitic(stem: str, clitic: str) -> str:
-    """A clitic as the model knows it best; 's is short for several words."""
+    """A clitic as the model knows it: 's is short for several words."""
     if clitic == "'s":
         return "us" if stem == "let" else "is" if stem in _IS else clitic
     return clitic
