@@ -8,13 +8,14 @@ from itertools import pairwise
 
 import pytest
 
-from tslens.stories.generator import FEATURES, MadeStory, frame, generate, lexicon
-from tslens.stories.generator.grammar import FORMS, Character, Part, Teller
+from tslens.stories.generator import FEATURES, MadeStory, generate, lexicon, shared_templates
+from tslens.stories.generator.nodes import Choice, Draw, Node, Pronoun, Punct, Refer, Space, TemplateError, Word
 from tslens.stories.generator.paraphrase import paraphrased
+from tslens.stories.generator.render import FORMS, Character, Part, Renderer
 from tslens.stories.generator.story import sentences
 from tslens.stories.generator.tale import read
 from tslens.stories.generator.tales import tales
-from tslens.stories.generator.template import Choice, Draw, Node, Pronoun, Punct, Refer, Space, Word, compiled
+from tslens.stories.generator.template import compiled
 
 UPOS = set("NOUN VERB ADJ ADV PRON DET ADP AUX CCONJ SCONJ PART NUM INTJ PROPN PUNCT".split())
 PERSONS = {
@@ -28,7 +29,7 @@ def stories() -> list[MadeStory]:
     return list(generate(300, seed=11))
 
 
-def teller(text: str, rng_seed: int = 0) -> Teller:
+def rendered(text: str, rng_seed: int = 0) -> Renderer:
     from random import Random
 
     cast = {
@@ -37,13 +38,13 @@ def teller(text: str, rng_seed: int = 0) -> Teller:
         "e": Part(2, Character("the baker", "baker", "he"), "noun"),
         "m": Part(3, Character("Dad", "dad", "he"), "kin"),
     }
-    made = Teller(Random(rng_seed), cast, {"x": lexicon.noun("apple")}, free=False)
-    made.tell(text)
+    made = Renderer(Random(rng_seed), cast, {"x": lexicon.noun("apple")}, free=False)
+    made.add(text)
     return made
 
 
 def test_a_template_by_hand() -> None:
-    made = teller('{H} saw a {x} and [|] ate it. "h>f: I don\'t want to share my {x+}," {he} said.')
+    made = rendered('{H} saw a {x} and [|] ate it. "h>f: I don\'t want to share my {x+}," {he} said.')
     assert made.text == 'Lily saw an apple and ate it. "I don\'t want to share my apples," she said.'
     words = [(made.text[a:b], tag) for a, b, tag in made.tags if tag != "PUNCT"]
     assert words == [
@@ -82,25 +83,29 @@ def test_a_template_by_hand() -> None:
     ],
 )
 def test_a_word_is_tagged_as_its_neighbours_ask(source: str, word: str, tag: str) -> None:
-    made = teller(source)
+    made = rendered(source)
     assert next(t for a, b, t in made.tags if made.text[a:b].lower() == word) == tag
 
 
 def test_a_pronoun_gives_way_to_the_name_when_it_could_mean_two() -> None:
-    assert teller("{F} met {e}. {He f} waved, and {he} waved.").text == "Tom met the baker. Tom waved, and Lily waved."
-    assert teller("{H} met {f}. {He f} waved, and {he} waved.").text == "Lily met Tom. He waved, and she waved."
-    assert teller("{H} met {e}. {He} waved.").text == "Lily met the baker. Lily waved."
-    assert teller("{H} saw {m} in {his m} car.").text == "Lily saw her dad in his car."
-    assert teller("{H} slept. {M} saw {him}. {They} were glad.").text == "Lily slept. Her dad saw her. They were glad."
+    assert (
+        rendered("{F} met {e}. {He f} waved, and {he} waved.").text == "Tom met the baker. Tom waved, and Lily waved."
+    )
+    assert rendered("{H} met {f}. {He f} waved, and {he} waved.").text == "Lily met Tom. He waved, and she waved."
+    assert rendered("{H} met {e}. {He} waved.").text == "Lily met the baker. Lily waved."
+    assert rendered("{H} saw {m} in {his m} car.").text == "Lily saw her dad in his car."
+    assert (
+        rendered("{H} slept. {M} saw {him}. {They} were glad.").text == "Lily slept. Her dad saw her. They were glad."
+    )
 
 
 def test_a_beat_names_everybody_before_a_pronoun_stands_for_them() -> None:
-    made = teller("{H} slept. {He} dreamed.")
-    made.tell("{He} woke up.")
-    made.tell("{They} went home.")
-    made.tell("{He} slept.", anew=False)
+    made = rendered("{H} slept. {He} dreamed.")
+    made.add("{He} woke up.")
+    made.add("{They} went home.")
+    made.add("{He} slept.", anew=False)
     assert made.text == "Lily slept. She dreamed. Lily woke up. Lily and Tom went home. She slept."
-    assert teller("{H} slept. It rained. It snowed. It rained. {He} woke up.").text.endswith("Lily woke up.")
+    assert rendered("{H} slept. It rained. It snowed. It rained. {He} woke up.").text.endswith("Lily woke up.")
 
 
 def test_a_short_form_never_stands_last() -> None:
@@ -127,7 +132,7 @@ def test_no_speaker_stands_between_a_name_and_its_clause() -> None:
     ],
 )
 def test_a_bad_template_is_refused(source: str, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+    with pytest.raises(TemplateError, match=why):
         compiled(source)
 
 
@@ -207,7 +212,7 @@ def test_every_template_compiles_and_knows_its_cast_and_its_words() -> None:
 
 
 def test_tales_are_refused_with_the_line_that_is_wrong() -> None:
-    with pytest.raises(ValueError, match="cannot read the line 'what is this'"):
+    with pytest.raises(TemplateError, match="cannot read the line 'what is this'"):
         read("== a\nwhat is this")
 
 
@@ -290,7 +295,10 @@ def test_the_beat_that_carries_a_feature_stands_in_the_text(stories: list[MadeSt
     """Found again in the bare text by the literal words of its template: where the feature is said, and nowhere else."""
     special = {end: [fragments(line) for t in tales() for line in t.special.get(end, ())] for end in ("twist", "bad")}
     signs = [[fragments(part.strip()) for part in line.split(">>")] for t in tales() for line in t.special["sign"]]
-    quarrels = [[fragments(part.strip()) for part in line.split(">>")] for line in frame.lines(frame.QUARREL)]
+    quarrels = [
+        [fragments(part.strip()) for part in line.split(">>")]
+        for line in shared_templates.lines(shared_templates.QUARREL)
+    ]
     beats = [
         [[fragments(way) for way in ways] for ways in t.beats.values()]
         for t in tales()

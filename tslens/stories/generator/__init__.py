@@ -1,22 +1,21 @@
-"""Where do stories come from when none are at hand? A story grammar of our own, with the truth about every story.
+"""Generator of stories: a story grammar, with the ground truth of every story.
 
-A tale (`tales/`) is a sequence of beats with many ways to tell each; `template` says how they are written and tagged, `grammar`
-renders them, `story` puts a story together around them, `lexicon` holds the words.
+A tale (`tales/`) is a sequence of beats, each with several templates; `template` describes and tags these, `render`
+makes them text, `story` composes a story around a tale, and `lexicon` holds the words.
 """
-# ruff: noqa: E501
 
 from collections.abc import Iterator
 from random import Random
 
 from tslens.errors import InputError
-from tslens.stories.generator.grammar import Character
+from tslens.stories.generator.render import Character
 from tslens.stories.generator.story import FEATURES, MadeStory, make
 
 __all__ = ["FEATURES", "Character", "MadeStory", "generate"]
 
 
 def generate(n: int, seed: int = 0) -> Iterator[MadeStory]:
-    """The first `n` stories of `seed`. Story i depends on (seed, i) alone; ValueError for a negative number.
+    """The first `n` stories of `seed`. Story i depends on (seed, i) alone; InputError for a negative number.
 
     The features are those that Eldan & Li (2023, arXiv 2305.07759) asked their stories for.
     """

@@ -1,4 +1,4 @@
-"""Which words do the made stories know, what can be done with each, and how is it inflected?
+"""Words of the made stories: their groups, their inflections and their tags.
 
 Every group is a slot of the templates: `{toy}` draws a toy, `{toy+}` its plural, `{wander.ed}` a verb of wandering in the past.
 A word may stand in several groups (an apple is a fruit and a gift); its forms and tags are the union of them.

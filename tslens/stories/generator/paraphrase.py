@@ -1,4 +1,4 @@
-"""In which other ways can a template say the same?"""
+"""Paraphrases of a template: phrases replaced by the choice among their equals."""
 # ruff: noqa: E501
 
 import re

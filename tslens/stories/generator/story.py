@@ -1,13 +1,14 @@
-"""How is one story put together: who plays, which tale, which of its ways, which features?"""
+"""Composes one story: its tale, cast, templates and features."""
 # ruff: noqa: E501
 
 import functools
-import operator
 from dataclasses import asdict, dataclass
+from itertools import chain
 from random import Random
+from typing import Any
 
-from tslens.stories.generator import frame, lexicon
-from tslens.stories.generator.grammar import Character, Part, Teller
+from tslens.stories.generator import lexicon, shared_templates
+from tslens.stories.generator.render import Character, Part, Renderer
 from tslens.stories.generator.tale import Tale
 from tslens.stories.generator.tales import tales
 
@@ -35,13 +36,13 @@ class MadeStory:
     pronouns: tuple[tuple[int, int, int], ...]
     tags: tuple[tuple[int, int, str], ...]
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """The record as JSON can hold it (tuples become lists there)."""
         return asdict(self)
 
 
 def make(rng: Random) -> MadeStory:
-    """A story from the numbers that `rng` gives, and from nothing else; told anew until it holds words that one may ask for."""
+    """A story from the numbers of `rng` alone; made again until it holds words that an instruction may ask for."""
     while not (story := _attempt(rng)):
         pass
     return story
@@ -55,16 +56,16 @@ def _attempt(rng: Random) -> MadeStory | None:
     }
     tale = rng.choice(tales())
     cast = _cast(tale, rng)
-    teller = Teller(rng, cast, {}, used={part.character.kind for part in cast.values()})
+    renderer = Renderer(rng, cast, {}, used={part.character.kind for part in cast.values()})
     for name, groups in tale.binds.items():
-        teller.bound[name] = teller.draw(rng.choice(groups))
+        renderer.bound[name] = renderer.draw(rng.choice(groups))
     end = _ending(tale, wish, rng)
-    shown = _compose(tale, teller, end, wish)
-    text = teller.text
+    shown = _compose(tale, renderer, end, wish)
+    text = renderer.text
     characters = tuple(part.character for part in cast.values())
     if '"' in text:
         shown.add("Dialogue")
-    spans = teller.tags
+    spans = renderer.tags
     words = _required(text, spans, rng)
     if not words:
         return None
@@ -72,16 +73,16 @@ def _attempt(rng: Random) -> MadeStory | None:
         text=text,
         words=words,
         features=tuple(f for f in FEATURES if f in shown),
-        summary=_summary(tale, teller, end),
+        summary=_summary(tale, renderer, end),
         sentence=_sentence(text, rng),
         characters=characters,
-        pronouns=tuple(sorted(teller.pronouns)),
+        pronouns=tuple(sorted(renderer.pronouns)),
         tags=tuple(spans),
     )
 
 
 def _cast(tale: Tale, rng: Random) -> dict[str, Part]:
-    """Who plays which role: the hero's pronoun is nobody else's, so that it is always clear whose it is."""
+    """The character of each role. Nobody else has the hero's pronoun, so that it is always clear who is meant."""
     she = rng.random() < 0.5
     hero = tale.head.get("hero", "any")
     beast = hero == "beast" or (hero == "any" and rng.random() < 0.3)
@@ -112,79 +113,75 @@ def _cast(tale: Tale, rng: Random) -> dict[str, Part]:
 
 
 def _ending(tale: Tale, wish: set[str], rng: Random) -> str:
-    wanted = [
-        end
-        for end, feature in (("twist", "Plot twist"), ("bad", "BadEnding"))
-        if feature in wish and end in tale.special
-    ]
-    return (
-        rng.choice(wanted)
-        if wanted
-        else "end"
-        if "end" in tale.special
-        else rng.choice([e for e in ("twist", "bad") if e in tale.special])
-    )
+    """The section that ends the story: twist or bad where that is wished for, else end where the tale has one."""
+    features = (("twist", "Plot twist"), ("bad", "BadEnding"))
+    wanted = [end for end, feature in features if feature in wish and end in tale.special]
+    if wanted:
+        return rng.choice(wanted)
+    return "end" if "end" in tale.special else rng.choice([end for end, _ in features if end in tale.special])
 
 
-def _compose(tale: Tale, teller: Teller, end: str, wish: set[str]) -> set[str]:
-    """Tell the whole story; the features that it showed, dialogue apart."""
-    rng, shown = teller.rng, set(tale.head.get("shows", "").split())
+def _compose(tale: Tale, renderer: Renderer, end: str, wish: set[str]) -> set[str]:
+    """Render the whole story; the features that it shows, dialogue apart."""
+    rng, shown = renderer.rng, set(tale.head.get("shows", "").split())
     if end != "end":
         shown.add("Plot twist" if end == "twist" else "BadEnding")
-    shown |= {"BadEnding"} if end == "twist" and tale.head.get("twist") == "bad" else set()
-    sad = "BadEnding" in shown
-    talk = "Dialogue" in wish
-
-    def pick(pool: list[str]) -> str:
-        """A way to tell it: any in a story with dialogue, as far as there are others the silent ones in a story without."""
-        apt = pool if talk else [line for line in pool if '"' not in line]
-        return rng.choice(apt or pool)
-
-    beast = teller.cast["h"].character.kind not in ("girl", "boy")
+    if end == "twist" and tale.head.get("twist") == "bad":
+        shown.add("BadEnding")
+    pick = functools.partial(_pick, rng, "Dialogue" in wish)
     sign = payoff = ""
     if "sign" in tale.special and "Foreshadowing" in wish:
         sign, payoff = map(str.strip, pick(tale.special["sign"]).split(">>"))
         shown.add("Foreshadowing")
     early = "f" in tale.cast and "f" not in tale.head.get("later", "")
-    opening = [rng.choice(frame.lines(frame.OPEN_BEAST if beast else frame.OPEN_CHILD))]
-    opening += rng.sample(frame.lines(frame.DETAIL), rng.choice((1, 2, 3, 3, 4, 4)))
-    opening += [rng.choice(frame.lines(frame.FRIEND))] if early else []
+    opening = _opening(renderer, early)
     beats = [[pick(ways)] for ways in tale.beats.values()]
     beats[0] += [sign] if sign else []
     after = tale.head.get("quarrel", "1")
     if early and after != "no" and "Conflict" in wish and "Conflict" not in shown:
-        quarrel = pick(frame.lines(frame.QUARREL)).split(">>")
+        quarrel = pick(shared_templates.lines(shared_templates.QUARREL)).split(">>")
         beats[int(after) - 1] += map(str.strip, quarrel)
         shown.add("Conflict")
     finish = [pick(tale.special[end]), *([payoff] if payoff else [])]
-    close = []
-    if "MoralValue" in wish:
-        themes = tale.head.get("bad" if sad else "good", "").split()
-        if themes:
-            close.append(
-                rng.choice(frame.lines(frame.SAY_MORAL)).replace("%s", rng.choice(frame.morals(rng.choice(themes))))
-            )
-            shown.add("MoralValue")
-    if rng.random() < 0.5:
-        close.insert(
-            0,
-            rng.choice(frame.lines(frame.CLOSE_BAD if sad else frame.CLOSE_GOOD)),
-        )
+    close = _close(tale, rng, wish, shown)
     cut = rng.randrange(1, len(beats)) if len(beats) > 1 else 0
-    paragraphs = [
-        opening,
-        functools.reduce(operator.iadd, beats[:cut], []),
-        functools.reduce(operator.iadd, beats[cut:], []),
-        finish + (close if rng.random() < 0.5 else []),
-    ]
-    if paragraphs[-1][-1:] != close[-1:]:
-        paragraphs.append(close)
-    for n, paragraph in enumerate(p for p in paragraphs if p):
+    if rng.random() < 0.5:
+        finish, close = finish + close, []
+    paragraphs = opening, list(chain(*beats[:cut])), list(chain(*beats[cut:])), finish, close
+    for n, paragraph in enumerate(filter(None, paragraphs)):
         if n:
-            teller.paragraph()
+            renderer.paragraph()
         for i, source in enumerate(paragraph):
-            teller.tell(source, anew=n > 0 or i == 0)
+            renderer.add(source, anew=n > 0 or i == 0)
     return shown
+
+
+def _pick(rng: Random, dialogue: bool, pool: list[str]) -> str:
+    """A template of the pool; in a story without dialogue one without speech, if there is one."""
+    apt = pool if dialogue else [line for line in pool if '"' not in line]
+    return rng.choice(apt or pool)
+
+
+def _opening(renderer: Renderer, early: bool) -> list[str]:
+    """The templates that introduce the hero and, where the friend is there early, the friend."""
+    rng, beast = renderer.rng, renderer.cast["h"].character.kind not in ("girl", "boy")
+    lines = shared_templates.lines
+    opening = [rng.choice(lines(shared_templates.OPEN_BEAST if beast else shared_templates.OPEN_CHILD))]
+    opening += rng.sample(lines(shared_templates.DETAIL), rng.choice((1, 2, 3, 3, 4, 4)))
+    return opening + ([rng.choice(lines(shared_templates.FRIEND))] if early else [])
+
+
+def _close(tale: Tale, rng: Random, wish: set[str], shown: set[str]) -> list[str]:
+    """The templates that close the story: a mood, a moral (added to `shown`), both or neither."""
+    bad, close, lines = "BadEnding" in shown, [], shared_templates.lines
+    themes = tale.head.get("bad" if bad else "good", "").split()
+    if "MoralValue" in wish and themes:
+        said = rng.choice(lines(shared_templates.SAY_MORAL))
+        close.append(said.replace("%s", rng.choice(shared_templates.morals(rng.choice(themes)))))
+        shown.add("MoralValue")
+    if rng.random() < 0.5:
+        close.insert(0, rng.choice(lines(shared_templates.CLOSE_BAD if bad else shared_templates.CLOSE_GOOD)))
+    return close
 
 
 def _required(text: str, tags: list[tuple[int, int, str]], rng: Random) -> tuple[str, str, str] | None:
@@ -215,9 +212,10 @@ def sentences(text: str) -> list[str]:
     return [s for s in found if "\n" not in s and '!"' not in s and '?"' not in s] or found
 
 
-def _summary(tale: Tale, teller: Teller, end: str) -> str:
-    brief = Teller(teller.rng, teller.cast, teller.bound, free=False)
-    brief.tell(teller.rng.choice(tale.special["about"]))
+def _summary(tale: Tale, renderer: Renderer, end: str) -> str:
+    """The summary of the tale with this ending, of the same cast and bound words."""
+    brief = Renderer(renderer.rng, renderer.cast, renderer.bound, free=False)
+    brief.add(renderer.rng.choice(tale.special["about"]))
     if f"about {end}" in tale.special:
-        brief.tell(teller.rng.choice(tale.special[f"about {end}"]), anew=False)
+        brief.add(renderer.rng.choice(tale.special[f"about {end}"]), anew=False)
     return brief.text

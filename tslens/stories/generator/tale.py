@@ -1,4 +1,4 @@
-"""What is a tale made of, and how is one read from its notation?
+"""Tales: plots, and the notation they are read from.
 
 == a broken vase
 cast: h m a=pet            roles, with the group that an animal or a stranger is drawn from
@@ -16,7 +16,7 @@ shows: Conflict            features that the tale always has
 
 from dataclasses import dataclass, field
 
-from tslens.errors import InputError
+from tslens.stories.generator.nodes import TemplateError
 
 ENDS = ("end", "twist", "bad")
 
@@ -51,7 +51,7 @@ def _pair(word: str) -> tuple[str, str]:
 
 
 def read(source: str) -> list[Tale]:
-    """The tales of a text in the notation above; ValueError for a line that is none of its kinds."""
+    """The tales of a text in the notation above; TemplateError for a line of no known kind."""
     tales: list[Tale] = []
     section: list[str] = []
     for line in filter(None, map(str.strip, source.splitlines())):
@@ -66,7 +66,7 @@ def read(source: str) -> list[Tale]:
         elif mark.endswith(":"):
             tales[-1].head[mark[:-1]] = rest
         else:
-            raise InputError(
+            raise TemplateError(
                 f"tale {tales[-1].name if tales else ''!r}: cannot read the line {line!r}; it begins with ==, --, | or a key and a colon"
             )
     return tales

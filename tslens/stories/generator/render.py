@@ -1,12 +1,13 @@
-"""How does a template become text, together with the tag of every word and the owner of every pronoun?"""
+"""Renders templates as text, with the tag of every word and the owner of every pronoun."""
 # ruff: noqa: E501
 
 from dataclasses import dataclass, field
 from random import Random
 
 from tslens.stories.generator import lexicon
+from tslens.stories.generator.nodes import Choice, Draw, Node, Pronoun, Punct, Refer, Space, Word
 from tslens.stories.generator.paraphrase import paraphrased
-from tslens.stories.generator.template import Choice, Draw, Node, Pronoun, Punct, Refer, Space, Word, compiled
+from tslens.stories.generator.template import compiled
 
 FORMS = {
     "he": ("he", "him", "his", "himself"),
@@ -36,8 +37,8 @@ class Part:
 
 
 @dataclass
-class Teller:
-    """Renders templates one after another; what was drawn, said and mentioned is remembered between them."""
+class Renderer:
+    """Renders templates one after another, and remembers the words drawn and the characters mentioned."""
 
     rng: Random
     cast: dict[str, Part]
@@ -56,16 +57,16 @@ class Teller:
     last: dict[str, tuple[int, int]] = field(default_factory=dict)  # pronoun -> (part, sentence) mentioned last
     rivals: dict[int, int] = field(default_factory=dict)  # part -> sentence of its last mention
     sentence: int = 0
-    begun: int = 0  # the first sentence of this beat: who was mentioned before is named again
+    begun: int = 0  # the first sentence since a template was added anew
 
     @property
     def text(self) -> str:
         return "".join(self.out)
 
-    def tell(self, source: str, anew: bool = True) -> None:
+    def add(self, source: str, anew: bool = True) -> None:
         """Append a rendered template or a paraphrase of it, after a space unless a paragraph just began.
 
-        What is told anew does not know what was told before, so it names everybody before a pronoun stands for them.
+        With `anew`, everybody is named again before a pronoun stands for them.
         """
         if anew:
             self.begun = self.sentence
@@ -74,6 +75,7 @@ class Teller:
         self._run(compiled(paraphrased(source) if self.free else source))
 
     def paragraph(self) -> None:
+        """Begin a new paragraph."""
         if self.length:
             self.out.append("\n\n")
             self.length += 2
@@ -190,11 +192,11 @@ class Teller:
         self._mention(part)
 
     def _clear(self, part: Part) -> bool:
-        """May a pronoun stand for this character here?
+        """Whether a pronoun can stand for this character here without doubt.
 
-        Only if they were mentioned since something was told anew, at most two sentences ago, and nobody else of the same pronoun was
-        mentioned since, nor in the sentence before unless the name stands in this one. So it is with a stranger (the baker), of whom
-        it is not yet known which pronoun is theirs, until the name stands in this sentence.
+        The character must have been mentioned since a template was last added anew, at most two sentences ago, and nobody else of the
+        same pronoun since then, nor in the sentence before unless the character is mentioned in this one. A stranger (the baker), whose
+        pronoun the reader does not know yet, counts as somebody of the same pronoun until the character is mentioned in this sentence.
         """
         if self.rivals.get(part.index, -1) < max(self.begun, self.sentence - 2):
             return False

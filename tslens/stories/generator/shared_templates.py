@@ -1,4 +1,4 @@
-"""With which words does any story open, pause, quarrel, state its moral and close, whatever its tale?"""
+"""Templates that all tales share: openings, details, quarrels, morals and closings."""
 # ruff: noqa: E501  (one template a line)
 
 OPEN_CHILD = """
@@ -137,5 +137,5 @@ def lines(pool: str) -> list[str]:
 
 
 def morals(theme: str) -> list[str]:
-    """The ways to state a theme."""
+    """The templates that state a theme."""
     return MORALS[theme].split(";")
