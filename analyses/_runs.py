@@ -63,7 +63,8 @@ class Runs:
         }
         with ThreadPoolExecutor(self.jobs) as pool:
             todo = [
-                pool.submit(self._train, name, recipe, shared | chosen) for name, (recipe, chosen) in wanted.items()
+                pool.submit(self._train, name, recipe, {**shared, **changes})
+                for name, (recipe, changes) in wanted.items()
             ]
             for job in todo:
                 job.result()
@@ -123,9 +124,9 @@ def steps_for(tokens: float, batch: int, context: int = CONTEXT, looks: int = 5)
 Plan = tuple[str, tuple[str, dict[str, Any]]]
 
 
-def planned(shape: str, tokens: int, seed: int, what: str = "", **changes: Any) -> Plan:
-    """The name of a run and what it is: a shape on so many tokens by Muon, and what is changed, `objective__name` for
-    the recipe's `objective.name`; `what` names the changes. Without any, all studies share it."""
+def planned(shape: str, tokens: int, seed: int, what: str = "", changes: Mapping[str, Any] | None = None) -> Plan:
+    """The name of a run and what it is: a shape on so many tokens by Muon, and what is changed, by the recipe's keys
+    (`objective.name`); `what` names the changes. Without any, all studies share it."""
     name = "-".join([shape, f"{tokens // 1000}k", *([what] if what else []), f"s{seed}"])
     usual = {
         "optimizer.method": "muon",
@@ -136,8 +137,7 @@ def planned(shape: str, tokens: int, seed: int, what: str = "", **changes: Any) 
         "train.micro_batch": BATCH,
         "seed": seed,
     }
-    own = {key.replace("__", "."): value for key, value in changes.items()}
-    return name, (shape, usual | steps_for(tokens, BATCH) | own)
+    return name, (shape, {**usual, **steps_for(tokens, BATCH), **(changes or {})})
 
 
 def over_seeds(values: np.ndarray) -> Interval:

@@ -31,10 +31,10 @@ runs = Runs(asked.stories, asked.out, asked.jobs)
 
 
 def plan(kind: str, rate: float, seed: int) -> Plan:
-    objective = {"objective__name": "compressor"} if kind == "compressor" else {}
-    own = {} if rate == 1e-2 else {"optimizer__lr": rate}
+    objective = {"objective.name": "compressor"} if kind == "compressor" else {}
+    own = {} if rate == 1e-2 else {"optimizer.lr": rate}
     what = "-".join([*([kind] if objective else []), *([f"lr{rate:g}"] if own else [])])
-    return planned(asked.shape, asked.tokens, seed, what, **objective, **own)
+    return planned(asked.shape, asked.tokens, seed, what, objective | own)
 
 
 def bits(kind: str, rate: float, seed: int) -> float:

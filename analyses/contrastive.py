@@ -36,16 +36,16 @@ asked = parser.parse_args()
 runs = Runs(asked.stories, asked.out, asked.jobs)
 KINDS: dict[str, dict[str, Any]] = {
     PLAIN: {},
-    "no push": {"objective__name": "contrastive", "objective__alpha": 0.0},
+    "no push": {"objective.name": "contrastive", "objective.alpha": 0.0},
     "published": {
-        "objective__name": "published-contrastive",
-        "train__divergence_threshold": 0.0,
+        "objective.name": "published-contrastive",
+        "train.divergence_threshold": 0.0,
     },  # it does, and that is shown
 } | {
     f"bounded {alpha:g}": {
-        "objective__name": "contrastive",
-        "objective__alpha": alpha,
-        "objective__margin": asked.margin,
+        "objective.name": "contrastive",
+        "objective.alpha": alpha,
+        "objective.margin": asked.margin,
     }
     for alpha in asked.alphas
 }
@@ -56,8 +56,8 @@ def plan(kind: str, seed: int) -> Plan:
         return planned(asked.shape, asked.tokens, seed)
     what = kind.replace(" ", "-") + (f"-{asked.margin:g}" if kind.startswith("bounded") else "")
     looks = max(1, steps_for(asked.tokens, BATCH)["train.steps"] // RECORDS)
-    often = {"train__validate_every": looks, "train__validation_stories": 20}
-    return planned(asked.shape, asked.tokens, seed, what, **KINDS[kind], **often)
+    often = {"train.validate_every": looks, "train.validation_stories": 20}
+    return planned(asked.shape, asked.tokens, seed, what, KINDS[kind] | often)
 
 
 every = [(kind, seed) for seed in range(asked.seeds) for kind in KINDS]

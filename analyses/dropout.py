@@ -28,7 +28,7 @@ runs = Runs(asked.stories, asked.out, asked.jobs)
 def plan(share: float, seed: int) -> Plan:
     if not share:
         return planned(asked.shape, asked.tokens, seed)
-    return planned(asked.shape, asked.tokens, seed, f"dropout-{share:g}", train__dropout=share)
+    return planned(asked.shape, asked.tokens, seed, f"dropout-{share:g}", {"train.dropout": share})
 
 
 runs.train(dict(plan(share, seed) for seed in range(asked.seeds) for share in SHARES))

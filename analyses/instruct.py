@@ -74,8 +74,7 @@ def plan(loss_on: str, seed: int) -> Plan:
         asked.tokens,
         seed,
         f"instruct-{loss_on}",
-        objective__name="instruct",
-        objective__loss_on=loss_on,
+        {"objective.name": "instruct", "objective.loss_on": loss_on},
     )
 
 

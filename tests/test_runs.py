@@ -159,7 +159,7 @@ def test_a_planted_pickle_is_not_run(folder: Path, planted: bytes) -> None:
     path.write_bytes(planted)
     with pytest.raises(ValueError, match="truncated or altered"):
         runs.read(folder)
-    runs.change_config(folder, sha256=files.sha256(path))
+    runs.change_config(folder, {"sha256": files.sha256(path)})
     with pytest.raises(ValueError, match="is not safetensors"):
         runs.read(folder)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tslens import models
 from tslens.errors import InputError
 from tslens.result import Result
-from tslens.scan import Reducer, Shard, states
+from tslens.scan import BATCH_TOKENS, Reducer, Shard, states
 from tslens.stories import Stories
 
 if TYPE_CHECKING:
@@ -18,20 +18,42 @@ if TYPE_CHECKING:
 
 
 def scan_shard(
-    model: "LanguageModel", stories: Stories, shard: Shard, reducers: Sequence[Reducer[Any, Any]], **options: Any
+    model: "LanguageModel",
+    stories: Stories,
+    shard: Shard,
+    reducers: Sequence[Reducer[Any, Any]],
+    *,
+    context: int | None = None,
+    batch_tokens: int = BATCH_TOKENS,
+    precision: str = "float32",
 ) -> list[Any]:
-    """The states of one shard; to be merged with the others'."""
-    return states(model, stories, reducers, shard=shard, progress=False, **options)
+    """The states of one shard; to be merged with the others'. The options are those of `scan`."""
+    return states(
+        model,
+        stories,
+        reducers,
+        context=context,
+        batch_tokens=batch_tokens,
+        precision=precision,
+        progress=False,
+        shard=shard,
+    )
 
 
 def scan_on_cluster(
-    model: str, stories: Stories, reducers: Sequence[Reducer[Any, Any]], *, parts: int, **options: Any
+    model: str,
+    stories: Stories,
+    reducers: Sequence[Reducer[Any, Any]],
+    *,
+    parts: int,
+    context: int | None = None,
+    batch_tokens: int = BATCH_TOKENS,
+    precision: str = "float32",
 ) -> list[Result]:
-    """What `scan` would answer, up to the order of sums and to what rests on which stories share a batch (the null of a
-    head's content roles, and q with it), with `parts` workers of the running (or a local) Ray cluster.
+    """What `scan` would answer, up to the order of sums, with `parts` workers of the running (or a local) Ray cluster.
 
-    Every worker loads `model` by its name and reads the corpus itself, so both must be reachable there. ValueError
-    without Ray, for fewer stories than parts, or as `scan` says.
+    Every worker loads `model` by its name and reads the corpus itself, so both must be reachable there. The other
+    options are those of `scan`. InputError without Ray, for fewer stories than parts, or as `scan` says.
     """
     if parts < 1:
         raise InputError(f"parts is {parts}; it must be at least 1.")
@@ -44,7 +66,10 @@ def scan_on_cluster(
 
     @ray.remote
     def work(shard: Shard) -> list[Any]:
-        return scan_shard(models.load(model), stories, shard, reducers, **options)
+        loaded = models.load(model)
+        return scan_shard(
+            loaded, stories, shard, reducers, context=context, batch_tokens=batch_tokens, precision=precision
+        )
 
     found = ray.get([work.remote(Shard(number, parts)) for number in range(parts)])
     states_of = zip(*found, strict=True)  # of each reducer, from every shard

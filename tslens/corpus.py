@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from tslens import files, models
 from tslens.errors import InputError
 from tslens.generate import Sampling, generate
-from tslens.stories import MADE_SOURCES, SPLITS, Source, Stories, stories
+from tslens.stories import MADE_SOURCES, Source, Stories, stories
+from tslens.stories.split import SPLITS
 from tslens.train import validation_stories
 from tslens.train.prepare import VALIDATION
 
@@ -198,10 +199,10 @@ def _key(model: "LanguageModel") -> str:
     """A hash of all that decides what a model writes."""
     how = {"block": BLOCK, "tokens": TOKENS, "spec": models.spec_of(model, compressors=True).to_dict()}
     digest = hashlib.blake2b(json.dumps(how, sort_keys=True).encode(), digest_size=16)
-    digest.update(models.tokenizer_of(model).hash.encode())
+    digest.update(models.story_tokenizer_of(model).hash.encode())
     for name, weight in sorted(models.weights(model).items()):
         digest.update(name.encode())
-        digest.update(weight.detach().float().cpu().contiguous().numpy())
+        digest.update(weight.detach().float().cpu().contiguous().numpy().data)
     return digest.hexdigest()
 
 

@@ -116,7 +116,8 @@ class Result:
         return f"{type(self).__name__}{on}\n{self._table(LINES - 4)}"  # pandas adds a header and an ellipsis
 
     def _table(self, rows: int) -> str:
-        return self.summary().to_string(index=False, float_format=lambda x: f"{x:.3f}", max_rows=rows)
+        text: str = self.summary().to_string(index=False, float_format=lambda x: f"{x:.3f}", max_rows=rows)
+        return text
 
     def _repr_html_(self) -> str:
         from tslens.plots import svg
@@ -197,7 +198,7 @@ class Result:
         found = record["fields"].keys() | arrays.keys()
         if wrong := sorted((needed - found) | (found - {f.name for f in fields})):
             raise InputError(f"{place} was altered, or written by another version: {', '.join(wrong)}. Save it again.")
-        return cls(**_tuples(cls, record["fields"]), **arrays)
+        return cls(**(_tuples(cls, record["fields"]) | arrays))
 
 
 def _tuples(cls: type, fields: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +97,9 @@ def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]
         (folder / CONFIG).unlink(missing_ok=True)
 
 
-def change_config(folder: str | Path, **changes: Any) -> None:
+def change_config(folder: str | Path, changes: Mapping[str, Any]) -> None:
     """Write other values into a `config.json`, which vouches for them."""
-    files.write_json(Path(folder) / CONFIG, _vouched(read_config(folder) | changes))
+    files.write_json(Path(folder) / CONFIG, _vouched({**read_config(folder), **changes}))
 
 
 def _vouched(config: dict[str, Any]) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def test_a_config_that_lacks_its_spec(tmp_path: Path, tokenizer: Tokenizer) -> N
     folder = models.save(models.build(GPT2, tokenizer=tokenizer), tmp_path)
     config = files.read_json(folder / runs.CONFIG)
     for spec, said in (({"d_model": 24}, "no shape"), (None, "spec"), ({**config["spec"], "n_heads": 6}, "shape")):
-        runs.change_config(folder, spec=spec)
+        runs.change_config(folder, {"spec": spec})
         with pytest.raises(ValueError, match=said):
             models.load(folder)
 

@@ -110,7 +110,7 @@ def test_a_run_that_diverges_stops_and_keeps_its_last_good_checkpoint(in_tmp, bo
 def test_weights_that_are_not_finite_are_never_written(in_tmp):
     run = run_of("bad")
     model = run.recipe.objective.build(run.recipe.spec(run.tokenizer.size), seed=0, tokenizer=run.tokenizer)
-    state = saving.State(model, torch.optim.AdamW(model.parameters()), Meter())
+    state = saving.TrainingState(model, torch.optim.AdamW(model.parameters()), Meter())
     assert saving.is_finite(state)
     with torch.no_grad():
         model.blocks[0].mlp.W_in[0, 0] = float("nan")

@@ -41,7 +41,7 @@ def test_an_old_run_goes_on_as_it_was_chosen(in_tmp: Path) -> None:
     recipe = as_once(json.loads((cut / "recipe.json").read_text()))
     assert {"cut", "explode", "keep", "rollbacks"} <= recipe["train"].keys() and "rest" in recipe["optimizer"]
     files.write_json(cut / "recipe.json", recipe)
-    runs.change_config(older, recipe=recipe)
+    runs.change_config(older, {"recipe": recipe})
     assert main(["train", "--resume", "cut"]) == 0
     assert (whole / runs.WEIGHTS).read_bytes() == (cut / runs.WEIGHTS).read_bytes()
     ours, theirs = (runs.read_config(folder)["recipe"] for folder in (whole, cut))

@@ -142,7 +142,7 @@ def test_a_planted_pickle_is_refused_and_not_run(trained, capsys, file):
     (place / file).write_bytes(pickle.dumps(Planted()))
     if file != "config.json":  # even where the config vouches for it
         key = {"model.safetensors": "sha256", "optimizer.safetensors": "optimizer_sha256"}[file]
-        runs.change_config(place, **{key: files.sha256(place / file)})
+        runs.change_config(place, {key: files.sha256(place / file)})
     session.resume("a", progress=False)
     assert ("is not safetensors" in (said := capsys.readouterr().err)) or "is not JSON" in said
     assert not (trained / "ran").exists()
@@ -196,7 +196,7 @@ def test_a_full_disk_is_said_and_the_last_good_checkpoint_goes_on(small_disk, tm
         files.remove_folder(place)
     again = reopen("a", progress=False)
     model = again.recipe.objective.build(again.recipe.spec(again.tokenizer.size), seed=0, tokenizer=again.tokenizer)
-    state = saving.State(model, optimizer.make(model, again.recipe.optimizer), Meter())
+    state = saving.TrainingState(model, optimizer.make(model, again.recipe.optimizer), Meter())
     saving.restore(again, state)
     assert state.step == runs.step_of(newest[0])
 
@@ -221,7 +221,7 @@ def test_a_checkpoint_under_a_name_that_is_taken_replaces_it_whole(trained, monk
     """Killed between removing the old and naming the new, there is neither half of one."""
     run = reopen("a", progress=False)
     model = run.recipe.objective.build(run.recipe.spec(run.tokenizer.size), seed=0, tokenizer=run.tokenizer)
-    state = saving.State(model, optimizer.make(model, run.recipe.optimizer), Meter())
+    state = saving.TrainingState(model, optimizer.make(model, run.recipe.optimizer), Meter())
     saving.restore(run, state)
     real = os.rename
 
@@ -281,10 +281,10 @@ def test_a_run_that_is_computed_otherwise_from_now_on_is_told_of_in_one_line(tra
     assert resumed() == ([], "float32")
     for step in (6, 9):  # as from another machine
         change = {"precision": "bfloat16", "device": "cuda"}
-        runs.change_config(trained / f"checkpoints/step-{step:06d}", **change)
+        runs.change_config(trained / f"checkpoints/step-{step:06d}", change)
     assert resumed() == ([], "bfloat16")  # it had all its steps
     files.remove_folder(trained / "checkpoints/step-000009")
-    runs.change_config(trained / "checkpoints/step-000006", threads=None)
+    runs.change_config(trained / "checkpoints/step-000006", {"threads": None})
     said, now = resumed()
     n = torch.get_num_threads()
     here = f"in float32 on cpu, {n} thread{'s' * (n > 1)}"
@@ -293,7 +293,7 @@ def test_a_run_that_is_computed_otherwise_from_now_on_is_told_of_in_one_line(tra
         "in the bits it would have had there."
     ]
     files.remove_folder(trained / "checkpoints/step-000009")
-    runs.change_config(trained / "checkpoints/step-000006", precision="float32", device="cpu", threads=n + 1)
+    runs.change_config(trained / "checkpoints/step-000006", {"precision": "float32", "device": "cpu", "threads": n + 1})
     said, _ = resumed()
     assert said == [
         f"tslens: warning: runs/a was computed in float32 on cpu, {n + 1} threads until step 6, and goes on {here}: it "

@@ -8,7 +8,7 @@ from tslens.train import optimizer as optimizers
 from tslens.train.data import TrainingBatch, prefetch
 from tslens.train.distributed import World
 from tslens.train.meter import Meter
-from tslens.train.saving import State
+from tslens.train.saving import TrainingState
 from tslens.train.step import step_function
 
 WAITS = {
@@ -56,7 +56,7 @@ def test_a_step_asks_the_device_for_nothing(run_of, monkeypatch, method, more):
     run = run_of("a", shape="16x3x2", **{"optimizer.method": method, "optimizer.lr": "1e-3"}, **more)
     recipe, world = run.recipe, World()
     model = recipe.objective.build(recipe.spec(run.tokenizer.size), seed=0, tokenizer=run.tokenizer)
-    state = State(model, optimizers.make(model, recipe.optimizer), Meter(world))
+    state = TrainingState(model, optimizers.make(model, recipe.optimizer), Meter(world))
     step = step_function(recipe, run.steps, world, state)
     step(run.rows.batch(0))  # the optimizer makes its state
     # Two things are read on a CPU alone: whether frozen biases were written to, and the batch's own mask, on the host.

@@ -104,9 +104,8 @@ def generate(
     with Console(stderr=True).status("writing"):
         stories = write(loaded, prompt, n=n, max_new_tokens=max_new_tokens, sampling=sampling, precision=precision)
     if json_:
-        print_json(stories, indent=1)
-    else:
-        print("\n\n———\n\n".join(stories))
+        return print_json(stories, indent=1)
+    print("\n\n———\n\n".join(stories))
 
 
 def loss(

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from tslens.train.estimate import Estimate
     from tslens.train.recipe import Recipe
     from tslens.train.run import Run
+    from tslens.train.session import Trained
 
 
 def show_recipes(as_json: bool) -> None:
@@ -129,10 +130,13 @@ def show_run(run: "Run") -> None:
     )
 
 
-def show_finished(run: "Run") -> None:
-    """Where the finished model is, and the command that says what it does."""
+def show_finished(trained: "Trained") -> None:
+    """Where the finished model is, and the command that says what it does; said by the first of several processes."""
     from tslens.models import CompressorSpec
 
+    if not trained.world.first:
+        return
+    run = trained.run
     what = "analyze heads" if isinstance(run.recipe.shape(run.tokenizer.size), CompressorSpec) else "report"
     print(
         f"finished {run.steps} steps, saved {run.folder}. To see what it does: tslens {what} --model {run.folder.name}"

@@ -35,10 +35,7 @@ def report(
     from tslens.report.findings import findings
 
     folder = models.available().get(model) or Path(model)
-    record, is_run = record_of(model), (folder / runs.CONFIG).is_file()
-    # At a step before the end, what the record says of the end is left out.
-    kept = ("recipe", "data", "tokenizer")
-    config: dict[str, Any] = {key: value for key, value in record.items() if is_run or key in kept}
+    is_run = (folder / runs.CONFIG).is_file()
     name = page.display_name(model)
     place = out or (folder / "report.html" if folder in runs.by_name().values() else Path(f"{name}-report.html"))
     page.check_writable(place)
@@ -49,7 +46,7 @@ def report(
         loaded,
         corpus_of(loaded, stories, limit),
         name=name,
-        config=config,
+        config=_config(model, is_run),
         metrics=runs.read_metrics(folder) if is_run else (),
         texts=text or (),
         shown=shown,
@@ -62,3 +59,9 @@ def report(
     for finding in found:
         print(f"- {finding.figure} {finding.claim} {finding.evidence}")
     print(f"\nThe page: {place}")
+
+
+def _config(model: str, whole: bool) -> dict[str, Any]:
+    """The model's `config.json`; of a run at a step before the end, without what it says of the end."""
+    kept = ("recipe", "data", "tokenizer")
+    return {key: value for key, value in record_of(model).items() if whole or key in kept}

@@ -1,5 +1,6 @@
 """The commands that make, check and pack stories."""
 
+import dataclasses
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -13,6 +14,7 @@ from tslens.errors import InputError
 
 if TYPE_CHECKING:
     from tslens.stories import Stories
+    from tslens.stories.packed import Packed
     from tslens.tokenizer import Tokenizer
 
 Item = TypeVar("Item")
@@ -85,8 +87,6 @@ def check(
     limit
         Stop after so many stories kept.
     """
-    from dataclasses import asdict
-
     from tslens.stories import Cleaner, CleaningReport, stories
 
     parts = [part for part in source.split(",") if part.strip()]
@@ -97,7 +97,7 @@ def check(
             pass
         reports[part] = cleaner.report - before
     if json_:
-        print_json({part: asdict(report) for part, report in reports.items()}, indent=2)
+        print_json({part: dataclasses.asdict(report) for part, report in reports.items()}, indent=2)
         return
     print(CleaningReport.header())
     for part, report in reports.items():
@@ -130,15 +130,13 @@ def pack(
     out
         The folder for tokens.bin, starts.bin, pack.json and tokenizer.json.
     vocab
-        Size of the byte-level BPE that is trained on these stories (4,096 if not given). To resume, the tokenizer.json
-        already in the folder is used.
+        Size of the byte-level BPE trained on these stories (4,096 if not given); resuming uses the folder's own.
     tokenizer
         A tokenizer.json to use instead of training one.
     gpt2
         The vocabulary of GPT-2 and GPT-Neo instead: its two files, as VOCAB.json,MERGES.txt.
     keep
-        Of that vocabulary, only the tokens that are commonest in these stories, so many (as 10000 for TinyStories).
-        A recipe takes the tokenizer.json that this leaves, as data.tokenizer.
+        So many of its tokens, the commonest here (10000 for TinyStories); the file left is a recipe's data.tokenizer.
     split
         Only these stories; the split is by a hash of the story.
     limit
@@ -150,26 +148,34 @@ def pack(
     resume
         With --no-resume, begin anew, and replace what is in the folder once all is packed.
     """
-    from dataclasses import asdict
-
     from tslens.stories import stories
-    from tslens.stories.pack import pack as pack_stories
-    from tslens.stories.packed import RECORD
 
     found = stories(source, split=split, limit=limit, clean=clean, seed=seed)
     chosen = _tokenizer(found, out, vocab=vocab, file=tokenizer, gpt2=gpt2, keep=keep, limit=limit, resume=resume)
+    packed = _pack(found, chosen, out, resume)
+    if json_:
+        return print_json(dataclasses.asdict(packed.record), indent=2)
+    print(_counts(packed, chosen, out))
+
+
+def _pack(found: "Stories", tokenizer: "Tokenizer", out: Path, resume: bool) -> "Packed":
+    """The stories as tokens in `out`; stopped by Ctrl-C, it says what is left there."""
+    from tslens.stories.pack import pack as pack_stories
+    from tslens.stories.packed import RECORD
+
     replaces = not resume and (out / RECORD).exists()
     try:
-        packed = pack_stories(found, chosen, out, source=found.name, resume=resume, keep_tokenizer=True)
+        return pack_stories(found, tokenizer, out, source=found.name, resume=resume, keep_tokenizer=True)
     except KeyboardInterrupt:
         left = f"{out} is as it was" if replaces else f"the same command resumes the packing into {out}"
         raise KeyboardInterrupt(f"stopped; {left}") from None
-    if json_:
-        print_json(asdict(packed.record), indent=2)
-        return
+
+
+def _counts(packed: "Packed", tokenizer: "Tokenizer", out: Path) -> str:
+    """How much was packed, in a sentence."""
     per_token = packed.n_bytes / max(packed.n_tokens - packed.n_stories, 1)
-    print(
-        f"{packed.n_stories:,} stories, {packed.n_tokens:,} tokens of a vocabulary of {chosen.size:,} "
+    return (
+        f"{packed.n_stories:,} stories, {packed.n_tokens:,} tokens of a vocabulary of {tokenizer.size:,} "
         f"({per_token:.2f} bytes a token; the longest story has {packed.record.longest:,} tokens) in {out}"
     )
 

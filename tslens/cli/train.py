@@ -28,8 +28,6 @@ def train(
 ) -> None:
     """Train a model by a recipe, a shape such as 256x8, or a TOML file; or go on with a run.
 
-    The run is a folder `runs/NAME` that every other command takes by its name.
-
     Parameters
     ----------
     recipe
@@ -37,7 +35,7 @@ def train(
     data
         Where the stories come from: a file, a dataset folder or hub id, or `made`.
     name
-        The run's name, where it is not the recipe's.
+        The run's name, where it is not the recipe's: it is the folder `runs/NAME`, and every other command takes NAME.
     resume
         The name of a run to go on with. A recipe beside it must be the run's own; without one, --set takes what a
         diverging loss brings, such as train.on_divergence=rollback.
@@ -48,38 +46,41 @@ def train(
     list_
         Show the recipes that there are.
     dry_run
-        Say what it would take (parameters, operations, memory, tokens, time here) after a probe of ten seconds, and
-        write nothing.
+        Say what it would take (parameters, operations, memory, tokens, time) after a ten-second probe; write nothing.
     """
     if list_:
         return show_recipes(json_)
     if json_ and not dry_run:
         raise InputError("--json goes with --list or --dry-run; a run's numbers are in its metrics.jsonl.")
-    if recipe is None and data is not None:
-        raise InputError("--data is a setting of a recipe: name a recipe or a shape to train too.")
     if resume is not None and (name is not None or overwrite or dry_run):
         raise InputError("--resume goes on with a run as it was chosen: leave out --name, --overwrite, --dry-run.")
     from tslens.train import session
 
-    given = settings(set_)
-    chosen = None if recipe is None else _chosen(recipe, data, given, log)
+    given, chosen = settings(set_), _chosen(recipe, data, set_, log)
     if resume is not None:
-        done = session.resume(resume, given, recipe=chosen, log=log, begun=show_run)
-    elif chosen is None:
-        raise InputError("name a recipe or a shape to train, or a run to --resume.")
+        show_finished(session.resume(resume, given, recipe=chosen, log=log, begun=show_run))
     elif dry_run:
-        return show_estimate(chosen, json_)
+        show_estimate(_named(chosen), json_)
     else:
-        done = session.train(chosen, name, overwrite=overwrite, begun=show_run)
-    if done.world.first:
-        show_finished(done.run)
+        show_finished(session.train(_named(chosen), name, overwrite=overwrite, begun=show_run))
 
 
-def _chosen(recipe: str, data: str | None, given: dict[str, str], log: str | None) -> "Recipe":
-    """The recipe as the command line changes it."""
+def _named(recipe: "Recipe | None") -> "Recipe":
+    """The recipe; InputError if none is named."""
+    if recipe is None:
+        raise InputError("name a recipe or a shape to train, or a run to --resume.")
+    return recipe
+
+
+def _chosen(recipe: str | None, data: str | None, given: Settings, log: str | None) -> "Recipe | None":
+    """The recipe as the command line changes it, where one is named."""
+    if recipe is None:
+        if data is not None:
+            raise InputError("--data is a setting of a recipe: name a recipe or a shape to train too.")
+        return None
     from tslens.train import recipe as recipes
 
-    chosen = recipes.load(recipe, given)
+    chosen = recipes.load(recipe, settings(given))
     if data is not None:
         chosen = replace(chosen, data=replace(chosen.data, source=data))
     if log is not None:

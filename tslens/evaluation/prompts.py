@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from tslens.models import LanguageModel
-    from tslens.tokenizer import Tokenizer
+    from tslens.models import LanguageModel, TextTokenizer
 
 SCORINGS = {"sum": "margin", "byte": "margin_per_byte"}
 
@@ -92,7 +91,8 @@ class EvaluateResult(Result):
     def _margin(self, by: str) -> Tensor:
         if by not in SCORINGS:
             raise InputError(f"endings are scored by {' or '.join(SCORINGS)}; got {by!r}.")
-        return getattr(self, SCORINGS[by])
+        margin: Tensor = getattr(self, SCORINGS[by])
+        return margin
 
     def summary(self) -> "pd.DataFrame":
         import pandas as pd
@@ -187,7 +187,7 @@ def _endings(prompt: Prompt) -> list[tuple[str, bool]]:
     return [(text, True) for text in prompt.accepted] + [(text, False) for text in prompt.rejected]
 
 
-def _row(tokenizer: "Tokenizer", prompt: str, ending: str, context: int) -> tuple[list[int], int]:
+def _row(tokenizer: "TextTokenizer", prompt: str, ending: str, context: int) -> tuple[list[int], int]:
     """The tokens of prompt and ending as one text, and where the ending's begin.
 
     They are cut as one text is cut, so that the model meets the tokens that it was trained on; the ending begins at

@@ -28,7 +28,8 @@ def causal_attention(
     """softmax(scale q kᵀ) v over each query's own position and all before it."""
     batch, n, heads, d_head = q.shape
     rows = (t.transpose(1, 2).reshape(batch * heads, n, d_head) for t in (q * scale, k, v))
-    return _Blocks.apply(*rows).view(batch, heads, n, d_head).transpose(1, 2)
+    out: Tensor = _Blocks.apply(*rows)  # type: ignore[no-untyped-call]
+    return out.view(batch, heads, n, d_head).transpose(1, 2)
 
 
 class _Blocks(torch.autograd.Function):

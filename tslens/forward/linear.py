@@ -20,7 +20,7 @@ ROWS = 1024  # rows for which a weight is laid out: the layout is that of large 
 
 def cpu_has_bf16() -> bool:
     """Whether oneDNN has kernels for products in bfloat16 here, emulated ones included."""
-    available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    available: bool = torch.backends.mkldnn.is_available()
     return available and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
@@ -45,7 +45,7 @@ class FusedLinear:
             weight, bias = _side_by_side(self.maps)
             trained = bf16_on_cpu(x.device, self.dtype) and weight.requires_grad and bias is not None
             fused = trained and torch.is_grad_enabled() and _has_operators(self.dtype, "_linear_pointwise")
-            whole = _Linear.apply(x, weight, bias) if fused else F.linear(x, weight.T, bias)
+            whole = _Linear.apply(x, weight, bias) if fused else F.linear(x, weight.T, bias)  # type: ignore[no-untyped-call]
         return whole.split(self.widths, -1) if len(self.maps) > 1 else (whole,)
 
     def gelu(self, x: Tensor) -> Tensor:

@@ -73,7 +73,7 @@ def cross_entropy(
 ) -> Float[Tensor, ""]:
     """Summed cross-entropy in nats of the logits that `w_u` makes of normalised residuals, a few of them at a time.
     Where `masked`, a target of -1 does not count."""
-    total: Tensor = _ChunkedCrossEntropy.apply(final, w_u, targets, masked, dtype)
+    total: Tensor = _ChunkedCrossEntropy.apply(final, w_u, targets, masked, dtype)  # type: ignore[no-untyped-call]
     return total
 
 

@@ -109,7 +109,7 @@ def _cast(one: Map, dtype: torch.dtype) -> Map:
 def has_bf16(device: torch.device) -> bool:
     """Whether there are kernels for products in bfloat16, however slow."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported()
+        return bool(torch.cuda.is_bf16_supported())
     return device.type == "cpu" and cpu_has_bf16()
 
 

@@ -102,7 +102,8 @@ def unembed(
     model: "LanguageModel", final: Float[Tensor, "*rows d_model"], dtype: torch.dtype = torch.float32
 ) -> Float[Tensor, "*rows d_vocab"]:
     """Logits of normalised residuals, in fp32."""
-    return (final.to(dtype) @ model.unembed.W_U.to(dtype)).float()
+    w_u: Tensor = model.unembed.W_U
+    return (final.to(dtype) @ w_u.to(dtype)).float()
 
 
 def logits(

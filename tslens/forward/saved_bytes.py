@@ -4,11 +4,15 @@ All distinct storages that autograd saves, parameters excluded: exact, and the s
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
 
-def saved_bytes(model: torch.nn.Module, loss: Callable[[], torch.Tensor]) -> int:
+
+def saved_bytes(model: "LanguageModel | torch.nn.Module", loss: Callable[[], torch.Tensor]) -> int:
     """Bytes saved for the backward pass of `loss()`, the model's own parameters not counted."""
     own = {p.untyped_storage().data_ptr() for p in model.parameters()}
     saved: dict[int, int] = {}

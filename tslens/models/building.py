@@ -19,7 +19,8 @@ def build(spec: Spec | CompressorSpec, *, seed: int | None = 0, tokenizer: Token
     if isinstance(spec, CompressorSpec):
         from tslens.models.compressor import Compressor
 
-        return Compressor(spec, seed=seed, tokenizer=tokenizer).eval()
+        compressor: LanguageModel = Compressor(spec, seed=seed, tokenizer=tokenizer)
+        return compressor.eval()
     return build_hooked(spec, seed=seed, tokenizer=tokenizer)
 
 

@@ -69,7 +69,7 @@ class Decoder(nn.Module):
         return x
 
 
-class Compressor(HookedRootModule):
+class Compressor(HookedRootModule):  # type: ignore[misc]
     """Encoder, trunk and decoder; `model(tokens)` gives logits at every position, as a HookedTransformer does.
 
     The trunk's residual stream goes on as the decoder's first place, with no norm between, and `ln_final` and `unembed`
@@ -105,11 +105,13 @@ class Compressor(HookedRootModule):
 
     def to(self, *args: Any, print_details: bool = False, **kwargs: Any) -> "Compressor":
         """To a device or dtype, as a HookedTransformer's `to` is called."""
-        return super().to(*args, **kwargs)
+        super().to(*args, **kwargs)
+        return self
 
     def token_embedding(self) -> Tensor:
         """The embedding that the encoder reads, `[d_vocab d_encoder]`."""
-        return self.embed.W_E if self.spec.shared else self.encoder.embed.W_E
+        table: Tensor = self.embed.W_E if self.spec.shared else self.encoder.embed.W_E
+        return table
 
     def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_vocab"]:
         """Logits at every position for the next token; any number of positions up to the context, odd or even."""

@@ -89,7 +89,7 @@ def build_hooked(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | Non
         warnings.simplefilter("ignore")
         from transformer_lens import HookedTransformer
 
-        model = HookedTransformer(hooked_config(spec))
+        model: LanguageModel = HookedTransformer(hooked_config(spec))
     if spec.tied:
         tie(model)
     shapes = spec.parameter_shapes()
@@ -179,4 +179,12 @@ def tokenizer_of(model: LanguageModel) -> TextTokenizer:
         raise InputError(
             "This model has no tokenizer. Give it one with tslens.models.attach_tokenizer(model, tokenizer)."
         )
+    return tokenizer
+
+
+def story_tokenizer_of(model: LanguageModel) -> Tokenizer:
+    """As `tokenizer_of`, but a tokenizer of text. InputError for a compressor's trunk, whose tokens are pairs."""
+    tokenizer = tokenizer_of(model)
+    if not isinstance(tokenizer, Tokenizer):
+        raise InputError("The tokens of a compressor's trunk are pairs. Give the compressor itself.")
     return tokenizer

@@ -126,7 +126,8 @@ def training_record(model: "LanguageModel") -> dict[str, Any]:
 def describe(model: "LanguageModel") -> dict[str, Any]:
     """Facts about a model as JSON: shape, parameters, FLOPs per token, vocabulary."""
     spec = spec_of(model)
-    return json.loads(json.dumps(spec.to_dict())) | {
+    facts: dict[str, Any] = json.loads(json.dumps(spec.to_dict()))
+    return facts | {
         "name": spec.name,
         "parameters": spec.n_parameters(),
         "parameters_without_embeddings": spec.n_parameters(embeddings=False),

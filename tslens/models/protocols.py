@@ -1,9 +1,11 @@
 """What tslens asks of a model that it reads and of a tokenizer."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol, SupportsIndex, runtime_checkable
+from typing import Any, Protocol, SupportsIndex, TypeVar, runtime_checkable
 
 from torch import nn
+
+Own = TypeVar("Own")
 
 
 @runtime_checkable
@@ -24,6 +26,15 @@ class LanguageModel(Protocol):
 
     def __getattr__(self, name: str) -> Any:
         """Whatever else TransformerLens gives a model of this kind."""
+
+    def eval(self: Own) -> Own:
+        """The model itself, in evaluation mode."""
+
+    def train(self: Own, mode: bool = True) -> Own:
+        """The model itself, in training mode or not."""
+
+    def to(self: Own, *args: Any, **kwargs: Any) -> Own:
+        """The model itself, on another device or in another dtype."""
 
     def parameters(self, recurse: bool = True) -> Iterator[nn.Parameter]:
         """Every parameter."""

@@ -23,7 +23,8 @@ class Tied(nn.Module):
         return self._embed[0].W_E.T  # type: ignore[return-value]
 
     def forward(self, residual: Tensor) -> Tensor:
-        return self.hook_out(self.hook_in(residual) @ self.W_U + self.b_U)
+        logits: Tensor = self.hook_out(self.hook_in(residual) @ self.W_U + self.b_U)
+        return logits
 
 
 def tie(model: Any) -> None:

@@ -38,15 +38,9 @@ def neurons(answer: ProfilesResult, words: Words, detail: Detail) -> dict[str, A
     shown = (np.arange(ranks) < kept).reshape(layers, width, ranks)
     used = _used_samples(answer, full)
     fields_of_places = (("contexts", (-1, window)), ("story", -1), ("pos", -1))
-    windows, stories, places = (
-        np.concatenate(
-            [
-                as_numpy(getattr(answer, f"top_{field}"))[shown].reshape(shape),
-                as_numpy(getattr(answer, f"sample_{field}"))[used],
-            ]
-        )
-        for field, shape in fields_of_places
-    )
+    tops = (as_numpy(getattr(answer, f"top_{field}"))[shown].reshape(shape) for field, shape in fields_of_places)
+    samples = (as_numpy(getattr(answer, f"sample_{field}"))[used] for field, _ in fields_of_places)
+    windows, stories, places = map(np.concatenate, zip(tops, samples, strict=True))
     text, middles = flatten(windows, stories, places)
     middles = np.where(middles < 0, NONE32, middles).astype(np.uint32)
     fields = ("firing_rate", "max", "share", "share_low", "share_high", "lift", "q", "auroc", "auroc_low", "auroc_high")

@@ -10,7 +10,7 @@ from tslens.analysis.neurons import ProfilesResult
 from tslens.errors import InputError
 from tslens.report import payload
 from tslens.report.embed import Words
-from tslens.report.neurons import Detail
+from tslens.report.neurons import Detail, neurons
 from tslens.report.shell import around
 
 FULL = 2_000  # neurons that a notebook holds with all their contexts
@@ -51,7 +51,7 @@ def show(result: PatternResult | OfPromptResult | ProfilesResult, heads: RolesRe
         place, height, attention = "lens-view", 400 + 25 * len(result.depths), False
     elif isinstance(result, ProfilesResult):
         words = Words(result.pieces)
-        content = {"neurons": payload.neurons(result, words, Detail(full=FULL, rest=3))}
+        content = {"neurons": neurons(result, words, Detail(full=FULL, rest=3))}
         place, height, attention = "neurons-view", 900, False
     else:
         raise InputError(

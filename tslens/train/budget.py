@@ -93,4 +93,4 @@ def named_tokenizer(data: DataSettings) -> Tokenizer | None:
         return None
     if Path(data.tokenizer).is_file():
         return Tokenizer.load(data.tokenizer)
-    return models.tokenizer_of(models.load(data.tokenizer))
+    return models.story_tokenizer_of(models.load(data.tokenizer))

@@ -42,17 +42,18 @@ def draw(records: "pd.DataFrame") -> "Figure":
     parts = dict(list(records.groupby("run", sort=False)))
     scale, unit = (1e6, "millions of tokens seen") if records["tokens"].max() >= 1e6 else (1.0, "tokens seen")
     seen = {name: part["tokens"].to_numpy() / scale for name, part in parts.items()}
-    shared = {"x_label": unit, "y_label": "nats per token"}
     if len(parts) == 1:
         (name, part), *_ = parts.items()
         series = {label: part[field].to_numpy() for field, label in LOSSES.items()}
-        return plots.lines(series, seen[name], title=f"Loss of {name}", **shared)
+        return plots.lines(series, seen[name], title=f"Loss of {name}", x_label=unit, y_label="nats per token")
     charts = (
         {
             "series": {name: part[field].to_numpy() for name, part in parts.items()},
             "x": seen,
             "title": f"{label.capitalize()} loss",
+            "x_label": unit,
+            "y_label": "nats per token",
         }
         for field, label in LOSSES.items()
     )
-    return plots.panels(*(chart | shared for chart in charts))
+    return plots.panels(*charts)

@@ -16,14 +16,14 @@ from tslens.train.divergence import Diverged
 from tslens.train.interrupt import Interrupted, stop_requested
 from tslens.train.position import Position, Watch
 from tslens.train.run import Run
-from tslens.train.saving import State
+from tslens.train.saving import TrainingState
 from tslens.train.step import step_function
 
 
 class Loop:
     """The steps of a run, from the state that it is in to its last."""
 
-    def __init__(self, run: Run, world: World, state: State, watchers: Sequence[Watch] = ()) -> None:
+    def __init__(self, run: Run, world: World, state: TrainingState, watchers: Sequence[Watch] = ()) -> None:
         self.run, self.world, self.state, self.watchers = run, world, state, watchers
         self.settings = run.recipe.train
         self.step_once = step_function(run.recipe, run.steps, world, state)

@@ -74,7 +74,7 @@ class Meter:
         if not value.is_cuda:
             self.shown = float(value) * self.world.size
         elif self._coming is None:
-            host, event = torch.empty((), pin_memory=True), torch.cuda.Event()  # type: ignore[no-untyped-call]
+            host, event = torch.empty((), pin_memory=True), torch.cuda.Event()
             host.copy_(value, non_blocking=True)
             event.record()
             self._coming = host, event

@@ -18,6 +18,7 @@ from tslens.stories.packed import RECORD, Packed
 from tslens.tokenizer import Tokenizer
 from tslens.train import step, validation_stories
 from tslens.train.batch_warmup import GrowingBatches
+from tslens.train.budget import named_tokenizer
 from tslens.train.data import Batches
 from tslens.train.recipe import Recipe, changed, from_dict
 from tslens.train.run import CHANGEABLE, Run, differences
@@ -45,7 +46,7 @@ def create_run(recipe: Recipe, folder: Path, *, overwrite: bool = False, progres
         next(documents(training))
     for split in (training, _stories(recipe.data, "validation", recipe.train.validation_stories)):
         next(iter(split))
-    tokenizer = _tokenizer(recipe.data, training)
+    tokenizer = named_tokenizer(recipe.data) or Tokenizer.train(training, recipe.data.vocabulary)
     recipe.shape(tokenizer.size)
     judged = _stories(recipe.data, "validation", recipe.train.validation_stories)
     recipe.objective.check_context(judged, tokenizer, recipe.spec(tokenizer.size).n_ctx)
@@ -219,11 +220,3 @@ def _stories(data: DataSettings, split: str, limit: int | None) -> Stories:
 def _own_validation(source: str) -> str:
     """The same dataset, configuration and column, of each source that is named, with the split `validation`."""
     return re.sub(r"(@(?:[^,:]*/)?)[^,:/]*", r"\1validation", source)
-
-
-def _tokenizer(data: DataSettings, training: Stories) -> Tokenizer:
-    if data.tokenizer is None:
-        return Tokenizer.train(training, data.vocabulary)
-    if Path(data.tokenizer).is_file():
-        return Tokenizer.load(data.tokenizer)
-    return models.tokenizer_of(models.load(data.tokenizer))

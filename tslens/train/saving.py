@@ -1,8 +1,8 @@
 """Checkpoints and snapshots of a run: write, restore, delete.
 
-A checkpoint is a folder `checkpoints/step-000123` that appears whole or not at all and holds all of a run's `State`;
-the last few are kept. A snapshot is one of `snapshots/`, at steps 1, 2, 4, 8, ...: weights alone, kept for good, to
-see how a model came to be.
+A checkpoint is a folder `checkpoints/step-000123` that appears whole or not at all and holds all of a run's
+`TrainingState`; the last few are kept. A snapshot is one of `snapshots/`, at steps 1, 2, 4, 8, ...: weights alone, kept
+for good, to see how a model came to be.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ COMPUTED_IN = (*precision.KEYS, "device", "threads")
 
 
 @dataclasses.dataclass
-class State:
+class TrainingState:
     """All that moves as a run is trained."""
 
     model: Any
@@ -55,18 +55,18 @@ class State:
         return str(self.settled["precision"])
 
 
-def _config(run: Run, state: State) -> dict[str, Any]:
+def _config(run: Run, state: TrainingState) -> dict[str, Any]:
     return run.config(state.step, state.meter.tokens, state.measured) | state.computed_in
 
 
-def is_finite(state: State) -> bool:
+def is_finite(state: TrainingState) -> bool:
     """Whether weights and the optimizer's state are. Waits for the device, once."""
     moved = [p.detach() for p in state.model.parameters() if p.requires_grad]
     moved += [value for kept in state.optimizer.state.values() for value in kept.values() if value.is_floating_point()]
     return bool(torch.stack([torch.isfinite(t).all().to(moved[0].device) for t in moved]).all())
 
 
-def save(run: Run, state: State, losses: Mapping[str, float]) -> None:
+def save(run: Run, state: TrainingState, losses: Mapping[str, float]) -> None:
     """Write a checkpoint, then drop older ones; `losses` are what the meter reads."""
     home = run.folder / "checkpoints"
     facts = {"rollbacks": state.rollbacks, "since_record": {"steps": state.meter.n, "losses": dict(losses)}}
@@ -75,12 +75,12 @@ def save(run: Run, state: State, losses: Mapping[str, float]) -> None:
         files.remove_folder(old)
 
 
-def snapshot(run: Run, state: State) -> None:
+def snapshot(run: Run, state: TrainingState) -> None:
     """Write the weights of this step, to be kept."""
     _write(run, state, run.folder / "snapshots", {}, None)
 
 
-def finish(run: Run, state: State) -> None:
+def finish(run: Run, state: TrainingState) -> None:
     """Write the run as a model."""
     runs.write(run.folder, _config(run, state), models.weights(state.model))
 
@@ -102,7 +102,9 @@ def explain_full_disk(run: Run) -> Iterator[None]:
         ) from error
 
 
-def _write(run: Run, state: State, home: Path, facts: dict[str, Any], optimizer: dict[str, Tensor] | None) -> None:
+def _write(
+    run: Run, state: TrainingState, home: Path, facts: dict[str, Any], optimizer: dict[str, Tensor] | None
+) -> None:
     name = f"step-{state.step:06d}"
     with files.atomic_folder(home / name) as scratch:
         if optimizer is not None:
@@ -116,12 +118,12 @@ def remove_partial_files(folder: Path) -> None:
         files.sweep(folder / home)
 
 
-def _optimizer_tensors(state: State) -> dict[str, Tensor]:
+def _optimizer_tensors(state: TrainingState) -> dict[str, Tensor]:
     names = {p: n for n, p in state.model.named_parameters()}
     return {f"{names[p]}/{key}": value for p, kept in state.optimizer.state.items() for key, value in kept.items()}
 
 
-def restore(run: Run, state: State) -> None:
+def restore(run: Run, state: TrainingState) -> None:
     """Restore the state of the newest whole checkpoint; where there is none yet, the state stays as it is.
 
     A damaged checkpoint is named on stderr and renamed `step-….damaged`. InputError if all are damaged, or if the run's
@@ -155,7 +157,7 @@ def restore(run: Run, state: State) -> None:
             _set_aside(damaged, why, found)
 
 
-def _load_optimizer(state: State, tensors: Mapping[str, Tensor]) -> None:
+def _load_optimizer(state: TrainingState, tensors: Mapping[str, Tensor]) -> None:
     parameters = dict(state.model.named_parameters())
     state.optimizer.state.clear()
     for key, value in tensors.items():
@@ -172,7 +174,7 @@ def _set_aside(damaged: Path, why: str, instead: Path) -> None:
     damaged.rename(aside)
 
 
-def record_hardware(run: Run, state: State) -> None:
+def record_hardware(run: Run, state: TrainingState) -> None:
     """Record in what the steps to come are computed; warn if the ones before were computed otherwise."""
     device, before = state.meter.world.device, state.computed_in
     now = state.settled | {"device": device.type}
@@ -210,9 +212,9 @@ def kept_precision(run: Run) -> precision.Record | None:
     return kept
 
 
-def record_rollbacks(run: Run, state: State) -> None:
+def record_rollbacks(run: Run, state: TrainingState) -> None:
     """Record the rollback in the checkpoint that the run went back to: killed now, it goes on at the lower rate."""
-    runs.change_config(run.folder / "checkpoints" / f"step-{state.step:06d}", rollbacks=state.rollbacks)
+    runs.change_config(run.folder / "checkpoints" / f"step-{state.step:06d}", {"rollbacks": state.rollbacks})
 
 
 def delete_later_records(folder: Path, step: int) -> None:

@@ -24,7 +24,7 @@ from tslens.train.position import Watch, progress_bar
 from tslens.train.prepare import RECIPE, create_run, reopen_run
 from tslens.train.recipe import Recipe
 from tslens.train.run import Run
-from tslens.train.saving import State
+from tslens.train.saving import TrainingState
 
 Begun = Callable[[Run], None]
 
@@ -154,12 +154,12 @@ def train_run(
     return Trained(run, state.model, world)
 
 
-def _newest_state(run: Run, world: World) -> State:
+def _newest_state(run: Run, world: World) -> TrainingState:
     """The state of the newest whole checkpoint, or that before the first step."""
     recipe = run.recipe
     model = recipe.objective.build(recipe.spec(run.tokenizer.size), seed=recipe.seed, tokenizer=run.tokenizer)
     model.to(world.device, print_details=False)
-    state = State(model, optimizer.make(model, recipe.optimizer), Meter(world))
+    state = TrainingState(model, optimizer.make(model, recipe.optimizer), Meter(world))
     saving.restore(run, state)
     if not world.same(state.step):
         raise InputError(f"The processes do not see the same checkpoints in {run.folder}: it must be a shared folder.")
@@ -169,7 +169,7 @@ def _newest_state(run: Run, world: World) -> State:
     return state
 
 
-def _settled_precision(run: Run, state: State, world: World) -> precision.Record:
+def _settled_precision(run: Run, state: TrainingState, world: World) -> precision.Record:
     """The precisions of the run's steps: its recipe's, or for `auto` what the run already has (in its checkpoints alone
     where it was begun before its choice was kept), or else what the first process measures for all of them."""
     recorded = saving.kept_precision(run) or state.computed_in

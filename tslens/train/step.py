@@ -16,7 +16,7 @@ from tslens.train import optimizer as optimizers
 from tslens.train.data import TrainingBatch
 from tslens.train.distributed import World, no_sync
 from tslens.train.recipe import Recipe
-from tslens.train.saving import State
+from tslens.train.saving import TrainingState
 
 Losses = dict[str, Tensor]
 
@@ -60,7 +60,7 @@ def move(optimizer: torch.optim.Optimizer, moved: Iterable[nn.Parameter], clip: 
 
 
 def step_function(
-    recipe: Recipe, steps: int, world: World, state: State
+    recipe: Recipe, steps: int, world: World, state: TrainingState
 ) -> Callable[[TrainingBatch], tuple[Losses, Tensor, float]]:
     """One of `steps` steps on a whole batch: the mean loss and the parts of it (not yet read from the device, and this
     process's part of them), the gradient's norm and the rate.

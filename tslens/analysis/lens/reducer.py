@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Float
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class State:
+class DepthSums:
     """The model's unembedding, and sums over tokens by group of stories."""
 
     unembedding: Unembedding
@@ -44,13 +44,13 @@ class ByDepth:
         """The residual stream at every depth."""
         return hooks(spec)
 
-    def start(self, model: "LanguageModel") -> State:
+    def start(self, model: "LanguageModel") -> DepthSums:
         """No stories yet, and the model's unembedding."""
         unembedding, g = Unembedding.of(model), self.groups
         sums = torch.zeros(g, 3, unembedding.spec.n_layers + 1, dtype=torch.float64)
-        return State(unembedding, torch.zeros(g, dtype=torch.float64), torch.zeros(g, dtype=torch.float64), sums)
+        return DepthSums(unembedding, torch.zeros(g, dtype=torch.float64), torch.zeros(g, dtype=torch.float64), sums)
 
-    def update(self, state: State, activations: Mapping[str, Tensor], batch: Batch) -> State:
+    def update(self, state: DepthSums, activations: Mapping[str, Tensor], batch: Batch) -> DepthSums:
         """Add the tokens of a batch."""
         residuals = [activations[name] for name in hooks(state.unembedding.spec)]
         predicted = batch.mask[:, 1:].to(residuals[0].device)
@@ -63,11 +63,11 @@ class ByDepth:
         state.stories.index_add_(0, batch.groups(self.groups), torch.ones(len(batch.texts), dtype=torch.float64))
         return state
 
-    def merge(self, a: State, b: State) -> State:
+    def merge(self, a: DepthSums, b: DepthSums) -> DepthSums:
         """Sums add up."""
-        return State(a.unembedding, a.stories + b.stories, a.tokens + b.tokens, a.sums + b.sums)
+        return DepthSums(a.unembedding, a.stories + b.stories, a.tokens + b.tokens, a.sums + b.sums)
 
-    def finish(self, state: State) -> ByDepthResult:
+    def finish(self, state: DepthSums) -> ByDepthResult:
         """Means per token, with intervals over groups of stories (NaN where fewer than four stories were read)."""
         some = state.tokens > 0
         sums, tokens = state.sums[some], state.tokens[some, None, None]
@@ -79,7 +79,7 @@ class ByDepth:
             without = (sums.sum(0) - sums) / (tokens.sum() - tokens)
             interval = stats.jackknife(mean.numpy(), without.numpy())
             low, high = torch.as_tensor(interval.low), torch.as_tensor(interval.high)
-        fields = {
+        fields: dict[str, Any] = {
             f"{name}{end}": values[i].float()
             for i, name in enumerate(("loss", "kl", "agreement"))
             for end, values in (("", mean), ("_low", low), ("_high", high))

@@ -1,7 +1,7 @@
 """The last step of a pass: from tops, sample and sums to a `ProfilesResult`."""
 
 import dataclasses
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from tslens import pos
 from tslens.analysis.neurons.labels import preference
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.sample import Sample
-from tslens.analysis.neurons.state import State
+from tslens.analysis.neurons.state import ProfilesState
 from tslens.analysis.neurons.tops import NOWHERE, Tops
 from tslens.analysis.neurons.words import tags_of, words
 from tslens.draws import draw
@@ -25,19 +25,18 @@ RANDOM = 10  # examples without choice
 Part = TypeVar("Part", Tops, Sample)
 
 
-def result_of(state: State) -> ProfilesResult:
+def result_of(state: ProfilesState) -> ProfilesResult:
     """The answer; InputError where the corpus had no token."""
     if not state.n_tokens:
         raise InputError("No token was read: every story is empty. Give stories with words in them.")
     tops, sample = _on_cpu(state.tops.ranked()), _on_cpu(state.sample.in_order())
-    middle = tops.contexts.shape[-1] // 2
-    top_tokens, sample_tokens = tops.contexts[..., middle], sample.contexts[:, middle]
+    top_tokens, sample_tokens = (part.contexts[..., part.contexts.shape[-1] // 2] for part in (tops, sample))
     top_tags, sample_tags, same = _tags(tops, sample, state)
     values, word_of = sample.values.flatten(1).T.contiguous(), words(state.pieces)
     found = preference(top_tags, word_of[top_tokens.clamp(min=0)], same, sample_tags, word_of[sample_tokens], values)
     stories, top_story, sample_story = _stories(tops, sample)
     quantiles = _examples(values)
-    by_neuron = {
+    by_neuron: dict[str, Tensor] = {
         **{name: x for name, x in vars(found).items() if name != "tag_base"},
         "max": tops.values.amax(1),
         "word": _example(found.word, word_of, top_tokens),
@@ -51,13 +50,17 @@ def result_of(state: State) -> ProfilesResult:
         "quantile_values": torch.take_along_dim(values, quantiles.flatten(1), 1).view(quantiles.shape),
         "quantile_samples": quantiles,
     }
-    effects = zip(("promoted", "suppressed"), state.effect_tokens.cpu(), state.effect_values.cpu(), strict=True)
+    fields: dict[str, Any] = {name: x.unflatten(0, state.total.shape) for name, x in by_neuron.items()}
     return ProfilesResult(
         firing_rate=(state.fired / state.n_tokens).float().cpu(),
         mean=(state.total / state.n_tokens).float().cpu(),
-        **{name: x.unflatten(0, state.total.shape) for name, x in by_neuron.items()},
-        **{f"{name}_{what}": x for name, *both in effects for what, x in zip(("tokens", "values"), both, strict=True)},
-        **{f"story_{name}": stories[:, i] for i, name in enumerate(("hashes", "occurrences"))},
+        **fields,
+        promoted_tokens=state.effect_tokens[0].cpu(),
+        promoted_values=state.effect_values[0].cpu(),
+        suppressed_tokens=state.effect_tokens[1].cpu(),
+        suppressed_values=state.effect_values[1].cpu(),
+        story_hashes=stories[:, 0],
+        story_occurrences=stories[:, 1],
         tag_base=found.tag_base,
         sample_tokens=sample_tokens,
         sample_tags=sample_tags,
@@ -66,7 +69,11 @@ def result_of(state: State) -> ProfilesResult:
         sample_contexts=sample.contexts,
         quantiles=list(QUANTILES),
         tags=list(pos.TAGS),
-        **{name: getattr(state, name) for name in ("pieces", "model", "precision", "n_tokens", "n_stories")},
+        pieces=state.pieces,
+        model=state.model,
+        precision=state.precision,
+        n_tokens=state.n_tokens,
+        n_stories=state.n_stories,
     )
 
 
@@ -98,7 +105,7 @@ def _example(
 
 
 def _tags(
-    tops: Tops, sample: Sample, state: State
+    tops: Tops, sample: Sample, state: ProfilesState
 ) -> tuple[Int[Tensor, "neurons rank"], Int[Tensor, " sample"], Int[Tensor, "neurons rank"]]:
     """Tags of the top places (-1 where empty) and of the sample, and a number for each top place's context.
 
@@ -122,4 +129,5 @@ def _examples(values: Float[Tensor, "neurons sample"]) -> Int[Tensor, "neurons q
     order = values.argsort(dim=1, descending=True, stable=True)
     about = torch.tensor([round((1 - q) * (n - 1)) for q in QUANTILES])[:, None]
     places = (about + torch.arange(EXAMPLES) - EXAMPLES // 2).clamp(0, n - 1)
-    return order[:, places.flatten()].unflatten(1, places.shape)
+    examples: Tensor = order[:, places.flatten()].unflatten(1, places.shape)
+    return examples

@@ -9,13 +9,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tslens.analysis.neurons.state import State
+from tslens.analysis.neurons.state import ProfilesState
 from tslens.analysis.neurons.threads import in_threads
 from tslens.analysis.neurons.tops import BLOCK, reaching, rounding
 
 
 def read_layers(
-    state: State,
+    state: ProfilesState,
     layers: Sequence[Float[Tensor, "batch pos neuron"]],
     stories: Sequence[tuple[int, int]],
     keys: Int[Tensor, " row"],

@@ -14,7 +14,7 @@ from tslens.analysis.neurons.layers import read_layers
 from tslens.analysis.neurons.logit_effect import logit_effect
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.sample import Sample, keys_of, places_of, refresh
-from tslens.analysis.neurons.state import State
+from tslens.analysis.neurons.state import ProfilesState
 from tslens.analysis.neurons.tops import Tops
 from tslens.errors import InputError
 from tslens.models import Spec, name_of, spec_of, tokenizer_of
@@ -51,14 +51,14 @@ class Profiles:
         """Each layer's neurons after the nonlinearity (and the gate, where there is one)."""
         return [f"blocks.{i}.mlp.hook_post" for i in range(spec.n_layers)]
 
-    def start(self, model: "LanguageModel") -> State:
+    def start(self, model: "LanguageModel") -> ProfilesState:
         """The empty state, with the vocabulary and each neuron's effect on the logits."""
         spec, tokenizer = spec_of(model), tokenizer_of(model)
         layers, width, window = spec.n_layers, spec.mlp_width, 2 * SIDE + 1
         device = next(model.parameters()).device
         tokens, values = logit_effect(model, min(self.effect, tokenizer.size))
 
-        return State(
+        return ProfilesState(
             tops=Tops.empty(layers * width, self.k, window, device),
             sample=Sample.empty(self.sample, window, layers, width, device),
             total=torch.zeros(layers, width, dtype=torch.float64, device=device),
@@ -70,7 +70,7 @@ class Profiles:
             model=name_of(model),
         )
 
-    def update(self, state: State, activations: Mapping[str, Tensor], batch: Batch) -> State:
+    def update(self, state: ProfilesState, activations: Mapping[str, Tensor], batch: Batch) -> ProfilesState:
         """Raise the tops, refresh the sample, add to the sums."""
         device = state.total.device
         mask = batch.mask.clone()
@@ -87,7 +87,7 @@ class Profiles:
             refresh(state.sample, [acts.flatten(0, 1) for acts in layers], read.to(device), *where)
         return state
 
-    def merge(self, a: State, b: State) -> State:
+    def merge(self, a: ProfilesState, b: ProfilesState) -> ProfilesState:
         """Both corpora; associative, and equal to one pass over both."""
         a.tops.merge(b.tops)
         a.sample.merge(b.sample)
@@ -98,7 +98,7 @@ class Profiles:
         a.precision = a.precision or b.precision
         return a
 
-    def finish(self, state: State) -> ProfilesResult:
+    def finish(self, state: ProfilesState) -> ProfilesResult:
         """The answer."""
         return result_of(state)
 

@@ -10,7 +10,7 @@ from tslens.analysis.neurons.tops import Tops
 
 
 @dataclasses.dataclass
-class State:
+class ProfilesState:
     """What was seen so far; `neurons` counts through all layers. Every tensor has its final size from the start."""
 
     tops: Tops

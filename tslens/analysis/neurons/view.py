@@ -61,7 +61,8 @@ class Profile:
         }
 
     def __str__(self) -> str:
-        return f"{self._title()}\n" + self.to_frame().to_string(index=False, float_format=lambda x: f"{x:.3f}")
+        table = self.to_frame().to_string(index=False, float_format=lambda x: f"{x:.3f}")
+        return f"{self._title()}\n{table}"
 
     def _title(self) -> str:
         a, at = self.neurons, (self.layer, self.index)

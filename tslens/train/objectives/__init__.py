@@ -1,7 +1,6 @@
 """The objectives: what a training step makes smaller, each in a file of its own."""
 
 import importlib
-from typing import Any
 
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
@@ -29,7 +28,7 @@ def named(name: str) -> type[Objective]:
         near = did_you_mean(name, list(OBJECTIVES))
         raise InputError(f"objective is {name!r}.{near} Known: {', '.join(OBJECTIVES)}.")
     module, _, cls = OBJECTIVES[name].partition(":")
-    found: Any = getattr(importlib.import_module(module), cls)
+    found: type[Objective] = getattr(importlib.import_module(module), cls)
     assert issubclass(found, Objective)
     return found
 

@@ -87,7 +87,8 @@ class _OfOrder(Objective):
 
         def mean(rows: Tensor) -> Tensor:  # over each group
             total, n = ((part * rows).unflatten(0, (-1, self.group)).sum(1) for part in (sums, counts))
-            return total / n
+            means: Tensor = total / n
+            return means
 
         shuffled_rows = torch.arange(len(sums), device=sums.device) % self.group == self.group - 1
         usual, other = mean(~shuffled_rows), mean(shuffled_rows)

@@ -16,7 +16,7 @@ from torch import Tensor
 from tslens import forward
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult
-from tslens.models import name_of, spec_of, tokenizer_of
+from tslens.models import name_of, spec_of, story_tokenizer_of
 from tslens.stories.instruct import documents
 from tslens.stories.packed import Packed
 from tslens.tokenizer import Tokenizer
@@ -75,7 +75,7 @@ def story_loss(model: Any, texts: Iterable[str], *, precision: str = "float32") 
 
     A document of which the context holds none of the story is left out. ValueError if that leaves none.
     """
-    spec, tokenizer = spec_of(model), tokenizer_of(model)
+    spec, tokenizer = spec_of(model), story_tokenizer_of(model)
     dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
     nats, tokens, sizes, cut = [], [], [], 0
     stream = documents(texts)
@@ -118,7 +118,8 @@ class InstructRows(Rows):
 
     def lengths(self) -> np.ndarray:
         """Tokens of each document, BOS counted."""
-        return super().lengths() + self._instructed() - 1  # one BOS a document
+        lengths: np.ndarray = super().lengths() + self._instructed() - 1  # one BOS a document
+        return lengths
 
     def seen(self) -> np.ndarray:
         """The numbers of the documents that are trained on."""
