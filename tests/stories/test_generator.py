@@ -12,7 +12,7 @@ from tslens.stories.generator import FEATURES, MadeStory, generate, lexicon, sha
 from tslens.stories.generator.nodes import Choice, Draw, Node, Pronoun, Punct, Refer, Space, TemplateError, Word
 from tslens.stories.generator.paraphrase import paraphrased
 from tslens.stories.generator.render import FORMS, Character, Part, Renderer
-from tslens.stories.generator.story import sentences
+from tslens.stories.generator.story import quotable_sentences
 from tslens.stories.generator.tale import read
 from tslens.stories.generator.tales import tales
 from tslens.stories.generator.template import compiled
@@ -348,7 +348,7 @@ def test_no_slip_that_a_machine_can_see(stories: list[MadeStory]) -> None:
         for paragraph in text.split("\n\n"):
             assert paragraph.count('"') % 2 == 0, paragraph
             assert paragraph[-1] in '.!?"', paragraph
-        for sentence in sentences(text):
+        for sentence in quotable_sentences(text):
             assert sentence[0].isupper() or sentence[0] == '"', sentence
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tslens.stories import stories
 from tslens.stories.generator import generate
-from tslens.stories.instruct import KINDS, Instruction, draw_kinds, keeps_apart, parse
+from tslens.stories.instruct import KINDS, Instruction, draw_kinds, in_ood_split, parse
 from tslens.stories.instruct import made as made_documents
 
 VALUES = {
@@ -126,8 +126,8 @@ def test_made_documents_depend_on_the_seed_and_their_number_alone() -> None:
     ],
 )
 def test_words_and_summary_are_kept_apart_in_training_and_together_in_validation(text, training, validation) -> None:
-    assert keeps_apart(text, "train") is training
-    assert keeps_apart(text, "validation") is validation
+    assert in_ood_split(text, "train") is training
+    assert in_ood_split(text, "validation") is validation
 
 
 def test_a_source_of_made_instructions_is_read_filtered_and_split_by_the_story_alone() -> None:
@@ -136,5 +136,5 @@ def test_a_source_of_made_instructions_is_read_filtered_and_split_by_the_story_a
     for split in ("train", "validation"):
         plain, told = (list(stories(source, split=split, limit=12)) for source in ("made", "made:instruct"))
         assert [parse(text).story for text in told] == plain
-    kept = replace(stories("made:instruct", limit=10), keep=lambda text: keeps_apart(text, "validation"))
+    kept = replace(stories("made:instruct", limit=10), keep=lambda text: in_ood_split(text, "validation"))
     assert len(list(kept)) == 10 and all(parse(text).asks_for_words_with_summary for text in kept)

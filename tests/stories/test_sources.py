@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tslens.errors import InputError
 from tslens.stories import Source, find_source, readers
 
 TALES = ["Tom ran.\n\nHe fell.", 'Anna said, "Hi, 1, 2."', "“Boo!” – said the 🐲.", "The end."]
@@ -165,6 +166,8 @@ def test_a_column_that_is_not_there_names_those_that_are(tmp_path: Path) -> None
     ("name", "content", "message"),
     [
         ("a.jsonl", '{"text": "Tom."}\n\n{"text": \n', "line 3 is not JSON"),
+        ("a.jsonl", '{"text": ' + "7" * 5000 + "}", "line 1 is not JSON"),
+        ("a.jsonl", "[" * 200_000, "line 1 is not JSON"),
         ("a.jsonl", '["Tom."]\n', "line 1 is list; give one object a line"),
         ("a.jsonl", '{"text": 5}\n', "line 1: 'text' is int, not text"),
         ("a.jsonl", '{"text": "\\ud83d"}\n', "half a surrogate pair"),
@@ -175,7 +178,7 @@ def test_a_column_that_is_not_there_names_those_that_are(tmp_path: Path) -> None
 )
 def test_broken_files_are_refused(name: str, content: str, message: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InputError, match=message):
         list(find_source(str(tmp_path / name)))
 
 
@@ -183,7 +186,18 @@ def test_a_truncated_parquet_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tales.parquet"
     write_parquet(path, TALES)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(ValueError, match="is not a whole parquet file"):
+    with pytest.raises(InputError, match="is not a whole parquet file"):
+        list(Source(str(path)))
+
+
+def test_a_parquet_file_with_a_damaged_page_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "tales.parquet"
+    write_parquet(path, TALES)
+    raw = bytearray(path.read_bytes())
+    pages = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")  # behind the pages: what says where they are
+    raw[4:pages] = b"\xff" * (pages - 4)
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match="is not a whole parquet file"):
         list(Source(str(path)))
 
 

@@ -71,7 +71,7 @@ def align(text: str, words: Sequence[Tagged], offsets: Sequence[tuple[int, int]]
 def accuracy(stories: Iterable[_Story], level: float = 0.95) -> Interval:
     """The share of words (no punctuation) that get their true tag, with a bootstrap interval over stories.
 
-    A word that is split otherwise than in the truth counts as wrong. ValueError for fewer than two stories.
+    A word that is split otherwise than in the truth counts as wrong. InputError for fewer than two stories.
     """
     counts = []
     for story in stories:

@@ -39,7 +39,7 @@ class Stories:
 
     @property
     def name(self) -> str:
-        """What they are called in a record of a run."""
+        """Their name in a record of a run."""
         places = [part if isinstance(part, str) else part.place for part in self.sources]
         if len(set(self.splits)) == 1:
             return ",".join(places) + (f" ({self.splits[0]})" if self.splits[0] else "")
@@ -49,7 +49,7 @@ class Stories:
 
     @property
     def description(self) -> str:
-        """What a Result says that it was read on."""
+        """The corpus, as a Result names it."""
         return self.name
 
     @property
@@ -63,10 +63,10 @@ class Stories:
         return self.counted(Cleaner())
 
     def counted(self, cleaner: Cleaner) -> Iterator[str]:
-        """The stories, with what was mended and dropped counted in ``cleaner.report``.
+        """The stories; ``cleaner.report`` counts those repaired and dropped.
 
         Raises:
-            ValueError: a source cannot be read (see :class:`Source`), or no story is left of it.
+            InputError: a source cannot be read (see :class:`Source`), or no story is left of it.
         """
         found: Iterator[str] = chain.from_iterable(
             self._read(part, split, cleaner) for part, split in zip(self.sources, self.splits, strict=True)
@@ -108,7 +108,7 @@ def stories(
         split: only the stories that :func:`split_of` puts there, instructions before them left aside. A dataset's own
             splits are another matter: models trained on ``owner/name`` are to be judged on ``owner/name@validation``.
         limit: at most so many stories. Without it the generator makes 10,000 (of which the split takes its share).
-        clean: mend and drop (see :class:`Cleaner`).
+        clean: repair stories and drop the unfit (see :class:`Cleaner`).
         seed: of the generator.
 
     Raises:
@@ -129,7 +129,7 @@ def stories(
 
 
 def _source_and_split(name: str, split: Split | None) -> tuple[Source | str, Split | None]:
-    """The source that a name says, and the split of it that is read: that of the name, or else the one given."""
+    """The source that a name means, and its split: the one in the name, or else the one given."""
     if name in SPLITS:
         raise InputError(
             f"{name!r} is a split, and of which stories is not said: the generator's are 'made@{name}' "

@@ -1,4 +1,4 @@
-"""Which stories are fit to be learnt from, and how is the rest mended or dropped?
+"""Cleaning of stories: mojibake repaired, spaces tidied, empty, truncated and duplicate stories dropped.
 
 TinyStories V1 was decoded wrongly before it was published: UTF-8 was read as Windows-1252, so ``“`` became ``â€œ``, and
 the closing quote lost its last byte, for which Windows-1252 has no character.
@@ -33,19 +33,19 @@ _PLAUSIBLE = re.compile(
 
 
 def repair(text: str) -> str:
-    """The text with mojibake undone, also where it happened twice; text without any comes back as it was."""
+    """The text without mojibake, also where it happened twice; other text comes back as it is."""
     if text.isascii():
         return text
     for _ in range(3):
-        mended = _SEQUENCE.sub(_decoded, text)
-        if mended == text:
+        repaired = _SEQUENCE.sub(_decoded, text)
+        if repaired == text:
             break
-        text = mended
+        text = repaired
     return _LOST_QUOTE.sub("”", text)
 
 
 def _decoded(match: re.Match[str]) -> str:
-    """The one character that the matched ones are the bytes of, if it is one that a story would use."""
+    """The character whose bytes the matched characters are, if a story would use it; else the match itself."""
     try:
         meant = bytes(_BYTES[letter] for letter in match[0]).decode("utf-8")
     except UnicodeDecodeError:
@@ -63,7 +63,7 @@ _GAP = re.compile("\n{3,}")
 
 
 def tidy(text: str) -> str:
-    """The text with one kind of space, one kind of newline, at most one empty line in a row, and no loose ends."""
+    """The text with one kind of space and newline, at most one empty line in a row, and no space at its ends."""
     if not (text.isascii() and text.replace("\n", "").isprintable()):  # most are: these tests cost a tenth of the work
         text = _SPACES.sub(" ", _UNSEEN.sub("", _NEWLINE.sub("\n", text)))
     if "  " in text:
@@ -135,12 +135,9 @@ class Seen:
             self._place(key)
 
 
-# All of it
-
-
 @dataclass(frozen=True)
 class CleaningReport:
-    """What became of the stories of one source: ``read`` is the sum of ``kept`` and the three kinds dropped."""
+    """Counts of the stories of one source: ``read`` is the sum of ``kept`` and the three kinds dropped."""
 
     read: int = 0
     kept: int = 0
@@ -151,7 +148,7 @@ class CleaningReport:
     duplicate: int = 0
 
     def __sub__(self, earlier: "CleaningReport") -> "CleaningReport":
-        """What was counted since."""
+        """The counts since an earlier report."""
         before = asdict(earlier)
         return CleaningReport(**{name: count - before[name] for name, count in asdict(self).items()})
 
@@ -170,7 +167,7 @@ class CleaningReport:
 
 
 class Cleaner:
-    """Mends stories, drops the unfit, and counts: ``for story in cleaner(stories)``, then ``cleaner.report``.
+    """Repairs stories, drops the unfit, and counts: ``for story in cleaner(stories)``, then ``cleaner.report``.
 
     Duplicates are found across everything that one Cleaner has been given.
     """
@@ -185,11 +182,11 @@ class Cleaner:
         return CleaningReport(**self._counts)
 
     def __call__(self, stories: Iterable[str]) -> Iterator[str]:
-        """The stories that are kept, mended."""
+        """The stories that are kept, repaired."""
         for story in stories:
-            mended = repair(story)
-            self._counts["repaired"] += mended != story
-            text = tidy(mended)
+            repaired = repair(story)
+            self._counts["repaired"] += repaired != story
+            text = tidy(repaired)
             fate = self._fate(text)
             self._counts["read"] += 1
             self._counts[fate] += 1

@@ -1,4 +1,4 @@
-"""Encode stories in batches, reading the next one meanwhile."""
+"""Encode stories in batches, and read the next batch meanwhile."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,8 +1,8 @@
-"""What was a story asked to be? Reading and writing the blocks of TinyStories-Instruct (Eldan and Li 2023, 2305.07759).
+"""Instructions before stories, as in TinyStories-Instruct (Eldan and Li 2023, 2305.07759): parsed and written.
 
 A block is a line such as ``Words: meet, waffle, new``; blocks come in any subset and order, and ``Story:`` ends them.
-In the published collection a story can carry the summary of an earlier one too: of two blocks of a kind, the last is
-the story's own.
+In the published collection a story may also carry the summary of an earlier one: of two blocks of a kind, the last
+belongs to the story.
 """
 
 import re
@@ -54,7 +54,7 @@ class Instruction:
 
     @property
     def summary(self) -> str | None:
-        """What must happen in it."""
+        """What must happen in it, in a sentence or more."""
         return self._last(SUMMARY)
 
     def _last(self, kind: str) -> str | None:
@@ -67,7 +67,7 @@ class Instruction:
 
     @property
     def head(self) -> str:
-        """All that stands before the story: what a model that was trained on such texts goes on from."""
+        """The text before the story: the prompt for a model that was trained on such texts."""
         return Instruction(self.blocks, gap=self.gap).format()
 
     @property
@@ -84,7 +84,7 @@ class Instruction:
         """A made story behind blocks of its own ground truth, of these kinds in this order.
 
         Raises:
-            ValueError: an unknown kind.
+            InputError: an unknown kind.
         """
         values = {
             WORDS: ", ".join(made.words),
@@ -106,11 +106,11 @@ def made(n: int, seed: int = 0) -> Iterator[Instruction]:
         yield Instruction.from_made(story, draw_kinds(Random(f"{seed}:{number}:instruct")))
 
 
-def keeps_apart(text: str, split: str) -> bool:
-    """Instruct-OOD (Eldan and Li 2023, 2305.07759): whether a split keeps a text, so that words and a summary are never
-    asked for together in training, and always in validation.
+def in_ood_split(text: str, split: str) -> bool:
+    """Whether a text belongs to a split of Instruct-OOD (Eldan and Li 2023, 2305.07759).
 
-    A model that follows both at once has then combined what it only learnt apart.
+    There, instructions ask for words and a summary together in validation only: a model that follows both has
+    combined what it learnt separately.
     """
     return parse(text).asks_for_words_with_summary == (split == "validation")
 
@@ -149,7 +149,7 @@ def parse(text: str) -> Instruction:
 def documents(texts: Iterable[str]) -> Iterator[Instruction]:
     """The texts as instructions and stories; those that lack either are left out.
 
-    ValueError if none of the first `LOOKED_AT` has both.
+    InputError if none of the first `LOOKED_AT` has both.
     """
     parsed = (parse(text) for text in texts)
     first = list(islice(parsed, LOOKED_AT))

@@ -1,8 +1,8 @@
 """Pack stories as tokens on disk.
 
-Packing appends, and notes at most a second apart how far it is; a killed packing is resumed from there, and its files
-are those of one never killed. One process at a time packs into a folder. A packing that fails, as on a broken source,
-leaves nothing, and one that would replace a pack leaves that as it is. `packed` says what the files are.
+Packing appends, and records its position at most a second apart. A killed packing resumes from there, and ends with the
+same files as one that was not killed. One process at a time packs into a folder. A packing that fails on its input
+removes what it wrote, and leaves a pack that it was to replace as it is. `packed` describes the files.
 """
 
 import errno
@@ -47,8 +47,8 @@ def pack(
         tokenizer: how; its hash is recorded.
         folder: where; made if need be.
         source: what the record calls the stories.
-        resume: go on where an earlier packing of the same stories stopped (one that was finished is only checked);
-            otherwise begin anew, and replace whatever was packed there at the end.
+        resume: continue where an earlier packing of the same stories stopped (a finished one is only checked);
+            otherwise start over, and at the end replace the pack that is there.
         progress: show stories and megabytes a second.
         keep_tokenizer: write its ``tokenizer.json`` beside the tokens.
 
@@ -161,7 +161,7 @@ def _digest(digest: blake2b, story: str) -> int:
 def _refuse_other_stories(
     folder: Path, record: Record, stream: Iterator[str], digest: blake2b, source: str, show: Callable[[int, int], None]
 ) -> None:
-    """Read over the stories that are packed already, and refuse them if they are others."""
+    """Read the stories that are packed already; InputError if they are others."""
     read = 0
     for number, story in enumerate(islice(stream, record.stories), 1):
         read += _digest(digest, story)
@@ -221,7 +221,7 @@ def _kept_unless_refused(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _explained_when_full(folder: Path) -> Iterator[None]:
-    """Say of a full disk what can be done about it."""
+    """Add the remedy to the error of a full disk."""
     try:
         yield
     except OSError as error:
@@ -233,7 +233,7 @@ def _explained_when_full(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _bar(shown: bool, total: int | None) -> Iterator[Callable[[int, int], None]]:
-    """A function that is given how many stories and bytes are done, and shows it."""
+    """A function that shows how many stories and bytes are done."""
     began = time.monotonic()
     with ExitStack() as stack:
         if not shown:

@@ -1,8 +1,8 @@
-"""Open stories that are packed as tokens on disk, so that training reads them at once and in any order.
+"""Packed stories: tokens on disk that training opens at once and reads in any order.
 
 A pack is a folder of three files: ``tokens.bin`` (the tokens of all stories, BOS before each), ``starts.bin`` (where
 each story starts, int64) and ``pack.json`` (the `Record`: what they are, whether they are all there, and their hashes,
-so that a pack altered in place can be told from a whole one). ``tokenizer.json`` may lie beside them.
+which reveal a pack that was altered in place). ``tokenizer.json`` may lie beside them.
 """
 
 import json
@@ -21,7 +21,7 @@ TOKENS, STARTS, RECORD, TOKENIZER = "tokens.bin", "starts.bin", "pack.json", "to
 
 @dataclass(frozen=True)
 class Record:
-    """What ``pack.json`` says."""
+    """The contents of ``pack.json``."""
 
     version: int
     tokenizer: str
@@ -87,7 +87,7 @@ class Record:
             )
 
     def refuse_altered(self, folder: Path, *, progress: bool) -> None:
-        """InputError where a file is no longer what its hash is of; older packs have no hashes."""
+        """InputError where a file does not have its recorded hash; older packs have none."""
         if not self.tokens_hash:
             return
         paths, recorded = [folder / TOKENS, folder / STARTS], (self.tokens_hash, self.starts_hash)

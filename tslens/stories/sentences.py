@@ -1,10 +1,10 @@
-"""Where does a sentence end? Splitting stories into sentences, direct speech whole, and shuffling them.
+"""Sentences of a story: splitting, which keeps direct speech whole, and shuffling.
 
-Rules, no model: a sentence ends at ``. ! ? …`` (with the quotes and brackets that close behind it) before white space,
-and at a newline. Inside a quotation none ends; behind one that closes with such a mark the sentence goes on if a small
-letter follows (`"Stop!" he said.`) or, where the quotation began it, somebody is said to speak (`"Stop!" Tom said.`). A
-quotation that its line never closes is no quotation. Single quotes are taken for apostrophes, but for those that open
-like ‘ and close behind a mark.
+By rules, without a model: a sentence ends at ``. ! ? …`` (with the quotes and brackets that close behind it) before
+white space, and at a newline. Inside a quotation none ends; behind one that closes with such a mark the sentence
+continues if a small letter follows (`"Stop!" he said.`) or, where the quotation began it, a verb of speech
+(`"Stop!" Tom said.`). A quotation that is not closed within its line is none. Single quotes count as apostrophes,
+except those that open like ‘ and close behind a mark.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Is a story for training or for validation? Decided by its own words, so that a duplicate never straddles."""
+"""The split of a story, training or validation, by a hash of its words, so that duplicates share it."""
 
 import re
 from hashlib import blake2b
@@ -22,7 +22,7 @@ def split_of(text: str, validation: float = 0.05, salt: str = "") -> Split:
         salt: another salt gives another, independent split.
 
     Raises:
-        ValueError: a share outside 0 to 1.
+        InputError: a share outside 0 to 1.
     """
     if not 0 <= validation <= 1:
         raise InputError(f"validation={validation} is not a share; give one between 0 and 1")

@@ -12,7 +12,7 @@ from tslens import files, models, runs
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 from tslens.stories import Stories, stories
-from tslens.stories.instruct import documents, keeps_apart
+from tslens.stories.instruct import documents, in_ood_split
 from tslens.stories.pack import pack
 from tslens.stories.packed import RECORD, Packed
 from tslens.tokenizer import Tokenizer
@@ -214,7 +214,7 @@ def _stories(data: DataSettings, split: str, limit: int | None) -> Stories:
         found = stories(data.source if split == "train" else _own_validation(data.source), limit=limit, seed=data.seed)
     else:
         found = stories(data.source, split="train" if split == "train" else "validation", limit=limit, seed=data.seed)
-    return found if data.filter == "none" else dataclasses.replace(found, keep=partial(keeps_apart, split=split))
+    return found if data.filter == "none" else dataclasses.replace(found, keep=partial(in_ood_split, split=split))
 
 
 def _own_validation(source: str) -> str:

@@ -20,7 +20,7 @@ SUFFIXES = ("'m", "'ll", "'ve", "'re")
 
 @dataclass(frozen=True)
 class Character:
-    """Somebody of a story: what they are called, what they are, and their pronoun (she, he, it or they)."""
+    """A character of a story: name, kind (girl, baker, fox) and pronoun (she, he, it or they)."""
 
     name: str
     kind: str
@@ -29,7 +29,7 @@ class Character:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """How a role of the cast is played: 'name' (Lily), 'kin' (her mom), 'noun' (the baker)."""
+    """A role of the cast: its character, and how the text refers to it, by 'name' (Lily), 'kin' (her mom) or 'noun' (the baker)."""
 
     index: int
     character: Character
@@ -101,7 +101,7 @@ class Renderer:
                 self._own()
 
     def _put(self, text: str) -> int:
-        """Append text after the space that is due; where it starts."""
+        """Append text behind a space if one is due; the place where the text starts."""
         if self.space and self.length:
             self.out.append(" ")
             self.length += 1

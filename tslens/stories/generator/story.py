@@ -37,7 +37,7 @@ class MadeStory:
     tags: tuple[tuple[int, int, str], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as JSON can hold it (tuples become lists there)."""
+        """The record for JSON, where tuples become lists."""
         return asdict(self)
 
 
@@ -197,11 +197,11 @@ def _required(text: str, tags: list[tuple[int, int, str]], rng: Random) -> tuple
 
 
 def _sentence(text: str, rng: Random) -> str:
-    return rng.choice(sentences(text))
+    return rng.choice(quotable_sentences(text))
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences of a story that hold no speech, or hold it whole; each stands in the text as it is."""
+def quotable_sentences(text: str) -> list[str]:
+    """The sentences of a story that hold no speech, or hold it whole, exactly as in the text."""
     found, start, spoken = [], 0, False
     for i, c in enumerate(text):
         spoken ^= c == '"'

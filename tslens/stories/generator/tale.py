@@ -6,9 +6,9 @@ with: x=fragile            words bound for the whole tale
 hero: child                child, beast or any
 good: honesty              themes of the morals that fit the good end (and the twist); `bad:` those that fit the bad end
 shows: Conflict            features that the tale always has
--- break                   beats, told in order; the lines that follow are ways to tell each one
+-- break                   a beat, its templates on the lines that follow; beats keep their order
 | {H} ran through the room and ...
--- sign                    told early >> told when it has come true
+-- sign                    a sign early in the story >> its fulfilment at the end
 -- end, twist, bad         the ways out
 -- about, about end, about twist, about bad         the summary, and how it closes
 """
@@ -40,7 +40,7 @@ class Tale:
 
     @property
     def templates(self) -> list[str]:
-        """Every template of the tale, signs and what they foretold apart."""
+        """Every template of the tale; a sign and its fulfilment are two."""
         lines = [line for section in (*self.beats.values(), *self.special.values()) for line in section]
         return [part.strip() for line in lines for part in line.split(">>")]
 

@@ -1,4 +1,4 @@
-"""Read the tales that can be told: text files in the notation of `tslens.stories.generator.tale`."""
+"""Tales that stories are made of: text files in the notation of `tslens.stories.generator.tale`."""
 
 from functools import cache
 from importlib.resources import files
@@ -11,6 +11,6 @@ NAMES = ("home", "friends", "outdoors", "deeds", "wonders")
 
 @cache
 def tales() -> tuple[Tale, ...]:
-    """Every tale that can be told."""
+    """Every tale, in the order of the files."""
     here = files(__name__)
     return tuple(tale for name in NAMES for tale in read((here / f"{name}.txt").read_text(encoding="utf-8")))
