@@ -14,7 +14,7 @@ that whatever else the machine does hits all. `python analyses/peers.py --storie
 
 import argparse
 import time
-from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,21 +26,29 @@ from rich.progress import track
 
 from tslens import forward
 from tslens.bench.measure import median
-from tslens.bench.size import gpt2, stock
+from tslens.bench.peers import GPT2, HOOKED_FP32, OURS, PeerModel, TrainingSetup, peer
 from tslens.bench.table import facts, number, sentence
 from tslens.forward.precision import worthwhile
-from tslens.models import Spec, build
+from tslens.models import Spec
 from tslens.plots import panels, save
 from tslens.stories import stories
 from tslens.stories.pack import pack
 from tslens.tokenizer import Tokenizer
 from tslens.train.data import Rows
-from tslens.train.optimizer import OptimizerSettings, learning_rate, make, set_muon_dtype, set_rate
+from tslens.train.optimizer import OptimizerSettings, learning_rate, set_muon_dtype, set_rate
 from tslens.train.precision import muon_speedup
 
+CPU = torch.device("cpu")
 FIGURES = Path(__file__).resolve().parents[1] / "figures" / "peers"
 ADAMW = OptimizerSettings(method="adamw", lr=4e-3, schedule="wsd")
 MUON = OptimizerSettings(method="muon", lr=1e-2, schedule="wsd")
+COMPARED = {
+    "tslens, Muon": (OURS, MUON),
+    "tslens, AdamW": (OURS, ADAMW),
+    "HookedTransformer, AdamW": (HOOKED_FP32, ADAMW),
+    "GPT2LMHeadModel, AdamW": (GPT2, ADAMW),
+}
+"""Who is compared, and what moves it; ours and HookedTransformer's begin with the same weights."""
 BATCH, CONTEXT, VOCABULARY = 8, 256, 2048
 TURN = 10  # steps of one side before the next has its turn
 JUDGED = 64  # validation rows
@@ -54,68 +62,28 @@ asked = parser.parse_args()
 known = sentence(facts())  # the load is that before it began
 
 
+@dataclass
 class Side:
-    """A model, how its mean loss is computed, and what moves it."""
+    """A peer, what moves it, and the seconds of its turns."""
 
-    def __init__(self, model: Any, loss: Callable[[torch.Tensor], torch.Tensor], settings: OptimizerSettings) -> None:
-        self.model, self.loss, self.settings = model, loss, settings
-        self.trained = [p for p in model.parameters() if p.requires_grad]
-        self.optimizer = make(model, settings) if hasattr(model, "blocks") else _adamw(model, settings)
-        if settings.method == "muon":
-            set_muon_dtype(self.optimizer, worthwhile(muon_speedup(model, torch.device("cpu"))))
-        self.seconds: list[float] = []
+    made: PeerModel
+    settings: OptimizerSettings
+    seconds: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.optimizer = self.made.optimizer(self.settings)
+        if self.settings.method == "muon":
+            set_muon_dtype(self.optimizer, worthwhile(muon_speedup(self.made.model, CPU)))
 
     def step(self, rows: torch.Tensor, number: int, steps: int) -> None:
         """One step on these rows."""
         set_rate(self.optimizer, learning_rate(self.settings, number, steps))
-        self.loss(rows).backward()
-        torch.nn.utils.clip_grad_norm_(self.trained, self.settings.clip)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.made.step(rows, self.optimizer, self.settings.clip)
 
     @torch.no_grad()
     def judged(self, rows: torch.Tensor) -> float:
         """The mean loss on these rows."""
-        return float(np.mean([float(self.loss(piece)) for piece in rows.split(BATCH)]))
-
-
-def _adamw(model: torch.nn.Module, settings: OptimizerSettings) -> torch.optim.Optimizer:
-    """As ours: the fused AdamW; what is a matrix decays, but for the positions."""
-    decays = [p for n, p in model.named_parameters() if p.ndim == 2 and "wpe" not in n]
-    others = [p for n, p in model.named_parameters() if p.ndim != 2 or "wpe" in n]
-    groups = [{"params": decays, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, lr=settings.lr, betas=(settings.beta1, settings.beta2), fused=True)
-    for group in optimizer.param_groups:
-        group["scale"] = 1.0
-    return optimizer
-
-
-def sides(spec: Spec) -> dict[str, Side]:
-    """All that are compared; ours and HookedTransformer's begin with the same weights."""
-    dtype = forward.dtype_for("auto", spec, torch.device("cpu"))
-    low = dtype is torch.bfloat16
-
-    def ours(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
-        def loss(rows: torch.Tensor) -> torch.Tensor:
-            total, predicted = forward.loss(model, rows, dtype=dtype)
-            return total / predicted
-
-        return loss
-
-    hooked, hugging = stock(spec), gpt2(spec)
-
-    def of_transformers(rows: torch.Tensor) -> torch.Tensor:
-        with torch.autocast("cpu", torch.bfloat16, enabled=low):
-            found: torch.Tensor = hugging(input_ids=rows, labels=rows, use_cache=False).loss
-        return found
-
-    mine, by_muon = build(spec, seed=0), build(spec, seed=0)
-    return {
-        "tslens, Muon": Side(by_muon, ours(by_muon), MUON),
-        "tslens, AdamW": Side(mine, ours(mine), ADAMW),
-        "HookedTransformer, AdamW": Side(hooked, lambda rows: hooked(rows, return_type="loss"), ADAMW),
-        "GPT2LMHeadModel, AdamW": Side(hugging, of_transformers, ADAMW),
-    }
+        return float(np.mean([float(self.made.loss(piece)) for piece in rows.split(BATCH)]))
 
 
 training, held_out = (list(stories(asked.stories, split=split)) for split in ("train", "validation"))
@@ -128,7 +96,8 @@ packed = [
 rows, validation = packed[0], torch.cat([packed[1].batch(i).tokens for i in range(JUDGED // BATCH)])
 spec = Spec.parse(asked.shape, d_vocab=VOCABULARY, n_ctx=CONTEXT + 1)  # the peers read the last token of a row too
 steps = round(asked.tokens / (BATCH * CONTEXT) / TURN) * TURN
-compared = sides(spec)
+setup = TrainingSetup(spec, forward.dtype_for("auto", spec, CPU), all_predicted=True)
+compared = {name: Side(peer(who, setup), settings) for name, (who, settings) in COMPARED.items()}
 records = []
 for turn in track(range(0, steps, TURN), description="turns"):
     batches = [rows.batch(at).tokens for at in range(turn, turn + TURN)]

@@ -95,7 +95,8 @@ def comparison() -> str:
         row = rows[name]
         interval = "" if row["low"] is None else f"[{row['low']:.3g}, {row['high']:.3g}]"
         lines.append(
-            f"| {what} | {row['against']} | {row['bar']}{row['unit']} | {row['value']:.3g}{row['unit']} | {interval} |"
+            f"| {what} | {row['against']} | {row['target']}{row['unit']} "
+            f"| {row['value']:.3g}{row['unit']} | {interval} |"
         )
     return "\n".join(lines) + "\n"
 

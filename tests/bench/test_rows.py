@@ -82,14 +82,14 @@ def test_the_loop_of_ones_own_finds_the_same_tops() -> None:
 
 
 def test_all_sides_write_as_many_tokens() -> None:
-    model, other = generation.hooked(TINY.spec), generation.gpt2(TINY.spec)
+    model, other = generation.build(TINY.spec), generation.gpt2(TINY.spec)
     assert {len(row) for row in generation.ours(TINY, model)} == {5}
     assert generation.by_hooked(TINY, model).shape == (2, 4 + 5)
     assert generation.by_transformers(TINY, other).shape == (2, 4 + 5)
 
 
 def test_ours_are_the_tokens_of_the_uncached_hooked_forward() -> None:
-    model = generation.hooked(TINY.spec)
+    model = generation.build(TINY.spec)
     rows = generation._prompts(TINY)
     for _ in range(TINY.new_tokens):
         rows = torch.cat([rows, model(rows)[:, -1].argmax(-1, keepdim=True)], dim=1)

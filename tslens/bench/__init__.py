@@ -1,4 +1,4 @@
-"""How fast, how small, how sure? Every promise in numbers, measured against other libraries on the machine at hand.
+"""Benchmarks of speed, memory and quality beside other libraries, on the machine at hand.
 
 Each module holds `BENCHMARKS`, the rows that answer its question.
 """
@@ -46,7 +46,7 @@ BENCHMARKS: tuple[Benchmark, ...] = tuple(row for module in MODULES for row in m
 def select(names: Sequence[str] = ()) -> list[Benchmark]:
     """The rows of these names, or whose names begin with them (`scan` is all scans); all rows for no names.
 
-    ValueError for a name that fits none, with the nearest.
+    InputError for a name that fits none, with the nearest.
     """
     known = [row.name for row in BENCHMARKS]
     for name in names:

@@ -1,4 +1,4 @@
-"""How fast are stories written, beside other people's generate?
+"""Ratios of the speed of writing stories to other libraries' `generate`.
 
 Greedy, the same number of new tokens for every row, key/value caches on, in fp32 (everybody's default) and in bf16
 where products in it are faster: ours beside transformers' own bf16, and beside HookedTransformer's default. A turn
@@ -12,9 +12,11 @@ import numpy as np
 import torch
 
 from tslens.bench.measure import Benchmark, Measured, Target, Work, faster, take_turns
-from tslens.bench.size import Size, gpt2, hooked, random_tokens, stock
+from tslens.bench.peers import gpt2, stock
+from tslens.bench.size import Size, random_tokens
 from tslens.forward import resolve_dtype
 from tslens.generate import Sampling, generate_ids
+from tslens.models import LanguageModel, build
 
 NEVER = -1  # no token ends a story
 
@@ -23,14 +25,14 @@ def _prompts(size: Size) -> torch.Tensor:
     return random_tokens(size.batch, size.prompt, size.vocabulary)
 
 
-def ours(size: Size, model: Any, dtype: str = "float32") -> list[list[int]]:
+def ours(size: Size, model: LanguageModel, dtype: str = "float32") -> list[list[int]]:
     """The new tokens of each row."""
     prompts = _prompts(size).tolist()
-    how: dict[str, Any] = {"sampling": Sampling(temperature=0), "stop": NEVER, "precision": dtype}
-    return generate_ids(model, prompts, max_new_tokens=size.new_tokens, **how)
+    sampling = Sampling(temperature=0)
+    return generate_ids(model, prompts, max_new_tokens=size.new_tokens, sampling=sampling, stop=NEVER, precision=dtype)
 
 
-def by_hooked(size: Size, model: Any) -> torch.Tensor:
+def by_hooked(size: Size, model: LanguageModel) -> torch.Tensor:
     """Prompts and new tokens as HookedTransformer.generate writes them."""
     with torch.inference_mode():
         made: torch.Tensor = model.generate(
@@ -63,7 +65,7 @@ def by_transformers(size: Size, model: Any) -> torch.Tensor:
 @cache
 def _times(size: Size, dtype: str) -> dict[str, np.ndarray]:
     """Seconds of every side, all in turns; HookedTransformer's default is among them in either precision."""
-    model, theirs = hooked(size.spec), stock(size.spec)
+    model, theirs = build(size.spec), stock(size.spec)
     other = gpt2(size.spec).to(resolve_dtype(dtype, model))
     works: dict[str, Work] = {
         "ours": partial(ours, size, model, dtype),

@@ -1,4 +1,4 @@
-"""Are made stories quick to make, and do they differ?"""
+"""Speed and variety of made stories."""
 
 import numpy as np
 

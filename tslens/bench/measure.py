@@ -1,4 +1,4 @@
-"""How is one thing timed against another, and how sure is the ratio?
+"""Ratios of times taken in turns, with their intervals.
 
 Both take turns on the same machine in the same run (ABAB…), so that whatever else the machine does hits both. Each
 turn gives one ratio; the median of them is reported with its bootstrap interval over the turns.

@@ -1,4 +1,4 @@
-"""How much memory does a training step take, by model, width and batch? The published table, filled again.
+"""Memory of a training step by model, width and batch: the published table, filled again.
 
 Bytes saved for the backward pass are exact and the same on every machine. They are measured at batches of 2, 3 and 4;
 where the three lie on a line to the byte, larger batches are read off it. On a GPU the peak that PyTorch allocates in
@@ -8,7 +8,8 @@ moment, the gradients and the weights in it too.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -17,7 +18,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from tslens import forward
-from tslens.bench.size import gpt2, hooked, random_tokens, stock
+from tslens.bench.peers import GPT2, HOOKED_FP32, OURS, Loss, PeerModel, TrainingSetup, peer
+from tslens.bench.size import random_tokens
 from tslens.forward.saved_bytes import saved_bytes
 from tslens.models import CompressorSpec, Spec, build
 from tslens.result import Result
@@ -36,9 +38,6 @@ LINE = (2, 3, 4)
 OUT = -1
 """Bytes that are not known: not on a line, and not measured."""
 
-Loss = Callable[[Tensor], Tensor]
-"""From rows of one token more than are read, to a loss."""
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -46,41 +45,36 @@ class Entry:
 
     name: str
     vocabulary: int
-    make: Callable[[Spec], tuple[nn.Module, Loss]]
+    make: Callable[[Spec], PeerModel]
 
 
-def _gpt2(spec: Spec, dropout: bool) -> tuple[nn.Module, Loss]:
-    model = gpt2(spec).train(dropout)
-    return model, lambda rows: model(input_ids=rows[:, :-1], labels=rows[:, :-1], use_cache=False).loss
+def _peer(spec: Spec, name: str) -> PeerModel:
+    return peer(name, TrainingSetup(spec))
 
 
-def _hooked(spec: Spec) -> tuple[nn.Module, Loss]:
-    model = stock(spec)
-    return model, lambda rows: model(rows[:, :-1], return_type="loss")
+def _with_dropout(spec: Spec) -> PeerModel:
+    made = _peer(spec, GPT2)
+    made.model.train()
+    return made
 
 
-def _fused(spec: Spec) -> tuple[nn.Module, Loss]:
-    model = hooked(spec)
-    return model, lambda rows: forward.loss(model, rows)[0]
-
-
-def _published(spec: Spec) -> tuple[nn.Module, Loss]:
+def _published(spec: Spec) -> PeerModel:
     """The published sizes in the hooked forward, with all logits at once: attention written out, as it was trained."""
-    model = build(CompressorSpec.published(spec))
-    return model, lambda rows: F.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
+    model = cast(nn.Module, build(CompressorSpec.published(spec)))
+    return PeerModel(model, lambda rows: F.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten()))
 
 
-def _matched(spec: Spec) -> tuple[nn.Module, Loss]:
+def _matched(spec: Spec) -> PeerModel:
     model = build(CompressorSpec.matched(spec))
-    return model, lambda rows: forward.loss(model, rows)[0]
+    return PeerModel(cast(nn.Module, model), lambda rows: forward.loss(model, rows)[0])
 
 
 ENTRIES = (
-    Entry("GPT2LMHeadModel, dropout 0.1, 50k", PUBLISHED, lambda spec: _gpt2(spec, dropout=True)),
-    Entry("GPT2LMHeadModel, no dropout, 50k", PUBLISHED, lambda spec: _gpt2(spec, dropout=False)),
-    Entry("HookedTransformer, 50k", PUBLISHED, _hooked),
-    Entry("tslens, 50k", PUBLISHED, _fused),
-    Entry("tslens, 4k", OWN, _fused),
+    Entry("GPT2LMHeadModel, dropout 0.1, 50k", PUBLISHED, _with_dropout),
+    Entry("GPT2LMHeadModel, no dropout, 50k", PUBLISHED, partial(_peer, name=GPT2)),
+    Entry("HookedTransformer, 50k", PUBLISHED, partial(_peer, name=HOOKED_FP32)),
+    Entry("tslens, 50k", PUBLISHED, partial(_peer, name=OURS)),
+    Entry("tslens, 4k", OWN, partial(_peer, name=OURS)),
     Entry("compressor as published, 50k", PUBLISHED, _published),
     Entry("compressor matched, 50k", PUBLISHED, _matched),
     Entry("compressor matched, 4k", OWN, _matched),

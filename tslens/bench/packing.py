@@ -1,4 +1,4 @@
-"""What does packing stories to disk cost beside cutting them into tokens?"""
+"""Ratio of packing stories to disk to cutting them into tokens alone."""
 
 import tempfile
 

@@ -1,4 +1,4 @@
-"""A model's parameters as the fast forward reads them, with no TransformerLens around them: for machines without it."""
+"""Parameters of a model as the fast forward reads them, for machines without TransformerLens."""
 
 from types import SimpleNamespace
 from typing import Any

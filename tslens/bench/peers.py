@@ -1,131 +1,202 @@
-"""Who trains the model in the race on a GPU, and how does each build it and compute its loss?"""
+"""Peers that train the same model: how each builds it at a shape, computes its loss on rows, and moves it.
 
+Each computes as its users would: its own forward, its own loss, and autocast where the precision is bfloat16. Every
+benchmark and study that holds our training beside theirs takes its peers from here.
+"""
+
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import redirect_stdout
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
 from tslens.bench.parameter_shell import parameter_shell
 from tslens.bench.reference_gpt import ReferenceGPT
-from tslens.bench.size import gpt2, hooked, stock
-from tslens.models import Spec
+from tslens.models import LanguageModel, Spec, build
+from tslens.train import optimizer as optimizers
 from tslens.train.data import TrainingBatch
 from tslens.train.objectives.language import LanguageModelling
 
 Loss = Callable[[Tensor], Tensor]
+"""The mean loss on rows `[batch, context + 1]`, in nats per token."""
+
+POSITIONS = ("wpe", "positions")
+"""What the peers call their embeddings of positions, whose weights do not decay."""
 
 
 @dataclass(frozen=True)
-class Setting:
-    """How big, how often, how long."""
+class TrainingSetup:
+    """What a peer trains, and how it is computed."""
 
-    device: str = "cuda"
-    shape: str = "512x12"
-    vocabulary: int = 4096
-    context: int = 512
-    batch: int = 64
-    batches: tuple[int, ...] = (8, 32, 64, 128)
-    """whose peak memory is read off, of the sides that need no compiling"""
-    turns: int = 8
-    steps: int = 5
-    """of a turn"""
-    square: int = 8192
-    """side of the matrices whose product is the peak"""
-    seconds: float = 330.0
-    """after which nothing new is begun"""
-    deadline: float = 465.0
-    """after which what was measured so far is written, whatever is under way"""
-    backend: str = "inductor"
+    spec: Spec
+    dtype: torch.dtype = torch.float32
+    """of the products; parameters are float32"""
+    device: str = "cpu"
+    backend: str | None = None
+    """`torch.compile`'s; None where nothing is compiled"""
+    all_predicted: bool = False
+    """HookedTransformer and GPT2LMHeadModel predict no token after the last that they read. As it is, every peer reads
+    `context` tokens of a row, and those two predict one less; if true, all predict as many and those two read one
+    more."""
+
+    def compile(self, compute: Any) -> Any:
+        """The function or module, compiled where that is asked for."""
+        return compute if self.backend is None else torch.compile(compute, backend=self.backend)
+
+    def read(self, rows: Tensor) -> Tensor:
+        """What a peer reads whose own loss predicts the tokens that it reads."""
+        return rows if self.all_predicted else rows[:, :-1].contiguous()
+
+
+class PeerModel(NamedTuple):
+    """A model with its mean loss on rows."""
+
+    model: nn.Module
+    loss: Loss
 
     @property
-    def spec(self) -> Spec:
-        return Spec.parse(self.shape, d_vocab=self.vocabulary, n_ctx=self.context)
+    def trained(self) -> list[nn.Parameter]:
+        """The parameters that move."""
+        return [p for p in self.model.parameters() if p.requires_grad]
 
+    def backward(self, rows: Tensor) -> None:
+        """Loss and gradients of every parameter."""
+        self.model.zero_grad(set_to_none=True)
+        self.loss(rows).backward()
 
-SMOKE = Setting("cpu", "16x1x2", 64, 16, 4, (2, 4), 2, 1, 64, backend="aot_eager")
+    def step(self, rows: Tensor, optimizer: torch.optim.Optimizer, clip: float | None = None) -> None:
+        """A whole step on these rows; `clip` is the largest norm of all gradients together."""
+        self.backward(rows)
+        if clip is not None:
+            torch.nn.utils.clip_grad_norm_(self.trained, clip)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    def optimizer(self, settings: optimizers.OptimizerSettings) -> torch.optim.Optimizer:
+        """As the trainer makes it; for a peer the fused AdamW under the same rule: matrices decay, embeddings of
+        positions, norms and biases do not."""
+        named = {n: p for n, p in self.model.named_parameters() if p.requires_grad}
+        if any("W_" in name for name in named):
+            return optimizers.make(self.model, settings)
+        decays = {n for n, p in named.items() if p.ndim == 2 and not any(part in n for part in POSITIONS)}
+        groups: list[dict[str, Any]] = [
+            {"params": [named[n] for n in named if n in decays], "weight_decay": settings.weight_decay, "scale": 1.0},
+            {"params": [named[n] for n in named if n not in decays], "weight_decay": 0.0, "scale": 1.0},
+        ]
+        return torch.optim.AdamW(groups, lr=settings.lr, betas=(settings.beta1, settings.beta2), fused=True)
 
 
 @dataclass(frozen=True)
 class Peer:
-    """One way to train the model."""
+    """One trainer of the model."""
 
-    trainer: str
-    make: Callable[[Setting, bool], tuple[nn.Module, Loss]]
-    """the model and its mean loss on rows, compiled or not"""
+    make: Callable[[TrainingSetup], PeerModel]
     needs: str | None = None
     """a package that must be there"""
-    compiled: bool = False
-    precision: str = "bf16"
+    fp32: bool = False
+    """whether it computes in float32 whatever the others do"""
+
+    def build(self, setup: TrainingSetup) -> PeerModel:
+        """The model on its device, and its mean loss under the setup's precision."""
+        made = self.make(replace(setup, dtype=torch.float32) if self.fp32 else setup)
+        if setup.device != "cpu":
+            with redirect_stdout(sys.stderr):  # TransformerLens prints where it moves a model
+                made.model.to(setup.device)
+        return made
 
     @property
-    def name(self) -> str:
-        return self.trainer + (" compiled" if self.compiled else "")
-
-    def build(self, setting: Setting) -> tuple[nn.Module, Loss]:
-        """The model, and its mean loss on rows `[batch, context + 1]`."""
-        return self.make(setting, self.compiled)
+    def missing(self) -> bool:
+        """Whether what it needs is not installed."""
+        return self.needs is not None and find_spec(self.needs) is None
 
 
-def ours(setting: Setting, compiled: bool = False) -> tuple[nn.Module, Loss]:
-    """As the trainer computes it, and compiles it."""
-    model = hooked(setting.spec) if find_spec("transformer_lens") else parameter_shell(setting.spec)
-    compute = _maybe(LanguageModelling().__call__, setting, compiled)
+def stock(spec: Spec) -> LanguageModel:
+    """The HookedTransformer that ours is held against: the same weights, each parameter stored as TransformerLens
+    itself stores it, on which its own forward is a little faster than on our layout."""
+    model = build(spec)
+    for parameter in model.parameters():
+        parameter.data = parameter.data.contiguous()
+    return model
+
+
+def gpt2(spec: Spec) -> Any:
+    """transformers' GPT2LMHeadModel of the same shape: tied, fused attention, no dropout."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    shape: dict[str, Any] = {
+        "vocab_size": spec.d_vocab,
+        "n_positions": spec.n_ctx,
+        "n_embd": spec.d_model,
+        "n_layer": spec.n_layers,
+        "n_head": spec.n_heads,
+        "n_inner": spec.mlp_width,
+        "tie_word_embeddings": True,
+        "attn_implementation": "sdpa",
+        "bos_token_id": 0,
+        "eos_token_id": None,
+    }
+    model: Any = GPT2LMHeadModel(GPT2Config(**shape))
+    return model.eval()
+
+
+def _ours(setup: TrainingSetup) -> PeerModel:
+    """As the trainer computes and compiles it; on the same parameters where TransformerLens is not installed."""
+    model = build(setup.spec) if find_spec("transformer_lens") else parameter_shell(setup.spec)
+    compute = setup.compile(LanguageModelling().__call__)
 
     def loss(rows: Tensor) -> Tensor:
-        total, _ = compute(model, TrainingBatch(rows), torch.bfloat16)
+        total: Tensor = compute(model, TrainingBatch(rows), setup.dtype)[0]
         return total / rows[:, 1:].numel()
 
-    return model, loss
+    return PeerModel(cast(nn.Module, model), loss)
 
 
-def _plain(setting: Setting, compiled: bool) -> tuple[nn.Module, Loss]:
-    model = ReferenceGPT(setting.spec)
-    return model, _autocast(setting, _maybe(model, setting, compiled))
+def _hooked(setup: TrainingSetup) -> PeerModel:
+    model = cast(nn.Module, stock(setup.spec))
+    run = setup.compile(model)
+    return PeerModel(model, _autocast(setup, lambda rows: run(setup.read(rows), return_type="loss")))
 
 
-def _transformers(setting: Setting, compiled: bool) -> tuple[nn.Module, Loss]:
-    model = gpt2(setting.spec).train()
-    run = _maybe(model, setting, compiled)
+def _gpt2(setup: TrainingSetup) -> PeerModel:
+    model = gpt2(setup.spec)
+    run = setup.compile(model)
 
     def loss(rows: Tensor) -> Tensor:
-        read = rows[:, :-1].contiguous()
-        return run(input_ids=read, labels=read, use_cache=False).loss
+        read = setup.read(rows)
+        found: Tensor = run(input_ids=read, labels=read, use_cache=False).loss
+        return found
 
-    return model, _autocast(setting, loss)
-
-
-def _hooked(setting: Setting, compiled: bool) -> tuple[nn.Module, Loss]:
-    model, loss = _hooked_fp32(setting, compiled)
-    return model, _autocast(setting, loss)
+    return PeerModel(model, _autocast(setup, loss))
 
 
-def _hooked_fp32(setting: Setting, compiled: bool) -> tuple[nn.Module, Loss]:
-    model = stock(setting.spec)
-    return model, lambda rows: model(rows[:, :-1], return_type="loss")
+def _reference_gpt(setup: TrainingSetup) -> PeerModel:
+    model = ReferenceGPT(setup.spec)
+    return PeerModel(model, _autocast(setup, setup.compile(model)))
 
 
-def _maybe(compute: Any, setting: Setting, compiled: bool) -> Any:
-    return torch.compile(compute, backend=setting.backend) if compiled else compute
-
-
-def _autocast(setting: Setting, loss: Loss) -> Loss:
-    def low(rows: Tensor) -> Tensor:
-        with torch.autocast(setting.device, torch.bfloat16):
+def _autocast(setup: TrainingSetup, loss: Loss) -> Loss:
+    def under(rows: Tensor) -> Tensor:
+        with torch.autocast(setup.device, torch.bfloat16, enabled=setup.dtype is torch.bfloat16):
             return loss(rows)
 
-    return low
+    return under
 
 
-PEERS = (
-    Peer("tslens", ours),
-    Peer("plain GPT", _plain),
-    Peer("GPT2LMHeadModel", _transformers, needs="transformers"),
-    Peer("HookedTransformer", _hooked, needs="transformer_lens"),
-    Peer("HookedTransformer fp32", _hooked_fp32, needs="transformer_lens", precision="fp32"),
-    Peer("tslens", ours, compiled=True),
-    Peer("plain GPT", _plain, compiled=True),
-    Peer("GPT2LMHeadModel", _transformers, needs="transformers", compiled=True),
-)
+OURS, PLAIN, GPT2 = "tslens", "plain GPT", "GPT2LMHeadModel"
+HOOKED, HOOKED_FP32 = "HookedTransformer", "HookedTransformer fp32"
+PEERS = {
+    OURS: Peer(_ours),
+    PLAIN: Peer(_reference_gpt),
+    GPT2: Peer(_gpt2, needs="transformers"),
+    HOOKED: Peer(_hooked, needs="transformer_lens"),
+    HOOKED_FP32: Peer(_hooked, needs="transformer_lens", fp32=True),
+}
+
+
+def peer(name: str, setup: TrainingSetup) -> PeerModel:
+    """The peer of this name, built."""
+    return PEERS[name].build(setup)

@@ -1,5 +1,5 @@
-"""What would one write in plain PyTorch? The GPT that ours has to beat, with the same care: fused attention, one
-product for queries, keys and values, tied embeddings, and nothing that training does not need.
+"""A plain PyTorch GPT as the reference for speed, written with the same care as ours: fused attention, one product for
+queries, keys and values, tied embeddings, and nothing that training does not need.
 """
 
 import torch
@@ -26,7 +26,8 @@ class Block(nn.Module):
         q, k, v = self.qkv(self.norm1(x)).view(batch, n, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         z = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(z.transpose(1, 2).reshape(batch, n, d))
-        return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
+        mlp: Tensor = self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
+        return x + mlp
 
 
 class ReferenceGPT(nn.Module):

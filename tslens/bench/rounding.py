@@ -1,4 +1,4 @@
-"""What does bfloat16 change in the answers of a scan?
+"""Differences that bfloat16 makes in the answers of a scan.
 
 The bundled model is scanned in float32 and in bfloat16 over the same made stories, for heads, neurons and lens.
 """

@@ -1,4 +1,4 @@
-"""Does the memory of a scan grow with the corpus?
+"""Ratio of a scan's memory on a long corpus to that on a short one.
 
 Each corpus is a file, read as it is scanned, by a process of its own whose largest resident memory is asked of the
 system. Heads, neurons and lens are read in the same pass.

@@ -1,4 +1,4 @@
-"""How fast are all neurons of a model read, beside a loop of one's own and beside the bare forward pass?
+"""Ratios of a scan of all neurons to a loop of one's own and to the bare forward pass.
 
 Timed on our side is the whole pass: cutting stories into tokens, sorting them into batches, the forward pass, tops,
 sample and sums of every neuron. On the other side the same batches lie ready as tokens. What comes before the pass
@@ -17,8 +17,9 @@ import torch
 from tslens import forward, scan
 from tslens.analysis.neurons import Profiles
 from tslens.bench.measure import Benchmark, Measured, Target, Work, clocked, faster, take_turns
-from tslens.bench.size import Size, corpus, hooked, stock, tokenizer
-from tslens.models import attach_tokenizer
+from tslens.bench.peers import stock
+from tslens.bench.size import Size, corpus, tokenizer
+from tslens.models import attach_tokenizer, build
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel, Spec
@@ -35,7 +36,7 @@ class _Started(Profiles):
         return state
 
 
-def _model(size: Size, make: "Callable[[Spec], LanguageModel]" = hooked) -> "LanguageModel":
+def _model(size: Size, make: "Callable[[Spec], LanguageModel]" = build) -> "LanguageModel":
     model = make(size.spec)
     attach_tokenizer(model, tokenizer(size))
     return model
@@ -52,7 +53,8 @@ def _scan(size: Size, model: "LanguageModel", precision: str) -> Work:
     def work() -> float:
         reducer: Any = _Started(k=K)
         scan.states(model, stories, [reducer], precision=precision, progress=False)
-        return time.perf_counter() - reducer.began
+        began: float = reducer.began
+        return time.perf_counter() - began
 
     return work
 

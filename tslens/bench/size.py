@@ -1,17 +1,13 @@
-"""What is everything measured on? Shapes, batches and corpora, the same for both sides of a comparison."""
+"""Sizes of what is measured: shapes, batches and corpora, the same for both sides of a comparison."""
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tslens.models import Spec, build
+from tslens.models import Spec
 from tslens.stories.generator import generate
 from tslens.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from tslens.models import LanguageModel
 
 
 @dataclass(frozen=True)
@@ -79,36 +75,3 @@ def tokenizer(size: Size) -> Tokenizer:
 def random_tokens(rows: int, length: int, vocabulary: int) -> torch.Tensor:
     """Tokens without meaning, `[rows, length]`: what a matrix product costs does not depend on it."""
     return torch.randint(vocabulary, (rows, length), generator=torch.Generator().manual_seed(0))
-
-
-def hooked(spec: Spec) -> "LanguageModel":
-    """A model of ours."""
-    return build(spec)
-
-
-def stock(spec: Spec) -> "LanguageModel":
-    """The HookedTransformer that ours is held against: the same weights, each parameter stored as TransformerLens
-    itself stores it, on which its own forward is a little faster than on our layout."""
-    model = build(spec)
-    for parameter in model.parameters():
-        parameter.data = parameter.data.contiguous()
-    return model
-
-
-def gpt2(spec: Spec) -> Any:
-    """transformers' GPT2LMHeadModel of the same shape: tied, fused attention, no dropout."""
-    from transformers import GPT2Config, GPT2LMHeadModel
-
-    shape: dict[str, Any] = {
-        "vocab_size": spec.d_vocab,
-        "n_positions": spec.n_ctx,
-        "n_embd": spec.d_model,
-        "n_layer": spec.n_layers,
-        "n_head": spec.n_heads,
-        "n_inner": spec.mlp_width,
-        "tie_word_embeddings": True,
-        "attn_implementation": "sdpa",
-        "bos_token_id": 0,
-        "eos_token_id": None,
-    }
-    return GPT2LMHeadModel(GPT2Config(**shape)).eval()

@@ -1,4 +1,4 @@
-"""How long does a person wait for `tslens --help`?"""
+"""Seconds until `tslens --help` answers and `import tslens` is done."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""How are the numbers shown, and on what machine were they measured? As a table, as Markdown and as JSON."""
+"""Tables of the measured rows and the machine: for a terminal, as Markdown and as JSON."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""What share of a training run's time goes into waiting for data?
+"""Share of a training run's time spent waiting for data.
 
 A whole run of the trainer on made stories, with its own packing, prefetching and log, which is where the share is read:
 the time in which no batch lay ready, over that of the steps. Validation and checkpoints are in neither.
@@ -43,7 +43,7 @@ BENCHMARKS = (
     Benchmark(
         "waiting",
         "share of a training run spent waiting for data, 128x4, batch 16 x 256 tokens",
-        "a number",
+        "the time of its steps",
         Target(0.02, at_most=True),
         _run,
         unit="",
