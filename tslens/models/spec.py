@@ -145,15 +145,16 @@ class Spec(ModelSpec):
         return f"{self.d_model}x{self.n_layers}{heads}"
 
     @classmethod
-    def parse(cls, name: str, **fields: Any) -> "Spec":
-        """The spec that a name such as `512x12` or `256x8x8` stands for, with other fields as given."""
+    def parse(cls, name: str, *, d_vocab: int = 4096, n_ctx: int = 256) -> "Spec":
+        """The spec that a name such as `512x12` or `256x8x8` stands for, with this vocabulary and context."""
         match = re.fullmatch(r"(\d+)x(\d+)(?:x(\d+))?", name)
         if not match:
             raise InputError(
                 f"{name!r} is no shape. Write WIDTHxLAYERS or WIDTHxLAYERSxHEADS, such as 256x8 or 256x8x8."
             )
         width, layers, heads = match.groups()
-        return cls(d_model=int(width), n_layers=int(layers), n_heads=int(heads or DEFAULT_HEADS), **fields)
+        n_heads = int(heads or DEFAULT_HEADS)
+        return cls(d_model=int(width), n_layers=int(layers), n_heads=n_heads, d_vocab=d_vocab, n_ctx=n_ctx)
 
     def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
         """Every trained parameter by its TransformerLens name. Biases that a Llama-style model lacks are not here."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from tslens.errors import InputError
 from tslens.stories.clean import Cleaner, CleaningReport
@@ -154,8 +153,16 @@ def _known_split(place: str, name: str) -> Split:
 class _Callable(ModuleType):
     """``tslens.stories`` is this package and can be called: ``from tslens import stories; stories("made")``."""
 
-    def __call__(self, *args: Any, **options: Any) -> Stories:
-        return stories(*args, **options)
+    def __call__(
+        self,
+        source: str = MADE,
+        *,
+        split: str | None = None,
+        limit: int | None = None,
+        clean: bool = True,
+        seed: int = 0,
+    ) -> Stories:
+        return stories(source, split=split, limit=limit, clean=clean, seed=seed)
 
 
 sys.modules[__name__].__class__ = _Callable
