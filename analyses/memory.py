@@ -14,6 +14,6 @@ from tslens.plots import save
 
 FOLDER = Path(__file__).resolve().parents[1] / "figures" / "memory"
 
-answer = memory(watch=print)
+answer = memory()
 print(answer.summary().to_string(index=False))
 save(answer.figure(), FOLDER / "memory.svg", answer.to_frame())

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from rich.progress import track
 
 from tslens import forward
 from tslens.bench.measure import median
@@ -31,6 +30,7 @@ from tslens.bench.table import facts, number, sentence
 from tslens.forward.precision import worthwhile
 from tslens.models import Spec
 from tslens.plots import panels, save
+from tslens.progress import track
 from tslens.stories import stories
 from tslens.stories.pack import pack
 from tslens.tokenizer import Tokenizer
@@ -99,7 +99,7 @@ steps = round(asked.tokens / (BATCH * CONTEXT) / TURN) * TURN
 setup = TrainingSetup(spec, forward.dtype_for("auto", spec, CPU), all_predicted=True)
 compared = {name: Side(peer(who, setup), settings) for name, (who, settings) in COMPARED.items()}
 records = []
-for turn in track(range(0, steps, TURN), description="turns"):
+for turn in track(range(0, steps, TURN), "turns"):
     batches = [rows.batch(at).tokens for at in range(turn, turn + TURN)]
     for name, side in compared.items():
         began = time.perf_counter()

@@ -42,7 +42,7 @@ from tslens.analysis import heads, lens, neurons
 from tslens.scan import scan
 
 corpus = stories("made", split="validation", limit=60)
-roles, profiles, depth = scan(model, corpus, [heads.Roles(), neurons.Profiles(), lens.ByDepth()], progress=False)
+roles, profiles, depth = scan(model, corpus, [heads.Roles(), neurons.Profiles(), lens.ByDepth()])
 
 # %% [markdown]
 # ## Heads
@@ -105,5 +105,5 @@ lens.of_prompt(model, "Once upon a time there was a little girl named Lily. She 
 # %%
 from tslens.report import compute, draw, write
 
-page = draw(compute(model, corpus, name="stories2M", shown=2, progress=False))
+page = draw(compute(model, corpus, name="stories2M", shown=2))
 write(page, "stories2M-report.html").stat().st_size

@@ -49,7 +49,7 @@ def in_parts(model, parts):
 
 
 def test_parts_merge_to_the_whole(model):
-    same(scan(model, CORPUS, REDUCERS, progress=False), in_parts(model, 3))
+    same(scan(model, CORPUS, REDUCERS), in_parts(model, 3))
 
 
 def test_roles_of_a_trained_model_do_not_depend_on_batches_order_or_shards():
@@ -57,11 +57,11 @@ def test_roles_of_a_trained_model_do_not_depend_on_batches_order_or_shards():
     trained, reducer = models.load("stories2M"), heads.Roles(groups=8)
     corpus = [*CORPUS, *list(CORPUS)[:2]]
     shuffled = [corpus[i] for i in torch.randperm(len(corpus), generator=torch.Generator().manual_seed(0)).tolist()]
-    (whole,) = states(trained, corpus, [reducer], progress=False)
+    (whole,) = states(trained, corpus, [reducer])
     expected = reducer.finish(whole)
     assert (whole.sums.matched_keys.sum(0) > 100).all() and expected.claim_q.isfinite().all()
-    other = [states(trained, corpus, [reducer], progress=False, batch_tokens=n)[0] for n in (1, 512)]
-    other += states(trained, shuffled, [reducer], progress=False)
+    other = [states(trained, corpus, [reducer], batch_tokens=n)[0] for n in (1, 512)]
+    other += states(trained, shuffled, [reducer])
     for of in (2, 5):
         parts = [scan_shard(trained, corpus, Shard(number, of), [reducer])[0] for number in range(of)]
         other.append(reduce(reducer.merge, parts))
@@ -84,7 +84,7 @@ def test_a_local_cluster_gives_the_answer_of_one_process(model, tmp_path):
         ray.shutdown()
     named = models.load(tmp_path / "model")  # as the workers do
     same(in_parts(named, 2), answers)
-    same(scan(named, CORPUS, REDUCERS, progress=False), answers)
+    same(scan(named, CORPUS, REDUCERS), answers)
 
 
 def test_refusals(model):

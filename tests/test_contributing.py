@@ -45,12 +45,12 @@ def test_a_reducer_is_one_module(
     exec(compile(example(checkout, "tslens/analysis/norms.py"), "CONTRIBUTING.md", "exec"), module.__dict__)
     model = loud(models.build(Spec(8, 2, 2, d_vocab=tokenizer.size, n_ctx=16), tokenizer=tokenizer))
     texts = ["the cat sat", "the mat was glad and the cat sat on the mat", "on"]
-    found = scan(model, texts, module.Norms(), progress=False)
+    found = scan(model, texts, module.Norms())
     rows = [model.run_with_cache(torch.tensor([row]))[1] for row in tokenizer.encode(texts)]
     for layer in range(2):
         lengths = torch.cat([cache[f"blocks.{layer}.hook_resid_post"][0].norm(dim=-1) for cache in rows])
         assert torch.allclose(found.norm[layer], lengths.mean(), rtol=1e-4) and found.tokens == len(lengths)
-    parts = [states(model, texts, [module.Norms()], shard=Shard(i, 2), progress=False)[0] for i in range(2)]
+    parts = [states(model, texts, [module.Norms()], shard=Shard(i, 2))[0] for i in range(2)]
     whole = module.Norms().finish(module.Norms().merge(*parts))
     assert torch.allclose(whole.norm, found.norm) and whole.tokens == found.tokens
     assert list(found.to_frame()) == ["layer", "norm"] and repr(found).startswith("NormsResult\n")

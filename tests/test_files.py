@@ -2,12 +2,14 @@
 
 import errno
 import hashlib
+import io
 import os
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from tslens import files
+from tslens import files, progress
 
 
 def everything(folder: Path) -> dict[str, bytes]:
@@ -108,13 +110,11 @@ def test_hashes_are_those_of_the_bytes_in_however_many_pieces(tmp_path: Path, mo
     assert files.blake2b([tmp_path / "a", tmp_path / "b"]) == expected
 
 
-def test_what_takes_long_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hashing_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_bytes(b"Tom" * 100)
-    alone = files.blake2b([tmp_path / "a"], progress=True)
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(files, "LONG", 100)
-    assert files.blake2b([tmp_path / "a"], progress=True) == alone
-    assert "checking" in (shown := capsys.readouterr().err) and "300/300 bytes" in shown
-    assert files.blake2b([tmp_path / "a"], progress=False) == alone and capsys.readouterr().err == ""
+    shown = io.StringIO()
+    monkeypatch.setattr(progress, "_stderr", lambda: Console(file=shown, force_terminal=True, width=100))
+    found = files.blake2b([tmp_path / "a"])
+    assert "checking" in shown.getvalue() and "300/300 bytes" in shown.getvalue()
+    with progress.off():
+        assert files.blake2b([tmp_path / "a"]) == found

@@ -73,3 +73,26 @@ def test_stdout_stays_free_and_a_log_without_terminal_has_no_bar(capsys):
     with progress.bar("scan", 1) as bar:
         bar.advance()
     assert capsys.readouterr() == ("", "")
+
+
+def test_inside_a_bar_no_second_one_is_drawn(terminal):
+    with progress.bar("train", 2) as outer, progress.bar("loss", 2) as inner, progress.stage("writing"):
+        outer.advance()
+        inner.advance()
+        assert list(progress.track([1], "endings")) == [1]
+    assert "train" in (shown := terminal.getvalue()) and inner.done == 1
+    assert not any(what in shown for what in ("loss", "writing", "endings"))
+    list(progress.track([1], "endings"))
+    assert "endings" in terminal.getvalue()
+
+
+def test_a_stage_says_what_is_next(terminal):
+    with progress.stage("reading") as following:
+        following("timing")
+    assert "timing" in terminal.getvalue()
+
+
+def test_bytes_are_shown_in_their_units(terminal):
+    with progress.bar("packing", 2e6, in_bytes=True) as bar:
+        bar.advance(1e6)
+    assert "1.0/2.0 MB" in terminal.getvalue()

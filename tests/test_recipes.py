@@ -127,7 +127,7 @@ def test_the_bundled_models_stories_and_tokenizer_are_made_anew_by_its_recipe(sh
     training, held_out = stories(source, split="train"), list(stories(source, split="validation"))
     tokenizer = Tokenizer.train(training, config["spec"]["d_vocab"])
     assert tokenizer.hash == config["tokenizer"]
-    packed, data = pack(training, tokenizer, tmp_path / "packed", source=source, progress=False), config["data"]
+    packed, data = pack(training, tokenizer, tmp_path / "packed", source=source), config["data"]
     assert packed.record.digest == data["digests"]["."]
     assert (packed.n_stories, packed.n_tokens, packed.n_bytes) == (
         data["training_stories"],

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from tslens import models
+from tslens import models, progress
 from tslens.errors import InputError
 from tslens.result import Result
 from tslens.scan import BATCH_TOKENS, Reducer, Shard, states
@@ -28,16 +28,10 @@ def scan_shard(
     precision: str = "float32",
 ) -> list[Any]:
     """The states of one shard; to be merged with the others'. The options are those of `scan`."""
-    return states(
-        model,
-        stories,
-        reducers,
-        context=context,
-        batch_tokens=batch_tokens,
-        precision=precision,
-        progress=False,
-        shard=shard,
-    )
+    with progress.off():
+        return states(
+            model, stories, reducers, context=context, batch_tokens=batch_tokens, precision=precision, shard=shard
+        )
 
 
 def scan_on_cluster(

@@ -36,7 +36,6 @@ def demo(
     limit: int = 200,
     overwrite: bool = False,
     begun: Callable[[], None] = lambda: None,
-    progress: bool = True,
 ) -> Demo:
     """Train the recipe `demo` on stories made here, analyse the model, and write `runs/<name>/report.html`.
 
@@ -48,7 +47,7 @@ def demo(
     recipe = recipes.load("demo", dict(settings or {}))
     _check_replaceable(recipe, runs.run_folder(name), overwrite)
     begun()
-    run = train(recipe, name, overwrite=True, progress=progress).run
+    run = train(recipe, name, overwrite=True).run
     model = load(run.folder)
     story = generate(model, "", max_new_tokens=200, sampling=Sampling(temperature=0.5, seed=1))[0]
     data = compute(
@@ -57,7 +56,6 @@ def demo(
         name=name,
         config=files.read_json(run.folder / runs.CONFIG),
         metrics=runs.read_metrics(run.folder),
-        progress=progress,
     )
     page = write(draw(data), run.folder / "report.html")
     return Demo(page, findings(data), story, time.perf_counter() - began)

@@ -6,14 +6,14 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from tslens import progress
 from tslens.errors import InputError
 
 PIECE = 1 << 24  # bytes that are read at once
-LONG = 200 << 20  # bytes that a slow disk reads in two seconds: a progress bar for more
 
 
 # Writing. Until it is whole, NAME is `.NAME.<random>.tmp` beside its place; `sweep` removes what a kill left of those.
@@ -154,31 +154,15 @@ def sha256(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def blake2b(paths: Sequence[Path], *, progress: bool = False) -> list[str]:
+def blake2b(paths: Sequence[Path]) -> list[str]:
     """The BLAKE2b (128 bits) of each file, in hexadecimal; about a gigabyte a second, where the disk gives as much."""
-    size, done, found = sum(path.stat().st_size for path in paths), 0, []
-    with _shown(size) if progress and size > LONG else _silent() as show:
+    found = []
+    with progress.bar("checking", sum(path.stat().st_size for path in paths), in_bytes=True) as bar:
         for path in paths:
             digest = hashlib.blake2b(digest_size=16)
             with path.open("rb") as file:
                 while piece := file.read(PIECE):
                     digest.update(piece)
-                    show(done := done + len(piece))
+                    bar.advance(len(piece))
             found.append(digest.hexdigest())
     return found
-
-
-@contextlib.contextmanager
-def _silent() -> Iterator[Callable[[int], None]]:
-    yield lambda done: None
-
-
-@contextlib.contextmanager
-def _shown(size: int) -> Iterator[Callable[[int], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("checking"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=size)
-        yield lambda done: bar.update(task, completed=done)

@@ -1,11 +1,12 @@
 """Progress on stderr: bars, spinners and one-line notes, for people who wait.
 
 Library functions report what they do; whether it is seen is decided here. Bars move on a terminal and in Jupyter and
-nowhere else; `with progress.off():` silences everything inside, notes too.
+nowhere else, one at a time: inside a bar no second one is drawn. `with progress.off():` silences everything inside,
+notes too.
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,16 +17,24 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 _shown: ContextVar[bool] = ContextVar("shown", default=True)
+_busy: ContextVar[bool] = ContextVar("busy", default=False)
+"""Whether a bar or a spinner has the terminal."""
 
 
 @contextlib.contextmanager
 def off() -> Iterator[None]:
     """Report nothing inside."""
-    token = _shown.set(False)
+    with _set(_shown, False):
+        yield
+
+
+@contextlib.contextmanager
+def _set(variable: ContextVar[bool], value: bool) -> Iterator[None]:
+    token = variable.set(value)
     try:
         yield
     finally:
-        _shown.reset(token)
+        variable.reset(token)
 
 
 class Bar:
@@ -56,18 +65,21 @@ class Bar:
 
 
 @contextlib.contextmanager
-def bar(what: str, total: float | Iterable[object] | None = None, *, kept: bool = False) -> Iterator[Bar]:
+def bar(
+    what: str, total: float | Iterable[object] | None = None, *, kept: bool = False, in_bytes: bool = False
+) -> Iterator[Bar]:
     """A bar for as long as the block lasts: `what` is done, how much of `total` (a number, or whatever has a length).
 
     A bar that is `kept` stays when the block ends, with its last note; in a log, where bars do not move, it is its only
-    line.
+    line. With `in_bytes` the numbers are shown as kB, MB or GB.
     """
     size = (len(total) if isinstance(total, Sized) else None) if isinstance(total, Iterable) else total
-    if not _shown.get():
+    if not _shown.get() or _busy.get():
         yield Bar(what, size, None)
         return
     from rich.progress import (
         BarColumn,
+        DownloadColumn,
         MofNCompleteColumn,
         Progress,
         TextColumn,
@@ -83,35 +95,37 @@ def bar(what: str, total: float | Iterable[object] | None = None, *, kept: bool 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
-        MofNCompleteColumn(),
+        DownloadColumn() if in_bytes else MofNCompleteColumn(),
         TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
     drawn = Progress(*columns, console=console, transient=not kept)
     try:
-        yield Bar(what, size, drawn)
+        with _set(_busy, True):
+            yield Bar(what, size, drawn)
     finally:
         if drawn.live.is_started:
             drawn.stop()
 
 
-def track(items: Iterable[Item], what: str) -> Iterator[Item]:
-    """The items, with a bar that moves as they are taken."""
-    with bar(what, items) as moved:
+def track(items: Iterable[Item], what: str, total: float | None = None) -> Iterator[Item]:
+    """The items, with a bar that moves as they are taken; `total` is how many, where they have no length."""
+    with bar(what, items if total is None else total) as moved:
         for item in items:
             yield item
             moved.advance()
 
 
 @contextlib.contextmanager
-def stage(what: str) -> Iterator[None]:
-    """A spinner that says what is being done, for as long as the block lasts."""
-    if not _shown.get():
-        yield
+def stage(what: str) -> Iterator[Callable[[str], None]]:
+    """A spinner that says what is being done, for as long as the block lasts; gives the function that says what is
+    next."""
+    if not _shown.get() or _busy.get():
+        yield lambda following: None
         return
-    with _stderr().status(f"{what} …"):
-        yield
+    with _set(_busy, True), _stderr().status(f"{what} …") as status:
+        yield lambda following: status.update(f"{following} …")
 
 
 def note(text: str) -> None:

@@ -4,7 +4,6 @@ A reducer is one question about activations over a corpus. Memory does not grow 
 asked for are ever kept, and because states merge, parts of a corpus can be scanned in different places.
 """
 
-import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload, runtime_checkable
 
@@ -14,7 +13,7 @@ from torch import Tensor
 from tslens import forward
 from tslens.batching import BATCH_TOKENS, WHOLE, Batch, Shard, batches
 from tslens.models import CompressorSpec, Spec, spec_of, tokenizer_of
-from tslens.progress import bar, note, off, stage
+from tslens.progress import bar, note, stage
 from tslens.result import Result, read_on
 
 if TYPE_CHECKING:
@@ -60,7 +59,6 @@ def states(
     context: int | None = None,
     batch_tokens: int = BATCH_TOKENS,
     precision: str = "float32",
-    progress: bool = True,
     shard: Shard = WHOLE,
 ) -> list[Any]:
     """Run the pass and return every reducer's state, to be merged with others (see `Shard`) or finished."""
@@ -71,7 +69,7 @@ def states(
     device = next(model.parameters()).device
     context = min(context or spec.n_ctx, spec.n_ctx)
     read = cut = 0
-    with _shown(progress), bar("scan", stories) as shown:
+    with bar("scan", stories) as shown:
         running = [reducer.start(model) for reducer in reducers]
         with torch.inference_mode():
             for batch in batches(stories, tokenizer, context=context, batch_tokens=batch_tokens, shard=shard):
@@ -80,13 +78,9 @@ def states(
                     running[i] = reducer.update(running[i], acts, batch)
                 read, cut = read + len(batch.texts), cut + batch.cut
                 shown.advance(len(batch.texts))
-        if cut:
-            note(f"{cut:,} of {read:,} stories were longer than {context} tokens: their beginning was read.")
+    if cut:
+        note(f"{cut:,} of {read:,} stories were longer than {context} tokens: their beginning was read.")
     return running
-
-
-def _shown(progress: bool) -> contextlib.AbstractContextManager[None]:
-    return contextlib.nullcontext() if progress else off()
 
 
 @overload
@@ -98,7 +92,6 @@ def scan(
     context: int | None = None,
     batch_tokens: int = BATCH_TOKENS,
     precision: str = "float32",
-    progress: bool = True,
 ) -> Answer: ...
 @overload
 def scan(
@@ -109,7 +102,6 @@ def scan(
     context: int | None = None,
     batch_tokens: int = BATCH_TOKENS,
     precision: str = "float32",
-    progress: bool = True,
 ) -> list[Any]: ...
 def scan(
     model: "LanguageModel",
@@ -119,7 +111,6 @@ def scan(
     context: int | None = None,
     batch_tokens: int = BATCH_TOKENS,
     precision: str = "float32",
-    progress: bool = True,
 ) -> Any:
     """Answer every question in one pass: one reducer gives its Result, several give a list in their order.
 
@@ -137,9 +128,7 @@ def scan(
         model = trunk(model, stories)
     several = isinstance(reducers, Sequence)
     asked: list[Reducer[Any, Any]] = list(reducers) if isinstance(reducers, Sequence) else [reducers]
-    found = states(
-        model, stories, asked, context=context, batch_tokens=batch_tokens, precision=precision, progress=progress
-    )
-    with _shown(progress), stage("weighing what was found"):
+    found = states(model, stories, asked, context=context, batch_tokens=batch_tokens, precision=precision)
+    with stage("computing the results"):
         answers = [read_on(r.finish(state), stories) for r, state in zip(asked, found, strict=True)]
     return answers if several else answers[0]

@@ -25,7 +25,7 @@ RANKED = {f"{word}{name}" for word in ("", "word_") for name in ("auroc", "auroc
 def answers(corpus: Sequence[str], batch_tokens: int = 4096, shards: int = 1) -> list[Any]:
     model = models.load("stories2M")
     parts = [
-        states(model, corpus, REDUCERS, context=80, batch_tokens=batch_tokens, progress=False, shard=Shard(i, shards))
+        states(model, corpus, REDUCERS, context=80, batch_tokens=batch_tokens, shard=Shard(i, shards))
         for i in range(shards)
     ]
     return [r.finish(reduce(r.merge, found)) for r, found in zip(REDUCERS, zip(*parts, strict=True), strict=True)]

@@ -362,7 +362,7 @@ def test_patterns_are_the_hooked_model_s(model) -> None:
 
 def test_answer_is_what_the_hooked_patterns_say(model) -> None:
     """Masses of the whole pass against sums over TransformerLens's own patterns, story by story."""
-    found = scan(model, TEXTS, heads.Roles(positions=16), progress=False)
+    found = scan(model, TEXTS, heads.Roles(positions=16))
     on_bos = torch.zeros(2, 4)
     previous, entropy, distance, queries, duplicate, asked = (torch.zeros(2, 4) for _ in range(6))
     for text in TEXTS:
@@ -393,9 +393,9 @@ def test_answer_is_what_the_hooked_patterns_say(model) -> None:
 
 def test_two_halves_merge_into_the_whole(model) -> None:
     reducer = heads.Roles(positions=16, groups=2)
-    (whole,) = states(model, TEXTS, [reducer], progress=False, batch_tokens=1)
-    (a,) = states(model, TEXTS[:4], [reducer], progress=False, batch_tokens=1)
-    (b,) = states(model, TEXTS[4:], [reducer], progress=False, batch_tokens=1)
+    (whole,) = states(model, TEXTS, [reducer], batch_tokens=1)
+    (a,) = states(model, TEXTS[:4], [reducer], batch_tokens=1)
+    (b,) = states(model, TEXTS[4:], [reducer], batch_tokens=1)
     merged = reducer.merge(a, b)
     for name, total in whole.sums.tensors().items():
         assert torch.allclose(total, merged.sums.tensors()[name], atol=1e-5), name
@@ -403,7 +403,7 @@ def test_two_halves_merge_into_the_whole(model) -> None:
 
 def test_a_model_that_sees_no_matched_key_has_no_content_role(model) -> None:
     """Three tokens a story leave no key at the distance of another: no null, so neither p nor role."""
-    found = scan(model, TEXTS * 4, heads.Roles(positions=16, groups=4), progress=False, context=4)
+    found = scan(model, TEXTS * 4, heads.Roles(positions=16, groups=4), context=4)
     assert found.claim_q[keys.CONTENT].isnan().all() and found.claim_q[:3].isfinite().all()
     assert not {"induction", "duplicate token"} & {role for row in found.roles for role in row}
 
@@ -456,7 +456,7 @@ def test_ablation_is_what_the_hooks_give(model) -> None:
 
 
 def test_answer_draws_prints_and_comes_back(model, tmp_path) -> None:
-    found = scan(model, TEXTS, heads.Roles(positions=16), progress=False)
+    found = scan(model, TEXTS, heads.Roles(positions=16))
     frame = found.to_frame()
     assert len(frame.query("role == 'unresolved'")) + len(frame.query("role != 'unresolved'")) == 8
     assert set(frame["role"]) <= set(heads.ROLES)
@@ -500,7 +500,7 @@ def test_real_model_has_previous_token_heads_and_local_ones(shared) -> None:
 
     path = shared / "data" / "stories" / "tinystories-v2.jsonl"
     texts = [json.loads(line)["text"][:500] for line in path.read_text().splitlines()[:32]]
-    found = scan(load(f"llama2c:{shared}/data/models/stories260K.bin"), texts, heads.Roles(), progress=False)
+    found = scan(load(f"llama2c:{shared}/data/models/stories260K.bin"), texts, heads.Roles())
     roles = found.to_frame()
     assert len(roles.query("role == 'previous token'")) >= 2
     assert len(roles.query("role == 'positional' and layer < 4")) >= 8

@@ -72,14 +72,14 @@ def test_a_model_of_zeros_knows_nothing() -> None:
     assert found.entropy.max() == pytest.approx(math.log(tokenizer.size), abs=1e-5)
     assert found.entropy.min() == pytest.approx(math.log(tokenizer.size), abs=1e-5)
     assert found.true_probability[:, :-1].max() == pytest.approx(1 / tokenizer.size)
-    by_depth = scan(empty, TEXTS, lens.ByDepth(), progress=False)
+    by_depth = scan(empty, TEXTS, lens.ByDepth())
     assert torch.allclose(by_depth.loss, torch.full((2,), math.log(tokenizer.size)))
     assert by_depth.kl.abs().max() < 1e-6 and (by_depth.agreement == 1).all()
 
 
 def test_by_depth_is_what_the_hooked_residuals_say(model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reducer, "ROWS", 7)  # stories fall across the chunks
-    found = scan(model, TEXTS, lens.ByDepth(), progress=False)
+    found = scan(model, TEXTS, lens.ByDepth())
     loss, kl, agreement, n = torch.zeros(3), torch.zeros(3), torch.zeros(3), 0
     for text in TEXTS:
         ids, logp = hooked(model, text)
@@ -99,7 +99,7 @@ def test_by_depth_is_what_the_hooked_residuals_say(model, monkeypatch: pytest.Mo
 
 
 def test_last_depth_is_the_model(model) -> None:
-    found = scan(model, TEXTS[:1], lens.ByDepth(), progress=False)
+    found = scan(model, TEXTS[:1], lens.ByDepth())
     ids = torch.tensor(tokenizer_of(model).encode(TEXTS[:1]))[:, :40]
     total, count = forward.loss(model, ids)
     assert found.loss[-1] == pytest.approx((total / count).item(), abs=1e-4)
@@ -109,15 +109,15 @@ def test_last_depth_is_the_model(model) -> None:
 
 def test_two_halves_merge_into_the_whole(model) -> None:
     asked = lens.ByDepth(groups=2)
-    (whole,) = states(model, TEXTS, [asked], progress=False)
-    parts = [states(model, part, [asked], progress=False)[0] for part in (TEXTS[:4], TEXTS[4:])]
+    (whole,) = states(model, TEXTS, [asked])
+    parts = [states(model, part, [asked])[0] for part in (TEXTS[:4], TEXTS[4:])]
     merged = asked.merge(*parts)
     assert torch.equal(whole.tokens, merged.tokens) and torch.equal(whole.stories, merged.stories)
     assert torch.allclose(whole.sums, merged.sums, atol=1e-4)
 
 
 def test_answers_draw_print_and_come_back(model, tmp_path) -> None:
-    of_prompt, by_depth = lens.of_prompt(model, TEXTS[0]), scan(model, TEXTS, lens.ByDepth(), progress=False)
+    of_prompt, by_depth = lens.of_prompt(model, TEXTS[0]), scan(model, TEXTS, lens.ByDepth())
     for answer in (of_prompt, by_depth):
         assert plots.svg(answer.figure()).startswith("<svg")
         again = type(answer).load(answer.save(tmp_path))
@@ -162,7 +162,7 @@ def test_refusals_name_the_bound_and_the_remedy(model) -> None:
     with pytest.raises(ValueError, match="k is 0; it must be from 1 to"):
         lens.of_prompt(model, "The cat", k=0)
     with pytest.raises(ValueError, match="nothing to predict"):
-        scan(model, [""], lens.ByDepth(), progress=False)
+        scan(model, [""], lens.ByDepth())
 
 
 def test_real_model_learns_with_depth(shared) -> None:
@@ -173,7 +173,7 @@ def test_real_model_learns_with_depth(shared) -> None:
     real = load(f"llama2c:{shared}/data/models/stories260K.bin")
     path = shared / "data" / "stories" / "tinystories-v2.jsonl"
     texts = [json.loads(line)["text"][:400] for line in path.read_text().splitlines()[:16]]
-    found = scan(real, texts, lens.ByDepth(), progress=False)
+    found = scan(real, texts, lens.ByDepth())
     assert (found.loss.diff() < 0).all() and (found.kl.diff() < 0).all() and (found.agreement.diff() > 0).all()
     assert found.loss[-1] < 1.6
     assert lens.of_prompt(real, "Once upon a").top_tokens[-1][-1][0] == " time"

@@ -41,7 +41,7 @@ def model(texts):
 
 @pytest.fixture(scope="module")
 def answer(model, texts):
-    return scan.scan(model, texts, neurons.Profiles(k=K, sample=200), batch_tokens=900, progress=False)
+    return scan.scan(model, texts, neurons.Profiles(k=K, sample=200), batch_tokens=900)
 
 
 def number_of(answer, texts):
@@ -435,7 +435,7 @@ def test_tags_come_from_five_tokens_either_side(model, texts):
 
 
 def test_fewer_tokens_than_ranks(model):
-    answer = scan.scan(model, ["Hi."], neurons.Profiles(k=9, sample=20), progress=False)
+    answer = scan.scan(model, ["Hi."], neurons.Profiles(k=9, sample=20))
     assert answer.top_values[0, 0, answer.n_tokens :].isnan().all()
     assert (answer.top_tokens[0, 0, answer.n_tokens :] == -1).all()
     assert len(answer.sample_tokens) == answer.n_tokens
@@ -457,7 +457,7 @@ def test_the_answer_shows_itself(answer, tmp_path):
 
 
 def test_every_top_token_is_written_in_context(model, texts, tmp_path):
-    answer = scan.scan(model, texts[:1], neurons.Profiles(k=400, sample=20), progress=False)
+    answer = scan.scan(model, texts[:1], neurons.Profiles(k=400, sample=20))
     table = pd.read_csv(answer.save(tmp_path) / "tops.csv", keep_default_na=False)
     assert list(table) == "layer neuron rank value story position before token after".split()
     assert len(table) == 2 * 24 * answer.n_tokens  # fewer tokens than ranks
@@ -524,14 +524,14 @@ def test_one_neuron_shows_its_examples(answer):
 
 
 def test_story_text_is_escaped(model):
-    answer = scan.scan(model, ["<script>alert(1)</script> & 'so' on."] * 2, neurons.Profiles(), progress=False)
+    answer = scan.scan(model, ["<script>alert(1)</script> & 'so' on."] * 2, neurons.Profiles())
     shown = answer.neuron(0, 0)._repr_html_()
     assert "<script>" not in shown
     assert "<s" not in shown.replace("<span", "").replace("<style", "")
 
 
 def test_precision_is_recorded(model, texts):
-    answer = scan.scan(model, texts[:4], neurons.Profiles(k=2, sample=30), precision="bfloat16", progress=False)
+    answer = scan.scan(model, texts[:4], neurons.Profiles(k=2, sample=30), precision="bfloat16")
     assert answer.precision == "bfloat16"
     assert answer.top_values.dtype == torch.float32
 

@@ -42,15 +42,15 @@ def some(made, monkeypatch):
 
 def _make(home):
     recipe = recipes.load("16x1x2", SMALL)
-    session.train(recipe, "done", progress=False)
-    session.prepare(recipe, "begun", progress=False)
+    session.train(recipe, "done")
+    session.prepare(recipe, "begun")
 
     def stop(at):
         if at.step == 5:
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        session.train(recipe, "stopped", watch=stop, progress=False)
+        session.train(recipe, "stopped", watch=stop)
     for name, text in (("broken", "{"), ("odd", '{"name": "odd", "modle": {}}')):
         (home / "runs" / name).mkdir()
         (home / "runs" / name / "recipe.json").write_text(text)

@@ -143,7 +143,7 @@ def test_pack_cuts_the_vocabulary_of_gpt2_and_a_recipe_takes_it(
     assert Tokenizer.load(in_tmp / "whole/tokenizer.json").size == 257 + len(MERGES) + 2
     small = {"data.limit": "60", "model.n_ctx": "16", "train.batch": "4", "train.steps": "1"}
     tokenizer = {"data.source": str(tales), "data.tokenizer": str(out / "tokenizer.json")}
-    made = prepare(recipes.load("16x1x2", small | tokenizer), "cut", progress=False)
+    made = prepare(recipes.load("16x1x2", small | tokenizer), "cut")
     assert (made.tokenizer.hash, made.tokenizer.size) == (cut.hash, 259)
 
 

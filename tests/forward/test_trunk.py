@@ -43,9 +43,7 @@ def test_pairs_are_cut_from_the_first_word_on(compressor: Any, made_stories: lis
 
 
 def test_scan_heads_and_neurons_work_on_it(compressor: Any, made_stories: list[str], made_words: Any) -> None:
-    roles, profiles = scan(
-        compressor, iter(made_stories), [heads.Roles(groups=4), neurons.Profiles(k=3, sample=50)], progress=False
-    )
+    roles, profiles = scan(compressor, iter(made_stories), [heads.Roles(groups=4), neurons.Profiles(k=3, sample=50)])
     assert roles.role_code.shape == (2, 3) and roles.stories == len(made_stories)
     assert roles.model == f"{compressor.spec.name}'s trunk"
     read = sum(min(len(row), 31) for row in made_words.encode(made_stories))
@@ -66,7 +64,7 @@ def test_a_neurons_effect_is_on_the_first_of_the_next_two_tokens(
     compressor: Any, made_stories: list[str], made_words: Any
 ) -> None:
     """With the decoder's blocks silent and the norm's scale set apart, the push is what `promoted` says."""
-    profiles = scan(compressor, made_stories, neurons.Profiles(k=3, sample=50, effect=4), progress=False)
+    profiles = scan(compressor, made_stories, neurons.Profiles(k=3, sample=50, effect=4))
     out = compressor.blocks[1].mlp.W_out[5].detach()
     push = ((out - out.mean()) * compressor.ln_final.w) @ compressor.embed.W_E.T
     assert profiles.promoted_tokens[1, 5].tolist() == push.topk(4).indices.tolist()
@@ -77,7 +75,7 @@ def test_what_needs_logits_is_refused_in_a_line(compressor: Any, made_stories: l
     view = trunk(compressor, made_stories)
     for ask in (
         lambda: heads.ablation(view, made_stories),
-        lambda: scan(view, made_stories, lens.ByDepth(), progress=False),
+        lambda: scan(view, made_stories, lens.ByDepth()),
         lambda: generate(view),
         lambda: view(torch.tensor([[0, 1]])),
         lambda: forward.loss(view, torch.tensor([[0, 1]])),

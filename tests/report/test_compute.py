@@ -21,7 +21,7 @@ def model(texts: list[str]):  # type: ignore[no-untyped-def]
 
 def test_everything_is_computed_in_one_call_and_drawn(model, texts: list[str]) -> None:  # type: ignore[no-untyped-def]
     own = 'Tom said <script>alert("me")</script>.'
-    data = report.compute(model, texts, texts=[own], shown=3, max_new_tokens=8, progress=False)
+    data = report.compute(model, texts, texts=[own], shown=3, max_new_tokens=8)
     assert data.name == "16x2x2"
     assert data.heads.role_code.shape == (2, 2)
     assert data.neurons.max.shape == (2, 64)
@@ -44,7 +44,7 @@ def test_the_page_of_a_model_with_more_ids_than_tokens(texts: list[str]) -> None
         padded.ln_final.w.zero_()
         padded.ln_final.b.copy_(torch.eye(16)[0])
         padded.embed.W_E[310, 0] = 50.0
-    data = report.compute(padded, texts[:4], shown=1, max_new_tokens=2, progress=False)
+    data = report.compute(padded, texts[:4], shown=1, max_new_tokens=2)
     assert data.samples[0] == ("", "<unused 310><unused 310>")
     page = report.draw(data)
     assert r"\u003cunused 310>" in page and "&lt;unused 310&gt;" in page and "<unused" not in page
@@ -52,4 +52,4 @@ def test_the_page_of_a_model_with_more_ids_than_tokens(texts: list[str]) -> None
 
 def test_no_story_is_refused(model) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ValueError, match="no story"):
-        report.compute(model, [], progress=False)
+        report.compute(model, [])

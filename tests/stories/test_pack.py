@@ -37,7 +37,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_every_story_comes_back(tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "BATCH", 7)
-    packed = pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    packed = pack(TALES, tokenizer, tmp_path, source="tales")
     expected = tokenizer.encode(TALES)
     assert [packed.story(n).tolist() for n in range(len(packed))] == expected
     assert packed.tokens.tolist() == list(chain.from_iterable(expected))
@@ -55,7 +55,7 @@ def test_every_story_comes_back(tokenizer: Tokenizer, tmp_path: Path, monkeypatc
 
 
 def test_an_empty_story_is_its_bos_alone(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    packed = pack(["", "Tom.", ""], tokenizer, tmp_path, source="tales", progress=False)
+    packed = pack(["", "Tom.", ""], tokenizer, tmp_path, source="tales")
     assert [packed.story(n).tolist() for n in range(3)] == tokenizer.encode(["", "Tom.", ""])
 
 
@@ -63,7 +63,7 @@ def test_large_vocabularies_take_four_bytes(tmp_path: Path) -> None:
     names = {"<s>": 0, "[UNK]": 1} | {f"w{n}": n for n in range(2, 70_000)}
     backend = Backend(models.WordLevel(names, unk_token="[UNK]"))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    packed = pack(["w69999 w2"], Tokenizer(backend, "<s>"), tmp_path, source="tales", progress=False)
+    packed = pack(["w69999 w2"], Tokenizer(backend, "<s>"), tmp_path, source="tales")
     assert packed.tokens.dtype == np.uint32
     assert packed.tokens.tolist() == [0, 69999, 2]
 
@@ -77,7 +77,7 @@ def slowly():
     for line in open(sys.argv[1], encoding="utf-8"):
         time.sleep(0.002)
         yield line.rstrip("\\n")
-packing.pack(slowly(), Tokenizer.load(sys.argv[2]), sys.argv[3], source="tales", progress=False)
+packing.pack(slowly(), Tokenizer.load(sys.argv[2]), sys.argv[3], source="tales")
 """
 
 
@@ -101,9 +101,9 @@ def test_a_killed_packing_goes_on_to_the_same_bytes(
             Packed.open(folder, tokenizer)
     assert counts == sorted(set(counts)) and counts[-1] < 300  # each went on from the one before
     encoded = count_encoded(monkeypatch)
-    pack(TALES, tokenizer, folder, source="tales", progress=False)
+    pack(TALES, tokenizer, folder, source="tales")
     assert sum(encoded) == 300 - counts[-1]
-    pack(TALES, tokenizer, tmp_path / "whole", source="tales", progress=False)
+    pack(TALES, tokenizer, tmp_path / "whole", source="tales")
     assert files(folder) == files(tmp_path / "whole")
 
 
@@ -135,51 +135,51 @@ def test_what_a_kill_left_behind_the_last_note_is_cut_off(
     monkeypatch.setattr(packing, "BATCH", 10)
     monkeypatch.setattr(packing, "NOTE_EVERY", 0.0)
     with pytest.raises(KeyboardInterrupt):
-        pack(interrupted(100), tokenizer, tmp_path / "stopped", source="tales", progress=False)
+        pack(interrupted(100), tokenizer, tmp_path / "stopped", source="tales")
     assert 50 < stories_noted(tmp_path / "stopped") <= 100
     for name in ("tokens.bin", "starts.bin"):
         with (tmp_path / "stopped" / name).open("ab") as file:
             file.write(b"half a batch")
-    pack(TALES, tokenizer, tmp_path / "stopped", source="tales", progress=False)
-    pack(TALES, tokenizer, tmp_path / "whole", source="tales", progress=False)
+    pack(TALES, tokenizer, tmp_path / "stopped", source="tales")
+    pack(TALES, tokenizer, tmp_path / "whole", source="tales")
     assert files(tmp_path / "stopped") == files(tmp_path / "whole")
 
 
 def test_a_finished_packing_is_only_checked(
     tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    pack(TALES, tokenizer, tmp_path, source="tales")
     before, encoded = files(tmp_path), count_encoded(monkeypatch)
-    pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    pack(TALES, tokenizer, tmp_path, source="tales")
     assert files(tmp_path) == before
     assert encoded == []
 
 
 def test_other_stories_are_not_appended(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    pack(TALES[:50], tokenizer, tmp_path, source="tales", progress=False)
+    pack(TALES[:50], tokenizer, tmp_path, source="tales")
     for others in (TALES[1:], TALES[:20]):
         with pytest.raises(ValueError, match="holds 50 stories that are not the first of others"):
-            pack(others, tokenizer, tmp_path, source="others", progress=False)
-    assert pack(TALES, tokenizer, tmp_path, source="tales", progress=False).n_stories == 300  # more of the same are
-    anew = pack(TALES[1:], tokenizer, tmp_path, source="others", resume=False, progress=False)
+            pack(others, tokenizer, tmp_path, source="others")
+    assert pack(TALES, tokenizer, tmp_path, source="tales").n_stories == 300  # more of the same are
+    anew = pack(TALES[1:], tokenizer, tmp_path, source="others", resume=False)
     assert anew.n_stories == 299
 
 
 def test_the_wrong_tokenizer_is_refused(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    pack(TALES, tokenizer, tmp_path, source="tales")
     other = Tokenizer.train(TALES, 280)
     with pytest.raises(
         ValueError, match=f"another tokenizer .hash {tokenizer.hash[:12]}, and this one is {other.hash[:12]}"
     ):
         Packed.open(tmp_path, other)
     with pytest.raises(ValueError, match="packed with another tokenizer"):
-        pack(TALES, other, tmp_path, source="tales", progress=False)
+        pack(TALES, other, tmp_path, source="tales")
 
 
 def test_damaged_packs_are_refused(tokenizer: Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="holds no packed stories"):
         Packed.open(tmp_path, tokenizer)
-    pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    pack(TALES, tokenizer, tmp_path, source="tales")
     whole = files(tmp_path)
     for name in ("tokens.bin", "starts.bin"):
         (tmp_path / name).write_bytes(whole[name][:-2])
@@ -201,7 +201,7 @@ def test_a_pack_that_is_not_replaced_after_all_stays_whole(
     error: type[BaseException], tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(packing, "BATCH", 10)
-    pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    pack(TALES, tokenizer, tmp_path, source="tales")
     before = files(tmp_path)
 
     def stopped() -> Iterator[str]:
@@ -209,9 +209,9 @@ def test_a_pack_that_is_not_replaced_after_all_stays_whole(
         raise error
 
     with pytest.raises(error):
-        pack(stopped(), tokenizer, tmp_path, source="others", resume=False, progress=False)
+        pack(stopped(), tokenizer, tmp_path, source="others", resume=False)
     assert files(tmp_path) == before
-    assert pack(TALES[:9], tokenizer, tmp_path, source="few", resume=False, progress=False).n_stories == 9
+    assert pack(TALES[:9], tokenizer, tmp_path, source="few", resume=False).n_stories == 9
     assert sorted(files(tmp_path)) == sorted(before)
 
 
@@ -226,21 +226,21 @@ def test_a_fault_leaves_nothing_and_an_interruption_what_can_be_resumed(
         raise InputError("a bad byte")
 
     with pytest.raises(InputError, match="a bad byte"):
-        pack(broken(), tokenizer, tmp_path / "a/b", source="tales", progress=False, keep_tokenizer=True)
+        pack(broken(), tokenizer, tmp_path / "a/b", source="tales", keep_tokenizer=True)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(KeyboardInterrupt):
-        pack(interrupted(100), tokenizer, tmp_path / "a/b", source="tales", progress=False, keep_tokenizer=True)
+        pack(interrupted(100), tokenizer, tmp_path / "a/b", source="tales", keep_tokenizer=True)
     noted = stories_noted(tmp_path / "a/b")
     assert noted > 50
     with pytest.raises(ValueError, match="a bad byte"):  # what an earlier command left is not this one's to remove
-        pack(broken(), tokenizer, tmp_path / "a/b", source="tales", progress=False, keep_tokenizer=True)
+        pack(broken(), tokenizer, tmp_path / "a/b", source="tales", keep_tokenizer=True)
     assert stories_noted(tmp_path / "a/b") > noted
-    assert pack(TALES, tokenizer, tmp_path / "a/b", source="tales", progress=False).n_stories == 300
+    assert pack(TALES, tokenizer, tmp_path / "a/b", source="tales").n_stories == 300
 
 
 def test_no_stories_make_no_pack(tokenizer: Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="there are no stories in tales to pack"):
-        pack([], tokenizer, tmp_path / "packed", source="tales", progress=False)
+        pack([], tokenizer, tmp_path / "packed", source="tales")
     assert not (tmp_path / "packed").exists()
 
 
@@ -248,12 +248,12 @@ def test_no_stories_make_no_pack(tokenizer: Tokenizer, tmp_path: Path) -> None:
 def test_a_full_disk_leaves_nothing_that_opens(tokenizer: Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "tokens.bin").symlink_to("/dev/full")
     with pytest.raises(OSError, match="the disk is full, and the stories are not all packed") as caught:
-        pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+        pack(TALES, tokenizer, tmp_path, source="tales")
     assert caught.value.errno == errno.ENOSPC
     with pytest.raises(ValueError, match="was not finished"):
         Packed.open(tmp_path, tokenizer)
     (tmp_path / "tokens.bin").unlink()  # room is made
-    assert pack(TALES, tokenizer, tmp_path, source="tales", progress=False).n_stories == 300
+    assert pack(TALES, tokenizer, tmp_path, source="tales").n_stories == 300
 
 
 def test_progress_is_shown_on_stderr(tokenizer: Tokenizer, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -265,26 +265,25 @@ def test_progress_is_shown_on_stderr(tokenizer: Tokenizer, tmp_path: Path, capfd
 
 @pytest.mark.parametrize("name", ["tokens.bin", "starts.bin"])
 def test_a_pack_that_was_altered_in_place_is_told_from_a_whole_one(
-    tokenizer: Tokenizer, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+    tokenizer: Tokenizer, tmp_path: Path, name: str
 ) -> None:
-    pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    pack(TALES, tokenizer, tmp_path, source="tales")
     whole = (tmp_path / name).read_bytes()
     assert Packed.open(tmp_path, tokenizer, check=True).n_stories == 300
-    assert capsys.readouterr().err == ""  # short: no progress bar
     (tmp_path / name).write_bytes(whole[::-1])
     Packed.open(tmp_path, tokenizer)  # the same size
     said = rf"{name} was altered since it was packed: its hash is not the one in pack\.json; restore it, or remove "
     with pytest.raises(ValueError, match=said):
         Packed.open(tmp_path, tokenizer, check=True)
     with pytest.raises(ValueError, match=said):  # and not packed on, with a new hash
-        pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+        pack(TALES, tokenizer, tmp_path, source="tales")
     (tmp_path / name).write_bytes(whole)
-    more = pack([*TALES, "Tom."], tokenizer, tmp_path, source="tales", progress=False)
+    more = pack([*TALES, "Tom."], tokenizer, tmp_path, source="tales")
     assert Packed.open(tmp_path, tokenizer, check=True).n_stories == more.n_stories == 301
 
 
 def test_a_pack_without_hashes_is_opened_as_it_is(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+    pack(TALES, tokenizer, tmp_path, source="tales")
     record = json.loads((tmp_path / "pack.json").read_text())
     older = {key: value for key, value in record.items() if not key.endswith("_hash")}
     (tmp_path / "pack.json").write_text(json.dumps(older))
@@ -295,6 +294,7 @@ RACE = """
 import sys, time
 from pathlib import Path
 import tslens.stories.pack as packing
+from tslens import progress
 from tslens.tokenizer import Tokenizer
 tales, tokenizer, folder, barrier, me, resume = sys.argv[1:]
 packing.BATCH, packing.NOTE_EVERY = 10, 0.0
@@ -310,7 +310,8 @@ for _ in range(60_000):
         break
     time.sleep(0.001)
 try:
-    packing.pack(slowly(), chosen, folder, source=me, resume=resume == "yes", progress=False, keep_tokenizer=True)
+    with progress.off():
+        packing.pack(slowly(), chosen, folder, source=me, resume=resume == "yes", keep_tokenizer=True)
 except ValueError as error:
     sys.exit(str(error))
 """
@@ -323,7 +324,7 @@ def test_two_packers_of_one_folder_never_mix(tokenizer: Tokenizer, tmp_path: Pat
     alone, said = {}, []
     for me, tales in (("0", TALES), ("1", TALES[::-1])):
         (tmp_path / f"{me}.txt").write_text("".join(f"{tale}\n" for tale in tales), encoding="utf-8")
-        pack(tales, tokenizer, tmp_path / me, source=me, progress=False, keep_tokenizer=True)
+        pack(tales, tokenizer, tmp_path / me, source=me, keep_tokenizer=True)
         alone[me] = files(tmp_path / me)
     for trial in range(3):
         folder, barrier = tmp_path / f"raced{trial}", tmp_path / f"barrier{trial}"
@@ -355,12 +356,12 @@ def test_a_folder_that_is_being_packed_is_refused(tokenizer: Tokenizer, tmp_path
 
         def while_another_packs() -> Iterator[str]:
             yield from TALES[:200]
-            again = pool.submit(pack, TALES, tokenizer, tmp_path / "a", source="again", progress=False)
+            again = pool.submit(pack, TALES, tokenizer, tmp_path / "a", source="again")
             with pytest.raises(InputError, match=r"pack\.json is being written by process \d+ .*Wait for it or"):
                 again.result()
             yield from TALES[200:]
 
-        packed = pack(while_another_packs(), tokenizer, tmp_path / "a", source="tales", progress=False)
+        packed = pack(while_another_packs(), tokenizer, tmp_path / "a", source="tales")
     assert packed.n_stories == 300 and sorted(files(tmp_path / "a")) == ["pack.json", "starts.bin", "tokens.bin"]
 
 
@@ -378,7 +379,7 @@ def test_what_another_program_writes_among_the_tokens_is_never_vouched_for(
 
     monkeypatch.setattr(packing, "sync", meddled)
     with pytest.raises(InputError, match=r"does not hold the 300 stories and [\d,]+ tokens that were packed"):
-        pack(TALES, tokenizer, tmp_path, source="tales", progress=False)
+        pack(TALES, tokenizer, tmp_path, source="tales")
     monkeypatch.undo()
     with pytest.raises(FileNotFoundError, match="holds no packed stories"):
         Packed.open(tmp_path, tokenizer)

@@ -41,7 +41,7 @@ def run_of(in_tmp: Path, small: dict[str, str]) -> Callable[..., Run]:
     """`run_of(NAME)` prepares a small run; further settings by their keys, or another shape."""
 
     def made(name: str, shape: str = "16x1x2", **more: str) -> Run:
-        return session.prepare(recipes.load(shape, small | more), name, progress=False)
+        return session.prepare(recipes.load(shape, small | more), name)
 
     return made
 
@@ -51,7 +51,7 @@ def train_of(in_tmp: Path, small: dict[str, str]) -> Callable[..., session.Train
     """`train_of(NAME)` trains a small run to its end; further settings by their keys, or another shape."""
 
     def made(name: str, shape: str = "16x1x2", watch: Watch | None = None, **more: str) -> session.Trained:
-        return session.train(recipes.load(shape, small | more), name, watch=watch, progress=False)
+        return session.train(recipes.load(shape, small | more), name, watch=watch)
 
     return made
 
@@ -87,15 +87,15 @@ def goes_on(run_of: Callable[..., Run], records: Callable[[Path], list[Any]]) ->
         run = run_of("whole", **more)
         whole, cut = run.folder, runs.run_folder("cut")
         shutil.copytree(whole, cut)
-        session.resume(run.folder.name, progress=False)
+        session.resume(run.folder.name)
         with pytest.raises(Killed if by is None else Interrupted) as ended:
-            session.resume("cut", progress=False, watch=stop)
+            session.resume("cut", watch=stop)
         assert by is None or "tslens train --resume cut" in str(ended.value)
         assert not (cut / "config.json").exists()
         lost = after % run.recipe.train.checkpoint_every
         newest = runs.step_of(runs.steps(cut / "checkpoints")[0])
         assert lost and newest == (after + 1 if by else after - lost)
-        session.resume("cut", progress=False)
+        session.resume("cut")
         assert (whole / "model.safetensors").read_bytes() == (cut / "model.safetensors").read_bytes()
         assert records(whole) == records(cut)
 

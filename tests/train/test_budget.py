@@ -14,7 +14,7 @@ def test_tokens_are_about_what_a_run_then_finds(in_tmp):
     """The stories are made ones and the numbers behind the estimate are of real ones."""
     recipe = recipes.load("16x1x2", SMALL | {"data.limit": "300", "model.n_ctx": "256", "data.vocabulary": "2048"})
     steps, tokens, origin = token_budget(recipe, 2048)
-    run = prepare(recipe, "a", progress=False)
+    run = prepare(recipe, "a")
     assert steps is not None and steps == pytest.approx(run.steps, rel=0.35)
     assert tokens == steps * 4 * 256 and "about" in origin
 

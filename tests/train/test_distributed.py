@@ -68,7 +68,7 @@ def trained(name, rank, size, stop):
         del os.environ["RANK"]
     if rank == 1:
         sys.addaudithook(watch_writes)
-    session.resume(name, progress=False, watch=until(stop) if stop else None)
+    session.resume(name, watch=until(stop) if stop else None)
     leave()
 
 for name, size, stop in json.loads(sys.argv[1]):
@@ -91,8 +91,8 @@ def alone(tmp_path_factory):
     (home / "stories.txt").write_text("\n<|endoftext|>\n".join(texts))
     try:
         for name in ("grown", "shrunk"):
-            prepare(recipes.load("16x1x2", SMALL), name, progress=False)
-        train(recipes.load("16x1x2", SMALL), "alone", progress=False)
+            prepare(recipes.load("16x1x2", SMALL), name)
+        train(recipes.load("16x1x2", SMALL), "alone")
     finally:
         os.chdir(before)
     return home
@@ -173,7 +173,7 @@ def test_more_processes_than_rows_or_gpus(in_tmp, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("tslens.train.session.process_group", lambda: contextlib.nullcontext(World(0, 2, CPU)))
         with pytest.raises(ValueError, match="train.batch is 1 row, fewer than the 2 processes"):
-            train(few, "few", progress=False)
+            train(few, "few")
     assert not list(in_tmp.iterdir())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
@@ -190,7 +190,7 @@ def test_by_muon_two_processes_train_as_one_does_but_for_its_rounding(in_tmp, en
     (in_tmp / "stories.txt").write_text("\n<|endoftext|>\n".join(told))
     chosen = SMALL | {"optimizer.method": "muon", "optimizer.lr": "1e-2"}
     for name in ("muon-1", "muon-2"):
-        prepare(recipes.load("16x1x2", chosen), name, progress=False)
+        prepare(recipes.load("16x1x2", chosen), name)
     command = [sys.executable, "-c", FORKED, json.dumps([("muon-1", 1, None), ("muon-2", 2, None)])]
     done = subprocess.run(command, cwd=in_tmp, env=environment, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -212,7 +212,7 @@ def test_uneven_shares_weigh_as_much_as_they_predict(in_tmp, environment):
     (in_tmp / "stories.txt").write_text("\n<|endoftext|>\n".join(told), encoding="utf-8")
     for name, more in UNEVEN.items():
         chosen = {"objective.name": name, "train.steps": "10", "train.validate_every": "1"} | more
-        run = prepare(recipes.load("16x1x2", SMALL | chosen), f"{name}-1", progress=False)
+        run = prepare(recipes.load("16x1x2", SMALL | chosen), f"{name}-1")
         shutil.copytree(run.folder, run.folder.with_name(f"{name}-2"))
         pieces = run.rows.batch(0).split(run.recipe.group)
         assert len(pieces) == 5 and (len({piece.predictions for piece in pieces}) > 1) == (name == "instruct")

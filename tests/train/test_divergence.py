@@ -28,11 +28,11 @@ SMALL = {
 
 
 def run_of(name, **more):
-    return prepare(recipes.load("16x1x2", SMALL | more), name, progress=False)
+    return prepare(recipes.load("16x1x2", SMALL | more), name)
 
 
 def train_of(name, **more):
-    return session.train(recipes.load("16x1x2", SMALL | more), name, progress=False)
+    return session.train(recipes.load("16x1x2", SMALL | more), name)
 
 
 @pytest.mark.parametrize(
@@ -137,20 +137,20 @@ def test_a_run_that_stopped_goes_on_at_a_lower_rate_as_it_says(in_tmp, bomb):
     with pytest.raises(ValueError, match="--resume back --set train.on_divergence=rollback"):
         train_of("back")
     bomb(10, nan)  # eight calls so far; from step 4, where it is kept: the same fault once more
-    session.resume("back", {"train.on_divergence": "rollback"}, progress=False)
+    session.resume("back", {"train.on_divergence": "rollback"})
     told = [r for r in runs.read_metrics(in_tmp / "runs/back") if "rollbacks" in r]
     assert [(r["step"], r["from_step"], r["rate_factor"]) for r in told] == [(4, 6, 0.5)]
     assert (in_tmp / "runs/back/config.json").is_file()
-    assert reopen("back", progress=False).recipe.train.on_divergence == "rollback"  # kept for the next time
+    assert reopen("back").recipe.train.on_divergence == "rollback"  # kept for the next time
 
 
 def test_nothing_else_of_a_run_can_be_changed(in_tmp):
     train_of("a")
     before = (in_tmp / "runs/a/recipe.json").read_bytes()
     with pytest.raises(ValueError, match=r"^optimizer\.lr cannot be changed in a run that is resumed, only train\.on"):
-        reopen("a", {"train.rollback_lr_factor": "0.1", "optimizer.lr": "1"}, progress=False)
+        reopen("a", {"train.rollback_lr_factor": "0.1", "optimizer.lr": "1"})
     with pytest.raises(ValueError, match=r"train\.rollback_lr_factor is 2"):
-        reopen("a", {"train.rollback_lr_factor": "2"}, progress=False)
+        reopen("a", {"train.rollback_lr_factor": "2"})
     assert (in_tmp / "runs/a/recipe.json").read_bytes() == before
 
 
@@ -172,7 +172,7 @@ def test_a_run_that_rolled_back_resumes_bit_for_bit(in_tmp, bomb, monkeypatch):
     monkeypatch.setattr(LanguageModelling, "__call__", call)
     with pytest.raises(RuntimeError):
         train_of("cut", **{"train.on_divergence": "rollback"})
-    session.resume("cut", progress=False)
+    session.resume("cut")
     cut, whole = ((in_tmp / f"runs/{name}/model.safetensors").read_bytes() for name in ("cut", "whole"))
     assert cut == whole
 

@@ -111,7 +111,7 @@ def test_a_full_disk_is_said_and_the_checkpoint_before_is_kept(in_tmp, monkeypat
 
     monkeypatch.setattr(runs, "write_tensors", full)
     with pytest.raises(OSError, match=said):
-        session.resume(run.folder.name, progress=False)
+        session.resume(run.folder.name)
     assert [p.name for p in (in_tmp / "runs/full/checkpoints").iterdir()] == kept
 
 

@@ -44,7 +44,7 @@ def recorded(folder) -> dict[str, object]:
 
 def test_auto_is_measured_recorded_and_kept(stories, in_tmp, monkeypatch, capsys) -> None:
     timed(monkeypatch, products=1.3, muon=1.05)
-    session.train(recipes.load("16x1x2", SMALL), "a", progress=False)
+    session.train(recipes.load("16x1x2", SMALL), "a")
     found = {
         "precision": "bfloat16",
         "bf16_speedup": 1.3,
@@ -57,7 +57,7 @@ def test_auto_is_measured_recorded_and_kept(stories, in_tmp, monkeypatch, capsys
     shutil.rmtree(folder / "checkpoints/step-000004")
     before = runs.read(folder)[1]
     timed(monkeypatch, products=0.5, muon=2.0)  # another machine, or another moment
-    session.resume("a", progress=False)
+    session.resume("a")
     assert recorded(folder) == found and "warning" not in capsys.readouterr().err
     after = runs.read(folder)[1]
     assert all(torch.equal(before[name], after[name]) for name in before)
@@ -67,7 +67,7 @@ def test_auto_is_measured_recorded_and_kept(stories, in_tmp, monkeypatch, capsys
 def test_a_named_precision_is_muon_s_too_and_never_measured(stories, in_tmp, monkeypatch, named) -> None:
     monkeypatch.setattr(precision, "bf16_speedup", lambda *given: pytest.fail("measured"))
     monkeypatch.setattr(precision, "muon_speedup", lambda *given: pytest.fail("measured"))
-    session.train(recipes.load("16x1x2", SMALL | {"train.precision": named}), "a", progress=False)
+    session.train(recipes.load("16x1x2", SMALL | {"train.precision": named}), "a")
     assert recorded(in_tmp / "runs/a") == {"precision": named, "muon_precision": named}
 
 

@@ -29,7 +29,7 @@ SMALL = {
 
 
 def run_of(name: str, *, overwrite: bool = False, **more: str) -> Run:
-    return prepare(recipes.load("16x1x2", SMALL | more), name, overwrite=overwrite, progress=False)
+    return prepare(recipes.load("16x1x2", SMALL | more), name, overwrite=overwrite)
 
 
 def content(run: Run) -> dict[str, bytes]:
@@ -58,7 +58,7 @@ def test_a_run_is_not_lost_to_one_that_cannot_begin(in_tmp, wrong):
     before = content(run_of("kept"))
     with pytest.raises((ValueError, OSError)):
         run_of("kept", overwrite=True, **wrong)
-    assert content(reopen("kept", progress=False)) == before
+    assert content(reopen("kept")) == before
     assert [p.name for p in (in_tmp / "runs").iterdir()] == ["kept"]
 
 
@@ -77,7 +77,7 @@ def test_a_full_disk_while_packing_leaves_what_can_be_gone_on_with(in_tmp, monke
             run_of("cut")
     with pytest.raises(ValueError, match="tslens train --resume cut"):
         run_of("cut")
-    resumed = content(reopen("cut", progress=False))
+    resumed = content(reopen("cut"))
     assert resumed["data/tokens.bin"] == whole["data/tokens.bin"]
 
 
@@ -91,7 +91,7 @@ def test_ctrl_c_while_packing_over_a_run_brings_it_back(in_tmp, monkeypatch):
         patch.setattr(preparing, "pack", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run_of("a", overwrite=True, seed="7")
-    assert content(reopen("a", progress=False)) == before
+    assert content(reopen("a")) == before
 
 
 def test_ctrl_c_before_the_first_step_says_how_to_go_on(in_tmp, monkeypatch, capsys):
@@ -144,7 +144,7 @@ def write_and_die(record, folder):
     if record.stories >= 200:
         os.kill(os.getpid(), signal.SIGKILL)
 packing.Record.write = write_and_die
-prepare(recipe.load("16x1x2", eval(sys.argv[1])), "cut", overwrite=True, progress=False)
+prepare(recipe.load("16x1x2", eval(sys.argv[1])), "cut", overwrite=True)
 """
 
 
@@ -154,7 +154,7 @@ def test_a_killed_packing_goes_on_and_a_run_it_was_to_replace_goes(in_tmp):
     done = subprocess.run([sys.executable, "-c", KILLED, repr(SMALL)], timeout=120, env=os.environ | {"CI": "1"})
     assert done.returncode == -signal.SIGKILL
     assert 0 < files.read_json(in_tmp / "runs/cut/data/pack.json")["stories"] < 400
-    run = reopen("cut", progress=False)
+    run = reopen("cut")
     assert run.recipe.seed == 0 and run.rows.packed.n_stories == 400
     assert content(run)["data/tokens.bin"] == whole["data/tokens.bin"]
     assert sorted(p.name for p in (in_tmp / "runs").iterdir()) == ["cut", "whole"]
@@ -166,7 +166,7 @@ def test_a_run_that_a_kill_left_aside_comes_back(in_tmp):
     run.folder.rename(run.folder.with_name(".a.old"))
     with pytest.raises(ValueError, match="exists"):
         run_of("a")
-    assert content(reopen("a", progress=False)) == before
+    assert content(reopen("a")) == before
 
 
 def test_a_dataset_with_its_own_splits_is_validated_on_its_own(in_tmp):
@@ -189,10 +189,10 @@ def test_packed_stories_that_were_altered_are_not_gone_on_with(in_tmp, refused, 
     whole = path.read_bytes()
     path.write_bytes(whole[::-1])
     with refused(rf"^runs/a/data/{name} was altered since it was packed: .* remove runs/a/data and pack .* again"):
-        reopen("a", progress=False)
-    assert reopen("a", check=False, progress=False).rows.packed.n_stories == 400
+        reopen("a")
+    assert reopen("a", check=False).rows.packed.n_stories == 400
     shutil.rmtree(path.parent)
-    reopen("a", progress=False)
+    reopen("a")
     assert path.read_bytes() == whole
 
 
@@ -205,19 +205,19 @@ def test_a_run_goes_on_when_its_source_is_gone(in_tmp, objective):
     run = run_of("a", **more)
     before = content(run)
     (in_tmp / "tales.txt").unlink()
-    again = reopen("a", progress=False)
+    again = reopen("a")
     assert again.validation == run.validation and again.facts == run.facts and content(again) == before
     assert (again.rows.batch(1).tokens == run.rows.batch(1).tokens).all()
     (run.folder / "data/validation.jsonl").unlink()
     with pytest.raises(FileNotFoundError, match=r"there is no tales\.txt"):
-        reopen("a", progress=False)
+        reopen("a")
 
 
 def test_a_run_that_kept_no_validation_stories_keeps_them_when_it_goes_on(in_tmp):
     run = run_of("a")
     before = content(run)
     (run.folder / "data/validation.jsonl").unlink()
-    assert reopen("a", progress=False).validation == run.validation and content(run) == before
+    assert reopen("a").validation == run.validation and content(run) == before
 
 
 def test_what_a_kill_left_of_the_validation_stories_goes(in_tmp):

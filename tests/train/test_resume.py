@@ -47,7 +47,7 @@ def forked(name, *, step=None, write=None, after=None):
         try:
             if write is not None:
                 at_write(write)
-            session.resume(name, progress=False, watch=None if step is None else at_step(step))
+            session.resume(name, watch=None if step is None else at_step(step))
             os._exit(0)
         except BaseException:
             import traceback
@@ -60,7 +60,7 @@ def forked(name, *, step=None, write=None, after=None):
 
 ends = {}
 for whole, overrides, plans in json.loads(sys.argv[1]):
-    session.prepare(recipe.load("16x1x2", overrides), whole, progress=False)
+    session.prepare(recipe.load("16x1x2", overrides), whole)
     shutil.copytree(f"runs/{whole}", "runs/.begun")
     began = time.perf_counter()
     ends[whole] = [forked(whole)]

@@ -30,11 +30,11 @@ SMALL = {
 
 
 def run_of(name, **more):
-    return prepare(recipes.load("16x1x2", SMALL | more), name, progress=False)
+    return prepare(recipes.load("16x1x2", SMALL | more), name)
 
 
 def train_of(name, **more):
-    return session.train(recipes.load("16x1x2", SMALL | more), name, progress=False)
+    return session.train(recipes.load("16x1x2", SMALL | more), name)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_a_damaged_newest_checkpoint_is_told_of_and_set_aside(trained, capsys):
     weights = (trained / "model.safetensors").read_bytes()
     newest = trained / "checkpoints/step-000009/optimizer.safetensors"
     newest.write_bytes(newest.read_bytes()[:-7])
-    session.resume("a", progress=False)
+    session.resume("a")
     said = capsys.readouterr().err
     assert said.startswith(
         "tslens: warning: runs/a/checkpoints/step-000009/optimizer.safetensors was truncated or altered"
@@ -115,7 +115,7 @@ def test_a_newest_checkpoint_whose_config_is_wrong_is_passed_over(trained, capsy
     weights = (trained / "model.safetensors").read_bytes()
     damage(trained / "checkpoints/step-000009")
     (trained / "checkpoints/step-000099").touch()  # a file is no checkpoint
-    session.resume("a", progress=False)
+    session.resume("a")
     assert said in (told := capsys.readouterr().err) and told.endswith(
         "Going on from runs/a/checkpoints/step-000006.\n"
     )
@@ -129,7 +129,7 @@ def test_a_record_that_was_altered_is_named(trained, record):
     path = trained / "metrics.jsonl"
     path.write_text(record + "\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
     with pytest.raises(ValueError, match=r"^Line 1 of runs/a/metrics\.jsonl is no record of a run\. It was altered;"):
-        session.resume("a", progress=False)
+        session.resume("a")
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "optimizer.safetensors", "config.json"])
@@ -143,7 +143,7 @@ def test_a_planted_pickle_is_refused_and_not_run(trained, capsys, file):
     if file != "config.json":  # even where the config vouches for it
         key = {"model.safetensors": "sha256", "optimizer.safetensors": "optimizer_sha256"}[file]
         runs.change_config(place, {key: files.sha256(place / file)})
-    session.resume("a", progress=False)
+    session.resume("a")
     assert ("is not safetensors" in (said := capsys.readouterr().err)) or "is not JSON" in said
     assert not (trained / "ran").exists()
 
@@ -187,14 +187,14 @@ def small_disk(in_tmp):
 def test_a_full_disk_is_said_and_the_last_good_checkpoint_goes_on(small_disk, tmp_path):
     run = run_of("a", **{"train.steps": "200", "train.keep_checkpoints": "1000", "data.vocabulary": "280"})
     with pytest.raises(OSError, match=r"cannot write runs/a \(No space left on device\); its last good .*Make room"):
-        session.resume(run.folder.name, progress=False)
+        session.resume(run.folder.name)
     newest = runs.steps(small_disk / "a/checkpoints")
     for place in newest:
         runs.read(place)
     assert newest and not list((small_disk / "a").rglob("*.tmp"))
     for place in newest[1:]:
         files.remove_folder(place)
-    again = reopen("a", progress=False)
+    again = reopen("a")
     model = again.recipe.objective.build(again.recipe.spec(again.tokenizer.size), seed=0, tokenizer=again.tokenizer)
     state = saving.TrainingState(model, optimizer.make(model, again.recipe.optimizer), Meter())
     saving.restore(again, state)
@@ -219,7 +219,7 @@ def test_a_full_disk_ends_the_command_with_one_line(small_disk, capsys):
 
 def test_a_checkpoint_under_a_name_that_is_taken_replaces_it_whole(trained, monkeypatch):
     """Killed between removing the old and naming the new, there is neither half of one."""
-    run = reopen("a", progress=False)
+    run = reopen("a")
     model = run.recipe.objective.build(run.recipe.spec(run.tokenizer.size), seed=0, tokenizer=run.tokenizer)
     state = saving.TrainingState(model, optimizer.make(model, run.recipe.optimizer), Meter())
     saving.restore(run, state)
@@ -255,7 +255,7 @@ def test_a_run_whose_recipe_or_data_changed_is_not_gone_on_with(trained, file, c
     change(content)
     files.write_json(trained / file, content)
     with pytest.raises(ValueError, match=said) as caught:
-        session.resume("a", progress=False)
+        session.resume("a")
     assert "\n" not in str(caught.value)
 
 

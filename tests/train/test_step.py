@@ -38,7 +38,7 @@ torch.compile = partial(torch.compile, backend="aot_eager")
 overrides = eval(sys.argv[1])
 for name, compiled in (("plain", "false"), ("compiled", "true")):
     chosen = recipe.load("16x1x2", overrides | {"train.steps": "3", "train.compile": compiled})
-    session.train(chosen, name, progress=False)
+    session.train(chosen, name)
 """
 
 
@@ -61,9 +61,9 @@ def test_a_machine_without_a_compiler_says_so_before_anything_is_written(in_tmp,
     monkeypatch.setenv("CXX", "no-such-compiler")
     chosen = recipes.load("16x1x2", small | {"train.compile": "true"})
     for refused in (
-        lambda: session.prepare(chosen, "new", progress=False),
+        lambda: session.prepare(chosen, "new"),
         lambda: estimate(chosen),
-        lambda: session.resume(begun.folder.name, progress=False),
+        lambda: session.resume(begun.folder.name),
     ):
         with pytest.raises(ValueError, match=r"train.compile needs a C\+\+ compiler.*Install g\+\+"):
             refused()

@@ -6,6 +6,7 @@ a forward and backward pass is measured at every batch, and is what a person fee
 moment, the gradients and the weights in it too.
 """
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +18,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from tslens import forward
+from tslens import forward, progress
 from tslens.bench.peers import GPT2, HOOKED_FP32, OURS, Loss, PeerModel, TrainingSetup, peer
 from tslens.bench.size import random_tokens
 from tslens.forward.saved_bytes import saved_bytes
@@ -145,15 +146,15 @@ def memory(
     layers: int = 8,
     context: int = 512,
     entries: Sequence[Entry] = ENTRIES,
-    watch: Callable[[str], None] = lambda what: None,
     device: Any = None,
 ) -> Memory:
-    """The table; takes some minutes on a CPU. `device` stands for `torch.cuda`; `watch` is told what is next."""
+    """The table; takes some minutes on a CPU. `device` stands for `torch.cuda`."""
     device = device if device is not None else torch.cuda if torch.cuda.is_available() else None
     found = []
-    for entry in entries:
-        for width in widths:
-            watch(f"{entry.name}, {width}x{layers}")
+    cells = list(itertools.product(entries, widths))
+    with progress.bar("measuring", cells) as shown:
+        for done, (entry, width) in enumerate(cells):
+            shown.update(done, what=f"{entry.name}, {width}x{layers}")
             spec = Spec.parse(f"{width}x{layers}", d_vocab=entry.vocabulary, n_ctx=context)
             found.append(_measure(entry, spec, batches, device))
     parts = zip(*found, strict=True)

@@ -14,7 +14,7 @@ def _run(size: Size) -> Measured:
 
     def ours() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            pack(stories, cut, folder, source="made", progress=False)
+            pack(stories, cut, folder, source="made")
 
     def bare() -> None:
         for texts in in_batches(stories, BATCH):

@@ -33,7 +33,7 @@ def _answers(size: Size, precision: str) -> list[Any]:
     """Of neurons, heads and lens."""
     model, stories = models.load(MODEL), corpus(size.scanned)
     reducers: list[Any] = [neurons.Profiles(), heads.Roles(), lens.ByDepth()]
-    answers: list[Any] = scan.scan(model, stories, reducers, precision=precision, progress=False)
+    answers: list[Any] = scan.scan(model, stories, reducers, precision=precision)
     return answers
 
 

@@ -56,7 +56,7 @@ def _kilobytes(field: str) -> int:
 
 def _scan(shape: str, source: str, cut: str) -> tuple[int, int]:
     """What the other process does."""
-    from tslens import scan
+    from tslens import progress, scan
     from tslens.analysis import heads, lens, neurons
     from tslens.models import Spec, attach_tokenizer, build
     from tslens.stories import stories
@@ -67,7 +67,8 @@ def _scan(shape: str, source: str, cut: str) -> tuple[int, int]:
     attach_tokenizer(model, words)
     reducers: list[Any] = [heads.Roles(), neurons.Profiles(), lens.ByDepth()]
     before = largest_resident()
-    scan.states(model, stories(source, clean=False), reducers, progress=False)
+    with progress.off():
+        scan.states(model, stories(source, clean=False), reducers)
     return largest_resident(), before
 
 

@@ -52,7 +52,7 @@ def _scan(size: Size, model: "LanguageModel", precision: str) -> Work:
 
     def work() -> float:
         reducer: Any = _Started(k=K)
-        scan.states(model, stories, [reducer], precision=precision, progress=False)
+        scan.states(model, stories, [reducer], precision=precision)
         began: float = reducer.began
         return time.perf_counter() - began
 
@@ -114,7 +114,7 @@ def _times(size: Size, precision: str) -> tuple[int, dict[str, np.ndarray]]:
 def _around(size: Size) -> Measured:
     """Seconds before and after the pass."""
     model, stories = _model(size), corpus(size.scanned)
-    (state,) = scan.states(model, stories, [Profiles(k=K)], progress=False)
+    (state,) = scan.states(model, stories, [Profiles(k=K)])
 
     def work() -> None:
         Profiles(k=K).start(model)

@@ -4,7 +4,7 @@ import dataclasses
 import math
 import os
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from tslens import forward
+from tslens import forward, progress
 from tslens.bench.measure import Benchmark, Measured
 from tslens.bench.size import FULL, Size
 
@@ -22,13 +22,14 @@ COLUMNS = ("what", "against", "must reach", "measured", "95% interval", "ours", 
 SIDES = ("ours", "theirs")
 
 
-def run(rows: Sequence[Benchmark], size: Size, watch: Callable[[Benchmark], None] = lambda row: None) -> list[Row]:
-    """Measure the rows one after the other, on all cores; `watch` is told which is next."""
+def run(rows: Sequence[Benchmark], size: Size) -> list[Row]:
+    """Measure the rows one after the other, on all cores, each in silence."""
     measured = []
-    with _all_cores():
-        for row in rows:
-            watch(row)
-            measured.append((row, row.run(size)))
+    with _all_cores(), progress.bar("measuring", len(rows)) as shown:
+        for done, row in enumerate(rows):
+            shown.update(done, what=row.name)
+            with progress.off():
+                measured.append((row, row.run(size)))
     return measured
 
 

@@ -31,9 +31,9 @@ def _run(size: Size) -> Measured:
     recipe = recipes.load(size.trained_shape, {key: str(value) for key, value in chosen.items()})
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        packed = pack(corpus(size.learnt), words, folder / "data", source="made", progress=False)
+        packed = pack(corpus(size.learnt), words, folder / "data", source="made")
         rows = Rows(packed, size.context, size.batch, recipe.seed)
-        train_run(Run(recipe, folder, rows, list(corpus(size.learnt)[:8]), words, {}), World(), progress=False)
+        train_run(Run(recipe, folder, rows, list(corpus(size.learnt)[:8]), words, {}), World())
         shares = [record["waiting_share"] for record in runs.read_metrics(folder)]
     found = mean_interval(shares)
     return Measured(float(found.estimate), max(0.0, float(found.low)), float(found.high), len(shares))

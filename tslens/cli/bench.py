@@ -2,14 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tslens.cli.delivery import print_json
 from tslens.cli.options import Json
 from tslens.errors import InputError
-
-if TYPE_CHECKING:
-    from tslens.bench import Benchmark, Measured, Size
 
 
 def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json = False) -> None:
@@ -38,7 +34,7 @@ def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json
     if out is not None:
         check_writable(out / "bench.json")
     known = table.facts()
-    measured = _watched(rows, QUICK if quick else FULL)
+    measured = table.run(rows, QUICK if quick else FULL)
     numbers = table.as_json(measured, known)
     if json_:
         print_json(numbers)
@@ -52,9 +48,7 @@ def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json
 
 def _memory(names: Sequence[str], out: Path | None, quick: bool, json_: bool) -> None:
     """The table of memory, which is no ratio: measured, printed, and written with its figure."""
-    from rich.console import Console
-
-    from tslens.bench.memory import ENTRIES, WIDTHS, memory
+    from tslens.bench.memory import WIDTHS, memory
     from tslens.plots import save
     from tslens.report import check_writable
 
@@ -63,10 +57,7 @@ def _memory(names: Sequence[str], out: Path | None, quick: bool, json_: bool) ->
     if out is not None:
         check_writable(out / "memory.svg")
     widths = WIDTHS[:1] if quick else WIDTHS
-    total = len(ENTRIES) * len(widths)
-    with Console(stderr=True).status("") as status:
-        done = iter(range(total))
-        answer = memory(widths, watch=lambda what: status.update(f"{next(done)} of {total}: {what}"))
+    answer = memory(widths)
     if json_:
         print_json(answer.to_json())
     else:
@@ -76,23 +67,3 @@ def _memory(names: Sequence[str], out: Path | None, quick: bool, json_: bool) ->
     if out is not None:
         answer.save(out)
         save(answer.figure(), out / "memory.svg", answer.to_frame())
-
-
-def _watched(rows: "Sequence[Benchmark]", size: "Size") -> "list[tuple[Benchmark, Measured]]":
-    """Run them under a bar that says which row is being measured."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from tslens.bench import table
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=len(rows))
-        done = iter(range(len(rows)))
-        return table.run(rows, size, lambda row: bar.update(task, completed=next(done), description=row.name))

@@ -91,17 +91,16 @@ def generate(
     n
         How many stories.
     """
-    from rich.console import Console
-
     from tslens.generate import Sampling
     from tslens.generate import generate as write
     from tslens.models import load
+    from tslens.progress import stage
 
     sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, beams=beams, seed=seed)
     if n < 1:
         raise InputError(f"--n is {n}; ask for at least 1 story.")
     loaded = load(model)
-    with Console(stderr=True).status("writing"):
+    with stage("writing"):
         stories = write(loaded, prompt, n=n, max_new_tokens=max_new_tokens, sampling=sampling, precision=precision)
     if json_:
         return print_json(stories, indent=1)
@@ -126,7 +125,7 @@ def loss(
 
     loaded = load(model)
     corpus = corpus_of(loaded, stories, limit, self_written=False)
-    result = measure(loaded, corpus, precision=precision, progress=True)
+    result = measure(loaded, corpus, precision=precision)
     if json_:
         print_json(result.to_json() | {"intervals": {p: result.interval(p) for p in ("tokens", "text_bytes")}})
         return

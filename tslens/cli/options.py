@@ -1,6 +1,5 @@
 """Options that several commands share: the help text of each, and how it is read."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -53,12 +52,11 @@ def corpus_of(
     model: "LanguageModel", source: str | None, limit: int, *, self_written: bool = True, said: bool = True
 ) -> "Corpus":
     """The stories that `--stories` and `--limit` ask for; one line on stderr says which they are."""
-    from rich.console import Console
-
+    from tslens import progress
     from tslens.corpus import model_stories
 
-    with Console(stderr=True).status("reading stories"):
+    with progress.stage("reading stories"):
         corpus = model_stories(model, source, limit=limit, self_written=self_written)
     if said:
-        print(f"reading {corpus.description}", file=sys.stderr)
+        progress.note(f"reading {corpus.description}")
     return corpus

@@ -64,12 +64,9 @@ def _short(value: Any) -> str:
 
 def show_estimate(recipe: "Recipe", as_json: bool) -> None:
     """What training by a recipe takes on this machine."""
-    from rich.console import Console
-
     from tslens.train.estimate import estimate
 
-    with Console(stderr=True).status("") as status:
-        found = estimate(recipe, lambda doing: status.update(f"{doing} ..."))
+    found = estimate(recipe)
     if as_json:
         print_json(asdict(found) | {"bytes": found.bytes, "seconds": found.seconds})
     else:

@@ -3,11 +3,12 @@
 import dataclasses
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING
 
+from tslens import progress
 from tslens.cli.delivery import print_json
 from tslens.cli.options import Json
 from tslens.errors import InputError
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from tslens.stories import Stories
     from tslens.stories.packed import Packed
     from tslens.tokenizer import Tokenizer
-
-Item = TypeVar("Item")
 
 
 def make(
@@ -54,7 +53,7 @@ def make(
     if out is not None and out.suffix.lower() not in (".txt", ".jsonl"):
         raise InputError(f"{out} has the extension {out.suffix or '(none)'!r}; stories are written to .txt or .jsonl")
     as_json = out.suffix.lower() == ".jsonl" if out is not None else json_
-    made_stories = generate(n, seed) if out is None else _tracked(generate(n, seed), n, "making stories")
+    made_stories = generate(n, seed) if out is None else progress.track(generate(n, seed), "making stories", n)
     with _written(out) as file:
         for number, made in enumerate(made_stories):
             text = made.text
@@ -93,7 +92,7 @@ def check(
     reports, cleaner = {}, Cleaner()
     for part in parts:
         before = cleaner.report
-        for _ in _tracked(stories(part, limit=limit).counted(cleaner), limit, f"reading {part}"):
+        for _ in progress.track(stories(part, limit=limit).counted(cleaner), f"reading {part}", limit):
             pass
         reports[part] = cleaner.report - before
     if json_:
@@ -206,7 +205,7 @@ def _tokenizer(
         files = gpt2.split(",")
         if len(files) != 2:
             raise InputError(f"--gpt2 takes two files, VOCAB.json,MERGES.txt, and was given {gpt2!r}")
-        texts = _tracked(found, limit, "counting tokens") if keep is not None else ()
+        texts = progress.track(found, "counting tokens", limit) if keep is not None else ()
         return Tokenizer.from_gpt2(*files, keep=keep, texts=texts)
     own = out / TOKENIZER
     if resume and own.is_file():
@@ -214,7 +213,7 @@ def _tokenizer(
         if vocab not in (None, chosen.size):
             raise InputError(f"{own} has {chosen.size:,} tokens, not {vocab:,}; leave --vocab out, or give --no-resume")
         return chosen
-    return Tokenizer.train(_tracked(found, limit, "training the tokenizer"), vocab or 4096)
+    return Tokenizer.train(progress.track(found, "training the tokenizer", limit), vocab or 4096)
 
 
 @contextmanager
@@ -227,14 +226,3 @@ def _written(out: Path | None) -> Iterator[IO[str]]:
 
     with files.atomic(out) as file:
         yield file
-
-
-def _tracked(items: Iterable[Item], total: int | None, what: str) -> Iterator[Item]:
-    """The items, with a progress bar on stderr."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        yield from bar.track(items, total=total)

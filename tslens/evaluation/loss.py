@@ -1,6 +1,5 @@
 """A model's loss on stories: nats per token, and bits per byte of the original text."""
 
-import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from tslens import forward, scan, stats
 from tslens.models import name_of, spec_of, tokenizer_of
-from tslens.progress import bar, off
+from tslens.progress import bar
 from tslens.result import Result, read_on
 
 if TYPE_CHECKING:
@@ -99,17 +98,15 @@ def loss(
     precision: str = "float32",
     context: int | None = None,
     batch_tokens: int = 8192,
-    progress: bool = False,
 ) -> LossResult:
-    """The loss on stories, one story a row, each read up to the model's context, with a bar where `progress` is asked
-    for. ValueError for no stories."""
+    """The loss on stories, one story a row, each read up to the model's context. InputError for no stories."""
     spec, tokenizer = spec_of(model, compressors=True), tokenizer_of(model)
     context = min(context or spec.n_ctx, spec.n_ctx)
     dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
     kept: dict[int, tuple[float, int, int, bool]] = {}
     # One place more than the context: the row's last token is predicted and never fed.
     read = scan.batches(stories, tokenizer, context=context + 1, batch_tokens=batch_tokens, end=True)
-    with contextlib.nullcontext() if progress else off(), bar("loss", stories) as shown:
+    with bar("loss", stories) as shown:
         for batch in read:
             losses = forward.token_losses(model, batch.tokens.to(device), dtype=dtype).cpu()
             mask = batch.mask[:, 1:]

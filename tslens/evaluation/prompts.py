@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tslens import forward, stats
+from tslens import forward, progress, stats
 from tslens.errors import InputError
 from tslens.evaluation.suites import Prompt, Suite
 from tslens.models import name_of, spec_of, tokenizer_of
@@ -204,15 +204,12 @@ def _log_probabilities(
     model: "LanguageModel", rows: list[tuple[list[int], int]], precision: str, batch_tokens: int
 ) -> Float[Tensor, " ending"]:
     """Summed log-probability of each row's tokens from its start on, in nats; rows of like length go together."""
-    from rich.console import Console
-    from rich.progress import track
-
     dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
     found = torch.zeros(len(rows))
     order = sorted(range(len(rows)), key=lambda i: len(rows[i][0]))
     size = max(1, batch_tokens // len(rows[order[-1]][0]))
     groups = [order[i : i + size] for i in range(0, len(order), size)]
-    for group in track(groups, "endings", console=Console(stderr=True), transient=True):
+    for group in progress.track(groups, "endings"):
         shape = len(group), len(rows[group[-1]][0])
         tokens, wanted = torch.zeros(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.bool)
         for place, i in enumerate(group):

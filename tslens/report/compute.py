@@ -1,7 +1,6 @@
 """Everything that a report says: one scan for heads, neurons and lens, then a few stories in full."""
 
-import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from tslens.corpus import Corpus
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
 from tslens.generate import Sampling, generate
+from tslens.progress import stage
 from tslens.scan import Reducer, scan
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ def compute(
     texts: Sequence[str] = (),
     shown: int = 6,
     max_new_tokens: int = 256,
-    progress: bool = True,
 ) -> ReportData:
     """Scan `stories` for heads, neurons and lens, and look into `shown` of them in full, `texts` (one's own) first.
 
@@ -77,15 +76,14 @@ def compute(
     corpus = list(stories)
     if not corpus:
         raise InputError("There is no story to report on: the source is empty or everything was filtered out.")
-    with _stage("Measuring the loss", progress):
-        measured = loss(model, corpus)
+    measured = loss(model, corpus)
     reducers: list[Reducer[Any, Any]] = [heads_analysis.Roles(), neurons_analysis.Profiles(), lens_analysis.ByDepth()]
-    heads, neurons, depth = scan(model, corpus, reducers, progress=progress)
+    heads, neurons, depth = scan(model, corpus, reducers)
     chosen = _choose(model, [*texts], corpus, max(shown, len(texts)))
-    with _stage("Reading stories head by head", progress):
+    with stage("reading stories head by head"):
         patterns = [heads_analysis.pattern(model, text) for text in chosen]
         lenses = [lens_analysis.of_prompt(model, text) for text in chosen]
-    with _stage("Writing stories", progress):
+    with stage("writing stories"):
         written = generate(model, PROMPTS, max_new_tokens=max_new_tokens, sampling=SAMPLING)
     return ReportData(
         name=name or models.name_of(model),
@@ -119,15 +117,3 @@ def _choose(model: "LanguageModel", own: list[str], corpus: list[str], count: in
 def _cut(tokenizer: Any, text: str, limit: int) -> str:
     spans = tokenizer.offsets(text)
     return text if len(spans) <= limit else text[: spans[limit - 1][1]]
-
-
-@contextlib.contextmanager
-def _stage(words: str, progress: bool) -> Iterator[None]:
-    """Say on stderr what is being done, for as long as it takes."""
-    if not progress:
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(f"{words}…"):
-        yield

@@ -8,7 +8,7 @@ removes what it wrote, and leaves a pack that it was to replace as it is. `packe
 import errno
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain, islice
@@ -20,7 +20,7 @@ import numpy as np
 from tslens import files, lock
 from tslens.errors import InputError
 from tslens.files import sync
-from tslens.progress import bar, off
+from tslens.progress import bar
 from tslens.stories.encode import encoded
 from tslens.stories.packed import RECORD, STARTS, TOKENIZER, TOKENS, VERSION, Packed, Record
 from tslens.tokenizer import Tokenizer
@@ -37,7 +37,6 @@ def pack(
     *,
     source: str,
     resume: bool = True,
-    progress: bool = True,
     keep_tokenizer: bool = False,
 ) -> Packed:
     """Write the stories into a folder as tokens, and open it.
@@ -49,7 +48,6 @@ def pack(
         source: what the record calls the stories.
         resume: continue where an earlier packing of the same stories stopped (a finished one is only checked);
             otherwise start over, and at the end replace the pack that is there.
-        progress: show stories and megabytes a second.
         keep_tokenizer: write its ``tokenizer.json`` beside the tokens.
 
     Raises:
@@ -70,7 +68,7 @@ def pack(
         record = Record.read(folder) if resume else None
         anew = not resume and (folder / RECORD).exists()
         with (
-            _bar(progress, getattr(stories, "n_bytes", None)) as show,
+            _bar(getattr(stories, "n_bytes", None)) as show,
             files.atomic_files(folder, FILES) if anew else _kept_unless_refused(folder) as target,
             _explained_when_full(target),
         ):
@@ -96,7 +94,7 @@ def _write(
     else:
         record.refuse_other_tokenizer(folder, tokenizer)
         if record.finished:
-            record.refuse_altered(folder, progress=False)
+            record.refuse_altered(folder)
         _refuse_other_stories(folder, record, stream, digest, source, show)
         record = replace(record, finished=False, tokens_hash="", starts_hash="")
     written = blake2b(digest_size=16), blake2b(digest_size=16)
@@ -232,13 +230,10 @@ def _explained_when_full(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _bar(shown: bool, total: int | None) -> Iterator[Callable[[int, int], None]]:
+def _bar(total: int | None) -> Iterator[Callable[[int, int], None]]:
     """A function that shows how many stories and bytes are done."""
     began = time.monotonic()
-    with ExitStack() as stack:
-        if not shown:
-            stack.enter_context(off())
-        drawn = stack.enter_context(bar("packing", total, kept=True))
+    with bar("packing", total, kept=True, in_bytes=True) as drawn:
 
         def show(stories: int, size: int) -> None:
             seconds = max(time.monotonic() - began, 1e-3)

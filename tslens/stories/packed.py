@@ -86,12 +86,12 @@ class Record:
                 f"{tokenizer.hash[:12]}); load the tokenizer it was packed with, or pack again"
             )
 
-    def refuse_altered(self, folder: Path, *, progress: bool) -> None:
+    def refuse_altered(self, folder: Path) -> None:
         """InputError where a file does not have its recorded hash; older packs have none."""
         if not self.tokens_hash:
             return
         paths, recorded = [folder / TOKENS, folder / STARTS], (self.tokens_hash, self.starts_hash)
-        for path, was, now in zip(paths, recorded, files.blake2b(paths, progress=progress), strict=True):
+        for path, was, now in zip(paths, recorded, files.blake2b(paths), strict=True):
             if now != was:
                 raise InputError(
                     f"{path} was altered since it was packed: its hash is not the one in {RECORD}; restore it, or "
@@ -135,7 +135,7 @@ class Packed:
         return self.tokens[self.starts[number] : end]
 
     @classmethod
-    def open(cls, folder: str | Path, tokenizer: Tokenizer, *, check: bool = False, progress: bool = True) -> "Packed":
+    def open(cls, folder: str | Path, tokenizer: Tokenizer, *, check: bool = False) -> "Packed":
         """The pack in a folder, if it is whole and was made with this tokenizer.
 
         With `check` every byte is read (about a gigabyte a second, where the disk can) and held to the record's hashes.
@@ -155,7 +155,7 @@ class Packed:
         tokens = _mapped(folder / TOKENS, record.dtype, record.size_of_tokens)
         starts = _mapped(folder / STARTS, "int64", record.size_of_starts)
         if check:
-            record.refuse_altered(folder, progress=progress)
+            record.refuse_altered(folder)
         return cls(folder, record, tokens, starts)
 
 

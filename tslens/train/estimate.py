@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from tslens import forward, models
+from tslens import forward, models, progress
 from tslens.forward.saved_bytes import saved_bytes
 from tslens.stories import Source, stories
 from tslens.tokenizer import Tokenizer
@@ -74,13 +74,17 @@ class Estimate:
         return self.weights_bytes + self.gradient_bytes + self.optimizer_bytes + self.saved_bytes
 
 
-def estimate(recipe: Recipe, watch: Callable[[str], None] = lambda text: None) -> Estimate:
-    """The cost of a recipe; takes about ten seconds, more where it is compiled, and says through `watch` what it is
-    doing.
+def estimate(recipe: Recipe) -> Estimate:
+    """The cost of a recipe; takes about ten seconds, more where it is compiled.
 
     InputError for a recipe that has no model, and for stories that are not there or not what its objective wants.
     """
-    watch("reading some stories")
+    with progress.stage("reading some stories") as following:
+        return _measured(recipe, following)
+
+
+def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
+    """The estimate; `watch` is given what is measured next."""
     sample = _sample(recipe)
     named = named_tokenizer(recipe.data)
     size = recipe.data.vocabulary if named is None else named.size

@@ -27,9 +27,9 @@ Watch = Callable[[Position], None]
 
 
 @contextlib.contextmanager
-def progress_bar(shown: bool = True) -> Iterator[Watch]:
+def progress_bar() -> Iterator[Watch]:
     """A bar with loss, tokens per second and time left; gives the function that moves it."""
-    with contextlib.nullcontext() if shown else progress.off(), progress.bar("train", kept=True) as bar:
+    with progress.bar("train", kept=True) as bar:
         yield lambda at: bar.update(at.step, total=at.steps, note=_in_words(at))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from tslens import files, models, runs
+from tslens import files, models, progress, runs
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 from tslens.stories import Stories, stories
@@ -27,7 +27,7 @@ from tslens.train.settings import DataSettings
 RECIPE, VALIDATION = "recipe.json", "validation.jsonl"
 
 
-def create_run(recipe: Recipe, folder: Path, *, overwrite: bool = False, progress: bool = True) -> Run:
+def create_run(recipe: Recipe, folder: Path, *, overwrite: bool = False) -> Run:
     """Make a new run in this folder: train the tokenizer, pack the training split, keep the validation stories.
 
     The caller holds the folder's lock. With `overwrite`, a run of that name goes once the new one is prepared, and
@@ -46,13 +46,15 @@ def create_run(recipe: Recipe, folder: Path, *, overwrite: bool = False, progres
         next(documents(training))
     for split in (training, _stories(recipe.data, "validation", recipe.train.validation_stories)):
         next(iter(split))
-    tokenizer = named_tokenizer(recipe.data) or Tokenizer.train(training, recipe.data.vocabulary)
+    tokenizer = named_tokenizer(recipe.data)
+    if tokenizer is None:
+        tokenizer = Tokenizer.train(progress.track(training, "training the tokenizer"), recipe.data.vocabulary)
     recipe.shape(tokenizer.size)
     judged = _stories(recipe.data, "validation", recipe.train.validation_stories)
     recipe.objective.check_context(judged, tokenizer, recipe.spec(tokenizer.size).n_ctx)
     with _replacing(folder):
         _write_choices(recipe, tokenizer, folder)
-        run = _run(recipe, folder, tokenizer, progress)
+        run = _run(recipe, folder, tokenizer)
         if (grows := recipe.train.batch_warmup) and grows >= run.steps:
             raise InputError(
                 f"train.batch_warmup is {grows} steps, of a run of {run.steps}: its batch would never be whole. "
@@ -82,7 +84,6 @@ def reopen_run(
     *,
     recipe: Recipe | None = None,
     check: bool = False,
-    progress: bool = True,
 ) -> Run:
     """The run in this folder as it was chosen: recipe, tokenizer and data are those of the folder.
 
@@ -109,7 +110,7 @@ def reopen_run(
             )
         own = changed(own, dict(changes))
         files.write_json(folder / RECIPE, own.to_dict())
-    run = _run(own, folder, Tokenizer.load(folder / runs.TOKENIZER), progress, check)
+    run = _run(own, folder, Tokenizer.load(folder / runs.TOKENIZER), check)
     shutil.rmtree(_beside(folder, "old"), ignore_errors=True)
     return run
 
@@ -163,16 +164,16 @@ def _recover(folder: Path) -> None:
         old.rename(folder)
 
 
-def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool, check: bool) -> Batches:
+def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, check: bool) -> Batches:
     """The training split, packed as the objective wants it, in rows."""
 
     def packed(choose: Callable[[Iterable[str]], Iterable[str]], part: str = "") -> Packed:
         """What is made of the stories, in the folder: packed now or to its end unless it is."""
         place = folder / part
         if (place / RECORD).is_file() and files.read_json(place / RECORD).get("finished"):
-            return Packed.open(place, tokenizer, check=check, progress=progress)
+            return Packed.open(place, tokenizer, check=check)
         training = _stories(recipe.data, "train", recipe.data.limit)
-        return pack(choose(training), tokenizer, place, source=training.name, resume=True, progress=progress)
+        return pack(choose(training), tokenizer, place, source=training.name, resume=True)
 
     return recipe.objective.rows(
         packed,
@@ -183,8 +184,8 @@ def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool, ch
     )
 
 
-def _run(recipe: Recipe, folder: Path, tokenizer: Tokenizer, progress: bool, check: bool = False) -> Run:
-    rows = _rows(recipe, folder / "data", tokenizer, progress, check)
+def _run(recipe: Recipe, folder: Path, tokenizer: Tokenizer, check: bool = False) -> Run:
+    rows = _rows(recipe, folder / "data", tokenizer, check)
     if warmup := recipe.train.batch_warmup:
         rows = GrowingBatches(rows, warmup)
     validation = _validation(recipe, folder)

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tslens import lock, runs
+from tslens import lock, progress, runs
 from tslens.errors import InputError
 from tslens.train import interrupt, loggers, optimizer, precision, saving
 from tslens.train.distributed import World, process_group
@@ -47,7 +47,6 @@ def train(
     overwrite: bool = False,
     begun: Begun | None = None,
     watch: Watch | None = None,
-    progress: bool = True,
 ) -> Trained:
     """Train a new run `runs/<name>` by a recipe; without a name it is called as the recipe is.
 
@@ -65,10 +64,10 @@ def train(
         world.check_rows(recipe)
         with _stopped_early(folder, keeps=not overwrite):
             run = world.once(
-                lambda: create_run(recipe, folder, overwrite=overwrite, progress=progress),
-                lambda: reopen_run(folder, progress=False),
+                lambda: create_run(recipe, folder, overwrite=overwrite),
+                lambda: reopen_run(folder),
             )
-        return train_run(run, world, begun=begun, watch=watch, progress=progress)
+        return train_run(run, world, begun=begun, watch=watch)
 
 
 def resume(
@@ -79,7 +78,6 @@ def resume(
     log: str | None = None,
     begun: Begun | None = None,
     watch: Watch | None = None,
-    progress: bool = True,
 ) -> Trained:
     """Go on with the run `runs/<name>` from its newest whole checkpoint, or from its beginning where it has none.
 
@@ -98,41 +96,37 @@ def resume(
     with _processes(folder) as world:
         with _stopped_early(folder):
             run = world.once(
-                lambda: reopen_run(folder, changes, recipe=recipe, check=True, progress=progress),
-                lambda: reopen_run(folder, progress=False),
+                lambda: reopen_run(folder, changes, recipe=recipe, check=True),
+                lambda: reopen_run(folder),
             )
         if log is not None:
             settings = dataclasses.replace(run.recipe.train, log=log)
             run = dataclasses.replace(run, recipe=dataclasses.replace(run.recipe, train=settings))
-        return train_run(run, world, begun=begun, watch=watch, progress=progress)
+        return train_run(run, world, begun=begun, watch=watch)
 
 
-def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False, progress: bool = True) -> Run:
+def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False) -> Run:
     """A new run as `train` makes it, without its steps: `resume` trains it."""
     folder = runs.run_folder(recipe.name if name is None else name)
     with lock.held(folder):
-        return create_run(recipe, folder, overwrite=overwrite, progress=progress)
+        return create_run(recipe, folder, overwrite=overwrite)
 
 
-def reopen(name: str, changes: Mapping[str, str] | None = None, *, check: bool = True, progress: bool = True) -> Run:
+def reopen(name: str, changes: Mapping[str, str] | None = None, *, check: bool = True) -> Run:
     """A run as `resume` finds it, without its steps. With `check` the packed stories are held to their hashes."""
     folder = runs.run_folder(name)
     with lock.held(folder):
-        return reopen_run(folder, changes, check=check, progress=progress)
+        return reopen_run(folder, changes, check=check)
 
 
 @contextlib.contextmanager
 def _processes(folder: Path) -> Iterator[World]:
-    """The processes that train the run in this folder; the first holds its lock."""
-    with process_group() as world, contextlib.ExitStack() as stack:
-        if world.first:
-            stack.enter_context(lock.held(folder))
+    """The processes that train the run in this folder; the first holds its lock and alone shows progress."""
+    with process_group() as world, lock.held(folder) if world.first else progress.off():
         yield world
 
 
-def train_run(
-    run: Run, world: World, *, begun: Begun | None = None, watch: Watch | None = None, progress: bool = True
-) -> Trained:
+def train_run(run: Run, world: World, *, begun: Begun | None = None, watch: Watch | None = None) -> Trained:
     """Build the run's model, bring it to the newest checkpoint, make its steps, write the finished model.
 
     The caller holds the run's lock and has joined the processes.
@@ -145,7 +139,7 @@ def train_run(
             if begun is not None:
                 begun(run)
         state = _newest_state(run, world)
-        with saving.explain_full_disk(run), progress_bar(progress and world.first) as show:
+        with saving.explain_full_disk(run), progress_bar() as show:
             Loop(run, world, state, [show] if watch is None else [show, watch]).run_to_end()
             if world.first:
                 saving.finish(run, state)

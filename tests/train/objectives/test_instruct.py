@@ -90,7 +90,7 @@ def test_a_story_is_read_as_far_as_the_context_goes_and_bytes_go_with_it(texts):
 
 @pytest.mark.parametrize("loss_on", ["story", "everything"])
 def test_in_training_the_boundary_falls_between_tokens_and_only_what_is_asked_counts(source, loss_on):
-    run = prepare(recipes.load("16x1x2", SMALL | {"objective.loss_on": loss_on}), "a", progress=False)
+    run = prepare(recipes.load("16x1x2", SMALL | {"objective.loss_on": loss_on}), "a")
     known = [(parse(text).head, parse(text).story) for text in source]
     bos, tokenizer, checked = run.tokenizer.bos, run.tokenizer, 0
     for step in range(3):
@@ -140,12 +140,12 @@ def test_documents_without_a_story_or_instructions_are_left_out(texts):
 )
 def test_what_cannot_be_trained_on_is_refused_in_a_line(source, in_tmp, overrides, message):
     with pytest.raises(ValueError, match=message):
-        prepare(recipes.load("16x1x2", SMALL | overrides), "a", progress=False)
+        prepare(recipes.load("16x1x2", SMALL | overrides), "a")
     assert not (in_tmp / "runs/a").exists()
 
 
 def test_words_and_summary_are_never_together_in_training_and_always_in_validation(source):
-    run = prepare(recipes.load("16x1x2", SMALL | {"data.filter": "no words with summary"}), "a", progress=False)
+    run = prepare(recipes.load("16x1x2", SMALL | {"data.filter": "no words with summary"}), "a")
     heads = run.rows.instructions
     asked = [parse(run.tokenizer.decode(heads.story(i)[1:]) + "x") for i in range(heads.n_stories)]
     kinds = [{kind for kind, _ in document.blocks} for document in asked]

@@ -75,7 +75,7 @@ def test_a_packing_stopped_between_its_two_parts_goes_on(run_of, in_tmp, monkeyp
         patch.setattr(preparing, "pack", stopped)
         with pytest.raises(KeyboardInterrupt):
             run_of("cut", **chosen)
-    reopen("cut", progress=False)
+    reopen("cut")
     whole, cut = (
         {path.relative_to(home): path.read_bytes() for path in home.rglob("*.bin")}
         for home in (in_tmp / "runs/whole/data", in_tmp / "runs/cut/data")

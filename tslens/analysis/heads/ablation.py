@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
-from rich.console import Console
-from rich.progress import track
 from torch import Tensor
 
-from tslens import forward, stats
+from tslens import forward, progress, stats
 from tslens.analysis.heads.repeated import repeated_tokens
 from tslens.errors import InputError
 from tslens.models import Spec, name_of, spec_of, tokenizer_of
@@ -88,7 +86,7 @@ def ablation(
         real = scored.clone()
         real[:, 0] = True
         after = torch.zeros(spec.n_layers, spec.n_heads, len(tokens), dtype=torch.float64)
-        for layer in track(range(spec.n_layers), "ablating", transient=True, console=Console(stderr=True)):
+        for layer in progress.track(range(spec.n_layers), "ablating"):
             mean = seen[f"blocks.{layer}.attn.hook_z"][real].mean(0)
             for head in range(spec.n_heads):
                 start = seen[f"blocks.{layer}.hook_resid_pre"]

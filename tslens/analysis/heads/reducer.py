@@ -91,7 +91,6 @@ def roles(
     context: int | None = None,
     batch_tokens: int = BATCH_TOKENS,
     precision: str = "float32",
-    progress: bool = True,
 ) -> RolesResult:
     """The role of every head over stories: a scan with the reducer `Roles`, whose options come first.
 
@@ -99,6 +98,4 @@ def roles(
         InputError: no stories, or a context with no room for two tokens twice.
     """
     reducer = Roles(positions, groups, seed)
-    return scan(
-        model, stories, reducer, context=context, batch_tokens=batch_tokens, precision=precision, progress=progress
-    )
+    return scan(model, stories, reducer, context=context, batch_tokens=batch_tokens, precision=precision)

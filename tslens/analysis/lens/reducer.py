@@ -119,7 +119,6 @@ def by_depth(
     context: int | None = None,
     batch_tokens: int = BATCH_TOKENS,
     precision: str = "float32",
-    progress: bool = True,
 ) -> ByDepthResult:
     """The logit lens over a corpus (see `ByDepth` and `scan`).
 
@@ -133,5 +132,4 @@ def by_depth(
         context=context,
         batch_tokens=batch_tokens,
         precision=precision,
-        progress=progress,
     )

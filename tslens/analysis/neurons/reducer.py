@@ -114,7 +114,6 @@ def profiles(
     context: int | None = None,
     batch_tokens: int = BATCH_TOKENS,
     precision: str = "float32",
-    progress: bool = True,
 ) -> ProfilesResult:
     """What each MLP neuron fires on and writes, over a corpus (see `Profiles` and `scan`).
 
@@ -128,7 +127,6 @@ def profiles(
         context=context,
         batch_tokens=batch_tokens,
         precision=precision,
-        progress=progress,
     )
 
 
