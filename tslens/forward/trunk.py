@@ -31,18 +31,19 @@ def trunk(model: "LanguageModel", stories: Iterable[str]) -> "LanguageModel":
     """The trunk as a HookedTransformer over the pairs of these stories, with a tokenizer that cuts text into them.
 
     Its places are pairs. Token ids below the vocabulary's size stand for a token with an empty place before it (as BOS
-    begins every story), those above for the pairs, in the order in which the stories have them. A story's last token is
+    begins every story), those above for the pairs, in ascending order. A story's last token is
     left out where it has no partner: the trunk never reads it. The final norm is the compressor's own; logits are made
     by its decoder, so whatever asks this model for them is refused. Weights are copied: memory grows with the different
     pairs of the stories.
     """
     tokenizer, spec = models.tokenizer_of(model), model.spec
     refuse_hooks(model)
-    seen: dict[Pair, None] = {}
+    found: set[Pair] = set()
     for text in stories:
         (row,) = tokenizer.encode([text])
-        seen |= dict.fromkeys(_paired(row))
-    table = _table(model, list(seen))
+        found.update(_paired(row))
+    seen = sorted(found)  # the same ids in whatever order the stories come
+    table = _table(model, seen)
     shape = models.Spec.from_dict(spec.trunk.to_dict() | {"d_vocab": len(table)})
     view = models.build(shape, seed=None)
     own = models.weights(model)
@@ -50,7 +51,7 @@ def trunk(model: "LanguageModel", stories: Iterable[str]) -> "LanguageModel":
     view.unembed = NoLogits(view.embed, view.unembed)
     view.setup()
     record = record_of(view)
-    record.tokenizer = PairTokenizer(tokenizer, list(seen))
+    record.tokenizer = PairTokenizer(tokenizer, seen)
     record.name = f"{models.name_of(model)}'s trunk"
     record.readout = model.embed.W_E.detach().T
     return view.to(next(model.parameters()).device, print_details=False).eval()
