@@ -29,9 +29,11 @@ def heads(
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
     from tslens.analysis import heads as method
+    from tslens.forward import check_precision
     from tslens.models import load
     from tslens.scan import scan
 
+    check_precision(precision)
     with delivery(out, json_) as deliver:
         loaded = load(model)
         if text is not None:
@@ -66,9 +68,11 @@ def neurons(
         A folder for the figure (SVG), the table (CSV) and the whole answer.
     """
     from tslens.analysis import neurons as method
+    from tslens.forward import check_precision
     from tslens.models import load
 
     method.Profiles(k=top)  # a wrong --top is refused before the work
+    check_precision(precision)
     with delivery(out, json_) as deliver:
         loaded = load(model)
         corpus = corpus_of(loaded, stories, limit)
@@ -98,8 +102,10 @@ def lens(
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
     from tslens.analysis import lens as method
+    from tslens.forward import check_precision
     from tslens.models import load
 
+    check_precision(precision)
     with delivery(out, json_) as deliver:
         loaded = load(model)
         if prompt is not None:

@@ -121,8 +121,10 @@ def loss(
     the loss of a model on what it writes itself is only its entropy.
     """
     from tslens.evaluation.loss import loss as measure
+    from tslens.forward import check_precision
     from tslens.models import load
 
+    check_precision(precision)
     loaded = load(model)
     corpus = corpus_of(loaded, stories, limit, self_written=False)
     result = measure(loaded, corpus, precision=precision)

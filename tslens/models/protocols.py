@@ -17,7 +17,6 @@ class LanguageModel(Protocol):
 
     embed: Any
     blocks: Any
-    ln_final: Any
     unembed: Any
     training: bool
 
