@@ -42,7 +42,7 @@ bench: $(DEV)  ## ratios against other libraries, measured on this machine
 	@$(BIN)/tslens bench --out figures/bench
 
 bench-gpu:  ## training on one NVIDIA GPU, under eight minutes, one JSON; by $(PYTHON) itself where it has what is needed
-	@if $(PYTHON) -c 'import torch, tokenizers, safetensors, jaxtyping, rich, numpy, pydantic' 2>/dev/null; then \
+	@if $(PYTHON) -c 'import torch, tokenizers, safetensors, jaxtyping, rich, numpy, pydantic, filelock' 2>/dev/null; then \
 		$(PYTHON) -m tslens.bench.gpu --out figures/bench/gpu.json; \
 	else $(MAKE) -s $(DEV) && $(BIN)/python -m tslens.bench.gpu --out figures/bench/gpu.json; fi
 

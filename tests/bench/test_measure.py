@@ -55,5 +55,5 @@ def test_verdict(target: Target | None, value: float, verdict: str) -> None:
     assert row.verdict(Measured.exactly(value)) == verdict
 
 
-def test_a_bar_says_which_way() -> None:
+def test_a_target_says_which_way() -> None:
     assert (str(Target(3)), str(Target(0.33, at_most=True))) == ("≥ 3", "≤ 0.33")
