@@ -188,16 +188,6 @@ def test_constraints_pin_every_dependency(project: dict, checkout: Path) -> None
         assert requirement.specifier.contains(version.version), f"{pin} is outside {requirement}"
 
 
-def test_the_architecture_names_the_dependencies(project: dict, checkout: Path) -> None:
-    from packaging.requirements import Requirement
-
-    text = (checkout / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## Dependencies")[2]
-    runtime, _, tests_alone = text.partition("The tests alone")
-    listed = {Requirement(word).name for word in re.findall(r"`([^`]+)`", runtime) if word != "HookedTransformer"}
-    assert listed == {Requirement(text).name for text in project["project"]["dependencies"]}
-    assert "`rouge-score`" in tests_alone
-
-
 def test_importing_tslens_is_cheap() -> None:
     code = "import sys, tslens; print(*sorted(m for m in sys.modules if '.' not in m))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Batches of stories: each story with its identity, as a row of tokens, in the shard that was asked for."""
+"""Batches of stories as rows of tokens, each story with its identity, for a whole corpus or one shard."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator

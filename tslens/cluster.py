@@ -1,4 +1,4 @@
-"""The same pass in many places: parts of a corpus scanned on a Ray cluster, their states merged to one answer.
+"""A scan spread over a Ray cluster: each worker scans a shard, and their states are merged into one answer.
 
 Needs the extra: pip install 'tslens[cluster]'.
 """

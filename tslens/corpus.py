@@ -1,4 +1,4 @@
-"""The stories that a model is read on: those its run kept for validation, those one names, or what it writes itself.
+"""The stories a model is read on: its run's validation stories, a source the user names, or stories it writes itself.
 
 What a model writes is kept in `$TSLENS_CACHE/stories/` (else `$XDG_CACHE_HOME/tslens/stories/`, else
 `~/.cache/tslens/stories/`), under a hash of its weights, its tokenizer and how it was sampled.

@@ -1,4 +1,4 @@
-"""Counter-based pseudo-random numbers: a draw follows from what it is for, whatever was drawn before or beside it."""
+"""Counter-based pseudo-random numbers: a draw depends on its key alone, not on other draws."""
 
 from jaxtyping import Int
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""The exception for what a user can mend."""
+"""The exception for errors that a user can fix."""
 
 
 class InputError(ValueError):

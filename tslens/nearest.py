@@ -1,4 +1,4 @@
-"""Which known name a misspelt one is nearest to."""
+"""Suggestions for misspelt names."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

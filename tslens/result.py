@@ -1,4 +1,4 @@
-"""The base class of all answers: a frozen dataclass whose axes are written once, in its annotations.
+"""The base class of all results: a frozen dataclass whose annotations name its axes.
 
 A `Result` turns itself into a frame, a figure, HTML and a folder. The string in `Float[Tensor, "layer head"]` is
 what the tests check, what a reader reads, and what names the columns of `to_frame()`.

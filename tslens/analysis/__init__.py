@@ -1,1 +1,1 @@
-"""The questions: one module each, and none knows another."""
+"""Analyses of heads, neurons and layers, one package each; none imports another."""

@@ -1,4 +1,4 @@
-"""The command that measures what is promised."""
+"""The command that runs the benchmarks."""
 
 from collections.abc import Sequence
 from pathlib import Path

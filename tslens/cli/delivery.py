@@ -1,4 +1,4 @@
-"""Where a command's answers go: to the terminal as tables or JSON, and into a folder, all or nothing."""
+"""Output of commands: tables or JSON on the terminal, files in a folder, all or nothing."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""The command that shows everything once."""
+"""The command that runs the demo."""
 
 import dataclasses
 import sys

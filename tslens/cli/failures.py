@@ -1,4 +1,4 @@
-"""What a person sees when a command fails: one line for what they can mend, a traceback for a defect of tslens."""
+"""Messages of failed commands: one line for what a user can fix, a traceback for a defect of tslens."""
 
 import errno
 import os

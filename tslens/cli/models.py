@@ -1,4 +1,4 @@
-"""Commands about models: which there are, what one writes, how well it predicts stories."""
+"""The commands that list models, generate stories and measure a model's loss."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Commands about training runs: which there are, and how their losses fell."""
+"""The commands that list training runs and plot their losses."""
 
 import dataclasses
 from pathlib import Path

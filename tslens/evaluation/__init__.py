@@ -1,1 +1,1 @@
-"""How good a model is at stories: each question in a module of its own."""
+"""Evaluation of models: loss on stories, and suites of prompts."""

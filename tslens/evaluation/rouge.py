@@ -1,4 +1,4 @@
-"""How much of one text stands in another? ROUGE-2: the word pairs that they share.
+"""ROUGE-2 of two texts: the word pairs that they share.
 
 The figures are those of the `rouge-score` package (without stemming); all pairs of two sets take one product of
 sparse matrices.

@@ -1,4 +1,4 @@
-"""How a compressor generates, token by token, when it reads in pairs.
+"""Token-by-token generation with a compressor, which reads tokens in pairs.
 
 The trunk keeps keys and values of the pairs that are whole; the decoder those of the pair that is being written. A
 prompt may end within a pair: its last token is then the decoder's, exactly as in training, and no half pair is read.

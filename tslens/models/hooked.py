@@ -1,4 +1,4 @@
-"""HookedTransformers: built from a spec, given weights and a tokenizer, and asked for them.
+"""Build HookedTransformers from a spec, and set or read their weights and tokenizer.
 
 The only file that names TransformerLens's classes.
 """

@@ -1,4 +1,4 @@
-"""What tslens asks of a model that it reads and of a tokenizer."""
+"""Protocols of the models and tokenizers that tslens reads."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol, SupportsIndex, TypeVar, runtime_checkable

@@ -1,4 +1,4 @@
-"""What tslens knows of a model beside its parameters, kept with the model under one attribute.
+"""The record that tslens keeps with a model, beside its parameters, under one attribute.
 
 An attribute, because `copy.deepcopy`, pickling and `model.to` take it along; a dictionary beside the model would not.
 """

@@ -1,4 +1,4 @@
-"""The shape of a model, its parameters and operations, and the name that says it.
+"""The shape of a model: its parameters, its operations and its name.
 
 `512x12` has width 512, 12 layers and 4 heads; `256x8x8` names the heads.
 """

@@ -1,4 +1,4 @@
-"""How the unembedding is the token embedding: one matrix, trained and saved once."""
+"""Tied embeddings: one matrix for embedding and unembedding, trained and saved once."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""The check that a model is what its spec says: cheap, because it comes before every run of the fast forward."""
+"""The cheap check, before every run of the fast forward, that a model still matches its spec."""
 
 from typing import Any, Literal, overload
 

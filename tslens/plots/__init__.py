@@ -1,4 +1,4 @@
-"""A few kinds of plot in one style, returned and never shown.
+"""Plots in one style, returned and never shown.
 
 Each function takes arrays and names and returns a `matplotlib.figure.Figure`; nothing global is touched, so figures
 can be drawn anywhere. `svg` gives the text of a figure, the same text for the same data; `save` writes it whole or

@@ -1,4 +1,4 @@
-"""Figures as files, whole or not at all, with the table beside them."""
+"""Figures saved atomically, each with its table."""
 
 import io
 from pathlib import Path

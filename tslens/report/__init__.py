@@ -1,4 +1,4 @@
-"""One offline page of evidence about a model: `write(draw(compute(model, stories)), path)`.
+"""One offline page of evidence about a model.
 
 In a notebook, `show(result)` opens the page's own view of one answer in its cell.
 """

@@ -1,4 +1,4 @@
-"""Arrays and text inside an HTML page: small, exact about what was rounded, and never markup.
+"""Arrays and text embedded in an HTML page: compact, with stated rounding, markup escaped.
 
 Arrays are deflated and written in base64; the page inflates them with the browser's own `DecompressionStream`. The low
 bytes of all numbers come first, then the higher ones: those hardly differ, and deflate to little.

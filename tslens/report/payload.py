@@ -1,4 +1,4 @@
-"""The page's data, as JSON: with `neurons`, every field that the page's script reads is named here."""
+"""The page's data as JSON: with `neurons`, every field that the page's script reads."""
 
 import math
 from collections.abc import Mapping, Sequence

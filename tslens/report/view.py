@@ -1,4 +1,4 @@
-"""Views of one answer for a notebook: the page's own, in a frame that reaches no network."""
+"""Views of one result for a notebook: the page's own, in a frame without network access."""
 
 import html
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""How sure are we? Intervals, nulls and effect sizes for numbers read off models.
+"""Intervals, nulls and effect sizes for numbers
+read off models.
 
 Every function takes NumPy arrays and is exact about one thing. An `Interval` is an estimate with its bounds. Heads
 and neurons come by the thousand, so what can be vectorised is: arrays in, arrays out, of the same shape.

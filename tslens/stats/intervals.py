@@ -1,4 +1,4 @@
-"""Intervals of means, shares, ratios and whatever can be left out by group."""
+"""Confidence intervals of means, shares and ratios, and of any statistic by the jackknife over groups."""
 
 from dataclasses import dataclass
 from typing import Any

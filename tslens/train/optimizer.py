@@ -1,4 +1,4 @@
-"""How weights move: AdamW, or Muon for the matrices inside the blocks, and the learning rate over time."""
+"""Optimizers: AdamW, or Muon for the matrices inside the blocks, and the learning rate over time."""
 
 import math
 import re

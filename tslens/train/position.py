@@ -1,4 +1,4 @@
-"""Where a run is, and the bar that shows it."""
+"""The position of a run, and the progress bar that shows it."""
 
 import contextlib
 import dataclasses

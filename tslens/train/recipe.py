@@ -1,4 +1,4 @@
-"""Recipes: what is chosen for a training run, a TOML of chosen numbers, inherited from a base, with nothing derived."""
+"""Recipes: the settings of a training run, read from TOML and inherited from a base."""
 
 import dataclasses
 import json

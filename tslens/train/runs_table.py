@@ -1,4 +1,4 @@
-"""The runs of this folder: how far each is, and how well it does."""
+"""The table of this folder's runs: how far each is, and its losses."""
 
 import dataclasses
 from pathlib import Path

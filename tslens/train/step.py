@@ -1,4 +1,4 @@
-"""One optimizer step on a whole batch, of which each process does its share, in pieces."""
+"""One optimizer step on a whole batch, split over processes and pieces."""
 
 import contextlib
 import os

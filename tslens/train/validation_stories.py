@@ -1,4 +1,4 @@
-"""Keep the validation stories of a run in its folder, so that it goes on when their source is gone.
+"""The validation stories of a run, kept in its folder.
 
 The file is JSONL, a story a line, which every command takes as a source; the first line also says how many there are,
 and their digest.

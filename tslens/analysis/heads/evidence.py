@@ -1,4 +1,4 @@
-"""From sums per group of stories to numbers, each with its interval and its p-value."""
+"""Measures of every head with intervals and p-values, from sums per group of stories."""
 
 from dataclasses import dataclass
 from functools import cached_property

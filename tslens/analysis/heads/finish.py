@@ -1,4 +1,4 @@
-"""From sums to the result: every measure of every head, and its role."""
+"""The last step of a pass over heads: from sums to every head's measures and role."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Classes of keys: which keys of a batch duplicate the query's token or follow a duplicate, and their null keys."""
+"""Classes of keys: those that duplicate the query's token or follow a duplicate, and their null keys."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The reducer for the role of every head, and its door."""
+"""The reducer for the role of every head, and the function that runs it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

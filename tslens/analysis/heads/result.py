@@ -1,4 +1,4 @@
-"""What is said about every head: its role with the evidence, and its attention over one story."""
+"""Results about heads: the role of each with its evidence, and attention over one story."""
 
 import json
 from collections.abc import Iterator, Mapping

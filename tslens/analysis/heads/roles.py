@@ -1,4 +1,4 @@
-"""The rule for a head's role, from evidence to a word.
+"""The rule that assigns a role to a head from its evidence.
 
 A head's attention differs from uniform by KL(pattern || uniform) nats, and a role is a share of these. This unit is the
 head's own, so one rule serves small models and large ones: in a small story model a head may put only a seventh of its

@@ -1,4 +1,4 @@
-"""Sums over a head's attention, story by story, so that one pass is enough.
+"""Sums over a head's attention, story by story, made in one pass.
 
 Everything is a sum over queries, kept per group of stories. Two corpora merge by adding, and leaving a group out
 gives the intervals. A query is counted from the third position on: the first two have BOS and at most themselves to

@@ -1,4 +1,4 @@
-"""What the logit lens says: over one prompt, and by depth over a corpus."""
+"""Results of the logit lens: over one prompt, and by depth over a corpus."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The null of a neuron's label: the parts of speech of a random sample of tokens, which nobody chose by activation."""
+"""The null of a neuron's label: the parts of speech of a random sample of tokens."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What each MLP neuron fires on and writes: the answer, its table and its files."""
+"""The result for neurons: what each fires on and writes, with its table and its files."""
 
 import dataclasses
 from itertools import product

@@ -1,4 +1,4 @@
-"""The random sample of tokens, the same for all neurons: the null of a neuron's label is made of it (see `null`).
+"""The random sample of tokens, the same for every neuron, from which the null of a label is made (see `null`).
 
 The sample is the tokens with the smallest keys, and a token's key follows from its story's text, the story's occurrence
 and the position. So it is the same for every order of the corpus, every batch size and every number of shards, and

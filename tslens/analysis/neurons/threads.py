@@ -1,4 +1,4 @@
-"""Several layers at the same time, each on a thread of its own.
+"""Several layers at once, each on its own thread.
 
 Small operations gain little from being split between threads, and lose much where the processors do not share a cache:
 what one half writes, the other half's next operation reads. Whole layers share nothing.

@@ -1,4 +1,4 @@
-"""Lists of each neuron's top tokens, raised batch by batch.
+"""Lists of each neuron's top tokens, updated batch by batch.
 
 A list's smallest value is a threshold: of a batch only what reaches it is looked at, and nearly all rows are passed
 over by the largest value of a block of them. A list is a set, its slots in no order, until `ranked`.

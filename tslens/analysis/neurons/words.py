@@ -1,4 +1,4 @@
-"""Words and parts of speech of tokens in context; each different context, and each different word, counts once."""
+"""Words and parts of speech of tokens in context, computed once per distinct context and word."""
 
 import re
 from collections.abc import Sequence

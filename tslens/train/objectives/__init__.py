@@ -1,4 +1,4 @@
-"""The objectives: what a training step makes smaller, each in a file of its own."""
+"""Training objectives, each in a file of its own."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""The contract of an objective: one file says all that is particular to it, and language modelling is the default."""
+"""The base class of objectives, whose defaults are language modelling."""
 
 import dataclasses
 from abc import ABC, abstractmethod
