@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from tslens import models
 from tslens.evaluation.loss import LossResult, loss
 from tslens.models import Spec, build
 from tslens.tokenizer import Tokenizer
