@@ -186,7 +186,8 @@ def _written(model: "LanguageModel", limit: int | None) -> Corpus:
                 f"{models.name_of(model)} writes no stories, and keeps none. Name the stories to read with --stories."
             )
     how = f"temperature 1, seeds 0 to {block}" if block else "temperature 1, seed 0"
-    return Corpus(tuple(texts[:wanted]), f"stories that {models.name_of(model)} wrote itself ({how})")
+    source = f"stories that {models.name_of(model)} wrote itself ({how})"
+    return Corpus(tuple(texts[:wanted]), source, "A loss on these is their entropy, not how well it predicts others.")
 
 
 def cache() -> Path:

@@ -13,7 +13,7 @@ def report(
     *,
     model: Model,
     stories: Stories = None,
-    limit: Limit = 500,
+    limit: Limit = 200,
     text: list[str] | None = None,
     shown: int = 6,
     out: Path | None = None,
