@@ -18,10 +18,10 @@ class ReachedError(Exception):
 def reached(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a run called `demo`; the demo stops where it would begin to write."""
 
-    def prepare(*_: object, **__: object) -> None:
+    def train(*_: object, **__: object) -> None:
         raise ReachedError
 
-    monkeypatch.setattr(demo, "prepare", prepare)
+    monkeypatch.setattr(demo, "train", train)
     folder = runs.run_folder("demo")
     folder.mkdir(parents=True)
     return folder

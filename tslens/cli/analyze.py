@@ -103,6 +103,7 @@ def lens(
     """
     from tslens.analysis import lens as method
     from tslens.forward import check_precision
+    from tslens.forward.trunk import refuse_compressor
     from tslens.models import load
 
     check_precision(precision)
@@ -111,5 +112,6 @@ def lens(
         if prompt is not None:
             deliver(method.of_prompt(loaded, prompt, top, precision=precision))
         if stories is not None or prompt is None:
+            refuse_compressor(loaded)
             corpus = corpus_of(loaded, stories, limit)
             deliver(method.by_depth(loaded, corpus, precision=precision), corpus=corpus)

@@ -32,6 +32,7 @@ def report(
     """
     from tslens import models, runs
     from tslens import report as page
+    from tslens.forward.trunk import refuse_compressor
     from tslens.report.findings import findings
 
     folder = models.available().get(model) or Path(model)
@@ -42,6 +43,7 @@ def report(
     if shown < 1:
         raise InputError(f"--shown is {shown}; show at least 1 story.")
     loaded = models.load(model)
+    refuse_compressor(loaded)
     data = page.compute(
         loaded,
         corpus_of(loaded, stories, limit),

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 ROWS = 4096  # pairs that are encoded at a time
 
+NO_LOGITS = (
+    "A compressor's trunk has no logits of its own, its decoder makes them: ask the compressor itself for loss, stories "
+    "or logits. The lens and ablation need a model that is no compressor."
+)
+
 Pair = tuple[int, int]
 
 
@@ -122,12 +127,15 @@ class PairTokenizer:
         return (number,) if number < self.base.size else self.pairs[number - self.base.size]
 
 
+def refuse_compressor(model: "LanguageModel") -> None:
+    """InputError for a compressor, before work that needs the logits of a HookedTransformer."""
+    if isinstance(models.spec_of(model, compressors=True), models.CompressorSpec):
+        raise InputError(NO_LOGITS)
+
+
 class NoLogits(Tied):
     """In the place of an unembedding: says that there is none."""
 
     @property
     def W_U(self) -> Any:  # noqa: N802
-        raise InputError(
-            "A compressor's trunk has no logits of its own, its decoder makes them: ask the compressor itself for "
-            "loss, stories or logits. The lens and ablation need a model that is no compressor."
-        )
+        raise InputError(NO_LOGITS)
