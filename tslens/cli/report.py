@@ -42,8 +42,7 @@ def report(
     page.check_writable(place)
     if shown < 1:
         raise InputError(f"--shown is {shown}; show at least 1 story.")
-    loaded = models.load(model)
-    refuse_compressor(loaded)
+    refuse_compressor(loaded := models.load(model))
     data = page.compute(
         loaded,
         corpus_of(loaded, stories, limit),
@@ -56,11 +55,9 @@ def report(
     page.write(page.draw(data), place)
     found = findings(data)
     if json_:
-        print_json({"page": str(place), "model": name, "findings": [dataclasses.asdict(finding) for finding in found]})
+        print_json({"page": str(place), "model": name, "findings": [dataclasses.asdict(f) for f in found]})
         return
-    for finding in found:
-        print(f"- {finding.figure} {finding.claim} {finding.evidence}")
-    print(f"\nThe page: {place}")
+    print(*(f"- {f.figure} {f.claim} {f.evidence}" for f in found), f"\nThe page: {place}", sep="\n")
 
 
 def _config(model: str, whole: bool) -> dict[str, Any]:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 ROWS = 4096  # pairs that are encoded at a time
 
 NO_LOGITS = (
-    "A compressor's trunk has no logits of its own, its decoder makes them: ask the compressor itself for loss, stories "
-    "or logits. The lens and ablation need a model that is no compressor."
+    "A compressor's trunk has no logits of its own, its decoder makes them: ask the compressor itself for loss, "
+    "stories or logits. The lens and ablation need a model that is no compressor."
 )
 
 Pair = tuple[int, int]
