@@ -10,6 +10,7 @@ from nbclient import NotebookClient
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.py"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 @pytest.mark.filterwarnings("default")  # of the kernel's own libraries
 def test_runs_top_to_bottom(path, tmp_path):

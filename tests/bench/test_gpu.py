@@ -19,6 +19,7 @@ SPEC = Spec(16, 2, 2, d_vocab=30, n_ctx=12)
 ROWS = torch.randint(30, (3, 13), generator=torch.Generator().manual_seed(0))
 
 
+@pytest.mark.thorough
 def test_every_side_is_measured_and_the_json_is_whole(tmp_path: Path) -> None:
     """In a process of its own, because the shape checks of the tests cannot be traced by a compiler."""
     out = tmp_path / "gpu.json"
@@ -49,6 +50,7 @@ gpu.main(["--cpu-smoke", "--out", sys.argv[1]])
 """
 
 
+@pytest.mark.thorough
 def test_at_the_deadline_it_writes_what_it_has(tmp_path: Path) -> None:
     out = tmp_path / "gpu.json"
     subprocess.run([sys.executable, "-c", LATE, str(out)], check=True, timeout=60, capture_output=True)

@@ -1,6 +1,7 @@
 """The memory of a process is its own: neither what its parent once had, nor less than what it holds."""
 
 import numpy as np
+import pytest
 import torch
 
 from tslens.bench.scan_memory import largest_resident, scan_memory
@@ -14,6 +15,7 @@ def test_what_is_held_counts() -> None:
     del held
 
 
+@pytest.mark.thorough
 def test_a_scan_in_a_process_of_its_own_is_told_without_its_parents_memory() -> None:
     """`getrusage` would say that it is as large as this process has been."""
     held = np.ones(250_000_000)

@@ -75,6 +75,7 @@ def test_an_unknown_model_and_no_stories_are_said(run: Path, capsys: pytest.Capt
     assert not (run / "report.html").exists()
 
 
+@pytest.mark.thorough
 def test_a_model_of_others(shared: Path, in_tmp: Path) -> None:
     file = shared / "data" / "models" / "stories260K.bin"
     tokenizer = file.with_name("tok512.bin")

@@ -123,6 +123,7 @@ def assert_same_model(one, other):
     assert float((losses(one) - losses(other)).abs().max()) < 1e-5
 
 
+@pytest.mark.thorough
 def test_two_processes_under_torchrun_train_as_one_does(alone, environment):
     """By the command line, in pieces of two rows on each."""
     chosen = [f"--set={key}={value}" for key, value in (SMALL | {"train.micro_batch": "2"}).items()]
@@ -138,6 +139,7 @@ def test_two_processes_under_torchrun_train_as_one_does(alone, environment):
     assert again.returncode and len(said) == 1 and said[0].startswith("tslens: runs/both exists")
 
 
+@pytest.mark.thorough
 def test_a_run_goes_on_with_more_or_fewer_processes_and_one_writes(alone, environment):
     plan = [("grown", 1, 30), ("grown", 2, None), ("shrunk", 2, 30), ("shrunk", 1, None)]
     command = [sys.executable, "-c", FORKED, json.dumps(plan)]
@@ -183,6 +185,7 @@ def test_more_processes_than_rows_or_gpus(in_tmp, monkeypatch):
         pass
 
 
+@pytest.mark.thorough
 def test_by_muon_two_processes_train_as_one_does_but_for_its_rounding(in_tmp, environment):
     """Muon orthogonalises in bfloat16, so a gradient that is summed in another order may come out a rounding of that
     apart; as docs/howto/several-gpus.md says."""
@@ -205,6 +208,7 @@ UNEVEN = {
 }
 
 
+@pytest.mark.thorough
 def test_uneven_shares_weigh_as_much_as_they_predict(in_tmp, environment):
     """Of five groups one process computes three and the other two, each by itself; an instruct row predicts as many
     tokens as its story has."""

@@ -114,6 +114,7 @@ def killed(tmp_path_factory):
     return folder / "runs", ends, f"killed at the steps {DRAWN}: {done.stderr}"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "whole"), KILLED)
 def test_a_killed_run_ends_as_one_never_killed(killed, records, name, whole):
     home, ends, said = killed
@@ -127,6 +128,7 @@ def test_a_killed_run_ends_as_one_never_killed(killed, records, name, whole):
     assert records(home / name) == records(home / whole)
 
 
+@pytest.mark.thorough
 def test_nothing_half_written_stays_and_no_lock_blocks(killed):
     home, _, said = killed
     for name, _ in KILLED:

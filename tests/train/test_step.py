@@ -42,6 +42,7 @@ for name, compiled in (("plain", "false"), ("compiled", "true")):
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("precision", "apart"), [("float32", 1e-6), ("bfloat16", 1e-2)])
 def test_a_compiled_step_gives_the_same_model(in_tmp, largest_difference, small, precision, apart):
     """Traced and differentiated ahead of time as in full; only the code generator is left out, for its minutes. In a
