@@ -14,7 +14,7 @@ demo: $(CORE)  ## generate stories, train a model, analyse it, write runs/demo/r
 
 # Every step runs even when an earlier one failed, so that one run tells everything.
 LINT := "ruff check ." "ruff format --check ." "mypy"
-PYTEST := pytest -q -n 2 --dist loadfile
+PYTEST := pytest -q -n logical --maxprocesses 8 --dist loadfile
 TEST := $(LINT) "$(PYTEST)"
 steps = summary=; status=0; for step in $(1); do \
 		printf '\n== %s\n' "$$step"; \

@@ -27,6 +27,11 @@ UV = {
     "proxy": "ALL_PROXY",
 }
 """pip's settings, and the variables by which uv is told the same."""
+IMPORTED = (
+    "transformer_lens, matplotlib.figure",
+    "torch._dynamo, pandas, pyarrow.parquet, scipy.stats, pydantic, cyclopts",
+)
+"""What tslens imports that takes long to compile: two halves, for two processes."""
 COMMAS = ("UV_FIND_LINKS",)  # lists that uv parts at commas; it parts others at spaces, as pip does all
 
 
@@ -79,6 +84,15 @@ def run(
     )
 
 
+def compile_imported() -> None:
+    """Write the bytecode of what tslens imports. pip compiles all that it installs, whatever PYTHONDONTWRITEBYTECODE
+    says; uv compiles nothing, and where that variable is set, every process would compile its imports anew."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    commands = ([str(binary("python")), "-c", f"import {modules}"] for modules in IMPORTED)
+    for process in [subprocess.Popen(command, env=environment, cwd=HOME) for command in commands]:
+        process.wait()
+
+
 def install(extras: list[str]) -> int:
     """Install tslens in place, with these extras; returns the installer's exit code."""
     pip = (binary("python"), "-m", "pip", "--disable-pip-version-check")
@@ -87,6 +101,7 @@ def install(extras: list[str]) -> int:
         environment = uv_environment(pip_settings(run(*pip, "config", "list").stdout), os.environ)
         by_uv = run(binary("uv"), "pip", "install", "-q", *what, env=environment, quiet=True)
         if by_uv.returncode == 0:
+            compile_imported()
             return 0
         last = (by_uv.stderr.strip().splitlines() or ["no word of why"])[-1]
         print(f"uv could not install ({last}); trying pip, which takes some minutes ...", file=sys.stderr)
@@ -94,6 +109,8 @@ def install(extras: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    if any(word.startswith("-") for word in sys.argv[1:]):
+        sys.exit(__doc__)
     make_environment()
-    print("Setting up .venv (once; about half a minute with uv, a few minutes with pip) ...", flush=True)
+    print("Setting up .venv (once; under a minute with uv, a few minutes with pip) ...", flush=True)
     sys.exit(install(sys.argv[1:]))

@@ -3,8 +3,11 @@
 import os
 import pickle
 import random
+import sys
+import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +18,7 @@ from jaxtyping import install_import_hook
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
+    from tslens.stories.generator import MadeStory
     from tslens.tokenizer import Tokenizer
 
 # Before torch, transformers or datasets are imported by anyone.
@@ -90,6 +94,27 @@ def _one_thread() -> None:
 def _cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What tslens keeps to make it only once is kept apart from the person's own; subprocesses take it too."""
     os.environ["TSLENS_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _stories_are_made_once() -> Iterator[None]:
+    """Many tests read the first few hundred made stories, and story i of a seed is always the same: made once a
+    process, by the generator itself. Its own tests, which import `generate` before this, make theirs anew."""
+    from tslens.stories import generator
+
+    generate, lock = generator.generate, threading.Lock()
+    made: dict[int, tuple[list[MadeStory], Iterator[MadeStory]]] = {}
+
+    def kept(n: int, seed: int = 0) -> Iterator["MadeStory"]:
+        stories, more = made.setdefault(seed, ([], generate(sys.maxsize, seed)))
+        for i in range(n):
+            with lock:
+                stories.extend(islice(more, max(0, i + 1 - len(stories))))
+            yield stories[i]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(generator, "generate", kept)
+        yield
 
 
 @pytest.fixture(autouse=True)

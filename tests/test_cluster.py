@@ -31,14 +31,15 @@ def model():
 
 def same(one, other) -> None:
     """Both answers, field by field: labels and counts exactly, sums up to the rounding of float32; `corpus`, what was
-    read, is said by `scan` alone."""
+    read, is said by `scan` alone. What two float32 sums differ by is measured against the field's largest value."""
     for a, b in zip(one, other, strict=True):
         for field in fields(a):
             x, y = getattr(a, field.name), getattr(b, field.name)
             if field.name == "corpus":
                 continue
             if isinstance(x, torch.Tensor) and x.is_floating_point():
-                assert torch.allclose(x, y, atol=1e-5, rtol=1e-4, equal_nan=True), field.name
+                scale = float(x.nan_to_num().abs().max())
+                assert torch.allclose(x, y, atol=3e-6 * scale, rtol=0, equal_nan=True), field.name
             else:
                 assert torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y, field.name
 
@@ -52,23 +53,26 @@ def test_parts_merge_to_the_whole(model):
     same(scan(model, CORPUS, REDUCERS), in_parts(model, 3))
 
 
-def test_roles_of_a_trained_model_do_not_depend_on_batches_order_or_shards():
-    """Two stories are there twice. One story a batch, few, many; shuffled; in shards."""
-    trained, reducer = models.load("stories2M"), heads.Roles(groups=8)
+@pytest.mark.parametrize("name", ["stories2M", "stories260K"])
+def test_roles_of_a_trained_model_do_not_depend_on_batches_order_or_shards(name, request):
+    """Two stories are there twice. One story a batch, many; shuffled; in shards."""
+    if name == "stories260K":
+        name = f"llama2c:{request.getfixturevalue('shared') / 'data/models/stories260K.bin'}"
+    trained, reducer = models.load(name), heads.Roles(groups=8)
     corpus = [*CORPUS, *list(CORPUS)[:2]]
     shuffled = [corpus[i] for i in torch.randperm(len(corpus), generator=torch.Generator().manual_seed(0)).tolist()]
-    (whole,) = states(trained, corpus, [reducer])
+    (whole,) = states(trained, corpus, [reducer], context=160)
     expected = reducer.finish(whole)
     assert (whole.sums.matched_keys.sum(0) > 100).all() and expected.claim_q.isfinite().all()
-    other = [states(trained, corpus, [reducer], batch_tokens=n)[0] for n in (1, 512)]
-    other += states(trained, shuffled, [reducer])
-    for of in (2, 5):
-        parts = [scan_shard(trained, corpus, Shard(number, of), [reducer])[0] for number in range(of)]
-        other.append(reduce(reducer.merge, parts))
+    other = [states(trained, corpus, [reducer], context=160, batch_tokens=1)[0]]
+    by = {"context": 160, "batch_tokens": 512}
+    parts = [scan_shard(trained, shuffled, Shard(n, 3), [reducer], **by)[0] for n in range(3)]
+    other.append(reduce(reducer.merge, parts))
     for state in other:
-        for name, total in whole.sums.tensors().items():
-            scale = float(total.abs().max())
-            assert torch.allclose(state.sums.tensors()[name], total, rtol=1e-5, atol=1e-6 * scale), name
+        for field, total in whole.sums.tensors().items():
+            assert torch.allclose(state.sums.tensors()[field], total, rtol=0, atol=1e-6 * float(total.abs().max())), (
+                field
+            )
         same([expected], [reducer.finish(state)])
 
 

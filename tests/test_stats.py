@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 from scipy import stats as scipy_stats
-from sklearn.metrics import roc_auc_score
 
 from tslens import stats
 
@@ -175,12 +174,14 @@ class TestAuroc:
         assert found.method == "DeLong"
 
     def test_scikit_learn_agrees_on_every_row(self) -> None:
+        from sklearn.metrics import roc_auc_score
+
         rng = np.random.default_rng(11)
-        scores, positive = rng.integers(0, 20, (3, 200, 90)), rng.random((3, 200, 90)) < 0.3
+        scores, positive = rng.integers(0, 20, (3, 60, 90)), rng.random((3, 60, 90)) < 0.3
         scores = scores + 2 * positive
         found = stats.auroc(scores, positive)
-        assert found.estimate.shape == found.low.shape == found.p.shape == (3, 200)
-        for row in np.ndindex(3, 200):
+        assert found.estimate.shape == found.low.shape == found.p.shape == (3, 60)
+        for row in np.ndindex(3, 60):
             assert found.estimate[row] == pytest.approx(roc_auc_score(positive[row], scores[row]))
 
     def test_rows_together_are_rows_alone(self) -> None:

@@ -58,13 +58,13 @@ def scan_on_cluster(
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False)
 
-    @ray.remote
     def work(shard: Shard) -> list[Any]:
         loaded = models.load(model)
         return scan_shard(
             loaded, stories, shard, reducers, context=context, batch_tokens=batch_tokens, precision=precision
         )
 
-    found = ray.get([work.remote(Shard(number, parts)) for number in range(parts)])
+    remote = ray.remote(work).remote
+    found = ray.get([remote(Shard(number, parts)) for number in range(parts)])
     states_of = zip(*found, strict=True)  # of each reducer, from every shard
     return [r.finish(reduce(r.merge, of_one)) for r, of_one in zip(reducers, states_of, strict=True)]

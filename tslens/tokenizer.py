@@ -231,7 +231,7 @@ class Tokenizer:
         """The same tokenizer for ``HookedTransformer.tokenizer``: it puts BOS first, which is also EOS and padding."""
         from transformers import PreTrainedTokenizerFast
 
-        return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        return PreTrainedTokenizerFast(
             tokenizer_object=tokenizers.Tokenizer.from_str(self.backend.to_str()),
             bos_token=self.bos_text,
             eos_token=self.bos_text,

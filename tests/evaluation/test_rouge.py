@@ -5,13 +5,17 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from rouge_score.rouge_scorer import RougeScorer
 
 from tslens.evaluation import rouge
 from tslens.evaluation.rouge import Rouge, nearest, rouge_2
 from tslens.stories import stories
 
-REFERENCE = RougeScorer(["rouge2"])
+
+@pytest.fixture(scope="module")
+def reference():
+    from rouge_score.rouge_scorer import RougeScorer  # takes seconds, with all of nltk
+
+    return RougeScorer(["rouge2"])
 
 
 def random_texts(n: int, seed: int = 0) -> list[str]:
@@ -33,11 +37,11 @@ def test_too_short_is_zero(text):
     assert rouge_2(text, text) == rouge_2(text, "two words") == (0, 0, 0)
 
 
-def test_equals_the_reference_package():
+def test_equals_the_reference_package(reference):
     made = list(stories("made", limit=40))
     wild = random_texts(200)
     for a, b in [*pairwise(made), *pairwise(wild)]:
-        expected = REFERENCE.score(a, b)["rouge2"]
+        expected = reference.score(a, b)["rouge2"]
         assert rouge_2(a, b) == pytest.approx((expected.precision, expected.recall, expected.fmeasure), abs=1e-12)
 
 

@@ -19,7 +19,7 @@ from tslens.train.run import Run
 from tslens.train.session import prepare, reopen
 
 SMALL = {
-    "data.limit": "400",
+    "data.limit": "120",
     "data.vocabulary": "300",
     "model.n_ctx": "32",
     "train.batch": "4",
@@ -137,11 +137,11 @@ from tslens.stories import pack as packing
 from tslens.stories import stories
 from tslens.train import recipe
 from tslens.train.session import prepare
-packing.BATCH, packing.NOTE_EVERY = 100, 0.0
+packing.BATCH, packing.NOTE_EVERY = 30, 0.0
 write = packing.Record.write
 def write_and_die(record, folder):
     write(record, folder)
-    if record.stories >= 200:
+    if record.stories >= 60:
         os.kill(os.getpid(), signal.SIGKILL)
 packing.Record.write = write_and_die
 prepare(recipe.load("16x1x2", eval(sys.argv[1])), "cut", overwrite=True)
@@ -153,9 +153,9 @@ def test_a_killed_packing_goes_on_and_a_run_it_was_to_replace_goes(in_tmp):
     run_of("cut", seed="7")
     done = subprocess.run([sys.executable, "-c", KILLED, repr(SMALL)], timeout=120, env=os.environ | {"CI": "1"})
     assert done.returncode == -signal.SIGKILL
-    assert 0 < files.read_json(in_tmp / "runs/cut/data/pack.json")["stories"] < 400
+    assert 0 < files.read_json(in_tmp / "runs/cut/data/pack.json")["stories"] < 120
     run = reopen("cut")
-    assert run.recipe.seed == 0 and run.rows.packed.n_stories == 400
+    assert run.recipe.seed == 0 and run.rows.packed.n_stories == 120
     assert content(run)["data/tokens.bin"] == whole["data/tokens.bin"]
     assert sorted(p.name for p in (in_tmp / "runs").iterdir()) == ["cut", "whole"]
 
@@ -185,7 +185,7 @@ def test_a_dataset_with_its_own_splits_is_validated_on_its_own(in_tmp):
 
 @pytest.mark.parametrize("name", ["tokens.bin", "starts.bin"])
 def test_packed_stories_that_were_altered_are_not_gone_on_with(in_tmp, refused, name):
-    path = run_of("a").folder / "data" / name
+    path = run_of("a", **{"data.limit": "400"}).folder / "data" / name
     whole = path.read_bytes()
     path.write_bytes(whole[::-1])
     with refused(rf"^runs/a/data/{name} was altered since it was packed: .* remove runs/a/data and pack .* again"):

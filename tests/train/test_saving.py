@@ -1,8 +1,10 @@
 """Checkpoints: whole, few, hashed, never unpickled; a damaged one is told of; a full disk leaves the last."""
 
 import ast
+import contextlib
 import os
 import pickle
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -37,9 +39,19 @@ def train_of(name, **more):
     return session.train(recipes.load("16x1x2", SMALL | more), name)
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder with the finished run `runs/a`."""
+    place = tmp_path_factory.mktemp("finished")
+    with contextlib.chdir(place):
+        train_of("a")
+    return place
+
+
 @pytest.fixture
-def trained(in_tmp):
-    train_of("a")
+def trained(in_tmp, finished):
+    """That run, in a folder of its own."""
+    shutil.copytree(finished / "runs", in_tmp / "runs")
     return in_tmp / "runs/a"
 
 

@@ -6,7 +6,8 @@ turn gives one ratio; the median of them is reported with its bootstrap interval
 
 import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -74,6 +75,17 @@ class Benchmark:
         return "pass" if self.target.met(measured.value) else "short"
 
 
+@contextmanager
+def _frozen() -> Iterator[None]:
+    """Set aside what is alive now, so that collecting garbage before a turn looks only at what the turns left."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
 def seconds(work: Work) -> float:
     """Seconds by the clock that the work takes once. A work that returns a float has timed itself."""
     gc.collect()
@@ -84,9 +96,10 @@ def seconds(work: Work) -> float:
 
 def take_turns(*works: Work, repeats: int) -> np.ndarray:
     """Seconds of each, `[repeat, work]`, taken in turns after one unmeasured turn of each."""
-    for work in works:
-        seconds(work)
-    return np.array([[seconds(work) for work in works] for _ in range(repeats)])
+    with _frozen():
+        for work in works:
+            seconds(work)
+        return np.array([[seconds(work) for work in works] for _ in range(repeats)])
 
 
 def faster(ours: np.ndarray, theirs: np.ndarray, *, units: float, unit: str) -> Measured:
@@ -98,8 +111,7 @@ def faster(ours: np.ndarray, theirs: np.ndarray, *, units: float, unit: str) -> 
 
 def clocked(work: Work, *, repeats: int) -> Measured:
     """Seconds that the work takes, after one unmeasured turn."""
-    seconds(work)
-    spent = median([seconds(work) for _ in range(repeats)])
+    spent = median(take_turns(work, repeats=repeats)[:, 0])
     return Measured(float(spent.estimate), float(spent.low), float(spent.high), repeats)
 
 
