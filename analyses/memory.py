@@ -7,11 +7,13 @@ What does a training step have to remember, and what does the compressor save of
 the published table again, in some minutes on a CPU; with a GPU the peak is measured too.
 """
 
+import argparse
 from pathlib import Path
 
 from tslens.bench.memory import memory
 from tslens.plots import save
 
+argparse.ArgumentParser(description="Redraw figures/memory.").parse_args()
 FOLDER = Path(__file__).resolve().parents[1] / "figures" / "memory"
 
 answer = memory()

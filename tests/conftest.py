@@ -3,6 +3,7 @@
 import os
 import pickle
 import random
+import signal
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator
@@ -125,6 +126,16 @@ def _seeds() -> None:
     random.seed(0)
     np.random.seed(0)  # noqa: NPY002  libraries under test still draw from it
     torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def _signals() -> Iterator[None]:
+    """Ctrl-C and SIGTERM mean what they meant before, whatever a library under test made of them."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        if signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -32,6 +32,15 @@ def test_a_bar_counts_and_carries_its_note(terminal):
     assert "packing" in terminal.getvalue() and "3/3" in terminal.getvalue() and "3 stories" in terminal.getvalue()
 
 
+def test_a_bar_is_one_line_of_a_log_at_80_columns(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(progress, "_stderr", lambda: Console(file=shown, force_terminal=False, width=80))
+    with progress.bar("packing", 4e6, kept=True, in_bytes=True) as bar:
+        bar.update(4e6, note="14,120 stories · 11,033 stories/s · 10.0 MB/s")
+    (line,) = shown.getvalue().splitlines()
+    assert line.startswith("packing 4.0/4.0 MB 14,120 stories") and "10.0 MB/s 0:00:0" in line
+
+
 def test_a_bar_that_never_moves_is_never_drawn(terminal):
     with progress.bar("packing", 3, kept=True):
         pass

@@ -82,24 +82,26 @@ def bar(
         DownloadColumn,
         MofNCompleteColumn,
         Progress,
+        ProgressColumn,
         TextColumn,
-        TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
 
     console = _stderr()
     seen = console.is_terminal or console.is_jupyter
     if not (seen or kept):
         yield Bar(what, size, None)
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        DownloadColumn() if in_bytes else MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
+    whole = Column(no_wrap=True)  # one line, at 80 columns too
+    columns: list[ProgressColumn] = [
+        TextColumn("{task.description}", table_column=whole),
+        DownloadColumn(table_column=whole) if in_bytes else MofNCompleteColumn(table_column=whole),
+        TextColumn("{task.fields[note]}", table_column=whole),
+        TimeRemainingColumn(elapsed_when_finished=True, table_column=whole),
+    ]
+    if seen:
+        columns.insert(1, BarColumn(bar_width=24 if console.width >= 110 else 8))
     drawn = Progress(*columns, console=console, transient=not kept)
     try:
         with _set(_busy, True):

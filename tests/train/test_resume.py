@@ -103,15 +103,28 @@ PLANS = {
 KILLED = [(name, whole) for whole, (_, kills) in PLANS.items() for name in kills]
 
 
+def kill(folder, plans, timeout=400):
+    """How the processes of every run ended, by run, and what they wrote to stderr."""
+    command = [sys.executable, "-c", KILLS, json.dumps([(whole, *plan) for whole, plan in plans.items()])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=folder)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+
+def check_same(home, name, whole, records):
+    """A killed run ended in the weights, the config and the records of one never killed."""
+    assert (home / name / "model.safetensors").read_bytes() == (home / whole / "model.safetensors").read_bytes(), name
+    mine, never = (files.read_json(home / run / "config.json") for run in (name, whole))
+    own = {"name", "config_sha256"}  # which is also of the name
+    assert {k: mine[k] for k in mine.keys() - own} == {k: never[k] for k in never.keys() - own}
+    assert records(home / name) == records(home / whole)
+
+
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kills")
-    plans = [(whole, *plan) for whole, plan in PLANS.items()]
-    command = [sys.executable, "-c", KILLS, json.dumps(plans)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=400, cwd=folder)
-    assert done.returncode == 0, done.stderr[-3000:]
-    ends = json.loads(done.stdout.splitlines()[-1])
-    return folder / "runs", ends, f"killed at the steps {DRAWN}: {done.stderr}"
+    ends, said = kill(folder, PLANS)
+    return folder / "runs", ends, f"killed at the steps {DRAWN}: {said}"
 
 
 @pytest.mark.thorough
@@ -121,11 +134,20 @@ def test_a_killed_run_ends_as_one_never_killed(killed, records, name, whole):
     assert ends[whole] == [0] and ends[name][-1] == 0, said
     by_kernel = [end == -9 for end in ends[name][:-1]]
     assert all(by_kernel) if name != "anytime" else any(by_kernel)
-    assert (home / name / "model.safetensors").read_bytes() == (home / whole / "model.safetensors").read_bytes(), said
-    mine, never = (files.read_json(home / run / "config.json") for run in (name, whole))
-    own = {"name", "config_sha256"}  # which is also of the name
-    assert {k: mine[k] for k in mine.keys() - own} == {k: never[k] for k in never.keys() - own}
-    assert records(home / name) == records(home / whole)
+    check_same(home, name, whole, records)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("chosen", [{}, ADAMW, {"train.precision": "bfloat16"}], ids=["muon", "adamw", "bfloat16"])
+def test_killed_at_every_write_and_every_step_it_ends_as_one_never_killed(in_tmp, records, chosen):
+    """One kill at each of the first 70 writes, renames and removals, one at each step, and 40 at any time."""
+    plans = {f"write-{n}": [("write", n)] for n in range(1, 71)} | {f"step-{n}": [("step", n)] for n in range(1, 14)}
+    plans |= {f"after-{n}": [("after", (n + 0.5) / 40)] for n in range(40)}
+    ends, said = kill(in_tmp, {"whole": (SMALL | chosen, plans)}, timeout=7200)
+    assert sum(-9 in found for found in ends.values()) > 80
+    for name in plans:
+        assert ends[name][-1] == 0, said
+        check_same(in_tmp / "runs", name, "whole", records)
 
 
 @pytest.mark.thorough
