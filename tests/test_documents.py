@@ -1,13 +1,18 @@
 """The documents: what they take from code and measurements is up to date, and every command they show runs."""
 
 import importlib.util
+import json
 import re
 import shlex
 
 import pytest
 
+from tslens import models
+from tslens.analysis import heads, lens, neurons
+from tslens.bench import BENCHMARKS
 from tslens.cli import main
 from tslens.cli.commands import COMMANDS
+from tslens.scan import scan
 from tslens.stories import stories
 
 
@@ -19,11 +24,33 @@ def written(checkout):
     return module
 
 
+@pytest.fixture(scope="module")
+def compared():
+    """What heads, neurons and lens of the bundled model do, on a few stories."""
+    reducers = [heads.Roles(groups=4), neurons.Profiles(k=3, sample=40), lens.ByDepth(groups=4)]
+    return scan(models.load("stories2M"), list(stories("made", limit=4)), reducers, context=40)
+
+
 def test_what_is_taken_from_code_and_measurements_is_up_to_date(written, checkout):
     for page in written.PAGES:
         text = (checkout / page).read_text(encoding="utf-8")
         assert written.BLOCK.search(text), page
         assert written.filled(text) == text, f"{page}: run python docs/write.py"
+
+
+def test_stored_tables_are_those_that_the_code_writes(checkout, compared):
+    """Their columns are today's: a figure that an older rule drew would have others."""
+    tables = {"heads": compared[0].to_frame(), "neurons": compared[1].summary(), "lens": compared[2].to_frame()}
+    for study, table in tables.items():
+        suffix = "-by-depth" if study == "lens" else ""
+        stored = (checkout / f"figures/{study}/stories2M{suffix}.csv").read_text(encoding="utf-8").splitlines()[0]
+        assert stored.split(",") == list(table.columns), f"figures/{study}: run analyses/{study}.py"
+
+
+def test_stored_benchmarks_are_those_that_the_code_measures(checkout):
+    rows = json.loads((checkout / "figures/bench/bench.json").read_text(encoding="utf-8"))["rows"]
+    now = [(row.name, row.what, row.against, str(row.target or "")) for row in BENCHMARKS]
+    assert [(row["name"], row["what"], row["against"], row["target"] or "") for row in rows] == now, "run make bench"
 
 
 def test_readme_is_short(checkout):
