@@ -15,7 +15,7 @@ from tslens.stories.identity import Occurrences
 from tslens.tokenizer import in_batches
 
 BATCH_TOKENS = 4096
-ENCODED = 32  # stories that are cut into tokens at once: what the tokenizer says of them is large
+ENCODED = 32  # stories tokenized at once: the tokenizer's output is large
 WINDOW = 256  # stories that are read ahead and sorted by length, so that rows of a batch need little padding
 
 
@@ -28,25 +28,25 @@ class Batch:
     mask: Bool[Tensor, "batch pos"]
     """True on tokens of the story and its BOS, False on padding."""
     indices: Int[Tensor, " batch"]
-    """Place of each row's story in the corpus, in reading order: to name a story to a reader, or to answer in the order
-    of the corpus. Nothing is drawn, grouped or labelled by it, because it depends on the order."""
+    """Index of each row's story in the corpus, in reading order: to name a story to a reader, or to answer in the order
+    of the corpus. No draw, group or label depends on it, because it depends on the order."""
     hashes: Int[Tensor, " batch"]
     """64-bit hash of each story's text."""
     occurrences: Int[Tensor, " batch"]
-    """How many stories of the same text came before in the whole corpus. With `hashes` the identity of a story: for
-    every order of a corpus, every `batch_tokens` and every number of shards the same set of pairs."""
+    """Number of earlier stories of the same text in the whole corpus. With `hashes` the identity of a story: the set of
+    pairs is the same for every order of a corpus, every `batch_tokens` and every number of shards."""
     texts: tuple[str, ...]
     """The stories themselves."""
     cut: int = 0
-    """How many of them were longer than the context, so that only their beginning is here."""
+    """Number of stories longer than the context, of which only the beginning is here."""
 
     @property
     def seeds(self) -> Int[Tensor, " batch"]:
-        """One 64-bit number for each story, mixed from its identity: whatever is drawn for a story starts here."""
+        """One 64-bit seed for each story, a hash of its identity, for every draw about that story."""
         return draw(self.hashes, self.occurrences)
 
     def groups(self, n: int) -> Int[Tensor, " batch"]:
-        """Which of `n` groups of stories each belongs to, for intervals: by its identity, so as if drawn at random."""
+        """The group of each story, of `n`, for intervals: pseudo-random, a function of its identity."""
         return below(torch.tensor(n), self.seeds)
 
 
@@ -93,10 +93,10 @@ def batches(
     end: bool = False,
     shard: Shard = WHOLE,
 ) -> Iterator[Batch]:
-    """Stories as batches of at most `batch_tokens` places, sorted by length within a window that is read ahead.
+    """Stories as batches of at most `batch_tokens` tokens with padding, sorted by length within a window read ahead.
 
-    A story longer than `context` is cut to its first `context` tokens; with `end` the token that ends a story is the
-    last of its row (where it fits). InputError where there is no story at all.
+    A story longer than `context` is cut to its first `context` tokens; with `end` the end-of-story token closes its
+    row (where it fits). InputError if there is no story.
     """
     stories = identified(texts, shard)
     seen = 0

@@ -32,7 +32,7 @@ LETTER_BYTES = {letter: byte for byte, letter in BYTE_LETTERS.items()}
 
 
 def text_of_letters(token: str) -> str:
-    """The text whose bytes these letters stand for, a byte of no whole character as ``\\xNN``.
+    """The text whose bytes these letters stand for; a byte outside a whole character is written ``\\xNN``.
 
     An added token, which is stored as plain text, comes back as it is.
     """
@@ -60,7 +60,7 @@ def read_files(vocab: Path, merges: Path) -> tuple[Ids, Merges]:
     """The ids and merges in GPT-2's two files, `END_OF_STORY` added where it is missing.
 
     Raises:
-        InputError: a file of another layout, or two files that do not fit each other.
+        InputError: a file of another layout, or two files that do not match.
         FileNotFoundError: there is no such file.
     """
     for path in (vocab, merges):
@@ -87,7 +87,7 @@ def read_files(vocab: Path, merges: Path) -> tuple[Ids, Merges]:
 
 
 def count_ids(rows: Iterable[Sequence[int]], size: int) -> NDArray[np.int64]:
-    """How often each id occurs in the rows, shape (size,). InputError where there is none at all."""
+    """How often each id occurs in the rows, shape (size,). InputError if there are no rows."""
     counts = np.zeros(size, dtype=np.int64)
     for row in rows:
         np.add.at(counts, np.asarray(row, dtype=np.int64), 1)
@@ -97,7 +97,7 @@ def count_ids(rows: Iterable[Sequence[int]], size: int) -> NDArray[np.int64]:
 
 
 def cut_vocabulary(ids: Ids, pairs: Merges, keep: int, counts: NDArray[np.int64]) -> tuple[Ids, Merges]:
-    """The ``keep`` commonest tokens with all that they are merged from, renumbered, and the merges among them.
+    """The ``keep`` commonest tokens with the tokens they are merged from, renumbered, and the merges among them.
 
     `counts`, shape (ids,), says how often each occurs.
     """

@@ -27,7 +27,7 @@ def scan_shard(
     batch_tokens: int = BATCH_TOKENS,
     precision: str = "float32",
 ) -> list[Any]:
-    """The states of one shard; to be merged with the others'. The options are those of `scan`."""
+    """The states of one shard, to be merged with those of the others. The options are those of `scan`."""
     with progress.off():
         return states(
             model, stories, reducers, context=context, batch_tokens=batch_tokens, precision=precision, shard=shard
@@ -44,7 +44,7 @@ def scan_on_cluster(
     batch_tokens: int = BATCH_TOKENS,
     precision: str = "float32",
 ) -> list[Result]:
-    """What `scan` would answer, up to the order of sums, with `parts` workers of the running (or a local) Ray cluster.
+    """The results of `scan`, up to the order of sums, from `parts` workers of the running (or a local) Ray cluster.
 
     Every worker loads `model` by its name and reads the corpus itself, so both must be reachable there. The other
     options are those of `scan`. InputError without Ray, for fewer stories than parts, or as `scan` says.

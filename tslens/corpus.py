@@ -1,7 +1,7 @@
 """The stories a model is read on: its run's validation stories, a source the user names, or stories it writes itself.
 
-What a model writes is kept in `$TSLENS_CACHE/stories/` (else `$XDG_CACHE_HOME/tslens/stories/`, else
-`~/.cache/tslens/stories/`), under a hash of its weights, its tokenizer and how it was sampled.
+Stories that a model writes are cached in `$TSLENS_CACHE/stories/` (else `$XDG_CACHE_HOME/tslens/stories/`, else
+`~/.cache/tslens/stories/`), under a hash of its weights, its tokenizer and the sampling settings.
 """
 
 import contextlib
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 SELF = "self"
 BLOCK = 50
-"""Stories that a model writes and the cache keeps together; block i is drawn with seed i."""
+"""Number of stories of a cached block; block i is drawn with seed i."""
 TOKENS = 300
-"""Tokens of a story that a model writes, at most."""
+"""Largest number of tokens of a story that a model writes."""
 EMPTY_BLOCKS = 3
-"""Blocks without a story after which a model is taken to write none."""
+"""Number of blocks without a story after which the model is assumed to write none."""
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Stories for a model to read, with what is to be said of them."""
+    """Stories for a model to read, with their description."""
 
     texts: tuple[str, ...]
     source: str
-    """Where they come from and of which split, in words."""
+    """Their source and split, in words."""
     remark: str = ""
-    """How they relate to what the model was trained on, a sentence; empty where there is nothing to say."""
+    """Their relation to the training stories, as a sentence; may be empty."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.texts)
@@ -52,12 +52,12 @@ class Corpus:
 
     @property
     def description(self) -> str:
-        """What was read, in one line: how many stories, from where, of which split, and the remark."""
+        """One line: number of stories, source, split, and the remark."""
         return f"{counted(len(self))}: {self.source}.{' ' if self.remark else ''}{self.remark}"
 
 
 def counted(n: int) -> str:
-    """So many stories, in words."""
+    """A number of stories, in words."""
     return f"{n:,} {'story' if n == 1 else 'stories'}"
 
 
@@ -66,13 +66,13 @@ def model_stories(
 ) -> Corpus:
     """Stories to read a model on, at most `limit`, in memory.
 
-    Without `source`, or with `validation`: the validation stories that its run kept; for a model that was trained on
-    made stories, its validation split, made again; for any other, what it writes itself (500 stories where `limit` is
-    None). `train`: the training split of what it was trained on, read from its source. `self`: what it writes itself,
-    at temperature 1 with fixed seeds. Anything else is a source as `stories` reads it.
+    Without `source`, or with `validation`: the validation stories that its run kept; for a model trained on generated
+    stories, their validation split, generated again; for any other model, stories that it writes itself (500 if
+    `limit` is None). `train`: the training split of its training source. `self`: stories that it writes itself, at
+    temperature 1 with fixed seeds. Anything else is a source for `stories`.
 
-    InputError if the stories asked for are not there, and, where `self_written` is False, if there are no others than
-    those that the model would write itself.
+    InputError if the requested stories do not exist, and, if `self_written` is False, if the model would have to write
+    them itself.
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit={limit} leaves no story; give 1 or more")
@@ -100,7 +100,7 @@ def model_stories(
 
 
 def _own_validation(model: "LanguageModel", record: Mapping[str, Any], limit: int | None) -> Corpus | None:
-    """What the model's run kept for validation, or what can be made again exactly; None where there is neither."""
+    """The validation stories that the model's run kept, or that can be generated again; None if there are neither."""
     home, trained_on = models.home_of(model), _trained_on(record)
     place = None if home is None else home / "data" / VALIDATION
     if place is not None and place.is_file():
@@ -134,8 +134,8 @@ def _trained_on(record: Mapping[str, Any]) -> str:
 
 
 def relation(record: Mapping[str, Any], read: Stories) -> str:
-    """A sentence where, by the `config.json` of a model, stories are among those that it was trained on, or are of
-    another source. Empty where they are the validation split of that source, and where the config names none.
+    """A sentence if, by the model's `config.json`, the stories are among its training stories or are of another source.
+    Empty if they are the validation split of its source, or if the config names no source.
     """
     trained_on = _trained_on(record)
     if not trained_on:
@@ -157,7 +157,7 @@ def relation(record: Mapping[str, Any], read: Stories) -> str:
 
 
 def _place(name: str) -> str:
-    """A source's name without its column; a file by its whole path, as it may be given in two ways."""
+    """A source's name without its column; a file by its absolute path, so that equal files have equal names."""
     place = name.strip()
     if place not in MADE_SOURCES and not Path(place).exists():
         place = place.partition(":")[0]
@@ -165,14 +165,14 @@ def _place(name: str) -> str:
 
 
 def _held_out(part: Source | str, split: str | None) -> bool:
-    """Whether a source is read in a split that training leaves alone: ours of a file, its own of a dataset."""
+    """Whether a source is read in a split that training does not use: ours for a file, its own for a dataset."""
     if split is not None or isinstance(part, str) or part.path.is_file():
         return split == SPLITS[1]
     return part.part != SPLITS[0]
 
 
 def _written(model: "LanguageModel", limit: int | None) -> Corpus:
-    """What the model writes at temperature 1, stories that hold nothing but spaces left out."""
+    """Stories that the model writes at temperature 1, without those that are only white space."""
     wanted, texts, empty = 500 if limit is None else limit, [], 0
     folder = cache() / "stories" / _key(model)
     for block in count():
@@ -191,13 +191,13 @@ def _written(model: "LanguageModel", limit: int | None) -> Corpus:
 
 
 def cache() -> Path:
-    """The folder for what can be made again: `$TSLENS_CACHE`, else `tslens` in `$XDG_CACHE_HOME` or `~/.cache`."""
+    """The folder for reproducible files: `$TSLENS_CACHE`, else `tslens` in `$XDG_CACHE_HOME` or `~/.cache`."""
     named, usual = os.environ.get("TSLENS_CACHE"), os.environ.get("XDG_CACHE_HOME")
     return Path(named) if named else (Path(usual) if usual else Path.home() / ".cache") / "tslens"
 
 
 def _key(model: "LanguageModel") -> str:
-    """A hash of all that decides what a model writes."""
+    """A hash of everything that determines the stories that a model writes."""
     how = {"block": BLOCK, "tokens": TOKENS, "spec": models.spec_of(model, compressors=True).to_dict()}
     digest = hashlib.blake2b(json.dumps(how, sort_keys=True).encode(), digest_size=16)
     digest.update(models.story_tokenizer_of(model).hash.encode())
@@ -208,7 +208,7 @@ def _key(model: "LanguageModel") -> str:
 
 
 def _block(model: "LanguageModel", place: Path, number: int) -> list[str]:
-    """Some stories of a model, written now unless the cache has them."""
+    """A block of stories of a model, from the cache or written now."""
     with contextlib.suppress(OSError, UnicodeDecodeError, json.JSONDecodeError):
         found = json.loads(place.read_text(encoding="utf-8"))
         if isinstance(found, list) and len(found) == BLOCK and all(isinstance(text, str) for text in found):

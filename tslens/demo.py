@@ -20,12 +20,12 @@ from tslens.train.session import train
 
 @dataclasses.dataclass(frozen=True)
 class Demo:
-    """What a demo leaves behind."""
+    """The results of a demo."""
 
     page: Path
     findings: list[Finding]
     story: str
-    """A story that the model wrote, sampled at temperature 0.5."""
+    """A story by the model, sampled at temperature 0.5."""
     seconds: float
 
 
@@ -37,11 +37,11 @@ def demo(
     overwrite: bool = False,
     begun: Callable[[], None] = lambda: None,
 ) -> Demo:
-    """Train the recipe `demo` on stories made here, analyse the model, and write `runs/<name>/report.html`.
+    """Train the recipe `demo` on generated stories, analyse the model, and write `runs/<name>/report.html`.
 
-    `settings` are other values for keys of the recipe, `limit` the validation stories that the analyses read; `begun`
-    is called once nothing stands in the way. An earlier run by the very same recipe is replaced, because the new one
-    ends in the same bits; InputError for any other, unless `overwrite`.
+    `settings` change keys of the recipe, `limit` is the number of validation stories that the analyses read; `begun` is
+    called when all checks have passed. An earlier run by the same recipe is replaced, because the new one ends in the
+    same bits; InputError for any other, unless `overwrite`.
     """
     began = time.perf_counter()
     recipe = recipes.load("demo", dict(settings or {}))

@@ -7,7 +7,7 @@ GOLDEN = -7046029254386353131  # 2^64 by the golden ratio, as a signed number
 
 
 def splitmix64(x: Int[Tensor, "*axes"]) -> Int[Tensor, "*axes"]:
-    """The numbers mixed, all 64 bits as if drawn at random (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195).
+    """Hash each number to 64 pseudo-random bits (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195).
 
     A bijection: different numbers stay different.
     """
@@ -18,7 +18,7 @@ def splitmix64(x: Int[Tensor, "*axes"]) -> Int[Tensor, "*axes"]:
 
 
 def draw(first: Int[Tensor, "..."], *more: Int[Tensor, "..."]) -> Int[Tensor, "..."]:
-    """One number for each tuple of counters, which are broadcast, all 64 bits as if drawn at random."""
+    """One 64-bit pseudo-random number for each tuple of counters, which are broadcast."""
     found = splitmix64(first)
     for counter in more:
         found = splitmix64(found + counter)

@@ -4,6 +4,6 @@
 class InputError(ValueError):
     """Something given to tslens cannot be used: the message says what was given, what is allowed and what to do.
 
-    The command line prints it as one line and exits with code 2. Any other exception, save the system's own errors on
-    a user's files, is a defect of tslens. To library users it is a `ValueError`.
+    The command line prints it as one line and exits with code 2. Any other exception, except the system's own errors
+    on a user's files, is a defect of tslens. For library users it is a `ValueError`.
     """

@@ -21,7 +21,7 @@ PIECE = 1 << 24  # bytes that are read at once
 
 @contextlib.contextmanager
 def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a file that appears under its name only when it is whole and on the disk; on any error nothing changes.
+    """Open a file that appears under its name only when complete and synced to disk; on any error nothing changes.
 
     `mode` is `"w"` (UTF-8) or `"wb"`. Missing parent folders are made.
     """
@@ -39,9 +39,9 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 @contextlib.contextmanager
 def atomic_folder(path: str | Path) -> Iterator[Path]:
-    """A folder to fill, which takes its name when the block is left without error, whole and on the disk.
+    """A temporary folder that takes its final name, synced to disk, when the block ends without error.
 
-    It replaces an older folder of that name; whether it may is for the block to check.
+    It replaces an older folder of that name; the caller checks whether it may.
     """
     path = Path(path)
     with scratch_folder(path.parent, path.name) as scratch:
@@ -56,7 +56,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def scratch_folder(parent: str | Path, name: str = "tslens") -> Iterator[Path]:
-    """An empty hidden folder inside `parent`, removed at the end with all that is still in it."""
+    """An empty hidden folder inside `parent`, removed with its contents at the end of the block."""
     scratch = _scratch_name(Path(parent) / name)
     try:
         scratch.mkdir(parents=True)
@@ -67,7 +67,7 @@ def scratch_folder(parent: str | Path, name: str = "tslens") -> Iterator[Path]:
 
 @contextlib.contextmanager
 def atomic_files(folder: str | Path, names: Sequence[str]) -> Iterator[Path]:
-    """A folder to write files of these names in, which replace those in `folder` when the block is left without error.
+    """A temporary folder for files of these names, which replace those in `folder` when the block ends without error.
 
     `names[-1]` is the commit marker, without which the others do not count: the old one goes before any file changes,
     and the new one comes last.
@@ -85,7 +85,7 @@ def atomic_files(folder: str | Path, names: Sequence[str]) -> Iterator[Path]:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder so that no part of it is ever found under its name; nothing happens where there is none."""
+    """Remove a folder, if it exists; a partly removed folder never stays under its name."""
     if path.exists():
         aside = _scratch_name(path)
         path.rename(aside)
@@ -93,7 +93,7 @@ def remove_folder(path: Path) -> None:
 
 
 def sweep(folder: str | Path, name: str = "*") -> None:
-    """Remove what a kill left half written in a folder, of everything or of one name. Nobody else may write there."""
+    """Remove partial files that a kill left in a folder, all or those of one name. Nobody else may write there."""
     for scratch in Path(folder).glob(f".{name}.*.tmp"):
         if scratch.is_dir():
             shutil.rmtree(scratch)
@@ -102,7 +102,7 @@ def sweep(folder: str | Path, name: str = "*") -> None:
 
 
 def sync(*files: IO[Any]) -> None:
-    """Bring what was written to open files to the disk."""
+    """Flush open files to the disk."""
     for file in files:
         file.flush()
         os.fsync(file.fileno())
@@ -126,13 +126,13 @@ def _scratch_name(path: Path) -> Path:
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    """Write JSON atomically, readable."""
+    """Write indented JSON atomically."""
     with atomic(path) as file:
         dump_json(value, file)
 
 
 def dump_json(value: Any, file: IO[str]) -> None:
-    """Write readable JSON to an open file."""
+    """Write indented JSON to an open file."""
     json.dump(value, file, indent=1, ensure_ascii=False)
     file.write("\n")
 
@@ -155,7 +155,7 @@ def sha256(path: str | Path) -> str:
 
 
 def blake2b(paths: Sequence[Path]) -> list[str]:
-    """The BLAKE2b (128 bits) of each file, in hexadecimal; about a gigabyte a second, where the disk gives as much."""
+    """The BLAKE2b (128 bits) of each file, in hexadecimal; about a gigabyte a second if the disk is that fast."""
     found = []
     with progress.bar("checking", sum(path.stat().st_size for path in paths), in_bytes=True) as bar:
         for path in paths:

@@ -11,16 +11,16 @@ from filelock import FileLock, Timeout
 
 from tslens.errors import InputError
 
-WAIT, PAUSE = 0.1, 0.02  # seconds: somebody who only asks holds the lock for a moment
+WAIT, PAUSE = 0.1, 0.02  # seconds: `holder` takes the lock briefly to see whether it is free
 
 
 @contextlib.contextmanager
 def held(place: Path, otherwise: str = "give another run's name with --name") -> Iterator[None]:
-    """Inside the block no other process or thread holds the lock of this file or folder; re-entrant within a thread.
+    """Hold the lock of this file or folder inside the block; re-entrant within a thread.
 
     The lock is the system's own on a file beside it, `.NAME.lock`, so it ends with its process, however that ends.
-    Folders that had to be made for it are removed again where nothing was written to them. Raises InputError if another
-    process holds it; `otherwise` is what to do, short of waiting.
+    Folders created for it are removed again if nothing was written to them. Raises InputError if another process or
+    thread holds it; `otherwise` is the remedy named besides waiting.
     """
     path = _path(place)
     lock = FileLock(path, is_singleton=True)
@@ -38,15 +38,15 @@ def held(place: Path, otherwise: str = "give another run's name with --name") ->
         yield
     finally:
         with contextlib.suppress(PermissionError):  # Windows keeps an open file
-            path.unlink(missing_ok=True)  # while it is locked: whoever waits for this file finds that it is gone
+            path.unlink(missing_ok=True)  # while it is locked: a process that waits for this file then finds it missing
         lock.release()
         for folder in missing:
-            with contextlib.suppress(OSError):  # it holds something by now
+            with contextlib.suppress(OSError):  # not empty any more
                 folder.rmdir()
 
 
 def holder(place: Path) -> str | None:
-    """Who holds the lock of this file or folder, such as `process 12 on host since ...`; None where nobody does."""
+    """Who holds the lock of this file or folder, such as `process 12 on host since ...`; None if nobody does."""
     path = _path(place)
     if not path.exists():
         return None
@@ -58,7 +58,7 @@ def holder(place: Path) -> str | None:
         with contextlib.suppress(OSError):
             return path.read_text(encoding="utf-8") or "another process"
         return "another process"
-    except FileNotFoundError:  # the folder went in this moment
+    except FileNotFoundError:  # the folder was removed meanwhile
         return None
 
 
@@ -73,7 +73,7 @@ def _acquire(lock: FileLock, path: Path, place: Path, otherwise: str) -> None:
         try:
             lock.acquire(timeout=WAIT, poll_interval=PAUSE)
             return
-        except FileNotFoundError:  # the folder went in this moment, with another's lock
+        except FileNotFoundError:  # the folder was removed meanwhile, with another's lock
             if time.monotonic() > deadline:
                 raise
         except Timeout:

@@ -1,7 +1,7 @@
 """Progress on stderr: bars, spinners and one-line notes, for people who wait.
 
-Library functions report what they do; whether it is seen is decided here. Bars move on a terminal and in Jupyter and
-nowhere else, one at a time: inside a bar no second one is drawn. `with progress.off():` silences everything inside,
+Library functions report what they do; this module decides what is shown. Bars are drawn only on a terminal and in
+Jupyter, one at a time: inside a bar no second one is drawn. `with progress.off():` silences everything inside,
 notes too.
 """
 
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 
 _shown: ContextVar[bool] = ContextVar("shown", default=True)
 _busy: ContextVar[bool] = ContextVar("busy", default=False)
-"""Whether a bar or a spinner has the terminal."""
+"""Whether a bar or a spinner is on the terminal."""
 
 
 @contextlib.contextmanager
@@ -38,7 +38,7 @@ def _set(variable: ContextVar[bool], value: bool) -> Iterator[None]:
 
 
 class Bar:
-    """A bar that is moved with `advance` and `update`; it appears with the first move."""
+    """A progress bar, moved with `advance` and `update`; it appears with the first move."""
 
     def __init__(self, what: str, total: float | None, drawn: "Progress | None") -> None:
         self.done = 0.0
@@ -47,13 +47,13 @@ class Bar:
         self._task = None if drawn is None else drawn.add_task(what, total=total, note="")
 
     def advance(self, more: float = 1, note: str | None = None) -> None:
-        """`more` units are done; `note` stands behind the bar from now on."""
+        """Add `more` units; show `note` after the bar from now on."""
         self.update(self.done + more, note=note)
 
     def update(
         self, done: float, *, total: float | None = None, note: str | None = None, what: str | None = None
     ) -> None:
-        """`done` units are done, of `total` where that has become known; `what` is the work's new name."""
+        """Set the units done, and if given the `total` and the new name `what` of the work."""
         self.done = done
         if self._drawn is None or self._task is None:
             return
@@ -68,9 +68,9 @@ class Bar:
 def bar(
     what: str, total: float | Iterable[object] | None = None, *, kept: bool = False, in_bytes: bool = False
 ) -> Iterator[Bar]:
-    """A bar for as long as the block lasts: `what` is done, how much of `total` (a number, or whatever has a length).
+    """A bar during the block: the work `what`, out of `total` (a number, or an object with a length).
 
-    A bar that is `kept` stays when the block ends, with its last note; in a log, where bars do not move, it is its only
+    A bar that is `kept` stays when the block ends, with its last note; in a log, where bars do not move, it prints one
     line. With `in_bytes` the numbers are shown as kB, MB or GB.
     """
     size = (len(total) if isinstance(total, Sized) else None) if isinstance(total, Iterable) else total
@@ -112,7 +112,7 @@ def bar(
 
 
 def track(items: Iterable[Item], what: str, total: float | None = None) -> Iterator[Item]:
-    """The items, with a bar that moves as they are taken; `total` is how many, where they have no length."""
+    """Yield the items with a progress bar; `total` is their number, where they have no length."""
     with bar(what, items if total is None else total) as moved:
         for item in items:
             yield item
@@ -121,8 +121,7 @@ def track(items: Iterable[Item], what: str, total: float | None = None) -> Itera
 
 @contextlib.contextmanager
 def stage(what: str) -> Iterator[Callable[[str], None]]:
-    """A spinner that says what is being done, for as long as the block lasts; gives the function that says what is
-    next."""
+    """A spinner with a message during the block; yields a function that changes the message."""
     if not _shown.get() or _busy.get():
         yield lambda following: None
         return
@@ -131,7 +130,7 @@ def stage(what: str) -> Iterator[Callable[[str], None]]:
 
 
 def note(text: str) -> None:
-    """One line that a person should read though nothing is wrong."""
+    """Print one line of information; not a warning."""
     if _shown.get():
         _stderr().print(text, markup=False, highlight=False, soft_wrap=True)
 

@@ -1,7 +1,7 @@
 """The base class of all results: a frozen dataclass whose annotations name its axes.
 
-A `Result` turns itself into a frame, a figure, HTML and a folder. The string in `Float[Tensor, "layer head"]` is
-what the tests check, what a reader reads, and what names the columns of `to_frame()`.
+A `Result` converts to a frame, a figure, HTML and a folder. The tests check the string in
+`Float[Tensor, "layer head"]`, and `to_frame()` names its columns after it.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 LINES = 20
-"""Lines of a `repr` at most."""
+"""Largest number of lines of a `repr`."""
 Own = TypeVar("Own", bound="Result")
 
 
@@ -35,32 +35,32 @@ def axes_of(result: type | object, field: str) -> tuple[str, ...] | None:
 
 
 def read_on(result: Any, stories: object) -> Any:
-    """A Result that says which stories it was read on, where they say what they are (`description`)."""
+    """The Result, with the description of the stories it was read on, if they have one."""
     described = getattr(stories, "description", "")
     return dataclasses.replace(result, corpus=described) if described and isinstance(result, Result) else result
 
 
 def is_saved(folder: Path) -> bool:
-    """Whether a folder is what `Result.save` writes."""
+    """Whether a folder was written by `Result.save`."""
     return (folder / "result.json").is_file()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Result:
-    """Base of all answers. A subclass declares fields, `frame_axes`, and `figure()`; its name ends in `Result`.
+    """Base class of results. A subclass declares fields, `frame_axes`, and `figure()`; its name ends in `Result`.
 
     Tensors are annotated with jaxtyping and kept on the CPU; every other field is JSON (text, numbers, lists,
     dicts).
     """
 
     corpus: str = dataclasses.field(default="", kw_only=True)
-    """Which stories were read, how many, and how they relate to those that the model was trained on; empty where the
-    question reads none, or where they came without a name."""
+    """The stories that were read, their number, and their relation to the training stories; empty if the analysis reads
+    none, or if they have no name."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ()
     """The axes of the table that `to_frame` gives."""
     axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
-    """What stands along an axis in place of 0, 1, 2, ...: the names, or the field that holds them."""
+    """Labels along an axis instead of 0, 1, 2, ...: the names, or the field that holds them."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -103,7 +103,7 @@ class Result:
         return self.to_frame()
 
     def figure(self) -> "Figure":
-        """The picture of this answer, returned and never shown."""
+        """The figure of this result; it is returned, not shown."""
         raise NotImplementedError(f"{type(self).__name__} draws no figure")
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ class Result:
         return f"{table}\nOn {self.corpus}" if self.corpus else table
 
     def __repr__(self) -> str:
-        """The class, and the summary with its middle left out where it is long: 20 lines at most."""
+        """The class and the summary, abridged in the middle to 20 lines at most."""
         on = f", on {self.corpus}" if self.corpus else ""
         return f"{type(self).__name__}{on}\n{self._table(LINES - 4)}"  # pandas adds a header and an ellipsis
 
@@ -131,7 +131,7 @@ class Result:
         return f"<div class='tslens-result'><h4>{name}</h4>{picture}{table}</div>"
 
     def to_json(self) -> dict[str, Any]:
-        """Everything that is not an array, plus the summary as records: what `--json` prints."""
+        """Every field that is not an array, plus the summary as records: the output of `--json`."""
         plain = {
             f.name: getattr(self, f.name)
             for f in dataclasses.fields(self)
@@ -146,8 +146,8 @@ class Result:
     def save(self, folder: str | Path) -> Path:
         """Write `<folder>/<ClassName>/` with `arrays.safetensors` and `result.json`, all or nothing; returns it.
 
-        The folder is written beside its place and renamed into it, so a reader never sees half a result. An older
-        result goes; ValueError for a folder of that name that is none.
+        The folder is written under another name and renamed, so a reader never sees half a result. An older result is
+        replaced; ValueError for a folder of that name that is no result.
         """
         from safetensors.torch import save_file
 
@@ -168,7 +168,7 @@ class Result:
         return target
 
     def write_tables(self, folder: Path) -> None:
-        """Write what a subclass puts beside the arrays for other programs to read; `load` takes no notice of it."""
+        """Write further tables of a subclass, for other programs; `load` ignores them."""
 
     @classmethod
     def load(cls: type[Own], folder: str | Path) -> Own:
@@ -202,6 +202,6 @@ class Result:
 
 
 def _tuples(cls: type, fields: dict[str, Any]) -> dict[str, Any]:
-    """JSON has only lists; fields annotated as tuples get theirs back."""
+    """The fields with lists turned back into tuples where annotated so: JSON has only lists."""
     kinds = {f.name: f.type for f in dataclasses.fields(cls)}
     return {k: tuple(v) if str(kinds[k]).startswith("tuple") and isinstance(v, list) else v for k, v in fields.items()}

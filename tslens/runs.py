@@ -23,12 +23,12 @@ CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "token
 
 
 def root() -> Path:
-    """The folder of all runs: `$TSLENS_RUNS`, else `runs` in the working folder."""
+    """The folder of all runs: `$TSLENS_RUNS`, else `runs` in the working directory."""
     return Path(os.environ.get("TSLENS_RUNS", "runs"))
 
 
 def safe_name(name: str) -> str:
-    """The name itself if it can be a folder's; InputError if it is empty, hidden, or would lead elsewhere."""
+    """The name, if it is a valid folder name; InputError if it is empty, hidden, or contains a path."""
     if not re.fullmatch(NAME, name):
         raise InputError(
             f"{name!r} cannot be a run's name: use letters, digits, '.', '_', '-' (100 at most, not starting with '.'),"
@@ -38,7 +38,7 @@ def safe_name(name: str) -> str:
 
 
 def run_folder(name: str) -> Path:
-    """`runs/<name>`; the name cannot leave the folder."""
+    """`runs/<name>`; a name that leads outside the folder is refused."""
     return root() / safe_name(name)
 
 
@@ -56,12 +56,12 @@ def steps(home: str | Path) -> list[Path]:
 
 
 def step_of(place: Path) -> int:
-    """The step that a folder `step-000123` is of."""
+    """The step of a folder `step-000123`."""
     return int(place.name[5:])
 
 
 def at_step(folder: str | Path, step: int) -> Path:
-    """Where a run keeps its weights of a step, as a snapshot or a checkpoint. InputError names the steps it has."""
+    """The snapshot or checkpoint with a run's weights of a step. InputError names the steps it has."""
     kept = {step_of(place): place for home in ("checkpoints", "snapshots") for place in steps(Path(folder) / home)}
     if step not in kept:
         known = ", ".join(map(str, sorted(kept))) or "none"
@@ -84,10 +84,10 @@ def write_tensors(path: str | Path, tensors: dict[str, Tensor]) -> str:
 
 
 def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-    """Write weights and the `config.json` that vouches for them by hash.
+    """Write weights and the `config.json` that holds their hash.
 
-    On a full disk the folder stays as it was. Killed at any moment, it is either a whole model or not a model: an older
-    config goes once both new files are on the disk under other names, and before either takes its name.
+    On a full disk the folder stays unchanged. After a kill it is either a whole model or no model: an older config is
+    removed when both new files are on the disk under temporary names, and before either is renamed.
     """
     folder, data = Path(folder), _pack(tensors)
     with files.atomic(folder / CONFIG) as record, files.atomic(folder / WEIGHTS, "wb") as weights:
@@ -98,19 +98,19 @@ def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]
 
 
 def change_config(folder: str | Path, changes: Mapping[str, Any]) -> None:
-    """Write other values into a `config.json`, which vouches for them."""
+    """Change values of a `config.json`, and its hash with them."""
     files.write_json(Path(folder) / CONFIG, _vouched({**read_config(folder), **changes}))
 
 
 def _vouched(config: dict[str, Any]) -> dict[str, Any]:
-    """The config with its own hash, that of its other fields."""
+    """The config with the hash of its other fields."""
     rest = {key: value for key, value in config.items() if key != "config_sha256"}
     text = json.dumps(rest, sort_keys=True, ensure_ascii=False)
     return rest | {"config_sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def read_metrics(folder: str | Path) -> list[dict[str, Any]]:
-    """The run's `metrics.jsonl`, a record a line; empty where there is none. A line that a kill cut off is left out;
+    """The records of the run's `metrics.jsonl`; empty if there is none. A line that a kill cut off is left out;
     InputError names one that is no record."""
     path = Path(folder) / METRICS
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
@@ -137,7 +137,7 @@ def _is_record(record: dict[str, Any]) -> bool:
 
 
 def read_config(folder: str | Path) -> dict[str, Any]:
-    """The `config.json` of a run or checkpoint, checked against the hash that it bears."""
+    """The `config.json` of a run or checkpoint, checked against its own hash."""
     path = Path(folder) / CONFIG
     if not path.is_file():
         raise InputError(f"{path} is missing. Restore it, or resume from an earlier checkpoint of the run.")

@@ -28,14 +28,14 @@ Answer_co = TypeVar("Answer_co", bound=Result, covariant=True)
 
 @runtime_checkable
 class Reducer(Protocol[State, Answer_co]):
-    """One question. States are plain data (tensors, numbers, lists): they may be shipped and merged elsewhere."""
+    """One question. States are plain data (tensors, numbers, lists): they can be sent and merged elsewhere."""
 
     def hooks(self, spec: Spec) -> Sequence[str]:
         """The activations that the question needs, by TransformerLens's names."""
         ...
 
     def start(self, model: "LanguageModel") -> State:
-        """The empty state, with whatever of the model the question needs."""
+        """The empty state, with the parts of the model that the question needs."""
         ...
 
     def update(self, state: State, activations: Mapping[str, Tensor], batch: Batch) -> State:
@@ -47,7 +47,7 @@ class Reducer(Protocol[State, Answer_co]):
         ...
 
     def finish(self, state: State) -> Answer_co:
-        """The answer."""
+        """The result."""
         ...
 
 

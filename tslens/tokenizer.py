@@ -1,6 +1,6 @@
 """Tokenizers of stories: text to tokens and back, training and files.
 
-The token ``<|endoftext|>`` precedes every story: it is beginning of sequence and separator in one.
+The token ``<|endoftext|>`` precedes every story: it is both beginning of sequence and separator.
 """
 
 import hashlib
@@ -60,7 +60,7 @@ class Tokenizer:
             raise InputError(f"the tokenizer has no token {bos!r} to put before a story; name one that it has")
         self.bos: int = found
         self.bos_text = bos
-        # Not used here, where BOS is put first by hand: it tells whoever opens the saved file what comes first.
+        # Not used here, where BOS is added by hand: it is for other programs that open the saved file.
         self.backend.post_processor = processors.TemplateProcessing(single=[bos, "$A"], special_tokens=[(bos, found)])
 
     def __repr__(self) -> str:
@@ -68,12 +68,12 @@ class Tokenizer:
 
     @cached_property
     def size(self) -> int:
-        """How many ids there are (``d_vocab``): one more than the largest id."""
+        """Number of ids (``d_vocab``): one more than the largest id."""
         return max(self.backend.get_vocab(with_added_tokens=True).values()) + 1
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256, in hexadecimal, of all that decides which ids a text gets and which text ids give."""
+        """SHA-256, in hexadecimal, of everything that determines encoding and decoding."""
         whole = json.loads(self.backend.to_str())
         kept = {key: whole[key] for key in ("added_tokens", "normalizer", "pre_tokenizer", "model", "decoder")}
         canonical = json.dumps(kept | {"bos": self.bos_text}, sort_keys=True, separators=(",", ":"))
@@ -87,7 +87,7 @@ class Tokenizer:
         return [head + encoding.ids for encoding in self.encodings(texts)]
 
     def encodings(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
-        """The bare encodings of the texts: ids without BOS, and no offsets, which cost time.
+        """The encodings of the texts: ids without BOS, and no offsets, which cost time.
 
         Raises:
             InputError: a text that is not UTF-8.
@@ -106,7 +106,7 @@ class Tokenizer:
             raise
 
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
-        """The text of the ids, BOS left out; an id that stands for no text is shown as in `pieces`."""
+        """The text of the ids without BOS; an id that stands for no text is shown as in `pieces`."""
         kept = (int(i) for i in ids)
         runs = groupby((i for i in kept if i != self.bos), key=self._stands_for_text)
         return "".join(
@@ -118,10 +118,10 @@ class Tokenizer:
         return 0 <= token < self.size and self.backend.id_to_token(token) is not None
 
     def pieces(self, ids: Iterable[SupportsIndex]) -> list[str]:
-        """Each token as text to show; bytes that are no whole character are written ``\\xNN``; BOS is its name.
+        """Each token as displayed text; bytes that are no whole character are written ``\\xNN``; BOS is its name.
 
         An id without a token is written ``<unused N>``: a model's vocabulary is often rounded up beyond its
-        tokenizer's, and what it predicts there has to be called something. InputError for a negative id.
+        tokenizer's. InputError for a negative id.
         """
         return [self._piece(int(i)) for i in ids]
 
@@ -159,7 +159,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: str | Path) -> "Tokenizer":
-        """The tokenizer in a Hugging Face ``tokenizer.json``, ours or another's.
+        """The tokenizer in a Hugging Face ``tokenizer.json``, from tslens or elsewhere.
 
         Raises:
             InputError: the file is no tokenizer, or has none of the known BOS tokens.
@@ -182,7 +182,7 @@ class Tokenizer:
     def train(cls, texts: Iterable[str], size: int = 4096) -> "Tokenizer":
         """A byte-level BPE of ``size`` tokens learnt from the texts (Sennrich et al. 2016, arXiv 1508.07909).
 
-        BOS has the id 0 and the 256 bytes follow, so every text can be encoded and comes back exactly. A corpus too
+        BOS has the id 0 and the 256 bytes follow, so every text can be encoded and decoded exactly. A corpus too
         small to fill the vocabulary gives a smaller one.
 
         Raises:
@@ -211,8 +211,8 @@ class Tokenizer:
         """The byte-level BPE of GPT-2 and GPT-Neo from its two files, whole or cut to its ``keep`` commonest tokens.
 
         The cut (Eldan and Li 2023, arXiv 2305.07759, who kept 10k) counts the tokens of ``texts``. All 256 bytes and
-        BOS stay, and so does whatever a kept token is merged from: every text is still encoded without loss, and one
-        whose tokens were all kept is cut into the same pieces as before. Ids are renumbered in the old order.
+        BOS stay, and so do the tokens that a kept token is merged from: every text is still encoded without loss, and
+        one whose tokens were all kept is split as before. Ids are renumbered in the old order.
 
         Raises:
             InputError: a file of another layout, ``keep`` below 257 or above the vocabulary, or no texts to count.
@@ -245,6 +245,6 @@ class Tokenizer:
 
 
 def _put_first(backend: tokenizers.Tokenizer) -> list[str]:
-    """The special token that a tokenizer's own template puts before a text, if it has such a template."""
+    """The special token that a tokenizer's own template puts before a text, if any."""
     template = (json.loads(backend.to_str())["post_processor"] or {}).get("single") or [{}]
     return [template[0]["SpecialToken"]["id"]] if "SpecialToken" in template[0] else []

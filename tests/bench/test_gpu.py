@@ -63,7 +63,7 @@ def test_a_machine_without_a_gpu_is_told_so(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert gpu.main([]) == 2
-    assert capsys.readouterr().err.startswith("tslens: no NVIDIA GPU is at hand")
+    assert capsys.readouterr().err.startswith("tslens: no NVIDIA GPU found")
 
 
 def test_what_is_missing_or_fails_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:

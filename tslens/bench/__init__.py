@@ -1,6 +1,6 @@
-"""Benchmarks of speed, memory and quality beside other libraries, on the machine at hand.
+"""Benchmarks of speed, memory and quality against other libraries, on this machine.
 
-Each module holds `BENCHMARKS`, the rows that answer its question.
+Each module defines `BENCHMARKS`, its rows of the table.
 """
 
 from collections.abc import Sequence
@@ -44,9 +44,9 @@ BENCHMARKS: tuple[Benchmark, ...] = tuple(row for module in MODULES for row in m
 
 
 def select(names: Sequence[str] = ()) -> list[Benchmark]:
-    """The rows of these names, or whose names begin with them (`scan` is all scans); all rows for no names.
+    """The rows with these names or prefixes (`scan` selects all scans); all rows if no names are given.
 
-    InputError for a name that fits none, with the nearest.
+    InputError for a name that matches none, with the nearest one.
     """
     known = [row.name for row in BENCHMARKS]
     for name in names:
@@ -56,5 +56,5 @@ def select(names: Sequence[str] = ()) -> list[Benchmark]:
 
 
 def fits(row: Benchmark, name: str) -> bool:
-    """Whether a row is meant by a name: its own, or a beginning of it up to a hyphen."""
+    """Whether a name selects a row: the row's name, or a prefix of it up to a hyphen."""
     return row.name == name or row.name.startswith(f"{name}-")

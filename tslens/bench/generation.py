@@ -1,8 +1,8 @@
-"""Ratios of the speed of writing stories to other libraries' `generate`.
+"""Speed of generating stories relative to other libraries' `generate`.
 
-Greedy, the same number of new tokens for every row, key/value caches on, in fp32 (everybody's default) and in bf16
-where products in it are faster: ours beside transformers' own bf16, and beside HookedTransformer's default. A turn
-reads the prompts and writes all new tokens.
+Greedy, the same number of new tokens for every row, key/value caches on, in fp32 (every library's default) and in bf16
+where its products are faster: ours against transformers' own bf16, and against HookedTransformer's default. A turn
+reads the prompts and generates all new tokens.
 """
 
 from functools import cache, partial
@@ -33,7 +33,7 @@ def ours(size: Size, model: LanguageModel, dtype: str = "float32") -> list[list[
 
 
 def by_hooked(size: Size, model: LanguageModel) -> torch.Tensor:
-    """Prompts and new tokens as HookedTransformer.generate writes them."""
+    """Prompts and new tokens from HookedTransformer.generate."""
     with torch.inference_mode():
         made: torch.Tensor = model.generate(
             _prompts(size),
@@ -48,7 +48,7 @@ def by_hooked(size: Size, model: LanguageModel) -> torch.Tensor:
 
 
 def by_transformers(size: Size, model: Any) -> torch.Tensor:
-    """Prompts and new tokens as transformers' generate writes them."""
+    """Prompts and new tokens from transformers' generate."""
     prompts = _prompts(size)
     with torch.inference_mode():
         made: torch.Tensor = model.generate(

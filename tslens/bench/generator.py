@@ -1,4 +1,4 @@
-"""Speed and variety of made stories."""
+"""Speed and variety of generated stories."""
 
 import numpy as np
 

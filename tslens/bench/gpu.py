@@ -1,9 +1,9 @@
-"""Speed and memory of training the 512x12 model on one NVIDIA GPU, beside a plain GPT and other libraries.
+"""Speed and memory of training the 512x12 model on one NVIDIA GPU, against a plain GPT and other libraries.
 
 `python -m tslens.bench.gpu --out gpu.json`, in the repository: needs PyTorch, tokenizers, safetensors, jaxtyping, rich,
-numpy, pydantic, filelock. Where transformer-lens or transformers is missing, its rows are left out and that is said;
-ours then runs on the same parameters with no TransformerLens around them. Before eight minutes it writes what it has
-and stops, whatever is under way.
+numpy, pydantic, filelock. If transformer-lens or transformers is missing, its rows are left out with a note; ours then
+runs on the same parameters without TransformerLens. Before eight minutes have passed it writes its results so far and
+stops.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     if not asked.cpu_smoke and not (torch.cuda.is_available() and torch.version.cuda):
         print(
-            "tslens: no NVIDIA GPU is at hand (torch.cuda.is_available() is False): nothing was measured.",
+            "tslens: no NVIDIA GPU found (torch.cuda.is_available() is False): nothing was measured.",
             file=sys.stderr,
         )
         return 2

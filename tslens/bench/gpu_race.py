@@ -1,4 +1,4 @@
-"""Training race on one GPU: every peer's whole steps in turns, and the peak memory of each.
+"""Training benchmark on one GPU: whole steps of every peer in turns, and the peak memory of each.
 
 A turn is a few whole steps: loss, gradients, fused AdamW. All peers take turns.
 """
@@ -23,13 +23,13 @@ from tslens.train.optimizer import OptimizerSettings
 
 COMPILED = " compiled"
 PEAK_SHARE, SPEEDUP = 0.45, 1.1
-"""What ours compiled is to reach: of the matrix peak, and of the compiled plain GPT's speed."""
+"""Targets of our compiled model: share of the matrix peak, and of the compiled plain GPT's speed."""
 COMPARED = ((OURS + COMPILED, PLAIN + COMPILED), (OURS, PLAIN), (OURS, HOOKED))
 
 
 @dataclass(frozen=True)
 class RaceSize:
-    """How big, how often, how long."""
+    """Sizes, repeats and time limits."""
 
     device: str = "cuda"
     shape: str = "512x12"
@@ -37,16 +37,16 @@ class RaceSize:
     context: int = 512
     batch: int = 64
     batches: tuple[int, ...] = (8, 32, 64, 128)
-    """whose peak memory is read off, of the peers that are not compiled"""
+    """batch sizes at which the peak memory of peers that are not compiled is read"""
     turns: int = 8
     steps: int = 5
-    """of a turn"""
+    """steps of a turn"""
     square: int = 8192
     """side of the matrices whose product is the peak"""
     seconds: float = 330.0
-    """after which nothing new is begun"""
+    """seconds after which nothing new is begun"""
     deadline: float = 465.0
-    """after which what was measured so far is written, whatever is under way"""
+    """seconds after which the results so far are written, even during a measurement"""
     backend: str = "inductor"
 
     @property
@@ -54,7 +54,7 @@ class RaceSize:
         return Spec.parse(self.shape, d_vocab=self.vocabulary, n_ctx=self.context)
 
     def setup(self, compiled: bool = False) -> TrainingSetup:
-        """What a peer is built for."""
+        """The training setup of a peer."""
         return TrainingSetup(self.spec, torch.bfloat16, self.device, self.backend if compiled else None)
 
 
@@ -63,11 +63,11 @@ RUNNERS: tuple[tuple[str, Peer, bool], ...] = (
     *((name, peer, False) for name, peer in PEERS.items()),
     *((name + COMPILED, PEERS[name], True) for name in (OURS, PLAIN, GPT2)),
 )
-"""Who runs: name, peer, and whether it is compiled."""
+"""The contestants: name, peer, and whether it is compiled."""
 
 
 class GPURace:
-    """One run: what is at hand, what was measured, what was left out and why."""
+    """One run: the available peers, the measurements, and what was left out and why."""
 
     def __init__(self, size: RaceSize, say: Callable[[str], None]) -> None:
         self.size, self.say, self.began = size, say, time.perf_counter()
@@ -82,7 +82,7 @@ class GPURace:
         return time.perf_counter() - self.began > self.size.seconds
 
     def run(self) -> dict[str, Any]:
-        """Everything as JSON can hold it."""
+        """All results as JSON-able data."""
         self.peak()
         for name, peer, compiled in RUNNERS:
             if peer.missing:
@@ -98,11 +98,11 @@ class GPURace:
         return self.found() | {"muon_step_seconds": self.muon(), "seconds": time.perf_counter() - self.began}
 
     def found(self) -> dict[str, Any]:
-        """What is known so far."""
+        """The results so far."""
         return self.facts() | (self.results(np.array(self.turns)) if self.turns else {"turns": 0})
 
     def begin(self, name: str, peer: Peer, compiled: bool) -> None:
-        """Build it, let it compile and warm up, and read its peak memory at every batch size."""
+        """Build a peer, compile and warm it up, and read its peak memory at every batch size."""
         size, before = self.size, self.allocated()
         try:
             made = peer.build(size.setup(compiled))
@@ -125,7 +125,7 @@ class GPURace:
         return random_tokens(batch, self.size.context + 1, self.size.vocabulary).to(self.size.device)
 
     def peak_memory(self, step: Callable[[Tensor], None], batch: int, before: int) -> int | None:
-        """Bytes allocated at the highest point of a step, model and optimizer counted; None where they do not fit."""
+        """Peak bytes allocated in a step, model and optimizer included; None if they do not fit."""
         if self.size.device == "cpu":
             step(self.rows(batch))
             return None
@@ -140,7 +140,7 @@ class GPURace:
             return None
 
     def take_turns(self) -> None:
-        """Keep the seconds of each peer's turns."""
+        """Record the seconds of each peer's turns."""
         for number in range(self.size.turns):
             if self.late and number >= 2:
                 break
@@ -148,7 +148,7 @@ class GPURace:
             self.turns.append([self.seconds(work) for work in self.works.values()])
 
     def peak(self) -> None:
-        """FLOP/s of a large bf16 product, ten in a row after two."""
+        """FLOP/s of a large bf16 product, ten in a row after two warm-up products."""
         n = self.size.square
         a, b = (torch.randn(n, n, device=self.size.device, dtype=torch.bfloat16) for _ in range(2))
 
@@ -193,7 +193,7 @@ class GPURace:
         }
 
     def results(self, turns: np.ndarray) -> dict[str, Any]:
-        """Speeds, ratios and whether the goals are met, from seconds `[turn, peer]`."""
+        """Speeds, ratios and whether the targets are met, from seconds `[turn, peer]`."""
         s, spent = self.size, dict(zip(self.works, turns.T, strict=False))
         tokens, flops = s.steps * s.batch * s.context, s.spec.flops_per_token(training=True)
         runners = {name: (peer, compiled) for name, peer, compiled in RUNNERS}
@@ -224,7 +224,7 @@ class GPURace:
         return {"turns": len(turns), "steps_of_a_turn": s.steps, "rows": rows, "ratios": ratios, "goals": goals}
 
     def muon(self) -> float | None:
-        """Seconds of one step of Muon instead of AdamW, which a recipe may choose."""
+        """Seconds of one step of Muon, the alternative to AdamW in recipes."""
         with suppress(Exception):
             made: PeerModel = PEERS[OURS].build(self.size.setup())
             optimizer = made.optimizer(OptimizerSettings(method="muon", lr=1e-4))

@@ -1,7 +1,7 @@
 """Ratios of times taken in turns, with their intervals.
 
-Both take turns on the same machine in the same run (ABAB…), so that whatever else the machine does hits both. Each
-turn gives one ratio; the median of them is reported with its bootstrap interval over the turns.
+Both sides take turns on the same machine in the same run (ABAB…), so that other load affects both. Each turn gives one
+ratio; their median is reported with its bootstrap interval over the turns.
 """
 
 import gc
@@ -23,13 +23,13 @@ Work = Callable[[], object]
 
 @dataclass(frozen=True)
 class Target:
-    """What a number must reach, or must not pass."""
+    """The lower or upper bound that a number must meet."""
 
     limit: float
     at_most: bool = False
 
     def met(self, value: float) -> bool:
-        """Whether a value is good enough."""
+        """Whether a value meets the target."""
         return value <= self.limit if self.at_most else value >= self.limit
 
     def __str__(self) -> str:
@@ -38,21 +38,21 @@ class Target:
 
 @dataclass(frozen=True)
 class Measured:
-    """One number with its interval, and what it was made from."""
+    """One number with its interval, and the measurements behind it."""
 
     value: float
     low: float
     high: float
     repeats: int
-    """turns, stories or whatever the interval is over; 1 where the number is exact"""
+    """number of turns, stories or other units of the interval; 1 if the number is exact"""
     ours: str = ""
-    """what was measured on our side, with its unit"""
+    """the measurement on our side, with its unit"""
     theirs: str = ""
-    """and on the other side"""
+    """the measurement on the other side, with its unit"""
 
     @classmethod
     def exactly(cls, value: float, ours: str = "", theirs: str = "") -> "Measured":
-        """A count: no chance in it."""
+        """A number without randomness, such as a count."""
         return cls(value, value, value, 1, ours, theirs)
 
 
@@ -64,12 +64,12 @@ class Benchmark:
     what: str
     against: str
     target: Target | None
-    """None where the number is shown beside another and nothing was promised"""
+    """None if the number is shown for comparison only"""
     run: Callable[["Size"], Measured]
     unit: str = "×"
 
     def verdict(self, measured: Measured) -> str:
-        """`pass` or `short`, by the median; empty where there is no target."""
+        """`pass` or `short`, by the median; empty without a target."""
         if self.target is None:
             return ""
         return "pass" if self.target.met(measured.value) else "short"
@@ -77,7 +77,7 @@ class Benchmark:
 
 @contextmanager
 def _frozen() -> Iterator[None]:
-    """Set aside what is alive now, so that collecting garbage before a turn looks only at what the turns left."""
+    """Freeze the objects alive now, so that garbage collection before a turn scans only objects from the turns."""
     gc.collect()
     gc.freeze()
     try:
@@ -87,7 +87,7 @@ def _frozen() -> Iterator[None]:
 
 
 def seconds(work: Work) -> float:
-    """Seconds by the clock that the work takes once. A work that returns a float has timed itself."""
+    """Wall-clock seconds of the work, once. Work that returns a float has timed itself."""
     gc.collect()
     began = time.perf_counter()
     told = work()
@@ -95,7 +95,7 @@ def seconds(work: Work) -> float:
 
 
 def take_turns(*works: Work, repeats: int) -> np.ndarray:
-    """Seconds of each, `[repeat, work]`, taken in turns after one unmeasured turn of each."""
+    """Seconds `[repeat, work]`, measured in turns after one unmeasured turn of each."""
     with _frozen():
         for work in works:
             seconds(work)
@@ -103,20 +103,20 @@ def take_turns(*works: Work, repeats: int) -> np.ndarray:
 
 
 def faster(ours: np.ndarray, theirs: np.ndarray, *, units: float, unit: str) -> Measured:
-    """How many times as fast ours is, from the seconds of both in the same turns; a turn did `units` of work."""
+    """Our speed relative to theirs, from the seconds of both in the same turns; a turn did `units` of work."""
     ratio = median(theirs / ours)
     speeds = [f"{units / np.median(spent):,.0f} {unit}/s" for spent in (ours, theirs)]
     return Measured(float(ratio.estimate), float(ratio.low), float(ratio.high), len(ours), *speeds)
 
 
 def clocked(work: Work, *, repeats: int) -> Measured:
-    """Seconds that the work takes, after one unmeasured turn."""
+    """Seconds of the work, after one unmeasured turn."""
     spent = median(take_turns(work, repeats=repeats)[:, 0])
     return Measured(float(spent.estimate), float(spent.low), float(spent.high), repeats)
 
 
 def median(values: Sequence[float] | np.ndarray) -> Interval:
-    """The median with a percentile bootstrap interval (a median has no use for BCa's jackknife)."""
+    """The median with a percentile bootstrap interval (BCa's jackknife does not suit a median)."""
     rows = np.asarray(values, dtype=float)
     if len(rows) < 2:
         return Interval(rows[0], rows[0], rows[0], 0.95, "one value")

@@ -1,9 +1,8 @@
-"""Memory of a training step by model, width and batch: the published table, filled again.
+"""Memory of a training step by model, width and batch: the published table, measured again.
 
 Bytes saved for the backward pass are exact and the same on every machine. They are measured at batches of 2, 3 and 4;
-where the three lie on a line to the byte, larger batches are read off it. On a GPU the peak that PyTorch allocates in
-a forward and backward pass is measured at every batch, and is what a person feels: it has the logits that exist for a
-moment, the gradients and the weights in it too.
+if the three lie on a line to the byte, larger batches are extrapolated. On a GPU the peak that PyTorch allocates in a
+forward and backward pass is measured at every batch; it also includes temporary logits, gradients and weights.
 """
 
 import itertools
@@ -35,9 +34,9 @@ OWN = 4_096
 BATCHES = (2, 4, 8, 16, 32)
 WIDTHS = (128, 256, 512)
 LINE = (2, 3, 4)
-"""The batches that are measured on any machine."""
+"""Batches that are measured on every machine."""
 OUT = -1
-"""Bytes that are not known: not on a line, and not measured."""
+"""Marks unknown bytes: not on a line, and not measured."""
 
 
 @dataclass(frozen=True)
@@ -90,18 +89,18 @@ class Memory(Result):
     axis_names = {"model": "models", "width": "widths", "batch": "batches"}  # noqa: RUF012
 
     saved: Int[Tensor, "model width batch"]
-    """Bytes saved for the backward pass; -1 where they are neither measured nor on a line."""
+    """Bytes saved for the backward pass; -1 if neither measured nor on a line."""
     measured: Bool[Tensor, "model width batch"]
-    """Whether that was measured, or is read off the line."""
+    """Whether the bytes were measured, not extrapolated."""
     peak: Float[Tensor, "model width batch"]
-    """Peak bytes allocated on the GPU; NaN without one, infinite where they did not fit."""
+    """Peak bytes allocated on the GPU; NaN without one, infinite if they did not fit."""
     parameters: Int[Tensor, "model width"]
-    """Trained parameters."""
+    """Number of trained parameters."""
     models: list[str]
     widths: list[int]
     batches: list[int]
     context: int
-    """Tokens of a row."""
+    """Number of tokens of a row."""
     gpu: str
     """The GPU's name; empty without one."""
 
@@ -124,7 +123,7 @@ class Memory(Result):
         return pd.DataFrame(rows)
 
     def figure(self) -> "Figure":
-        """The table, in megabytes, the more the darker."""
+        """The table as a heat map in megabytes."""
         from tslens.plots import heatmap
 
         megabytes = self.saved.double().where(self.saved != OUT, torch.nan).flatten(1).numpy() / 1e6
@@ -191,7 +190,7 @@ def _measure(entry: Entry, spec: Spec, batches: Sequence[int], device: Any) -> t
 
 
 def on_line(line: dict[int, int], batch: int) -> int:
-    """What three batches at equal distances foretell of another; `OUT` where they do not lie on a line to the byte."""
+    """Bytes of another batch on the line through three equidistant ones; `OUT` if these are not exactly on a line."""
     (a, low), (b, middle), (_, high) = sorted(line.items())
     if low + high != 2 * middle:
         return OUT
@@ -199,7 +198,7 @@ def on_line(line: dict[int, int], batch: int) -> int:
 
 
 def _peaks(model: nn.Module, loss: Loss, spec: Spec, batches: Sequence[int], device: Any) -> Iterator[float]:
-    """Peak bytes allocated by a forward and backward pass, with weights and gradients; NaN where there is no GPU."""
+    """Peak bytes allocated by a forward and backward pass, with weights and gradients; NaN without a GPU."""
     if device is None:
         yield from [float("nan")] * len(batches)
         return

@@ -1,4 +1,4 @@
-"""Ratio of packing stories to disk to cutting them into tokens alone."""
+"""Speed of packing stories to disk relative to tokenizing them only."""
 
 import tempfile
 
@@ -9,7 +9,7 @@ from tslens.tokenizer import in_batches
 
 
 def _run(size: Size) -> Measured:
-    """Both are given the stories in memory, in the same batches."""
+    """Time both on the same batches of stories in memory."""
     stories, cut = corpus(size.packed), tokenizer(size)
 
     def ours() -> None:

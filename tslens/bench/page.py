@@ -1,8 +1,7 @@
 """Size of the page of a model of 12 layers x 8 heads, besides CircuitsVis's bundle.
 
-The page is drawn as always: were it too large, it would leave something out. So the row counts only if the attention
-of all heads over 128 tokens is on it. What that leaves of the budget is spent on the contexts of neurons, so a page of
-many neurons comes close to it.
+A page that would exceed its budget leaves something out, so the row counts only if the page has the attention of all
+heads over 128 tokens. The rest of the budget goes to contexts of neurons, so a page of many neurons nearly fills it.
 """
 
 from tslens.bench.measure import Benchmark, Measured, Target

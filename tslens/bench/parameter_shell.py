@@ -17,8 +17,8 @@ class _Part(nn.Module):
 
 
 def parameter_shell(spec: Spec, seed: int = 0) -> Any:
-    """Modules that hold the parameters of a tied `gpt2` spec under TransformerLens's names, drawn from N(0, 0.02); the
-    fast forward runs on them, and nothing else does."""
+    """Modules that hold the parameters of a tied `gpt2` spec under TransformerLens's names, drawn from N(0, 0.02); only
+    the fast forward runs on them."""
     assert spec.style == "gpt2" and spec.tied
     root: Any = _Part()
     generator = torch.Generator().manual_seed(seed)

@@ -1,7 +1,7 @@
-"""Peers that train the same model: how each builds it at a shape, computes its loss on rows, and moves it.
+"""Peers that train the same model: how each builds it at a shape, computes its loss on rows, and updates it.
 
-Each computes as its users would: its own forward, its own loss, and autocast where the precision is bfloat16. Every
-benchmark and study that holds our training beside theirs takes its peers from here.
+Each runs in its usual way: its own forward, its own loss, and autocast if the precision is bfloat16. Every benchmark
+and study that compares training uses these peers.
 """
 
 import sys
@@ -25,30 +25,30 @@ Loss = Callable[[Tensor], Tensor]
 """The mean loss on rows `[batch, context + 1]`, in nats per token."""
 
 POSITIONS = ("wpe", "positions")
-"""What the peers call their embeddings of positions, whose weights do not decay."""
+"""Names of the peers' position embeddings, which have no weight decay."""
 
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    """What a peer trains, and how it is computed."""
+    """The shape that a peer trains, and how it computes."""
 
     spec: Spec
     dtype: torch.dtype = torch.float32
-    """of the products; parameters are float32"""
+    """dtype of the products; parameters are float32"""
     device: str = "cpu"
     backend: str | None = None
-    """`torch.compile`'s; None where nothing is compiled"""
+    """mode of `torch.compile`; None if nothing is compiled"""
     all_predicted: bool = False
-    """HookedTransformer and GPT2LMHeadModel predict no token after the last that they read. As it is, every peer reads
-    `context` tokens of a row, and those two predict one less; if true, all predict as many and those two read one
-    more."""
+    """HookedTransformer and GPT2LMHeadModel do not predict the token after the last one read. If false, every peer
+    reads `context` tokens of a row, and these two predict one less; if true, all predict as many and these two read
+    one more."""
 
     def compile(self, compute: Any) -> Any:
-        """The function or module, compiled where that is asked for."""
+        """The function or module, compiled if requested."""
         return compute if self.backend is None else torch.compile(compute, backend=self.backend)
 
     def read(self, rows: Tensor) -> Tensor:
-        """What a peer reads whose own loss predicts the tokens that it reads."""
+        """The tokens for a peer whose own loss predicts the tokens that it reads."""
         return rows if self.all_predicted else rows[:, :-1].contiguous()
 
 
@@ -60,7 +60,7 @@ class PeerModel(NamedTuple):
 
     @property
     def trained(self) -> list[nn.Parameter]:
-        """The parameters that move."""
+        """The trained parameters."""
         return [p for p in self.model.parameters() if p.requires_grad]
 
     def backward(self, rows: Tensor) -> None:
@@ -69,7 +69,7 @@ class PeerModel(NamedTuple):
         self.loss(rows).backward()
 
     def step(self, rows: Tensor, optimizer: torch.optim.Optimizer, clip: float | None = None) -> None:
-        """A whole step on these rows; `clip` is the largest norm of all gradients together."""
+        """A whole step on these rows; `clip` is the largest global gradient norm."""
         self.backward(rows)
         if clip is not None:
             torch.nn.utils.clip_grad_norm_(self.trained, clip)
@@ -77,8 +77,8 @@ class PeerModel(NamedTuple):
         optimizer.zero_grad(set_to_none=True)
 
     def optimizer(self, settings: optimizers.OptimizerSettings) -> torch.optim.Optimizer:
-        """As the trainer makes it; for a peer the fused AdamW under the same rule: matrices decay, embeddings of
-        positions, norms and biases do not."""
+        """The trainer's optimizer; for a peer the fused AdamW with the same rule: weight decay on matrices, not on
+        position embeddings, norms and biases."""
         named = {n: p for n, p in self.model.named_parameters() if p.requires_grad}
         if any("W_" in name for name in named):
             return optimizers.make(self.model, settings)
@@ -96,9 +96,9 @@ class Peer:
 
     make: Callable[[TrainingSetup], PeerModel]
     needs: str | None = None
-    """a package that must be there"""
+    """a package that it needs"""
     fp32: bool = False
-    """whether it computes in float32 whatever the others do"""
+    """whether it always computes in float32"""
 
     def build(self, setup: TrainingSetup) -> PeerModel:
         """The model on its device, and its mean loss under the setup's precision."""
@@ -110,13 +110,13 @@ class Peer:
 
     @property
     def missing(self) -> bool:
-        """Whether what it needs is not installed."""
+        """Whether its package is not installed."""
         return self.needs is not None and find_spec(self.needs) is None
 
 
 def stock(spec: Spec) -> LanguageModel:
-    """The HookedTransformer that ours is held against: the same weights, each parameter stored as TransformerLens
-    itself stores it, on which its own forward is a little faster than on our layout."""
+    """The HookedTransformer to compare with: the same weights in TransformerLens's own layout, on which its forward is
+    slightly faster than on ours."""
     model = build(spec)
     for parameter in model.parameters():
         parameter.data = parameter.data.contiguous()
@@ -144,7 +144,7 @@ def gpt2(spec: Spec) -> Any:
 
 
 def _ours(setup: TrainingSetup) -> PeerModel:
-    """As the trainer computes and compiles it; on the same parameters where TransformerLens is not installed."""
+    """Our model as the trainer computes and compiles it; without TransformerLens on the same parameters."""
     model = build(setup.spec) if find_spec("transformer_lens") else parameter_shell(setup.spec)
     compute = setup.compile(LanguageModelling().__call__)
 
@@ -198,5 +198,5 @@ PEERS = {
 
 
 def peer(name: str, setup: TrainingSetup) -> PeerModel:
-    """The peer of this name, built."""
+    """Build the peer of this name."""
     return PEERS[name].build(setup)

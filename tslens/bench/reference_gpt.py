@@ -1,7 +1,7 @@
 """A plain PyTorch GPT, the reference for speed.
 
-It is written with the same care as ours: fused attention, one product for queries, keys and values, tied embeddings,
-and nothing that training does not need.
+It is optimised like ours: fused attention, one product for queries, keys and values, tied embeddings, and nothing that
+training does not need.
 """
 
 import torch

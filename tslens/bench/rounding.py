@@ -1,4 +1,4 @@
-"""Differences that bfloat16 makes in the answers of a scan.
+"""Differences between a scan's results in bfloat16 and in float32.
 
 The bundled model is scanned in float32 and in bfloat16 over the same made stories, for heads, neurons and lens.
 """
@@ -25,12 +25,12 @@ SHARES = {
     ),
     "lens": ("agreement",),
 }
-"""What is reported on a scale of 0 to 1 (correlations: -1 to 1)."""
+"""Measures on a scale of 0 to 1 (correlations: -1 to 1)."""
 
 
 @cache
 def _answers(size: Size, precision: str) -> list[Any]:
-    """Of neurons, heads and lens."""
+    """Results for neurons, heads and lens."""
     model, stories = models.load(MODEL), corpus(size.scanned)
     reducers: list[Any] = [neurons.Profiles(), heads.Roles(), lens.ByDepth()]
     answers: list[Any] = scan.scan(model, stories, reducers, precision=precision)
@@ -38,7 +38,7 @@ def _answers(size: Size, precision: str) -> list[Any]:
 
 
 def same_lists(a: ProfilesResult, b: ProfilesResult) -> Tensor:
-    """For each neuron, the share of the tokens in its top list of `a` that are in that of `b`, by story and place."""
+    """For each neuron, the share of its top tokens in `a` that are also in `b`, by story and position."""
     found = [
         draw(x.story_hashes[x.top_story], x.story_occurrences[x.top_story], x.top_pos).flatten(0, 1) for x in (a, b)
     ]
@@ -46,7 +46,7 @@ def same_lists(a: ProfilesResult, b: ProfilesResult) -> Tensor:
 
 
 def largest_move(before: Any, after: Any, fields: tuple[str, ...]) -> tuple[float, str]:
-    """How far the share or score moves that moves most, and its name; what is no number on either side stands still."""
+    """The largest change of any share or score, and its name; NaN on either side counts as no change."""
     moves = ((getattr(after, field) - getattr(before, field)).abs().nan_to_num(0.0) for field in fields)
     return max((float(move.max()), field) for move, field in zip(moves, fields, strict=True))
 

@@ -1,7 +1,7 @@
-"""Ratio of a scan's memory on a long corpus to that on a short one.
+"""Memory of a scan on a long corpus relative to a short one.
 
-Each corpus is a file, read as it is scanned, by a process of its own whose largest resident memory is asked of the
-system. Heads, neurons and lens are read in the same pass.
+Each corpus is a file, scanned in a process of its own whose largest resident memory the system reports. Heads, neurons
+and lens are read in the same pass.
 """
 
 import json
@@ -22,8 +22,8 @@ STATUS = Path("/proc/self/status")
 
 
 def scan_memory(size: Size, times: int) -> int:
-    """Bytes that a process takes, at its peak, beyond what it had when its scan began. The corpus is the same stories
-    so many times over: a longer one has no longer story."""
+    """Peak bytes of a process beyond its memory when the scan began. The corpus repeats the same stories, so a longer
+    corpus has no longer story."""
     with tempfile.TemporaryDirectory() as folder:
         source, cut = Path(folder) / "stories.txt", Path(folder) / "tokenizer.json"
         source.write_text("\n<|endoftext|>\n".join(corpus(size.flat) * times), encoding="utf-8")
@@ -36,10 +36,9 @@ def scan_memory(size: Size, times: int) -> int:
 
 
 def largest_resident() -> int:
-    """Bytes: the largest resident memory that this process has had.
+    """The largest resident memory of this process so far, in bytes.
 
-    On Linux it is not `getrusage`'s: that number is handed on from a parent to the program that it starts, so it would
-    tell how large the parent once was.
+    On Linux not from `getrusage`: a child process inherits that number, so it would be the size of the parent.
     """
     if STATUS.is_file():
         return _kilobytes("VmHWM") * 1024
@@ -55,7 +54,7 @@ def _kilobytes(field: str) -> int:
 
 
 def _scan(shape: str, source: str, cut: str) -> tuple[int, int]:
-    """What the other process does."""
+    """The scan in the other process."""
     from tslens import progress, scan
     from tslens.analysis import heads, lens, neurons
     from tslens.models import Spec, attach_tokenizer, build

@@ -1,9 +1,8 @@
-"""Ratios of a scan of all neurons to a loop of one's own and to the bare forward pass.
+"""Speed of a scan of all neurons relative to a hand-written loop and to the forward pass alone.
 
-Timed on our side is the whole pass: cutting stories into tokens, sorting them into batches, the forward pass, tops,
-sample and sums of every neuron. On the other side the same batches lie ready as tokens. What comes before the pass
-(each neuron's effect on the logits) and after it (parts of speech, tests) does not grow with the corpus, or hardly;
-it has a row of its own.
+Our time is that of the whole pass: tokenizing stories, sorting them into batches, the forward pass, tops, sample and
+sums of every neuron. The other side gets the same batches as tokens. The work before the pass (each neuron's effect on
+the logits) and after it (parts of speech, tests) hardly grows with the corpus; it has a row of its own.
 """
 
 import time
@@ -28,7 +27,7 @@ K = 20
 
 
 class _Started(Profiles):
-    """`Profiles`, which notes when the pass begins."""
+    """`Profiles` that records when the pass begins."""
 
     def start(self, model: "LanguageModel") -> Any:
         state = super().start(model)
@@ -60,7 +59,7 @@ def _scan(size: Size, model: "LanguageModel", precision: str) -> Work:
 
 
 def _with_cache(model: "LanguageModel", batches: list[scan.Batch]) -> Work:
-    """What one writes with TransformerLens alone: cache all MLP activations, keep each neuron's largest."""
+    """A loop with TransformerLens alone: cache all MLP activations, keep each neuron's largest."""
     names = [f"blocks.{i}.mlp.hook_post" for i in range(model.cfg.n_layers)]
 
     def work() -> None:
@@ -77,7 +76,7 @@ def _with_cache(model: "LanguageModel", batches: list[scan.Batch]) -> Work:
 def _merged(
     best: tuple[torch.Tensor, torch.Tensor] | None, acts: torch.Tensor, number: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The largest values of each neuron (columns) so far, and where they stand: batch number and row."""
+    """The largest values of each neuron (columns) so far, and their places: batch number and row."""
     values, places = acts.topk(min(K, len(acts)), dim=0)
     places = places + (number << 32)
     if best is None:

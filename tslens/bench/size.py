@@ -1,4 +1,4 @@
-"""Sizes of what is measured: shapes, batches and corpora, the same for both sides of a comparison."""
+"""Sizes of the benchmarks: shapes, batches and corpora, the same for both sides of a comparison."""
 
 from dataclasses import dataclass, replace
 from functools import cache
@@ -12,7 +12,7 @@ from tslens.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class Size:
-    """How big the measured things are; the defaults are what the targets are about."""
+    """Sizes of the benchmarks; the targets apply to the defaults."""
 
     repeats: int = 6
     shape: str = "256x8"
@@ -23,29 +23,29 @@ class Size:
     batch: int = 16
     """rows of a training step and of generation"""
     compiled: bool = True
-    """whether a peer that may be compiled is"""
+    """whether peers that can be compiled are"""
     trained_shape: str = "128x4"
-    """that a whole run trains"""
+    """shape of a whole training run"""
     saved_shape: str = "512x12"
-    """whose saved bytes are counted"""
+    """shape whose saved bytes are counted"""
     saved_context: int = 512
     prompt: int = 16
     new_tokens: int = 100
     scanned: int = 300
     """stories of a timed scan"""
     flat_shape: str = "32x2"
-    """whose scan's memory is watched"""
+    """shape whose scan memory is measured"""
     flat_vocabulary: int = 512
     flat: int = 260
-    """stories of its shorter corpus; the longer one has ten times as many"""
+    """stories of the shorter corpus; the longer one has ten times as many"""
     packed: int = 4_000
     """stories that are packed"""
     made: int = 10_000
-    """stories that are made, and looked through for duplicates"""
+    """stories that are generated and searched for duplicates"""
     compared: int = 1_000
-    """stories each of which is held against all the others"""
+    """stories each of which is compared with all others"""
     tagged: int = 100
-    """stories whose words are tagged against the clock"""
+    """stories of the timed tagging"""
     page_shape: str = "512x12x8"
     page_stories: int = 16
     page_tokens: int = 128
@@ -62,16 +62,16 @@ QUICK = replace(FULL, repeats=3)
 
 @cache
 def corpus(n: int) -> tuple[str, ...]:
-    """Stories of the embedded generator."""
+    """Stories from the embedded generator."""
     return tuple(made.text for made in generate(n))
 
 
 @cache
 def tokenizer(size: Size) -> Tokenizer:
-    """Learnt from some of them; smaller than asked for where they do not fill it."""
+    """A tokenizer trained on some of them; smaller than requested if they do not fill it."""
     return Tokenizer.train(corpus(size.learnt), size.vocabulary)
 
 
 def random_tokens(rows: int, length: int, vocabulary: int) -> torch.Tensor:
-    """Tokens without meaning, `[rows, length]`: what a matrix product costs does not depend on it."""
+    """Random tokens, `[rows, length]`: the cost of a matrix product does not depend on them."""
     return torch.randint(vocabulary, (rows, length), generator=torch.Generator().manual_seed(0))

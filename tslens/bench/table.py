@@ -23,7 +23,7 @@ SIDES = ("ours", "theirs")
 
 
 def run(rows: Sequence[Benchmark], size: Size) -> list[Row]:
-    """Measure the rows one after the other, on all cores, each in silence."""
+    """Measure the rows one after the other, on all cores, without progress output."""
     measured = []
     with _all_cores(), progress.bar("measuring", len(rows)) as shown:
         for done, row in enumerate(rows):
@@ -34,7 +34,7 @@ def run(rows: Sequence[Benchmark], size: Size) -> list[Row]:
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -49,7 +49,7 @@ def _all_cores() -> Iterator[None]:
 
 
 def facts() -> dict[str, Any]:
-    """The machine, the threads and the versions that the numbers hold for."""
+    """The machine, the threads and the versions behind the numbers."""
     return {
         "processor": _processor(),
         "threads": cores(),
@@ -70,7 +70,7 @@ def _processor() -> str:
 
 
 def sentence(known: dict[str, Any]) -> str:
-    """The facts, for a person."""
+    """The facts as a sentence."""
     versions = ", ".join(f"{library} {known[library]}" for library in LIBRARIES)
     return (
         f"{known['processor']}, {known['threads']} threads, {known['memory_gb']} GB, {known['system']}, "
@@ -97,18 +97,18 @@ def cells(row: Benchmark, measured: Measured) -> list[str]:
 
 
 def number(x: float) -> str:
-    """Three digits, or all of a whole number."""
+    """A number as text with three digits, or all digits of a whole number."""
     return f"{x:,.0f}" if x == math.inf or x >= 100 or x == round(x) else f"{x:.3g}"
 
 
 def markdown(rows: Sequence[Row], known: dict[str, Any]) -> str:
-    """A table that a README can hold."""
+    """The table as Markdown."""
     lines = [COLUMNS, ("---",) * len(COLUMNS), *(cells(*row) for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\n{sentence(known)}\n"
 
 
 def as_json(rows: Sequence[Row], known: dict[str, Any]) -> dict[str, Any]:
-    """Everything, for machines."""
+    """All numbers and facts as JSON."""
     return {
         "machine": known,
         "rows": [
@@ -127,7 +127,7 @@ def as_json(rows: Sequence[Row], known: dict[str, Any]) -> dict[str, Any]:
 
 
 def show(rows: Sequence[Row], known: dict[str, Any]) -> None:
-    """Print the table on stdout, without the two sides' own numbers: a ratio is what a terminal has room for."""
+    """Print the table on stdout, without the two sides' own numbers, to fit a terminal."""
     from rich.console import Console
     from rich.table import Table
 

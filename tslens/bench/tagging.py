@@ -1,4 +1,4 @@
-"""Accuracy and speed of the part-of-speech tagger, beside the tagger whose model it uses."""
+"""Accuracy and speed of the part-of-speech tagger, against the tagger whose model it uses."""
 
 from functools import cache
 
@@ -17,7 +17,7 @@ def _right(size: Size) -> Measured:
 
 @cache
 def _sentences(size: Size) -> list[list[Unit]]:
-    """The sentences of made stories, cut into what the model tags."""
+    """The sentences of generated stories, split into the model's units."""
     return [sentence for text in corpus(size.tagged) for sentence in split(text)[1] if sentence]
 
 
@@ -27,7 +27,7 @@ def _theirs(sentences: list[list[Unit]]) -> list[list[str]]:
 
 
 def _speed(size: Size) -> Measured:
-    """The unmeasured turn meets every word once: we keep what was found, HanTa keeps the words of its list alone."""
+    """Speed of both. After the unmeasured turn we have cached every word, HanTa only the words of its list."""
     sentences = _sentences(size)
     ours, theirs = take_turns(lambda: trigrams().tags(sentences), lambda: _theirs(sentences), repeats=size.repeats).T
     return faster(ours, theirs, units=sum(map(len, sentences)), unit="words")

@@ -1,8 +1,8 @@
-"""Ratios of the training step, forward and backward, to other trainers' steps.
+"""Speed of the training step, forward and backward, relative to other trainers.
 
-A turn is one batch: loss and gradients of every parameter, no optimizer. The precision is each row's. The plain GPT is
-also compiled where the machine has a C++ compiler, and the faster of the two counts; ours is not compiled, as the
-trainer has it by default.
+A turn is one batch: loss and gradients of every parameter, no optimizer. Each row names its precision. The plain GPT is
+also compiled if the machine has a C++ compiler, and the faster of the two counts; ours is not compiled, the trainer's
+default.
 """
 
 from functools import cache, partial

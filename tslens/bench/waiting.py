@@ -1,7 +1,7 @@
 """Share of a training run's time spent waiting for data.
 
-A whole run of the trainer on made stories, with its own packing, prefetching and log, which is where the share is read:
-the time in which no batch lay ready, over that of the steps. Validation and checkpoints are in neither.
+A whole run of the trainer on generated stories, with its own packing, prefetching and log. The log gives the share: the
+time in which no batch was ready, over that of the steps. Validation and checkpoints are in neither.
 """
 
 import tempfile

@@ -4,7 +4,7 @@ A command is a function in a module of this folder; its parameters are its flags
 named in `commands.COMMANDS` by its import path, so that `tslens --help` imports none of them. Options that several
 commands share have their help in `options`.
 
-Exit codes: 0 done; 1 a defect of tslens (its traceback is shown, and how to report it); 2 the input must be mended (one
+Exit codes: 0 done; 1 a defect of tslens (its traceback is shown, and how to report it); 2 the input must be fixed (one
 line on stderr says what was given, what is allowed and what to do); 130 interrupted. `TSLENS_DEBUG=1` shows the
 traceback always.
 
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _set_environment() -> None:
-    """Turn TSLENS_OFFLINE into the switches of the libraries underneath, which read them when first imported."""
+    """Turn TSLENS_OFFLINE into the switches of the underlying libraries, which read them on first import."""
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     if os.environ.get("TSLENS_OFFLINE", "") not in ("", "0"):
         for switch in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE"):
@@ -88,7 +88,7 @@ def _set_environment() -> None:
 
 
 def _use_docstring(app: App, arguments: Sequence[str]) -> None:
-    """Give the command about to run its whole docstring as help, in place of the one line that the list shows."""
+    """Give the command about to run its whole docstring as help, instead of the line in the list."""
     for words, _, _ in commands.COMMANDS:
         chain = words.split()
         if list(arguments[: len(chain)]) == chain:
@@ -100,7 +100,7 @@ def _use_docstring(app: App, arguments: Sequence[str]) -> None:
 
 @contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    """Print warnings of tslens as one line; those of other libraries look as they wish."""
+    """Print warnings of tslens in one line; leave those of other libraries unchanged."""
     usual = warnings.showwarning
     own = Path(__file__).resolve().parents[1]
 

@@ -17,14 +17,14 @@ def heads(
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
-    """Say what every attention head does: its role, how strongly, how surely.
+    """Find the role of every attention head, with effect size and evidence.
 
     Parameters
     ----------
     text
-        A text of your own, to see where every head looks in it: a heat map a head in --out.
+        A text of your own: shows where every head attends in it, with one heat map per head in --out.
     ablate
-        Also take every head out in turn and measure the loss on repeated random tokens and on 16 of the stories.
+        Also ablate every head in turn and measure the loss on repeated random tokens and on 16 of the stories.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
@@ -58,7 +58,7 @@ def neurons(
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
-    """Say what every MLP neuron fires on: top tokens beside samples, part of speech, effect on the logits.
+    """Find what every MLP neuron fires on: top tokens beside samples, part of speech, effect on the logits.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ def lens(
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
-    """Say what the model would predict after each layer (logit lens): over one prompt, or by depth over stories.
+    """Show what the model would predict after each layer (logit lens): over one prompt, or by depth over stories.
 
     Parameters
     ----------
     prompt
-        A text to look at, token by token.
+        A text to analyse token by token.
     top
         Tokens kept for each position of the prompt.
     out

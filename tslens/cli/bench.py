@@ -16,8 +16,8 @@ def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json
     Parameters
     ----------
     names
-        Which rows: names or beginnings of names (training, scan, generate, …). Without them, all. `memory` alone: the
-        memory of a training step by model, width and batch, a table of its own.
+        Rows, by name or prefix (training, scan, generate, …); by default all. `memory`, given alone: the memory of a
+        training step by model, width and batch, in a separate table.
     out
         A folder for `bench.json` (the numbers, the machine and the versions) and `table.md`.
     quick
@@ -47,7 +47,7 @@ def bench(*names: str, out: Path | None = None, quick: bool = False, json_: Json
 
 
 def _memory(names: Sequence[str], out: Path | None, quick: bool, json_: bool) -> None:
-    """The table of memory, which is no ratio: measured, printed, and written with its figure."""
+    """Measure and print the table of memory, and write it with its figure."""
     from tslens.bench.memory import WIDTHS, memory
     from tslens.plots import save
     from tslens.report import check_writable
@@ -63,7 +63,7 @@ def _memory(names: Sequence[str], out: Path | None, quick: bool, json_: bool) ->
     else:
         print(answer.summary().to_string(index=False))
         print("MB. Batches of 2 and 4 are measured; with 3 they lie on a line, from which the larger ones are read.")
-        print(f"Peak allocated on {answer.gpu}." if answer.gpu else "No GPU at hand: no peak was measured.")
+        print(f"Peak allocated on {answer.gpu}." if answer.gpu else "No GPU found: no peak was measured.")
     if out is not None:
         answer.save(out)
         save(answer.figure(), out / "memory.svg", answer.to_frame())

@@ -26,24 +26,24 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "analyze heads",
         "tslens.cli.analyze:heads",
-        "Say what every attention head does: its role, how strongly, how surely.",
+        "Find the role of every attention head, with effect size and evidence.",
     ),
     Command(
         "analyze neurons",
         "tslens.cli.analyze:neurons",
-        "Say what every MLP neuron fires on: top tokens beside samples, part of speech, effect on the logits.",
+        "Find what every MLP neuron fires on: top tokens beside samples, part of speech, effect on the logits.",
     ),
     Command(
         "analyze lens",
         "tslens.cli.analyze:lens",
-        "Say what the model would predict after each layer (logit lens): over one prompt, or by depth over stories.",
+        "Show what the model would predict after each layer (logit lens): over one prompt, or by depth over stories.",
     ),
     Command(
         "stories make",
         "tslens.cli.stories:make",
         "Make stories with the embedded generator, to a file or to the terminal.",
     ),
-    Command("stories check", "tslens.cli.stories:check", "Read stories and say what cleaning would mend and drop."),
+    Command("stories check", "tslens.cli.stories:check", "Read stories and show what cleaning repairs and drops."),
     Command(
         "stories pack",
         "tslens.cli.stories:pack",
@@ -52,12 +52,12 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "train",
         "tslens.cli.train:train",
-        "Train a model by a recipe, a shape such as 256x8, or a TOML file; or go on with a run.",
+        "Train a model by a recipe, a shape such as 256x8, or a TOML file; or resume a run.",
     ),
     Command(
         "runs",
         "tslens.cli.runs:runs",
-        "List the training runs of this folder: shape, objective, how far, loss, bits per byte, and state.",
+        "List the training runs of this folder: shape, objective, progress, loss, bits per byte, and state.",
     ),
     Command(
         "plot",
@@ -78,7 +78,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "eval",
         "tslens.cli.evaluate:evaluate",
-        "Say how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompts in pairs.",
+        "Measure how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompt pairs.",
     ),
     Command(
         "bench",
@@ -88,6 +88,6 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 GROUPS = {
-    "analyze": "Say what heads, neurons and layers do, with evidence.",
+    "analyze": "Analyse what heads, neurons and layers do, with evidence.",
     "stories": "Make, clean and pack stories.",
 }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Delivery:
-    """Prints answers, and where a folder was asked for, writes each as a figure, a table and itself."""
+    """Prints results and, if a folder was requested, writes the figure, the table and the data of each."""
 
     def __init__(self, folder: Path | None, as_json: bool) -> None:
         self.folder = folder
@@ -35,8 +35,8 @@ class Delivery:
         figures: "Iterable[tuple[str, Figure]] | None" = None,
         corpus: "Corpus | None" = None,
     ) -> None:
-        """Show an answer now; what is written appears when all is done. `figures` by name stand in for its own;
-        `corpus` is what it was read on, which the answer then says."""
+        """Print a result now; its files appear at the end. `figures`, by name, replace its own; `corpus` is what it was
+        read on, and becomes part of the result."""
         if corpus is not None:
             answer = dataclasses.replace(answer, corpus=corpus.description)
         if self.as_json:
@@ -59,11 +59,10 @@ class Delivery:
 
 @contextmanager
 def delivery(out: Path | None, as_json: bool) -> Iterator[Delivery]:
-    """What the answers are given to. A folder that cannot be written fails here, before anything is computed.
+    """A `Delivery` for the results. A folder that cannot be written fails here, before anything is computed.
 
-    Everything is written to a hidden folder inside `out` first and moved up when all is there; where the command
-    fails, `out` is as it was before. What an earlier command wrote is replaced; a folder that holds anything else is
-    never.
+    Everything is written to a hidden folder inside `out` first and moved up when complete; if the command fails, `out`
+    is unchanged. Results of an earlier command are replaced; a folder that holds anything else never is.
     """
     if out is None:
         deliver = Delivery(None, as_json)
@@ -87,7 +86,7 @@ def delivery(out: Path | None, as_json: bool) -> Iterator[Delivery]:
 
 @contextmanager
 def _scratch(out: Path) -> Iterator[Path]:
-    """A hidden folder inside `out`, which is made where it is not there."""
+    """A hidden folder inside `out`; creates `out` if missing."""
     with ExitStack() as stack:
         try:
             scratch = stack.enter_context(scratch_folder(out))
@@ -100,8 +99,8 @@ def _scratch(out: Path) -> Iterator[Path]:
 
 
 def _move(source: Path, target: Path) -> list[str]:
-    """Move what is in one folder into the other, files and saved results in the place of those of the same name;
-    returns the names. ValueError, with nothing moved, if a folder that holds anything else is in the way."""
+    """Move the content of one folder into another, replacing files and saved results of the same name; returns the
+    names. ValueError, with nothing moved, if a folder that holds anything else is in the way."""
     from tslens.result import is_saved
 
     pairs = [(new, target / new.relative_to(source)) for new in _whole(source)]
@@ -136,7 +135,7 @@ def _print_json(deliver: Delivery) -> None:
 
 
 def print_json(value: object, *, indent: int | None = None) -> None:
-    """Print a value as one JSON document; null where a number is not finite, which JSON cannot say (RFC 8259)."""
+    """Print a value as one JSON document; null for numbers that are not finite, which JSON does not have (RFC 8259)."""
     print(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent))
 
 

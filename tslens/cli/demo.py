@@ -20,9 +20,9 @@ def demo(
     Parameters
     ----------
     name
-        The run's name. A run by the same recipe is made again, which gives the same; another is kept.
+        The run's name. An existing run of the same recipe is replaced, with the same result; any other is an error.
     overwrite
-        Replace a run of that name by whatever recipe.
+        Replace an existing run of that name, whatever its recipe.
     """
     from tslens.demo import demo as run
 

@@ -20,14 +20,14 @@ def evaluate(
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
-    """Say how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompts in pairs.
+    """Measure how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompt pairs.
 
     Parameters
     ----------
     suite
-        A suite's name (`--list` shows them) or a TOML file of one's own.
+        A suite's name (`--list` shows them) or your own TOML file.
     list_
-        Show the suites that there are.
+        List the suites.
     out
         A folder for the figure (SVG), the table of all prompts (CSV) and the whole answer.
     """

@@ -31,7 +31,7 @@ REMEDIES = {
 
 
 def complain(message: str, code: int) -> int:
-    """Print one line on stderr, whatever line breaks the message had, and return the exit code."""
+    """Print the message as one line on stderr, without its line breaks, and return the exit code."""
     print("tslens:", " ".join(message.split()), file=sys.stderr)
     return code
 
@@ -48,14 +48,14 @@ def report_defect(error: Exception, arguments: Sequence[str]) -> int:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether there was no room, in the words of PyTorch on a CPU and its type on a GPU."""
+    """Whether memory ran out: by PyTorch's message on a CPU, by its exception type on a GPU."""
     kinds = {kind.__name__ for kind in type(error).__mro__}
     on_cpu = isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
     return bool(kinds & {"MemoryError", "OutOfMemoryError"}) or on_cpu
 
 
 def explain(error: CycloptsError | InputError | OSError) -> str:
-    """What was wrong, in a sentence."""
+    """The error in a sentence."""
     if isinstance(error, UnknownCommandError):
         return _unknown_command(error)
     if isinstance(error, CycloptsError):

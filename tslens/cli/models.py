@@ -33,7 +33,7 @@ def list_models(*, json_: Json = False) -> None:
 
 
 def _row(name: str, folder: Path, *, hides: bool) -> dict[str, Any]:
-    """What is known of a model without loading it; of one that cannot be loaded, why not."""
+    """The facts about a model that need no loading; for one that cannot be loaded, the reason."""
     from tslens import models, runs
 
     row: dict[str, Any] = dict.fromkeys(
@@ -75,21 +75,21 @@ def generate(
     Parameters
     ----------
     prompt
-        How the stories begin; without it the model begins them.
+        The beginning of the stories; without it the model begins them.
     temperature
         0 is greedy.
     top_k
-        Choose among so many of the likeliest tokens.
+        Sample from this many of the likeliest tokens.
     top_p
-        Choose among the likeliest tokens that together have this probability.
+        Sample from the likeliest tokens that together have this probability.
     beams
-        Above 1: beam search with so many; needs --temperature 0.
+        Above 1: beam search with this many beams; needs --temperature 0.
     max_new_tokens
-        Stop there where no story has ended before.
+        Largest number of new tokens.
     seed
-        The same seed, the same stories.
+        Random seed; the same seed gives the same stories.
     n
-        How many stories.
+        Number of stories.
     """
     from tslens.generate import Sampling
     from tslens.generate import generate as write
@@ -117,7 +117,7 @@ def loss(
 ) -> None:
     """Print a model's loss on stories: nats per token, and bits per byte of the original text, with 95% intervals.
 
-    Without --stories it is read on the validation stories that its run kept. A model that has none needs --stories:
+    Without --stories it is measured on the validation stories that its run kept. A model that has none needs --stories:
     the loss of a model on what it writes itself is only its entropy.
     """
     from tslens.evaluation.loss import loss as measure

@@ -1,4 +1,4 @@
-"""Options that several commands share: the help text of each, and how it is read."""
+"""Options that several commands share: their help texts, and how they are read."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,16 +15,17 @@ Model = Annotated[str, Parameter(help="A run, a bundled model, a path, llama2c:F
 Stories = Annotated[
     str | None,
     Parameter(
-        help="What to read: a file, a dataset or `made` (the embedded generator's), each also as SOURCE@validation or "
-        "SOURCE@train; `validation` or `train`, those of the model's own run; or `self`, what the model writes. "
-        "Without it: the validation stories of its run or, where it has none, what the model writes itself."
+        help="Stories to read: a file, a dataset or `made` (from the embedded generator), each also as "
+        "SOURCE@validation or SOURCE@train; `validation` or `train`, those of the model's own run; or `self`, what the "
+        "model writes. "
+        "Default: the validation stories of its run or, if it has none, what the model writes itself."
     ),
 ]
-Limit = Annotated[int, Parameter(help="Stories read at most.")]
-Precision = Annotated[str, Parameter(help="Of the model's matrix products: float32, bfloat16 or auto.")]
+Limit = Annotated[int, Parameter(help="Largest number of stories to read.")]
+Precision = Annotated[str, Parameter(help="Precision of the model's matrix products: float32, bfloat16 or auto.")]
 Settings = Annotated[
     list[str] | None,
-    Parameter(name="--set", help="Another value for a key of the recipe, such as optimizer.lr=1e-3; may be repeated."),
+    Parameter(name="--set", help="Set a key of the recipe, such as optimizer.lr=1e-3; may be repeated."),
 ]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print JSON.")]
 
@@ -41,7 +42,7 @@ def settings(given: list[str] | None) -> dict[str, str]:
 
 
 def record_of(model: str) -> dict[str, Any]:
-    """What the run or bundled model of this name keeps of its training; empty where it is neither."""
+    """The training record of the run or bundled model of this name; empty if it is neither."""
     from tslens import files, models, runs
 
     folder = models.available().get(model.partition("@")[0]) or Path(model)
@@ -51,7 +52,7 @@ def record_of(model: str) -> dict[str, Any]:
 def corpus_of(
     model: "LanguageModel", source: str | None, limit: int, *, self_written: bool = True, said: bool = True
 ) -> "Corpus":
-    """The stories that `--stories` and `--limit` ask for; one line on stderr says which they are."""
+    """The stories of `--stories` and `--limit`; prints their description on stderr."""
     from tslens import progress
     from tslens.corpus import model_stories
 

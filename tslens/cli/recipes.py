@@ -1,4 +1,4 @@
-"""Show recipes, what one of them costs, and the run that it trains."""
+"""Show recipes, the cost of a recipe, and the run that it trains."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -63,7 +63,7 @@ def _short(value: Any) -> str:
 
 
 def show_estimate(recipe: "Recipe", as_json: bool) -> None:
-    """What training by a recipe takes on this machine."""
+    """Print the cost of training by a recipe on this machine."""
     from tslens.train.estimate import estimate
 
     found = estimate(recipe)
@@ -112,7 +112,7 @@ def _time(seconds: float) -> str:
 
 
 def show_run(run: "Run") -> None:
-    """What is trained on what, in two lines."""
+    """Print the model and its training data, in two lines."""
 
     spec, facts, data = run.recipe.shape(run.tokenizer.size), run.facts, run.recipe.data
     fewer = data.tokenizer is None and spec.d_vocab < data.vocabulary
@@ -128,7 +128,7 @@ def show_run(run: "Run") -> None:
 
 
 def show_finished(trained: "Trained") -> None:
-    """Where the finished model is, and the command that says what it does; said by the first of several processes."""
+    """Print where the finished model is, and the command to analyse it; only in the first of several processes."""
     from tslens.models import CompressorSpec
 
     if not trained.world.first:

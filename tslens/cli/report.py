@@ -61,6 +61,6 @@ def report(
 
 
 def _config(model: str, whole: bool) -> dict[str, Any]:
-    """The model's `config.json`; of a run at a step before the end, without what it says of the end."""
+    """The model's `config.json`; for a run at an earlier step, without the facts about its end."""
     kept = ("recipe", "data", "tokenizer")
     return {key: value for key, value in record_of(model).items() if whole or key in kept}

@@ -8,9 +8,9 @@ from tslens.cli.options import Json
 
 
 def runs(*, json_: Json = False) -> None:
-    """List the training runs of this folder: shape, objective, how far, loss, bits per byte, and state.
+    """List the training runs of this folder: shape, objective, progress, loss, bits per byte, and state.
 
-    A run is `finished`, `running` (a process writes it now), `stopped` (tslens train --resume NAME goes on with it) or
+    A run is `finished`, `running` (a process writes it now), `stopped` (tslens train --resume NAME resumes it) or
     `broken`.
     """
     from tslens.train.runs_table import summaries
@@ -55,7 +55,7 @@ def plot(*names: str, out: Path = Path("loss.svg"), json_: Json = False) -> None
     Parameters
     ----------
     names
-        The runs.
+        Names of the runs.
     out
         An .svg or .png file; the numbers go beside it as .csv.
     """

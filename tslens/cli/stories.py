@@ -32,13 +32,13 @@ def make(
     Parameters
     ----------
     n
-        How many stories.
+        Number of stories.
     out
         A .txt file (stories with <|endoftext|> between them) or a .jsonl file (one story a line with its ground
         truth: words, features, summary, sentence, characters, pronouns, part of speech of every word). Without it the
         stories are printed; with --json as such lines.
     seed
-        Story i of a seed is always the same.
+        Random seed; story i of a seed is always the same.
     instruct
         Put the blocks of TinyStories-Instruct before each story: words, features, a sentence and a summary, in a
         subset and order drawn for each.
@@ -76,7 +76,7 @@ def check(
     limit: int | None = None,
     json_: Json = False,
 ) -> None:
-    """Read stories and say what cleaning would mend and drop.
+    """Read stories and show what cleaning repairs and drops.
 
     Parameters
     ----------
@@ -135,17 +135,17 @@ def pack(
     gpt2
         The vocabulary of GPT-2 and GPT-Neo instead: its two files, as VOCAB.json,MERGES.txt.
     keep
-        So many of its tokens, the commonest here (10000 for TinyStories); the file left is a recipe's data.tokenizer.
+        Number of its tokens to keep, the commonest here (10000 for TinyStories); the file can be a data.tokenizer.
     split
-        Only these stories; the split is by a hash of the story.
+        Only the stories of this split, train or validation, by a hash of the story.
     limit
-        At most so many stories.
+        Largest number of stories.
     clean
-        Mend and drop stories (see: tslens stories check).
+        Repair and drop stories (see: tslens stories check).
     seed
-        Seed of "made".
+        Random seed of "made".
     resume
-        With --no-resume, begin anew, and replace what is in the folder once all is packed.
+        With --no-resume, start again, and replace the folder's pack once all is packed.
     """
     from tslens.stories import stories
 
@@ -158,7 +158,7 @@ def pack(
 
 
 def _pack(found: "Stories", tokenizer: "Tokenizer", out: Path, resume: bool) -> "Packed":
-    """The stories as tokens in `out`; stopped by Ctrl-C, it says what is left there."""
+    """Pack the stories into `out`; on Ctrl-C, the message says what is left there."""
     from tslens.stories.pack import pack as pack_stories
     from tslens.stories.packed import RECORD
 
@@ -171,7 +171,7 @@ def _pack(found: "Stories", tokenizer: "Tokenizer", out: Path, resume: bool) -> 
 
 
 def _counts(packed: "Packed", tokenizer: "Tokenizer", out: Path) -> str:
-    """How much was packed, in a sentence."""
+    """The size of the pack, in a sentence."""
     per_token = packed.n_bytes / max(packed.n_tokens - packed.n_stories, 1)
     return (
         f"{packed.n_stories:,} stories, {packed.n_tokens:,} tokens of a vocabulary of {tokenizer.size:,} "
@@ -218,7 +218,7 @@ def _tokenizer(
 
 @contextmanager
 def _written(out: Path | None) -> Iterator[IO[str]]:
-    """A text file that appears under its name only when it is whole; or the terminal."""
+    """A text file that is written atomically; or the terminal."""
     if out is None:
         yield sys.stdout
         return

@@ -26,27 +26,27 @@ def train(
     dry_run: Annotated[bool, Parameter(negative=())] = False,
     json_: Json = False,
 ) -> None:
-    """Train a model by a recipe, a shape such as 256x8, or a TOML file; or go on with a run.
+    """Train a model by a recipe, a shape such as 256x8, or a TOML file; or resume a run.
 
     Parameters
     ----------
     recipe
         The recipe's name, a shape, or a TOML file.
     data
-        Where the stories come from: a file, a dataset folder or hub id, or `made`.
+        Source of the stories: a file, a dataset folder or hub id, or `made`.
     name
-        The run's name, where it is not the recipe's: it is the folder `runs/NAME`, and every other command takes NAME.
+        The run's name, by default the recipe's. The run is the folder `runs/NAME`; every other command takes NAME.
     resume
-        The name of a run to go on with. A recipe beside it must be the run's own; without one, --set takes what a
-        diverging loss brings, such as train.on_divergence=rollback.
+        Name of a run to resume. A recipe given with it must be the run's own; without one, --set takes only the
+        settings for a diverging loss, such as train.on_divergence=rollback.
     overwrite
         Start the run again if it exists.
     log
-        Where records go besides metrics.jsonl: tensorboard, wandb, or both with a comma between.
+        Loggers besides metrics.jsonl: tensorboard, wandb, or both, separated by a comma.
     list_
-        Show the recipes that there are.
+        List the recipes.
     dry_run
-        Say what it would take (parameters, operations, memory, tokens, time) after a ten-second probe; write nothing.
+        Print the cost (parameters, operations, memory, tokens, time) after a ten-second probe; write nothing.
     """
     if list_:
         return show_recipes(json_)
@@ -73,7 +73,7 @@ def _named(recipe: "Recipe | None") -> "Recipe":
 
 
 def _chosen(recipe: str | None, data: str | None, given: Settings, log: str | None) -> "Recipe | None":
-    """The recipe as the command line changes it, where one is named."""
+    """The recipe with the changes of the command line, or None."""
     if recipe is None:
         if data is not None:
             raise InputError("--data is a setting of a recipe: name a recipe or a shape to train too.")

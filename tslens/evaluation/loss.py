@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LossResult(Result):
-    """The loss of a model on stories. Every token after BOS is predicted, and the end of the story where the context
+    """The loss of a model on stories. Predictions are every token after BOS, and the end of the story where the context
     reaches it; padding never counts."""
 
     frame_axes = ("story",)
@@ -32,13 +32,13 @@ class LossResult(Result):
     nats: Float[Tensor, " story"]
     """Summed cross-entropy of each story, in nats."""
     tokens: Int[Tensor, " story"]
-    """Predictions that it sums."""
+    """Number of predictions of each story."""
     text_bytes: Int[Tensor, " story"]
     """UTF-8 bytes of the text that was predicted."""
     cut: int
     """Stories that were longer than the context, of which only the beginning was read."""
     model: str
-    """What the model is called."""
+    """The model's name."""
 
     @property
     def nats_per_token(self) -> float:
@@ -52,7 +52,7 @@ class LossResult(Result):
 
     @property
     def measured(self) -> dict[str, float]:
-        """The numbers that a training run keeps of it, by the names they have there."""
+        """The numbers that a training run records, by their names in the record."""
         return {"validation_loss": self.nats_per_token, "bits_per_byte": self.bits_per_byte}
 
     def interval(self, per: str = "tokens") -> tuple[float, float]:

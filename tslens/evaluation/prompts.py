@@ -26,44 +26,44 @@ SCORINGS = {"sum": "margin", "byte": "margin_per_byte"}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class EvaluateResult(Result):
-    """How probable a model finds the endings of a suite. A prompt is right where its best accepted ending is more
-    probable than its best rejected one: in all (`sum`), or per byte of the ending (`byte`), which does not favour
-    the short. These are `acc` and `acc_norm` of Gao et al. 2021 (lm-evaluation-harness, doi:10.5281/zenodo.5371628).
+    """The probability of a suite's endings under a model. A prompt is right if its best accepted ending is more
+    probable than its best rejected one: in total (`sum`), or per byte of the ending (`byte`), which does not favour
+    short ones. These are `acc` and `acc_norm` of Gao et al. 2021 (lm-evaluation-harness, doi:10.5281/zenodo.5371628).
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("prompt",)
     axis_names: ClassVar[Mapping[str, str]] = {"ending": "endings"}
 
     model: str
-    """What the model is called."""
+    """The model's name."""
     suite: str
     question: str
     prompts: list[str]
     pairs: list[str]
-    """What each pair of twins is about."""
+    """The topic of each pair of twins."""
     endings: list[str]
     pair: Int[Tensor, " prompt"]
-    """Which pair a prompt belongs to."""
+    """The pair of each prompt."""
     margin: Float[Tensor, " prompt"]
-    """Log-probability of the best accepted ending less that of the best rejected one, in nats."""
+    """Log-probability of the best accepted ending minus that of the best rejected one, in nats."""
     margin_per_byte: Float[Tensor, " prompt"]
     """The same, where the log-probability of each ending is first divided by its UTF-8 bytes (its space included)."""
     best_accepted: Int[Tensor, " prompt"]
     """The most probable accepted ending (by sum)."""
     best_rejected: Int[Tensor, " prompt"]
     prompt: Int[Tensor, " ending"]
-    """Which prompt an ending was put to."""
+    """The prompt of each ending."""
     accepted: Bool[Tensor, " ending"]
     log_probability: Float[Tensor, " ending"]
-    """Of the ending given the prompt, in nats, summed over the ending's tokens."""
+    """Log-probability of the ending given the prompt, in nats, summed over its tokens."""
     text_bytes: Int[Tensor, " ending"]
 
     def right(self, by: str = "sum") -> stats.Interval:
         """The share of prompts answered rightly, a tie counting half, with Wilson's 95% interval.
 
-        It is the interval of the effective number of prompts, for twins may be right or wrong together: n prompts are
-        worth n / (1 + r), with r the correlation within pairs, at least 0, and 1 where all are alike and it is
-        unknown (Kish's design effect; Miller 2024, arXiv 2411.00640, on why clusters matter; Dean and Pagano 2015,
+        The interval uses the effective number of prompts, because twins are correlated: n prompts count as
+        n / (1 + r), with r the correlation within pairs, at least 0, and 1 where all outcomes are equal and it is
+        undefined (Kish's design effect; Miller 2024, arXiv 2411.00640, on why clusters matter; Dean and Pagano 2015,
         doi:10.1093/jssam/smv024, on Wilson's interval in clusters).
         """
         right = (self._margin(by).double().sign() + 1) / 2  # a tie is half right
@@ -75,7 +75,7 @@ class EvaluateResult(Result):
 
     def twins_right(self, by: str = "sum") -> stats.Interval:
         """The share of pairs with both prompts right, with Wilson's 95% interval: Winoground's group score (Thrush et
-        al. 2022, arXiv 2204.03162). 0 for whoever does not read the prompt.
+        al. 2022, arXiv 2204.03162). 0 for a model that ignores the prompt.
         """
         both = (self._margin(by) > 0).view(-1, 2).all(1)
         return stats.wilson(int(both.sum()), len(both))
@@ -83,8 +83,8 @@ class EvaluateResult(Result):
     def mean_margin(self, by: str = "sum") -> stats.Interval:
         """The mean margin in nats (or nats per byte), with a 95% bootstrap interval that draws whole pairs.
 
-        How common an ending is adds to one twin what it takes from the other: what is left is what the prompt does,
-        and 0 for whoever does not read it.
+        The base rate of an ending adds to one twin what it takes from the other, so the mean is the effect of the
+        prompt, and 0 for a model that ignores it.
         """
         return stats.bootstrap(self._margin(by).double().numpy(), clusters=self.pair.numpy())
 
@@ -143,7 +143,7 @@ class EvaluateResult(Result):
 def evaluate(
     model: "LanguageModel", suite: Suite, *, precision: str = "float32", batch_tokens: int = 1024
 ) -> EvaluateResult:
-    """The log-probability of every ending given its prompt, and which of them wins.
+    """The log-probability of every ending given its prompt, and the best accepted and rejected ones.
 
     Prompts are read as the beginning of a story, BOS first. ValueError for a prompt longer than the context.
     """
@@ -188,10 +188,10 @@ def _endings(prompt: Prompt) -> list[tuple[str, bool]]:
 
 
 def _row(tokenizer: "TextTokenizer", prompt: str, ending: str, context: int) -> tuple[list[int], int]:
-    """The tokens of prompt and ending as one text, and where the ending's begin.
+    """The tokens of prompt and ending as one text, and the index of the ending's first token.
 
-    They are cut as one text is cut, so that the model meets the tokens that it was trained on; the ending begins at
-    the first token that the prompt alone does not have there.
+    Both are tokenized as one text, as in training; the ending begins at the first token that differs from those of the
+    prompt alone.
     """
     alone, whole = tokenizer.encode([prompt, f"{prompt} {ending}"])
     if len(whole) - 1 > context:
@@ -203,7 +203,7 @@ def _row(tokenizer: "TextTokenizer", prompt: str, ending: str, context: int) -> 
 def _log_probabilities(
     model: "LanguageModel", rows: list[tuple[list[int], int]], precision: str, batch_tokens: int
 ) -> Float[Tensor, " ending"]:
-    """Summed log-probability of each row's tokens from its start on, in nats; rows of like length go together."""
+    """Summed log-probability of each row's tokens from its start on, in nats; rows are batched by length."""
     dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
     found = torch.zeros(len(rows))
     order = sorted(range(len(rows)), key=lambda i: len(rows[i][0]))

@@ -1,7 +1,6 @@
 """ROUGE-2 of two texts: the word pairs that they share.
 
-The figures are those of the `rouge-score` package (without stemming); all pairs of two sets take one product of
-sparse matrices.
+Equal to the `rouge-score` package (without stemming); all pairs of texts of two sets take one sparse matrix product.
 """
 
 import re
@@ -26,9 +25,9 @@ class Rouge(NamedTuple):
     """Shares of word pairs, from 0 to 1."""
 
     precision: float
-    """Of the candidate's pairs, how many the reference has."""
+    """Share of the candidate's pairs that the reference has."""
     recall: float
-    """Of the reference's pairs, how many the candidate has."""
+    """Share of the reference's pairs that the candidate has."""
     f: float
     """The harmonic mean of the two."""
 
@@ -39,10 +38,10 @@ def words(text: str) -> list[str]:
 
 
 def rouge_2(reference: str, candidate: str) -> Rouge:
-    """ROUGE-2 of two texts (Lin 2004, aclanthology.org/W04-1013): 0 where either has fewer than two words.
+    """ROUGE-2 of two texts (Lin 2004, aclanthology.org/W04-1013): 0 if either has fewer than two words.
 
-    A pair that stands several times in both counts as often as it does in the one that has it less often. The F is the
-    same either way round; precision and recall change places.
+    A repeated pair counts with the smaller of its two counts. Exchanging the texts exchanges precision and recall and
+    leaves F unchanged.
     """
     a, b = (Counter(pairwise(words(text))) for text in (reference, candidate))
     shared = (a & b).total()
@@ -53,8 +52,8 @@ def rouge_2(reference: str, candidate: str) -> Rouge:
 def nearest(texts: Sequence[str], others: Sequence[str] | None = None) -> Float[np.ndarray, " texts"]:
     """The largest ROUGE-2 F of each text to any of the others; without `others`, to any other of `texts` themselves.
 
-    A text that stands twice in `texts` has 1 there: only itself is left out, not its copies. ValueError where there is
-    nothing to compare with.
+    A text that occurs twice in `texts` has 1: only itself is left out, not its copies. ValueError if there is nothing
+    to compare with.
     """
     alone = others is None
     against = texts if others is None else others
@@ -78,9 +77,9 @@ def nearest(texts: Sequence[str], others: Sequence[str] | None = None) -> Float[
 
 
 def _occurrences(texts: Sequence[str], columns: dict[tuple[str, str, int], int]) -> "csr_array":
-    """Texts by word pairs, 1 where a text has the pair an n-th time; `columns` numbers them and is added to.
+    """Matrix of texts by word pairs, 1 where a text has the pair an n-th time; adds new pairs to `columns`.
 
-    With one column per occurrence the dot product of two rows is the sum of the smaller counts, which ROUGE wants.
+    With one column per occurrence the dot product of two rows is the sum of the smaller counts, as ROUGE needs.
     """
     from scipy.sparse import csr_array
 

@@ -1,7 +1,7 @@
 """Suites of prompts, read and checked: TOML files of `eval/` or of the user.
 
 Prompts come in pairs, and what one prompt of a pair accepts, its twin rejects (minimal pairs, as BLiMP's, Warstadt et
-al. 2020, arXiv 1912.00582). So whoever does not read the prompt gets exactly half of them right, however common the
+al. 2020, arXiv 1912.00582). So a model that ignores the prompt gets exactly half of them right, however common the
 endings are: 50% is chance, by construction.
 """
 
@@ -20,13 +20,13 @@ from tslens.nearest import did_you_mean
 
 @dataclass(frozen=True)
 class Prompt:
-    """The beginning of a story and how it may and may not go on; a space stands between it and its ending."""
+    """The beginning of a story with its accepted and rejected endings; a space separates it from its ending."""
 
     text: str
     accepted: tuple[str, ...]
     rejected: tuple[str, ...]
     pair: str
-    """What the prompt and its twin are about."""
+    """The topic of the prompt and its twin."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class _Table(BaseModel):
 
 
 class PromptTable(_Table):
-    """A prompt as a suite's file writes it."""
+    """A prompt in a suite's file."""
 
     text: Trimmed
     accepted: list[Trimmed]
@@ -102,7 +102,7 @@ def suite(name: str) -> Suite:
 
 
 def _read(name: str) -> tuple[bytes, str]:
-    """What is in the suite's file, and what the suite is called."""
+    """The content of the suite's file, and the suite's name."""
     if name.endswith(".toml"):
         if not Path(name).is_file():
             raise InputError(f"there is no suite file {name}; give the path of one, or one of {', '.join(suites())}.")
@@ -119,7 +119,7 @@ def _read(name: str) -> tuple[bytes, str]:
 
 
 def _first_fault(error: ValidationError, name: str) -> str:
-    """One fault that pydantic found, a misspelt key before others: the file, where in it, the key, what is allowed."""
+    """One error that pydantic found, misspelt keys first: the file, the place in it, the key, what is allowed."""
     faults = error.errors()
     fault = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     *path, key = fault["loc"]
@@ -137,7 +137,7 @@ def _first_fault(error: ValidationError, name: str) -> str:
 
 
 def _twins(pair: PairTable, where: str) -> tuple[Prompt, Prompt]:
-    """A pair, checked for all that makes its chance level one half."""
+    """The prompts of a pair, after the checks that make its chance level one half."""
     if len(pair.prompts) != 2:
         raise InputError(f"{where} ({pair.about}) has {len(pair.prompts)} prompts; a pair has 2.")
     a, b = pair.prompts

@@ -1,8 +1,8 @@
 """The fast forward: a HookedTransformer's own parameters through fused kernels.
 
-The hooked forward is for looking inside; this one is for training, generation and scanning. Both read the same
-parameters, and a test holds them together in value and in gradient for every configuration that `models.Spec` can say.
-Any activation that TransformerLens names can be asked for; only those asked for are kept.
+The hooked forward is for inspection; this one is for training, generation and scanning. Both read the same parameters,
+and a test compares their values and gradients for every configuration that `models.Spec` can describe. Any activation
+that TransformerLens names can be requested; only requested ones are kept.
 """
 
 from tslens.forward.attention import (

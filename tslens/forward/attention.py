@@ -12,17 +12,17 @@ from tslens.forward.hooks import ActivationCache
 from tslens.models import Spec
 
 Attention = Callable[[int, Tensor, Tensor, Tensor], Tensor]
-"""What mixes positions: (layer, q, k, v), each `[batch pos head d_head]`, to z of the shape of q."""
+"""An attention kernel: (layer, q, k, v), each `[batch pos head d_head]`, to z of the shape of q."""
 
 
 def causal_mask(n: int, window: int | None, device: torch.device) -> Bool[Tensor, "pos pos"]:
-    """True where a query may look: itself and before, and within the window where there is one."""
+    """True where a query may attend: itself and earlier positions, within the window if there is one."""
     mask = torch.ones(n, n, dtype=torch.bool, device=device).tril()
     return mask if window is None else mask.triu(1 - window)
 
 
 def window_of(spec: Spec, layer: int) -> int | None:
-    """How many tokens a layer's attention sees (itself included), or None for all before it."""
+    """How many tokens a layer's attention covers (the query included), or None for all earlier ones."""
     return spec.window if layer in spec.local_layers else None
 
 
@@ -52,7 +52,7 @@ def fused_attention(spec: Spec) -> Attention:
 
 
 def query_key_hooks(spec: Spec, layer: int) -> tuple[str, str]:
-    """The activations that `attention_scores` takes: queries and keys as they meet, rotated where the style does."""
+    """The activations that `attention_scores` takes: queries and keys, after rotation where the style rotates them."""
     prefix = f"blocks.{layer}.attn.hook_" + ("rot_" if spec.style == "llama" else "")
     return prefix + "q", prefix + "k"
 
@@ -64,9 +64,9 @@ def attention_scores(
     k: Float[Tensor, "batch pos kv_head d_head"],
     hidden: float = float("-inf"),
 ) -> Float[Tensor, "batch head query key"]:
-    """Scores before the softmax, with `hidden` added where a query may not look.
+    """Scores before the softmax, with `hidden` added where a query may not attend.
 
-    A scan that needs the patterns of a whole model asks for queries and keys, which are small, and calls this by layer.
+    A scan that needs all patterns of a model requests queries and keys, which are small, and calls this per layer.
     """
     groups = q.shape[2] // k.shape[2]
     k = k.repeat_interleave(groups, dim=2) if groups > 1 else k
@@ -78,7 +78,7 @@ def attention_scores(
 
 
 def eager_attention(spec: Spec, cache: ActivationCache) -> Attention:
-    """Attention that forms its scores and pattern, for whoever asks for them."""
+    """Attention that forms its scores and pattern, for callers that request them."""
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         groups = q.shape[2] // k.shape[2]

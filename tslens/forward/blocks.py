@@ -40,8 +40,8 @@ class Layer:
 def layers(
     model: "LanguageModel", spec: Spec, dtype: torch.dtype = torch.float32, *, pack: bool = False
 ) -> list[Layer]:
-    """The blocks' weights, ready to multiply: views of the parameters where possible, or with `pack` copies that are
-    laid out for many products without gradients."""
+    """The blocks' weights in the layout of the kernels: views of the parameters where possible, or with `pack` copies
+    for many products without gradients."""
 
     def columns(w: Tensor) -> Tensor:  # [head d_model d_head] -> [d_model head*d_head], a view in models of `build`
         return w.permute(1, 0, 2).reshape(w.shape[1], -1).to(dtype)
@@ -105,8 +105,8 @@ def block(
     cache: ActivationCache | None = None,
     dropout: float = 0.0,
 ) -> Float[Tensor, "batch pos d_model"]:
-    """One transformer block on the residual stream `x`; `attend` mixes positions, `cache` sees every activation. Where
-    `cache` needs no more, the rest is not computed, and what is returned is not the stream after the block."""
+    """One transformer block on the residual stream `x`; `attend` is the attention, `cache` gets every activation. Once
+    `cache` needs no more, the rest is not computed, and the returned tensor is not the stream after the block."""
     see = partial(_see, cache, i)
     see("hook_resid_pre", x)
     (out,) = w.out(_attended(spec, i, w, x, cos_sin, attend, cache))
@@ -150,7 +150,7 @@ def run_blocks(
 
 
 def final_norm(model: Any, spec: Spec, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
-    """What the unembedding reads of the residual stream after the last block."""
+    """The final norm of the residual stream after the last block, as the unembedding reads it."""
     return norm(x, *final_gain(model), spec.eps, spec.style)
 
 
@@ -173,7 +173,7 @@ def _attended(
     attend: Attention,
     cache: ActivationCache | None,
 ) -> Float[Tensor, "batch pos head_by_d_head"]:
-    """What every head reads for each position, side by side."""
+    """The output z of every head at each position, side by side."""
     see = partial(_see, cache, i)
     if cache is not None:
         cache_norm(spec, f"blocks.{i}.ln1", x, w.norm1, cache)
@@ -211,8 +211,8 @@ def _neurons(
 
 
 def _normed(spec: Spec, gain: Gain, product: FusedLinear, x: Tensor) -> Sequence[Tensor]:
-    """The product with the norm of `x`. Except in bf16 on a CPU, the norm is computed again in the backward pass (the
-    product is not): two fewer tensors to save per layer."""
+    """The product with the norm of `x`. Except in bf16 on a CPU, the norm is recomputed in the backward pass (the
+    product is not), which saves two fewer tensors per layer."""
 
     def run(x: Tensor) -> Sequence[Tensor]:
         return product(norm(x, *gain, spec.eps, spec.style).to(product.dtype))

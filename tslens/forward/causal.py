@@ -1,9 +1,9 @@
 """Causal attention that is fast in bf16 on a CPU, computed in blocks of queries.
 
 PyTorch's fused kernel for the CPU spends most of its time outside of matrix products when heads are narrow. Here each
-block of queries meets only the keys before its end, as batched products in bf16. The pattern is kept for the backward
-pass where rows are short; where they are long it is computed again, so that no more is saved than queries, keys and
-values (as in FlashAttention: Dao et al. 2022, arXiv 2205.14135). Scores are rounded to bf16, as in any attention
+block of queries is multiplied with the keys before its end only, as batched products in bf16. The pattern is kept for
+the backward pass where rows are short, and recomputed where they are long, so that only queries, keys and values are
+saved (as in FlashAttention: Dao et al. 2022, arXiv 2205.14135). Scores are rounded to bf16, as in any attention
 written out under autocast.
 """
 
@@ -25,7 +25,7 @@ def causal_attention(
     v: Float[Tensor, "batch pos head d_head"],
     scale: float,
 ) -> Float[Tensor, "batch pos head d_head"]:
-    """softmax(scale q kᵀ) v over each query's own position and all before it."""
+    """softmax(scale q kᵀ) v over each query's own position and all earlier ones."""
     batch, n, heads, d_head = q.shape
     rows = (t.transpose(1, 2).reshape(batch * heads, n, d_head) for t in (q * scale, k, v))
     out: Tensor = _Blocks.apply(*rows)  # type: ignore[no-untyped-call]

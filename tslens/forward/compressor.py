@@ -1,7 +1,7 @@
 """The fast forward of a compressor: its encoder, trunk and decoder through the same fused blocks.
 
-Encoder and decoder see two places at a time. Attention over two keys is a gate between their values, the logistic
-function of the difference of the two scores: it is computed as that, with no kernel and no square.
+Encoder and decoder attend over two positions. Attention over two keys is a gate between their values, the logistic
+function of the difference of the two scores, and is computed so, without an attention kernel.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -29,9 +29,9 @@ def residual(
     dtype: torch.dtype = torch.float32,
     dropout: float = 0.0,
 ) -> Float[Tensor, "batch pos d_model"]:
-    """What the unembedding reads at every position, after the final norm.
+    """The residual stream at every position after the final norm, as the unembedding reads it.
 
-    ValueError for a row longer than the context, and for a model that holds hooks, which would not be run here.
+    ValueError for a row longer than the context, and for a model with hooks, which this forward would not run.
     """
     refuse_hooks(model)
     spec, (batch, n) = model.spec, tokens.shape
@@ -59,7 +59,7 @@ def encode(
     real: Bool[Tensor, "pair 2"],
     dropout: float = 0.0,
 ) -> Float[Tensor, "pair d_model"]:
-    """One vector of each pair, from the encoder's `weights`; what is not `real` has no influence."""
+    """One vector of each pair, from the encoder's `weights`; positions that are not `real` have no influence."""
     encoder, spec = model.encoder, model.spec.encoder
     x = F.embedding(pairs, model.token_embedding()) + encoder.pos_embed.W_pos
     x = run_blocks(spec, weights, x, None, pair_attention(spec, real[:, None].expand(-1, 2, -1)), dropout=dropout)
@@ -69,8 +69,8 @@ def encode(
 
 
 def pair_attention(spec: Spec, sees: Bool[Tensor, "#pair 2 2"]) -> Attention:
-    """Attention over two places where each query looks at the keys that it `sees` [pair, query, key]. A query that sees
-    neither gets a finite value that nobody reads."""
+    """Attention over two positions; each query attends to the keys that it `sees` [pair, query, key]. A query that
+    sees neither gets a finite value that is never read."""
     both, first = sees.all(-1)[..., None, None], sees[..., 0, None, None]
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -82,7 +82,7 @@ def pair_attention(spec: Spec, sees: Bool[Tensor, "#pair 2 2"]) -> Attention:
 
 
 def refuse_hooks(model: Any) -> None:
-    """ValueError where a module holds a hook: the fast forward would pass it by in silence."""
+    """ValueError if a module holds a hook, which the fast forward would silently ignore."""
     if torch.compiler.is_compiling():
         return
     for name, module in model.named_modules():

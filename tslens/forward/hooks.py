@@ -1,4 +1,4 @@
-"""Activations by name: those that exist, and those that were asked for."""
+"""Activations by name: those that exist, and those that were requested."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ from tslens.nearest import did_you_mean
 
 
 def hook_names(spec: Spec) -> list[str]:
-    """Every activation that the fast forward can hand out, by TransformerLens's names."""
+    """Every activation that the fast forward can return, by TransformerLens's names."""
     block = ["hook_resid_pre", "ln1.hook_scale", "ln1.hook_normalized", "attn.hook_q", "attn.hook_k", "attn.hook_v"]
     if spec.style == "llama":
         block += ["attn.hook_rot_q", "attn.hook_rot_k"]
@@ -35,24 +35,24 @@ def check_hooks(spec: Spec, names: Iterable[str]) -> None:
 
 
 class ActivationCache:
-    """Keeps the activations that were asked for."""
+    """Keeps the requested activations."""
 
     def __init__(self, names: Sequence[str], *, alone: bool = False) -> None:
         self.names = frozenset(names)
         self.alone = alone
-        """Whether these activations are all that is asked of the forward pass."""
+        """Whether the forward pass may stop once it has these activations."""
         self.kept: dict[str, Tensor] = {}
 
     @property
     def done(self) -> bool:
-        """Whether nothing more need be computed."""
+        """Whether the forward pass may stop."""
         return self.alone and len(self.kept) == len(self.names)
 
     def wants(self, name: str) -> bool:
-        """Whether this activation was asked for."""
+        """Whether this activation was requested."""
         return name in self.names
 
     def __call__(self, name: str, value: Tensor) -> None:
-        """Keep the activation if it was asked for."""
+        """Keep the activation if it was requested."""
         if name in self.names:
             self.kept[name] = value

@@ -1,8 +1,8 @@
 """Linear layers with packed weights.
 
-On a CPU they use the operators of oneDNN that PyTorch's own compiler uses. A weight that is used many times without
-gradients is first packed into the layout of their kernels, which gains the more the fewer the rows are. A weight that
-is trained in bf16 has its bias added inside the product. Without these operators the product is the ordinary one.
+On a CPU they use the oneDNN operators of PyTorch's own compiler. A weight that is used many times without gradients is
+first packed into the layout of their kernels, which helps most with few rows. In bf16 training, the bias is added
+inside the product. Without these operators the product is the ordinary one.
 """
 
 from collections.abc import Sequence
@@ -56,8 +56,8 @@ class FusedLinear:
 
 
 class _Linear(torch.autograd.Function):
-    """`F.linear` of `[*rows in]`, `[in out]` and `[out]`, with the bias added inside of the product instead of copied
-    under it before."""
+    """`F.linear` of `[*rows in]`, `[in out]` and `[out]`, with the bias added inside the product instead of copied
+    into the output first."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -73,12 +73,12 @@ class _Linear(torch.autograd.Function):
 
 
 def bf16_on_cpu(device: torch.device, dtype: torch.dtype) -> bool:
-    """Whether products are bf16 on a CPU, and no compiler sees them."""
+    """Whether products are in bf16 on a CPU, and not under a compiler."""
     return device.type == "cpu" and dtype is torch.bfloat16 and not torch.compiler.is_compiling()
 
 
 def can_pack(weight: Tensor) -> bool:
-    """Whether this weight can be laid out for oneDNN: on a CPU, without gradients, by operators that are there."""
+    """Whether this weight can be packed for oneDNN: on a CPU, without gradients, if the operators exist."""
     return not torch.is_grad_enabled() and weight.device.type == "cpu" and _has_operators(weight.dtype)
 
 

@@ -71,8 +71,8 @@ def cross_entropy(
     masked: bool,
     dtype: torch.dtype,
 ) -> Float[Tensor, ""]:
-    """Summed cross-entropy in nats of the logits that `w_u` makes of normalised residuals, a few of them at a time.
-    Where `masked`, a target of -1 does not count."""
+    """Summed cross-entropy in nats of normalised residuals under the unembedding `w_u`, a few logits at a time.
+    If `masked`, targets of -1 do not count."""
     total: Tensor = _ChunkedCrossEntropy.apply(final, w_u, targets, masked, dtype)  # type: ignore[no-untyped-call]
     return total
 
@@ -85,10 +85,9 @@ def loss(
     dtype: torch.dtype = torch.float32,
     dropout: float = 0.0,
 ) -> tuple[Float[Tensor, ""], Int[Tensor, ""]]:
-    """Summed cross-entropy in nats of predicting each token from those before it, and how many were predicted.
+    """Summed cross-entropy in nats of each token given the earlier ones, and the number of predictions.
 
-    `mask` is False on padding; a padded token is neither predicted nor counted. Divide for the mean. `dropout` as in
-    `residual`.
+    `mask` is False on padding, which does not count. Divide for the mean. `dropout` as in `residual`.
     """
     final, targets = _predictions(model, tokens, mask, dtype, dropout)
     total = cross_entropy(model.unembed.W_U, final.flatten(0, 1), targets.flatten(), mask is not None, dtype)
@@ -103,7 +102,7 @@ def row_losses(
     dtype: torch.dtype = torch.float32,
     dropout: float = 0.0,
 ) -> tuple[Float[Tensor, " batch"], Int[Tensor, " batch"]]:
-    """As `loss`, for each row: for an objective that is no plain sum. Holds a gradient of the unembedding for each."""
+    """As `loss`, for each row, for an objective that is no plain sum. Holds one gradient of the unembedding per row."""
     final, targets = _predictions(model, tokens, mask, dtype, dropout)
     sums = [
         cross_entropy(model.unembed.W_U, row, wanted, mask is not None, dtype)
@@ -115,12 +114,12 @@ def row_losses(
 def _predictions(
     model: "LanguageModel", tokens: Tensor, mask: Tensor | None, dtype: torch.dtype, dropout: float = 0.0
 ) -> tuple[Float[Tensor, "batch pos_minus_1 d_model"], Int[Tensor, "batch pos_minus_1"]]:
-    """The normalised residuals that predict, and what each is to predict."""
+    """The normalised residuals that predict, and their targets."""
     return residual(model, tokens[:, :-1], dtype=dtype, dropout=dropout)[0], targets_of(tokens, mask)
 
 
 def targets_of(tokens: Tensor, mask: Tensor | None) -> Int[Tensor, "batch pos_minus_1"]:
-    """What is to be predicted; -1 where nothing is."""
+    """The target token at each position; -1 where there is none."""
     return tokens[:, 1:] if mask is None else tokens[:, 1:].masked_fill(~mask[:, 1:], -1)
 
 

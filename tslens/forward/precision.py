@@ -1,7 +1,7 @@
-"""The dtype of matrix products: named, or measured where `auto` is asked for.
+"""The dtype of matrix products: named, or measured for `auto`.
 
-A processor that has bfloat16 may still multiply faster in float32: without the units for it, bfloat16 is emulated. So
-`auto` times the products of the model at hand in both, and takes bfloat16, which rounds, only where it pays.
+A processor that has bfloat16 may still multiply faster in float32: without units for bfloat16 it emulates it. So
+`auto` times the model's own products in both dtypes, and takes bfloat16, which rounds more, only where it is faster.
 """
 
 import statistics
@@ -25,11 +25,11 @@ BUDGET = 0.5  # seconds that all repeats in both dtypes may take, about
 FEWEST, MOST = 128, 4096  # rows of a product
 
 Work = Callable[[int, torch.dtype], object]
-"""Products of so many rows in a dtype."""
+"""A function that computes products of a number of rows in a dtype."""
 
 
 def check_precision(name: str) -> None:
-    """InputError for a name that is no precision."""
+    """InputError for an unknown precision."""
     if name != "auto" and name not in PRECISIONS:
         raise InputError(f"precision is {name!r}; it must be auto, float32 or bfloat16.")
 
@@ -54,8 +54,8 @@ def worthwhile(speedup: float) -> torch.dtype:
 
 
 def bf16_speedup(shape: Spec | CompressorSpec, device: torch.device) -> float:
-    """How many times as fast as in float32 a model's own products are in bfloat16, forward and backward; 0 where the
-    machine has no kernels for it. Takes about half a second, once a process for each shape, device and threads."""
+    """Speed of a model's own products in bfloat16 over that in float32, forward and backward; 0 where the machine has
+    no kernels for it. Takes about half a second, once a process for each shape, device and number of threads."""
     spec = shape.trunk if isinstance(shape, CompressorSpec) else shape
     widths = (spec.d_model, spec.n_heads * spec.d_head, (spec.n_key_value_heads or spec.n_heads) * spec.d_head)
     layers = sum(_depth(shape))
@@ -114,10 +114,9 @@ def has_bf16(device: torch.device) -> bool:
 
 
 def speedup(work: Work, device: torch.device, rows: int | None = None) -> float:
-    """How many times as fast as in float32 the work is in bfloat16: the median of `REPEATS` turns after a
-    warm-up.
+    """Speed of the work in bfloat16 over that in float32: the median of `REPEATS` turns after a warm-up.
 
-    Where `rows` are not given, as many as the time allows.
+    Without `rows`, as many rows as the time allows.
     """
     order = tuple(PRECISIONS.values())
 

@@ -92,7 +92,7 @@ def activations(
     *,
     dtype: torch.dtype = torch.float32,
 ) -> dict[str, Tensor]:
-    """The activations in `hooks` by name; what comes after the last of them is not computed."""
+    """The activations in `hooks` by name; the forward pass stops after the last of them."""
     cache = ActivationCache(hooks, alone=True)
     _run(model, spec_of(model), tokens, cache, dtype)
     return cache.kept

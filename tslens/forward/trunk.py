@@ -1,6 +1,6 @@
-"""A compressor's trunk as a HookedTransformer, for the methods that look into any model.
+"""A compressor's trunk as a HookedTransformer, for the analyses that take any model.
 
-The encoder reads each pair by itself. So over the pairs that some stories have, it is a table: a vector for each pair.
+The encoder reads each pair by itself. So over the pairs of given stories it is a table with a vector for each pair.
 With that table as its token embedding the trunk *is* a HookedTransformer whose tokens are pairs, and scan, heads and
 neurons work on it as on any other.
 """
@@ -33,13 +33,12 @@ Pair = tuple[int, int]
 
 
 def trunk(model: "LanguageModel", stories: Iterable[str]) -> "LanguageModel":
-    """The trunk as a HookedTransformer over the pairs of these stories, with a tokenizer that cuts text into them.
+    """The trunk as a HookedTransformer over the pairs of these stories, with a tokenizer that splits text into them.
 
-    Its places are pairs. Token ids below the vocabulary's size stand for a token with an empty place before it (as BOS
-    begins every story), those above for the pairs, in ascending order. A story's last token is
-    left out where it has no partner: the trunk never reads it. The final norm is the compressor's own; logits are made
-    by its decoder, so whatever asks this model for them is refused. Weights are copied: memory grows with the different
-    pairs of the stories.
+    Its positions are pairs. Token ids below the vocabulary's size stand for a token after an empty place (as BOS at the
+    start of every story), those above for the pairs, in ascending order. A story's last token is left out if it has no
+    partner: the trunk never reads it. The final norm is the compressor's own; logits come from its decoder, so asking
+    this model for logits is an error. Weights are copied: memory grows with the number of distinct pairs.
     """
     tokenizer, spec = models.tokenizer_of(model), model.spec
     refuse_hooks(model)
@@ -63,7 +62,7 @@ def trunk(model: "LanguageModel", stories: Iterable[str]) -> "LanguageModel":
 
 
 def _paired(row: Sequence[int]) -> list[Pair]:
-    """The whole pairs after the first token, which stands alone."""
+    """The whole pairs after the first token, which is alone in its pair."""
     return list(zip(row[1::2], row[2::2], strict=False))
 
 
@@ -86,7 +85,7 @@ def _table(model: "LanguageModel", seen: list[Pair]) -> Tensor:
 
 
 class PairTokenizer:
-    """Cuts text into pairs of another tokenizer's tokens; knows the pairs that it was made with."""
+    """Splits text into pairs of another tokenizer's tokens; knows only the pairs that it was built with."""
 
     def __init__(self, base: TextTokenizer, seen: Sequence[Pair]) -> None:
         self.base, self.pairs = base, list(seen)
@@ -98,11 +97,11 @@ class PairTokenizer:
 
     @property
     def size(self) -> int:
-        """Single tokens and pairs."""
+        """Number of single tokens and pairs."""
         return self.base.size + len(self.pairs)
 
     def encode(self, texts: Sequence[str], *, bos: bool = True) -> list[list[int]]:
-        """The pairs of each text, BOS first unless `bos` is false; ValueError for one that is not among those known."""
+        """The pairs of each text, BOS first unless `bos` is false; ValueError for an unknown pair."""
         rows = []
         for row in self.base.encode(texts):
             try:
@@ -120,7 +119,7 @@ class PairTokenizer:
         return self.base.decode([token for i in ids for token in self._tokens(int(i))])
 
     def pieces(self, ids: Iterable[SupportsIndex]) -> list[str]:
-        """What each token or pair looks like."""
+        """Each token or pair as displayed text."""
         return ["".join(self.base.pieces(self._tokens(int(i)))) for i in ids]
 
     def _tokens(self, number: int) -> Pair | tuple[int]:
@@ -134,7 +133,7 @@ def refuse_compressor(model: "LanguageModel") -> None:
 
 
 class NoLogits(Tied):
-    """In the place of an unembedding: says that there is none."""
+    """Stands in for an unembedding and raises an error when used."""
 
     @property
     def W_U(self) -> Any:  # noqa: N802

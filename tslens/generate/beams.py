@@ -6,8 +6,8 @@ from tslens.generate.cache import Writer
 
 
 def beam_search(cache: Writer, budgets: list[int], beams: int, stop: int) -> list[list[int]]:
-    """For each prompt, the hypothesis with the highest mean log-probability per token of those found: the finished
-    ones and, where the budget ends first, the running ones. A prompt is done when none that runs is ahead."""
+    """For each prompt, the hypothesis with the highest mean log-probability per token: of the finished ones and, if the
+    budget ends first, the running ones. A prompt is done when no running hypothesis is ahead."""
     n, steps, device = len(budgets), max(budgets), cache.device
     scores = cache.step(cache.prompt).log_softmax(dim=-1)
     vocabulary = scores.shape[-1]
@@ -25,7 +25,7 @@ def beam_search(cache: Writer, budgets: list[int], beams: int, stop: int) -> lis
         rows: list[int] = []
         tokens: list[int] = []
         for i in range(n):
-            if done[i]:  # a finished prompt stays in the batch; what it says is dropped
+            if done[i]:  # a finished prompt stays in the batch; its output is dropped
                 rows += range(i * beams, (i + 1) * beams)
                 tokens += [0] * beams
                 continue

@@ -15,9 +15,9 @@ BLOCK = 16  # places by which a cache grows at least
 
 
 class Cache:
-    """Keys and values of a stack of causal blocks for the places filled so far. Rows are padded on the left.
+    """Keys and values of a stack of causal blocks for the positions so far. Rows are padded on the left.
 
-    The capacity is little more than what is filled, and all of it is multiplied: a bfloat16 product of a part of a
+    The capacity is little more than what is filled, and products run over all of it: a bfloat16 product over part of a
     larger tensor would copy that part each time.
     """
 
@@ -33,13 +33,13 @@ class Cache:
         self.filled = 0
 
     def reorder(self, rows: Int[Tensor, " row"]) -> None:
-        """Row i goes on from what was row `rows[i]`."""
+        """Let row i continue the former row `rows[i]`."""
         self.keys = [k[rows] for k in self.keys]
         self.values = [v[rows] for v in self.values]
         self.pad = self.pad[rows]
 
     def _reserve(self, n: int) -> None:
-        """For `n` more places; what is not yet filled is zero."""
+        """Make room for `n` more positions, filled with zeros."""
         if (need := self.filled + n) <= self.capacity:
             return
         self.capacity = min(max(need, self.capacity + max(BLOCK, self.capacity // 8)), max(need, self.places))
@@ -53,13 +53,13 @@ class Cache:
         return larger
 
     def positions(self, n: int) -> Int[Tensor, "*row pos"]:
-        """The positions of the next `n` places."""
+        """Position ids of the next `n` tokens."""
         places = torch.arange(self.filled, self.filled + n, device=self.device)
-        # A finished row stays in the batch; what it says is dropped, and past its context the position stays the last.
+        # A finished row stays in the batch; its output is dropped, and past its context the position stays the last.
         return (places - self.pad[:, None]).clamp(0, self.spec.n_ctx - 1) if self.ragged else places
 
     def run(self, x: Float[Tensor, "row pos d_model"]) -> Float[Tensor, "row pos d_model"]:
-        """The residual stream after the last block, from that before the first at the next places."""
+        """The residual stream after the last block, from that before the first, for the next tokens."""
         n = x.shape[1]
         self._reserve(n)
         one = n == 1 and self.device.type == "cpu"
@@ -95,8 +95,8 @@ class Cache:
         return x
 
     def _mask(self, n: int, window: int | None, keys: int) -> Bool[Tensor, "row 1 query key"] | None:
-        """Where a query may look among the first `keys` places, or None where plain causality says it all. Padding
-        sees itself, to stay finite."""
+        """Where a query may attend among the first `keys` positions, or None if plain causality suffices. Padding
+        attends to itself, to stay finite."""
         end = self.filled + n
         if not self.ragged and (window is None or window >= end) and (n == 1 or self.filled == 0):
             return None
@@ -111,7 +111,7 @@ class Cache:
 
 
 class Writer(Cache):
-    """A model with its cache, which reads tokens and gives the logits after the last of them."""
+    """A model with its cache; reads tokens and returns the logits after the last of them."""
 
     def __init__(
         self, model: Any, spec: Spec, rows: list[list[int]], pad: Sequence[int], places: int, dtype: torch.dtype
@@ -128,12 +128,12 @@ class Writer(Cache):
         raise NotImplementedError
 
     def logits(self, x: Float[Tensor, "row pos d_model"]) -> Float[Tensor, "row d_vocab"]:
-        """Logits at the last place of the residual stream after the last block."""
+        """Logits at the last position, from the residual stream after the last block."""
         return self.unembed(forward.final_norm(self.model, self.spec, x[:, -1]).to(self.dtype))[0].float()
 
 
 class TransformerWriter(Writer):
-    """A HookedTransformer that reads token by token."""
+    """Token-by-token generation with a HookedTransformer."""
 
     def __init__(self, model: Any, spec: Spec, rows: list[list[int]], places: int, dtype: torch.dtype) -> None:
         width = max(map(len, rows))
@@ -152,8 +152,8 @@ def _one_query(
     mask: Bool[Tensor, "_ 1 1 key"] | None,
     beyond: Float[Tensor, " key"] | None,
 ) -> Float[Tensor, "row 1 head d_head"]:
-    """Attention of one new token where the mask lets it look, or where `beyond` is not -inf: two batched products,
-    which take a CPU less time than its fused kernel."""
+    """Attention of one new token, limited by the mask or where `beyond` is -inf: two batched products, which are
+    faster on a CPU than the fused kernel."""
     grouped = q.reshape(-1, q.shape[2] // keys.shape[1], spec.d_head)
     scores = torch.bmm(grouped * spec.d_head**-0.5 if spec.scaled else grouped, keys.flatten(0, 1).mT)
     if mask is not None:

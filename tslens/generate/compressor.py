@@ -1,7 +1,7 @@
 """Token-by-token generation with a compressor, which reads tokens in pairs.
 
-The trunk keeps keys and values of the pairs that are whole; the decoder those of the pair that is being written. A
-prompt may end within a pair: its last token is then the decoder's, exactly as in training, and no half pair is read.
+The trunk caches keys and values of the whole pairs; the decoder those of the pair in progress. A prompt may end within
+a pair: the decoder then reads its last token, exactly as in training, and the encoder reads no half pair.
 """
 
 from typing import TYPE_CHECKING
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class CompressorWriter(Writer):
-    """A compressor that reads in pairs. All rows are at the same place of a pair, so their lengths are all odd or all
-    even; `generate` sees to that."""
+    """A compressor with its caches. All rows are at the same place of a pair, so their lengths are all odd or all
+    even; `generate` ensures that."""
 
     def __init__(
         self, model: "LanguageModel", spec: CompressorSpec, rows: list[list[int]], places: int, dtype: torch.dtype
@@ -33,12 +33,12 @@ class CompressorWriter(Writer):
         self.encoder = forward.layers(model.encoder, spec.encoder, dtype, pack=True)
         self.within = Cache(model.decoder, spec.decoder, [0] * len(rows), 2, dtype)
         self.lone: Tensor | None = None
-        """The token that waits for its pair to be whole, `[row 1]`."""
+        """The first token of an incomplete pair, `[row 1]`."""
         self.vector = torch.empty(0)
         """The trunk's last vector, `[row 1 d_model]`."""
 
     def reorder(self, rows: Int[Tensor, " row"]) -> None:
-        """Row i goes on from what was row `rows[i]`."""
+        """Let row i continue the former row `rows[i]`."""
         super().reorder(rows)
         self.within.reorder(rows)
         self.vector = self.vector[rows]
@@ -63,7 +63,7 @@ class CompressorWriter(Writer):
         return self.logits(self.within.run(torch.cat(said, 1) + positions))
 
     def _read(self, new: Int[Tensor, "row pair 2"]) -> None:
-        """Whole pairs through encoder and trunk; the first of a row, and its padding, are half empty or empty."""
+        """Run whole pairs through encoder and trunk; a row's first pair is half empty, its padding empty."""
         place = torch.arange(self.filled, self.filled + new.shape[1], device=self.device)
         real = torch.stack([place > self.pad[:, None], place >= self.pad[:, None]], -1)
         vectors = encode(self.model, self.encoder, new.flatten(0, 1), real.flatten(0, 1))

@@ -10,7 +10,7 @@ from torch import Tensor
 from tslens.errors import InputError
 
 SEEDS = 2**32
-COLDEST = 1e-6  # a lower temperature says what 0 says, and scores divided by it overflow
+COLDEST = 1e-6  # a lower temperature is the same as 0, and scores divided by it overflow
 MOST_BEAMS = 256  # each is a row, with a cache of its own
 
 
@@ -46,8 +46,8 @@ class Sampling:
 def sample_token(
     scores: Float[Tensor, "row d_vocab"], uniform: Float[Tensor, " row"], sampling: Sampling
 ) -> Int[Tensor, " row"]:
-    """One token a row: the likeliest at temperature 0, else the one at which the cumulative probability of the kept
-    tokens, likeliest first, passes `uniform`, a number drawn from [0, 1)."""
+    """One token per row: the likeliest at temperature 0, else the one at which the cumulative probability of the kept
+    tokens, likeliest first, exceeds `uniform`, a number drawn from [0, 1)."""
     if sampling.temperature == 0:
         return scores.argmax(dim=-1)
     k = min(sampling.top_k or scores.shape[-1], scores.shape[-1])

@@ -61,7 +61,7 @@ def generate_ids(
 
 
 def _together(spec: Spec | CompressorSpec, rows: list[list[int]]) -> list[list[int]]:
-    """The numbers of the rows that are written together: all of them; for a compressor, those at the same place of a
+    """Groups of row numbers that are generated together: all rows; for a compressor, those at the same place of a
     pair."""
     if isinstance(spec, Spec):
         return [list(range(len(rows)))]

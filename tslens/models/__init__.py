@@ -1,6 +1,6 @@
 """Models: their shapes, their names, and how a name becomes a HookedTransformer.
 
-A model is described by a `Spec`, and is a HookedTransformer that `spec_of` finds to be what its spec says.
+A model is a HookedTransformer described by a `Spec`; `spec_of` checks that it matches.
 """
 
 from tslens.models.building import build, from_weights

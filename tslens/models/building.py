@@ -27,7 +27,7 @@ def build(spec: Spec | CompressorSpec, *, seed: int | None = 0, tokenizer: Token
 def from_weights(
     spec: Spec | CompressorSpec, tensors: dict[str, Tensor], tokenizer: Tokenizer, *, origin: str
 ) -> LanguageModel:
-    """A model of this spec with these weights and this tokenizer; a message about them names their `origin`."""
+    """A model of this spec with these weights and this tokenizer; errors about the weights name their `origin`."""
     model = build(spec, seed=None, tokenizer=tokenizer)
     load_weights(model, tensors, origin=origin)
     return model

@@ -1,4 +1,4 @@
-"""The compressor: encoder, trunk and decoder, with the hooked forward that TransformerLens's hooks look into.
+"""The compressor: encoder, trunk and decoder, with the hooked forward on which TransformerLens's hooks act.
 
 Imported only where one is built, because TransformerLens is imported with it. The trunk's hook points have the names
 that they have in a HookedTransformer (`blocks.0.mlp.hook_post`); encoder and decoder have theirs behind `encoder.` and
@@ -23,8 +23,8 @@ from tslens.tokenizer import Tokenizer
 
 
 class Encoder(nn.Module):
-    """One vector of each pair of tokens: blocks whose attention goes both ways within the pair, and a matrix that
-    brings the two places' outputs, side by side, to the trunk's width."""
+    """One vector of each pair of tokens: blocks with bidirectional attention within the pair, and a matrix that maps
+    the outputs of the two positions, side by side, to the trunk's width."""
 
     def __init__(self, spec: Spec, d_model: int, shared: bool) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Encoder(nn.Module):
         self.b_pair = nn.Parameter(torch.zeros(d_model))
 
     def forward(self, x: Float[Tensor, "pair 2 d_encoder"], real: Bool[Tensor, "pair 2"]) -> Tensor:
-        """The pairs' vectors, `[pair d_model]`, from their embedded tokens; what is not `real` has no influence."""
+        """The pairs' vectors, `[pair d_model]`, from their embedded tokens; only `real` positions have an influence."""
         x = self.hook_embed(x) + self.hook_pos_embed(self.pos_embed.W_pos.expand_as(x))
         hidden = torch.zeros(real.shape, device=x.device).masked_fill(~real, -torch.inf)[:, None, None]
         for block in self.blocks:
@@ -72,8 +72,8 @@ class Decoder(nn.Module):
 class Compressor(HookedRootModule):  # type: ignore[misc]
     """Encoder, trunk and decoder; `model(tokens)` gives logits at every position, as a HookedTransformer does.
 
-    The trunk's residual stream goes on as the decoder's first place, with no norm between, and `ln_final` and `unembed`
-    read the decoder's: what a block of the trunk writes has a direct path to the logits.
+    The trunk's residual stream continues as the decoder's first position, with no norm between, and `ln_final` and
+    `unembed` read the decoder's: what a block of the trunk writes has a direct path to the logits.
     """
 
     def __init__(self, spec: CompressorSpec, *, seed: int | None, tokenizer: Tokenizer | None) -> None:
@@ -97,14 +97,14 @@ class Compressor(HookedRootModule):  # type: ignore[misc]
 
     @property
     def cfg(self) -> Any:
-        """There is none: three shapes are no one shape. ValueError says what does work."""
+        """A compressor has no single shape, so this raises ValueError, which names what works instead."""
         raise InputError(
             "A compressor is no single HookedTransformer, which this needs. Its trunk is one: scan(compressor, ...) or "
             "tslens.forward.trunk(compressor, stories). Loss, generation and run_with_cache work on all of it."
         )
 
     def to(self, *args: Any, print_details: bool = False, **kwargs: Any) -> "Compressor":
-        """To a device or dtype, as a HookedTransformer's `to` is called."""
+        """Move to a device or dtype, with the signature of `HookedTransformer.to`."""
         super().to(*args, **kwargs)
         return self
 
@@ -131,7 +131,7 @@ class Compressor(HookedRootModule):  # type: ignore[misc]
 
 
 def _draw(model: Compressor, spec: CompressorSpec, seed: int | None) -> None:
-    """Weights as GPT-2's; the biases are zero and the gains one already."""
+    """Draw weights as GPT-2's; biases are already 0 and gains 1."""
     shapes = spec.parameter_shapes()
     generator = None if seed is None else torch.Generator().manual_seed(seed)
     stream = {"encoder.": spec.encoder_layers}

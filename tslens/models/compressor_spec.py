@@ -1,9 +1,9 @@
 """The shape of a compressor, its parameters, and how it pairs tokens.
 
 A compressor reads tokens in pairs: an encoder makes one vector of each pair, a causal trunk runs over the pairs, and a
-decoder says the next two tokens (kin to MegaByte, Yu et al. 2023, arXiv 2305.07185, with patches of two). The row
-`t0 t1 t2 t3 t4 ...` is read as `(- t0) (t1 t2) (t3 t4) ...`: the first pair is half empty, so that every token after
-the first is predicted, as by any other model.
+decoder predicts the next two tokens (similar to MegaByte, Yu et al. 2023, arXiv 2305.07185, with patches of two). The
+row `t0 t1 t2 t3 t4 ...` is read as `(- t0) (t1 t2) (t3 t4) ...`: the first pair is half empty, so that every token
+after the first is predicted, as by any other model.
 """
 
 import dataclasses
@@ -23,8 +23,8 @@ from tslens.models.spec import DEFAULT_HEADS, ModelSpec, Spec
 class CompressorSpec(ModelSpec):
     """The shape of a compressor: GPT-2 style blocks in all three parts.
 
-    `d_encoder` is the encoder's width. Where it is the trunk's, one token embedding serves encoder, decoder and output;
-    where it is not, the encoder has one of its own.
+    `d_encoder` is the encoder's width. If it equals the trunk's, encoder, decoder and output share one token embedding;
+    otherwise the encoder has its own.
     """
 
     KIND: ClassVar[str | None] = "compressor"
@@ -36,7 +36,7 @@ class CompressorSpec(ModelSpec):
     n_heads: int = DEFAULT_HEADS
     d_vocab: int = 4096
     n_ctx: int = 256
-    """In tokens; two for each place of the trunk."""
+    """Context in tokens; two for each position of the trunk."""
     d_encoder: int | None = None
 
     def __post_init__(self) -> None:
@@ -49,8 +49,8 @@ class CompressorSpec(ModelSpec):
 
     @classmethod
     def matched(cls, baseline: Spec) -> "CompressorSpec":
-        """As many parameters as the baseline, within 2%: its layers, shared out one quarter to the encoder, one
-        quarter to the decoder and the rest, twice the encoder's, to the trunk."""
+        """As many parameters as the baseline, within 2%: one quarter of its layers in the encoder, one quarter in the
+        decoder, and the rest, twice the encoder's, in the trunk."""
         _refuse_style(baseline)
         if baseline.n_layers < 3:
             raise InputError(f"A compressor shares out its layers in three parts; {baseline.name} has too few: give 3.")
@@ -65,10 +65,10 @@ class CompressorSpec(ModelSpec):
     @classmethod
     def published(cls, baseline: Spec) -> "CompressorSpec":
         """The published sizes, reconstructed: a trunk of all the baseline's layers, an encoder of half as many at twice
-        the width ("scaled down from 2d to d") with an embedding of its own. How deep the decoder was is not written
-        down: with one layer more than the encoder, 128x8 over 50,257 tokens has the 25.1 million parameters that were
-        published. Its cross-attention is not rebuilt: attention over a single vector has nothing to choose, so here the
-        vector is the decoder's first place."""
+        the width ("scaled down from 2d to d") with an embedding of its own. The decoder's depth was not published: with
+        one layer more than the encoder, 128x8 over 50,257 tokens has the published 25.1 million parameters. Its
+        cross-attention is not rebuilt: attention over a single vector has nothing to choose, so here the vector is the
+        decoder's first position."""
         _refuse_style(baseline)
         half = max(1, baseline.n_layers // 2)
         layers = {"encoder_layers": half, "trunk_layers": baseline.n_layers, "decoder_layers": half + 1}
@@ -87,7 +87,7 @@ class CompressorSpec(ModelSpec):
 
     @property
     def decoder(self) -> Spec:
-        """The decoder's shape: its first place is the trunk's vector, its second the first token of the next pair."""
+        """The decoder's shape: it reads the trunk's vector, then the first token of the next pair."""
         return Spec(self.d_model, self.decoder_layers, self.n_heads, d_vocab=1, n_ctx=2)
 
     @property
@@ -106,8 +106,8 @@ class CompressorSpec(ModelSpec):
         return f"compressor-{self.d_model}x{layers}"
 
     def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Every trained parameter by its name. The trunk's and the ends' are TransformerLens's own; the others have
-        `encoder.` or `decoder.` before theirs."""
+        """The shape of every trained parameter by name. Trunk, embedding and unembedding have TransformerLens's names;
+        encoder and decoder have theirs behind `encoder.` and `decoder.`."""
 
         def part(spec: Spec, *names: str) -> dict[str, tuple[int, ...]]:
             return {name: shape for name, shape in spec.parameter_shapes().items() if name.startswith(names)}
@@ -150,7 +150,7 @@ def _refuse_style(baseline: Spec) -> None:
 
 
 def as_pairs(tokens: Int[Tensor, "batch pos"]) -> tuple[Int[Tensor, "batch pair 2"], Bool[Tensor, "batch pair 2"]]:
-    """The pairs that are whole after these tokens, and which of their places hold a token (all but the very first)."""
+    """The whole pairs of these tokens, and which of their places hold a token (all but the very first)."""
     n = (tokens.shape[1] + 1) // 2
     pairs = F.pad(tokens, (1, 0))[:, : 2 * n].unflatten(1, (n, 2))
     real = torch.ones_like(pairs, dtype=torch.bool)
@@ -159,6 +159,6 @@ def as_pairs(tokens: Int[Tensor, "batch pos"]) -> tuple[Int[Tensor, "batch pair 
 
 
 def next_first(tokens: Int[Tensor, "batch pos"]) -> Int[Tensor, "batch pair"]:
-    """After each whole pair the token that comes next, which the decoder reads before it says the one after; 0 where
-    there is none yet (nothing that counts reads it)."""
+    """The token after each whole pair, which the decoder reads before it predicts the one after; 0 where there is
+    none yet (its predictions do not count)."""
     return F.pad(tokens[:, 1:], (0, tokens.shape[1] % 2))[:, ::2]

@@ -1,4 +1,4 @@
-"""The spec of a HookedTransformer, read from its configuration and weights; what no spec can say is refused."""
+"""The spec of a HookedTransformer, read from its configuration and weights; refuses what no spec can describe."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ READ_ANEW = ("normalization_type", "dtype")  # what TransformerLens itself chang
 
 
 def read(model: "LanguageModel") -> Spec:
-    """The spec that would build this model, read anew. ValueError names whatever a spec cannot say."""
+    """The spec that would build this model, read from the model. ValueError names what a spec cannot describe."""
     c = model.cfg
     dtypes = {c.dtype, *(p.dtype for p in model.parameters())} - {torch.float32}
     if dtypes:
@@ -51,7 +51,7 @@ def read(model: "LanguageModel") -> Spec:
 
 
 def _beyond(model: "LanguageModel") -> list[str]:
-    """What this model has and no spec can say."""
+    """Features of this model that no spec can describe."""
     c = model.cfg
     unknown = {
         "attention direction": c.attention_dir != "causal",
@@ -110,5 +110,5 @@ def _spec_from_cfg(model: "LanguageModel") -> Spec:
 
 
 def scales(model: Any) -> list[float]:
-    """What each layer divides its attention scores by."""
+    """The divisor of the attention scores of each layer."""
     return [block.attn.attn_scale for block in model.blocks if hasattr(block, "attn")]

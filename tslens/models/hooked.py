@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """TransformerLens's building blocks, imported when asked for."""
+    """TransformerLens's building blocks, imported on first use."""
     if name in ("HookedRootModule", "HookPoint"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -41,7 +41,7 @@ def __getattr__(name: str) -> Any:
 
 
 def hooked_config(spec: Spec) -> "HookedTransformerConfig":
-    """The same shape as TransformerLens writes it."""
+    """The shape as a TransformerLens configuration."""
     from transformer_lens import HookedTransformerConfig
 
     gpt2 = spec.style == "gpt2"
@@ -112,9 +112,9 @@ def build_hooked(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | Non
 
 
 def untied(model: LanguageModel) -> LanguageModel:
-    """A copy whose unembedding is its own parameter, an ordinary HookedTransformer in all: TransformerLens's weight
-    processing (`process_weights_`: folded norms, centred weights) works on it, and the hooked forward runs what it
-    makes. An untied model is copied as it is."""
+    """A copy whose unembedding is its own parameter, an ordinary HookedTransformer: TransformerLens's weight
+    processing (`process_weights_`: folded norms, centred weights) works on it, and the hooked forward runs the
+    result. An untied model is copied unchanged."""
     spec, first = spec_of(model), next(model.parameters())
     copy = build_hooked(dataclasses.replace(spec, tied=False), seed=None)
     load_weights(copy, weights(model) | {"unembed.W_U": model.unembed.W_U.detach().cpu().contiguous()})
@@ -134,7 +134,7 @@ def weights(model: LanguageModel) -> dict[str, Tensor]:
 
 
 def load_weights(model: LanguageModel, tensors: dict[str, Tensor], *, origin: str = "these weights") -> None:
-    """Copy weights into the model (any float dtype); a missing, extra or misshapen one is refused with its name."""
+    """Copy weights (any float dtype) into the model; InputError names one that is missing, extra or misshapen."""
     spec = spec_of(model, compressors=True)
     shapes = spec.parameter_shapes()
     if missing := sorted(shapes.keys() - tensors.keys()):
@@ -151,8 +151,8 @@ def load_weights(model: LanguageModel, tensors: dict[str, Tensor], *, origin: st
 
 
 def readout(model: LanguageModel) -> Tensor:
-    """What each direction of the residual stream adds to each token's logit, `[d_model d_vocab]`: the unembedding; of a
-    compressor's trunk its decoder's, along the direct path to the first of the next two tokens."""
+    """The logit of each token per residual direction, `[d_model d_vocab]`: the unembedding; for a compressor's trunk
+    the decoder's, along the direct path to the first of the next two tokens."""
     own = record_of(model).readout
     return model.unembed.W_U if own is None else own.to(next(model.parameters()).device)
 

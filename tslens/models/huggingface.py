@@ -26,8 +26,8 @@ BUFFERS = re.compile(r"h\.\d+\.attn\.(attention\.)?(bias|masked_bias)")  # causa
 def read(name: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
     """The shape, the weights by TransformerLens name (fp32) and the tokenizer of a folder or hub id (`ID@REVISION`).
 
-    Raises ValueError for another architecture, weights that are only pickled, truncated or of another shape than the
-    config says, a missing tokenizer, and an id that can be found neither on the hub nor, offline, in its cache.
+    Raises ValueError for another architecture; for weights that are only pickled, truncated or do not match the config;
+    for a missing tokenizer; and for an id that is neither on the hub nor, offline, in its cache.
     """
     folder = Path(name) if Path(name).is_dir() else _fetch(str(name))
     if not (folder / "config.json").is_file():
@@ -102,7 +102,7 @@ def _spec(config: Any, folder: Path) -> Spec:
 
 
 def _read_tensors(folder: Path) -> dict[str, Tensor]:
-    """The tensors of one safetensors file, or of all that an index names, without their common prefix."""
+    """The tensors of one safetensors file, or of all files that an index names, without their common prefix."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -145,7 +145,7 @@ def _layer_shapes(spec: Spec, neo: bool) -> dict[str, tuple[int, ...]]:
 
 
 def _checked(spec: Spec, neo: bool, tensors: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
-    """The tensors in fp32, none missing, none left over, each of its shape."""
+    """The tensors in fp32, after checks for missing and unexpected ones and for shapes."""
     shapes: dict[str, tuple[int, ...]] = {
         "wte.weight": (spec.d_vocab, spec.d_model),
         "wpe.weight": (spec.n_ctx, spec.d_model),

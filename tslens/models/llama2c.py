@@ -29,9 +29,9 @@ REMEDY = "Give a .bin that llama2.c's train.py or export.py wrote."
 def read(file: str | Path, tokenizer_file: str | Path | None = None) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
     """The shape, the weights by TransformerLens name (fp32) and the tokenizer of a llama2.c checkpoint.
 
-    Without `tokenizer_file` the tokenizer is looked for beside the checkpoint: `tok<vocab_size>.bin`, then
+    Without `tokenizer_file` the tokenizer is searched beside the checkpoint: `tok<vocab_size>.bin`, then
     `tokenizer.bin`. Raises FileNotFoundError for a missing file and ValueError for one that is truncated, too long, of
-    another format, or a tokenizer of another vocabulary, saying what was expected.
+    another format, or a tokenizer of another vocabulary.
     """
     path = Path(file)
     if not path.is_file():
@@ -135,10 +135,10 @@ def _tokenizer_beside(path: Path, vocab_size: int) -> Path:
 def read_tokenizer(path: str | Path, vocab_size: int) -> Tokenizer:
     """A llama2.c tokenizer of `vocab_size` tokens, encoding as llama2.c does; its BOS is `<s>`, id 1.
 
-    llama2.c puts a space before the text, cuts it into characters (a character that is no token into its UTF-8 bytes)
-    and, again and again, joins the two neighbours whose joint token has the best score, as SentencePiece's BPE (Kudo
-    and Richardson 2018, arXiv 1808.06226). Here that is a BPE whose merges are every way to cut every piece in two,
-    best score first. Where pieces tie in score llama2.c takes the leftmost, this one the lower id.
+    llama2.c puts a space before the text, splits it into characters (a character that is no token into its UTF-8 bytes)
+    and repeatedly merges the two neighbours whose joint token has the best score, as SentencePiece's BPE (Kudo and
+    Richardson 2018, arXiv 1808.06226). Here that is a BPE whose merges are every split of every piece in two, best
+    score first. Where pieces tie in score llama2.c takes the leftmost, this one the lower id.
 
     Raises FileNotFoundError, and ValueError for a file that is cut off or holds another number of tokens.
     """

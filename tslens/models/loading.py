@@ -1,4 +1,4 @@
-"""Models by name: loaded, saved and described."""
+"""Load, save and describe models by name."""
 
 import json
 import re
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def load(name: str | Path) -> "LanguageModel":
-    """The HookedTransformer that a name stands for, with its tokenizer attached, in evaluation mode.
+    """Load a model by name: a HookedTransformer with its tokenizer attached, in evaluation mode.
 
     A name is a run of this folder (`runs/<name>`), a bundled model, a run as it was after a step (`<name>@64`), the
     path of a run or of one of its checkpoints, `llama2c:FILE[,TOKENIZER]`, or `hf:FOLDER_OR_HUB_ID`. Raises ValueError
@@ -56,7 +56,7 @@ def load(name: str | Path) -> "LanguageModel":
 
 
 def _at_step(text: str) -> Path | None:
-    """Where the weights of `<run>@<step>` are; None if the text says no step of a run of this folder."""
+    """The folder with the weights of `<run>@<step>`; None if the text names no step of a run of this folder."""
     run, _, step = text.rpartition("@")
     if not (step.isdecimal() and re.fullmatch(runs.NAME, run) and runs.run_folder(run).is_dir()):
         return None
@@ -64,7 +64,7 @@ def _at_step(text: str) -> Path | None:
 
 
 def spec_from_config(config: dict[str, Any]) -> Spec | CompressorSpec:
-    """The spec that a `config.json` holds; ValueError for a kind of model that this version does not know."""
+    """The spec in a `config.json`; ValueError for a kind of model that this version does not know."""
     if not isinstance(config.get("spec"), dict):
         raise InputError("config.json has no 'spec', the shape of the model.")
     kind = config.get("kind")
@@ -91,7 +91,7 @@ def save(
     *,
     dtype: torch.dtype | None = None,
 ) -> Path:
-    """Write a model and its tokenizer as a folder that `load` takes; returns it.
+    """Write a model and its tokenizer as a folder that `load` takes; returns the folder.
 
     `facts` go into `config.json` beside the spec (data, loss, ...). `dtype=torch.float16` halves the file.
     """
@@ -108,18 +108,18 @@ def save(
 
 
 def name_of(model: "LanguageModel") -> str:
-    """What the model is called: the run, bundled model, file or folder that `load` found it under (`stories2M`,
-    `mine@500` for a checkpoint of the run `mine`), or its shape where it came from none."""
+    """The model's name: the run, bundled model, file or folder that `load` found it under (`stories2M`, `mine@500` for
+    a checkpoint of the run `mine`), or its shape if it was not loaded."""
     return record_of(model).name or spec_of(model, compressors=True).name
 
 
 def home_of(model: "LanguageModel") -> Path | None:
-    """The folder of the run or bundled model that a model was loaded from; None where it came from neither."""
+    """The folder of the run or bundled model that a model was loaded from; None if it came from neither."""
     return record_of(model).run
 
 
 def training_record(model: "LanguageModel") -> dict[str, Any]:
-    """The `config.json` that a model was loaded with; empty where it came from no run or bundled model."""
+    """The `config.json` of the run or bundled model that a model was loaded from; empty if it came from neither."""
     return dict(record_of(model).config)
 
 

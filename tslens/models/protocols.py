@@ -12,7 +12,7 @@ Own = TypeVar("Own")
 class LanguageModel(Protocol):
     """A model that tslens can read: a HookedTransformer, or a compressor.
 
-    Its parts have TransformerLens's names and are not typed there, so neither are they here.
+    Its parts have TransformerLens's names; TransformerLens does not type them, so they are untyped here.
     """
 
     embed: Any
@@ -24,7 +24,7 @@ class LanguageModel(Protocol):
         """Logits of tokens, through the hooked forward."""
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else TransformerLens gives a model of this kind."""
+        """Any other attribute of a TransformerLens model."""
 
     def eval(self: Own) -> Own:
         """The model itself, in evaluation mode."""
@@ -54,7 +54,7 @@ class TextTokenizer(Protocol):
 
     @property
     def size(self) -> int:
-        """How many tokens there are."""
+        """Number of tokens."""
 
     def encode(self, texts: Sequence[str], *, bos: bool = True) -> list[list[int]]:
         """The tokens of each text, BOS first unless `bos` is false."""
@@ -63,4 +63,4 @@ class TextTokenizer(Protocol):
         """The text of tokens."""
 
     def pieces(self, ids: Iterable[SupportsIndex]) -> list[str]:
-        """What each token looks like."""
+        """Each token as displayed text."""

@@ -18,17 +18,17 @@ ATTRIBUTE = "tslens_record"
 
 @dataclasses.dataclass
 class Checked:
-    """A spec, and what it was read from. Holding modules and parameters keeps their ids from being used again."""
+    """A spec, and what it was read from. Holding modules and parameters keeps their ids from being reused."""
 
     spec: Spec
     configured: tuple[Any, ...]
     modules: list[tuple[dict[str, Any], str, nn.Module]]
     parameters: list[dict[str, Any]]
     frozen: list[tuple[dict[str, Any], str, Tensor]]
-    """Parameters that must be zero, as (the dictionary that holds it, its name there, it)."""
+    """Parameters that must be zero, as (dictionary that holds the parameter, name in it, parameter)."""
     flat: list[Tensor]
     mark: Any = None
-    """Of what the spec was read from, all that is compared at every call."""
+    """The part of what the spec was read from that is compared at every call."""
 
 
 @dataclasses.dataclass
@@ -36,20 +36,20 @@ class ModelRecord:
     """What tslens knows of one model."""
 
     name: str | None = None
-    """What `load` found it under."""
+    """The name under which `load` found it."""
     run: Path | None = None
     """The folder of the run, or bundled model, that it was loaded from."""
     config: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    """That folder's `config.json` as it was then."""
+    """That folder's `config.json` at the time of loading."""
     tokenizer: TextTokenizer | None = None
     readout: Tensor | None = None
-    """In place of the unembedding, what the residual stream's directions add to the logits: a compressor's trunk's."""
+    """Only for a compressor's trunk: the map from the residual stream to the logits, in place of an unembedding."""
     checked: Checked | None = None
-    """What `spec_of` found last."""
+    """The last result of `spec_of`."""
 
 
 def record_of(model: Any) -> ModelRecord:
-    """The model's record, an empty one for a model that tslens has not seen yet."""
+    """The model's record, an empty one for a model new to tslens."""
     record: ModelRecord | None = getattr(model, ATTRIBUTE, None)
     if record is None:
         record = ModelRecord()

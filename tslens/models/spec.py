@@ -1,6 +1,6 @@
 """The shape of a model: its parameters, its operations and its name.
 
-`512x12` has width 512, 12 layers and 4 heads; `256x8x8` names the heads.
+`512x12` has width 512, 12 layers and 4 heads; `256x8x8` has 8 heads.
 """
 
 import dataclasses
@@ -20,10 +20,10 @@ S = TypeVar("S", bound="ModelSpec")
 
 
 class ModelSpec(ABC):
-    """What the shapes of all kinds of model answer: a HookedTransformer's (`Spec`) and a compressor's."""
+    """The common interface of the shapes of all kinds of model: HookedTransformer (`Spec`) and compressor."""
 
     KIND: ClassVar[str | None] = None
-    """What `config.json` calls this kind of model; nothing for a HookedTransformer."""
+    """This kind of model in `config.json`; None for a HookedTransformer."""
 
     # Fields or properties of both kinds.
     d_model: int
@@ -33,11 +33,11 @@ class ModelSpec(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What the shape is called."""
+        """The name of the shape."""
 
     @abstractmethod
     def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Every trained parameter by its TransformerLens name."""
+        """The shape of every trained parameter by its TransformerLens name."""
 
     @abstractmethod
     def flops_per_token(self, context: int | None = None, *, training: bool = False) -> int:
@@ -51,7 +51,7 @@ class ModelSpec(ABC):
 
     @classmethod
     def from_dict(cls: type[S], fields: dict[str, Any]) -> S:
-        """The spec of a `config.json`; an unknown key is refused with the nearest known one."""
+        """The spec of a `config.json`; InputError for an unknown key, with the nearest known one."""
         known = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]  # every kind is a dataclass
         for key in fields:
             if key not in known:
@@ -68,7 +68,7 @@ class ModelSpec(ABC):
         return {k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}
 
     def to_config(self) -> dict[str, Any]:
-        """What `config.json` says of a model's shape, so that `load` builds it again."""
+        """The fields of `config.json` from which `load` rebuilds the shape."""
         return {**({} if self.KIND is None else {"kind": self.KIND}), "spec": self.to_dict()}
 
 
@@ -140,13 +140,13 @@ class Spec(ModelSpec):
 
     @property
     def name(self) -> str:
-        """`512x12`, or `256x8x8` where the heads are not the usual four."""
+        """`512x12`, or `256x8x8` if the number of heads is not 4."""
         heads = "" if self.n_heads == DEFAULT_HEADS else f"x{self.n_heads}"
         return f"{self.d_model}x{self.n_layers}{heads}"
 
     @classmethod
     def parse(cls, name: str, *, d_vocab: int = 4096, n_ctx: int = 256) -> "Spec":
-        """The spec that a name such as `512x12` or `256x8x8` stands for, with this vocabulary and context."""
+        """The spec of a name such as `512x12` or `256x8x8`, with this vocabulary and context."""
         match = re.fullmatch(r"(\d+)x(\d+)(?:x(\d+))?", name)
         if not match:
             raise InputError(
@@ -157,7 +157,7 @@ class Spec(ModelSpec):
         return cls(d_model=int(width), n_layers=int(layers), n_heads=n_heads, d_vocab=d_vocab, n_ctx=n_ctx)
 
     def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Every trained parameter by its TransformerLens name. Biases that a Llama-style model lacks are not here."""
+        """The shape of every trained parameter by its TransformerLens name; a Llama-style model has no biases."""
         gpt2 = self.style == "gpt2"
         shapes: dict[str, tuple[int, ...]] = {"embed.W_E": (self.d_vocab, self.d_model)}
         if gpt2:

@@ -28,14 +28,14 @@ class Tied(nn.Module):
 
 
 def tie(model: Any) -> None:
-    """Put the token embedding in the place of the model's own unembedding, whose bias and hooks stay."""
+    """Replace the weight of the model's unembedding by the token embedding; its bias and hooks stay."""
     model.unembed = Tied(model.embed, model.unembed)
     model.process_weights_ = _refuse_processing
     model.setup()
 
 
 def is_tied(model: "LanguageModel") -> bool:
-    """Whether `tie` was done to this model, or to the one that it is a copy of."""
+    """Whether `tie` was applied to this model, or to the one that it is a copy of."""
     return isinstance(model.unembed, Tied)
 
 

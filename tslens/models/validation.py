@@ -17,12 +17,12 @@ def spec_of(model: LanguageModel, *, compressors: Literal[False] = False) -> Spe
 @overload
 def spec_of(model: LanguageModel, *, compressors: bool) -> Spec | CompressorSpec: ...
 def spec_of(model: LanguageModel, *, compressors: bool = False) -> Spec | CompressorSpec:
-    """The spec that would build this model; raises InputError naming whatever a `Spec` cannot say, hooks included.
+    """The spec that would build this model; InputError names what a `Spec` cannot describe, hooks included.
 
-    A compressor is refused, because most questions need a single HookedTransformer, unless `compressors` are taken too.
-    The answer is remembered, and everything it rests on is compared at every call: configuration, modules, dtypes,
-    and the biases that must be zero. On an accelerator, where reading would wait, these are compared by address and
-    version alone, so a write past autograd into one (`bias.data[0] = 1`) is seen on the CPU and not there.
+    A compressor is refused unless `compressors` is true, because most analyses need a single HookedTransformer.
+    The result is cached, and everything it depends on is compared at every call: configuration, modules, dtypes, and
+    the biases that must be zero. On an accelerator, where reading would wait, the biases are compared by address and
+    version only, so a write past autograd (`bias.data[0] = 1`) is detected on the CPU but not there.
     """
     if compressors and isinstance(spec := getattr(model, "spec", None), CompressorSpec):
         return spec
@@ -39,7 +39,7 @@ def spec_of(model: LanguageModel, *, compressors: bool = False) -> Spec | Compre
 
 
 def remember(model: Any, spec: Spec) -> Checked:
-    """Note in the model's record that it has this spec, and what that rests on."""
+    """Store in the model's record this spec and what it was read from."""
     shapes, tree = spec.parameter_shapes(), list(model.named_modules())
     frozen = [
         (owner._parameters, name, p)
@@ -66,7 +66,7 @@ def _configured(model: Any) -> tuple[Any, ...]:
 
 
 def _mark(model: Any, checked: Checked) -> Any:
-    """Changes when configuration, modules, dtypes or frozen parameters do. Reads no value of a tensor."""
+    """A mark that changes with configuration, modules, dtypes or frozen parameters. Reads no tensor value."""
     return (
         _configured(model),
         [getattr(model.cfg, field) for field in READ_ANEW],
@@ -79,7 +79,7 @@ def _mark(model: Any, checked: Checked) -> Any:
 
 
 def _written(checked: Checked) -> bool:
-    """Whether a parameter that must be zero no longer is: `p.data[0] = 1` leaves no other trace."""
+    """Whether a parameter that must be zero is not: `p.data[0] = 1` leaves no other trace."""
     return bool(checked.flat) and bool(torch.cat(checked.flat).any())
 
 

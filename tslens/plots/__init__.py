@@ -1,8 +1,7 @@
 """Plots in one style, returned and never shown.
 
-Each function takes arrays and names and returns a `matplotlib.figure.Figure`; nothing global is touched, so figures
-can be drawn anywhere. `svg` gives the text of a figure, the same text for the same data; `save` writes it whole or
-not at all, with the table behind it.
+Each function takes arrays and names and returns a `matplotlib.figure.Figure`, without changing global state. `svg`
+returns a figure as SVG text, the same text for the same data; `save` writes it atomically, with its table.
 """
 
 from tslens.plots.charts import bars, histogram, lines, panels, strip

@@ -106,8 +106,8 @@ def bars(
 ) -> "Figure":
     """One horizontal bar per name, the first on top.
 
-    `low` and `high` are the bounds of an interval, drawn as a whisker; `baseline` marks on each bar what a null or
-    a base rate would give.
+    `low` and `high` are the bounds of an interval, drawn as a whisker; `baseline` marks the value of a null or a base
+    rate on each bar.
     """
     lengths = numbers(values, 1, "bars")
     if len(names) != len(lengths):
@@ -132,7 +132,7 @@ def bars(
 
 
 def histogram(values: Any, *, mark: float | None = None, x_label: str = "", y_label: str = "") -> "Figure":
-    """How many values lie where, with a line at `mark`."""
+    """Histogram of the values, with a line at `mark`."""
     with styled():
         figure, axes = blank(4.8, 2.4)
         axes.hist(numbers(values, 1, "values"), bins=40, color=PALETTE[4])
@@ -146,7 +146,7 @@ def histogram(values: Any, *, mark: float | None = None, x_label: str = "", y_la
 def strip(groups: Mapping[str, Any], *, title: str = "", x_label: str = "", threshold: float | None = None) -> "Figure":
     """Every value of every group as a dot, the groups under one another, with a bar at each median.
 
-    The dots are spread up and down only so that they can be seen, always in the same way.
+    Dots are spread vertically, without randomness, only to make them visible.
     """
     if not groups:
         raise InputError("a strip needs at least one group; got none")

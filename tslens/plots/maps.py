@@ -46,8 +46,8 @@ def heatmap(
 ) -> "Figure":
     """`values` (row, column) as colours, row 0 on top; NaN is drawn as absent.
 
-    With `centre` the colours diverge from it (blue below, orange above), by the same distance either way. `texts`
-    writes a word into every cell. `limits` fixes what the ends of the colour bar mean.
+    With `centre` the colours diverge from it (blue below, orange above), over the same range on both sides. `texts`
+    writes a word into every cell. `limits` fixes the values at the ends of the colour bar.
     """
     array = numbers(values, 2, "a heat map")
     low, high = _limits(array, limits, centre)
@@ -94,8 +94,8 @@ def tiles(
 ) -> "Figure":
     """A map of `kinds` (row, column): one colour per kind, in order of appearance; those in `absent` are grey.
 
-    `order` fixes which kind has which colour, so that two maps can be laid side by side. `strengths` (row, column),
-    0 to 1, makes the weak pale and is written into every cell as a percentage.
+    `order` fixes the colour of each kind, so that two maps can be compared. `strengths` (row, column), 0 to 1, makes
+    weak cells pale and is written into every cell as a percentage.
     """
     from matplotlib.patches import Patch
 
@@ -143,12 +143,12 @@ def _paler(colour: str, depth: float) -> tuple[float, float, float]:
 
 
 def _is_dark(colour: tuple[float, float, float]) -> bool:
-    """Whether white ink reads better on it than dark ink (relative luminance, roughly)."""
+    """Whether white text is more legible on the colour than dark text (approximate relative luminance)."""
     return 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 0.6
 
 
 def _room_above(title: str) -> float:
-    """Inches that a title takes, about: a small map is no narrower than what stands over it."""
+    """Approximate width of a title in inches: a map is at least as wide as its title."""
     return 0.085 * len(title)
 
 
@@ -160,7 +160,7 @@ def _colours(diverging: bool) -> "Colormap":
 
 
 def _limits(array: NDArray[Any], limits: tuple[float, float] | None, centre: float | None) -> tuple[float, float]:
-    """What the ends of the colour bar mean."""
+    """The values at the ends of the colour bar."""
     if limits is not None:
         return limits
     finite = array[np.isfinite(array)]
@@ -176,7 +176,7 @@ def _limits(array: NDArray[Any], limits: tuple[float, float] | None, centre: flo
 def _cell_texts(
     array: NDArray[Any], texts: Sequence[Sequence[str]] | None, low: float, high: float, centre: float | None
 ) -> Iterator[tuple[int, int, str, bool]]:
-    """Row, column, text, and whether the cell is dark enough to want white ink."""
+    """Row, column, text, and whether the cell is dark enough for white text."""
     if texts is None:
         return
     words = np.asarray(texts, dtype=object)

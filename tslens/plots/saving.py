@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def save(figure: "Figure", path: str | Path, table: "pd.DataFrame | None" = None) -> Path:
-    """Write the figure as `path` says (.svg or .png) and `table` beside it as .csv; returns the path.
+    """Write the figure to `path` (.svg or .png) and `table` beside it as .csv; returns the path.
 
-    Each file is written under another name and then renamed, so that it is whole or not there. Control characters
-    in the table are written out (a token may be a carriage return, which not every reader takes for text).
+    Each file is written atomically. Control characters in the table are escaped (a token may be a carriage return,
+    which not every CSV reader accepts as text).
     """
     place = Path(path)
     if place.suffix == ".svg":

@@ -1,4 +1,4 @@
-"""The style of all figures: colours, type, size, names along an axis, SVG. Nothing global is touched."""
+"""The style of all figures: colours, type, size, names along an axis, SVG. Changes no global state."""
 
 import contextlib
 import io
@@ -56,7 +56,7 @@ STYLE: dict[str, Any] = {
 
 @contextlib.contextmanager
 def styled() -> Iterator[None]:
-    """Our style, for as long as the block lasts, on top of matplotlib's defaults and not of the user's."""
+    """Our style during the block, based on matplotlib's defaults, not on the user's settings."""
     import matplotlib as mpl
 
     with mpl.rc_context(), warnings.catch_warnings():
@@ -73,7 +73,7 @@ def _drawing() -> "type[Figure]":
     from matplotlib.figure import Figure
 
     class Drawing(Figure):
-        """A figure that shows itself in Jupyter, where a plain one does so only once pyplot was imported."""
+        """A figure that shows itself in Jupyter; a plain one does so only if pyplot was imported."""
 
         def _repr_svg_(self) -> str:
             return svg(self)
@@ -82,7 +82,7 @@ def _drawing() -> "type[Figure]":
 
 
 def svg(figure: "Figure") -> str:
-    """The figure as one `<svg>` element: no XML prolog, no date, text as text; the same each time it is drawn."""
+    """The figure as one `<svg>` element, without XML prolog or date, text as text; identical each time."""
     buffer = io.StringIO()
     with styled():
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
@@ -91,25 +91,25 @@ def svg(figure: "Figure") -> str:
 
 
 def canvas(width: float, height: float) -> "Figure":
-    """An empty figure of so many inches, outside pyplot's list of open figures."""
+    """An empty figure of this size in inches, not registered with pyplot."""
     return _drawing()(figsize=(width, height), layout="constrained")
 
 
 def blank(width: float, height: float, columns: int = 1) -> "tuple[Figure, Axes]":
-    """An empty figure of so many inches with its axes; with columns, an array of axes."""
+    """An empty figure of this size in inches with its axes; with columns, an array of axes."""
     figure = canvas(width, height)
     return figure, figure.subplots(1, columns)
 
 
 def room(names: Sequence[Any] | None) -> float:
-    """Inches that names beside the cells take beyond those of a number."""
+    """Extra width in inches that names beside the cells need, compared with numbers."""
     return 0.08 * max(0, max((len(str(name)) for name in names or ()), default=0) - 3)
 
 
 def settled(figure: "Figure") -> "Figure":
-    """The figure with its layout worked out once: worked out at every drawing it would move by a hair each time.
+    """The figure with its layout computed once; recomputed at every drawing, it would shift slightly.
 
-    The layout makes room for labels and not for a long title, so the figure grows by what would be cut on the right.
+    The layout makes room for labels but not for a long title, so the figure is widened to fit the title.
     """
     with styled():
         figure.draw_without_rendering()

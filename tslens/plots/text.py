@@ -10,7 +10,7 @@ LINE_BREAK, SPACE, CUT = "↵", "␣", "…"
 
 
 def printable(text: str) -> str:
-    """The text with its control characters written out."""
+    """The text with its control characters escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -20,12 +20,12 @@ def one_line(text: str) -> str:
 
 
 def shown(piece: str) -> str:
-    """A token in a list: on one line, without the space before it; a sign where it is nothing but space."""
+    """A token in a list: on one line, without its leading space; a sign if it is only white space."""
     return one_line(piece).strip(" ") or SPACE
 
 
 def in_cell(piece: str, letters: int = 12) -> str:
-    """A token in a cell of a figure: without margins, a sign for each where it is all margin, cut to `letters`."""
+    """A token in a cell of a figure: stripped, a sign for each character if it is all white space, cut to `letters`."""
     text = piece.strip() or one_line(piece.replace(" ", SPACE))
     return text if len(text) <= letters else text[: letters - 1] + CUT
 
@@ -36,6 +36,6 @@ def listed(tokens: Sequence[int], pieces: Sequence[str], n: int = 6) -> str:
 
 
 def commonest(tokens: Sequence[int], pieces: Sequence[str], n: int = 6) -> str:
-    """The `n` commonest tokens as text, with how often each occurs where that is more than once; -1 is no token."""
+    """The `n` commonest tokens as text, with their counts above 1; -1 is no token."""
     found = Counter(pieces[token] for token in tokens if token >= 0).most_common(n)
     return " ".join(f"{shown(piece)}×{count}" if count > 1 else shown(piece) for piece, count in found)

@@ -22,12 +22,12 @@ TAGS = (
 NO_WORD = "X"  # of BOS, a line break, and whatever is under no word
 
 Tagged = tuple[int, int, str]
-"""A word: its first character, the one after its last, its universal tag."""
+"""A word: start, end (exclusive) and universal tag."""
 
 
 @runtime_checkable
 class _Story(Protocol):
-    """A story that knows the tags of its words, as the generator's do."""
+    """A story with the true tags of its words, as from the generator."""
 
     @property
     def text(self) -> str: ...
@@ -48,8 +48,8 @@ def tag_words(text: str) -> list[Tagged]:
 def tag_tokens(text: str, offsets: Sequence[tuple[int, int]]) -> tuple[list[str], list[bool]]:
     """For each token (its characters in `text`): the tag of its word, and whether it starts that word.
 
-    A token with white space before its word belongs to the word; one that covers several words, to the first. What
-    covers no word, such as BOS at (0, 0), has the tag X and starts none.
+    A token with white space before its word belongs to the word; one that covers several words, to the first. A token
+    that covers no word, such as BOS at (0, 0), has the tag X and starts none.
     """
     return align(text, tag_words(text), offsets)
 
@@ -71,7 +71,7 @@ def align(text: str, words: Sequence[Tagged], offsets: Sequence[tuple[int, int]]
 def accuracy(stories: Iterable[_Story], level: float = 0.95) -> Interval:
     """The share of words (no punctuation) that get their true tag, with a bootstrap interval over stories.
 
-    A word that is split otherwise than in the truth counts as wrong. InputError for fewer than two stories.
+    A word with other boundaries than in the truth counts as wrong. InputError for fewer than two stories.
     """
     counts = []
     for story in stories:
@@ -87,7 +87,7 @@ def accuracy(stories: Iterable[_Story], level: float = 0.95) -> Interval:
 
 
 def tag_texts(texts: Sequence[str]) -> list[list[Tagged]]:
-    """`tag_words` of many texts, searched together, which is faster."""
+    """`tag_words` of many texts at once, which is faster."""
     parts = [split(text) for text in texts]
     sentences = [s for _, some in parts for s in some if s]
     tags = iter(trigrams().tags(sentences))

@@ -1,6 +1,6 @@
 """Rules for words whose universal tag depends on their neighbours.
 
-Each rule is given a place in a sentence, the words in small letters and their BNC tags. The guidelines are those of
+Each rule takes a position in a sentence, the words in lower case and their BNC tags. The guidelines are those of
 Universal Dependencies for English (de Marneffe et al. 2021, doi:10.1162/coli_a_00402).
 """
 
@@ -30,7 +30,7 @@ def _is_mark(word: str) -> bool:
 
 
 def _before_noun(i: int, words: Sequence[str], bnc: Sequence[str]) -> bool:
-    """Whether what follows is the rest of a noun phrase."""
+    """Whether the rest of a noun phrase follows."""
     following = _at(bnc, i + 1)
     if _at(words, i + 1) in ("one", "ones", "other", "same", "own"):
         return True
@@ -88,7 +88,7 @@ def _demonstrative(i: int, words: list[str], bnc: Sequence[str]) -> str:
 
 
 def _determiner(i: int, words: list[str], bnc: Sequence[str]) -> str | None:
-    """Of the BNC's DT0, some are adjectives or adverbs by the universal rules and some stand alone."""
+    """Some of the BNC's DT0 are adjectives or adverbs by the universal rules, and some stand alone."""
     if words[i] in _QUANTITIES:
         if _at(bnc, i + 1)[:2] in ("AJ", "AV") and words[i] in ("much", "more", "most", "less", "least", "little"):
             return "ADV"
@@ -218,4 +218,4 @@ RULES: dict[str, Rule] = {
     "than": lambda i, w, b: "SCONJ" if _before_clause(i, w, b) else "ADP",
     "whose": lambda i, w, b: "PRON",
 }
-"""The rule of a word or, where the word has none, of a BNC tag; None from a rule leaves the tag to its coarse one."""
+"""The rule of a word or, if the word has none, of a BNC tag; a rule returns None to keep the coarse tag."""

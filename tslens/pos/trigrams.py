@@ -80,7 +80,7 @@ class Trigrams:
         return rows
 
     def _search(self, sentences: Sequence[Sequence[Unit]]) -> list[list[str]]:
-        """The best tags of sentences that are sorted from the longest to the shortest."""
+        """The best tags of sentences sorted from the longest to the shortest."""
         rows = self._emissions(sentences)
         lengths = np.array([len(s) for s in sentences])
         ids, logp = self.candidates[rows], self.logp[rows]
@@ -120,5 +120,5 @@ class Trigrams:
 
 @cache
 def trigrams() -> Trigrams:
-    """The model, read once, when it is first needed."""
+    """The model, loaded once, on first use."""
     return Trigrams()

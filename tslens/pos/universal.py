@@ -30,7 +30,7 @@ _UNIVERSAL = {
 
 
 def _coarse(bnc: str) -> str:
-    """The universal tag, whatever the neighbours."""
+    """The universal tag, without regard to the neighbours."""
     if bnc[:2] == "NN":
         return "NOUN"
     if bnc[:2] in ("VB", "VH", "VD"):
@@ -51,7 +51,7 @@ _AT_ONCE = {  # by word and BNC tag, where no neighbour is needed
 
 
 def names_of(sentences: Iterable[Sequence[Unit]]) -> frozenset[str]:
-    """The words that have a capital where nothing but a name asks for one."""
+    """The words capitalised where only a name would be."""
     return frozenset(u.text for s in sentences for u in s if not u.first and u.text[0].isupper() and u.text != "I")
 
 

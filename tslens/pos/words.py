@@ -17,13 +17,13 @@ _CLOSING = _QUOTES + "'’)"
 
 
 class Unit(NamedTuple):
-    """What the model tags: a word, the stem of a contraction, its clitic, or a mark."""
+    """A unit that the model tags: a word, the stem of a contraction, its clitic, or a mark."""
 
     text: str
     word: int
-    """Which word of the text it is part of, -1 for a clitic: that has no tag of its own."""
+    """The word of the text that it is part of; -1 for a clitic, which has no tag of its own."""
     first: bool
-    """A capital here says nothing, for a sentence or a quotation begins."""
+    """Whether a sentence or quotation begins here, so that a capital carries no information."""
 
 
 def split(text: str) -> tuple[list[tuple[int, int]], list[list[Unit]]]:

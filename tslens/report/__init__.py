@@ -1,6 +1,6 @@
 """One offline page of evidence about a model.
 
-In a notebook, `show(result)` opens the page's own view of one answer in its cell.
+In a notebook, `show(result)` opens the page's view of one result in the cell.
 """
 
 from tslens.report.compute import ReportData, compute

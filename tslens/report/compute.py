@@ -1,4 +1,4 @@
-"""Everything that a report says: one scan for heads, neurons and lens, then a few stories in full."""
+"""The data of a report: one scan for heads, neurons and lens, then a few stories in full."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 SHOWN_TOKENS = 128
-"""Tokens of a story that are shown with attention and lens, BOS included."""
+"""Number of tokens of a story shown with attention and lens, BOS included."""
 SAMPLING = Sampling(temperature=0.7, top_p=0.95)
 PROMPTS = ("", "", "", "Once upon a time there was a little", "Ben and his dog", "One rainy day, Anna")
 
 
 @dataclass(frozen=True, eq=False)
 class ReportData:
-    """What a page shows, and nothing of how it looks."""
+    """The content of a page, without its appearance."""
 
     name: str
-    """What the model is called."""
+    """The model's name."""
     description: Mapping[str, Any]
-    """Shape and counts, as `models.describe` gives them."""
+    """Shape and counts, from `models.describe`."""
     config: Mapping[str, Any]
-    """The run's `config.json`; empty where the model is no run."""
+    """The run's `config.json`; empty if the model is no run."""
     metrics: Sequence[Mapping[str, Any]]
-    """The run's `metrics.jsonl`, a record a line; empty where there is none."""
+    """The records of the run's `metrics.jsonl`; empty if there is none."""
     source: str
-    """What the stories are called, split included."""
+    """Name of the stories, split included."""
     remark: str
-    """How they relate to what the model was trained on, a sentence; empty where there is nothing to say."""
+    """Their relation to the training stories, as a sentence; may be empty."""
     loss: LossResult
     heads: RolesResult
     neurons: ProfilesResult
     depth: ByDepthResult
     patterns: Sequence[PatternResult]
-    """Attention over the stories that are shown."""
+    """Attention over the stories shown in full."""
     lenses: Sequence[OfPromptResult]
     """The lens over the same stories."""
     samples: Sequence[tuple[str, str]]
@@ -68,10 +68,10 @@ def compute(
     shown: int = 6,
     max_new_tokens: int = 256,
 ) -> ReportData:
-    """Scan `stories` for heads, neurons and lens, and look into `shown` of them in full, `texts` (one's own) first.
+    """Scan `stories` for heads, neurons and lens, and analyse `shown` of them in full, after the user's own `texts`.
 
-    The page says what `tslens.model_stories` says of its stories. InputError where there is no story, or as the
-    analyses say.
+    The page repeats the description of stories from `tslens.model_stories`. InputError if there is no story, and as
+    for the analyses.
     """
     corpus = list(stories)
     if not corpus:
@@ -104,7 +104,7 @@ def compute(
 
 
 def _choose(model: "LanguageModel", own: list[str], corpus: list[str], count: int) -> list[str]:
-    """One's own texts, then stories of the corpus that fit whole, then others, each cut to what is shown."""
+    """The user's texts, then stories of the corpus that fit whole, then others, each cut to the shown length."""
     tokenizer = models.tokenizer_of(model)
     limit = min(SHOWN_TOKENS, models.spec_of(model).n_ctx)
     fresh = list(dict.fromkeys(corpus[: 40 * count]))

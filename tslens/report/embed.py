@@ -18,9 +18,9 @@ from torch import Tensor
 from tslens.errors import InputError
 
 NONE16, NONE32 = 0xFFFF, 0xFFFFFFFF
-"""What stands for "nothing here" in arrays of 16-bit tokens and of 32-bit places."""
+"""Missing values in arrays of 16-bit tokens and of 32-bit places."""
 STEPS = 4095
-"""Numbers are told apart as finely as this between their least and greatest."""
+"""Number of quantisation steps between the smallest and largest value."""
 
 Packed = dict[str, Any]
 
@@ -34,7 +34,7 @@ def pack(array: NDArray[Any]) -> Packed:
 
 
 def unpack(packed: Packed) -> NDArray[Any]:
-    """What the page's script makes of `pack` or `pack_floats`: the flat array."""
+    """The flat array that the page's script decodes from `pack` or `pack_floats`."""
     kind = np.dtype(packed["type"]).newbyteorder("<")
     raw = np.frombuffer(zlib.decompress(base64.b64decode(packed["data"])), np.uint8)
     raw = np.ascontiguousarray(raw.reshape(kind.itemsize, -1).T).ravel().view(kind)
@@ -44,8 +44,8 @@ def unpack(packed: Packed) -> NDArray[Any]:
 
 
 def pack_floats(values: Tensor | NDArray[Any], low: float | None = None, high: float | None = None) -> Packed:
-    """Numbers on 4,095 even steps between `low` and `high`, which are their least and greatest where not given; NaN and
-    infinities become NaN."""
+    """Numbers in 4,095 even steps between `low` and `high`, by default their minimum and maximum; NaN and infinities
+    become NaN."""
     array = np.asarray(values, dtype=np.float64)
     finite = np.isfinite(array)
     if low is None or high is None:
@@ -63,8 +63,8 @@ def as_numpy(values: Tensor) -> NDArray[Any]:
 def triangles(pattern: Float[Tensor, "layer head query key"]) -> UInt8[np.ndarray, " weight"]:
     """The causal half of every head's attention, row after row, as 8-bit numbers.
 
-    A weight p is stored as round(255 sqrt(p)): the error is at most 0.004 anywhere and 0.0004 about p = 0.01, where
-    even steps of 1/255 would leave nothing of attention spread over many tokens.
+    A weight p is stored as round(255 sqrt(p)): the error is at most 0.004 anywhere and 0.0004 near p = 0.01, where
+    even steps of 1/255 would lose attention spread over many tokens.
     """
     rows, columns = np.tril_indices(pattern.shape[-1])
     half = pattern.detach().cpu().numpy()[..., rows, columns]
@@ -72,20 +72,20 @@ def triangles(pattern: Float[Tensor, "layer head query key"]) -> UInt8[np.ndarra
 
 
 class Words:
-    """The page's own vocabulary: every token text that occurs on it, once, in order of appearance."""
+    """The page's own vocabulary: every token text on it, once, in order of appearance."""
 
     def __init__(self, pieces: Sequence[str]) -> None:
-        """`pieces` is the model's vocabulary as text to show, by token id."""
+        """`pieces` is the model's vocabulary as displayed text, by token id."""
         self.texts: list[str] = []
         self._pieces = pieces
         self._places: dict[str, int] = {}
 
     def of(self, texts: Iterable[str]) -> NDArray[np.uint16]:
-        """Places of token texts in the page's vocabulary."""
+        """Indices of token texts in the page's vocabulary."""
         return np.array([self._place(text) for text in texts], dtype=np.uint16)
 
     def of_ids(self, ids: Int[Tensor, "*shape"] | NDArray[Any]) -> NDArray[np.uint16]:
-        """Places of token ids; -1 becomes `NONE16`."""
+        """Indices of token ids in the page's vocabulary; -1 becomes `NONE16`."""
         array = np.asarray(ids)
         distinct, inverse = np.unique(array, return_inverse=True)
         places = np.array([NONE16 if i < 0 else self._place(self._pieces[i]) for i in distinct.tolist()], np.uint16)
@@ -105,8 +105,8 @@ def flatten(
 ) -> tuple[Int[np.ndarray, " token"], Int[np.ndarray, " context"]]:
     """Overlapping windows of the same stories as one text in which every token is kept once.
 
-    Returns the token ids, with -1 wherever the text is interrupted, and the place in it of each window's middle.
-    A window that has nothing in its middle gets the place -1.
+    Returns the token ids, with -1 wherever the text is interrupted, and the index of each window's middle token. A
+    window without a middle token gets -1.
     """
     reach = windows.shape[1] // 2
     far = 1 << 32  # no story is that long
@@ -123,7 +123,7 @@ def flatten(
 
 
 def script_json(value: Any) -> str:
-    """JSON for a `<script type="application/json">`: no `<` is left that could end or begin an element."""
+    """JSON for a `<script type="application/json">`, without `<`, which could end or begin an element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 

@@ -14,7 +14,7 @@ from tslens.report.compute import ReportData
 
 @dataclass(frozen=True)
 class Finding:
-    """A number, the claim that it makes, and what it rests on."""
+    """A number, the claim about it, and its evidence."""
 
     figure: str
     claim: str
@@ -120,7 +120,7 @@ def _neurons(data: ReportData) -> Finding:
 
 
 def _clearest(n: ProfilesResult) -> str:
-    """The neuron whose part of speech is best supported by its top words, or else whose word is by random tokens."""
+    """The neuron whose part of speech is best supported by its top words, or else whose word by random tokens."""
     tagged = bool((n.label >= 0).any())
     support = torch.where(n.label >= 0, n.share_low, -1.0) if tagged else torch.where(n.by_word, n.word_auroc_low, -1.0)
     best = int(support.nan_to_num(-1.0).argmax())

@@ -1,4 +1,4 @@
-"""The page's table of neurons, as JSON: their statistics, and as much of their contexts as there is room for."""
+"""The page's table of neurons, as JSON: their statistics, and as many of their contexts as fit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ REST = 0.5  # of the room left, at most, for those: the best supported neurons w
 
 @dataclass(frozen=True)
 class Detail:
-    """How much is said of neurons besides their statistics."""
+    """The amount of detail on neurons besides their statistics."""
 
     full: int
-    """This many, the best supported, have all their contexts, the samples and the tokens that they write."""
+    """Number of best supported neurons with all their contexts, the samples and the promoted tokens."""
     rest: int
-    """The others have this many of their strongest contexts."""
+    """Number of strongest contexts of each other neuron."""
 
 
 def neurons(answer: ProfilesResult, words: Words, detail: Detail) -> dict[str, Any]:
-    """The table of all neurons, and their contexts as places in one text in which every token is kept once.
+    """The table of all neurons, and their contexts as indices into one text that holds every token once.
 
-    Contexts come neuron after neuron, `ranks` of a neuron in `full` and `rest` of another.
+    Contexts are in the order of neurons, `ranks` of them for a neuron in `full` and `rest` for another.
     """
     layers, width, ranks = answer.top_tokens.shape
     window, rest = answer.top_contexts.shape[-1], min(detail.rest, ranks)
@@ -73,8 +73,8 @@ def neurons(answer: ProfilesResult, words: Words, detail: Detail) -> dict[str, A
 
 
 def best_supported(answer: ProfilesResult) -> Int[np.ndarray, " neuron"]:
-    """All neurons, counted through the layers, in the order of the evidence for their labels: labelled ones first, by
-    the false discovery rate, then by how well the activation tells the label's tokens from others."""
+    """Indices of all neurons over all layers, by the evidence for their labels: labelled ones first, by false discovery
+    rate, then by the AUROC of the label's tokens against others."""
     part = as_numpy(answer.label).ravel() >= 0
     word = as_numpy(answer.by_word).ravel() & ~part
     q, area = (as_numpy(getattr(answer, name)).ravel() for name in ("q", "auroc"))
@@ -84,14 +84,14 @@ def best_supported(answer: ProfilesResult) -> Int[np.ndarray, " neuron"]:
 
 
 def different_tokens(answer: ProfilesResult) -> Int[np.ndarray, "layer neuron"]:
-    """How many different tokens are among each neuron's top ones: with one alone, a label may be that token's."""
+    """Number of distinct tokens among each neuron's top ones: with a single one, the label may be due to that token."""
     ordered = np.sort(as_numpy(answer.top_tokens), axis=-1)
     new = np.diff(ordered, axis=-1, prepend=-1) != 0
     return np.asarray(new.sum(-1))
 
 
 def richest(neurons: int, ranks: int, room: int, size_of: Callable[[Detail], int]) -> Detail:
-    """All neurons in full; or else a few contexts of each, and as many in full as fit, the best supported first."""
+    """All neurons in full; or else a few contexts of each, and as many in full as fit, best supported first."""
     if size_of(Detail(neurons, 0)) <= room:
         return Detail(neurons, 0)
     rest = next((rest for rest in RESTS if rest < ranks and size_of(Detail(0, rest)) <= REST * room), 0)
@@ -103,14 +103,14 @@ def richest(neurons: int, ranks: int, room: int, size_of: Callable[[Detail], int
 
 
 def strongest(detail: Detail) -> str:
-    """How many contexts are shown of a neuron that is not shown in full, in words."""
+    """The number of contexts of a neuron that is not shown in full, in words."""
     if not detail.rest:
         return "no context"
     return "the strongest context" if detail.rest == 1 else f"the {detail.rest} strongest contexts"
 
 
 def _used_samples(answer: ProfilesResult, full: np.ndarray) -> np.ndarray:
-    """The tokens of the sample that some neuron in `full` shows, those drawn for all of them first."""
+    """The tokens of the sample shown for any neuron in `full`, first those shown for all."""
     drawn = np.arange(answer.random_values.shape[-1] if full.size else 0)
     quantile = as_numpy(answer.quantile_samples.flatten(0, 1))[full].ravel()
     return np.asarray(np.union1d(drawn, quantile[quantile >= 0]).astype(np.int64))

@@ -1,4 +1,4 @@
-"""The page: computed answers as one HTML file that needs no network, within a budget of bytes."""
+"""The page: results as one HTML file that needs no network, within a budget of bytes."""
 
 import html
 import math
@@ -20,27 +20,27 @@ from tslens.report.payload import Cuts, build, curve, pack_attention
 from tslens.report.shell import around, asset, bundle
 
 BUDGET = 2_000_000
-"""Bytes of a page besides CircuitsVis's bundle."""
+"""Largest size of a page in bytes, without CircuitsVis's bundle."""
 LENGTHS = (128, 96, 64, 48, 32, 24, 16, 8)
 FIRST_STORY = 0.85  # of the room left, at most, for the attention over the first story: neurons want some too
 
 
 def draw(data: ReportData, *, budget: int = BUDGET) -> str:
-    """The page. What does not fit `budget` bytes (CircuitsVis's bundle not counted) is cut, and the page says what."""
+    """The page as HTML. Content beyond `budget` bytes (without CircuitsVis's bundle) is cut, and the page says what."""
     attention: dict[tuple[int, int], Any] = {}
     cuts = _fit(data, budget, attention)
     return _assemble(data, cuts, attention)
 
 
 def write(page: str, path: str | Path) -> Path:
-    """Write the page, whole or not at all; returns where."""
+    """Write the page atomically; returns the path."""
     with files.atomic(path) as file:
         file.write(page)
     return Path(path)
 
 
 def check_writable(path: str | Path) -> None:
-    """OSError or ValueError at once, where `write` could only fail after all the work."""
+    """Raise at once the OSError or ValueError with which `write` would fail after all the work."""
     place = Path(path)
     if place.is_dir():
         raise InputError(f"{place} is a folder; name a file in it, such as {place / 'report.html'}.")
@@ -54,7 +54,7 @@ def check_writable(path: str | Path) -> None:
 
 
 def display_name(model: str) -> str:
-    """What a person calls the model of a `--model`: the last part of its path, without scheme and extension."""
+    """Short name of the model of a `--model`: the last part of its path, without scheme and extension."""
     head = model.removeprefix("llama2c:").removeprefix("hf:").partition(",")[0]
     return re.sub(r"[^\w.+-]+", "_", Path(head).name.removesuffix(".bin")).strip(".") or "model"
 
@@ -62,7 +62,7 @@ def display_name(model: str) -> str:
 def _fit(data: ReportData, budget: int, attention: dict[tuple[int, int], Any]) -> Cuts:
     """The richest page within the budget: the first story's attention, then neurons, then the other stories'.
 
-    Fills `attention` with the packed attention of the stories that were weighed.
+    Fills `attention` with the packed attention of the stories that were considered.
     """
     nothing = Cuts((0,) * len(data.patterns), Detail(0, 0))
     bare = _bytes(script_json(build(data, nothing, {})))
@@ -140,7 +140,7 @@ def _lede(data: ReportData) -> str:
 
 
 def _curve_text(data: ReportData) -> str:
-    """What the validation of the curve is of: along the way fewer stories may have been read than at the end."""
+    """The stories behind the validation curve: during training fewer may have been read than at the end."""
     if curve(data.metrics) is None:
         return "This model carries no record of its training."
     stories = ((data.config.get("recipe") or {}).get("train") or {}).get("validation_stories")
@@ -148,7 +148,7 @@ def _curve_text(data: ReportData) -> str:
 
 
 def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
-    """The model's card, as pairs of words."""
+    """The facts about the model, as (name, value)."""
     d, c = data.description, data.config
     yield "shape", f"{d['name']} ({'GPT-2' if d['style'] == 'gpt2' else 'Llama'} style)"
     yield "layers, heads, width", f"{d['n_layers']}, {d['n_heads']}, {d['d_model']}"
@@ -181,13 +181,13 @@ def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
 
 
 def _of_stories(config: Mapping[str, Any]) -> str:
-    """How many validation stories the end was measured on, where the run says it."""
+    """Number of validation stories of the final loss, if recorded."""
     count = (config.get("data") or {}).get("validation_stories")
     return f" over {count:,} stories" if count else ""
 
 
 def _objective(recorded: Any) -> str:
-    """The objective's name, its settings in brackets; older records hold the name alone."""
+    """The objective's name, with its settings in parentheses; older records hold only the name."""
     if not isinstance(recorded, dict):
         return _words(recorded)
     settings = _words({key: value for key, value in recorded.items() if key != "name"})
@@ -195,7 +195,7 @@ def _objective(recorded: Any) -> str:
 
 
 def _words(value: Any) -> str:
-    """A value of the run's record as a person would write it."""
+    """A value of the run's record as readable text."""
     if isinstance(value, dict):
         return ", ".join(f"{key.replace('_', ' ')} {_words(item)}" for key, item in value.items() if item is not None)
     if isinstance(value, list):
@@ -214,7 +214,7 @@ def _sample(prompt: str, text: str) -> str:
 
 
 def _about(data: ReportData, cuts: Cuts) -> Iterator[str]:
-    """What was rounded, what was cut, and how the evidence was weighed."""
+    """Notes on rounding, on what was cut, and on the evidence."""
     yield (
         "Intervals are 95%. A label is given where an effect beats its null after correction for all that was tried "
         "(Benjamini-Hochberg); otherwise it is unresolved. Attention is kept in 8 bits on a square-root scale (error "
@@ -235,7 +235,7 @@ def _about(data: ReportData, cuts: Cuts) -> Iterator[str]:
 
 
 def _contexts_shown(data: ReportData, detail: Detail) -> str:
-    """What a reader finds in an opened row, in words."""
+    """The content of an opened row, in words."""
     samples = "Top tokens alone mislead: open a row to see them beside samples that nobody chose."
     neurons, computed = data.neurons.max.numel(), data.neurons.top_tokens.shape[-1]
     if detail.full == neurons:

@@ -1,4 +1,4 @@
-"""The page's data as JSON: with `neurons`, every field that the page's script reads."""
+"""The page's data as JSON: together with `neurons`, every field that the page's script reads."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ LENS_GUESSES = 5
 
 @dataclass(frozen=True)
 class Cuts:
-    """What a page leaves out: tokens whose attention each story shows (0 for none), and the detail on neurons."""
+    """Limits of a page: the number of tokens of each story with attention (0 for none), and the detail on neurons."""
 
     attended: tuple[int, ...]
     detail: Detail
@@ -69,7 +69,7 @@ def build(data: ReportData, cuts: Cuts, attention: Mapping[tuple[int, int], Any]
 
 
 def story(tokens: Sequence[str], words: Words, attended: int = 0, attention: Any = None) -> dict[str, Any]:
-    """A story's tokens and, where there is room, every head's attention over its first `attended` tokens."""
+    """A story's tokens and every head's attention over its first `attended` tokens."""
     return {
         "title": f"{' '.join(''.join(tokens[1:9]).split())}… ({len(tokens)} tokens)",
         "tokens": pack(words.of(tokens)),
@@ -105,13 +105,13 @@ def heads(answer: RolesResult) -> dict[str, Any]:
 
 
 def _role(name: str) -> dict[str, Any]:
-    """As the figures draw it."""
+    """The role as drawn in the figures."""
     colour = PALETTE[COLOURED.index(name)] if name in COLOURED else None
     return {"name": name, "meaning": ROLE_MEANINGS[name], "unresolved": name == "unresolved", "colour": colour}
 
 
 def bare_heads(pattern: PatternResult) -> dict[str, Any]:
-    """The map of heads where only their attention over one text is known: no roles, no scores."""
+    """The map of heads for attention over one text only: no roles, no scores."""
     layers, width = pattern.pattern.shape[:2]
     role = {"name": "attention", "meaning": "", "unresolved": True}
     return {"shape": [layers, width], "roles": [role], "role": [0] * (layers * width), "scores": [], "start": 0}
@@ -139,7 +139,7 @@ def lens(answers: Sequence[OfPromptResult], words: Words, vocabulary: int) -> di
 
 
 def depth(answer: ByDepthResult) -> list[dict[str, Any]]:
-    """Two charts: what each depth costs, and how often it already says what the last one says."""
+    """Two charts: the loss of each depth, and its agreement with the last depth."""
     common = {"x": list(range(len(answer.depths))), "xLabel": "blocks passed", "zero": True, "dots": True}
     return [
         {
@@ -167,7 +167,7 @@ def _line(name: str, answer: ByDepthResult, field: str) -> dict[str, Any]:
 
 
 def curve(metrics: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The loss over training, against tokens where they were counted and steps where not."""
+    """The loss over training, against tokens if recorded, else steps."""
     key = "tokens" if all("tokens" in record for record in metrics) else "step"
     found = [record for record in metrics if isinstance(record.get(key), int | float)]
     names = (("training", "train_loss"), ("validation", "validation_loss"))
@@ -185,7 +185,7 @@ def curve(metrics: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
 
 
 def _numbers(values: Tensor) -> list[float | None]:
-    """Four significant digits, None for what is no number."""
+    """Numbers with four significant digits, None for NaN and infinities."""
     return [_number(value) for value in values.double().flatten().tolist()]
 
 

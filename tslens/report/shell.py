@@ -1,4 +1,4 @@
-"""The shell of a page: head, style, data and scripts, all inside the one file."""
+"""The HTML frame of a page: head, style, data and scripts, in one file."""
 
 import html
 from functools import cache
@@ -13,8 +13,8 @@ SCRIPTS = ("data.js", "plot.js", "heads.js", "neurons.js", "lens.js", "page.js")
 
 
 def around(body: str, content: Any, *, name: str, title: str, style: str = "", attention: bool = True) -> str:
-    """The whole page around a body of HTML. The script finds `content` as JSON; CircuitsVis comes along where there is
-    attention to draw. `name` is what the model is called: downloads are named after it."""
+    """The whole page around a body of HTML. The script reads `content` as JSON; CircuitsVis is included if there is
+    attention to draw. `name` is the model's name, used for downloads."""
     return Template(asset("shell.html")).substitute(
         version=__version__,
         name=html.escape(name),
@@ -29,18 +29,18 @@ def around(body: str, content: Any, *, name: str, title: str, style: str = "", a
 
 @cache
 def bundle() -> str:
-    """CircuitsVis's own script behind its licence, ready to be inlined: nothing in it ends the element, and it names no
-    source map."""
+    """CircuitsVis's script after its licence, safe to inline: nothing in it ends the element, and it names no source
+    map."""
     source = (resources.files("circuitsvis") / "dist" / "cdn" / "iife.js").read_text(encoding="utf-8")
     return script_text(f"/* CircuitsVis\n\n{_licence()} */\n" + source.partition("//# sourceMappingURL=")[0])
 
 
 def _licence() -> str:
-    """The licence that CircuitsVis comes with, which wants to be in every copy."""
+    """The licence of CircuitsVis, which must be in every copy."""
     files = [file for file in metadata.files("circuitsvis") or () if file.name.startswith("LICENSE")]
     return "\n\n".join(file.read_text().replace("*/", "* /") for file in files)
 
 
 def asset(name: str) -> str:
-    """The text of one of our own files in `tslens/assets`."""
+    """The text of a file in `tslens/assets`."""
     return (resources.files("tslens") / "assets" / name).read_text(encoding="utf-8")

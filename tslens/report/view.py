@@ -18,12 +18,12 @@ FULL = 2_000  # neurons that a notebook holds with all their contexts
 
 @dataclass(frozen=True)
 class View:
-    """A small HTML page of its own, which Jupyter shows in a frame."""
+    """A small HTML page, which Jupyter shows in a frame."""
 
     page: str
-    """The page, whole: it can be written to a file as well."""
+    """The complete page, which can also be written to a file."""
     height: int
-    """Pixels of the frame."""
+    """Height of the frame in pixels."""
 
     def _repr_html_(self) -> str:
         return (
@@ -33,10 +33,10 @@ class View:
 
 
 def show(result: PatternResult | OfPromptResult | ProfilesResult, heads: RolesResult | None = None) -> View:
-    """The interactive view of an answer, for the last line of a notebook's cell.
+    """The interactive view of a result, for the last line of a notebook's cell.
 
-    A `PatternResult` opens the attention of every head (CircuitsVis comes along: 1.3 MB in the notebook), on the map of
-    roles if the `heads` are given; an `OfPromptResult` the heat map over tokens; `ProfilesResult` the searchable table.
+    A `PatternResult` opens the attention of every head (with CircuitsVis: 1.3 MB in the notebook), on the map of roles
+    if `heads` are given; an `OfPromptResult` the heat map over tokens; a `ProfilesResult` the searchable table.
     """
     content: dict[str, Any]
     if isinstance(result, PatternResult):

@@ -1,8 +1,7 @@
-"""Intervals, nulls and effect sizes for numbers
-read off models.
+"""Intervals, nulls and effect sizes for measurements of models.
 
-Every function takes NumPy arrays and is exact about one thing. An `Interval` is an estimate with its bounds. Heads
-and neurons come by the thousand, so what can be vectorised is: arrays in, arrays out, of the same shape.
+Every function takes NumPy arrays. An `Interval` is an estimate with its bounds. There are thousands of heads and
+neurons, so functions are vectorised where possible: arrays in, arrays of the same shape out.
 """
 
 from tslens.stats.intervals import (

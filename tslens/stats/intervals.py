@@ -13,9 +13,9 @@ Array = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate and its confidence interval, in the units of what was estimated.
+    """An estimate and its confidence interval, in the units of the estimate.
 
-    The fields are floats, or arrays of one shape where many things were estimated at once.
+    The fields are floats, or arrays of one shape for many estimates at once.
     """
 
     estimate: Any
@@ -41,8 +41,8 @@ class Interval:
 def mean_interval(values: ArrayLike, level: float = 0.95, axis: int = 0) -> Interval:
     """The mean along `axis` with Student's t interval (Student 1908); needs two values.
 
-    Right where the values are independent and either many or about normal. For tokens of the same story, which
-    are neither, use `bootstrap` with the stories as clusters.
+    Valid if the values are independent and either many or roughly normal. For tokens of the same story, which are
+    dependent, use `bootstrap` with the stories as clusters.
     """
     from scipy import stats
 
@@ -68,8 +68,8 @@ def paired_difference(after: ArrayLike, before: ArrayLike, level: float = 0.95, 
 def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:
     """A share `successes / n` with Wilson's score interval (Wilson 1927, doi:10.2307/2276774).
 
-    Honest at 0 and at n, where the textbook interval has no width. Where n is 0 the share is NaN and the interval
-    is [0, 1]. Elementwise over arrays.
+    Valid at 0 and at n, where the Wald interval has no width. For n = 0 the share is NaN and the interval is [0, 1].
+    Elementwise over arrays.
     """
     from scipy import stats
 
@@ -90,9 +90,9 @@ def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:
 def ratio_of_sums(over: ArrayLike, under: ArrayLike, level: float = 0.95) -> Interval:
     """`sum(over) / sum(under)`, one pair per cluster, with the linearised interval; NaN bounds for one cluster.
 
-    For a mean over tokens that are drawn by the story (Cochran 1977, section 6.3; Miller 2024, arXiv 2411.00640,
-    section 3): the two sums are each story's, and the stories may be of any lengths. Student's t with one degree of
-    freedom fewer than clusters, because there may be few.
+    For a mean over tokens sampled by story (Cochran 1977, section 6.3; Miller 2024, arXiv 2411.00640, section 3): one
+    pair of sums per story; stories may have any length. Student's t with one degree of freedom fewer than clusters,
+    because there may be few.
     """
     from scipy import stats
 
@@ -120,10 +120,10 @@ def jackknife(estimate: ArrayLike, without: ArrayLike, level: float = 0.95) -> I
 
 
 def jackknife_p(estimate: ArrayLike, without: ArrayLike, null: ArrayLike = 0.0, *, least_error: float = 0.0) -> Any:
-    """One-sided p-values that the statistic is no greater than `null`, by the error and the t of `jackknife`.
+    """One-sided p-values that the statistic is at most `null`, by the standard error and the t of `jackknife`.
 
-    Where the statistic does not vary at all it is 0 above the null and 1 elsewhere. An error smaller than `least_error`
-    is taken to be that: where the numbers are rounded, rounding must not decide.
+    If the statistic does not vary at all, p is 0 above the null and 1 elsewhere. A standard error below `least_error`
+    is raised to it, so that rounding does not decide.
     """
     from scipy import stats
 
@@ -149,12 +149,12 @@ def _jackknife_error(estimate: ArrayLike, without: ArrayLike) -> tuple[Array, Ar
 
 
 def check_level(level: float) -> None:
-    """Refuse a confidence level that is none."""
+    """InputError for a confidence level outside 0 to 1."""
     if not 0 < level < 1:
         raise InputError(f"a confidence level lies between 0 and 1, for instance 0.95; got {level}")
 
 
 def scalar(value: Any) -> Any:
-    """A float for what has no axes, else the array."""
+    """A float for an array without axes, else the array."""
     array = np.asarray(value)
     return float(array) if array.ndim == 0 else array

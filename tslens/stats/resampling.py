@@ -29,9 +29,9 @@ def bootstrap(
     `statistic` takes rows and returns a number or an array (by default the mean over rows); bounds are elementwise.
 
     Without `clusters` single rows are drawn and the interval is BCa (Efron 1987, doi:10.2307/2289144). Where BCa is
-    undefined (nothing varies), or with more than 5,000 rows, where its jackknife costs much and corrects nothing, it
+    undefined (nothing varies), or with more than 5,000 rows, where its jackknife is expensive and corrects nothing, it
     is the percentile interval. With `clusters`, one label per row, whole clusters are drawn (Davison and Hinkley
-    1997, section 3.8) and the interval is the percentile one: the right choice for tokens, which hang together
+    1997, section 3.8) and the interval is the percentile one: the right choice for tokens, which are correlated
     within a story.
     """
     check_level(level)
@@ -67,7 +67,7 @@ def _members(labels: NDArray[Any], rows: int) -> list[NDArray[np.intp]]:
 
 
 def _bca(estimate: Array, resampled: Array, jackknife: Array, level: float) -> tuple[Array, Array, str]:
-    """The bounds of BCa, elementwise; those of the percentile where bias or acceleration is undefined."""
+    """The bounds of BCa, elementwise; percentile bounds where bias or acceleration is undefined."""
     from scipy.special import ndtr, ndtri
 
     deviation = jackknife.mean(0) - jackknife

@@ -16,19 +16,19 @@ class Auroc(Interval):
     """Areas under the ROC curve with their intervals and p-values."""
 
     p: Any
-    """One-sided p-value that the area is no greater than 0.5."""
+    """One-sided p-value of the hypothesis that the area is at most 0.5."""
 
 
 def auroc(scores: ArrayLike, positive: ArrayLike, level: float = 0.95, *, enough: int = 2) -> Auroc:
-    """The chance that a positive scores above a negative, ties counting half, with DeLong's interval, for each row.
+    """The probability that a positive scores above a negative, ties counting half, with DeLong's interval, per row.
 
-    A row is the last axis; `positive` says which of its scores are positives (broadcast with `scores`). The area is NaN
-    where a side is empty, interval and p where a side has fewer than `enough`.
+    A row is the last axis; `positive` marks its positive scores (broadcast with `scores`). The area is NaN if a class
+    is empty, interval and p if a class has fewer than `enough`.
 
     DeLong, DeLong and Clarke-Pearson 1988 (doi:10.2307/2531595), by ranks (Sun and Xu 2014,
     doi:10.1109/LSP.2014.2337313), so n log n and not n^2. The interval is clipped to [0, 1]; where positives and
-    negatives do not overlap at all DeLong's variance is 0, and Hanley and McNeil's (1982,
-    doi:10.1148/radiology.143.1.7063747) taken one half-pair short of perfect stands in for it.
+    negatives do not overlap at all DeLong's variance is 0, and is replaced by that of Hanley and McNeil (1982,
+    doi:10.1148/radiology.143.1.7063747) at an area one half-pair below 1.
     """
     from scipy.stats import norm
 
@@ -53,7 +53,7 @@ def auroc(scores: ArrayLike, positive: ArrayLike, level: float = 0.95, *, enough
 
 
 def _delong(values: NDArray[Any], positive: NDArray[np.bool_]) -> tuple[Array, Array, Array, Array]:
-    """Area, DeLong's variance, and how many are positive and negative, for each row."""
+    """Area, DeLong's variance, and the numbers of positives and negatives, for each row."""
     count = values.shape[1]
     order = values.argsort(axis=1)
     ordered = np.take_along_axis(values, order, 1)
@@ -77,7 +77,7 @@ def _delong(values: NDArray[Any], positive: NDArray[np.bool_]) -> tuple[Array, A
 
 
 def hanley_mcneil(area: Array, m: Array, n: Array) -> Array:
-    """Variance of an AUROC from its value and the two counts alone, scores taken as exponential (1982, see `auroc`)."""
+    """Variance of an AUROC from its value and the two counts, assuming exponential scores (1982, see `auroc`)."""
     two_positives, two_negatives = area / (2 - area), 2 * area**2 / (1 + area)
     spread = (m - 1) * (two_positives - area**2) + (n - 1) * (two_negatives - area**2)
     return np.asarray((area * (1 - area) + spread) / (m * n))

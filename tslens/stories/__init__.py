@@ -24,21 +24,21 @@ _ENDLESS = 10**9
 
 @dataclass(frozen=True)
 class Stories:
-    """Stories of one or several sources, cleaned, of one split, at most so many; read anew at each ``iter``."""
+    """Stories of one or several sources, cleaned, of one split, up to a limit; read again at each ``iter``."""
 
     sources: tuple[Source | str, ...]
     """``"made"`` or ``"made:instruct"``, or where to read"""
     splits: tuple[Split | None, ...]
-    """of each source, the split that is read; None for all of it"""
+    """the split read of each source; None for all of it"""
     limit: int | None
     clean: bool
     seed: int
     keep: Callable[[str], bool] | None = None
-    """only the texts for which it is true; the limit counts these"""
+    """keeps the texts for which it is true; the limit counts these"""
 
     @property
     def name(self) -> str:
-        """Their name in a record of a run."""
+        """Name in the record of a run."""
         places = [part if isinstance(part, str) else part.place for part in self.sources]
         if len(set(self.splits)) == 1:
             return ",".join(places) + (f" ({self.splits[0]})" if self.splits[0] else "")
@@ -53,7 +53,7 @@ class Stories:
 
     @property
     def n_bytes(self) -> int | None:
-        """The size on disk of all that will be read, where it is known beforehand."""
+        """The size on disk of all that will be read, if known beforehand."""
         sizes = [part.n_bytes if isinstance(part, Source) else None for part in self.sources]
         known = [size for size in sizes if size is not None]
         return sum(known) if len(known) == len(sizes) and self.limit is None else None
@@ -101,13 +101,13 @@ def stories(
     Args:
         source: ``made`` (the embedded generator), ``made:instruct`` (made, behind blocks of instructions), a ``.txt``,
             ``.jsonl``, ``.csv`` or ``.parquet`` file, a folder in the hub's layout, or a hub id. ``PLACE:COLUMN`` names
-            the column. ``PLACE@SPLIT`` is of ``made`` or a file the split ``train`` or ``validation`` that
-            :func:`split_of` makes, and of a dataset its own split (``train`` if not given; ``PLACE@CONFIG/SPLIT`` that
-            of one of its configurations). Several, joined by commas.
-        split: only the stories that :func:`split_of` puts there, instructions before them left aside. A dataset's own
-            splits are another matter: models trained on ``owner/name`` are to be judged on ``owner/name@validation``.
-        limit: at most so many stories. Without it the generator makes 10,000 (of which the split takes its share).
-        clean: repair stories and drop the unfit (see :class:`Cleaner`).
+            the column. ``PLACE@SPLIT``: for ``made`` or a file, the split ``train`` or ``validation`` by
+            :func:`split_of`; for a dataset, its own split (``train`` if not given; ``PLACE@CONFIG/SPLIT`` for one of
+            its configurations). Several sources are joined by commas.
+        split: only the stories that :func:`split_of` puts there, ignoring instructions before them. Not a dataset's
+            own split: evaluate models trained on ``owner/name`` on ``owner/name@validation``.
+        limit: largest number of stories. Without it the generator makes 10,000 (of which the split takes its share).
+        clean: repair stories and drop unsuitable ones (see :class:`Cleaner`).
         seed: of the generator.
 
     Raises:
@@ -128,7 +128,7 @@ def stories(
 
 
 def _source_and_split(name: str, split: Split | None) -> tuple[Source | str, Split | None]:
-    """The source that a name means, and its split: the one in the name, or else the one given."""
+    """The source of a name, and its split: the one in the name, or else the one given."""
     if name in SPLITS:
         raise InputError(
             f"{name!r} is a split, and of which stories is not said: the generator's are 'made@{name}' "

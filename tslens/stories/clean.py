@@ -1,7 +1,7 @@
 """Cleaning of stories: mojibake repaired, spaces tidied, empty, truncated and duplicate stories dropped.
 
-TinyStories V1 was decoded wrongly before it was published: UTF-8 was read as Windows-1252, so ``“`` became ``â€œ``, and
-the closing quote lost its last byte, for which Windows-1252 has no character.
+TinyStories V1 was published wrongly decoded: UTF-8 was read as Windows-1252, so ``“`` became ``â€œ``, and the closing
+quote lost its last byte, for which Windows-1252 has no character.
 """
 
 import re
@@ -15,7 +15,7 @@ import numpy as np
 
 
 def _lone_bytes() -> dict[str, int]:
-    """The character that each byte from 0x80 became, read as Windows-1252 or, where that has none, as Latin-1."""
+    """The character that each byte from 0x80 became, read as Windows-1252 or, if that has none, as Latin-1."""
     letters = {chr(byte): byte for byte in range(0x80, 0x100)}
     for byte in range(0x80, 0xA0):
         letters[bytes([byte]).decode("cp1252", errors="ignore") or chr(byte)] = byte
@@ -33,7 +33,7 @@ _PLAUSIBLE = re.compile(
 
 
 def repair(text: str) -> str:
-    """The text without mojibake, also where it happened twice; other text comes back as it is."""
+    """The text without mojibake, single or double; other text is returned unchanged."""
     if text.isascii():
         return text
     for _ in range(3):
@@ -45,7 +45,7 @@ def repair(text: str) -> str:
 
 
 def _decoded(match: re.Match[str]) -> str:
-    """The character whose bytes the matched characters are, if a story would use it; else the match itself."""
+    """The character that the matched characters encode, if stories use it; else the match itself."""
     try:
         meant = bytes(_BYTES[letter] for letter in match[0]).decode("utf-8")
     except UnicodeDecodeError:
@@ -90,7 +90,7 @@ def is_truncated(text: str) -> bool:
 class Seen:
     """Remembers texts by an 8-byte hash, in 10 to 20 bytes a text (a Python set of them takes about 70).
 
-    Two different texts are taken for one with a chance of about n²/2⁶⁵: 1 in 8 million for TinyStories' 2.1M.
+    The probability that two different texts collide is about n²/2⁶⁵: 1 in 8 million for TinyStories' 2.1M.
     """
 
     def __init__(self) -> None:
@@ -102,15 +102,15 @@ class Seen:
 
     @property
     def n_bytes(self) -> int:
-        """The memory that is held."""
+        """Memory in use."""
         return self._table.nbytes
 
     def add(self, text: str) -> bool:
-        """Remember the text; whether it is new."""
+        """Remember the text; returns whether it is new."""
         return self.add_key(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little"))
 
     def add_key(self, key: int) -> bool:
-        """Remember a text by its 64-bit hash; whether it is new."""
+        """Remember a text by its 64-bit hash; returns whether it is new."""
         key = key & 0xFFFF_FFFF_FFFF_FFFF or 1
         if self._count * 5 >= self._table.size * 4:
             self._grow()
@@ -142,7 +142,7 @@ class CleaningReport:
     read: int = 0
     kept: int = 0
     repaired: int = 0
-    """stories with mojibake undone, kept or not"""
+    """stories whose mojibake was repaired, kept or not"""
     empty: int = 0
     truncated: int = 0
     duplicate: int = 0
@@ -157,7 +157,7 @@ class CleaningReport:
 
     @staticmethod
     def header(name: str = "source") -> str:
-        """The line above the lines of :meth:`row`."""
+        """The header line for :meth:`row`."""
         return f"{name:<32}" + "".join(f"{field.name:>11}" for field in fields(CleaningReport))
 
     def row(self, name: str) -> str:
@@ -167,9 +167,9 @@ class CleaningReport:
 
 
 class Cleaner:
-    """Repairs stories, drops the unfit, and counts: ``for story in cleaner(stories)``, then ``cleaner.report``.
+    """Repairs stories, drops unsuitable ones, and counts: ``for story in cleaner(stories)``, then ``cleaner.report``.
 
-    Duplicates are found across everything that one Cleaner has been given.
+    Duplicates are found across all stories given to one Cleaner.
     """
 
     def __init__(self) -> None:
@@ -178,11 +178,11 @@ class Cleaner:
 
     @property
     def report(self) -> CleaningReport:
-        """The counts up to now."""
+        """The counts so far."""
         return CleaningReport(**self._counts)
 
     def __call__(self, stories: Iterable[str]) -> Iterator[str]:
-        """The stories that are kept, repaired."""
+        """The kept stories, repaired."""
         for story in stories:
             repaired = repair(story)
             self._counts["repaired"] += repaired != story

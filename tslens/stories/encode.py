@@ -1,4 +1,4 @@
-"""Encode stories in batches, and read the next batch meanwhile."""
+"""Encode stories in batches while reading the next batch."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

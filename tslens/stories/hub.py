@@ -15,8 +15,8 @@ from tslens.stories.readers import SEPARATOR, checked_text, column_of, lines, ob
 def read_dataset(place: str, column: str | None, part: str, config: str | None) -> Iterator[str]:
     """The stories of a dataset folder or hub id, streamed by ``datasets``.
 
-    A dataset of plain text files (TinyStoriesInstruct is one) has a row for each line; where the separator stands as
-    a row of its own among the first rows, lines are joined again to stories.
+    A dataset of plain text files (such as TinyStoriesInstruct) has one row per line; if the separator is a row of its
+    own among the first rows, lines are joined into stories.
     """
     rows = _rows(place, part, config)
     first = next(rows, None)
@@ -68,7 +68,7 @@ def _rows(place: str, part: str, config: str | None) -> Iterator[dict[str, Any]]
 
 
 def _faults() -> tuple[type[Exception], ...]:
-    """What `datasets` raises for a dataset that it cannot read; the hub's errors are OSErrors."""
+    """The exceptions of `datasets` for a dataset that it cannot read; the hub's errors are OSErrors."""
     import datasets
     import yaml  # type: ignore[import-untyped]
 
@@ -77,7 +77,7 @@ def _faults() -> tuple[type[Exception], ...]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence the retries that `datasets` and the hub log; the error that remains is raised."""
+    """Silence the retry logs of `datasets` and the hub; the final error is still raised."""
     loggers = [logging.getLogger(name) for name in ("datasets", "huggingface_hub")]
     before = [logger.level for logger in loggers]
     for logger in loggers:
@@ -96,7 +96,7 @@ def _named(place: str) -> str:
 
 
 def _other_config(place: str, config: str | None) -> str:
-    """The message for a configuration that is missing or must be named; empty where that is not the fault."""
+    """The message for a configuration that is missing or must be named; empty if that is not the error."""
     import datasets
 
     try:
@@ -112,7 +112,7 @@ def _other_config(place: str, config: str | None) -> str:
 
 
 def _unreadable(place: str, error: Exception) -> str:
-    """The message for a dataset that `datasets` cannot read; for a folder, with the file and place of the fault."""
+    """The message for a dataset that `datasets` cannot read; for a folder, with the file and place of the error."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     reason = shorten(reason, 200, placeholder=" …")  # `datasets` may list every extension that it knows
     if not Path(place).is_dir():

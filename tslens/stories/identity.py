@@ -1,6 +1,6 @@
-"""Identity of a story within a corpus: the hash of its text, and how many stories of the same text came before it.
+"""Identity of a story within a corpus: the hash of its text, and the number of earlier stories with the same text.
 
-These two are the same for every order of a corpus and for every way to cut it into batches or shards.
+These pairs are the same for every order of a corpus and every division into batches or shards.
 """
 
 from hashlib import blake2b
@@ -14,9 +14,9 @@ def content_hash(text: str) -> int:
 
 
 class Occurrences:
-    """Counts how often each text was met. Memory: 10 to 20 bytes a different text, about 150 a text met again.
+    """Counts the occurrences of each text. Memory: 10 to 20 bytes per distinct text, about 150 per repeated text.
 
-    Two different texts share a hash with a chance of about n²/2⁶⁵: 1 in 8 million for 2.1 million stories.
+    The probability that two different texts share a hash is about n²/2⁶⁵: 1 in 8 million for 2.1 million stories.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Occurrences:
         self._again: dict[int, int] = {}
 
     def identify(self, text: str) -> tuple[int, int]:
-        """The text's hash, and how many stories of this text came before."""
+        """The text's hash, and the number of earlier stories with this text."""
         key = content_hash(text)
         if self._seen.add_key(key):
             return key, 0

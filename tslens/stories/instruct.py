@@ -31,11 +31,11 @@ class Instruction:
     """The blocks before a story, and the story, as they were written: ``parse(text).format() == text``."""
 
     blocks: tuple[tuple[str, str], ...]
-    """(kind, what stands behind the colon and the space), in the order of the text"""
+    """(kind, the text after the colon and the space), in the order of the text"""
     story: str = ""
     """empty in a prompt"""
     gap: str | None = GAP
-    """what stands between ``Story:`` and the story; None where there is no ``Story:`` at all"""
+    """the text between ``Story:`` and the story; None if there is no ``Story:``"""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class Instruction:
 
     @property
     def summary(self) -> str | None:
-        """What must happen in it, in a sentence or more."""
+        """The plot that it must follow, in a sentence or more."""
         return self._last(SUMMARY)
 
     def _last(self, kind: str) -> str | None:
@@ -72,16 +72,16 @@ class Instruction:
 
     @property
     def asks_for_words_with_summary(self) -> bool:
-        """Whether both are among the blocks: the combination that Instruct-OOD keeps out of training."""
+        """Whether words and summary are both among the blocks, which Instruct-OOD excludes from training."""
         return {WORDS, SUMMARY} <= {kind for kind, _ in self.blocks}
 
     def prompt(self) -> "Instruction":
-        """The same instruction without its story, for a model to write one."""
+        """The same instruction without its story, as a prompt for a model."""
         return Instruction(self.blocks, gap=" ")
 
     @classmethod
     def from_made(cls, made: "MadeStory", kinds: Sequence[str] = KINDS) -> "Instruction":
-        """A made story behind blocks of its own ground truth, of these kinds in this order.
+        """A generated story after blocks of its own ground truth, of these kinds in this order.
 
         Raises:
             InputError: an unknown kind.
@@ -109,8 +109,8 @@ def made(n: int, seed: int = 0) -> Iterator[Instruction]:
 def in_ood_split(text: str, split: str) -> bool:
     """Whether a text belongs to a split of Instruct-OOD (Eldan and Li 2023, 2305.07759).
 
-    There, instructions ask for words and a summary together in validation only: a model that follows both has
-    combined what it learnt separately.
+    There, only validation instructions ask for words and a summary together: a model that follows both has combined
+    what it learnt separately.
     """
     return parse(text).asks_for_words_with_summary == (split == "validation")
 

@@ -1,8 +1,8 @@
 """Pack stories as tokens on disk.
 
-Packing appends, and records its position at most a second apart. A killed packing resumes from there, and ends with the
+Packing appends, and records its position at least once a second. A killed packing resumes from there, and ends with the
 same files as one that was not killed. One process at a time packs into a folder. A packing that fails on its input
-removes what it wrote, and leaves a pack that it was to replace as it is. `packed` describes the files.
+removes what it wrote, and keeps the pack that it was to replace. `packed` describes the files.
 """
 
 import errno
@@ -42,10 +42,10 @@ def pack(
     """Write the stories into a folder as tokens, and open it.
 
     Args:
-        stories: what to pack; read once, and again from the first for a packing that is resumed.
-        tokenizer: how; its hash is recorded.
-        folder: where; made if need be.
-        source: what the record calls the stories.
+        stories: the stories to pack; read once, and again from the first when a packing is resumed.
+        tokenizer: the tokenizer; its hash is recorded.
+        folder: the folder to write; created if missing.
+        source: the name of the stories in the record.
         resume: continue where an earlier packing of the same stories stopped (a finished one is only checked);
             otherwise start over, and at the end replace the pack that is there.
         keep_tokenizer: write its ``tokenizer.json`` beside the tokens.
@@ -53,8 +53,8 @@ def pack(
     Raises:
         InputError: no stories, or a source that cannot be read; another process that packs into the folder; or, when
             resuming, a pack made with another tokenizer or of other stories. Nothing is left of what was written.
-        OSError: the disk is full, or the folder cannot be written. What is there can be resumed, not opened; a pack
-            that was to be replaced is as it was.
+        OSError: the disk is full, or the folder cannot be written. The packing can be resumed but not opened; a pack
+            that was to be replaced is unchanged.
     """
     folder = Path(folder)
     if resume and (record := Record.read(folder)) is not None:
@@ -86,7 +86,7 @@ def _write(
     source: str,
     show: Callable[[int, int], None],
 ) -> None:
-    """Write the stories, behind those that an earlier record counts, and the record of all."""
+    """Write the stories after those that an earlier record counts, and the record of all."""
     digest = blake2b(digest_size=16)
     if record is None:
         record = Record(VERSION, tokenizer.hash, "uint16" if tokenizer.size <= 2**16 else "uint32", source)
@@ -117,9 +117,9 @@ def _append(
     written: tuple[blake2b, blake2b],
     show: Callable[[int, int], None],
 ) -> Record:
-    """Write what is left of the stream behind what the record counts; the record of all.
+    """Append the rest of the stream after the stories that the record counts; returns the record of all.
 
-    `digest` is that of the stories, `written` are those of all bytes of the two files.
+    `digest` is the digest of the stories, `written` the digests of all bytes of the two files.
     """
     noted = time.monotonic()
     with (
@@ -149,7 +149,7 @@ def _append(
 
 
 def _digest(digest: blake2b, story: str) -> int:
-    """Add a story to the digest of all; its size in UTF-8 bytes."""
+    """Add a story to the digest; returns its size in UTF-8 bytes."""
     raw = story.encode()
     digest.update(len(raw).to_bytes(8, "little"))
     digest.update(raw)
@@ -159,7 +159,7 @@ def _digest(digest: blake2b, story: str) -> int:
 def _refuse_other_stories(
     folder: Path, record: Record, stream: Iterator[str], digest: blake2b, source: str, show: Callable[[int, int], None]
 ) -> None:
-    """Read the stories that are packed already; InputError if they are others."""
+    """Read the stories that are already packed; InputError if they differ."""
     read = 0
     for number, story in enumerate(islice(stream, record.stories), 1):
         read += _digest(digest, story)
@@ -177,8 +177,8 @@ def _refuse_other_stories(
 
 @contextmanager
 def _opened(path: Path, size: int, written: blake2b) -> Iterator[BinaryIO]:
-    """A file opened for writing behind its first ``size`` bytes, which go into the digest; what a kill left behind them
-    is cut off."""
+    """A file opened for writing after its first ``size`` bytes, which go into the digest; bytes that a kill left after
+    them are cut off."""
     with path.open("r+b" if size else "wb") as file:
         while file.tell() < size:
             piece = file.read(min(files.PIECE, size - file.tell()))
@@ -192,7 +192,7 @@ def _opened(path: Path, size: int, written: blake2b) -> Iterator[BinaryIO]:
 
 
 def _keep(tokenizer: Tokenizer, folder: Path, *, replace: bool) -> None:
-    """Write ``tokenizer.json``, unless it is there; another's is replaced if that is asked for."""
+    """Write ``tokenizer.json`` unless it exists; replace another tokenizer's if requested."""
     path = folder / TOKENIZER
     if not replace and path.is_file():
         if Tokenizer.load(path).hash != tokenizer.hash:
@@ -203,9 +203,9 @@ def _keep(tokenizer: Tokenizer, folder: Path, *, replace: bool) -> None:
 
 @contextmanager
 def _kept_unless_refused(folder: Path) -> Iterator[Path]:
-    """The folder to pack in. After a kill or an error of the system, a later packing resumes from what is there.
+    """The folder to pack in. After a kill or an error of the system, a later packing resumes from its files.
 
-    An InputError would come again, so the files that were made are removed, and those from before stay.
+    An InputError would recur, so new files are removed and older ones stay.
     """
     before = {name for name in FILES if (folder / name).exists()}
     try:
@@ -231,7 +231,7 @@ def _explained_when_full(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _bar(total: int | None) -> Iterator[Callable[[int, int], None]]:
-    """A function that shows how many stories and bytes are done."""
+    """A function that shows the number of stories and bytes done."""
     began = time.monotonic()
     with bar("packing", total, kept=True, in_bytes=True) as drawn:
 

@@ -1,8 +1,8 @@
 """Packed stories: tokens on disk that training opens at once and reads in any order.
 
 A pack is a folder of three files: ``tokens.bin`` (the tokens of all stories, BOS before each), ``starts.bin`` (where
-each story starts, int64) and ``pack.json`` (the `Record`: what they are, whether they are all there, and their hashes,
-which reveal a pack that was altered in place). ``tokenizer.json`` may lie beside them.
+each story starts, int64) and ``pack.json`` (the `Record`: what they are, whether they are complete, and their hashes,
+which reveal later changes). ``tokenizer.json`` may lie beside them.
 """
 
 import json
@@ -25,7 +25,7 @@ class Record:
 
     version: int
     tokenizer: str
-    """hash of the tokenizer"""
+    """the tokenizer's hash"""
     dtype: str
     """uint16, or uint32 where the vocabulary needs it"""
     source: str
@@ -60,7 +60,7 @@ class Record:
 
     @classmethod
     def read(cls, folder: Path) -> "Record | None":
-        """What a folder's ``pack.json`` says, or None if there is none. InputError for one that is no record."""
+        """The record in a folder's ``pack.json``, or None if there is none. InputError for one that is no record."""
         path = folder / RECORD
         if not path.is_file():
             return None
@@ -79,7 +79,7 @@ class Record:
             raise refusal from None
 
     def refuse_other_tokenizer(self, folder: Path, tokenizer: Tokenizer) -> None:
-        """InputError where the folder was packed with another tokenizer."""
+        """InputError if the folder was packed with another tokenizer."""
         if self.tokenizer != tokenizer.hash:
             raise InputError(
                 f"{folder} was packed with another tokenizer (hash {self.tokenizer[:12]}, and this one is "
@@ -87,7 +87,7 @@ class Record:
             )
 
     def refuse_altered(self, folder: Path) -> None:
-        """InputError where a file does not have its recorded hash; older packs have none."""
+        """InputError if a file does not have its recorded hash; older packs have none."""
         if not self.tokens_hash:
             return
         paths, recorded = [folder / TOKENS, folder / STARTS], (self.tokens_hash, self.starts_hash)
@@ -116,12 +116,12 @@ class Packed:
 
     @property
     def n_tokens(self) -> int:
-        """With one BOS a story."""
+        """Number of tokens, with one BOS per story."""
         return self.record.tokens
 
     @property
     def n_bytes(self) -> int:
-        """UTF-8 bytes of all stories: what bits per byte are counted by."""
+        """UTF-8 bytes of all stories, the denominator of bits per byte."""
         return self.record.bytes
 
     def __len__(self) -> int:
@@ -138,7 +138,7 @@ class Packed:
     def open(cls, folder: str | Path, tokenizer: Tokenizer, *, check: bool = False) -> "Packed":
         """The pack in a folder, if it is whole and was made with this tokenizer.
 
-        With `check` every byte is read (about a gigabyte a second, where the disk can) and held to the record's hashes.
+        With `check` every byte is read (about a gigabyte a second at most) and compared with the record's hashes.
 
         Raises:
             FileNotFoundError: the folder holds no pack.

@@ -58,7 +58,7 @@ def _pieces(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _decode(raw: bytes, path: Path, offset: int) -> str:
-    """The text of bytes that begin at an offset of a file; a byte order mark at its start is dropped."""
+    """The text of bytes that begin at an offset of a file; a byte order mark at the file's start is dropped."""
     if offset == 0 and raw.startswith(codecs.BOM_UTF8):
         raw, offset = raw.removeprefix(codecs.BOM_UTF8), len(codecs.BOM_UTF8)
     try:
@@ -153,7 +153,7 @@ def column_of(names: Iterable[str], column: str | None, where: str) -> str:
 
 
 def checked_text(value: Any, column: str, where: str) -> str:
-    """The value if it is text that can be written as UTF-8; nothing at all counts as an empty story."""
+    """The value if it is text that can be written as UTF-8; a missing value counts as an empty story."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -171,4 +171,4 @@ READERS: dict[str, Callable[[Path, str | None], Iterator[str]]] = {
     ".csv": read_csv,
     ".parquet": read_parquet,
 }
-"""The reader of each extension: a path and perhaps a column to stories."""
+"""The reader of each extension: maps a path and optionally a column to stories."""

@@ -22,7 +22,7 @@ class Source:
     place: str
     """path or hub id"""
     column: str | None = None
-    """the column of the stories; ``text`` or ``story`` if not given"""
+    """the column with the stories; ``text`` or ``story`` if not given"""
     part: str = "train"
     """the split of a dataset folder or hub id, by its own name"""
     config: str | None = None
@@ -34,7 +34,7 @@ class Source:
 
     @property
     def n_bytes(self) -> int | None:
-        """The size on disk, where one file is the whole source."""
+        """The size on disk, if one file is the whole source."""
         return self.path.stat().st_size if self.path.is_file() else None
 
     def __iter__(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The split of a story, training or validation, by a hash of its words, so that duplicates share it."""
+"""The split of a story, training or validation, by a hash of its words, so that duplicates are in the same split."""
 
 import re
 from hashlib import blake2b
@@ -14,11 +14,11 @@ _NOT_A_WORD = re.compile(r"[\W_]+")
 
 
 def split_of(text: str, validation: float = 0.05, salt: str = "") -> Split:
-    """The split of a story: the same for all that differ only in case, spaces, punctuation or mojibake.
+    """The split of a story: the same for texts that differ only in case, spaces, punctuation or mojibake.
 
     Args:
         text: the story.
-        validation: the share of stories that is for validation, between 0 and 1. A larger share contains a smaller.
+        validation: the share of stories that is for validation, between 0 and 1. Larger shares contain smaller ones.
         salt: another salt gives another, independent split.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Batches that grow in the first steps of a run.
+"""Batch-size warm-up in the first steps of a run.
 
-While the loss still falls fast, the noise of a gradient is small beside it, and more steps learn more than larger ones
-(McCandlish et al. 2018, arXiv 1812.06162).
+While the loss falls fast, gradient noise is relatively small, and more steps learn more than larger batches (McCandlish
+et al. 2018, arXiv 1812.06162).
 """
 
 import dataclasses
@@ -13,12 +13,12 @@ QUARTERS = 4
 
 
 def quarters_before(step: int, warmup: int) -> int:
-    """Quarters of a batch that are seen before a step, where batches grow for `warmup` steps."""
+    """Quarters of a batch that are seen before a step, if batches grow for `warmup` steps."""
     return step + sum(max(0, step + (-part * warmup) // (QUARTERS - 1)) for part in range(1, QUARTERS))
 
 
 def steps_for(quarters: int, warmup: int) -> int:
-    """The fewest steps that see so many quarters."""
+    """The fewest steps that see this many quarters."""
     return bisect_left(range(quarters), quarters, key=lambda step: quarters_before(step, warmup))
 
 
@@ -30,7 +30,7 @@ class GrowingBatches:
     """
 
     quarters: Batches
-    """Whose step is a quarter of a batch."""
+    """Batches of which each is a quarter of a whole batch."""
     steps: int
 
     def size(self, step: int) -> int:
@@ -48,5 +48,5 @@ class GrowingBatches:
         return concatenate([self.quarters.batch(i) for i in range(first, first + self.size(step))])
 
     def facts(self) -> dict[str, int]:
-        """What a run records of its data."""
+        """Facts about the data that a run records."""
         return self.quarters.facts()

@@ -1,6 +1,6 @@
 """Estimate how much a recipe trains on: tokens, steps, and the size of its stories.
 
-Nothing is read but a few stories, and no network is used: tokens are estimated from bytes.
+It reads only a few stories and uses no network: tokens are estimated from bytes.
 """
 
 import math
@@ -17,7 +17,7 @@ from tslens.train.recipe import Recipe
 from tslens.train.settings import DataSettings
 
 HUB = {"roneneldan/TinyStories": (2_119_719, 1_911_420_483)}
-"""Stories and bytes of the training split, where the hub cannot be asked."""
+"""Stories and bytes of the training split of known datasets, because the hub is not asked."""
 TRAINED_ON = 0.95  # of stories that are split by their hash
 # Measured on 14,167 real stories: bytes per token by the logarithm of the vocabulary, and how many tokens an epoch's
 # rows hold for each token of the stories, by context over mean length. Rows repeat a story that the row before cut.
@@ -26,7 +26,7 @@ ROWS_HOLD = ((0, 0.57, 1.14, 1.42, 2.28, 4.55), (0, 0.57, 1.14, 1.34, 1.26, 1.15
 
 
 def token_budget(recipe: Recipe, size: int) -> tuple[int | None, int | None, str]:
-    """Steps and tokens in all with a vocabulary of this size, and how they are known: chosen, or from the size of the
+    """Total steps and tokens with a vocabulary of this size, and their origin: chosen, or from the size of the
     stories."""
     train, context, smallest = recipe.train, recipe.spec(size).n_ctx, recipe.smallest_batch
 
@@ -52,13 +52,13 @@ def token_budget(recipe: Recipe, size: int) -> tuple[int | None, int | None, str
 
 
 def _line(x: tuple[float, float], y: tuple[float, float]) -> tuple[list[float], list[float]]:
-    """Two points, and the straight line through them far beyond both."""
+    """Linear extrapolation through two points."""
     slope = (y[1] - y[0]) / (x[1] - x[0])
     return [x[0] - 6, x[1] + 6], [y[0] - 6 * slope, y[1] + 6 * slope]
 
 
 def corpus_size(data: DataSettings) -> tuple[float, float] | None:
-    """About how many stories there are to train on, and their bytes; None where only the network could tell."""
+    """Approximate number of training stories and their bytes; None if only the network could tell."""
     asked = stories(data.source, split=None if "@" in data.source else "train", limit=data.limit, seed=data.seed)
     found = [_part_size(part, data.seed) for part in asked.sources]
     if not all(found):
@@ -82,13 +82,13 @@ def _part_size(part: Source | str, seed: int) -> tuple[float, float] | None:
 
 
 def vocabulary_size(data: DataSettings) -> int:
-    """How many tokens the tokenizer has, or will have at most."""
+    """Number of tokens of the tokenizer, an upper bound if it is not trained yet."""
     known = named_tokenizer(data)
     return data.vocabulary if known is None else known.size
 
 
 def named_tokenizer(data: DataSettings) -> Tokenizer | None:
-    """The tokenizer that the recipe names, if it does."""
+    """The tokenizer that the recipe names, or None."""
     if data.tokenizer is None:
         return None
     if Path(data.tokenizer).is_file():

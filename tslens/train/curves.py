@@ -17,7 +17,7 @@ LOSSES = {"train_loss": "training", "validation_loss": "validation"}
 def table(names: Sequence[str]) -> "pd.DataFrame":
     """The records of these runs, one below another: run, step, tokens, train_loss and validation_loss (nats a token).
 
-    InputError for a run that is not here or has no record yet.
+    InputError for a run that does not exist or has no record yet.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Training rows and batches: rows begin at a story, in an order that the seed alone decides.
+"""Training rows and batches: rows begin at a story, in an order that depends on the seed alone.
 
 A step's batch is a function of (data, seed, step), so a resumed run needs no saved position.
 """
@@ -24,18 +24,18 @@ PLANS = 4  # epochs whose order is kept: a batch may hold rows of two
 
 @dataclasses.dataclass(frozen=True)
 class TrainingBatch:
-    """What one training step, or a piece of it, sees."""
+    """The rows of one training step, or a part of them."""
 
     tokens: Int[Tensor, "row pos"]
     """Token ids."""
     predicted: Bool[Tensor, "row pos"] | None = None
     """True on tokens that count in the loss (the first of a row never does); None where all do."""
     group: int = 1
-    """Rows that are computed together, one behind the other: pieces and shares hold whole groups."""
+    """Number of consecutive rows that are computed together: pieces and shares hold whole groups."""
 
     @property
     def predictions(self) -> int:
-        """How many tokens count in the loss."""
+        """Number of tokens that count in the loss."""
         rows, places = self.tokens.shape
         return rows * (places - 1) if self.predicted is None else int(self.predicted[:, 1:].sum())
 
@@ -50,7 +50,7 @@ class TrainingBatch:
         return [self.apply(lambda t, at=at: t[at : at + rows]) for at in range(0, len(self.tokens), rows)]  # type: ignore[misc]
 
     def share(self, rank: int, size: int) -> "TrainingBatch":
-        """Every `size`-th group of rows, from the group `rank` on: what one of `size` processes computes."""
+        """The share of one of `size` processes: every `size`-th group of rows, from the group `rank` on."""
         return self.apply(lambda t: t.unflatten(0, (-1, self.group))[rank::size].flatten(0, 1))
 
 
@@ -65,10 +65,10 @@ def concatenate(parts: Sequence[TrainingBatch]) -> TrainingBatch:
 class Rows:
     """Rows of `context + 1` tokens over packed stories, shuffled anew each epoch.
 
-    A row begins at the start of a story and goes on with the next ones until it is full; the last row of an epoch goes
-    on with the epoch's first stories. The story that a row cuts begins the next row, so every story no longer than a
-    row is seen whole in every epoch; a longer one is seen to the row's end only. No row is dropped: epochs follow one
-    another without a gap, and a batch may hold rows of two.
+    A row begins at the start of a story and continues with the next ones until it is full; the last row of an epoch
+    continues with the epoch's first stories. The story that a row cuts begins the next row, so every story no longer
+    than a row is seen whole in every epoch; a longer one is seen to the row's end only. No row is dropped: epochs
+    follow one another without a gap, and a batch may hold rows of two.
     """
 
     packed: Packed
@@ -77,7 +77,7 @@ class Rows:
     seed: int
     _plans: dict[int, tuple[np.ndarray, np.ndarray]] = dataclasses.field(default_factory=dict, init=False, repr=False)
     _n_rows: dict[int, int] = dataclasses.field(default_factory=dict, init=False, repr=False)
-    """Rows of each epoch: kept longer than the plans, which a late step would make anew for all epochs before it."""
+    """Number of rows of each epoch, kept longer than the plans: else a late step would replan all earlier epochs."""
 
     def __post_init__(self) -> None:
         if (n := int(self.lengths()[self.seen()].sum())) < self.context + 1:
@@ -92,15 +92,15 @@ class Rows:
             )
 
     def lengths(self) -> np.ndarray:
-        """Tokens of each story, BOS counted."""
+        """Number of tokens of each story, BOS included."""
         return np.diff(np.append(self.packed.starts, self.packed.n_tokens))
 
     def seen(self) -> np.ndarray:
-        """The numbers of the stories that are trained on."""
+        """Indices of the training stories."""
         return np.arange(self.packed.n_stories)
 
     def epoch(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """The epoch's order of stories, and the place in that order at which each row begins."""
+        """The epoch's order of stories, and the index in that order at which each row begins."""
         if (plan := self._plans.get(number)) is None:
             plan = self._plans[number] = self._plan(number)
             for old in list(self._plans)[:-PLANS]:
@@ -120,13 +120,13 @@ class Rows:
         return order, shuffled
 
     def rows_of_epoch(self, number: int) -> int:
-        """How many rows an epoch has."""
+        """Number of rows of an epoch."""
         if number not in self._n_rows:
             self._n_rows[number] = len(self.epoch(number)[1])
         return self._n_rows[number]
 
     def facts(self) -> dict[str, int]:
-        """What a run records of its data."""
+        """Facts about the data that a run records."""
         return {
             "training_stories": self.packed.n_stories,
             "training_tokens": self.packed.n_tokens,
@@ -142,7 +142,7 @@ class Rows:
 
     @property
     def longer_than_context(self) -> int:
-        """Stories that do not fit a row and are seen to its end only."""
+        """Number of stories longer than a row, which are seen to its end only."""
         return int((self.lengths()[self.seen()] > self.context + 1).sum())
 
     def batch(self, step: int) -> TrainingBatch:
@@ -152,7 +152,7 @@ class Rows:
         return TrainingBatch(torch.from_numpy(np.stack(rows)))
 
     def stories_of(self, index: int) -> Iterator[int]:
-        """The numbers of the stories from where a row begins on; rows are counted from 0 through all epochs."""
+        """Indices of the stories from the beginning of a row on; rows are counted from 0 through all epochs."""
         number = 0
         while index >= (n := self.rows_of_epoch(number)):
             number, index = number + 1, index - n
@@ -184,16 +184,16 @@ class Batches(Protocol):
 
 @runtime_checkable
 class PackStories(Protocol):
-    """Packs what `choose` makes of the run's training stories into the named part of its data.
+    """Packs the stories that `choose` derives from the run's training stories into the named part of its data.
 
-    Packed stories are kept: a run that goes on does not read them again.
+    Packed stories are kept: a resumed run does not read the source again.
     """
 
     def __call__(self, choose: Callable[[Iterable[str]], Iterable[str]], part: str = "") -> Packed: ...
 
 
 def prefetch(rows: Batches, first: int, last: int, depth: int = 4) -> Generator[TrainingBatch, None, None]:
-    """The batches of steps `first` to `last` (exclusive), made by a thread while the model computes."""
+    """The batches of steps `first` to `last` (exclusive), prepared by a thread while the model computes."""
     queue: Queue[TrainingBatch | BaseException] = Queue(maxsize=depth)
     stopped = False
 

@@ -1,8 +1,8 @@
-"""Several processes that train one model.
+"""Data-parallel training of one model by several processes.
 
-`torchrun` starts the processes and gives each its rank; without it there is one. Every process makes the whole batch
-of a step, which costs microseconds a row, and takes every `size`-th row of it: the rows of a batch keep their mixture
-on every process, and how many predictions the whole batch holds is known everywhere without asking.
+`torchrun` starts the processes and assigns ranks; without it there is one. Every process builds the whole batch of a
+step, which costs microseconds per row, and takes every `size`-th row of it: each process gets the same mixture of rows,
+and knows the number of predictions of the whole batch without communication.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ LOST = ("Connection closed by peer", "Connection reset by peer", "remote process
 
 @dataclasses.dataclass(frozen=True)
 class World:
-    """All processes of a run, as one of them sees it."""
+    """All processes of a run, from the view of one of them."""
 
     rank: int = 0
     size: int = 1
@@ -38,7 +38,7 @@ class World:
 
     @property
     def first(self) -> bool:
-        """Whether this process is the one that writes and prints."""
+        """Whether this is the process that writes and prints."""
         return self.rank == 0
 
     def share(self, batch: "TrainingBatch") -> "TrainingBatch":
@@ -53,7 +53,7 @@ class World:
         return value
 
     def any(self, flag: bool) -> bool:
-        """Whether it is so in any process. Asked on the host: no device is waited for."""
+        """Whether the condition holds in any process. Communicates on the host, without waiting for a device."""
         if self.size == 1:
             return flag
         said = torch.tensor(int(flag))
@@ -69,19 +69,19 @@ class World:
         return int(ends[0]) == -int(ends[1])
 
     def decided(self, decide: Callable[[], Sequence[float]], n: int) -> list[float]:
-        """The `n` numbers that the first process decides on, in every process."""
+        """The `n` numbers chosen by the first process, in every process."""
         said = torch.tensor(decide() if self.first else [0.0] * n, dtype=torch.float64)
         if self.size > 1:
             torch.distributed.broadcast(said, 0)
         return list(said.tolist())
 
     def wait(self) -> None:
-        """Until all processes are here."""
+        """Wait until all processes arrive."""
         self.any(False)
 
     def once(self, make: Callable[[], Made], reopen: Callable[[], Made]) -> Made:
-        """What `make` gives in the first process and then `reopen` in the others. If `make` fails, the first process
-        raises its error and the others exit quietly."""
+        """The result of `make` in the first process and then of `reopen` in the others. If `make` fails, the first
+        process raises its error and the others exit quietly."""
         made: Made | None = None
         failed: Exception | None = None
         if self.first:
@@ -103,9 +103,9 @@ class World:
     def parallel(self, module: nn.Module) -> nn.Module:
         """The module with its gradients averaged over the processes in the backward pass.
 
-        The fast forward reads a model's parameters itself rather than calling it, so what is wrapped is a module that
-        computes the loss. DistributedDataParallel hangs on the parameters' gradients and need not see the model's own
-        call; what it brings over all-reducing by hand is that buckets are sent while the rest is still computed.
+        The fast forward reads a model's parameters without calling the model, so DistributedDataParallel wraps a module
+        that computes the loss. It hooks the parameters' gradients and does not need the model's own call; its advantage
+        over a plain all-reduce is that buckets are sent during the backward pass.
         """
         if self.size == 1:
             return module
@@ -116,7 +116,7 @@ class World:
         )
 
     def error_here(self, error: BaseException, code: int) -> BaseException:
-        """What this process raises where all stop for one reason: the first the error, the others a quiet exit."""
+        """The exception when all processes stop for one reason: the error in the first, a quiet exit in the others."""
         return error if self.first else SystemExit(code)
 
 
@@ -129,7 +129,7 @@ def no_sync(module: nn.Module) -> contextlib.AbstractContextManager[Any]:
 def process_group() -> Iterator[World]:
     """Initialise torch.distributed for the processes that `torchrun` started; without it there is one.
 
-    A group that the caller has initialised is used, and left as it is. InputError if there are more processes than
+    A group that the caller has initialised is used, and not destroyed. InputError if there are more processes than
     GPUs, on a machine that has any.
     """
     size = int(os.environ.get("WORLD_SIZE", "1")) if {"RANK", "MASTER_ADDR"} <= os.environ.keys() else 1

@@ -14,11 +14,11 @@ class Diverged(Exception):  # noqa: N818  it is no error where the run goes back
 def reason(
     loss: float, gradient_norm: float, before: Sequence[float], explode: float, chance: float = math.inf
 ) -> str | None:
-    """Why a loss (nats, the mean since the last record) says that training has diverged; None where it does not.
+    """The reason why training has diverged, by a loss (nats, the mean since the last record); None if it has not.
 
-    It has diverged where the loss or the gradient's norm is not finite, or where the loss lies more than `explode` nats
-    above the lower of two: the median of the last records' losses, `before`, and `chance`, the loss of a uniform guess.
-    With `explode` 0 any finite loss will do.
+    Training has diverged if the loss or the gradient's norm is not finite, or if the loss is more than `explode` nats
+    above the lower of the median of the last records' losses, `before`, and `chance`, the loss of a uniform guess.
+    With `explode` 0 every finite loss is accepted.
     """
     if not math.isfinite(loss):
         return f"The loss was {loss}"

@@ -1,8 +1,8 @@
 """Estimate what a recipe costs: parameters, operations, memory, tokens, and time on this machine.
 
-Nothing is written and no network is used. Operations are counted, memory is counted on a step of the model itself (not
-compiled), speed is measured on the parts of a training step (compiled and clipped as there) and on the validation of a
-few stories; the number of tokens is estimated from the size of the stories.
+It writes nothing and uses no network. Operations are counted; memory is counted on a step of the model itself (not
+compiled); speed is measured on the parts of a training step (compiled and clipped as in training) and on the validation
+of a few stories; the number of tokens is estimated from the size of the stories.
 """
 
 import dataclasses
@@ -31,38 +31,38 @@ SAMPLE = 16  # stories that are validated at most
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """What training by a recipe takes; None where it cannot be known beforehand."""
+    """The cost of training by a recipe; None for what cannot be known beforehand."""
 
     name: str
     shape: str
     parameters: int
     flops_per_token: int
-    """Of training: forward and backward."""
+    """FLOPs per token of training: forward and backward."""
     flops: int | None
-    """In all."""
+    """Total FLOPs."""
     weights_bytes: int
     gradient_bytes: int
     optimizer_bytes: int
     saved_bytes: int
-    """What a piece of a batch keeps for its backward pass, `rows` rows of the context."""
+    """Bytes that a piece of a batch, `rows` rows of the context, keeps for its backward pass."""
     rows: int
     """Rows that are computed at a time."""
     steps: int | None
     tokens: int | None
-    """In all, each as often as it is seen."""
+    """Total tokens, each as often as it is seen."""
     tokens_from: str
-    """How they are known."""
+    """The origin of the number of tokens."""
     tokens_per_second: float
     optimizer_seconds: float
-    """Of one step of the optimizer, with the clipping of its gradients."""
+    """Seconds of one optimizer step, with the clipping of gradients."""
     validations: int | None
     validation_seconds: float
-    """Of one validation."""
+    """Seconds of one validation."""
     measured_on: str
 
     @property
     def seconds(self) -> float | None:
-        """In all, but for checkpoints and compiling."""
+        """Total seconds, without checkpoints and compiling."""
         if self.steps is None or self.tokens is None or self.validations is None:
             return None
         moving, validating = self.steps * self.optimizer_seconds, self.validations * self.validation_seconds
@@ -75,16 +75,16 @@ class Estimate:
 
 
 def estimate(recipe: Recipe) -> Estimate:
-    """The cost of a recipe; takes about ten seconds, more where it is compiled.
+    """The cost of a recipe; takes about ten seconds, more if it is compiled.
 
-    InputError for a recipe that has no model, and for stories that are not there or not what its objective wants.
+    InputError for a recipe without a model, and for stories that are missing or unsuitable for its objective.
     """
     with progress.stage("reading some stories") as following:
         return _measured(recipe, following)
 
 
 def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
-    """The estimate; `watch` is given what is measured next."""
+    """The estimate; `watch` is called with the name of each measurement before it starts."""
     sample = _sample(recipe)
     named = named_tokenizer(recipe.data)
     size = recipe.data.vocabulary if named is None else named.size
@@ -128,7 +128,7 @@ def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
 
 
 def _sample(recipe: Recipe) -> list[str]:
-    """A few stories such as a run is validated on; made ones where its own would be asked of the network."""
+    """A few stories like the run's validation stories; generated ones if its own would need the network."""
     data = recipe.data
     own = stories(data.source, limit=SAMPLE, seed=data.seed)
     if any(isinstance(part, Source) and part.n_bytes is None for part in own.sources):
@@ -137,7 +137,7 @@ def _sample(recipe: Recipe) -> list[str]:
 
 
 def _batch(recipe: Recipe, size: int, device: torch.device, groups: int) -> TrainingBatch:
-    """So many groups of rows of random tokens, as the objective takes them."""
+    """This many groups of rows of random tokens, as the objective takes them."""
     shape = groups * recipe.group, recipe.spec(size).n_ctx + 1
     drawn = torch.randint(size, shape, generator=torch.Generator().manual_seed(0))
     return recipe.objective.probe(drawn).apply(lambda t: t.to(device))
@@ -153,8 +153,8 @@ def _saved(recipe: Recipe, model: Any, batch: TrainingBatch) -> int:
 
 
 def _probe(recipe: Recipe, model: Any, batch: Callable[[int], TrainingBatch], rows: int) -> tuple[float, float, int]:
-    """Tokens per second of forward and backward, `rows` rows at a time or fewer where so many would take long; seconds
-    and bytes of state of the optimizer."""
+    """Tokens per second of forward and backward, with `rows` rows at a time or fewer if those take long; seconds and
+    bytes of state of the optimizer."""
     optimizer = optimizers.make(model, recipe.optimizer)
     chosen = precision.settle(recipe, model, World(), {})
     loss = StepLoss(model, recipe, precision.dtype_of(chosen))

@@ -8,12 +8,12 @@ from types import FrameType
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was stopped by a person and is kept; the message says how to go on."""
+    """A person stopped the run, and it is kept; the message says how to resume it."""
 
 
 @contextmanager
 def explained(said: str, kept: Callable[[], bool] = lambda: True) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the block at once, as `Interrupted` with this message where the run is `kept`."""
+    """Ctrl-C and SIGTERM end the block at once, as `Interrupted` with this message if the run is `kept`."""
     try:
         with _sigterm_as_ctrl_c():
             yield
@@ -39,7 +39,7 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
 
 @contextmanager
 def stop_requested() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C and SIGTERM only ask to stop, and the block asks whether they did; a second Ctrl-C ends it at once."""
+    """Ctrl-C and SIGTERM only set a flag, which the block checks; a second Ctrl-C ends it at once."""
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked.is_set

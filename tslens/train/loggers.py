@@ -1,4 +1,4 @@
-"""Write a run's records: always to `metrics.jsonl`, and to TensorBoard or Weights & Biases where asked for."""
+"""Write a run's records: always to `metrics.jsonl`, and to TensorBoard or Weights & Biases on request."""
 
 import contextlib
 import importlib.util
@@ -26,7 +26,7 @@ def parse(text: str) -> tuple[str, ...]:
 
 
 def check(text: str) -> None:
-    """InputError if a logger that is asked for is not installed."""
+    """InputError if a requested logger is not installed."""
     for name in parse(text):
         if importlib.util.find_spec(name) is None:
             raise InputError(
@@ -37,7 +37,7 @@ def check(text: str) -> None:
 
 @contextlib.contextmanager
 def opened(text: str, folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator[Write]:
-    """The function that writes a record of the run in `folder` everywhere, after those of its first `step` steps."""
+    """A function that writes a record of the run in `folder` to all loggers, after those of its first `step` steps."""
     check(text)
     with contextlib.ExitStack() as stack:
         others = [stack.enter_context(LOGGERS[name](folder, recipe, step)) for name in parse(text)]
@@ -53,11 +53,11 @@ def opened(text: str, folder: Path, recipe: Mapping[str, Any], step: int) -> Ite
 
 @contextlib.contextmanager
 def _tensorboard(folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator[Write]:
-    """Event files in `runs/NAME/tensorboard`; what a rollback or a kill undid is not shown."""
+    """Event files in `runs/NAME/tensorboard`; records undone by a rollback or a kill are not shown."""
     from torch.utils.tensorboard import SummaryWriter
 
     def after(step: int) -> Any:
-        """A writer from whose beginning on all that was written before of later steps no longer counts."""
+        """A writer that invalidates earlier records of later steps."""
         return SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
 
     writer, last = after(step), step
@@ -82,8 +82,8 @@ def _tensorboard(folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator
 @contextlib.contextmanager
 def _wandb(folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator[Write]:
     """Weights & Biases, offline in `runs/NAME/wandb` unless its own environment (WANDB_MODE, WANDB_API_KEY, ...) says
-    otherwise. One run there however often ours is gone on with; it keeps records that a rollback or a kill undid, and
-    draws them over the field `step`."""
+    otherwise. One W&B run, however often ours is resumed; it keeps records that a rollback or a kill undid, and draws
+    them over the field `step`."""
     import wandb
 
     known = folder / "wandb" / "id"
@@ -110,4 +110,4 @@ LOGGERS: dict[str, Callable[[Path, Mapping[str, Any], int], contextlib.AbstractC
     "tensorboard": _tensorboard,
     "wandb": _wandb,
 }
-"""By the name that `--log` gives, which is the package's."""
+"""Loggers by their name in `--log`, which is the package's name."""

@@ -21,7 +21,7 @@ from tslens.train.step import step_function
 
 
 class Loop:
-    """The steps of a run, from the state that it is in to its last."""
+    """The steps of a run, from its current state to the last."""
 
     def __init__(self, run: Run, world: World, state: TrainingState, watchers: Sequence[Watch] = ()) -> None:
         self.run, self.world, self.state, self.watchers = run, world, state, watchers
@@ -31,10 +31,10 @@ class Loop:
         self.log: loggers.Write = lambda record: None
 
     def run_to_end(self) -> None:
-        """Make the steps that are left, with validation, records, checkpoints and snapshots.
+        """Run the remaining steps, with validation, records, checkpoints and snapshots.
 
-        Raises `Interrupted`, saved, where Ctrl-C or SIGTERM asks to stop; InputError where the loss diverges and the
-        recipe says to stop.
+        On Ctrl-C or SIGTERM saves and raises `Interrupted`; raises InputError if the loss diverges and the recipe
+        says to stop.
         """
         run, state, world = self.run, self.state, self.world
         self._forget_later_records()
@@ -54,7 +54,7 @@ class Loop:
             self._validate()
 
     def _forget_later_records(self) -> None:
-        """Delete what the folder holds of later steps, and read the losses of the records that stay."""
+        """Delete records of later steps from the folder, and read the losses of the remaining records."""
         if self.world.first:
             saving.delete_later_records(self.run.folder, self.state.step)
             records = runs.read_metrics(self.run.folder)
@@ -63,7 +63,7 @@ class Loop:
         self.world.wait()
 
     def _steps(self, asked: Callable[[], bool]) -> None:
-        """Make steps to the end; raises Interrupted, saved, if asked to stop, and Diverged."""
+        """Run steps to the end; raises Diverged, and after saving Interrupted if asked to stop."""
         run, state, meter = self.run, self.state, self.state.meter
         saving.record_hardware(run, state)
         with contextlib.closing(prefetch(run.rows, state.step, run.steps)) as batches:
@@ -83,7 +83,7 @@ class Loop:
                     raise self.world.error_here(Interrupted(said), 130)
 
     def _after_step(self, norm: Tensor, rate: float, stop: bool) -> None:
-        """Validate, snapshot and save where it is time; raises Diverged before anything bad is kept."""
+        """Validate, snapshot and save when due; raises Diverged before bad weights are saved."""
         settings, step = self.settings, self.state.step
         ends = step == self.run.steps
         validates = ends or step % settings.validate_every == 0
@@ -101,7 +101,7 @@ class Loop:
             self._save()
 
     def _checked_losses(self, norm: Tensor) -> Mapping[str, float]:
-        """The losses summed since the last record, if the weights are worth keeping; else raises Diverged."""
+        """The losses summed since the last record; raises Diverged if training has diverged."""
         state = self.state
         sums = state.meter.read()
         loss = sums["train_loss"] / state.meter.n
@@ -145,7 +145,7 @@ class Loop:
         self.world.wait()
 
     def _roll_back(self, fault: Diverged) -> None:
-        """Go back to the last checkpoint with a lower rate; InputError where the recipe allows it no more."""
+        """Return to the last checkpoint with a lower rate; InputError if the recipe allows no more rollbacks."""
         run, state, settings = self.run, self.state, self.settings
         if settings.on_divergence == "stop" or state.rollbacks >= settings.max_rollbacks:
             raise self.world.error_here(self._no_rollback(fault), 2) from None
@@ -161,7 +161,7 @@ class Loop:
         self.world.wait()
 
     def _no_rollback(self, fault: Diverged) -> InputError:
-        """What to do about a run that diverged and does not go back."""
+        """The message for a run that diverged and is not rolled back."""
         run, rollbacks = self.run, self.state.rollbacks
         if self.settings.on_divergence == "stop":
             before, setting = "", "train.on_divergence=rollback"

@@ -16,10 +16,10 @@ SHOW_EVERY = 10
 
 
 class Meter:
-    """Tokens, the mean losses since the last record, and where the time since then went.
+    """Tokens, the mean losses since the last record, and the use of time since then.
 
-    A second is spent waiting for data, in steps, or beside training (validation, checkpoints, what is drawn). The first
-    is measured on the host: where a device computes behind it, the device's own waiting is less.
+    Time is spent waiting for data, in steps, or outside training (validation, checkpoints, drawing). Waiting is
+    measured on the host: a device that computes asynchronously waits less.
     """
 
     def __init__(self, world: World | None = None) -> None:
@@ -29,7 +29,7 @@ class Meter:
         """Steps since the last record."""
         self.sums: dict[str, Tensor] = {}
         self.shown = math.nan
-        """About the training loss of the last steps, for the eye."""
+        """Approximate training loss of the last steps, for display."""
         self._coming: tuple[Tensor, Any] | None = None
         self._recent: deque[tuple[int, float]] = deque(maxlen=20)
         self._restart()
@@ -40,13 +40,13 @@ class Meter:
         self._began = self._at = time.perf_counter()
 
     def batch_ready(self) -> None:
-        """Note that a batch is there."""
+        """Record that a batch is ready."""
         now = time.perf_counter()
         self._waiting += now - self._at
         self._span, self._at = now - self._at, now
 
     def step_done(self, tokens: int, losses: Mapping[str, Tensor]) -> None:
-        """Note a step over `tokens` tokens. Its losses are not read from the device."""
+        """Record a step over `tokens` tokens, without reading its losses from the device."""
         self.tokens += tokens
         for name, value in losses.items():
             self.sums[name] = self.sums[name] + value if name in self.sums else value
@@ -59,7 +59,7 @@ class Meter:
 
     @contextlib.contextmanager
     def excluding(self, what: str) -> Iterator[None]:
-        """The block's time is neither a step's nor waited for data; it is recorded as `<what>_seconds`."""
+        """Exclude the block's time from steps and waiting; record it as `<what>_seconds`."""
         began = time.perf_counter()
         try:
             yield
@@ -69,8 +69,8 @@ class Meter:
             self._at += spent
 
     def _show(self, value: Tensor) -> None:
-        """Read a loss from a device some steps late, when it has been computed anyway. A process of several knows its
-        own part of the loss only."""
+        """Read a loss from a device some steps late, when it is already computed. With several processes, each knows
+        only its own part of the loss."""
         if not value.is_cuda:
             self.shown = float(value) * self.world.size
         elif self._coming is None:
@@ -98,11 +98,11 @@ class Meter:
 
     @property
     def speed(self) -> float:
-        """Tokens per second over the last steps, validation and checkpoints left out."""
+        """Tokens per second over the last steps, without validation and checkpoints."""
         return sum(n for n, _ in self._recent) / max(1e-9, sum(s for _, s in self._recent))
 
     def record(self, sums: Mapping[str, float]) -> dict[str, float]:
-        """The record of the steps since the last one, from what `read()` gave; the next one begins."""
+        """The record of the steps since the last one, from the result of `read()`; starts the next record."""
         aside = {f"{what}_seconds": seconds for what, seconds in self._aside.items()}
         seconds = max(1e-9, time.perf_counter() - self._began - sum(self._aside.values()))
         said = {

@@ -26,13 +26,13 @@ class OptimizerSettings:
     """`adamw`: Loshchilov & Hutter 2019, arXiv 1711.05101. `muon`: Jordan et al. 2024 for the matrices inside the
     blocks, with updates as large as AdamW's (Liu et al. 2025, arXiv 2502.16982), and AdamW for the rest."""
     lr: Positive = None  # type: ignore[assignment]  # a number once it is built
-    """The peak rate; where none is given that of `RATES`."""
+    """The peak rate; by default that of `RATES`."""
     adamw_lr_scale: Positive = 1.0
-    """Muon only: the rate of what AdamW moves (embeddings, norms, biases), as a multiple of `lr`."""
+    """Muon only: the rate of AdamW (embeddings, norms, biases), as a multiple of `lr`."""
     tuned_width: Count | None = None
     """Muon only: the width at which `lr` was chosen. At another, the matrices' rate is multiplied by
-    sqrt(tuned_width / d_model): so the spectral norm of their steps does not depend on the width (as in Yang, Simon &
-    Bernstein 2023, arXiv 2310.17813), while embeddings, norms and biases keep theirs."""
+    sqrt(tuned_width / d_model), so that the spectral norm of their steps does not depend on the width (as in Yang,
+    Simon & Bernstein 2023, arXiv 2310.17813); embeddings, norms and biases keep their rate."""
     weight_decay: NotNegative = 0.1
     beta1: ShareBelowOne = 0.9
     beta2: ShareBelowOne = 0.95
@@ -42,12 +42,11 @@ class OptimizerSettings:
     warmup: Share = 0.05
     """Share of the steps in which the rate rises linearly from 0."""
     schedule: Literal["cosine", "linear", "constant", "wsd"] = "cosine"
-    """After the warm-up. `wsd`, warm-up, stable, decay (Hu et al. 2024, arXiv 2404.06395): constant, then linear."""
+    """Rate after warm-up. `wsd` (warm-up, stable, decay: Hu et al. 2024, arXiv 2404.06395): constant, then linear."""
     decay: Share = 0.3
-    """`wsd` only: share of the steps, the last ones, in which the rate falls."""
+    """`wsd` only: share of the steps, at the end, in which the rate falls."""
     min_lr_ratio: Share = 0.05
-    """What the rate falls to, as a share of the peak: where it would be at the step after the last; `constant` stays at
-    the peak."""
+    """The final rate as a share of the peak, reached at the step after the last; `constant` stays at the peak."""
 
     def __post_init__(self) -> None:
         if self.lr is None:
@@ -60,10 +59,10 @@ class OptimizerSettings:
 
 
 def make(model: "LanguageModel | nn.Module", settings: OptimizerSettings) -> torch.optim.Optimizer:
-    """The optimizer of the trained parameters, its state kept by parameter.
+    """The optimizer of the trained parameters, with its state by parameter.
 
-    Matrices decay, embeddings of positions, norms and biases do not. The fused AdamW; with Muon, AdamW moves whatever
-    lies outside the blocks or is no matrix.
+    Weight decay applies to matrices, not to position embeddings, norms and biases. Fused AdamW; with Muon, AdamW
+    updates the parameters that are outside the blocks or are no matrix.
     """
     trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
     decays = {n for n in trained if "W_" in n and "pos_embed." not in n}
@@ -100,18 +99,18 @@ def orthogonalized(update: Tensor, dtype: torch.dtype, iterations: int = 5) -> T
 
 
 def muon_matrices(model: nn.Module) -> dict[str, Tensor]:
-    """The matrices that Muon moves, by the names of their parameters."""
+    """The matrices that Muon updates, by parameter name."""
     return {n: as_matrix(n, p.detach()) for n, p in model.named_parameters() if p.requires_grad and _IN_BLOCK.search(n)}
 
 
 def set_muon_dtype(optimizer: torch.optim.Optimizer, dtype: torch.dtype) -> None:
-    """Let Muon, where the optimizer has it, multiply in this dtype."""
+    """Set the dtype of Muon's products, if the optimizer has Muon."""
     if isinstance(optimizer, MuonAndAdamW):
         optimizer.param_groups[0]["dtype"] = dtype
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Let the next step move by this learning rate."""
+    """Set the learning rate of the next step."""
     for group in optimizer.param_groups:
         group["lr"] = rate * group["scale"]
 
@@ -120,7 +119,7 @@ _IN_BLOCK = re.compile(r"\bblocks\.\d+\..*\b_?W_(Q|K|V|O|in|out|gate)$")
 
 
 def as_matrix(name: str, weight: Tensor) -> Tensor:
-    """The matrix that a block multiplies by: all heads of Q, K and V side by side, those of O one below another."""
+    """A parameter as one matrix: all heads of Q, K and V side by side, those of O stacked."""
     if weight.ndim == 2:
         return weight
     return weight.flatten(0, 1) if name.endswith("W_O") else weight.permute(1, 0, 2).flatten(1)
@@ -129,10 +128,10 @@ def as_matrix(name: str, weight: Tensor) -> Tensor:
 class MuonAndAdamW(torch.optim.Optimizer):
     """Muon over some matrices and AdamW over the rest, as one optimizer.
 
-    Muon's steps are those of `torch.optim.Muon`, whose products are in bfloat16 alone; here they may be in float32.
+    Muon's steps are those of `torch.optim.Muon`, whose products are always in bfloat16; here they may be in float32.
 
-    It moves a whole matrix, [d_model, heads x d_head] for queries, which TransformerLens keeps by head. `state` holds
-    all by parameter, in its own shape; `dtype` of the first group is that of Muon's products.
+    It updates whole matrices, [d_model, heads x d_head] for queries, which TransformerLens stores by head. `state` is
+    by parameter, in the parameter's shape; `dtype` of the first group is that of Muon's products.
     """
 
     def __init__(
@@ -146,7 +145,7 @@ class MuonAndAdamW(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
-        """Move every parameter that has a gradient."""
+        """Update every parameter that has a gradient."""
         own, momentum = self.param_groups[0], self._settings.momentum
         for name, p in zip(self._names, own["params"], strict=True):
             if p.grad is None:

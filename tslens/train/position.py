@@ -10,17 +10,17 @@ from tslens import progress
 
 @dataclasses.dataclass(frozen=True)
 class Position:
-    """Where a run is and how fast it goes."""
+    """The position and speed of a run."""
 
     step: int
     steps: int
     tokens: int
-    """Seen so far."""
+    """Tokens seen so far."""
     train_loss: float
-    """Nats per token, about that of the last steps; on a GPU read some steps late."""
+    """Approximate training loss of the last steps, nats per token; on a GPU read some steps late."""
     tokens_per_second: float
     validation_loss: float | None = None
-    """Nats per token, of the last validation."""
+    """Loss of the last validation, nats per token."""
 
 
 Watch = Callable[[Position], None]
@@ -28,7 +28,7 @@ Watch = Callable[[Position], None]
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Watch]:
-    """A bar with loss, tokens per second and time left; gives the function that moves it."""
+    """A bar with loss, tokens per second and time left; yields the function that moves it."""
     with progress.bar("train", kept=True) as bar:
         yield lambda at: bar.update(at.step, total=at.steps, note=_in_words(at))
 

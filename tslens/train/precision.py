@@ -1,7 +1,6 @@
 """The precision of a run: as recorded, else as its recipe says, measured where that is `auto`.
 
-Muon's products have a precision of their own, because their shapes are other ones: measured too under `auto`, else the
-recipe's.
+Muon's products have their own precision, because their shapes differ: also measured under `auto`, else the recipe's.
 """
 
 from collections import Counter
@@ -19,13 +18,13 @@ from tslens.train.recipe import Recipe
 
 Record = dict[str, str | float]
 KEYS = ("precision", "muon_precision", "bf16_speedup", "muon_bf16_speedup")
-"""What `config.json` records: two names, and how many times as fast bfloat16 was where that was measured."""
+"""Keys in `config.json`: two precisions, and the measured speed of bfloat16 relative to float32, if measured."""
 
 
 def settle(recipe: Recipe, model: nn.Module, world: World, recorded: Mapping[str, str | float]) -> Record:
-    """In what a run is computed, as `KEYS`; the first of several processes decides for all.
+    """The precisions of a run, by `KEYS`; the first of several processes decides for all.
 
-    A run that goes on under `auto` keeps what was `recorded`. Runs of before Muon's precision was chosen had bfloat16.
+    A resumed run under `auto` keeps what was `recorded`. In older runs, without a record for Muon, Muon had bfloat16.
     """
     asked, muon = recipe.train.precision, recipe.optimizer.method == "muon"
     usual: Record = {"muon_precision": "bfloat16"} if muon and "precision" in recorded else {}
@@ -49,8 +48,8 @@ def _name(ratio: float) -> str:
 
 
 def muon_speedup(model: nn.Module, device: torch.device) -> float:
-    """How many times as fast as in float32 Muon's products are in bfloat16, of the model's own matrices; 0 where the
-    machine has no kernels for it."""
+    """Speed of Muon's products in bfloat16 over that in float32, on the model's own matrices; 0 if the machine has no
+    kernels for it."""
     if not has_bf16(device):
         return 0.0
     shapes = Counter(tuple(matrix.shape) for matrix in muon_matrices(model).values())
@@ -71,5 +70,5 @@ def _measured(shapes: tuple[tuple[tuple[int, ...], int], ...], device: torch.dev
 
 
 def dtype_of(record: Mapping[str, str | float], key: str = "precision") -> torch.dtype:
-    """The dtype that a record names."""
+    """The dtype named by a record."""
     return PRECISIONS[str(record[key])]

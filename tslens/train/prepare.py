@@ -30,11 +30,11 @@ RECIPE, VALIDATION = "recipe.json", "validation.jsonl"
 def create_run(recipe: Recipe, folder: Path, *, overwrite: bool = False) -> Run:
     """Make a new run in this folder: train the tokenizer, pack the training split, keep the validation stories.
 
-    The caller holds the folder's lock. With `overwrite`, a run of that name goes once the new one is prepared, and
-    stays if it cannot be. A packing that was stopped or killed is finished by `reopen_run`.
+    The caller holds the folder's lock. With `overwrite`, a run of that name is removed once the new one is prepared,
+    and stays if preparation fails. `reopen_run` finishes a packing that was stopped or killed.
 
     InputError if the run exists (unless `overwrite`) or would hide a bundled model, if there are too few stories, or if
-    steps are to be compiled and cannot be here.
+    the recipe compiles steps and this machine cannot.
     """
     step.check_compiler(recipe)
     _recover(folder)
@@ -64,7 +64,7 @@ def create_run(recipe: Recipe, folder: Path, *, overwrite: bool = False) -> Run:
 
 
 def _check_free(folder: Path, overwrite: bool) -> None:
-    """InputError if a new run must not take this folder."""
+    """InputError if a new run may not use this folder."""
     if folder.name in models.bundled():
         raise InputError(
             f"{folder.name} is a model that comes with tslens, which such a run would hide. Choose another --name."
@@ -85,13 +85,13 @@ def reopen_run(
     recipe: Recipe | None = None,
     check: bool = False,
 ) -> Run:
-    """The run in this folder as it was chosen: recipe, tokenizer and data are those of the folder.
+    """Reopen the run in this folder, with the recipe, tokenizer and data of the folder.
 
-    The caller holds the folder's lock. `changes` are settings, from now on, of what a diverging loss brings. A `recipe`
-    must be the run's own, and `changes` may then hold whatever made it. A packing that was stopped is finished; its
-    source is read for that alone. With `check` the packed stories are read once and held to their hashes.
+    The caller holds the folder's lock. `changes` are new settings for a diverging loss. A `recipe` must be the run's
+    own, and `changes` may then also contain the settings that the run was started with. A stopped packing is finished;
+    the source is read only for that. With `check` the packed stories are read once and compared with their hashes.
 
-    InputError if there is no such run, its data were altered, or for changes that would make it another.
+    InputError if there is no such run, if its data were altered, or for changes that would make it another run.
     """
     _recover(folder)
     if not (folder / RECIPE).is_file():
@@ -139,8 +139,8 @@ def _write_choices(recipe: Recipe, tokenizer: Tokenizer, folder: Path) -> None:
 
 @contextlib.contextmanager
 def _replacing(folder: Path) -> Iterator[None]:
-    """The block makes the folder anew. On an error an older run comes back; where there was none, what was made is kept
-    to be resumed, unless the error (InputError) would only come again."""
+    """Replace the folder by what the block makes. On an error an older run is restored; without one, the new files are
+    kept for resuming, unless the error would recur (InputError)."""
     old = _beside(folder, "old")
     if old.exists():  # a kill cut an earlier replacement short
         shutil.rmtree(folder)
@@ -159,16 +159,16 @@ def _replacing(folder: Path) -> Iterator[None]:
 
 
 def _recover(folder: Path) -> None:
-    """Bring a replaced run back where none took its place."""
+    """Restore a replaced run if no new run took its place."""
     if (old := _beside(folder, "old")).exists() and not folder.exists():
         old.rename(folder)
 
 
 def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, check: bool) -> Batches:
-    """The training split, packed as the objective wants it, in rows."""
+    """The training split in rows, packed as the objective needs it."""
 
     def packed(choose: Callable[[Iterable[str]], Iterable[str]], part: str = "") -> Packed:
-        """What is made of the stories, in the folder: packed now or to its end unless it is."""
+        """The stories as packed in the folder; packs them, or finishes the packing, if necessary."""
         place = folder / part
         if (place / RECORD).is_file() and files.read_json(place / RECORD).get("finished"):
             return Packed.open(place, tokenizer, check=check)
@@ -195,7 +195,7 @@ def _run(recipe: Recipe, folder: Path, tokenizer: Tokenizer, check: bool = False
 
 
 def _validation(recipe: Recipe, folder: Path) -> list[str]:
-    """The validation stories, which the folder keeps from the first time on."""
+    """The validation stories; the folder keeps them once they were read."""
     place = folder / "data"
     if (place / VALIDATION).is_file():
         return validation_stories.read(place / VALIDATION)
@@ -205,7 +205,7 @@ def _validation(recipe: Recipe, folder: Path) -> list[str]:
 
 
 def _digests(packed: Path, validation: list[str]) -> dict[str, str]:
-    """What a run that goes on knows its stories by."""
+    """Digests by which a resumed run recognises its stories."""
     found = {str(p.parent.relative_to(packed)): files.read_json(p)["digest"] for p in packed.rglob(RECORD)}
     return dict(sorted(found.items())) | {"validation": validation_stories.digest(validation)}
 
@@ -219,5 +219,5 @@ def _stories(data: DataSettings, split: str, limit: int | None) -> Stories:
 
 
 def _own_validation(source: str) -> str:
-    """The same dataset, configuration and column, of each source that is named, with the split `validation`."""
+    """Each named source with the split `validation`: same dataset, configuration and column."""
     return re.sub(r"(@(?:[^,:]*/)?)[^,:/]*", r"\1validation", source)

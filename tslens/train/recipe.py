@@ -24,11 +24,11 @@ from tslens.train.settings import DataSettings, Seed, TrainSettings, in_one_line
 
 @settings("")
 class Recipe:
-    """All that a run needs to be trained again."""
+    """All settings needed to train a run again."""
 
     name: str
     model: dict[str, Any]
-    """Fields of `models.Spec`, `d_vocab` left to the tokenizer; or `shape`, such as "512x12"."""
+    """Fields of `models.Spec` except `d_vocab`, which the tokenizer determines; or `shape`, such as "512x12"."""
     objective: Objective = dataclasses.field(default_factory=LanguageModelling)
     data: DataSettings = dataclasses.field(default_factory=DataSettings)
     optimizer: OptimizerSettings = dataclasses.field(default_factory=OptimizerSettings)
@@ -47,12 +47,12 @@ class Recipe:
 
     @property
     def group(self) -> int:
-        """Rows that a step computes together."""
+        """Number of rows that a step computes together."""
         return self.objective.group
 
     @property
     def smallest_batch(self) -> int:
-        """Rows of the first step."""
+        """Number of rows of the first step."""
         return self.train.batch // QUARTERS if self.train.batch_warmup else self.train.batch
 
     def spec(self, d_vocab: int) -> Spec:
@@ -64,7 +64,7 @@ class Recipe:
         return Spec.from_dict(chosen | fields)
 
     def shape(self, d_vocab: int) -> Spec | CompressorSpec:
-        """The spec of the model that is trained: that of the recipe's shape, unless the objective builds another."""
+        """The spec of the trained model: that of the recipe's shape, unless the objective builds another."""
         return self.objective.shape(self.spec(d_vocab))
 
     def to_dict(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Recipe:
 T = TypeVar("T")
 SECTIONS: dict[str, Any] = {"data": DataSettings, "optimizer": OptimizerSettings, "train": TrainSettings}
 BASES = ("base", "published")
-"""Of the recipes that come with tslens, those that only others start from."""
+"""Bundled recipes that serve only as a base for others."""
 RENAMED = {
     "objective.every": "group",
     "optimizer.rest": "adamw_lr_scale",
@@ -86,17 +86,17 @@ RENAMED = {
     "train.cut": "rollback_lr_factor",
     "train.rollbacks": "max_rollbacks",
 }
-"""What keys of older recipes are called now: runs that were stored with them are read, new recipes are not."""
+"""Current names of old recipe keys: accepted in stored runs, refused in recipes."""
 
 
 def names() -> list[str]:
-    """The recipes that come with tslens."""
+    """Names of the bundled recipes."""
     files = (file.name for file in resources.files("tslens.recipes").iterdir())
     return sorted({name.removesuffix(".toml") for name in files if name.endswith(".toml")} - set(BASES))
 
 
 def load(name: str, overrides: dict[str, str] | None = None) -> Recipe:
-    """The recipe of a name, of a TOML file, or of a bare shape such as 256x8 (which takes the base recipe).
+    """The recipe of a name, a TOML file, or a bare shape such as 256x8 (which uses the base recipe).
 
     `overrides` are `section.key` to text, as on the command line. InputError names an unknown key and its nearest.
     """
@@ -119,7 +119,7 @@ def _chosen(tree: dict[str, Any], overrides: dict[str, str], origin: str) -> Rec
 
 
 def _tree(name: str, beside: Path | None = None, heirs: tuple[str, ...] = ()) -> dict[str, Any]:
-    """What a recipe says together with what it inherits; a file's base is found beside that file."""
+    """A recipe's settings with the inherited ones; a file's base is searched beside that file."""
     if name.endswith(".toml"):
         path = (beside or Path()) / name
         if not path.is_file():
@@ -182,7 +182,7 @@ def _override(tree: dict[str, Any], key: str, text: str) -> None:
 
 
 def _with_new_keys(tree: dict[str, Any]) -> dict[str, Any]:
-    """The same recipe with the keys of today."""
+    """The same recipe with the current keys."""
     return {
         section: {RENAMED.get(f"{section}.{key}", key): value for key, value in table.items()}
         if isinstance(table, dict)
@@ -192,9 +192,9 @@ def _with_new_keys(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def from_dict(tree: dict[str, Any], *, origin: str = "recipe") -> Recipe:
-    """The recipe that the JSON of a run says, whose keys may be those of an older version.
+    """The recipe stored as JSON in a run, whose keys may be those of an older version.
 
-    InputError names an unknown key with its nearest, and a value that its key cannot have.
+    InputError names an unknown key with the nearest known one, or an invalid value.
     """
     try:
         tree = _with_new_keys(tree)
@@ -207,7 +207,7 @@ def from_dict(tree: dict[str, Any], *, origin: str = "recipe") -> Recipe:
 
 
 def _model(given: Any) -> dict[str, Any]:
-    """The fields of a model's spec that a recipe gives, of their types."""
+    """The fields of a model's spec in a recipe, checked by type."""
     if not isinstance(given, dict) or not given:
         raise InputError('there is no [model]. Give it a shape, such as shape = "256x8".')
     hints = {"shape": str} | {k: hint for k, hint in typing.get_type_hints(Spec).items() if k != "d_vocab"}

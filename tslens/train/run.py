@@ -22,16 +22,16 @@ class Run:
     validation: list[str]
     tokenizer: Tokenizer
     facts: dict[str, Any]
-    """What is written into `config.json` beside the recipe: where the data came from, counts."""
+    """Further entries of `config.json`, besides the recipe: origin of the data, counts."""
 
     @property
     def steps(self) -> int:
-        """Steps in all."""
+        """Total number of steps."""
         t = self.recipe.train
         return t.steps if t.steps is not None else max(1, round(t.epochs * self.rows.steps_per_epoch))
 
     def config(self, step: int, tokens: int, measured: Mapping[str, float]) -> dict[str, Any]:
-        """What `config.json` says of the model after `step` steps over `tokens` tokens, with its last validation."""
+        """The `config.json` of the model after `step` steps over `tokens` tokens, with its last validation."""
         return {
             "name": self.folder.name,
             **self.recipe.shape(self.tokenizer.size).to_config(),
@@ -45,7 +45,7 @@ class Run:
         }
 
     def check_same(self, config: Mapping[str, Any]) -> None:
-        """InputError if what a checkpoint's `config.json` says it was trained by and on differs from this run."""
+        """InputError if recipe, data or tokenizer in a checkpoint's `config.json` differ from this run's."""
         recipe = from_dict(config["recipe"], origin=f"a checkpoint of {self.folder}").to_dict()
         data = {key: value for key, value in self.facts.items() if key in config["data"]}
         for what, found, recorded in (
@@ -63,13 +63,13 @@ class Run:
 CHANGEABLE = tuple(
     f"train.{name}" for name in ("on_divergence", "divergence_threshold", "rollback_lr_factor", "max_rollbacks")
 )
-"""Settings that a run may be given when it is resumed: what a diverging loss brings."""
+"""Settings that may change when a run is resumed: those for a diverging loss."""
 NOT_COMPARED = ("name", "train.log", *CHANGEABLE)
-"""Settings in which two recipes may differ and still train the same model."""
+"""Settings in which the recipe of a resumed run may differ."""
 
 
 def differences(now: Any, before: Any, now_is: str = "now", before_was: str = "then") -> str:
-    """The first three settings in which two trees of plain data differ, in words; empty where they are the same."""
+    """The first three differences between two trees of plain data, in words; empty if they are equal."""
     # As JSON gives them: a tuple that was written comes back as a list.
     a, b = (dict(_leaves(json.loads(json.dumps(tree)))) for tree in (now, before))
     found = [

@@ -1,4 +1,4 @@
-"""The table of this folder's runs: how far each is, and its losses."""
+"""The table of this folder's runs: the progress of each, and its losses."""
 
 import dataclasses
 from pathlib import Path
@@ -12,7 +12,7 @@ from tslens.train.recipe import from_dict
 
 @dataclasses.dataclass(frozen=True)
 class RunSummary:
-    """A run as its folder records it; None for what is not recorded."""
+    """A run as recorded in its folder; None for what is not recorded."""
 
     name: str
     state: str
@@ -23,12 +23,12 @@ class RunSummary:
     steps: int | None = None
     tokens: int = 0
     train_loss: float | None = None
-    """Nats a token, the mean of the last record."""
+    """Mean training loss of the last record, nats per token."""
     validation_loss: float | None = None
-    """Nats a token."""
+    """Last validation loss, nats per token."""
     bits_per_byte: float | None = None
     why: str = ""
-    """What is broken."""
+    """The error of a broken run."""
 
 
 def summaries() -> list[RunSummary]:
@@ -75,7 +75,7 @@ def _summary(folder: Path, running: bool) -> RunSummary:
 
 
 def _newest_config(folder: Path) -> dict[str, Any]:
-    """What the finished model, or else the newest checkpoint, says of itself; empty where there is neither."""
+    """The config of the finished model, or else of the newest checkpoint; empty if there is neither."""
     for place in (folder, *runs.steps(folder / "checkpoints")):
         if (place / runs.CONFIG).is_file():
             return runs.read_config(place)

@@ -2,7 +2,7 @@
 
 A checkpoint is a folder `checkpoints/step-000123` that appears whole or not at all and holds all of a run's
 `TrainingState`; the last few are kept. A snapshot is one of `snapshots/`, at steps 1, 2, 4, 8, ...: weights alone, kept
-for good, to see how a model came to be.
+permanently, to study how a model develops.
 """
 
 import contextlib
@@ -33,25 +33,25 @@ COMPUTED_IN = (*precision.KEYS, "device", "threads")
 
 @dataclasses.dataclass
 class TrainingState:
-    """All that moves as a run is trained."""
+    """All state that changes during training."""
 
     model: Any
     optimizer: torch.optim.Optimizer
     meter: Meter
     step: int = 0
     rollbacks: int = 0
-    """How often the run went back, and the learning rate down."""
+    """Number of rollbacks, each of which lowers the learning rate."""
     measured: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    """The last validation, as `config.json` says it."""
+    """The last validation, as in `config.json`."""
     settled: precision.Record = dataclasses.field(default_factory=lambda: {"precision": "float32"})
-    """In what precisions the steps to come are computed; the session resolves `auto`."""
+    """Precisions of the next steps; the session resolves `auto`."""
     computed_in: dict[str, str | float] = dataclasses.field(default_factory=dict)
-    """The precisions, the type of `device` and, on a CPU, the `threads` of the last step. On others the same step gives
-    other bits."""
+    """The precisions, the type of `device` and, on a CPU, the `threads` of the last step. Other hardware gives other
+    bits."""
 
     @property
     def precision(self) -> str:
-        """Of the model's products."""
+        """The dtype of the model's products."""
         return str(self.settled["precision"])
 
 
@@ -60,14 +60,14 @@ def _config(run: Run, state: TrainingState) -> dict[str, Any]:
 
 
 def is_finite(state: TrainingState) -> bool:
-    """Whether weights and the optimizer's state are. Waits for the device, once."""
+    """Whether weights and optimizer state are finite. Waits for the device once."""
     moved = [p.detach() for p in state.model.parameters() if p.requires_grad]
     moved += [value for kept in state.optimizer.state.values() for value in kept.values() if value.is_floating_point()]
     return bool(torch.stack([torch.isfinite(t).all().to(moved[0].device) for t in moved]).all())
 
 
 def save(run: Run, state: TrainingState, losses: Mapping[str, float]) -> None:
-    """Write a checkpoint, then drop older ones; `losses` are what the meter reads."""
+    """Write a checkpoint, then delete older ones; `losses` are those read from the meter."""
     home = run.folder / "checkpoints"
     facts = {"rollbacks": state.rollbacks, "since_record": {"steps": state.meter.n, "losses": dict(losses)}}
     _write(run, state, home, facts, _optimizer_tensors(state))
@@ -76,7 +76,7 @@ def save(run: Run, state: TrainingState, losses: Mapping[str, float]) -> None:
 
 
 def snapshot(run: Run, state: TrainingState) -> None:
-    """Write the weights of this step, to be kept."""
+    """Write the weights of this step permanently."""
     _write(run, state, run.folder / "snapshots", {}, None)
 
 
@@ -87,7 +87,7 @@ def finish(run: Run, state: TrainingState) -> None:
 
 @contextlib.contextmanager
 def explain_full_disk(run: Run) -> Iterator[None]:
-    """An OSError of a disk that cannot be written says what is kept and how to go on."""
+    """Add to an OSError in the block what is kept and how to resume."""
     try:
         yield
     except OSError as error:
@@ -113,7 +113,7 @@ def _write(
 
 
 def remove_partial_files(folder: Path) -> None:
-    """Remove what a kill left half written."""
+    """Remove files that a kill left incomplete."""
     for home in ("", "data", "checkpoints", "snapshots"):
         files.sweep(folder / home)
 
@@ -124,10 +124,10 @@ def _optimizer_tensors(state: TrainingState) -> dict[str, Tensor]:
 
 
 def restore(run: Run, state: TrainingState) -> None:
-    """Restore the state of the newest whole checkpoint; where there is none yet, the state stays as it is.
+    """Restore the state of the newest whole checkpoint; without one, the state is unchanged.
 
-    A damaged checkpoint is named on stderr and renamed `step-….damaged`. InputError if all are damaged, or if the run's
-    recipe, data or tokenizer are no longer those of the checkpoint.
+    A damaged checkpoint is reported on stderr and renamed `step-….damaged`. InputError if all are damaged, or if the
+    run's recipe, data or tokenizer differ from those of the checkpoint.
     """
     faults, found = [], None
     for place in runs.steps(run.folder / "checkpoints"):
@@ -175,7 +175,7 @@ def _set_aside(damaged: Path, why: str, instead: Path) -> None:
 
 
 def record_hardware(run: Run, state: TrainingState) -> None:
-    """Record in what the steps to come are computed; warn if the ones before were computed otherwise."""
+    """Record precisions and hardware of the next steps; warn if the previous steps had others."""
     device, before = state.meter.world.device, state.computed_in
     now = state.settled | {"device": device.type}
     state.computed_in = now
@@ -195,12 +195,12 @@ def _in_words(computed_in: Mapping[str, str | float]) -> str:
 
 
 def keep_precision(run: Run, settled: precision.Record) -> None:
-    """Keep what `auto` was resolved to, before the first step: a run that is killed then does not resolve it anew."""
+    """Save the resolved precision before the first step, so that a killed run does not resolve `auto` again."""
     files.write_json(run.folder / PRECISION, settled)
 
 
 def kept_precision(run: Run) -> precision.Record | None:
-    """What `keep_precision` kept; None where it has not. InputError if the file was altered."""
+    """The precision saved by `keep_precision`, or None. InputError if the file was altered."""
     path = run.folder / PRECISION
     if not path.is_file():
         return None
@@ -213,12 +213,12 @@ def kept_precision(run: Run) -> precision.Record | None:
 
 
 def record_rollbacks(run: Run, state: TrainingState) -> None:
-    """Record the rollback in the checkpoint that the run went back to: killed now, it goes on at the lower rate."""
+    """Record the rollback in the restored checkpoint, so that a run killed now resumes at the lower rate."""
     runs.change_config(run.folder / "checkpoints" / f"step-{state.step:06d}", {"rollbacks": state.rollbacks})
 
 
 def delete_later_records(folder: Path, step: int) -> None:
-    """Delete records, snapshots and checkpoints of steps later than `step`: they will be made again."""
+    """Delete records, snapshots and checkpoints later than `step`."""
     kept = [record for record in runs.read_metrics(folder) if record["step"] <= step]
     with files.atomic(folder / runs.METRICS) as file:
         file.writelines(json.dumps(record) + "\n" for record in kept)

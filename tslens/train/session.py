@@ -1,9 +1,8 @@
-"""A training session: the way of a recipe from the command to its last checkpoint.
+"""A training session: from a recipe to the finished model.
 
-It happens here and in this order: the processes of `torchrun` are joined and the run's lock is taken, once; the run's
-folder, tokenizer and packed data are made, or read again; model and optimizer are built and brought to the newest
-checkpoint; steps, validation and checkpoints follow; the finished model is written. Of several processes the first
-alone writes and shows.
+The order of events: join the processes of `torchrun` and take the run's lock, once; create or reopen the run's folder,
+tokenizer and packed data; build model and optimizer and restore the newest checkpoint; run steps, validation and
+checkpoints; write the finished model. Of several processes only the first writes and prints.
 """
 
 import contextlib
@@ -31,13 +30,13 @@ Begun = Callable[[Run], None]
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """A run that has all its steps."""
+    """A finished run."""
 
     run: Run
     model: Any
-    """On the CPU."""
+    """The trained model, on the CPU."""
     world: World
-    """All processes that trained it, as this one sees them."""
+    """All processes that trained it, from the view of this one."""
 
 
 def train(
@@ -48,13 +47,13 @@ def train(
     begun: Begun | None = None,
     watch: Watch | None = None,
 ) -> Trained:
-    """Train a new run `runs/<name>` by a recipe; without a name it is called as the recipe is.
+    """Train a new run `runs/<name>` by a recipe; the name defaults to the recipe's.
 
-    With `overwrite`, a run of that name goes once the new one is prepared, and stays if it cannot be. `begun` is called
-    with the run before its first step, in the first process; `watch` with its position after every step. Under
-    `torchrun` every process calls this.
+    With `overwrite`, a run of that name is removed once the new one is prepared, and stays if preparation fails.
+    `begun` is called with the run before its first step, in the first process; `watch` with its position after every
+    step. Under `torchrun` every process calls this.
 
-    Ctrl-C and SIGTERM raise `Interrupted` when a checkpoint is saved; it says how to go on. InputError if the run
+    Ctrl-C and SIGTERM raise `Interrupted` once a checkpoint is saved; it says how to resume. InputError if the run
     exists (unless `overwrite`) or another process writes it, if the recipe cannot be trained with these stories, or if
     the loss diverges and the recipe says to stop.
     """
@@ -79,14 +78,14 @@ def resume(
     begun: Begun | None = None,
     watch: Watch | None = None,
 ) -> Trained:
-    """Go on with the run `runs/<name>` from its newest whole checkpoint, or from its beginning where it has none.
+    """Resume the run `runs/<name>` from its newest whole checkpoint, or from its beginning if it has none.
 
-    Recipe, tokenizer and data are those of its folder; a packing that was stopped is finished. A run that has all its
-    steps is only written again. `changes` are other settings, from now on, of what a diverging loss brings
-    (`CHANGEABLE`). A `recipe` must be the run's own; `changes` may then hold whatever made it. `log` says where this
-    session's records go besides `metrics.jsonl`. For the rest, and what is raised, see `train`.
+    Recipe, tokenizer and data are those of its folder; a stopped packing is finished. A finished run is only written
+    again. `changes` are new settings for a diverging loss (`CHANGEABLE`). A `recipe` must be the run's own; `changes`
+    may then also contain the settings that the run was started with. `log` names further loggers of this session
+    besides `metrics.jsonl`. For the other parameters and errors see `train`.
 
-    InputError, besides: there is no such run, its data were altered, or the changes would make it another run.
+    Also InputError if there is no such run, if its data were altered, or if the changes would make it another run.
     """
     changes = dict(changes or {})
     if log is None and recipe is not None and "train.log" in changes:
@@ -106,14 +105,14 @@ def resume(
 
 
 def prepare(recipe: Recipe, name: str | None = None, *, overwrite: bool = False) -> Run:
-    """A new run as `train` makes it, without its steps: `resume` trains it."""
+    """Prepare a new run as `train` does, without its steps; `resume` trains it."""
     folder = runs.run_folder(recipe.name if name is None else name)
     with lock.held(folder):
         return create_run(recipe, folder, overwrite=overwrite)
 
 
 def reopen(name: str, changes: Mapping[str, str] | None = None, *, check: bool = True) -> Run:
-    """A run as `resume` finds it, without its steps. With `check` the packed stories are held to their hashes."""
+    """Reopen a run as `resume` does, without its steps. With `check` the packed stories' hashes are verified."""
     folder = runs.run_folder(name)
     with lock.held(folder):
         return reopen_run(folder, changes, check=check)
@@ -127,7 +126,7 @@ def _processes(folder: Path) -> Iterator[World]:
 
 
 def train_run(run: Run, world: World, *, begun: Begun | None = None, watch: Watch | None = None) -> Trained:
-    """Build the run's model, bring it to the newest checkpoint, make its steps, write the finished model.
+    """Build the run's model, restore the newest checkpoint, run the steps, write the finished model.
 
     The caller holds the run's lock and has joined the processes.
     """
@@ -149,7 +148,7 @@ def train_run(run: Run, world: World, *, begun: Begun | None = None, watch: Watc
 
 
 def _newest_state(run: Run, world: World) -> TrainingState:
-    """The state of the newest whole checkpoint, or that before the first step."""
+    """The state of the newest whole checkpoint, or the initial state."""
     recipe = run.recipe
     model = recipe.objective.build(recipe.spec(run.tokenizer.size), seed=recipe.seed, tokenizer=run.tokenizer)
     model.to(world.device, print_details=False)
@@ -164,8 +163,8 @@ def _newest_state(run: Run, world: World) -> TrainingState:
 
 
 def _settled_precision(run: Run, state: TrainingState, world: World) -> precision.Record:
-    """The precisions of the run's steps: its recipe's, or for `auto` what the run already has (in its checkpoints alone
-    where it was begun before its choice was kept), or else what the first process measures for all of them."""
+    """The precisions of the run's steps: its recipe's, or for `auto` those that the run recorded (older runs: in their
+    checkpoints only), or else those that the first process measures for all processes."""
     recorded = saving.kept_precision(run) or state.computed_in
     world.wait()  # until all have read
     settled = precision.settle(run.recipe, state.model, world, recorded)
@@ -176,7 +175,7 @@ def _settled_precision(run: Run, state: TrainingState, world: World) -> precisio
 
 @contextlib.contextmanager
 def _stopped_early(folder: Path, *, keeps: bool = True) -> Iterator[None]:
-    """Say how to go on where a stop leaves what was prepared: not where it was to replace a run."""
+    """Tell how to resume after a stop during preparation, if the prepared files are kept."""
     said = f"stopped before training began. To go on: {_go_on(folder)}"
     with interrupt.explained(said, lambda: keeps and (folder / RECIPE).is_file()):
         yield

@@ -27,9 +27,9 @@ TYPES = {
 
 @dataclass_transform(frozen_default=True)
 def settings(section: str) -> Callable[[type[T]], type[T]]:
-    """A decorator: makes a class a frozen dataclass whose values are checked as its fields are annotated.
+    """A decorator: makes a class a frozen dataclass whose values are checked by its annotations.
 
-    Both making one and `dataclasses.replace` raise InputError, one line that names `section.key`.
+    Construction and `dataclasses.replace` raise InputError, one line that names `section.key`.
     """
 
     def decorate(cls: type[T]) -> type[T]:
@@ -51,7 +51,7 @@ def settings(section: str) -> Callable[[type[T]], type[T]]:
 
 
 def in_one_line(error: pydantic.ValidationError, section: str) -> str:
-    """What was given for which key, and what it must be."""
+    """The error in one line: the key, the given value, and what it must be."""
     fault = error.errors(include_url=False)[0]
     if isinstance(own := fault.get("ctx", {}).get("error"), InputError):
         return str(own)
@@ -66,7 +66,7 @@ def in_one_line(error: pydantic.ValidationError, section: str) -> str:
 
 
 def must_be(words: str, holds: Callable[[Any], bool]) -> pydantic.AfterValidator:
-    """The check of a value, and what it must be in words."""
+    """A check of a value, with its requirement in words."""
 
     def check(value: Any) -> Any:
         if not holds(value):
@@ -77,7 +77,7 @@ def must_be(words: str, holds: Callable[[Any], bool]) -> pydantic.AfterValidator
 
 
 def parsed_by(parse: Callable[[str], object]) -> pydantic.AfterValidator:
-    """The check of a text that `parse` must take."""
+    """A check that `parse` accepts a text."""
 
     def check(value: str) -> str:
         parse(value)
@@ -98,21 +98,21 @@ Seed = Annotated[int, must_be("0 or more, and below 2^63", lambda n: 0 <= n < 2*
 
 @settings("data")
 class DataSettings:
-    """Which stories, and how they become rows."""
+    """The stories, and how they become rows."""
 
     source: str = "made"
-    """As `tslens.stories.stories` takes it."""
+    """A source as in `tslens.stories.stories`."""
     limit: int | None = None
-    """Stories trained on at most."""
+    """Largest number of training stories."""
     vocabulary: int = 4096
-    """Size of the tokenizer that is trained on the training split, where no `tokenizer` is given."""
+    """Size of the tokenizer trained on the training split, if no `tokenizer` is given."""
     tokenizer: str | None = None
     """A tokenizer.json, or the name of a model whose tokenizer is used."""
     filter: Literal["none", "no words with summary"] = "none"
-    """Of stories behind instructions: `no words with summary` trains on those that never ask for both together, and
+    """For stories with instructions: `no words with summary` trains on those that never require both together, and
     validates on those that do (Instruct-OOD)."""
     seed: int = 0
-    """Of the embedded generator and of the order of shuffled sentences."""
+    """Seed of the embedded generator and of the order of shuffled sentences."""
 
 
 @settings("train")
@@ -121,34 +121,34 @@ class TrainSettings:
 
     epochs: Positive = 1.0
     steps: Count | None = None
-    """Steps in all, instead of epochs."""
+    """Total number of steps, instead of epochs."""
     batch: Count = 32
-    """Rows of a step."""
+    """Number of rows of a step."""
     batch_warmup: Annotated[int, must_be("0 or more steps", lambda n: n >= 0)] = 0
-    """Steps in which the batch grows: a third of them each with one, two and three quarters of its rows."""
+    """Steps in which the batch grows: one, two and three quarters of its rows for a third of them each."""
     micro_batch: Count | None = None
-    """Rows that are computed at a time (gradients are accumulated); all of them where not given."""
+    """Rows computed at a time (gradients are accumulated); by default all of them."""
     dropout: ShareBelowOne = 0.0
-    """Share of the embeddings, and of what attention and MLP add to the residual stream, that a step leaves out."""
+    """Dropout on the embeddings and on what attention and MLP add to the residual stream."""
     precision: Annotated[str, parsed_by(forward.check_precision)] = "auto"
     compile: bool = False
     validate_every: Count = 200
     validation_stories: Count = 300
     checkpoint_every: Count = 500
     keep_checkpoints: Count = 2
-    """The newest so many checkpoints are kept."""
+    """Number of newest checkpoints to keep."""
     keep_log_spaced: bool = True
     """Whether the weights of steps 1, 2, 4, 8, ... are kept too; `NAME@64` loads them."""
     on_divergence: Literal["stop", "rollback"] = "stop"
-    """What a loss that is not finite or explodes brings: the end, or going back to the last checkpoint and on with a
+    """Reaction to a loss that is not finite or explodes: stop, or return to the last checkpoint and continue with a
     lower learning rate."""
     divergence_threshold: Annotated[float, must_be("a number of nats, 0 for never", lambda x: x >= 0)] = 3.0
     """Nats above the median of the last records that count as exploding; 0 for an objective that may explode."""
     rollback_lr_factor: Factor = 0.5
-    """What the learning rate is multiplied by at each rollback."""
+    """Factor on the learning rate at each rollback."""
     max_rollbacks: NotNegativeCount = 3
     log: Annotated[str, parsed_by(loggers.parse)] = ""
-    """Where records go besides `metrics.jsonl`: tensorboard, wandb, or both with a comma between."""
+    """Loggers besides `metrics.jsonl`: tensorboard, wandb, or both, separated by a comma."""
 
     def __post_init__(self) -> None:
         if self.micro_batch is not None and self.batch % self.micro_batch:

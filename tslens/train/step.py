@@ -22,12 +22,12 @@ Losses = dict[str, Tensor]
 
 
 def can_compile() -> bool:
-    """Whether `torch.compile` finds the C++ compiler that it writes for."""
+    """Whether `torch.compile` finds a C++ compiler."""
     return shutil.which(os.environ.get("CXX") or ("clang++" if sys.platform == "darwin" else "g++")) is not None
 
 
 def check_compiler(recipe: Recipe) -> None:
-    """ValueError where the recipe wants steps compiled and nothing here can."""
+    """ValueError if the recipe compiles steps and this machine has no compiler."""
     if recipe.train.compile and not can_compile():
         raise InputError(
             "train.compile needs a C++ compiler, and this machine has none. Install g++, or leave it at false."
@@ -35,8 +35,8 @@ def check_compiler(recipe: Recipe) -> None:
 
 
 class StepLoss(nn.Module):
-    """The objective as a module of the parameters that it moves: without the model's masks and frozen biases, which
-    would be sent around in vain where several processes train. Compiled, if the recipe says so."""
+    """The objective as a module with the trained parameters only, without the model's masks and frozen biases, which
+    several processes would needlessly communicate. Compiled, if the recipe says so."""
 
     def __init__(self, model: nn.Module, recipe: Recipe, dtype: torch.dtype) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class StepLoss(nn.Module):
 
 
 def move(optimizer: torch.optim.Optimizer, moved: Iterable[nn.Parameter], clip: float) -> Tensor:
-    """Let the parameters move by their gradients, clipped to this norm together, and forget these; their norm."""
+    """Clip the gradients to this global norm, update the parameters and clear the gradients; returns the norm."""
     norm = torch.nn.utils.clip_grad_norm_(moved, clip)
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
@@ -62,8 +62,8 @@ def move(optimizer: torch.optim.Optimizer, moved: Iterable[nn.Parameter], clip: 
 def step_function(
     recipe: Recipe, steps: int, world: World, state: TrainingState
 ) -> Callable[[TrainingBatch], tuple[Losses, Tensor, float]]:
-    """One of `steps` steps on a whole batch: the mean loss and the parts of it (not yet read from the device, and this
-    process's part of them), the gradient's norm and the rate.
+    """A function for one of `steps` steps on a whole batch; it returns the mean loss and its parts (this process's
+    share, still on the device), the gradient's norm and the rate.
 
     The loss is the mean over the predictions of the whole batch, in however many pieces and processes it is computed.
     """
@@ -91,5 +91,5 @@ def step_function(
 
 
 def _seed(*numbers: int) -> None:
-    """Draw what a step draws (dropout) by these numbers alone, so that a resumed run draws the same."""
+    """Seed a step's random draws (dropout) by these numbers alone, so that a resumed run draws the same."""
     torch.manual_seed(int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1)))

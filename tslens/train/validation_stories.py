@@ -16,7 +16,7 @@ from tslens.errors import InputError
 
 
 def digest(stories: Sequence[str]) -> str:
-    """BLAKE2b of the stories, by which they are distinguished from others."""
+    """BLAKE2b of the stories."""
     return blake2b("\0".join(stories).encode(), digest_size=16).hexdigest()
 
 
@@ -30,7 +30,7 @@ def write(path: Path, stories: Sequence[str]) -> None:
 
 
 def read(path: Path) -> list[str]:
-    """The stories that were written. InputError if they are no longer those."""
+    """The stories that were written. InputError if they were altered."""
     stories: list[str] = []
     recorded: Any = None
     with contextlib.suppress(ValueError, LookupError, TypeError):

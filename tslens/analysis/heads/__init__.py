@@ -1,7 +1,7 @@
 """What does each attention head do, and how sure are we?
 
 `roles(model, stories)` gives the role of every head with its evidence; `pattern(model, text)` the attention over one
-text; `ablation(model)` what the loss says when a head is taken out. `Roles` is the reducer, for a scan with others.
+text; `ablation(model)` the change of the loss when a head is ablated. `Roles` is the reducer, for a scan with others.
 """
 
 from tslens.analysis.heads.ablation import AblationResult, ablation

@@ -26,7 +26,7 @@ ROWS = 512  # positions whose logits exist at a time
 
 @dataclass(frozen=True, eq=False)
 class AblationResult(Result):
-    """What the loss gains when a head is mean-ablated: its output is replaced by its mean over positions and rows.
+    """The increase of the loss when a head is mean-ablated: its output is replaced by its mean over positions and rows.
 
     Intervals are 95% (Student's t over rows, paired).
     """
@@ -34,24 +34,24 @@ class AblationResult(Result):
     frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head")
 
     model: str
-    """What the model is called."""
+    """The model's name."""
     on: str
     """What was read: `repeated random tokens` or `stories`."""
     rows: int
-    """Rows that were read."""
+    """Number of rows."""
     baseline: float
-    """Loss with every head in place, nats per token; on repeated random tokens that of the second half."""
+    """Loss of the full model, nats per token; on repeated random tokens over the second half only."""
     increase: Float[Tensor, "layer head"]
-    """Loss without the head, less the baseline, nats per token."""
+    """Loss without the head minus the baseline, nats per token."""
     low: Float[Tensor, "layer head"]
     """Lower end of its interval."""
     high: Float[Tensor, "layer head"]
     """Upper end of its interval."""
     q: Float[Tensor, "layer head"]
-    """False discovery rate at which the head matters at all (two-sided, Benjamini-Hochberg over all heads)."""
+    """False discovery rate of the claim that the change is not 0 (two-sided, Benjamini-Hochberg over all heads)."""
 
     def figure(self) -> "Figure":
-        """The map of what each head is worth."""
+        """Heat map of the change of the loss by head."""
         from tslens import plots
 
         return plots.heatmap(
@@ -67,10 +67,10 @@ class AblationResult(Result):
 def ablation(
     model: "LanguageModel", stories: Iterable[str] | None = None, *, rows: int = 16, seed: int = 0
 ) -> AblationResult:
-    """Take every head out in turn and measure the loss: on the second half of repeated random tokens, where only
+    """Ablate each head in turn and measure the loss: on the second half of repeated random tokens, where only
     induction helps, or on `stories` (the first `rows` of them).
 
-    Mean ablation (after Wang et al. 2022, arXiv 2211.00593): zero would push the residual stream where it never is.
+    Mean ablation (after Wang et al. 2022, arXiv 2211.00593): zeros would give a residual stream that never occurs.
 
     Raises:
         InputError: fewer than two rows, which leave no interval.
@@ -105,7 +105,7 @@ def ablation(
 
 
 def _repeated(model: "LanguageModel", rows: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Repeated random tokens, scored from the second token of the second half on: the first cannot be known."""
+    """Repeated random tokens, scored from the second token of the second half on: the first cannot be predicted."""
     tokens = repeated_tokens(model, rows=rows, seed=seed).to(next(model.parameters()).device)
     scored = torch.zeros(tokens.shape, dtype=torch.bool, device=tokens.device)
     scored[:, (tokens.shape[1] - 1) // 2 + 2 :] = True
@@ -126,7 +126,7 @@ def _natural(model: "LanguageModel", stories: Iterable[str], rows: int) -> tuple
 
 @dataclass(frozen=True)
 class _FromBlock:
-    """The fused forward from any block on, with one head's output replaced in the first of them."""
+    """The fused forward from a given block on, with one head's output replaced in that block."""
 
     model: "LanguageModel"
     spec: Spec

@@ -39,7 +39,7 @@ class GroupEstimate:
 
     @property
     def bias(self) -> Tensor:
-        """How far the number lies from what endless stories would give, to first order (Quenouille 1956)."""
+        """Bias from the finite number of stories, to first order (Quenouille 1956)."""
         return (len(self.without) - 1) * (self.without.mean(0) - self.value)
 
     def __sub__(self, other: "GroupEstimate") -> "GroupEstimate":
@@ -47,7 +47,7 @@ class GroupEstimate:
 
 
 def ratio(over: Float[Tensor, "group ..."], under: Float[Tensor, "group ..."]) -> GroupEstimate:
-    """The sum of `over` by the sum of `under`; NaN where there is nothing to divide by."""
+    """The sum of `over` divided by the sum of `under`; NaN where the latter is 0."""
 
     def divide(a: Tensor, b: Tensor) -> Tensor:
         return torch.where(b > 0, a / b, torch.nan)
@@ -58,10 +58,10 @@ def ratio(over: Float[Tensor, "group ..."], under: Float[Tensor, "group ..."]) -
 def positional_fraction(sums: Sums, visible: Float[Tensor, "layer query key"]) -> GroupEstimate:
     """1 - E[KL(P || mean pattern over other stories)] / E[KL(P || uniform over what the query sees)], by head.
 
-    Split-half: the even groups are scored against the mean pattern of the odd ones and the other way round, so no
-    story is compared with a mean that it is part of. One story's worth of uniform attention is added to each mean,
-    without which a key that one half never looks at would cost infinitely much. 1: the same pattern in every story.
-    0 or less: the mean over other stories tells no more about a story than uniform attention does.
+    Split-half: the even groups are scored against the mean pattern of the odd groups and vice versa, so no story is
+    compared with a mean that includes it. One story's worth of uniform attention is added to each mean; otherwise a
+    key that one half never attends to would make the divergence infinite. 1: the same pattern in every story.
+    0 or less: the mean over other stories predicts a story no better than uniform attention does.
     """
     halves = [torch.arange(len(sums.stories)) % 2 == h for h in (0, 1)]
     at_position = [sums.at_position[half].sum(0) for half in halves]
@@ -93,7 +93,7 @@ def positional_fraction(sums: Sums, visible: Float[Tensor, "layer query key"]) -
 
 
 def offset_mass(sums: Sums) -> Float[Tensor, "layer head offset"]:
-    """Mean attention to the key `offset` tokens back, BOS left out, over the queries that have such a key."""
+    """Mean attention to the key `offset` tokens back, BOS excluded, over the queries that have such a key."""
     total, count = sums.pattern.sum(0).double(), sums.at_position.sum(0)
     n = total.shape[-1]
     rows = []

@@ -1,4 +1,4 @@
-"""The last step of a pass over heads: from sums to every head's measures and role."""
+"""Measures and role of every head, from the sums of a pass."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ from tslens.models import Spec
 
 
 def finish(spec: Spec, sums: Sums, scores: RepetitionScores, model: str | None = None) -> RolesResult:
-    """The `RolesResult` that these sums say, of the model so called (by its shape, unless a name is given)."""
+    """The `RolesResult` of these sums; `model` is the model's name (default: its shape)."""
     found, queries, log_visible = _estimates(spec, sums), sums.queries[:, None, None], sums.log_visible[..., None]
     fraction, claims, mass, lift = found.fraction, found.claims, found.mass.value, found.lift.value
     decision = decide(fraction, found.entropy_share, claims, _claim_p(sums, found.lift, scores), found.off_bos)
@@ -65,7 +65,7 @@ def finish(spec: Spec, sums: Sums, scores: RepetitionScores, model: str | None =
 
 @dataclass(frozen=True)
 class _Estimates:
-    """What the roles are decided by, and the mass on each class of keys."""
+    """The inputs of the role rule, and the mass on each class of keys."""
 
     fraction: GroupEstimate
     entropy_share: GroupEstimate
@@ -95,10 +95,10 @@ def _single(values: Tensor) -> Tensor:
 
 
 def _claim_p(sums: Sums, lift: GroupEstimate, scores: RepetitionScores) -> Float[np.ndarray, "claim layer head"]:
-    """p-values of each class of keys: is more mass there than the null puts there?
+    """p-values of each class of keys, that it gets more mass than under its null.
 
-    The null of BOS, self and previous token is uniform attention. That of the content classes is twofold, and the
-    worse p counts: the null keys of the same story, and uniform attention on repeated random tokens. NaN where no key
+    The null of BOS, self and previous token is uniform attention. The content classes have two nulls, of which the
+    larger p counts: the null keys of the same story, and uniform attention on repeated random tokens. NaN where no key
     of a class has a null key.
     """
     p = np.moveaxis(lift.p_above(1.0), -1, 0).copy()
@@ -110,6 +110,6 @@ def _claim_p(sums: Sums, lift: GroupEstimate, scores: RepetitionScores) -> Float
 
 
 def _rows_p(score: Tensor, uniform: Tensor) -> Float[np.ndarray, "layer head"]:
-    """p-values of a score over rows of random tokens, each its own group, against uniform attention."""
+    """p-values of a score over rows of random tokens (one group per row), against uniform attention."""
     excess = score - uniform[:, None]
     return ratio(excess, torch.ones_like(excess)).p_above(0.0)

@@ -16,27 +16,27 @@ N_CONTENT = 2
 
 @dataclass(frozen=True)
 class Keys:
-    """Which keys of a batch belong to which class, whatever the head."""
+    """Which keys of a batch belong to which class, the same for every head."""
 
     real: Bool[Tensor, "batch query"]
     """True on tokens of a story."""
     visible: Bool[Tensor, "query key"]
-    """True where a query may look."""
+    """True where a query may attend."""
     content: Int[Tensor, "found 4"]
-    """Which content class, story, query and key: keys that duplicate the query's token (0), keys that follow such a
-    duplicate (1)."""
+    """The keys of the content classes, as (class, story, query, key): class 0 duplicates the query's token, class 1
+    follows such a duplicate."""
     null: Int[Tensor, " found"]
-    """The null key of each, or -1 where it has none (see `null_keys`)."""
+    """The null key of each row of `content`, or -1 where it has none (see `null_keys`)."""
     matched: Int[Tensor, " matched"]
-    """Which of them have one."""
+    """The rows of `content` that have a null key."""
     sizes: Float[Tensor, "batch content query"]
-    """How many keys of each content class a query has."""
+    """Number of keys of each content class, by query."""
     lengths: Int[Tensor, " batch"]
-    """Tokens of each story, BOS included."""
+    """Number of tokens of each story, BOS included."""
     groups: Int[Tensor, " batch"]
     """The group that each story belongs to."""
     n_groups: int
-    """How many groups there are."""
+    """Number of groups."""
 
 
 def keys_of(
@@ -47,7 +47,7 @@ def keys_of(
     n_groups: int,
     seeds: Int[Tensor, " batch"],
 ) -> Keys:
-    """The classes of keys of a batch; BOS is in none of the content classes. `seeds` decide the null keys."""
+    """The classes of keys of a batch; BOS is in none of the content classes. `seeds` determine the null keys."""
     same = (tokens[:, :, None] == tokens[:, None, :]) & mask[:, :, None] & mask[:, None, :]
     looks = visible & torch.ones_like(visible).tril(-1)
     looks[:, 0] = False

@@ -1,9 +1,9 @@
-"""Null keys of the content classes: for each key of a class another key of the same story, matched to it.
+"""Null keys of the content classes: for each key of a class, a matched key of the same story outside the class.
 
-A key that duplicates the query's token (or follows a duplicate) differs from others in more than that: it lies at some
-distance, and its token is one that comes again. The null key has the query, about the distance and about the frequency
-in common with it and is not of the class. Frequency is the token's count in the story itself: that is the same for
-every order of a corpus and for every tokenizer, where a count over the corpus would take a second pass.
+A key that duplicates the query's token (or follows a duplicate) differs from other keys in distance and in token
+frequency too. Its null key has the same query, a similar distance and a similar frequency, but is not of the class.
+Frequency is the token's count in the story: it does not depend on the order of the corpus or on the tokenizer, whereas
+a count over the corpus would need a second pass.
 """
 
 from itertools import count
@@ -15,7 +15,7 @@ from torch import Tensor
 from tslens.draws import below, draw
 
 DISTANCES = tuple(1 << i for i in range(24))
-"""Greatest distance of each bin: 1, 2, 3-4, 5-8, ... The nearest are alone, where heads tell places apart."""
+"""Greatest distance of each bin: 1, 2, 3-4, 5-8, ... The nearest have a bin each, because heads distinguish them."""
 FREQUENCIES = (1, 3, 7, 15)
 """Greatest count of each bin but the last: 1, 2-3, 4-7, 8-15, more."""
 TRIES = 4  # independent draws, before the keys of the bin are gone through one after the other
@@ -30,8 +30,8 @@ def null_keys(
 ) -> Int[Tensor, " found"]:
     """The null key of each (class, story, query, key) in `found`, or -1 where no key of its bins is outside the class.
 
-    `content` says which keys are of each class, `same` which tokens of a story are equal. What is drawn follows from
-    the story's seed, the class, the query and the key alone.
+    `content` marks the keys of each class, `same` the equal tokens of a story. The draw depends on the story's seed,
+    the class, the query and the key alone.
     """
     which, story, query, key = found.unbind(1)
     frequencies = torch.bucketize(same.sum(-1), torch.tensor(FREQUENCIES, device=same.device))

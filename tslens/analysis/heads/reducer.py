@@ -24,7 +24,7 @@ HIDDEN = torch.finfo(torch.float32).min  # finite, so that weight times score is
 
 @dataclass
 class RolesState:
-    """Sums so far, and what the model does on repeated random tokens."""
+    """Sums so far, and the model's scores on repeated random tokens."""
 
     model: str
     spec: Spec
@@ -36,22 +36,22 @@ class RolesState:
 class Roles:
     """A reducer for `RolesResult`: the role of every head, with its evidence.
 
-    Takes queries and keys, not patterns, from the scan: patterns exist one layer at a time.
+    Reads queries and keys, not patterns, from the scan, so patterns exist for one layer at a time.
     """
 
     positions: int = 128
-    """Positions that the positional fraction and the mass by offset look at; memory grows with its square."""
+    """Positions that the positional fraction and the mass by offset are measured on; memory grows with its square."""
     groups: int = 16
     """Groups of stories behind the intervals."""
     seed: int = 0
     """Seed of the random tokens that are repeated."""
 
     def hooks(self, spec: Spec) -> Sequence[str]:
-        """Queries and keys of every layer, as they meet."""
+        """Queries and keys of every layer, as they enter the dot product (rotated where the model rotates them)."""
         return [name for i in range(spec.n_layers) for name in forward.query_key_hooks(spec, i)]
 
     def start(self, model: "LanguageModel") -> RolesState:
-        """No stories yet; the scores on repeated random tokens need none, and are taken here."""
+        """Empty sums, and the scores on repeated random tokens, which need no stories."""
         spec = spec_of(model)
         positions = min(self.positions, spec.n_ctx)
         sums = Sums.zeros(self.groups, spec.n_layers, spec.n_heads, positions, next(model.parameters()).device)
@@ -73,7 +73,7 @@ class Roles:
         return state
 
     def merge(self, a: RolesState, b: RolesState) -> RolesState:
-        """Sums add up; both took the same scores on random tokens."""
+        """Add the sums; both states have the same scores on random tokens."""
         return RolesState(a.model, a.spec, a.sums + b.sums, a.scores)
 
     def finish(self, state: RolesState) -> RolesResult:
@@ -92,7 +92,7 @@ def roles(
     batch_tokens: int = BATCH_TOKENS,
     precision: str = "float32",
 ) -> RolesResult:
-    """The role of every head over stories: a scan with the reducer `Roles`, whose options come first.
+    """The role of every head over stories: a scan with the reducer `Roles`; its options come first.
 
     Raises:
         InputError: no stories, or a context with no room for two tokens twice.

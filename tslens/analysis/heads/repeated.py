@@ -1,7 +1,7 @@
-"""What does a head do where only repetition can guide it? (random tokens, then the same again)
+"""What does a head do on repeated random tokens, where only repetition predicts the next token?
 
 After Elhage et al. 2021 ("A Mathematical Framework for Transformer Circuits") and Olsson et al. 2022 (arXiv
-2209.11895): in a row `BOS r1 ... rL r1 ... rL` of random tokens nothing but the first half predicts the second.
+2209.11895): in a row `BOS r1 ... rL r1 ... rL` of random tokens only the first half predicts the second.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class RepetitionScores:
 def repeated_tokens(
     model: "LanguageModel", *, rows: int = 32, length: int = 48, seed: int = 0
 ) -> Int[Tensor, "row pos"]:
-    """Rows of BOS and `length` random tokens, all different, twice over; shorter where the context is.
+    """Rows of BOS and `length` different random tokens, twice; fewer tokens where the context is shorter.
 
     InputError where context or vocabulary leave no room for two different tokens twice.
     """
@@ -66,7 +66,7 @@ def patterns(
 
 
 def repetition_scores(model: "LanguageModel", *, rows: int = 32, length: int = 48, seed: int = 0) -> RepetitionScores:
-    """Where every head looks on repeated random tokens.
+    """The attention of every head on repeated random tokens.
 
     `previous` is over all queries but the first two; `duplicate` and `induction` over the second half, where the
     token's first occurrence lies `length` back and the one after it `length - 1`.

@@ -43,9 +43,9 @@ SUMMARY = (
 
 @dataclass(frozen=True, eq=False)
 class RolesResult(Result):
-    """The role of every head with its evidence, and what was measured to find it.
+    """The role of every head with its evidence, and the measures that it is derived from.
 
-    Averages are over queries that have at least two keys besides BOS, over stories that weigh by their length.
+    Averages are over queries that have at least two keys besides BOS; stories are weighted by their length.
     Intervals are 95%, from the delete-a-group jackknife over groups of whole stories.
     """
 
@@ -53,7 +53,7 @@ class RolesResult(Result):
     axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"claim": CLASSES}
 
     model: str
-    """What the model is called."""
+    """The model's name."""
     stories: int
     """Stories that were read."""
     queries: int
@@ -74,7 +74,7 @@ class RolesResult(Result):
     """False discovery rate at which the role beats its null, over all heads and roles tried (Benjamini-Hochberg)."""
 
     positional_fraction: Float[Tensor, "layer head"]
-    """How much of the KL divergence from uniform attention is the same at a position whatever the story, at most 1."""
+    """Share of the KL divergence from uniform attention that depends on position alone, not on the story; at most 1."""
     positional_low: Float[Tensor, "layer head"]
     """Lower end of its interval."""
     positional_high: Float[Tensor, "layer head"]
@@ -85,9 +85,9 @@ class RolesResult(Result):
     r_causal: Float[Tensor, "layer head"]
     """The same over the causal half; attention that decays with distance gives a negative one."""
     published_positional: Bool[Tensor, "layer head"]
-    """What that replication's rule says: positional where `r_full` is above 0.5, else semantic."""
+    """The replication's rule: positional where `r_full` is above 0.5, else semantic."""
     causal_positional: Bool[Tensor, "layer head"]
-    """What the rule says over the causal half, whatever the sign: `|r_causal|` above 0.5."""
+    """The same rule over the causal half, for either sign: `|r_causal|` above 0.5."""
 
     kl_from_uniform: Float[Tensor, "layer head"]
     """Mean KL divergence of the attention from uniform over the causal prefix, nats."""
@@ -109,11 +109,11 @@ class RolesResult(Result):
     induction: Float[Tensor, "layer head"]
     """Mass on tokens that follow an earlier token equal to the query's, on natural stories, where there is one."""
     previous_lift: Float[Tensor, "layer head"]
-    """`previous` over the mass that uniform attention puts there."""
+    """`previous` divided by the mass under uniform attention."""
     duplicate_lift: Float[Tensor, "layer head"]
-    """`duplicate` over the mass that uniform attention puts there."""
+    """`duplicate` divided by the mass under uniform attention."""
     induction_lift: Float[Tensor, "layer head"]
-    """`induction` over the mass that uniform attention puts there."""
+    """`induction` divided by the mass under uniform attention."""
     previous_random: Float[Tensor, "layer head"]
     """Mass on the token before, on random tokens."""
     duplicate_random: Float[Tensor, "layer head"]
@@ -122,7 +122,7 @@ class RolesResult(Result):
     """Mass on the token after the first occurrence, where random tokens are repeated."""
 
     offset_mass: Float[Tensor, "layer head offset"]
-    """Mean attention to the key so many tokens back, BOS left out, over queries that have such a key."""
+    """Mean attention to the key `offset` tokens back, BOS excluded, over queries that have such a key."""
     claim_effect: Float[Tensor, "claim layer head"]
     """For each of `CLASSES`, the share of the KL divergence from uniform attention that these keys alone explain."""
     claim_low: Float[Tensor, "claim layer head"]
@@ -138,7 +138,7 @@ class RolesResult(Result):
         return [[ROLES[code] for code in row] for row in self.role_code.tolist()]
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
-        """As every Result's, with the role in words as the column `role`."""
+        """As `Result.to_frame`, with the role in words as the column `role`."""
         frame = super().to_frame(field)
         if field is None:
             frame.insert(2, "role", [role for row in self.roles for role in row])
@@ -146,7 +146,7 @@ class RolesResult(Result):
         return frame
 
     def summary(self) -> "pd.DataFrame":
-        """The role of every head, its evidence, and the measures that say most."""
+        """The role of every head, its evidence, and the main measures."""
         return self.to_frame()[["layer", "head", "role", *SUMMARY]]
 
     def to_json(self) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class RolesResult(Result):
         return super().to_json() | {"rows": json.loads(self.to_frame().to_json(orient="records", double_precision=15))}
 
     def figure(self) -> "Figure":
-        """The map of all heads: the role as colour, how much of the attention it explains as depth and per cent."""
+        """The map of all heads: the role as colour, the share of the attention it explains as shade and per cent."""
         from tslens import plots
 
         return plots.tiles(
@@ -167,7 +167,7 @@ class RolesResult(Result):
         )
 
     def offsets(self, layer: int, head: int) -> "Figure":
-        """Mean attention of one head by distance, BOS left out."""
+        """Mean attention of one head by distance, BOS excluded."""
         from tslens import plots
 
         _check_head(self.role_code, layer, head)
@@ -186,16 +186,16 @@ class PatternResult(Result):
     frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head", "query", "key")
 
     model: str
-    """What the model is called."""
+    """The model's name."""
     text: str
-    """What was read."""
+    """The text that was read."""
     tokens: list[str]
-    """The tokens as text to show, BOS first: the names of both `query` and `key`."""
+    """The tokens as displayed text, BOS first: the names of both `query` and `key`."""
     pattern: Float[Tensor, "layer head query key"]
-    """Attention weights; each query's add up to 1, and keys after the query have 0."""
+    """Attention weights; they sum to 1 for each query and are 0 on keys after it."""
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
-        """One row per layer, head, query and key that the query may look at."""
+        """One row per layer, head, query and key that the query may attend to."""
         frame = super().to_frame(field)
         return frame[frame["key"] <= frame["query"]].reset_index(drop=True)
 

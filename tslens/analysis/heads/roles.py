@@ -1,25 +1,24 @@
 """The rule that assigns a role to a head from its evidence.
 
-A head's attention differs from uniform by KL(pattern || uniform) nats, and a role is a share of these. This unit is the
-head's own, so one rule serves small models and large ones: in a small story model a head may put only a seventh of its
-mass on the previous token and still do nothing else, where a threshold on the mass, taken from large models, would miss
-it.
+A head's attention differs from uniform by KL(pattern || uniform) nats, and a role explains a share of these. The unit
+is relative to the head, so one rule serves small and large models: in a small story model a head may put only a seventh
+of its mass on the previous token and still do nothing else; a mass threshold taken from large models would miss it.
 
-- `diffuse`: the entropy is above 95% of what uniform attention has. There is next to nothing to explain.
-- `duplicate token`, `induction`: those keys explain more than half of what attention does among the keys other than
-  BOS, more mass lies on them than on their null keys (`null.py`), *and* the head does the same on repeated random
-  tokens, where nothing but repetition can draw it. Where no key has a null key there is no such role.
-- `previous token`, `self`: those keys explain more than half of what attention does among the keys other than BOS.
-  Of the last four: provided that attention among those keys has at least 5% of the nats.
+- `diffuse`: the entropy is above 95% of that of uniform attention. There is almost nothing to explain.
+- `duplicate token`, `induction`: those keys explain more than half of the nats among the keys other than BOS, they
+  get more mass than their null keys (`null.py`), *and* the head does the same on repeated random tokens, where only
+  repetition can attract it. Where no key has a null key these roles are not assigned.
+- `previous token`, `self`: those keys explain more than half of the nats among the keys other than BOS.
+  These four roles also require that attention among the keys other than BOS has at least 5% of all nats.
 - `BOS sink`: mass on BOS explains more than half of the nats.
 - `positional` or `semantic`: none of these, and the positional fraction is above or below one half.
-- `unresolved`: the interval does not settle it.
+- `unresolved`: the interval does not decide between these.
 
-"More than half" means that the whole 95% interval is: nothing else then explains as much. Every p-value, over all
-heads and all roles, goes through Benjamini and Hochberg together; a role needs q < 0.05.
+"More than half" means that the whole 95% interval is above one half: nothing else then explains as much. All p-values,
+over all heads and roles, are corrected together by Benjamini and Hochberg; a role needs q < 0.05.
 
-The sums come from float32 and differ in the last digits with the batches in which stories are read. A head is therefore
-`unresolved` where a role hangs on a value within `NEAR` of its threshold; a tie is never decided by rounding.
+The sums come from float32, so their last digits depend on how stories are batched. A head is therefore `unresolved`
+where a role depends on a value within `NEAR` of its threshold; rounding never decides a tie.
 """
 
 from dataclasses import dataclass
@@ -39,7 +38,7 @@ DIFFUSE = 1 - NEXT_TO_NOTHING
 Q = 0.05
 NEAR = 1e-5  # ten times what the batches change in a share
 PREFERENCE = ("diffuse", "induction", "duplicate token", "previous token", "self", "BOS sink", "positional", "semantic")
-"""Where several roles hold, the first is the head's: the most particular."""
+"""Where several roles hold, the head gets the first of them: the most specific."""
 UNRESOLVED = ROLES.index("unresolved")
 
 
@@ -56,9 +55,9 @@ class Decision:
 
 
 def content_fraction(fraction: GroupEstimate) -> GroupEstimate:
-    """What the story decides: one minus the positional fraction, less what comes only of having few stories.
+    """The share that depends on the story: 1 - the positional fraction, minus the bias from few stories.
 
-    A mean pattern over few stories is noisy, and the noise looks like content. The jackknife tells how much.
+    A mean pattern over few stories is noisy, and the noise looks like content. The jackknife estimates how much.
     """
     noise = (-fraction.bias).clamp(min=0)
     return GroupEstimate(1 - fraction.value - noise, 1 - fraction.without - noise)

@@ -1,8 +1,7 @@
-"""Sums over a head's attention, story by story, made in one pass.
+"""Sums over a head's attention, story by story, from one pass.
 
-Everything is a sum over queries, kept per group of stories. Two corpora merge by adding, and leaving a group out
-gives the intervals. A query is counted from the third position on: the first two have BOS and at most themselves to
-look at.
+Everything is a sum over queries, kept per group of stories. The sums of two corpora add, and leaving a group out gives
+the intervals. Queries count from the third position on: the first two can attend only to BOS and themselves.
 """
 
 import dataclasses
@@ -19,12 +18,12 @@ FIRST = 2  # the first query that is counted
 
 @dataclasses.dataclass
 class Sums:
-    """Sums over queries, for each group of stories, in double precision but for `pattern`, which is the large one."""
+    """Sums over queries, for each group of stories, in double precision except for `pattern`, which is large."""
 
     stories: Float[Tensor, " group"]
     """Stories."""
     correlated: Float[Tensor, " group"]
-    """Stories that are long enough for a correlation."""
+    """Stories long enough for a correlation."""
     queries: Float[Tensor, " group"]
     """Queries that are counted."""
     at_position: Float[Tensor, "group pos"]
@@ -36,7 +35,7 @@ class Sums:
     distance: Float[Tensor, "group layer head"]
     """Mean distance to the keys, tokens."""
     r_full: Float[Tensor, "group layer head"]
-    """Correlation of weight and distance over the full square, a story."""
+    """Correlation of weight and distance over the full square, one value per story."""
     r_causal: Float[Tensor, "group layer head"]
     """The same over the causal half."""
     pattern: Float[Tensor, "group layer head pos pos"]
@@ -46,23 +45,23 @@ class Sums:
     class_queries: Float[Tensor, "group layer key_class"]
     """Queries that have a key of the class."""
     class_uniform: Float[Tensor, "group layer key_class"]
-    """Mass that uniform attention puts on the class, over these queries (as all that follows)."""
+    """Mass that uniform attention puts on the class, over these queries (as in the fields below)."""
     class_mass: Float[Tensor, "group layer head key_class"]
     """Mass on the class."""
     class_explained: Float[Tensor, "group layer head key_class"]
     """Nats of the KL divergence from uniform attention that the class explains."""
     class_kl: Float[Tensor, "group layer head key_class"]
-    """Nats that there are to explain."""
+    """Nats of the KL divergence that the class could explain: all of them for BOS, those off BOS for the others."""
     matched_keys: Float[Tensor, "group layer content"]
     """Keys of a content class that have a null key."""
     excess_mass: Float[Tensor, "group layer head content"]
-    """Mass on these keys less mass on their null keys."""
+    """Mass on these keys minus mass on their null keys."""
 
     @classmethod
     def zeros(
         cls, n_groups: int, n_layers: int, n_heads: int, positions: int, device: torch.device | str = "cpu"
     ) -> "Sums":
-        """All sums at nothing."""
+        """All sums at 0."""
         sizes = {"group": n_groups, "layer": n_layers, "head": n_heads, "pos": positions}
         sizes |= {"key_class": N_CLASSES, "content": N_CONTENT}
 
@@ -88,7 +87,7 @@ class Sums:
 
 
 def add_batch(sums: Sums, keys: Keys) -> None:
-    """Add what does not depend on a layer: stories, and queries by position."""
+    """Add the sums that do not depend on a layer: stories, and queries by position."""
     positions = sums.at_position.shape[1]
     here = keys.real[:, :positions]
     _add(sums.stories, keys, torch.ones(len(keys.groups)))
@@ -100,7 +99,7 @@ def add_batch(sums: Sums, keys: Keys) -> None:
 def attend(scores: Float[Tensor, "batch head query key"]) -> tuple[Tensor, Float[Tensor, "batch head query"]]:
     """The pattern of finite scores, and its entropy in nats.
 
-    Entropy is log Z - E[score], with log Z read off the likeliest key: no logarithm of every weight is taken.
+    Entropy is log Z - E[score], with log Z from the likeliest key, so no logarithm of every weight is taken.
     """
     pattern = scores.softmax(-1)
     log_z = scores.amax(-1) - pattern.amax(-1).log()
@@ -114,7 +113,7 @@ def add_layer(
     entropy: Float[Tensor, "batch head query"],
     keys: Keys,
 ) -> None:
-    """Add one layer's attention. Both arrays are changed: on padding they become zero."""
+    """Add one layer's attention. Modifies both arrays: sets padding to zero."""
     pattern *= keys.real[:, None, :, None]
     entropy *= keys.real[:, None]
     distance = _distance(pattern)
@@ -156,7 +155,7 @@ def _add_correlations(sums: Sums, layer: int, pattern: Tensor, distance: Tensor,
 
 
 def _add_positions(sums: Sums, layer: int, pattern: Tensor, entropy: Tensor, keys: Keys) -> None:
-    """The pattern itself over the first positions: its mean is what a head does whatever the story."""
+    """The pattern itself over the first positions: its mean is what a head does regardless of the story."""
     n = min(sums.pattern.shape[-1], pattern.shape[-1])
     _add(sums.pattern[:, layer, :, :n, :n], keys, pattern[:, :, :n, :n])
     _add(sums.pattern_entropy[:, layer, :, :n], keys, entropy[:, :, :n])
@@ -167,10 +166,10 @@ def _add_classes(
 ) -> None:
     """Attention mass on each class of keys, and how much of the KL divergence from uniform the class explains.
 
-    With m the mass on a class and u the share of the keys that it is, kl(m, u) is at most KL(pattern, uniform)
-    (relative entropy never grows when keys are lumped together), so their ratio is a share. BOS is taken out first,
-    exactly: KL = kl(on BOS, 1/n) + (1 - on BOS) KL(the rest, uniform over the rest). The other classes share out the
-    second term, so that a head which rests on BOS when it has nothing to do is still known by what it does.
+    With m the mass on a class and u its share of the keys, kl(m, u) is at most KL(pattern, uniform) (relative entropy
+    never grows when keys are merged), so their ratio is a share. BOS is split off first, exactly:
+    KL = kl(on BOS, 1/n) + (1 - on BOS) KL(the rest, uniform over the rest). The other classes are shares of the
+    second term, so a head that attends to BOS when it has nothing to do is still classified by what it does otherwise.
     """
     visible = keys.visible.sum(-1).double()
     bos_visible = keys.visible[:, 0].double()
@@ -199,8 +198,8 @@ def _add_classes(
 
 
 def _add_content(sums: Sums, layer: int, pattern: Tensor, keys: Keys) -> Float[Tensor, "content batch head query"]:
-    """Mass on each content class; adds what keys that have a null key have more than these. Few keys are in a class
-    or the null of one, so only those are read."""
+    """Mass on each content class; adds the excess of matched keys over their null keys. Few keys are in a class or a
+    null, so only those are read."""
     batch, heads, n, _ = pattern.shape
     which, story, query, key = keys.content.unbind(1)
     on_keys = pattern[story, :, query, key].double()
@@ -219,7 +218,7 @@ def _add_content(sums: Sums, layer: int, pattern: Tensor, keys: Keys) -> Float[T
 
 
 def _coin_kl(m: Tensor, f: Tensor) -> Tensor:
-    """KL divergence of a coin with chance m from one with chance f, nats; 0 where f leaves no choice."""
+    """KL divergence of Bernoulli(m) from Bernoulli(f), nats; 0 where f is 0 or 1."""
     inside = f.clamp(1e-9, 1 - 1e-9)
     m = m.clamp(0, 1)
     value = torch.xlogy(m, m / inside) + torch.xlogy(1 - m, (1 - m) / (1 - inside))

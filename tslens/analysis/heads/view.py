@@ -1,4 +1,4 @@
-"""Where does every head look in this text?"""
+"""Where does every head attend in this text?"""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ def pattern(model: "LanguageModel", text: str, *, precision: str = "float32") ->
     """The attention of every head over one text, BOS first. `precision` is that of the model's matrix products.
 
     Raises:
-        InputError: the text is longer than the model's context, or empty; no precision is called so.
+        InputError: the text is empty or longer than the model's context, or the precision is unknown.
     """
     dtype = forward.resolve_dtype(precision, model)
     spec, tokenizer = spec_of(model), tokenizer_of(model)

@@ -1,8 +1,8 @@
 """What would the model say after each layer? (logit lens)
 
-`by_depth` says it over a corpus, `of_prompt` token by token of one text. The residual stream between blocks is read as
+`by_depth` answers over a corpus, `of_prompt` token by token for one text. The residual stream between blocks is read as
 if it were the last: final norm, then unembedding (nostalgebraist 2020, "interpreting GPT: the logit lens"). Weights are
-as trained: no norm is folded in, nothing is centred, and the final norm measures each residual by its own scale.
+as trained: no norm is folded in, nothing is centred, and the final norm divides each residual by its own scale.
 """
 
 from tslens.analysis.lens.prompt import of_prompt

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def of_prompt(model: "LanguageModel", text: str, k: int = 5, *, precision: str = "float32") -> OfPromptResult:
-    """The logit lens over one text: after every depth and at every position, the `k` likeliest next tokens and what
-    is said of the true one. `precision` is that of the model's own products; the lens reads in float32.
+    """The logit lens over one text: at every depth and position, the `k` likeliest next tokens, and the probability and
+    rank of the true one. `precision` is that of the model's own products; the lens computes in float32.
 
     Raises:
-        InputError: the text is empty or longer than the model's context, `k` is not within the vocabulary, or no
-            precision is called so.
+        InputError: the text is empty or longer than the model's context, `k` is not within the vocabulary, or the
+            precision is unknown.
     """
     dtype = forward.resolve_dtype(precision, model)
     spec, tokenizer, unembedding = spec_of(model), tokenizer_of(model), Unembedding.of(model)

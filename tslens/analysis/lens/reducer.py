@@ -45,7 +45,7 @@ class ByDepth:
         return hooks(spec)
 
     def start(self, model: "LanguageModel") -> DepthSums:
-        """No stories yet, and the model's unembedding."""
+        """Empty sums, and the model's unembedding."""
         unembedding, g = Unembedding.of(model), self.groups
         sums = torch.zeros(g, 3, unembedding.spec.n_layers + 1, dtype=torch.float64)
         return DepthSums(unembedding, torch.zeros(g, dtype=torch.float64), torch.zeros(g, dtype=torch.float64), sums)
@@ -64,7 +64,7 @@ class ByDepth:
         return state
 
     def merge(self, a: DepthSums, b: DepthSums) -> DepthSums:
-        """Sums add up."""
+        """Add the sums."""
         return DepthSums(a.unembedding, a.stories + b.stories, a.tokens + b.tokens, a.sums + b.sums)
 
     def finish(self, state: DepthSums) -> ByDepthResult:
@@ -123,7 +123,7 @@ def by_depth(
     """The logit lens over a corpus (see `ByDepth` and `scan`).
 
     Raises:
-        InputError: there is no story, or none of two tokens.
+        InputError: there is no story, or none with two tokens.
     """
     return scan(
         model,

@@ -20,17 +20,17 @@ COLUMNS = 24  # positions in a figure
 
 @dataclass(frozen=True, eq=False)
 class OfPromptResult(Result):
-    """The logit lens over one text: what every depth would say next, at every position."""
+    """The logit lens over one text: the predictions of every depth at every position."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("depth", "pos")
     axis_names: ClassVar[Mapping[str, str]] = {"depth": "depths"}
 
     model: str
-    """What the model is called."""
+    """The model's name."""
     text: str
-    """What was read."""
+    """The text that was read."""
     tokens: list[str]
-    """The tokens as text to show, BOS first."""
+    """The tokens as displayed text, BOS first."""
     depths: list[str]
     """Names of the depths: `embed` before any block, then the number of the block just passed."""
     top_tokens: list[list[list[str]]]
@@ -40,14 +40,14 @@ class OfPromptResult(Result):
     top_probability: Float[Tensor, "depth pos k"]
     """Their probabilities."""
     true_probability: Float[Tensor, "depth pos"]
-    """Probability of the token that really comes next; NaN at the last position."""
+    """Probability of the true next token; NaN at the last position."""
     true_rank: Int[Tensor, "depth pos"]
-    """Its rank, 1 for the likeliest; 0 at the last position, where none comes next."""
+    """Rank of the true next token, 1 for the likeliest; 0 at the last position."""
     entropy: Float[Tensor, "depth pos"]
     """Entropy of the next-token distribution, nats."""
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
-        """As every Result's, with the token read and the likeliest next one, and its probability, as columns."""
+        """As `Result.to_frame`, plus columns for the token, the likeliest next token and its probability."""
         frame = super().to_frame(field)
         if field is None:
             frame.insert(2, "token", self.tokens * len(self.depths))
@@ -70,7 +70,7 @@ class OfPromptResult(Result):
     def figure(self, first: int = 0) -> "Figure":
         """The likeliest next token after each depth, the last on top, coloured by its probability.
 
-        From position `first`, as many positions as a figure has room for.
+        Shows as many positions from `first` on as fit in a figure.
         """
         from tslens import plots
 
@@ -98,7 +98,7 @@ class ByDepthResult(Result):
     axis_names: ClassVar[Mapping[str, str]] = {"depth": "depths"}
 
     model: str
-    """What the model is called."""
+    """The model's name."""
     stories: int
     """Stories that were read."""
     tokens: int
@@ -118,7 +118,7 @@ class ByDepthResult(Result):
     kl_high: Float[Tensor, " depth"]
     """Upper end of its interval."""
     agreement: Float[Tensor, " depth"]
-    """Share of positions where this depth's likeliest token is the final one's."""
+    """Share of positions where this depth and the last one have the same likeliest token."""
     agreement_low: Float[Tensor, " depth"]
     """Lower end of its interval."""
     agreement_high: Float[Tensor, " depth"]

@@ -24,13 +24,13 @@ def hooks(spec: Spec) -> list[str]:
 
 
 def depth_names(spec: Spec) -> list[str]:
-    """What the depths are called: `embed`, then the number of the block just passed."""
+    """Names of the depths: `embed`, then the number of the block just passed."""
     return ["embed", *map(str, range(spec.n_layers))]
 
 
 @dataclass(frozen=True)
 class Unembedding:
-    """What turns a residual into log-probabilities: the final norm and the unembedding, as trained."""
+    """The final norm and the unembedding, as trained: they turn a residual into log-probabilities."""
 
     model: str
     spec: Spec
@@ -39,12 +39,12 @@ class Unembedding:
 
     @classmethod
     def of(cls, model: "LanguageModel") -> "Unembedding":
-        """That of this model, without gradients."""
+        """The unembedding of this model, detached."""
         gain, bias = final_gain(model)
         norm = (gain.detach(), None if bias is None else bias.detach())
         return cls(name_of(model), spec_of(model), norm, model.unembed.W_U.detach())
 
     def log_probabilities(self, residual: Float[Tensor, "row d_model"]) -> Float[Tensor, "row d_vocab"]:
-        """Of the next token, read from this residual as if it were the last."""
+        """Log-probabilities of the next token if this residual were the last."""
         normed = forward.norm(residual.float(), *self.norm, self.spec.eps, self.spec.style)
         return (normed @ self.weight).log_softmax(-1)

@@ -1,4 +1,4 @@
-"""What does each MLP neuron fire on, and what does it write?  `neurons.profiles(model, stories)` says."""
+"""What does each MLP neuron fire on, and what does it write?  `neurons.profiles(model, stories)` answers."""
 
 from tslens.analysis.neurons.reducer import Profiles, profiles
 from tslens.analysis.neurons.result import ProfilesResult

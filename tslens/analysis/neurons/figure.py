@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from tslens.analysis.neurons.result import ProfilesResult
 
 MOST = 80
-"""Neurons that are drawn one by one, at most."""
+"""Largest number of neurons drawn one by one."""
 ONE_WORD = "one word"
 USUAL = ("ADJ", "ADP", "ADV", "AUX", "DET", "NOUN", "PRON", "PROPN", "VERB")
 
 
 class Named(NamedTuple):
-    """A neuron that has a label, and how well its activation tells that label from other tokens."""
+    """A labelled neuron, and how well its activation separates tokens of the label from others."""
 
     layer: int
     neuron: int
@@ -46,8 +46,8 @@ def named(answer: "ProfilesResult") -> list[Named]:
 
 
 def draw(answer: "ProfilesResult") -> "Figure":
-    """On the left, by layer, how many neurons have which label and how often neurons fire; on the right the neurons
-    that have one, with the AUROC of their label: all, or the `MOST` whose interval begins highest."""
+    """Left: by layer, the number of neurons with each label and how often neurons fire. Right: the labelled neurons
+    with the AUROC of their label: all of them, or the `MOST` with the highest lower bound."""
     every = named(answer)
     surest = sorted(every, key=lambda one: -one.low)[:MOST]
     shown = [one for one in every if one in surest]
@@ -74,7 +74,7 @@ def draw(answer: "ProfilesResult") -> "Figure":
 
 
 def _colours(tags: list[str]) -> dict[str, Any]:
-    """A colour for each part of speech, the same in every figure, strong ones for the usual; one word is dark."""
+    """A colour for each part of speech, the same in every figure, strong for common ones; one-word labels are dark."""
     from matplotlib import colormaps
 
     free = [colormaps["tab20"](i) for i in (*range(0, 20, 2), *range(1, 20, 2)) if i not in (14, 15)]  # without greys

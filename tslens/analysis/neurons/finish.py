@@ -1,4 +1,4 @@
-"""The last step of a pass: from tops, sample and sums to a `ProfilesResult`."""
+"""The `ProfilesResult` of a pass, from its tops, sample and sums."""
 
 import dataclasses
 from typing import Any, TypeVar
@@ -26,7 +26,7 @@ Part = TypeVar("Part", Tops, Sample)
 
 
 def result_of(state: ProfilesState) -> ProfilesResult:
-    """The answer; InputError where the corpus had no token."""
+    """The result; InputError if the corpus had no token."""
     if not state.n_tokens:
         raise InputError("No token was read: every story is empty. Give stories with words in them.")
     tops, sample = _on_cpu(state.tops.ranked()), _on_cpu(state.sample.in_order())
@@ -84,7 +84,7 @@ def _on_cpu(part: Part) -> Part:
 def _stories(
     tops: Tops, sample: Sample
 ) -> tuple[Int[Tensor, "story 2"], Int[Tensor, "neurons rank"], Int[Tensor, " sample"]]:
-    """Hash and occurrence of every story that is named, and the row of each place's story in them (-1: no place)."""
+    """Hash and occurrence of every story in use, and the row of each place's story among them (-1: no place)."""
     places = torch.cat([tops.places.flatten(0, 1), sample.places])
     filled = places[:, 2] >= 0
     seeds = draw(places[filled, 0], places[filled, 1]).numpy()  # one number for both, which is faster to sort
@@ -98,7 +98,7 @@ def _stories(
 def _example(
     word: Int[Tensor, " neurons"], word_of: Int[Tensor, " vocabulary"], tokens: Int[Tensor, "neurons rank"]
 ) -> Int[Tensor, " neurons"]:
-    """The token as which the word stands highest in each neuron's list; -1 where there is none."""
+    """The highest token of the word in each neuron's list; -1 where there is none."""
     fits = (word_of[tokens.clamp(min=0)] == word[:, None]) & (tokens >= 0)
     highest = tokens.gather(1, fits.int().argmax(1, keepdim=True))[:, 0]
     return torch.where(fits.any(1), highest, -1)
@@ -109,7 +109,7 @@ def _tags(
 ) -> tuple[Int[Tensor, "neurons rank"], Int[Tensor, " sample"], Int[Tensor, "neurons rank"]]:
     """Tags of the top places (-1 where empty) and of the sample, and a number for each top place's context.
 
-    Neurons share many of their top tokens; each different context is tagged once.
+    Neurons share many of their top tokens; each distinct context is tagged once.
     """
     both = torch.cat([tops.keys.flatten(), sample.keys]).numpy()
     rows = torch.cat([tops.contexts.flatten(0, 1), sample.contexts])
@@ -124,7 +124,7 @@ def _tags(
 
 
 def _examples(values: Float[Tensor, "neurons sample"]) -> Int[Tensor, "neurons quantile example"]:
-    """Which tokens of the sample lie about each quantile of each neuron, the larger activation first."""
+    """The tokens of the sample around each quantile of each neuron, the larger activation first."""
     n = values.shape[1]
     order = values.argsort(dim=1, descending=True, stable=True)
     about = torch.tensor([round((1 - q) * (n - 1)) for q in QUANTILES])[:, None]

@@ -1,20 +1,20 @@
 """The label of a neuron: the part of speech, or else the one word, that it prefers, with the evidence for it.
 
-Twenty times "and" is one observation about conjunctions, not twenty: each different word counts once, with the tag it
-has most often. And a top list alone misleads (Bolukbasi et al. 2021, arXiv 2104.07143). So a label needs both of two
-things (the p-value of both together is the larger one: Berger 1982, doi:10.2307/1267823):
+"and" twenty times is one observation about conjunctions, not twenty: each distinct word counts once, with its most
+frequent tag. And a top list alone misleads (Bolukbasi et al. 2021, arXiv 2104.07143). So a label must pass two tests
+(the p-value of both together is the larger one: Berger 1982, doi:10.2307/1267823):
 
-- Among its different top words the tag is commoner than by chance (`null.Null`).
-- On the random sample tokens of the tag excite it more than others: AUROC above 0.5 (DeLong). It is tested for the tag
-  that the words point to (`best`); other tags count as p = 1.
+- Among the neuron's distinct top words the tag is more common than by chance (`null.Null`).
+- In the random sample, tokens of the tag excite the neuron more than others: AUROC above 0.5 (DeLong). Only the tag
+  that the words point to (`best`) is tested; other tags count as p = 1.
 
 q is the false discovery rate (Benjamini-Hochberg) over all neurons and tags; a label needs q of at most 0.05, at least
 half of the words, a Wilson interval above the base rate and an AUROC whose interval is above 0.5. So a class of few
-words (punctuation, conjunctions) is seldom named: three words are three trials.
+words (punctuation, conjunctions) is rarely a label: three words are three trials.
 
-A neuron without such a label, nearly all of whose top tokens are one word, is named after the word if tokens of that
-word in the sample excite it more than others (AUROC, q over all such neurons). Where the sample has too few of them
-nothing is claimed.
+A neuron without such a label whose top tokens are nearly all one word is labelled with the word if tokens of that word
+in the sample excite it more than others (AUROC, q over all such neurons). Where the sample has too few of them, it gets
+no label.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ ENOUGH = 10  # tokens of the sample on either side, below which the AUROC's norm
 
 @dataclasses.dataclass(frozen=True)
 class Preference:
-    """What the top tokens of each neuron are, against a random sample.
+    """Parts of speech and words of each neuron's top tokens, compared with a random sample.
 
     Fields as in `ProfilesResult`, with all neurons in one row.
     """
@@ -71,10 +71,10 @@ def preference(
     sample_words: Int[Tensor, " sample"],
     values: Float[Tensor, "neurons sample"],
 ) -> Preference:
-    """What each neuron may be named after; `values` are activations on the sample.
+    """The candidate labels of each neuron and their evidence; `values` are activations on the sample.
 
     `top_tags` is -1 where there is no token; places with the same number in `same` have the same context and count
-    once; `top_words` and `sample_words` number the words (see `words.words`).
+    once; `top_words` and `sample_words` are word numbers (see `words.words`).
     """
     tags = top_tags.numpy()
     row, rank = first_of_each_context(tags, same.numpy())
@@ -90,7 +90,7 @@ def preference(
 def _part_of_speech(
     counts: NDArray[np.int64], null: Null, sample_tags: NDArray[np.int64], values: NDArray[np.float32]
 ) -> dict[str, Tensor]:
-    """The part of speech that stands out among the different top words, whose `counts` are `[neuron, tag]`."""
+    """The part of speech that stands out among the distinct top words, whose `counts` are `[neuron, tag]`."""
     n, base = counts.sum(1), null.base
     p = null.p(counts, n)
     best, each = p.argmin(1), np.arange(len(p))
@@ -121,7 +121,7 @@ def _part_of_speech(
 def _one_word(
     word: NDArray[np.int64], share: NDArray[np.float64], sample_words: NDArray[np.int64], values: NDArray[np.float32]
 ) -> dict[str, Tensor]:
-    """The commonest word of the top tokens; where it makes nearly all of them, how well the activation tells it."""
+    """The commonest word of the top tokens; where it is nearly all of them, how well the activation separates it."""
     area, low, p = np.full((3, len(word)), np.nan)
     rows = (share >= NEARLY).nonzero()[0]
     if len(rows):

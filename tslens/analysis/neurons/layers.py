@@ -1,6 +1,6 @@
 """Sums, counts and top tokens of a batch, layer by layer.
 
-Sums, counts and the largest values of a story are taken while its activations are still in the processor's cache.
+Each story is read while its activations are still in the processor's cache.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def read_layers(
     places: Int[Tensor, "row 3"],
     windows: Int[Tensor, "row window"],
 ) -> None:
-    """Sums, counts and tops. `stories` are the positions `[begin, end)` that are read of each row of the batch."""
+    """Update sums, counts and tops. `stories` are the positions `[begin, end)` that are read of each row."""
     _, length, width = layers[0].shape
     device = layers[0].device
     blocks = [

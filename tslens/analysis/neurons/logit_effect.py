@@ -18,8 +18,8 @@ def logit_effect(
     """The `n` tokens whose logits each neuron raises most (sign 0) and lowers most (sign 1), with the change.
 
     Direct logit attribution: `W_out` through the final norm's gain to `W_U` (the weights as trained, nothing folded;
-    layer norm's centring applied, the division by its scale not, for that depends on the token), less the mean over
-    the vocabulary, which softmax does not see.
+    with layer norm's centring, without the division by its scale, which depends on the token), minus the mean over
+    the vocabulary, which softmax ignores.
     """
     named = readout(model)[:, : tokenizer_of(model).size]  # a model may have room for more tokens than there are
     unembed = model.ln_final.w[:, None] * named

@@ -12,18 +12,18 @@ from tslens.analysis.neurons.words import each_word_once
 class Null:
     """How common each part of speech is in the sample.
 
-    A neuron that does not care for parts of speech may pick words evenly or by their frequency. So there are two
-    counts, and a part of speech must be commoner than by both.
+    A neuron that ignores parts of speech may respond to words uniformly or in proportion to their frequency. So there
+    are two counts, and a part of speech must be more common than under both.
     """
 
     by_token: NDArray[np.int64]
     """Tokens of the sample with each tag."""
     by_word: NDArray[np.int64]
-    """Different words of the sample with each tag."""
+    """Distinct words of the sample with each tag."""
 
     @classmethod
     def of(cls, tags: NDArray[np.int64], words: NDArray[np.int64], n_tags: int) -> "Null":
-        """That of a sample, from the tag and the word of each token."""
+        """Build the null from the tag and the word of each sampled token."""
         by_word = each_word_once(np.zeros_like(tags), words, tags, 1, n_tags)[0]
         return cls(np.bincount(tags, minlength=n_tags), by_word)
 
@@ -33,13 +33,13 @@ class Null:
         return np.asarray(np.maximum(self.by_token / self.by_token.sum(), self.by_word / self.by_word.sum()))
 
     def p(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> NDArray[np.float64]:
-        """`[neuron, tag]`: the larger of two one-sided p-values that a tag makes `counts` of `n` words, by Fisher's
+        """`[neuron, tag]`: the larger of two one-sided p-values that a tag has `counts` of `n` words, by Fisher's
         exact test against the words of the sample and against its tokens."""
         return np.asarray(np.maximum(fisher(counts, n, self.by_token), fisher(counts, n, self.by_word)))
 
 
 def fisher(counts: NDArray[np.int64], n: NDArray[np.int64], base: NDArray[np.int64]) -> NDArray[np.float64]:
-    """One-sided Fisher test of each count among `n` against `base` among all of the sample, `[neurons, tag]`."""
+    """One-sided p-values of Fisher's test of `counts` among `n` against `base` in the sample, `[neurons, tag]`."""
     from scipy.stats import hypergeom
 
     wide = np.broadcast_to(n[:, None], counts.shape)

@@ -29,10 +29,10 @@ SIDE = 5  # tokens of context either side
 
 @dataclasses.dataclass(frozen=True)
 class Profiles:
-    """The reducer behind `ProfilesResult`: one pass at hardly more than the cost of running the model.
+    """The reducer for `ProfilesResult`: one pass that costs little more than running the model.
 
-    `k` top tokens and `effect` promoted and suppressed tokens a neuron; a random sample of `sample` tokens. BOS is no
-    word, and on it many neurons are larger than anywhere else: it is left out unless `bos`.
+    Per neuron `k` top tokens and `effect` promoted and suppressed tokens; a random sample of `sample` tokens. BOS is
+    excluded unless `bos`: it is no word, and many neurons have their largest activation on it.
     """
 
     k: int = 20
@@ -71,7 +71,7 @@ class Profiles:
         )
 
     def update(self, state: ProfilesState, activations: Mapping[str, Tensor], batch: Batch) -> ProfilesState:
-        """Raise the tops, refresh the sample, add to the sums."""
+        """Update the tops, the sample and the sums."""
         device = state.total.device
         mask = batch.mask.clone()
         mask[:, 0] &= self.bos
@@ -88,7 +88,7 @@ class Profiles:
         return state
 
     def merge(self, a: ProfilesState, b: ProfilesState) -> ProfilesState:
-        """Both corpora; associative, and equal to one pass over both."""
+        """The state of both corpora; associative, and equal to one pass over both."""
         a.tops.merge(b.tops)
         a.sample.merge(b.sample)
         a.total += b.total
@@ -99,7 +99,7 @@ class Profiles:
         return a
 
     def finish(self, state: ProfilesState) -> ProfilesResult:
-        """The answer."""
+        """The result."""
         return result_of(state)
 
 

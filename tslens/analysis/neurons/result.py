@@ -25,7 +25,7 @@ class ProfilesResult(Result):
     """Every MLP neuron of every layer: its top tokens beside quantile and random samples, its statistics, the part of
     speech (or the one word) it prefers with evidence (see `labels`), and its direct effect on the logits.
 
-    Activations are `blocks.L.mlp.hook_post`. BOS and padding are in no list and no average (unless asked for BOS).
+    Activations are `blocks.L.mlp.hook_post`. Lists and averages exclude padding, and BOS unless it was asked for.
     The top tokens alone mislead (Bolukbasi et al. 2021, arXiv 2104.07143): read them beside the samples.
     """
 
@@ -41,26 +41,26 @@ class ProfilesResult(Result):
     label: Int[Tensor, "layer neuron"]
     """Index into `tags` of the part of speech the neuron is labelled with, -1 where there is none."""
     best: Int[Tensor, "layer neuron"]
-    """Index into `tags` of the part of speech that stands out most among the different top words, labelled or not."""
+    """Index into `tags` of the part of speech that stands out most among the distinct top words, labelled or not."""
     share: Float[Tensor, "layer neuron"]
-    """Share of `best` among the different words of the top tokens: each word counts once."""
+    """Share of `best` among the distinct words of the top tokens."""
     share_low: Float[Tensor, "layer neuron"]
     """Lower bound of the share, Wilson 95%."""
     share_high: Float[Tensor, "layer neuron"]
     """Upper bound of the share, Wilson 95%."""
     lift: Float[Tensor, "layer neuron"]
-    """`share` over the base rate of `best`."""
+    """`share` divided by the base rate of `best`."""
     q: Float[Tensor, "layer neuron"]
     """False discovery rate (Benjamini-Hochberg over all neurons and parts of speech) of the larger of two one-sided
     p-values: Fisher's on the different top words against the random sample, and DeLong's that `auroc` is above 0.5."""
     auroc: Float[Tensor, "layer neuron"]
-    """How well the activation tells `best` from other tokens over the random sample: 0.5 is chance."""
+    """AUROC with which the activation separates tokens of `best` from others in the random sample: 0.5 is chance."""
     auroc_low: Float[Tensor, "layer neuron"]
     """Lower bound of the AUROC, DeLong 95%; NaN where the sample has fewer than 10 tokens of `best`."""
     auroc_high: Float[Tensor, "layer neuron"]
     """Upper bound of the AUROC."""
     distinct: Int[Tensor, "layer neuron"]
-    """How many different words the top tokens are: the trials behind `share`."""
+    """Number of distinct words among the top tokens: the trials behind `share`."""
     by_word: Bool[Tensor, "layer neuron"]
     """Whether the neuron has no part of speech and is labelled with `word` instead."""
     word: Int[Tensor, "layer neuron"]
@@ -71,18 +71,18 @@ class ProfilesResult(Result):
     """False discovery rate that `word_auroc` is above 0.5, over the neurons whose top tokens are nearly all one word;
     NaN for others, and where the sample has fewer than 10 tokens of the word."""
     word_auroc: Float[Tensor, "layer neuron"]
-    """How well the activation tells `word` from other tokens over the random sample; NaN where the word makes less
-    than 90% of the top tokens, or the sample has none."""
+    """AUROC with which the activation separates tokens of `word` from others in the random sample; NaN where the word
+    is less than 90% of the top tokens, or the sample has none."""
     word_auroc_low: Float[Tensor, "layer neuron"]
-    """Its lower bound, DeLong 95%."""
+    """Lower bound of `word_auroc`, DeLong 95%."""
     tag_share: Float[Tensor, "layer neuron tag"]
-    """Share of each part of speech among the different words of the top tokens."""
+    """Share of each part of speech among the distinct words of the top tokens."""
     tag_base: Float[Tensor, " tag"]
-    """Base rate of each part of speech: its share of the random sample's tokens or of its different words, whichever
+    """Base rate of each part of speech: its share of the random sample's tokens or of its distinct words, whichever
     is larger."""
 
     top_values: Float[Tensor, "layer neuron rank"]
-    """Largest activations, falling but where they differ by rounding alone; NaN where the corpus has fewer tokens."""
+    """Largest activations, descending except for rounding differences; NaN where the corpus has fewer tokens."""
     top_tokens: Int[Tensor, "layer neuron rank"]
     """Their token ids (-1 where there is none)."""
     top_tags: Int[Tensor, "layer neuron rank"]
@@ -92,12 +92,12 @@ class ProfilesResult(Result):
     top_pos: Int[Tensor, "layer neuron rank"]
     """Position in the story; BOS is 0."""
     top_contexts: Int[Tensor, "layer neuron rank window"]
-    """Token ids around, the token itself in the middle; -1 outside the story."""
+    """Token ids of the context, with the token itself in the middle; -1 outside the story."""
 
     story_hashes: Int[Tensor, " story"]
-    """Hash of the text of every story that is named here (`tslens.stories.identity.content_hash`)."""
+    """Hash of the text of every story referred to here (`tslens.stories.identity.content_hash`)."""
     story_occurrences: Int[Tensor, " story"]
-    """How many stories of the same text came before it."""
+    """Number of earlier stories with the same text."""
 
     sample_tokens: Int[Tensor, " sample"]
     """Tokens drawn at random from the corpus, the same for all neurons, in random order."""
@@ -108,35 +108,35 @@ class ProfilesResult(Result):
     sample_pos: Int[Tensor, " sample"]
     """Position in the story; BOS is 0."""
     sample_contexts: Int[Tensor, "sample window"]
-    """Token ids around, as in `top_contexts`."""
+    """Token ids of the context, as in `top_contexts`."""
     random_values: Float[Tensor, "layer neuron random"]
-    """Activations on the first tokens of the sample: examples without choice."""
+    """Activations on the first tokens of the sample: unselected examples."""
     quantile_values: Float[Tensor, "layer neuron quantile example"]
-    """Activations about each quantile (`quantiles`) of the neuron over the sample, falling."""
+    """Activations around each quantile (`quantiles`) of the neuron over the sample, descending."""
     quantile_samples: Int[Tensor, "layer neuron quantile example"]
-    """Which tokens of the sample they belong to."""
+    """The tokens of the sample that `quantile_values` belong to."""
 
     promoted_tokens: Int[Tensor, "layer neuron effect"]
     """Tokens whose logits the neuron raises most when it fires."""
     promoted_values: Float[Tensor, "layer neuron effect"]
-    """Change of those logits per unit of activation, before the division by the final norm's scale, falling."""
+    """Change of those logits per unit of activation, before the division by the final norm's scale, descending."""
     suppressed_tokens: Int[Tensor, "layer neuron effect"]
     """Tokens whose logits the neuron lowers most."""
     suppressed_values: Float[Tensor, "layer neuron effect"]
-    """Change of those logits, rising."""
+    """Change of those logits, ascending."""
 
     quantiles: list[float]
-    """Levels of `quantile_values`, falling."""
+    """Levels of `quantile_values`, descending."""
     tags: list[str]
-    """Universal parts of speech; X is what is no word: a line break, BOS."""
+    """Universal parts of speech; X is no word: a line break, BOS."""
     pieces: list[str]
-    """The vocabulary as text to show, by token id."""
+    """The vocabulary as displayed text, by token id."""
     model: str
-    """What the model is called."""
+    """The model's name."""
     precision: str
     """Precision of the forward pass."""
     n_tokens: int
-    """Tokens that were read, without BOS."""
+    """Tokens that were read, BOS excluded."""
     n_stories: int
     """Stories that were read."""
 
@@ -148,7 +148,7 @@ class ProfilesResult(Result):
         return self.tags[label] if label >= 0 else UNRESOLVED
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
-        """One row a neuron: its statistics, label and evidence, and its commonest top tokens as text."""
+        """One row per neuron: its statistics, label and evidence, and its commonest top tokens as text."""
         frame = super().to_frame(field)
         if field is not None:
             return frame
@@ -162,7 +162,7 @@ class ProfilesResult(Result):
         return frame
 
     def summary(self) -> "pd.DataFrame":
-        """The most telling columns, the best supported neurons first."""
+        """The main columns, the best supported neurons first."""
         columns = [
             "layer",
             "neuron",
@@ -186,7 +186,7 @@ class ProfilesResult(Result):
         return frame[columns].reset_index(drop=True)
 
     def write_tables(self, folder: Path) -> None:
-        """`tops.csv`: one row a neuron and rank, the token with five tokens either side; a story is its hash."""
+        """Write `tops.csv`: per neuron and rank the token, five tokens either side, and the hash of the story."""
         from csv import writer
 
         layers, width, _ = self.top_tokens.shape
@@ -207,7 +207,7 @@ class ProfilesResult(Result):
                     table.writerow((i, j, k + 1, f"{values[i][j][k]:.6g}", *place, before, seen[side], after))
 
     def neuron(self, layer: int, neuron: int) -> Profile:
-        """One neuron with its examples in context; InputError where there is no such neuron."""
+        """One neuron with its examples in context; InputError if there is no such neuron."""
         layers, width = self.label.shape
         if not (0 <= layer < layers and 0 <= neuron < width):
             raise InputError(
@@ -217,7 +217,7 @@ class ProfilesResult(Result):
         return Profile(self, layer, neuron)
 
     def figure(self) -> "Figure":
-        """By layer how many neurons have a label and how often neurons fire, and the labelled ones with their AUROC."""
+        """By layer, how many neurons have a label and how often neurons fire; the labelled ones with their AUROC."""
         from tslens.analysis.neurons.figure import draw
 
         return draw(self)

@@ -1,7 +1,7 @@
-"""The random sample of tokens, the same for every neuron, from which the null of a label is made (see `null`).
+"""The random sample of tokens, the same for every neuron, for the null of a label (see `null`).
 
-The sample is the tokens with the smallest keys, and a token's key follows from its story's text, the story's occurrence
-and the position. So it is the same for every order of the corpus, every batch size and every number of shards, and
+The sample is the tokens with the smallest keys; a token's key depends on its story's text, the story's occurrence and
+the position. So the sample is the same for every order of the corpus, every batch size and every number of shards, and
 samples of parts merge into that of the whole.
 """
 
@@ -22,17 +22,17 @@ class Sample:
     """Tokens drawn so far, in no order."""
 
     keys: Int[Tensor, " sample"]
-    """`NOWHERE` where nothing was drawn yet."""
+    """The key of each token; `NOWHERE` where none was drawn yet."""
     places: Int[Tensor, "sample 3"]
     """Hash and occurrence of the story, and the position in it."""
     contexts: Int[Tensor, "sample window"]
-    """Token ids around."""
+    """Token ids of the context."""
     values: Float[Tensor, "sample layer neuron"]
     """Activations."""
 
     @classmethod
     def empty(cls, size: int, window: int, layers: int, width: int, device: torch.device) -> "Sample":
-        """A sample of nothing."""
+        """An empty sample."""
         return cls(
             torch.full((size,), NOWHERE, device=device),
             torch.full((size, 3), -1, device=device),
@@ -47,7 +47,7 @@ class Sample:
         contexts: Int[Tensor, "candidate window"],
         values: Callable[[Tensor], Tensor],
     ) -> None:
-        """Keep the smallest keys of the sample and of these candidates; `values` gives the activations of a few."""
+        """Keep the smallest keys of the sample and of these candidates; `values` gives activations of candidates."""
         size = len(self.keys)
         chosen = torch.cat([self.keys, keys]).argsort(stable=True)[:size]
         fresh = chosen[chosen >= size] - size
@@ -61,11 +61,11 @@ class Sample:
         self.values[leaving] = values(fresh)
 
     def merge(self, other: "Sample") -> None:
-        """Take in the sample of another corpus."""
+        """Merge the sample of another corpus into this one."""
         self.admit(other.keys, other.places, other.contexts, lambda rows: other.values[rows])
 
     def in_order(self) -> "Sample":
-        """What was drawn, by key: a random order."""
+        """The drawn tokens, ordered by key: a random order."""
         order = self.keys.argsort(stable=True)[: int((self.keys != NOWHERE).sum())]
         return Sample(self.keys[order], self.places[order], self.contexts[order], self.values[order])
 

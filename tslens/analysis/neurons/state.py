@@ -11,7 +11,7 @@ from tslens.analysis.neurons.tops import Tops
 
 @dataclasses.dataclass
 class ProfilesState:
-    """What was seen so far; `neurons` counts through all layers. Every tensor has its final size from the start."""
+    """Tops, sample and sums so far; the axis `neurons` runs over all layers. No tensor changes its size."""
 
     tops: Tops
     sample: Sample

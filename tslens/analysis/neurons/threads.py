@@ -1,7 +1,7 @@
-"""Several layers at once, each on its own thread.
+"""Run several layers at once, each on its own thread.
 
-Small operations gain little from being split between threads, and lose much where the processors do not share a cache:
-what one half writes, the other half's next operation reads. Whole layers share nothing.
+Splitting a small operation between threads gains little, and costs much where the processors do not share a cache: each
+half's next operation reads what the other half wrote. Whole layers share nothing.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ B = TypeVar("B")
 
 
 def in_threads(work: Callable[[A], B], items: Iterable[A]) -> list[B]:
-    """`work` of each item, in their order, on as many threads as PyTorch has; each of its operations runs on one."""
+    """`work` of each item, in order, on as many threads as PyTorch has; each operation runs on one thread."""
     n, inference = torch.get_num_threads(), torch.is_inference_mode_enabled()
 
     def one(item: A) -> B:

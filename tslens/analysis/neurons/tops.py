@@ -1,10 +1,10 @@
 """Lists of each neuron's top tokens, updated batch by batch.
 
-A list's smallest value is a threshold: of a batch only what reaches it is looked at, and nearly all rows are passed
-over by the largest value of a block of them. A list is a set, its slots in no order, until `ranked`.
+A list's smallest value is a threshold: only activations that reach it are examined, and the largest value of a block
+of rows rules out nearly all blocks. A list is an unordered set until `ranked`.
 
-Stories that begin with the same words have the same activations there, but for rounding, which depends on the batch. So
-values that differ by no more than `TIE` count as equal, and of equal ones the smaller keys stay.
+Stories that begin with the same words have the same activations there, except for rounding, which depends on the batch.
+So values that differ by no more than `TIE` count as equal, and of equal ones the smaller keys stay.
 """
 
 import dataclasses
@@ -21,13 +21,13 @@ TIE = 2e-5  # of 1, or of larger values; padding moved activations of stories2M 
 
 
 def rounding(values: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
-    """The difference up to which these values count as equal to others."""
+    """The largest difference at which these values still count as equal to others."""
     return TIE * values.abs().clamp(1, 1e30)  # of an empty slot, -inf, it is finite
 
 
 @dataclasses.dataclass
 class Tops:
-    """The `rank` largest values of each neuron so far. Where values tie, the smaller keys are in the list."""
+    """The `rank` largest values of each neuron so far. Of values that tie, those with the smaller keys are kept."""
 
     values: Float[Tensor, "neurons rank"]
     keys: Int[Tensor, "neurons rank"]
@@ -35,7 +35,7 @@ class Tops:
     places: Int[Tensor, "neurons rank 3"]
     """Hash and occurrence of the story, and the position in it."""
     contexts: Int[Tensor, "neurons rank window"]
-    """Token ids around."""
+    """Token ids of the context."""
 
     @classmethod
     def empty(cls, neurons: int, k: int, window: int, device: torch.device) -> "Tops":
@@ -48,13 +48,13 @@ class Tops:
         )
 
     def bounds(self) -> tuple[Float[Tensor, " neurons"], Int[Tensor, " neurons"]]:
-        """Each list's smallest value, and the largest key of those that tie with it: what a candidate must beat."""
+        """Each list's smallest value, and the largest key of those that tie with it: the bound for candidates."""
         floor = self.values.amin(1)
         tied = self.values <= (floor + rounding(floor))[:, None]
         return floor, torch.where(tied, self.keys, -1).amax(1)
 
     def admit(self, neurons: Tensor, values: Tensor, keys: Tensor, places: Tensor, contexts: Tensor) -> None:
-        """Put candidates (one row of each argument) into their neurons' lists, as far as they belong there."""
+        """Put candidates (one row of each argument) that reach the bounds into their neurons' lists."""
         order = neurons.argsort(stable=True)
         _, count = neurons[order].unique_consecutive(return_counts=True)
         number = torch.arange(len(order), device=order.device) - (count.cumsum(0) - count).repeat_interleave(count)
@@ -92,7 +92,7 @@ class Tops:
         self.contexts[into, slot] = contexts[new]
 
     def merge(self, other: "Tops") -> None:
-        """Take in the lists of another corpus."""
+        """Merge the lists of another corpus into these."""
         n, k = other.values.shape
         every = torch.arange(n, device=other.values.device).repeat_interleave(k)
         filled = other.keys.flatten() != NOWHERE
@@ -101,7 +101,7 @@ class Tops:
         self.admit(*(part[filled] for part in parts))
 
     def ranked(self) -> "Tops":
-        """The same lists in order: the largest value first, and of those that tie the smallest key."""
+        """The lists in order: the largest value first, ties by the smallest key."""
         values, falling = self.values.sort(dim=1, descending=True, stable=True)
         lower = values[:, :-1] - values[:, 1:] > rounding(values[:, 1:])
         step = torch.nn.functional.pad(lower.cumsum(1), (1, 0))  # of values that tie
@@ -121,10 +121,10 @@ def reaching(
     floor: Float[Tensor, " neuron"],
     k: int,
 ) -> tuple[Int[Tensor, " found"], Int[Tensor, " found"], Float[Tensor, " found"]]:
-    """Row, neuron and value of all activations that reach their neuron's `floor` but for `rounding`.
+    """Row, neuron and value of all activations that reach their neuron's `floor`, up to `rounding`.
 
-    `blocks` are the rows `[begin, end)` that are read, at most `BLOCK` in each, and `peaks` their largest values. Where
-    a floor is not finite yet, the k-th largest peak is: it bounds the k-th largest value from below.
+    `blocks` are ranges `[begin, end)` of at most `BLOCK` rows, and `peaks` their largest values. Where a floor is not
+    finite yet, the k-th largest peak replaces it: it bounds the k-th largest value from below.
     """
     floor = floor.to(peaks.dtype)
     if len(peaks) >= k and bool(floor.isneginf().any()):

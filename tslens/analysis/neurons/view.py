@@ -24,7 +24,7 @@ class Profile:
     index: int
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row an example: which list it is of, the activation, the token, its tag and what stands around it."""
+        """One row per example: its list, the activation, the token, its tag and its context."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -78,7 +78,7 @@ class Profile:
         )
 
     def _one_word(self) -> str:
-        """What is known of the word that makes nearly all of the top; nothing where no word does."""
+        """The evidence on the word that is nearly all of the top tokens; empty where no word is."""
         a, at = self.neurons, (self.layer, self.index)
         if not a.word_share[at] >= NEARLY:
             return ""
@@ -104,7 +104,7 @@ def _color(value: float) -> str:
 
 
 def _html_row(example: dict[str, Any], largest: float) -> str:
-    """The token is marked as strongly as it excites the neuron (orange) or goes below zero (blue)."""
+    """An example in HTML; the token's shade is its activation, orange above zero and blue below."""
     colour, strength = _color(example["value"]), abs(example["value"]) / largest
     marked = f"<mark style='background:rgba({colour},{strength:.2f})'>{_text(example['token'])}</mark>"
     context = _text("".join(example["before"])) + marked + _text("".join(example["after"]))

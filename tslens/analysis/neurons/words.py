@@ -15,9 +15,9 @@ ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
 
 
 def words(pieces: Sequence[str]) -> Int[Tensor, " vocabulary"]:
-    """The number of each token's word: two tokens are the same word where they differ by space or capitals alone.
+    """The number of each token's word: two tokens are the same word if they differ only by space or capitals.
 
-    A neuron sees tokens, so a part of a word is a word here: the coarser reading, which counts fewer trials.
+    A neuron reads tokens, so a part of a word counts as a word: the coarser choice, with fewer trials.
     """
     numbers: dict[str, int] = {}
     return torch.tensor([numbers.setdefault(p.strip(" ").casefold() or p, len(numbers)) for p in pieces])
@@ -26,7 +26,7 @@ def words(pieces: Sequence[str]) -> Int[Tensor, " vocabulary"]:
 def first_of_each_context(
     tags: NDArray[np.int64], same: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Neuron and rank of the top tokens, each different context of a neuron once."""
+    """Neuron and rank of the top tokens, each distinct context of a neuron once."""
     order = same.argsort(1, kind="stable")
     ordered = np.take_along_axis(same, order, 1)
     fresh = np.ones(same.shape, dtype=bool)
@@ -39,7 +39,7 @@ def first_of_each_context(
 def each_word_once(
     row: NDArray[np.int64], words: NDArray[np.int64], tags: NDArray[np.int64], rows: int, n_tags: int
 ) -> NDArray[np.int64]:
-    """How many different words of each row have each tag, `[row, tag]`; a word has the tag it has most often there."""
+    """Number of distinct words of each row with each tag, `[row, tag]`; a word counts with its most frequent tag."""
     width = int(words.max(initial=0)) + 1
     cells, times = np.unique((row * width + words) * n_tags + tags, return_counts=True)
     pairs, tag = cells // n_tags, cells % n_tags
@@ -67,7 +67,7 @@ def commonest_word(
 def tags_of(contexts: Int[Tensor, "places window"], pieces: Sequence[str], bos: int) -> Int[Tensor, " places"]:
     """The part of speech of the token in the middle of each context, as an index into `pos.TAGS`.
 
-    Five tokens either side stand in for the story, so that no text need be kept and memory stays flat. On TinyStories
+    Five tokens either side replace the story, so no text is kept and memory stays flat. On TinyStories
     99.7% of tokens get the tag that the whole story gives them with 4,096 tokens, 96.8% with 512 (shorter contexts).
     """
     raw = [ESCAPED.sub(lambda m: bytes([int(m[1], 16)]), piece.encode()) for piece in pieces]

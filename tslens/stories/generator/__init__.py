@@ -1,7 +1,7 @@
 """Generator of stories: a story grammar, with the ground truth of every story.
 
-A tale (`tales/`) is a sequence of beats, each with several templates; `template` describes and tags these, `render`
-makes them text, `story` composes a story around a tale, and `lexicon` holds the words.
+A tale (`tales/`) is a sequence of beats, each with several templates; `template` describes and tags them, `render`
+turns them into text, `story` composes a story around a tale, and `lexicon` holds the words.
 """
 
 from collections.abc import Iterator

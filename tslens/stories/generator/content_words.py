@@ -14,7 +14,7 @@ MANNER = frozenset("very really so too as how".split())
 
 
 def content_word_tag(low: str, tags: frozenset[str], prev: Neighbour, nxt: Neighbour) -> str:
-    """The tag of a content word, one of `tags`; '' where its neighbours do not settle it."""
+    """The tag of a content word, one of `tags`; '' if its neighbours do not determine it."""
     for rule in (_adjective_or_adverb, _determiner_or_verb, _adjective_or_noun, _verb_or_other):
         tag = rule(low, tags, prev, nxt)
         if tag is not None:

@@ -1,4 +1,4 @@
-"""The neighbours of a literal word, and what they say about it."""
+"""The neighbours of a literal word, and tests on them."""
 # ruff: noqa: E501
 
 from typing import NamedTuple

@@ -21,7 +21,7 @@ from tslens.stories.generator.context import (
 Rest: TypeAlias = tuple[str, ...]
 """The words and slots that follow a word, up to the next mark."""
 Rule: TypeAlias = Callable[[str, Neighbour, Neighbour, Rest], str]
-"""From a word in small letters, its neighbours and the rest to its tag; '' where they do not settle it."""
+"""A rule: maps a lower-case word, its neighbours and the rest to a tag; '' if they do not determine it."""
 
 SAYING = frozenset(
     "said say says knew know knows thought think told felt hoped believed noticed saw learned remembered remember forgot understood out "

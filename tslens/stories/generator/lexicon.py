@@ -412,9 +412,9 @@ def article(word: str) -> str:
 
 @cache
 def bases() -> dict[str, frozenset[str]]:
-    """The base forms of nouns, verbs and adjectives that a story may be asked for.
+    """The base forms of nouns, verbs and adjectives that an instruction may require.
 
-    Without a verb that is also the past of another: whoever asks for `lay` does not mean that the ball lay there.
+    Excludes verbs that are also the past of another: `lay` is not required in the sense of "the ball lay there".
     """
     others = {form for line in VERBS.values() for w in line.split() for form in verb(w).forms.values() if form != w}
     listed = {

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 
 class TemplateError(RuntimeError):
-    """A template or tale of the generator's own is malformed: a defect of tslens, not of anything given to it."""
+    """A template or tale of the generator is malformed: a defect of tslens, not of its input."""
 
 
 @dataclass(frozen=True, slots=True)

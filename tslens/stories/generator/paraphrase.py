@@ -1,10 +1,10 @@
-"""Paraphrases of a template: phrases replaced by the choice among their equals."""
+"""Paraphrases of a template: phrases replaced by a choice among synonymous ones."""
 # ruff: noqa: E501
 
 import re
 from functools import cache
 
-# One family a line: its first phrase may be told as any of them; or phrases, =>, and what each may be told as.
+# One family per line: its first phrase may be replaced by any of them; or phrases, =>, and their replacements.
 # A capital matters: it marks the beginning of a sentence.
 FAMILIES = """
 began to cry|started to cry|burst into tears/NOUN
@@ -182,7 +182,7 @@ def _table() -> tuple[re.Pattern[str], dict[str, str]]:
         for key in keys.split(" & ") if keys else family.split("|")[:1]:
             ways[key] = f"[{family}]"
     phrases = sorted(ways, key=len, reverse=True)
-    # A short form never stands last: "We will," is not told as "We'll,".
+    # A short form never stands last: "We will," does not become "We'll,".
     body = "|".join(re.escape(p) + (r"(?![,.!?])" if "'ll" in ways[p] or "'m" in ways[p] else "") for p in phrases)
     return re.compile(rf"(?<![\w/'{{])(?:{body})(?![\w/'])"), ways
 
@@ -196,7 +196,7 @@ def _speaker(match: re.Match[str]) -> str:
 
 @cache
 def paraphrased(source: str) -> str:
-    """The template with every phrase that has equals replaced by the choice among them."""
+    """The template with every phrase that has synonyms replaced by a choice among them."""
     pattern, ways = _table()
     spoken = SPEECH.sub(_speaker, source)
     return pattern.sub(lambda match: ways[match[0]], spoken)

@@ -38,7 +38,7 @@ class Part:
 
 @dataclass
 class Renderer:
-    """Renders templates one after another, and remembers the words drawn and the characters mentioned."""
+    """Renders templates in sequence; keeps track of the words drawn and the characters mentioned."""
 
     rng: Random
     cast: dict[str, Part]
@@ -101,7 +101,7 @@ class Renderer:
                 self._own()
 
     def _put(self, text: str) -> int:
-        """Append text behind a space if one is due; the place where the text starts."""
+        """Append text, after a space if needed; returns where the text starts."""
         if self.space and self.length:
             self.out.append(" ")
             self.length += 1
@@ -192,7 +192,7 @@ class Renderer:
         self._mention(part)
 
     def _clear(self, part: Part) -> bool:
-        """Whether a pronoun can stand for this character here without doubt.
+        """Whether a pronoun can refer to this character here unambiguously.
 
         The character must have been mentioned since a template was last added anew, at most two sentences ago, and nobody else of the
         same pronoun since then, nor in the sentence before unless the character is mentioned in this one. A stranger (the baker), whose

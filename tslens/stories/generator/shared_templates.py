@@ -36,7 +36,7 @@ The one who knew {him} best/ADV was {f}, a {nice} {f.kind}.
 Together with {f}, a {nice} {f.kind}, {he} had [built a {building}|found {num} {treasure+}|learned to {hobby}].
 Everything that {h} did, {f} did too. {F} was a {nice} {f.kind} with a {color} {garment}.
 """
-"""Nothing here may contradict a tale: tastes, habits, what was eaten, what the day was like."""
+"""Nothing here may contradict a tale: tastes, habits, meals, the kind of day."""
 DETAIL = """
 {He} [liked|loved] to {hobby} and to {hobby}, and [most/ADV|best/ADV] of all {he} liked {color} {flower+}.
 {He} [liked|loved] {sweet+} [with honey|with jam|and {dish+}|and {fruit+}] and [hated|did not like] {vegetable+}.

@@ -42,7 +42,7 @@ class MadeStory:
 
 
 def make(rng: Random) -> MadeStory:
-    """A story from the numbers of `rng` alone; made again until it holds words that an instruction may ask for."""
+    """A story drawn from `rng` alone; repeated until it holds words that an instruction may require."""
     while not (story := _attempt(rng)):
         pass
     return story
@@ -82,7 +82,7 @@ def _attempt(rng: Random) -> MadeStory | None:
 
 
 def _cast(tale: Tale, rng: Random) -> dict[str, Part]:
-    """The character of each role. Nobody else has the hero's pronoun, so that it is always clear who is meant."""
+    """The character of each role. Nobody else has the hero's pronoun, so that it is unambiguous."""
     she = rng.random() < 0.5
     hero = tale.head.get("hero", "any")
     beast = hero == "beast" or (hero == "any" and rng.random() < 0.3)
@@ -113,7 +113,7 @@ def _cast(tale: Tale, rng: Random) -> dict[str, Part]:
 
 
 def _ending(tale: Tale, wish: set[str], rng: Random) -> str:
-    """The section that ends the story: twist or bad where that is wished for, else end where the tale has one."""
+    """The section that ends the story: twist or bad if requested, else end if the tale has one."""
     features = (("twist", "Plot twist"), ("bad", "BadEnding"))
     wanted = [end for end, feature in features if feature in wish and end in tale.special]
     if wanted:
@@ -122,7 +122,7 @@ def _ending(tale: Tale, wish: set[str], rng: Random) -> str:
 
 
 def _compose(tale: Tale, renderer: Renderer, end: str, wish: set[str]) -> set[str]:
-    """Render the whole story; the features that it shows, dialogue apart."""
+    """Render the whole story; returns its features, without dialogue."""
     rng, shown = renderer.rng, set(tale.head.get("shows", "").split())
     if end != "end":
         shown.add("Plot twist" if end == "twist" else "BadEnding")
@@ -157,7 +157,7 @@ def _compose(tale: Tale, renderer: Renderer, end: str, wish: set[str]) -> set[st
 
 
 def _pick(rng: Random, dialogue: bool, pool: list[str]) -> str:
-    """A template of the pool; in a story without dialogue one without speech, if there is one."""
+    """A template of the pool; in a story without dialogue one without speech, if any."""
     apt = pool if dialogue else [line for line in pool if '"' not in line]
     return rng.choice(apt or pool)
 
@@ -185,7 +185,7 @@ def _close(tale: Tale, rng: Random, wish: set[str], shown: set[str]) -> list[str
 
 
 def _required(text: str, tags: list[tuple[int, int, str]], rng: Random) -> tuple[str, str, str] | None:
-    """A noun, a verb and an adjective that stand in the text as base forms."""
+    """A noun, a verb and an adjective that occur in the text as base forms."""
     known = lexicon.bases()
     found = []
     for tag in ("NOUN", "VERB", "ADJ"):
@@ -201,7 +201,7 @@ def _sentence(text: str, rng: Random) -> str:
 
 
 def quotable_sentences(text: str) -> list[str]:
-    """The sentences of a story that hold no speech, or hold it whole, exactly as in the text."""
+    """The sentences of a story without speech or with whole quotations only, exactly as in the text."""
     found, start, spoken = [], 0, False
     for i, c in enumerate(text):
         spoken ^= c == '"'
@@ -213,7 +213,7 @@ def quotable_sentences(text: str) -> list[str]:
 
 
 def _summary(tale: Tale, renderer: Renderer, end: str) -> str:
-    """The summary of the tale with this ending, of the same cast and bound words."""
+    """The summary of the tale with this ending, with the same cast and bound words."""
     brief = Renderer(renderer.rng, renderer.cast, renderer.bound, free=False)
     brief.add(renderer.rng.choice(tale.special["about"]))
     if f"about {end}" in tale.special:

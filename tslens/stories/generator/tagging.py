@@ -2,7 +2,7 @@
 
 The guidelines are those of Universal Dependencies for English (de Marneffe et al. 2021, doi:10.1162/coli_a_00402): possessives
 (my, her) are PRON, copulas AUX, `to` before a verb and `not` PART, there in "there was" PRON; all, both, each and some are DET
-even where they stand alone, though not in each other. A word whose neighbours do not settle its tag is refused, and written word/TAG.
+even where they stand alone, but not in each other. A word whose neighbours do not determine its tag must be written word/TAG.
 """
 # ruff: noqa: E501
 
@@ -17,7 +17,7 @@ def tag_of(text: str, prev: Neighbour, nxt: Neighbour, rest: tuple[str, ...]) ->
     """The tag of a word between its neighbours; `rest` are the words and slots up to the next mark.
 
     Raises:
-        TemplateError: a word that the lexicon does not know, or one whose neighbours do not settle its tag.
+        TemplateError: a word that the lexicon does not know, or one whose neighbours do not determine its tag.
     """
     low = text.lower()
     tags = lexicon.tags_of().get(low, frozenset())

@@ -40,7 +40,7 @@ class Tale:
 
     @property
     def templates(self) -> list[str]:
-        """Every template of the tale; a sign and its fulfilment are two."""
+        """Every template of the tale; a sign and its fulfilment count as two."""
         lines = [line for section in (*self.beats.values(), *self.special.values()) for line in section]
         return [part.strip() for line in lines for part in line.split(">>")]
 

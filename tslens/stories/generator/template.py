@@ -58,7 +58,7 @@ def _near(node: Parsed) -> Neighbour:
 
 
 def _edges(nodes: Sequence[Parsed], last: bool, beyond: list[Neighbour]) -> list[Neighbour]:
-    """The nodes that may come first, or last, in a sequence; if it may be empty, also those beyond it."""
+    """The nodes that may come first, or last, in a sequence; if it may be empty, also those next to it."""
     found: list[Neighbour] = []
     for node in reversed(nodes) if last else nodes:
         if isinstance(node, (list, Choice)):
@@ -105,7 +105,7 @@ def _check_capital(text: str, before: list[Neighbour]) -> None:
 
 @cache
 def compiled(source: str) -> tuple[Node, ...]:
-    """The nodes of a template; TemplateError if it is malformed, or has a word that is unknown or whose tag is not settled."""
+    """The nodes of a template; TemplateError if it is malformed, or has a word that is unknown or has no certain tag."""
     parser = Parser(source)
     nodes = parser.sequence(False)
     if parser.open:

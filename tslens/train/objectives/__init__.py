@@ -15,11 +15,11 @@ OBJECTIVES = {
     "instruct": "tslens.train.objectives.instruct:Instruct",
     "compressor": "tslens.train.objectives.compressor:CompressorObjective",
 }
-"""The class of each objective, by the name that a recipe gives."""
+"""The class of each objective, by its name in recipes."""
 
 
 def named(name: str) -> type[Objective]:
-    """The objective that a recipe calls so; a space counts as a hyphen, as in older recipes.
+    """The objective of this name in recipes; a space counts as a hyphen, as in older recipes.
 
     InputError names the nearest one.
     """
@@ -34,6 +34,6 @@ def named(name: str) -> type[Objective]:
 
 
 def name_of(objective: Objective) -> str:
-    """The name by which a recipe gives this objective."""
+    """The name of this objective in recipes."""
     cls = type(objective)
     return next(name for name, place in OBJECTIVES.items() if place == f"{cls.__module__}:{cls.__qualname__}")

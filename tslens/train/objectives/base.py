@@ -18,32 +18,32 @@ from tslens.train.data import Batches, PackStories, Rows, TrainingBatch
 
 @dataclasses.dataclass(frozen=True)
 class Objective(ABC):
-    """A loss over batches, with the model, the rows and the stories that it takes.
+    """A loss over batches, with the model, the rows and the stories that it needs.
 
-    A subclass is a frozen dataclass. Its fields are what a recipe's `[objective]` may choose; `__post_init__` refuses
-    what they cannot be.
+    A subclass is a frozen dataclass. Its fields are the settings of a recipe's `[objective]`; `__post_init__` refuses
+    invalid values.
     """
 
     made: ClassVar[str] = "made"
-    """The source of generated stories that it can be tried on."""
+    """The source of generated stories on which it can be tried."""
 
     @property
     def group(self) -> int:
-        """Rows that are computed together: no piece of a batch and no process parts them."""
+        """Number of rows that are computed together: no piece of a batch and no process separates them."""
         return 1
 
     @abstractmethod
     def __call__(
         self, model: Any, batch: TrainingBatch, dtype: torch.dtype, dropout: float = 0.0
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
-        """The loss summed over the batch's predictions, and the parts of it that are logged, summed alike.
+        """The loss summed over the batch's predictions, and its logged parts, summed in the same way.
 
         The loop divides both by the number of predictions of the whole step, so the pieces of a batch add up.
         Validation and analysis have no dropout.
         """
 
     def shape(self, spec: Spec) -> Spec | CompressorSpec:
-        """The spec of the model that is trained in place of a HookedTransformer of this spec: that itself."""
+        """The spec of the trained model, given the recipe's spec: by default the same."""
         return spec
 
     def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer | None) -> Any:
@@ -51,9 +51,9 @@ class Objective(ABC):
         return models.build(spec, seed=seed, tokenizer=tokenizer)
 
     def rows(self, pack: PackStories, *, context: int, rows_per_step: int, seed: int, story_seed: int) -> Batches:
-        """The batches of a run, over stories that `pack` packs: each story as it is.
+        """The batches of a run, over stories that `pack` packs, by default unchanged.
 
-        `seed` draws the order of rows; `story_seed` draws what is changed in stories, once, when they are packed.
+        `seed` determines the order of rows; `story_seed` the changes made to stories when they are packed.
         """
         return Rows(pack(iter), context, rows_per_step, seed)
 
@@ -66,7 +66,7 @@ class Objective(ABC):
         return loss(model, texts, precision=precision)
 
     def check_batch(self, key: str, rows: int) -> None:
-        """InputError where a recipe's `key` asks for a number of rows that parts a group."""
+        """InputError if a recipe's `key` is a number of rows that separates a group."""
         if rows % self.group:
             raise InputError(
                 f"{key} is {rows}; with this objective rows come in groups of {self.group} (objective.group), so it "
@@ -74,7 +74,7 @@ class Objective(ABC):
             )
 
     def check_stories(self, stories: Iterable[str]) -> None:  # noqa: B027  most objectives take any stories
-        """InputError where the training stories are not what it can be trained on. Reads the first ones only."""
+        """InputError if the training stories are unsuitable for the objective. Reads the first ones only."""
 
     def check_context(self, stories: Iterable[str], tokenizer: Tokenizer, context: int) -> None:  # noqa: B027
-        """InputError where a context of so many tokens cannot hold what is predicted of any of these stories."""
+        """InputError if a context of this many tokens cannot hold a prediction of any of these stories."""

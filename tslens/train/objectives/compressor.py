@@ -1,13 +1,13 @@
 """Compressor: is a story half as long, read in pairs of tokens, as good?
 
-A row `x_0 x_1 x_2 ...` is read as pairs, `(- x_0) (x_1 x_2) (x_3 x_4) ...`. With h_i what the trunk makes of the i
-pairs before `(x_2i-1 x_2i)`, the decoder says that pair's tokens one after the other:
+A row `x_0 x_1 x_2 ...` is read as pairs, `(- x_0) (x_1 x_2) (x_3 x_4) ...`. With h_i the trunk's output after the i
+pairs before `(x_2i-1 x_2i)`, the decoder predicts that pair's tokens one after the other:
 
     L = -sum_i [log p(x_2i-1 | h_i) + log p(x_2i | h_i, x_2i-1)] = -sum_t log p(x_t | x_<t)
 
-That is the loss of language modelling, over the same tokens: each after a row's first, given all before it, so nats per
-token compare with any other model's. What differs is the model that is built (`models.CompressorSpec`), kin to MegaByte
-(Yu et al. 2023, arXiv 2305.07185) with patches of two tokens.
+That is the loss of language modelling, over the same tokens: each after a row's first, given all earlier ones, so nats
+per token are comparable with any other model's. Only the model differs (`models.CompressorSpec`); it is similar to
+MegaByte (Yu et al. 2023, arXiv 2305.07185) with patches of two tokens.
 """
 
 import dataclasses
@@ -22,14 +22,14 @@ from tslens.train.settings import Count, settings
 
 @settings("objective")
 class CompressorObjective(LanguageModelling):
-    """Cross-entropy of each token given those before it, of a model that reads them in pairs."""
+    """Cross-entropy of each token given those before it, for a model that reads them in pairs."""
 
     sizes: Literal["matched", "published"] = "matched"
     """As many parameters as the recipe's shape has, within 2%, or the published three times as many."""
     encoder_layers: Count | None = None
     trunk_layers: Count | None = None
     decoder_layers: Count | None = None
-    """Other numbers of layers than those sizes say."""
+    """Numbers of layers other than those of these sizes."""
 
     @property
     def _layers(self) -> dict[str, int]:
@@ -37,7 +37,7 @@ class CompressorObjective(LanguageModelling):
         return {field: value for field in fields if (value := getattr(self, field)) is not None}
 
     def shape(self, spec: Spec) -> CompressorSpec:
-        """The compressor that is held against a model of this spec."""
+        """The compressor that is compared with a model of this spec."""
         chosen = CompressorSpec.matched(spec) if self.sizes == "matched" else CompressorSpec.published(spec)
         return dataclasses.replace(chosen, **self._layers)
 

@@ -1,17 +1,18 @@
-"""Contrastive: which stories are told in order? A loss that is low on stories and not low on shuffled ones.
+"""Contrastive: which stories are in order? A loss that is low on stories and not low on shuffled ones.
 
 Rows come in groups: usual stories, and one row of stories whose sentences were shuffled. L_n is the mean loss of a
-group's usual rows and L_c that of its shuffled row, in nats per token. The loss is that of each group, averaged over
-groups, so that a batch gives the same in however many pieces and processes it is computed. Both forms say how:
+group's usual rows and L_c that of its shuffled row, in nats per token. The loss is the mean over groups, so it does not
+depend on the number of pieces and processes. It has two forms:
 
 - published (a replication of November 2024): L = L_n + alpha / (L_c + 0.01), with alpha = 5. What stories in order and
-  shuffled ones have in common, which is nearly all, is pulled by 1 and pushed by alpha / (L_c + 0.01)^2. Where L_c is
-  below sqrt(alpha) (2.2 nats) the push wins and the model unlearns the language; near 0 it is 50,000 times the pull.
+  shuffled ones have in common, which is nearly all, is pulled with weight 1 and pushed with alpha / (L_c + 0.01)^2. If
+  L_c is below sqrt(alpha) (2.2 nats) the push wins and the model unlearns the language; near 0 it is 50,000 times the
+  pull.
 - bounded (ours): L = L_n + alpha max(0, margin - (L_c - L_n)), a hinge on the gap. What both have in common is pulled
-  by exactly 1 whatever alpha is, since it moves L_n and L_c alike; what tells them apart is pushed by alpha at most,
-  and no longer once the gap is wide enough. Ranking a text above a worse one by a margin: Huang et al. 2018 (arXiv
-  1808.08987). Unlikelihood (Welleck et al. 2019, arXiv 1908.04319), the other bounded choice, makes every token of a
-  shuffled story less likely, those that its own sentence makes certain most of all.
+  with weight exactly 1 for any alpha, since it moves L_n and L_c alike; what distinguishes them is pushed with alpha at
+  most, and not at all once the gap is wide enough. Ranking a text above a worse one by a margin: Huang et al. 2018
+  (arXiv 1808.08987). Unlikelihood (Welleck et al. 2019, arXiv 1908.04319), the other bounded option, makes every token
+  of a shuffled story less likely, most of all those that its own sentence makes certain.
 """
 
 import dataclasses
@@ -36,27 +37,27 @@ POLE = 0.01
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class OrderLossResult(LossResult):
-    """The loss on stories, and what their order is worth."""
+    """The loss on stories, and the gap to shuffled ones."""
 
     gap: float
-    """Nats per token that the same stories cost more when their sentences are shuffled; NaN if none can be."""
+    """Increase of the loss, nats per token, when the sentences are shuffled; NaN if no story can be shuffled."""
 
     @property
     def measured(self) -> dict[str, float]:
-        """The numbers that a training run keeps of it."""
+        """The numbers that a training run records."""
         return super().measured | ({} if math.isnan(self.gap) else {"validation_gap": self.gap})
 
 
 @settings("objective")
 class _OfOrder(Objective):
-    """What both forms share."""
+    """The common part of both forms."""
 
     alpha: NotNegative
     group: Annotated[int, must_be("2 or more, so that some stories are usual", lambda n: n >= 2)] = 3
-    """One row in so many is of shuffled stories, and so is one story in so many."""
+    """One row in this many holds shuffled stories, and one story in this many is shuffled."""
 
     def push(self, usual: Tensor, other: Tensor) -> Tensor:
-        """What is added to L_n, from L_n and L_c, elementwise."""
+        """The term added to L_n, from L_n and L_c, elementwise."""
         raise NotImplementedError
 
     def rows(self, pack: PackStories, *, context: int, rows_per_step: int, seed: int, story_seed: int) -> Batches:
@@ -81,7 +82,7 @@ class _OfOrder(Objective):
     def __call__(
         self, model: Any, batch: TrainingBatch, dtype: torch.dtype, dropout: float = 0.0
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
-        """The summed loss, and with it L_n, L_c and the gap, each weighted by the predictions of its group."""
+        """The summed loss, and L_n, L_c and the gap, each weighted by the predictions of its group."""
         assert batch.group == self.group
         sums, counts = forward.row_losses(model, batch.tokens, batch.predicted, dtype=dtype, dropout=dropout)
 
@@ -103,10 +104,10 @@ class Contrastive(_OfOrder):
     """The bounded form: L = L_n + alpha max(0, margin - (L_c - L_n))."""
 
     alpha: NotNegative = 0.5
-    """How hard is pushed: the published form pushes so hard at L_c = 3.15."""
+    """Weight of the push; the published form has this weight at L_c = 3.15."""
     margin: Positive = 1.0
-    """The gap in nats per token that is wide enough. Plain training widens it by itself: stories2M, which never saw a
-    shuffled story, has 0.67 on whole validation stories of the collection; a margin below that would push nothing."""
+    """The gap in nats per token beyond which nothing is pushed. Plain training already widens it: stories2M, which
+    never saw a shuffled story, has 0.67 on whole validation stories of the collection; a lower margin has no effect."""
 
     def push(self, usual: Tensor, other: Tensor) -> Tensor:
         """alpha max(0, margin - (L_c - L_n))."""
@@ -128,8 +129,8 @@ class PublishedContrastive(_OfOrder):
 class ContrastiveRows:
     """Batches in groups of `group` rows, of which the last is of stories whose sentences were shuffled.
 
-    The proportion is that of every batch, every piece of one and every process's share, since none parts a group.
-    Both kinds go through their own epochs; the batch's size is a multiple of `group`.
+    Every batch, every piece of one and every process's share has this proportion, since none separates a group. Each
+    kind has its own epochs; the batch size is a multiple of `group`.
     """
 
     usual: Rows
@@ -148,13 +149,13 @@ class ContrastiveRows:
         return TrainingBatch(tokens, group=self.group)
 
     def facts(self) -> dict[str, int]:
-        """What a run records of its data."""
+        """Facts about the data that a run records."""
         one, other = self.usual.facts(), self.shuffled.facts()
         return {name: one[name] + other[name] for name in one} | {"shuffled_stories": other["training_stories"]}
 
 
 def split_off(stories: Iterable[str], every: int, seed: int, *, shuffle: bool) -> Iterator[str]:
-    """The stories as they are, without one in `every`; or with `shuffle` those ones, their sentences shuffled.
+    """The stories without one in `every`; or, with `shuffle`, only those, with their sentences shuffled.
 
     A story without two sentences is never shuffled. ValueError if that leaves none to shuffle.
     """

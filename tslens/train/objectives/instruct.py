@@ -1,7 +1,7 @@
-"""Instruct: how likely is a story, given what it was asked to be?
+"""Instruct: how likely is a story, given its instructions?
 
 Documents are TinyStories-Instruct's (Eldan & Li 2023, arXiv 2305.07759): blocks of instructions, then the story. Both
-are encoded apart, so that what is between them is a boundary of tokens, in training as behind a prompt.
+are encoded separately, so that their boundary is a token boundary, in training as after a prompt.
 """
 
 import dataclasses
@@ -50,11 +50,11 @@ class Instruct(LanguageModelling):
         return TrainingBatch(tokens, torch.ones_like(tokens, dtype=torch.bool))
 
     def check_stories(self, stories: Iterable[str]) -> None:
-        """InputError where the first stories have no instructions."""
+        """InputError if the first stories have no instructions."""
         next(documents(stories))
 
     def check_context(self, stories: Iterable[str], tokenizer: Tokenizer, context: int) -> None:
-        """InputError where no document's instructions leave room for any of its story."""
+        """InputError if no document's instructions leave room for any of its story."""
         if not any(len(head) <= context for d in documents(stories) for head in tokenizer.encode([d.head])):
             raise InputError(NO_ROOM.format(context))
 
@@ -73,7 +73,7 @@ class Instruct(LanguageModelling):
 def story_loss(model: Any, texts: Iterable[str], *, precision: str = "float32") -> LossResult:
     """The loss on stories given their instructions, each document read up to the model's context.
 
-    A document of which the context holds none of the story is left out. ValueError if that leaves none.
+    Documents whose story begins beyond the context are left out. ValueError if that leaves none.
     """
     spec, tokenizer = spec_of(model), story_tokenizer_of(model)
     dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
@@ -104,25 +104,25 @@ def story_loss(model: Any, texts: Iterable[str], *, precision: str = "float32") 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class InstructRows(Rows):
-    """Rows of documents: the instructions of a story, then the story, each with tokens of its own.
+    """Rows of documents: the instructions of a story, then the story, encoded separately.
 
-    As `Rows`, but where what is left of a row would not hold a token of the next story the row ends in padding (BOS,
-    which counts once, as the end of the story before it): instructions are never cut. A document whose instructions
-    fill a row is left out.
+    As `Rows`, but if the rest of a row cannot hold a token of the next story, the row ends in padding (BOS, which
+    counts once, as the end of the story before it): instructions are never cut. A document whose instructions fill a
+    row is left out.
     """
 
     instructions: Packed
     """The instructions of each story in `packed`, which holds the stories alone."""
     everything: bool
-    """Whether instructions count in the loss; stories and their ends always do."""
+    """Whether instructions count in the loss; stories and their ends always count."""
 
     def lengths(self) -> np.ndarray:
-        """Tokens of each document, BOS counted."""
+        """Number of tokens of each document, BOS included."""
         lengths: np.ndarray = super().lengths() + self._instructed() - 1  # one BOS a document
         return lengths
 
     def seen(self) -> np.ndarray:
-        """The numbers of the documents that are trained on."""
+        """Indices of the training documents."""
         fits = np.flatnonzero(self._instructed() <= self.context)
         if not len(fits):
             raise InputError(
@@ -135,12 +135,12 @@ class InstructRows(Rows):
         return np.diff(np.append(self.instructions.starts, self.instructions.n_tokens))
 
     def facts(self) -> dict[str, int]:
-        """What a run records of its data."""
+        """Facts about the data that a run records."""
         more = {"instruction_tokens": self.instructions.n_tokens, "left_out": self.packed.n_stories - len(self.seen())}
         return super().facts() | more
 
     def batch(self, step: int) -> TrainingBatch:
-        """The rows of a step, counted from 0, and what is predicted of them."""
+        """The rows of a step, counted from 0, and which of their tokens are predicted."""
         first = step * self.rows_per_step
         rows = [self.row(index) for index in range(first, first + self.rows_per_step)]
         tokens, predicted = (torch.from_numpy(np.stack(part)) for part in zip(*rows, strict=True))
