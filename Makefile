@@ -6,11 +6,14 @@ BIN := .venv/bin
 CORE := .venv/.core
 DEV := .venv/.dev
 
-.PHONY: demo test test-all stress lint docs bench bench-gpu figures clean
+.PHONY: report demo test test-all stress lint docs bench bench-gpu figures clean
 .DEFAULT_GOAL := demo
 
 demo: $(CORE)  ## generate stories, train a model, analyse it, write runs/demo/report.html
 	@$(BIN)/tslens demo
+
+report: $(CORE)  ## a page of evidence about the bundled model, without training
+	@$(BIN)/tslens report --model stories2M
 
 # Every step runs even when an earlier one failed, so that one run tells everything.
 LINT := "ruff check ." "ruff format --check ." "mypy"

@@ -4,8 +4,8 @@ Both take the versions of `constraints.txt` and pip's own settings (index, extra
 its configuration files and its environment. uv's own variables, where they are set, come before pip's.
 """
 
+import ast
 import os
-import shlex
 import subprocess
 import sys
 import venv
@@ -43,7 +43,7 @@ def pip_settings(listing: str) -> dict[str, str]:
         section, _, option = key.rpartition(".")
         rank = {"global": 1, "install": 2, ":env:": 3}.get(section, 0)
         if rank >= max(1, found.get(option, (0, ""))[0]):
-            found[option] = rank, " ".join(shlex.split(value))
+            found[option] = rank, " ".join(ast.literal_eval(value).split())
     return {option: value for option, (_, value) in found.items()}
 
 

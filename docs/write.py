@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"(<!-- (?P<name>\w+), by docs/write.py -->\n).*?(<!-- end -->)", re.DOTALL)
-DATA = {"assets": "The page's script and style.", "bundled": "The model that comes with tslens."}
+DATA = {"assets": "The page's scripts and style.", "bundled": "The model that comes with tslens."}
 """Folders of the package that hold no code."""
 
 OF_MODELS = ("heads", "neurons", "lens")
@@ -53,6 +53,9 @@ def tree() -> str:
         indent, own = "  " * depth, folder / "__init__.py"
         what = sentence(docstring(own)) if own.is_file() else DATA.get(folder.name, "Data.")
         found = [f"{indent}{folder.name + '/':<{22 - 2 * depth}} {what}"]
+        for script in sorted(folder.glob("*.js")):
+            comment = script.read_text(encoding="utf-8").split("\n\n")[0].replace("//", "")
+            found.append(f"{indent}  {script.name:<{20 - 2 * depth}} {sentence(comment)}")
         if own.is_file():
             files = sorted(path for path in folder.glob("*.py") if path != own)
             found += [f"{indent}  {file.name:<{20 - 2 * depth}} {sentence(docstring(file))}" for file in files]

@@ -31,7 +31,7 @@ for _switch in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE",
 
 # Shapes and types are checked at every call of whatever holds arrays; an int is a float, as everywhere in Python
 # (PEP 484). The story generator is left out: its many small closures would be checked anew at every call.
-CHECKED = ("result", "stats", "models", "forward", "generate", "scan", "analysis", "evaluation")
+CHECKED = ("result", "stats", "models", "forward", "generate", "batching", "draws", "scan", "analysis", "evaluation")
 CHECKED += ("train", "report")
 install_import_hook(
     [f"tslens.{module}" for module in CHECKED],
@@ -41,12 +41,12 @@ install_import_hook(
 CHECKOUT = Path(__file__).resolve().parents[1]
 THOROUGH = {"browser", "wheel"}
 """Fixtures that need Chromium, or build a wheel: their tests run in `make test-all`."""
-MAY_SKIP = ("needs a GPU", "needs the real data")
-"""Reasons that `--no-skips` lets pass: what no file of the project can install."""
+MAY_SKIP = "needs a GPU"
+"""The reason that `--no-skips` lets pass: what no file of the project can install."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--no-skips", action="store_true", help="a skipped test fails, but for a GPU or absent real data")
+    parser.addoption("--no-skips", action="store_true", help="a skipped test fails, but for a GPU")
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks

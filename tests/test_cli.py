@@ -32,6 +32,7 @@ DEFECTS = {
     "value": ValueError("zip() argument 2 is longer than argument 1"),
     "runtime": RuntimeError("shapes do not match"),
     "lookup": KeyError("spec"),
+    "package": FileNotFoundError(2, "No such file or directory", str(Path(cli.__file__).with_name("gone.toml"))),
 }
 
 

@@ -125,3 +125,8 @@ def test_a_datasets_own_splits(run: Path) -> None:
     assert "was trained on stories of owner/name" in corpus.relation(config, stories("owner/name"))
     assert "not on other/name by that name" in corpus.relation(config, stories("other/name"))
     assert corpus.relation({}, stories("made")) == ""
+
+
+def test_a_record_that_describes_its_stories_and_names_no_source() -> None:
+    record = models.training_record(models.load("stories2M"))
+    assert corpus.relation(record, stories("made")).endswith("whether these are among them is not known.")

@@ -42,6 +42,29 @@ def test_uv_is_told_what_pip_is_and_its_own_variables_count_more(install):
     assert "UV_NO_INDEX" not in install.uv_environment({}, {})
 
 
+def test_a_list_may_stand_on_several_lines(install):
+    assert install.pip_settings(r"global.extra-index-url='\nhttps://one/simple\nhttps://two/simple'") == {
+        "extra-index-url": "https://one/simple https://two/simple"
+    }
+
+
+@pytest.mark.parametrize("uv", [0, 1])
+def test_pip_installs_where_uv_cannot(install, monkeypatch, capsys, uv):
+    """`uv` is the exit code of uv's own installation, 0 where it fails only when it is used."""
+    ran = []
+
+    def run(*words, env=None, quiet=False):
+        ran.append([str(word) for word in words])
+        by_uv = ran[-1][0].endswith("uv") or ran[-1][-1] == "uv"
+        code = (uv if ran[-1][-1] == "uv" else 1) if by_uv else 0
+        return install.subprocess.CompletedProcess(words, code, stdout="", stderr="no such package")
+
+    monkeypatch.setattr(install, "run", run)
+    assert install.install(["dev"]) == 0
+    assert ran[-1][1:4] == ["-m", "pip", "--disable-pip-version-check"] and ran[-1][-1] == ".[dev]"
+    assert ("no such package" in capsys.readouterr().err) is (uv == 0)
+
+
 def test_an_old_python_is_refused_in_one_line(install, monkeypatch):
     monkeypatch.setattr(install.sys, "version_info", (3, 10, 13))
     with pytest.raises(SystemExit, match=r"^tslens needs Python 3.11 or newer; .* is 3.10.13. Try: make PYTHON="):

@@ -119,13 +119,12 @@ def test_the_bundled_models_recipe_config_and_card_say_the_same(checkout):
     assert (recipe.optimizer.method, recipe.optimizer.schedule) == ("muon", "cosine")
 
 
-@pytest.mark.thorough
 def test_the_bundled_models_stories_and_tokenizer_are_made_anew_by_its_recipe(shared, tmp_path):
     """The hash of the tokenizer and the digests of what is packed and validated on are those of the record."""
     config = runs.read_config(models.bundled()["stories2M"])
     files = ("tinystories-v1.txt", "tinystories-v2.jsonl", "tinystories-more.csv")
     source = ",".join(str(shared / "data/stories" / file) for file in files)
-    training, held_out = stories(source, split="train"), list(stories(source, split="validation"))
+    training, held_out = list(stories(source, split="train")), list(stories(source, split="validation"))
     tokenizer = Tokenizer.train(training, config["spec"]["d_vocab"])
     assert tokenizer.hash == config["tokenizer"]
     packed, data = pack(training, tokenizer, tmp_path / "packed", source=source), config["data"]

@@ -1,4 +1,4 @@
-"""Batches of stories as rows of tokens, each story with its identity, for a whole corpus or one shard."""
+"""Batches of stories as rows of tokens cut to the context, each story with its identity, for a corpus or one shard."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tslens import models, progress
 from tslens.errors import InputError
-from tslens.result import Result
+from tslens.result import Result, read_on
 from tslens.scan import BATCH_TOKENS, Reducer, Shard, states
 from tslens.stories import Stories
 
@@ -67,4 +67,5 @@ def scan_on_cluster(
     remote = ray.remote(work).remote
     found = ray.get([remote(Shard(number, parts)) for number in range(parts)])
     states_of = zip(*found, strict=True)  # of each reducer, from every shard
-    return [r.finish(reduce(r.merge, of_one)) for r, of_one in zip(reducers, states_of, strict=True)]
+    merged = (reduce(r.merge, of_one) for r, of_one in zip(reducers, states_of, strict=True))
+    return [read_on(r.finish(state), stories) for r, state in zip(reducers, merged, strict=True)]

@@ -18,6 +18,7 @@ from tslens import files, models
 from tslens.errors import InputError
 from tslens.generate import Sampling, generate
 from tslens.stories import MADE_SOURCES, Source, Stories, stories
+from tslens.stories.sources import EXTENSIONS, HUB_ID
 from tslens.stories.split import SPLITS
 from tslens.train import validation_stories
 from tslens.train.prepare import VALIDATION
@@ -146,6 +147,8 @@ def relation(record: Mapping[str, Any], read: Stories) -> str:
         for part, split in zip(read.sources, read.splits, strict=True)
     ]
     if not any(_place(place) in trained for place, _, _ in places):
+        if not any(_is_source(name) for name in trained):
+            return f"By its record it was trained on {trained_on}; whether these are among them is not known."
         return f"By its record it was trained on {trained_on}, not on {read.name} by that name."
     seen = [place for place, part, split in places if _place(place) in trained and not _held_out(part, split)]
     if not seen:
@@ -162,6 +165,11 @@ def _place(name: str) -> str:
     if place not in MADE_SOURCES and not Path(place).exists():
         place = place.partition(":")[0]
     return str(Path(place).resolve()) if Path(place).exists() else place
+
+
+def _is_source(place: str) -> bool:
+    """Whether a record's words name a source, and do not describe one."""
+    return place in MADE_SOURCES or Path(place).suffix.lower() in EXTENSIONS or bool(HUB_ID.fullmatch(place))
 
 
 def _held_out(part: Source | str, split: str | None) -> bool:

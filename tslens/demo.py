@@ -64,7 +64,8 @@ def demo(
 def _check_replaceable(recipe: recipes.Recipe, folder: Path, overwrite: bool) -> None:
     if overwrite or not folder.exists():
         return
-    before = files.read_json(folder / RECIPE) if (folder / RECIPE).is_file() else None
+    place = folder / RECIPE
+    before = recipes.from_dict(files.read_json(place), origin=str(place)).to_dict() if place.is_file() else None
     if before is None or (found := differences(recipe.to_dict(), before, "here", "there")):
         why = "no run by a recipe" if before is None else f"a run by another recipe: {found}"
         raise InputError(f"{folder} is {why}. To replace it: --overwrite. To keep it: --name for another.")

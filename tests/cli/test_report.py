@@ -1,4 +1,5 @@
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -75,10 +76,10 @@ def test_an_unknown_model_and_no_stories_are_said(run: Path, capsys: pytest.Capt
     assert not (run / "report.html").exists()
 
 
-@pytest.mark.thorough
-def test_a_model_of_others(shared: Path, in_tmp: Path) -> None:
+def test_a_model_of_others(shared: Path, in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("tslens.report.compute"), "PROMPTS", ("Tom had",))
     file = shared / "data" / "models" / "stories260K.bin"
     tokenizer = file.with_name("tok512.bin")
-    given = ["--limit", "6", "--shown", "1", "--out", "page.html"]
+    given = ["--stories", "made", "--limit", "3", "--shown", "1", "--out", "page.html"]
     assert main(["report", "--model", f"llama2c:{file},{tokenizer}", *given]) == 0
     assert "stories260K" in Path("page.html").read_text(encoding="utf-8")

@@ -51,7 +51,7 @@ def _make(home):
 
     with pytest.raises(Interrupted):
         session.train(recipe, "stopped", watch=stop)
-    for name, text in (("broken", "{"), ("odd", '{"name": "odd", "modle": {}}')):
+    for name, text in (("broken", "{"), ("list", "[]"), ("odd", '{"name": "odd", "modle": {}}')):
         (home / "runs" / name).mkdir()
         (home / "runs" / name / "recipe.json").write_text(text)
     shutil.copytree(home / "runs/done", home / "runs/changed")
@@ -66,7 +66,8 @@ def test_runs_and_their_states(some, capsys):
     found = {run["name"]: run for run in json.loads(capsys.readouterr().out)}
     states = {name: run["state"] for name, run in found.items()}
     assert states == {
-        "begun": "running", "broken": "broken", "changed": "broken", "done": "finished", "odd": "broken",
+        "begun": "running", "broken": "broken", "changed": "broken", "done": "finished",
+        "list": "broken", "odd": "broken",
         "stopped": "stopped",
     }  # fmt: skip
     config = files.read_json(some / "runs/done/config.json")
@@ -79,6 +80,7 @@ def test_runs_and_their_states(some, capsys):
     assert (stopped["step"], stopped["steps"]) == (4, 6)
     assert stopped["validation_loss"] == records[-1]["validation_loss"]
     assert "validation_loss is 'abc', no number" in found["changed"]["why"]
+    assert "its JSON is no object" in found["list"]["why"]
     assert "is not JSON" in found["broken"]["why"] and "unknown key 'modle'" in found["odd"]["why"]
 
 

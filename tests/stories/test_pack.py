@@ -190,7 +190,8 @@ def test_damaged_packs_are_refused(tokenizer: Tokenizer, tmp_path: Path) -> None
     record.write_text(json.dumps(json.loads(whole["pack.json"]) | {"version": 2}))
     with pytest.raises(ValueError, match="is of version 2, and this tslens reads version 1"):
         Packed.open(tmp_path, tokenizer)
-    for text in ("{", "[]", '{"version": 1}'):
+    other = [json.loads(whole["pack.json"]) | change for change in ({"stories": "x"}, {"dtype": "foo"}, {"more": 1})]
+    for text in ("{", "[]", '{"version": 1}', *map(json.dumps, other)):
         record.write_text(text)
         with pytest.raises(ValueError, match="is not the record of packed stories"):
             Packed.open(tmp_path, tokenizer)

@@ -121,6 +121,8 @@ def test_missing_files_name_the_nearest(tmp_path: Path, in_tmp: Path) -> None:
         find_source(str(tmp_path / "absent/tales.txt"))
     with pytest.raises(FileNotFoundError, match=r"there is no made-up; the nearest there: tinystories\.txt"):
         find_source("made-up")
+    with pytest.raises(ValueError, match="is a split of a file, which has none of its own"):
+        find_source(f"{tmp_path}/tinystories.txt@validation")
 
 
 @pytest.mark.parametrize("kind", WRITERS)

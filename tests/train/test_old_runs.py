@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tslens import files, models, runs
+from tslens import demo, files, models, runs
 from tslens.cli import main
 from tslens.train import recipe as recipes
 
@@ -46,6 +46,17 @@ def test_an_old_run_goes_on_as_it_was_chosen(in_tmp: Path) -> None:
     assert (whole / runs.WEIGHTS).read_bytes() == (cut / runs.WEIGHTS).read_bytes()
     ours, theirs = (runs.read_config(folder)["recipe"] for folder in (whole, cut))
     assert theirs == ours
+
+
+def test_a_demo_by_the_same_recipe_under_old_keys_is_replaced(in_tmp: Path, refused: Any) -> None:
+    recipe = recipes.load("demo")
+    folder = runs.run_folder("demo")
+    folder.mkdir(parents=True)
+    files.write_json(folder / "recipe.json", as_once(recipe.to_dict()))
+    demo._check_replaceable(recipe, folder, overwrite=False)
+    files.write_json(folder / "recipe.json", as_once(recipe.to_dict()) | {"seed": 7})
+    with refused("a run by another recipe: seed is"):
+        demo._check_replaceable(recipe, folder, overwrite=False)
 
 
 def test_the_bundled_model_keeps_its_config_and_is_read_by_todays_keys() -> None:

@@ -225,7 +225,9 @@ class GPURace:
 
     def muon(self) -> float | None:
         """Seconds of one step of Muon, the alternative to AdamW in recipes."""
-        with suppress(Exception):
+        if not hasattr(torch.optim, "Muon"):
+            return None
+        with suppress(torch.cuda.OutOfMemoryError):
             made: PeerModel = PEERS[OURS].build(self.size.setup())
             optimizer = made.optimizer(OptimizerSettings(method="muon", lr=1e-4))
             made.backward(self.rows(2))

@@ -23,7 +23,7 @@ from cyclopts import App, CycloptsError
 
 from tslens import __version__
 from tslens.cli import commands
-from tslens.cli.failures import complain, explain, is_out_of_memory, report_defect
+from tslens.cli.failures import complain, explain, is_out_of_memory, of_the_package, report_defect
 from tslens.errors import InputError
 
 
@@ -72,6 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (CycloptsError, InputError, OSError) as error:
         if debug:
             raise
+        if isinstance(error, OSError) and of_the_package(error):
+            return report_defect(error, arguments)
         return complain(explain(error), 2)
     except Exception as error:
         if is_out_of_memory(error) and not debug:

@@ -7,6 +7,7 @@ import shlex
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from cyclopts import CycloptsError, UnknownCommandError
 
@@ -14,6 +15,8 @@ from tslens import __version__
 from tslens.cli import commands
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
+
+PACKAGE = Path(__file__).resolve().parents[1]
 
 # What to do where the system itself refuses a file.
 REMEDIES = {
@@ -45,6 +48,11 @@ def report_defect(error: Exception, arguments: Sequence[str]) -> int:
         f"above, the command ({command}) and the version (tslens {__version__}, Python {platform.python_version()}).",
         1,
     )
+
+
+def of_the_package(error: OSError) -> bool:
+    """Whether the file that the system refused is one of tslens's own."""
+    return isinstance(error.filename, str) and Path(error.filename).resolve().is_relative_to(PACKAGE)
 
 
 def is_out_of_memory(error: Exception) -> bool:

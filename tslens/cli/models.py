@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tslens.cli.delivery import print_json
-from tslens.cli.options import Json, Limit, Model, Precision, Stories, corpus_of
+from tslens.cli.options import Json, Limit, LossStories, Model, Precision, corpus_of
 from tslens.errors import InputError
 
 
@@ -110,7 +110,7 @@ def generate(
 def loss(
     *,
     model: Model,
-    stories: Stories = None,
+    stories: LossStories = None,
     limit: Limit = 500,
     precision: Precision = "float32",
     json_: Json = False,

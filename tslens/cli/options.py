@@ -21,6 +21,14 @@ Stories = Annotated[
         "Default: the validation stories of its run or, if it has none, what the model writes itself."
     ),
 ]
+LossStories = Annotated[
+    str | None,
+    Parameter(
+        help="What to read: a file, a dataset or `made` (the embedded generator's), each also as SOURCE@validation or "
+        "SOURCE@train; or `train`, what the model's own run was trained on. Without it: the validation stories of its "
+        "run; a model that kept none needs it."
+    ),
+]
 Limit = Annotated[int, Parameter(help="Largest number of stories to read.")]
 Precision = Annotated[str, Parameter(help="Precision of the model's matrix products: float32, bfloat16 or auto.")]
 Settings = Annotated[

@@ -1,4 +1,4 @@
-"""Suites of prompts, read and checked: TOML files of `eval/` or of the user.
+"""Suites of prompts: read from TOML and checked.
 
 Prompts come in pairs, and what one prompt of a pair accepts, its twin rejects (minimal pairs, as BLiMP's, Warstadt et
 al. 2020, arXiv 1912.00582). So a model that ignores the prompt gets exactly half of them right, however common the

@@ -68,7 +68,7 @@ def _read_header(path: Path) -> Spec:
             rotary_adjacent=True,
             eps=1e-5,
         )
-    except ValueError as error:
+    except InputError as error:
         raise InputError(f"{path} is no llama2.c checkpoint (its header says {said}): {error}") from None
 
 

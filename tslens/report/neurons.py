@@ -1,4 +1,4 @@
-"""The page's table of neurons, as JSON: their statistics, and as many of their contexts as fit."""
+"""Data of the page's table of neurons (`assets/neurons.js` draws it), as JSON: statistics, contexts as room allows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Stories by the name of their source: ``stories("made")``, ``stories("tales.csv")``, ``stories("owner/name")``."""
+"""Stories by the name of their source, such as ``stories("tales.csv")`` or ``stories("owner/name")``."""
 
 import re
 import sys

@@ -6,7 +6,7 @@ which reveal later changes). ``tokenizer.json`` may lie beside them.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from tslens.errors import InputError
 from tslens.tokenizer import Tokenizer
 
 VERSION = 1
+DTYPES = ("uint16", "uint32")
 TOKENS, STARTS, RECORD, TOKENIZER = "tokens.bin", "starts.bin", "pack.json", "tokenizer.json"
 
 
@@ -73,10 +74,16 @@ class Record:
             raise refusal
         if (version := found.get("version")) != VERSION:
             raise InputError(f"{path} is of version {version!r}, and this tslens reads version {VERSION}; pack again")
+        kinds = {field.name: field.type for field in fields(cls)}
+        if not found.keys() <= kinds.keys() or any(type(value) is not kinds[key] for key, value in found.items()):
+            raise refusal
         try:
-            return cls(**found)
-        except TypeError:  # a field is missing or unknown
+            record = cls(**found)
+        except TypeError:  # a field is missing
             raise refusal from None
+        if record.dtype not in DTYPES:
+            raise refusal
+        return record
 
     def refuse_other_tokenizer(self, folder: Path, tokenizer: Tokenizer) -> None:
         """InputError if the folder was packed with another tokenizer."""

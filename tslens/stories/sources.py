@@ -12,7 +12,7 @@ from tslens.stories.hub import read_dataset
 from tslens.stories.readers import READERS
 
 EXTENSIONS = tuple(READERS)
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,16 @@ def find_source(spec: str) -> Source:
         column, part, config = named or None, split or part, before or None
     path = Path(place)
     if path.is_file():
+        if part != "train" or config is not None:
+            raise InputError(
+                f"{spec} is a split of a file, which has none of its own: tslens.stories.stories makes them"
+            )
         if path.suffix.lower() not in EXTENSIONS:
             known = ", ".join(EXTENSIONS)
             raise InputError(f"{place} has the extension {path.suffix or '(none)'!r}; stories are read from {known}")
     elif not path.is_dir():
         looks_local = path.suffix.lower() in EXTENSIONS or path.is_absolute() or path.parent.is_dir()
-        if looks_local or not _HUB_ID.fullmatch(place):
+        if looks_local or not HUB_ID.fullmatch(place):
             raise FileNotFoundError(_not_there(path))
     return Source(place, column, part, config)
 

@@ -1,4 +1,4 @@
-"""Training rows and batches: rows begin at a story, in an order that depends on the seed alone.
+"""Training rows and batches: rows begin at a story and cut the last one at their end, in an order set by the seed.
 
 A step's batch is a function of (data, seed, step), so a resumed run needs no saved position.
 """

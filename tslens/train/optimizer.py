@@ -1,4 +1,4 @@
-"""Optimizers: AdamW, or Muon for the matrices inside the blocks, and the learning rate over time."""
+"""Optimizers and the learning rate over time, with the recipe's section `optimizer`."""
 
 import math
 import re

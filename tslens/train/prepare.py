@@ -14,7 +14,7 @@ from tslens.nearest import did_you_mean
 from tslens.stories import Stories, stories
 from tslens.stories.instruct import documents, in_ood_split
 from tslens.stories.pack import pack
-from tslens.stories.packed import RECORD, Packed
+from tslens.stories.packed import RECORD, Packed, Record
 from tslens.tokenizer import Tokenizer
 from tslens.train import step, validation_stories
 from tslens.train.batch_warmup import GrowingBatches
@@ -170,7 +170,7 @@ def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, check: bool) -> Ba
     def packed(choose: Callable[[Iterable[str]], Iterable[str]], part: str = "") -> Packed:
         """The stories as packed in the folder; packs them, or finishes the packing, if necessary."""
         place = folder / part
-        if (place / RECORD).is_file() and files.read_json(place / RECORD).get("finished"):
+        if (record := Record.read(place)) is not None and record.finished:
             return Packed.open(place, tokenizer, check=check)
         training = _stories(recipe.data, "train", recipe.data.limit)
         return pack(choose(training), tokenizer, place, source=training.name, resume=True)
@@ -206,7 +206,8 @@ def _validation(recipe: Recipe, folder: Path) -> list[str]:
 
 def _digests(packed: Path, validation: list[str]) -> dict[str, str]:
     """Digests by which a resumed run recognises its stories."""
-    found = {str(p.parent.relative_to(packed)): files.read_json(p)["digest"] for p in packed.rglob(RECORD)}
+    records = {place.parent: Record.read(place.parent) for place in packed.rglob(RECORD)}
+    found = {str(place.relative_to(packed)): record.digest for place, record in records.items() if record}
     return dict(sorted(found.items())) | {"validation": validation_stories.digest(validation)}
 
 

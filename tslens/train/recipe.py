@@ -148,7 +148,7 @@ def _tree(name: str, beside: Path | None = None, heirs: tuple[str, ...] = ()) ->
 def _shape(name: str) -> dict[str, Any]:
     try:
         Spec.parse(name)
-    except ValueError as error:
+    except InputError as error:
         if re.fullmatch(r"\d+(x\d+){1,2}", name):  # it is a shape, and a wrong one
             raise
         raise InputError(
@@ -191,14 +191,15 @@ def _with_new_keys(tree: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def from_dict(tree: dict[str, Any], *, origin: str = "recipe") -> Recipe:
+def from_dict(tree: Any, *, origin: str = "recipe") -> Recipe:
     """The recipe stored as JSON in a run, whose keys may be those of an older version.
 
     InputError names an unknown key with the nearest known one, or an invalid value.
     """
     try:
-        tree = _with_new_keys(tree)
-        _check_keys(tree, {field.name for field in dataclasses.fields(Recipe)}, "")
+        if not isinstance(tree, dict):
+            raise InputError("its JSON is no object. Restore it, or begin the run again.")
+        _check_keys(tree := _with_new_keys(tree), {field.name for field in dataclasses.fields(Recipe)}, "")
         parts = {section: _section(cls, tree.get(section, {}), f"{section}.") for section, cls in SECTIONS.items()}
         parts["objective"] = _objective(tree.get("objective", "language-modelling"))
         return Recipe(**tree | parts | {"model": _model(tree.get("model"))})

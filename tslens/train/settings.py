@@ -1,4 +1,4 @@
-"""The sections of a recipe, with the check of each key beside the key."""
+"""Checks of a recipe's values, and its sections `data` and `train`; other sections stand beside what they set."""
 
 import functools
 import math

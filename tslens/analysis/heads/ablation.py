@@ -113,15 +113,20 @@ def _repeated(model: "LanguageModel", rows: int, seed: int) -> tuple[Tensor, Ten
 
 
 def _natural(model: "LanguageModel", stories: Iterable[str], rows: int) -> tuple[Tensor, Tensor]:
-    """The first stories as one batch, every token after BOS scored."""
+    """The first stories as rows of one length, every token after BOS scored."""
     from itertools import islice
 
     context = spec_of(model).n_ctx
-    batch = next(batches(islice(stories, rows), tokenizer_of(model), context=context, batch_tokens=rows * context))
-    device = next(model.parameters()).device
-    scored = batch.mask.clone()
+    parts = list(batches(islice(stories, rows), tokenizer_of(model), context=context, batch_tokens=rows * context))
+    longest = max(part.tokens.shape[1] for part in parts)
+    bos = int(parts[0].tokens[0, 0])
+    tokens, scored = (
+        torch.cat([torch.nn.functional.pad(x, (0, longest - x.shape[1]), value=fill) for x in of_parts])
+        for of_parts, fill in (([part.tokens for part in parts], bos), ([part.mask for part in parts], False))
+    )
     scored[:, 0] = False
-    return batch.tokens.to(device), scored.to(device)
+    device = next(model.parameters()).device
+    return tokens.to(device), scored.to(device)
 
 
 @dataclass(frozen=True)
@@ -159,9 +164,8 @@ class _FromBlock:
         cos_sin = forward.rotary_cos_sin(self.spec, positions) if self.spec.style == "llama" else None
         for i in range(first, self.spec.n_layers):
             residual = forward.block(self.spec, i, self.layers[i], residual, cos_sin, attend)
-        final = (self.model.ln_final.w, getattr(self.model.ln_final, "b", None))
         counted = scored[:, 1:]
-        rows = forward.norm(residual[:, :-1][counted], *final, self.spec.eps, self.spec.style)
+        rows = forward.final_norm(self.model, self.spec, residual[:, :-1][counted])
         losses = [
             torch.nn.functional.cross_entropy(forward.unembed(self.model, part), wanted, reduction="none")
             for part, wanted in zip(torch.split(rows, ROWS), torch.split(tokens[:, 1:][counted], ROWS), strict=True)

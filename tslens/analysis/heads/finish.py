@@ -1,4 +1,4 @@
-"""Measures and role of every head, from the sums of a pass."""
+"""The last step of a pass over heads: from sums to every head's measures and, by `roles`, its role."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,8 @@
 """Null keys of the content classes: for each key of a class, a matched key of the same story outside the class.
 
 A key that duplicates the query's token (or follows a duplicate) differs from other keys in distance and in token
-frequency too. Its null key has the same query, a similar distance and a similar frequency, but is not of the class.
+frequency too. Its null key has the same query, a similar distance and a similar frequency, but is not of the class,
+and no duplicate.
 Frequency is the token's count in the story: it does not depend on the order of the corpus or on the tokenizer, whereas
 a count over the corpus would need a second pass.
 """
@@ -28,7 +29,7 @@ def null_keys(
     visible: Bool[Tensor, "query key"],
     seeds: Int[Tensor, " batch"],
 ) -> Int[Tensor, " found"]:
-    """The null key of each (class, story, query, key) in `found`, or -1 where no key of its bins is outside the class.
+    """The null key of each (class, story, query, key) in `found`, or -1 where there is none.
 
     `content` marks the keys of each class, `same` the equal tokens of a story. The draw depends on the story's seed,
     the class, the query and the key alone.
@@ -57,7 +58,8 @@ def null_keys(
         if attempt >= TRIES:
             at = (at + attempt) % size
         chosen = ordered[story[open_], first[open_] + at]
-        taken = content[story[open_], which[open_], query[open_], chosen]
+        at_hand = content[story[open_], which[open_], query[open_], chosen]
+        taken = at_hand | content[story[open_], 0, query[open_], chosen]
         null[open_[~taken]] = chosen[~taken]
         open_ = open_[taken & (size + TRIES > attempt + 1)]
     return null

@@ -15,9 +15,14 @@ words (punctuation, conjunctions) is rarely a label: three words are three trial
 A neuron without such a label whose top tokens are nearly all one word is labelled with the word if tokens of that word
 in the sample excite it more than others (AUROC, q over all such neurons). Where the sample has too few of them, it gets
 no label.
+
+Two activations that differ by rounding alone may change places with the batches in which stories are read, which moves
+an AUROC by a swap of ranks. A neuron whose q or AUROC lies that near its threshold (`NEAR_Q`, `NEAR_AUROC`) has no
+label.
 """
 
 import dataclasses
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -29,9 +34,13 @@ from tslens import pos, stats
 from tslens.analysis.neurons.null import Null
 from tslens.analysis.neurons.words import commonest_word, each_word_once, first_of_each_context
 
+Values = TypeVar("Values", Tensor, NDArray[Any])
+
 FALSE_DISCOVERIES = 0.05
 HALF = 0.5  # a neuron is named after a part of speech that makes at least half of its different top words
 NEARLY = 0.9  # or after a word that makes nearly all of its top tokens
+NEAR_Q = 0.02  # relative
+NEAR_AUROC = 1e-3
 ENOUGH = 10  # tokens of the sample on either side, below which the AUROC's normal approximation says too much
 
 
@@ -83,7 +92,7 @@ def preference(
     null = Null.of(sample_tags.numpy(), sample_words.numpy(), len(pos.TAGS))
     part = _part_of_speech(counts, null, sample_tags.numpy(), values.numpy())
     word = _one_word(*commonest_word(row, words, len(tags)), sample_words.numpy(), values.numpy())
-    by_word = (part["label"] < 0) & (word["word_q"] <= FALSE_DISCOVERIES) & (word["word_auroc_low"] > 0.5)
+    by_word = (part["label"] < 0) & _clear(word["word_q"], word["word_auroc_low"])
     return Preference(**part, **word, by_word=by_word)
 
 
@@ -100,7 +109,7 @@ def _part_of_speech(
     q = stats.benjamini_hochberg(both)[each, best]
     chosen = counts[each, best]
     share = stats.wilson(chosen, n)
-    named = (q <= FALSE_DISCOVERIES) & (n > 0) & (chosen >= HALF * n) & (share.low > base[best]) & (apart.low > 0.5)
+    named = _clear(q, apart.low) & (n > 0) & (chosen >= HALF * n) & (share.low > base[best])
     return {
         "label": _tensor(np.where(named, best, -1)),
         "best": _tensor(best),
@@ -116,6 +125,11 @@ def _part_of_speech(
         "tag_share": _tensor(counts / np.maximum(n, 1)[:, None]),
         "tag_base": _tensor(base),
     }
+
+
+def _clear(q: Values, low: Values) -> Values:
+    """Whether q and the lower end of the AUROC pass their thresholds, and by more than rounding changes."""
+    return (q <= FALSE_DISCOVERIES * (1 - NEAR_Q)) & (low > 0.5 + NEAR_AUROC)
 
 
 def _one_word(
