@@ -1,5 +1,5 @@
 """Both models decide late: before its last block stories2M agrees with its own final answer at 55% of the positions
-(53 to 56), stories260K at 49% (48 to 50); the last block takes 1.2 and 0.9 nats off the loss (100 stories).
+(54 to 55), stories260K at 49% (48 to 50); the last block takes 1.2 and 0.9 nats off the loss (100 stories).
 
 At which depth do small story models know the next token?
 `python analyses/lens.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
