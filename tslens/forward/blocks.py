@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -149,12 +149,12 @@ def run_blocks(
     return x
 
 
-def final_norm(model: Any, spec: Spec, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
+def final_norm(model: "LanguageModel", spec: Spec, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
     """The final norm of the residual stream after the last block, as the unembedding reads it."""
     return norm(x, *final_gain(model), spec.eps, spec.style)
 
 
-def final_gain(model: Any) -> Gain:
+def final_gain(model: "LanguageModel") -> Gain:
     """The final norm's weight, and its bias where the style has one."""
     return model.ln_final.w, getattr(model.ln_final, "b", None)
 

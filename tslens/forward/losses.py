@@ -132,7 +132,10 @@ def token_losses(
 
 
 def per_token_loss(
-    model: Any, final: Float[Tensor, "batch pos d_model"], targets: Int[Tensor, "batch pos"], dtype: torch.dtype
+    model: "LanguageModel",
+    final: Float[Tensor, "batch pos d_model"],
+    targets: Int[Tensor, "batch pos"],
+    dtype: torch.dtype,
 ) -> Float[Tensor, "batch pos"]:
     """Cross-entropy in nats of each target from normalised residuals, a few logits at a time, without gradients."""
     rows, wanted = final.flatten(0, 1), targets.flatten()

@@ -8,7 +8,6 @@ import statistics
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,7 +15,7 @@ from torch import Tensor
 from tslens.errors import InputError
 from tslens.forward.linear import FusedLinear, Map, cpu_has_bf16
 from tslens.forward.losses import cross_entropy
-from tslens.models import CompressorSpec, Spec, spec_of
+from tslens.models import CompressorSpec, LanguageModel, Spec, spec_of
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 WORTHWHILE = 1.1  # times as fast as float32, from which on bfloat16 is taken
@@ -34,7 +33,7 @@ def check_precision(name: str) -> None:
         raise InputError(f"precision is {name!r}; it must be auto, float32 or bfloat16.")
 
 
-def resolve_dtype(name: str, model: Any) -> torch.dtype:
+def resolve_dtype(name: str, model: LanguageModel) -> torch.dtype:
     """The dtype of a model's matrix products: `float32`, `bfloat16`, or `auto` (the faster one here, measured).
 
     InputError for another name.

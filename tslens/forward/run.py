@@ -1,7 +1,7 @@
 """The residual stream, any activation, and the logits of a model, through fused kernels."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -78,7 +78,9 @@ def _run(
     return final_norm(model, spec, x)
 
 
-def _cache_embeddings(model: Any, spec: Spec, tokens: Tensor, positions: Tensor, cache: ActivationCache) -> None:
+def _cache_embeddings(
+    model: "LanguageModel", spec: Spec, tokens: Tensor, positions: Tensor, cache: ActivationCache
+) -> None:
     if cache.wants("hook_embed"):
         cache("hook_embed", F.embedding(tokens, model.embed.W_E))
     if cache.wants("hook_pos_embed"):

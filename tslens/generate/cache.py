@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens import forward
-from tslens.models import Spec
+from tslens.models import LanguageModel, Spec
 
 BLOCK = 16  # places by which a cache grows at least
 
@@ -114,7 +114,13 @@ class Writer(Cache):
     """A model with its cache; reads tokens and returns the logits after the last of them."""
 
     def __init__(
-        self, model: Any, spec: Spec, rows: list[list[int]], pad: Sequence[int], places: int, dtype: torch.dtype
+        self,
+        model: LanguageModel,
+        spec: Spec,
+        rows: list[list[int]],
+        pad: Sequence[int],
+        places: int,
+        dtype: torch.dtype,
     ) -> None:
         super().__init__(model, spec, pad, places, dtype)
         width, filler = max(map(len, rows)), rows[0][0]
@@ -135,7 +141,9 @@ class Writer(Cache):
 class TransformerWriter(Writer):
     """Token-by-token generation with a HookedTransformer."""
 
-    def __init__(self, model: Any, spec: Spec, rows: list[list[int]], places: int, dtype: torch.dtype) -> None:
+    def __init__(
+        self, model: LanguageModel, spec: Spec, rows: list[list[int]], places: int, dtype: torch.dtype
+    ) -> None:
         width = max(map(len, rows))
         super().__init__(model, spec, rows, [width - len(row) for row in rows], places, dtype)
 

@@ -1,7 +1,7 @@
 """Generation: the continuation of prompts, sampled or by beam search."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -69,7 +69,9 @@ def _together(spec: Spec | CompressorSpec, rows: list[list[int]]) -> list[list[i
     return [numbers for numbers in by_place if numbers]
 
 
-def _writer(model: Any, spec: Spec | CompressorSpec, rows: list[list[int]], places: int, dtype: torch.dtype) -> Writer:
+def _writer(
+    model: "LanguageModel", spec: Spec | CompressorSpec, rows: list[list[int]], places: int, dtype: torch.dtype
+) -> Writer:
     if isinstance(spec, Spec):
         return TransformerWriter(model, spec, rows, places, dtype)
     return CompressorWriter(model, spec, rows, places, dtype)

@@ -1,7 +1,7 @@
 """The spec of a HookedTransformer, read from its configuration and weights; refuses what no spec can describe."""
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -109,6 +109,6 @@ def _spec_from_cfg(model: "LanguageModel") -> Spec:
     return spec if spec.mlp_width == c.d_mlp else dataclasses.replace(spec, d_mlp=c.d_mlp)
 
 
-def scales(model: Any) -> list[float]:
+def scales(model: "LanguageModel") -> list[float]:
     """The divisor of the attention scores of each layer."""
     return [block.attn.attn_scale for block in model.blocks if hasattr(block, "attn")]

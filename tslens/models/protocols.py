@@ -1,7 +1,7 @@
 """Protocols of the models and tokenizers that tslens reads."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol, SupportsIndex, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar, runtime_checkable
 
 from torch import nn
 
@@ -12,7 +12,8 @@ Own = TypeVar("Own")
 class LanguageModel(Protocol):
     """A model that tslens can read: a HookedTransformer, or a compressor.
 
-    Its parts have TransformerLens's names; TransformerLens does not type them, so they are untyped here.
+    Its parts have TransformerLens's names; TransformerLens does not type them, so they are untyped here. A misspelt
+    name is found by the type checker.
     """
 
     embed: Any
@@ -20,11 +21,24 @@ class LanguageModel(Protocol):
     unembed: Any
     training: bool
 
+    if TYPE_CHECKING:  # parts that a kind of model has, and need not be there when a model is looked at
+        cfg: Any
+        pos_embed: Any
+        ln_final: Any
+        hook_embed: Any
+        hook_pos_embed: Any
+        spec: Any
+        encoder: Any
+        decoder: Any
+        token_embedding: Any
+        setup: Any
+        process_weights_: Any
+        set_tokenizer: Any
+        run_with_cache: Any
+        generate: Any
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Logits of tokens, through the hooked forward."""
-
-    def __getattr__(self, name: str) -> Any:
-        """Any other attribute of a TransformerLens model."""
 
     def eval(self: Own) -> Own:
         """The model itself, in evaluation mode."""

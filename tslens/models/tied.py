@@ -27,7 +27,7 @@ class Tied(nn.Module):
         return logits
 
 
-def tie(model: Any) -> None:
+def tie(model: "LanguageModel") -> None:
     """Replace the weight of the model's unembedding by the token embedding; its bias and hooks stay."""
     model.unembed = Tied(model.embed, model.unembed)
     model.process_weights_ = _refuse_processing

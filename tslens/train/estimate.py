@@ -9,12 +9,12 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
 from tslens import forward, models, progress
 from tslens.forward.saved_bytes import saved_bytes
+from tslens.models import LanguageModel
 from tslens.stories import Source, stories
 from tslens.tokenizer import Tokenizer
 from tslens.train import optimizer as optimizers
@@ -92,7 +92,7 @@ def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
     steps, tokens, origin = token_budget(recipe, size)
     watch("building the model")
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model: Any = recipe.objective.build(recipe.spec(size), seed=recipe.seed, tokenizer=tokenizer)
+    model: LanguageModel = recipe.objective.build(recipe.spec(size), seed=recipe.seed, tokenizer=tokenizer)
     model.to(device, print_details=False)
     flops = models.spec_of(model, compressors=True).flops_per_token(training=True)
     weights = sum(p.numel() * p.element_size() for p in _moved(model))
@@ -143,16 +143,18 @@ def _batch(recipe: Recipe, size: int, device: torch.device, groups: int) -> Trai
     return recipe.objective.probe(drawn).apply(lambda t: t.to(device))
 
 
-def _moved(model: Any) -> list[torch.nn.Parameter]:
+def _moved(model: LanguageModel) -> list[torch.nn.Parameter]:
     return [p for p in model.parameters() if p.requires_grad]
 
 
-def _saved(recipe: Recipe, model: Any, batch: TrainingBatch) -> int:
+def _saved(recipe: Recipe, model: LanguageModel, batch: TrainingBatch) -> int:
     dtype = forward.resolve_dtype(recipe.train.precision, model)
     return saved_bytes(model, lambda: recipe.objective(model, batch, dtype, recipe.train.dropout)[0])
 
 
-def _probe(recipe: Recipe, model: Any, batch: Callable[[int], TrainingBatch], rows: int) -> tuple[float, float, int]:
+def _probe(
+    recipe: Recipe, model: LanguageModel, batch: Callable[[int], TrainingBatch], rows: int
+) -> tuple[float, float, int]:
     """Tokens per second of forward and backward, with `rows` rows at a time or fewer if those take long; seconds and
     bytes of state of the optimizer."""
     optimizer = optimizers.make(model, recipe.optimizer)
@@ -181,7 +183,7 @@ def _probe(recipe: Recipe, model: Any, batch: Callable[[int], TrainingBatch], ro
     return many * piece.predictions / spent, moving(), sum(t.numel() * t.element_size() for t in kept)
 
 
-def _validating(recipe: Recipe, model: Any, texts: list[str]) -> float:
+def _validating(recipe: Recipe, model: LanguageModel, texts: list[str]) -> float:
     """Seconds that the objective takes to validate on these stories."""
 
     def validate(some: list[str]) -> None:

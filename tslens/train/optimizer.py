@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tslens.errors import InputError
-from tslens.models import spec_of
+from tslens.models import LanguageModel, spec_of
 from tslens.train.settings import Count, NotNegative, Positive, Share, ShareBelowOne, settings
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def orthogonalized(update: Tensor, dtype: torch.dtype, iterations: int = 5) -> T
     return x.T if tall else x
 
 
-def muon_matrices(model: nn.Module) -> dict[str, Tensor]:
+def muon_matrices(model: LanguageModel) -> dict[str, Tensor]:
     """The matrices that Muon updates, by parameter name."""
     return {n: as_matrix(n, p.detach()) for n, p in model.named_parameters() if p.requires_grad and _IN_BLOCK.search(n)}
 

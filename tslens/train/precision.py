@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 import torch
-from torch import nn
 
 from tslens.forward.precision import PRECISIONS, bf16_speedup, has_bf16, speedup, worthwhile
-from tslens.models import spec_of
+from tslens.models import LanguageModel, spec_of
 from tslens.train.distributed import World
 from tslens.train.optimizer import muon_matrices, orthogonalized
 from tslens.train.recipe import Recipe
@@ -21,7 +20,7 @@ KEYS = ("precision", "muon_precision", "bf16_speedup", "muon_bf16_speedup")
 """Keys in `config.json`: two precisions, and the measured speed of bfloat16 relative to float32, if measured."""
 
 
-def settle(recipe: Recipe, model: nn.Module, world: World, recorded: Mapping[str, str | float]) -> Record:
+def settle(recipe: Recipe, model: LanguageModel, world: World, recorded: Mapping[str, str | float]) -> Record:
     """The precisions of a run, by `KEYS`; the first of several processes decides for all.
 
     A resumed run under `auto` keeps what was `recorded`. In older runs, without a record for Muon, Muon had bfloat16.
@@ -47,7 +46,7 @@ def _name(ratio: float) -> str:
     return str(worthwhile(ratio)).removeprefix("torch.")
 
 
-def muon_speedup(model: nn.Module, device: torch.device) -> float:
+def muon_speedup(model: LanguageModel, device: torch.device) -> float:
     """Speed of Muon's products in bfloat16 over that in float32, on the model's own matrices; 0 if the machine has no
     kernels for it."""
     if not has_bf16(device):

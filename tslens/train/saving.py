@@ -20,6 +20,7 @@ from torch import Tensor
 from tslens import files, models, runs
 from tslens.errors import InputError
 from tslens.forward import PRECISIONS
+from tslens.models import LanguageModel
 from tslens.train import precision
 from tslens.train.meter import Meter
 from tslens.train.run import Run
@@ -35,7 +36,7 @@ COMPUTED_IN = (*precision.KEYS, "device", "threads")
 class TrainingState:
     """All state that changes during training."""
 
-    model: Any
+    model: LanguageModel
     optimizer: torch.optim.Optimizer
     meter: Meter
     step: int = 0
@@ -119,7 +120,7 @@ def remove_partial_files(folder: Path) -> None:
 
 
 def _optimizer_tensors(state: TrainingState) -> dict[str, Tensor]:
-    names = {p: n for n, p in state.model.named_parameters()}
+    names: dict[Tensor, str] = {p: n for n, p in state.model.named_parameters()}
     return {f"{names[p]}/{key}": value for p, kept in state.optimizer.state.items() for key, value in kept.items()}
 
 

@@ -9,12 +9,12 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from tslens import lock, progress, runs
 from tslens.errors import InputError
+from tslens.models import LanguageModel
 from tslens.train import interrupt, loggers, optimizer, precision, saving
 from tslens.train.distributed import World, process_group
 from tslens.train.loop import Loop
@@ -33,7 +33,7 @@ class Trained:
     """A finished run."""
 
     run: Run
-    model: Any
+    model: LanguageModel
     """The trained model, on the CPU."""
     world: World
     """All processes that trained it, from the view of this one."""

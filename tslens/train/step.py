@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from tslens.errors import InputError
 from tslens.forward import PRECISIONS
+from tslens.models import LanguageModel
 from tslens.train import optimizer as optimizers
 from tslens.train.data import TrainingBatch
 from tslens.train.distributed import World, no_sync
@@ -38,7 +39,7 @@ class StepLoss(nn.Module):
     """The objective as a module with the trained parameters only, without the model's masks and frozen biases, which
     several processes would needlessly communicate. Compiled, if the recipe says so."""
 
-    def __init__(self, model: nn.Module, recipe: Recipe, dtype: torch.dtype) -> None:
+    def __init__(self, model: LanguageModel, recipe: Recipe, dtype: torch.dtype) -> None:
         super().__init__()
         check_compiler(recipe)
         self.moved = nn.ParameterList(p for p in model.parameters() if p.requires_grad)

@@ -3,7 +3,7 @@
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from torch import Tensor
 from tslens import models
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
-from tslens.models import CompressorSpec, Spec
+from tslens.models import CompressorSpec, LanguageModel, Spec
 from tslens.tokenizer import Tokenizer
 from tslens.train.data import Batches, PackStories, Rows, TrainingBatch
 
@@ -34,7 +34,7 @@ class Objective(ABC):
 
     @abstractmethod
     def __call__(
-        self, model: Any, batch: TrainingBatch, dtype: torch.dtype, dropout: float = 0.0
+        self, model: LanguageModel, batch: TrainingBatch, dtype: torch.dtype, dropout: float = 0.0
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """The loss summed over the batch's predictions, and its logged parts, summed in the same way.
 
@@ -46,7 +46,7 @@ class Objective(ABC):
         """The spec of the trained model, given the recipe's spec: by default the same."""
         return spec
 
-    def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer | None) -> Any:
+    def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer | None) -> LanguageModel:
         """The model, with weights drawn from the seed: a HookedTransformer of this spec."""
         return models.build(spec, seed=seed, tokenizer=tokenizer)
 
@@ -61,7 +61,7 @@ class Objective(ABC):
         """A batch of these tokens (whole groups of rows), on which a step's time and memory are measured."""
         return TrainingBatch(tokens, group=self.group)
 
-    def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> LossResult:
+    def validate(self, model: LanguageModel, texts: Sequence[str], *, precision: str) -> LossResult:
         """Nats per token and bits per byte of stories that were not trained on."""
         return loss(model, texts, precision=precision)
 

@@ -11,10 +11,10 @@ MegaByte (Yu et al. 2023, arXiv 2305.07185) with patches of two tokens.
 """
 
 import dataclasses
-from typing import Any, Literal
+from typing import Literal
 
 from tslens import models
-from tslens.models import CompressorSpec, Spec
+from tslens.models import CompressorSpec, LanguageModel, Spec
 from tslens.tokenizer import Tokenizer
 from tslens.train.objectives.language import LanguageModelling
 from tslens.train.settings import Count, settings
@@ -41,6 +41,6 @@ class CompressorObjective(LanguageModelling):
         chosen = CompressorSpec.matched(spec) if self.sizes == "matched" else CompressorSpec.published(spec)
         return dataclasses.replace(chosen, **self._layers)
 
-    def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer | None) -> Any:
+    def build(self, spec: Spec, *, seed: int, tokenizer: Tokenizer | None) -> LanguageModel:
         """A compressor in place of a HookedTransformer of this shape."""
         return models.build(self.shape(spec), seed=seed, tokenizer=tokenizer)

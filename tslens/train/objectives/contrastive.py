@@ -19,7 +19,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from torch import Tensor
@@ -27,6 +27,7 @@ from torch import Tensor
 from tslens import forward
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
+from tslens.models import LanguageModel
 from tslens.stories.sentences import shuffled
 from tslens.train.data import Batches, PackStories, Rows, TrainingBatch
 from tslens.train.objectives.base import Objective
@@ -67,7 +68,7 @@ class _OfOrder(Objective):
         usual = Rows(pack(partial(split, shuffle=False)), context, rows_per_step - share, seed)
         return ContrastiveRows(usual, other, self.group)
 
-    def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> LossResult:
+    def validate(self, model: LanguageModel, texts: Sequence[str], *, precision: str) -> LossResult:
         """The usual loss, and the gap between the same stories shuffled and in order."""
         usual = loss(model, texts, precision=precision)
         pairs = [(i, other) for i, text in enumerate(texts) if (other := shuffled(text)) is not None]
@@ -80,7 +81,7 @@ class _OfOrder(Objective):
         return OrderLossResult(**given, gap=gap)
 
     def __call__(
-        self, model: Any, batch: TrainingBatch, dtype: torch.dtype, dropout: float = 0.0
+        self, model: LanguageModel, batch: TrainingBatch, dtype: torch.dtype, dropout: float = 0.0
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """The summed loss, and L_n, L_c and the gap, each weighted by the predictions of its group."""
         assert batch.group == self.group

@@ -7,7 +7,7 @@ are encoded separately, so that their boundary is a token boundary, in training 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor
 from tslens import forward
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult
-from tslens.models import name_of, spec_of, story_tokenizer_of
+from tslens.models import LanguageModel, name_of, spec_of, story_tokenizer_of
 from tslens.stories.instruct import documents
 from tslens.stories.packed import Packed
 from tslens.tokenizer import Tokenizer
@@ -58,19 +58,19 @@ class Instruct(LanguageModelling):
         if not any(len(head) <= context for d in documents(stories) for head in tokenizer.encode([d.head])):
             raise InputError(NO_ROOM.format(context))
 
-    def validate(self, model: Any, texts: Sequence[str], *, precision: str) -> LossResult:
+    def validate(self, model: LanguageModel, texts: Sequence[str], *, precision: str) -> LossResult:
         """Nats per token and bits per byte of stories given their instructions."""
         return story_loss(model, texts, precision=precision)
 
     def __call__(
-        self, model: Any, batch: TrainingBatch, dtype: torch.dtype, dropout: float = 0.0
+        self, model: LanguageModel, batch: TrainingBatch, dtype: torch.dtype, dropout: float = 0.0
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """The summed loss; it has no parts."""
         assert batch.predicted is not None
         return super().__call__(model, batch, dtype, dropout)
 
 
-def story_loss(model: Any, texts: Iterable[str], *, precision: str = "float32") -> LossResult:
+def story_loss(model: LanguageModel, texts: Iterable[str], *, precision: str = "float32") -> LossResult:
     """The loss on stories given their instructions, each document read up to the model's context.
 
     Documents whose story begins beyond the context are left out. ValueError if that leaves none.

@@ -7,12 +7,12 @@ The sum runs over each row's tokens but its first.
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from tslens import forward
+from tslens.models import LanguageModel
 from tslens.train.data import TrainingBatch
 from tslens.train.objectives.base import Objective
 
@@ -22,7 +22,7 @@ class LanguageModelling(Objective):
     """Cross-entropy of each token given those before it, in nats."""
 
     def __call__(
-        self, model: Any, batch: TrainingBatch, dtype: torch.dtype, dropout: float = 0.0
+        self, model: LanguageModel, batch: TrainingBatch, dtype: torch.dtype, dropout: float = 0.0
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """The summed loss; it has no parts."""
         total, _ = forward.loss(model, batch.tokens, batch.predicted, dtype=dtype, dropout=dropout)
