@@ -136,6 +136,9 @@ def note(text: str) -> None:
 
 
 def _stderr() -> "Console":
+    from importlib.util import find_spec
+
     from rich.console import Console
 
-    return Console(stderr=True)
+    # In Jupyter rich draws with ipywidgets, and warns in the notebook where they are missing: plain text then.
+    return Console(stderr=True, force_jupyter=None if find_spec("ipywidgets") else False)
