@@ -541,3 +541,9 @@ def test_refusals(answer):
         neurons.Profiles(k=0)
     with pytest.raises(ValueError, match="no neuron 24 in layer 1: layers run from 0 to 1, neurons from 0 to 23"):
         answer.neuron(1, 24)
+
+
+def test_a_label_that_near_a_threshold_is_not_given() -> None:
+    q = torch.tensor([0.0489, 0.0491, 0.01, 0.01, float("nan")])
+    low = torch.tensor([0.6, 0.6, 0.5011, 0.5009, 0.6])
+    assert labels._clear(q, low).tolist() == [True, False, True, False, False]
