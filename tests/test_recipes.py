@@ -119,6 +119,7 @@ def test_the_bundled_models_recipe_config_and_card_say_the_same(checkout):
     assert (recipe.optimizer.method, recipe.optimizer.schedule) == ("muon", "cosine")
 
 
+@pytest.mark.thorough
 def test_the_bundled_models_stories_and_tokenizer_are_made_anew_by_its_recipe(shared, tmp_path):
     """The hash of the tokenizer and the digests of what is packed and validated on are those of the record."""
     config = runs.read_config(models.bundled()["stories2M"])

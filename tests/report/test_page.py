@@ -60,6 +60,7 @@ def large(made: Callable[..., ReportData]) -> tuple[str, ReportData]:
     return report.draw(data), data
 
 
+@pytest.mark.thorough
 def test_twelve_layers_of_eight_heads_at_128_tokens_fit_the_budget(large: tuple[str, ReportData]) -> None:
     page, data = large
     assert 0.97 * BUDGET <= len(page.encode()) - len(bundle().encode()) <= BUDGET == 2_000_000
