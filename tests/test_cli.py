@@ -22,7 +22,7 @@ TROUBLES = {
     "missing": FileNotFoundError(errno.ENOENT, "No such file or directory", "stories.txt"),
     "full": OSError(errno.ENOSPC, "No space left on device"),
     "ours": OSError(errno.ENOSPC, "cannot write runs/a; make room"),
-    "denied": PermissionError("cannot write 'runs/a': the folder is read-only"),
+    "denied": PermissionError(errno.EACCES, "cannot write: the folder is read-only", "runs/a"),
     "stopped": KeyboardInterrupt(),
     "saved": KeyboardInterrupt("stopped at step 40; to go on: tslens train --resume runs/a"),
     "memory": MemoryError("of 3 GB"),
@@ -32,6 +32,9 @@ DEFECTS = {
     "value": ValueError("zip() argument 2 is longer than argument 1"),
     "runtime": RuntimeError("shapes do not match"),
     "lookup": KeyError("spec"),
+    "descriptor": OSError(errno.EBADF, "Bad file descriptor"),
+    "timeout": TimeoutError("of a library"),
+    "library": FileNotFoundError(2, "No such file or directory", str(Path(pytest.__file__).with_name("gone.json"))),
     "package": FileNotFoundError(2, "No such file or directory", str(Path(cli.__file__).with_name("gone.toml"))),
 }
 
@@ -104,7 +107,7 @@ class TestFrame:
             ("full", "tslens: no space left on device. Make room, or give another place.\n"),
             ("ours", "tslens: cannot write runs/a; make room\n"),
             ("memory", "tslens: not enough memory: of 3 GB. Give a smaller shape, batch or context.\n"),
-            ("denied", "tslens: cannot write 'runs/a': the folder is read-only\n"),
+            ("denied", "tslens: cannot write: the folder is read-only: runs/a\n"),
         ],
     )
     def test_what_a_user_can_mend_is_one_line(

@@ -10,7 +10,7 @@ import tokenizers
 from numpy.typing import NDArray
 from tokenizers import AddedToken, decoders, models, pre_tokenizers
 
-from tslens.errors import InputError
+from tslens.errors import InputError, MissingInputError
 
 END_OF_STORY = "<|endoftext|>"
 
@@ -65,7 +65,7 @@ def read_files(vocab: Path, merges: Path) -> tuple[Ids, Merges]:
     """
     for path in (vocab, merges):
         if not path.is_file():
-            raise FileNotFoundError(f"there is no {path}; give GPT-2's vocab.json and merges.txt")
+            raise MissingInputError(f"there is no {path}; give GPT-2's vocab.json and merges.txt")
     try:
         ids: Any = json.loads(vocab.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from tslens import models, progress
+from tslens import forward, models, progress
 from tslens.errors import InputError
 from tslens.result import Result, read_on
 from tslens.scan import BATCH_TOKENS, Reducer, Shard, states
@@ -57,6 +57,9 @@ def scan_on_cluster(
         raise InputError("Scanning on a cluster needs Ray: pip install 'tslens[cluster]'.") from error
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False)
+
+    if precision == "auto":  # measured here, so that all workers compute in one dtype
+        precision = str(forward.resolve_dtype(precision, models.load(model))).removeprefix("torch.")
 
     def work(shard: Shard) -> list[Any]:
         loaded = models.load(model)

@@ -107,8 +107,9 @@ def _own_validation(model: "LanguageModel", record: Mapping[str, Any], limit: in
     if place is not None and place.is_file():
         of = f" (of {trained_on})" if trained_on else ""
         return Corpus(tuple(validation_stories.read(place)[:limit]), f"validation stories that {_run(model)} kept{of}")
-    data = (record.get("recipe") or {}).get("data") or {}
-    if trained_on in MADE_SOURCES and data.get("filter", "none") == "none":
+    data, objective = ((record.get("recipe") or {}).get(section) or {} for section in ("data", "objective"))
+    filtered = (objective if isinstance(objective, dict) else {}) | data  # where older runs have their filter
+    if trained_on in MADE_SOURCES and filtered.get("filter", "none") == "none":
         read = stories(trained_on, split="validation", limit=limit, seed=data.get("seed", 0))
         return Corpus(tuple(read), f"{read.name}, the validation split of what it was trained on, made again")
     return None

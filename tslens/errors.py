@@ -7,3 +7,7 @@ class InputError(ValueError):
     The command line prints it as one line and exits with code 2. Any other exception, except the system's own errors
     on a user's files, is a defect of tslens. For library users it is a `ValueError`.
     """
+
+
+class MissingInputError(InputError, FileNotFoundError):
+    """A file or folder that a user names is not there."""

@@ -23,7 +23,7 @@ from tslens.byte_bpe import (
     read_files,
     text_of_letters,
 )
-from tslens.errors import InputError
+from tslens.errors import InputError, MissingInputError
 from tslens.files import atomic
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Tokenizer:
         """
         source = Path(path)
         if not source.is_file():
-            raise FileNotFoundError(f"there is no tokenizer at {source}; give the path of a tokenizer.json")
+            raise MissingInputError(f"there is no tokenizer at {source}; give the path of a tokenizer.json")
         try:
             backend = tokenizers.Tokenizer.from_file(str(source))
         except Exception as error:  # the library raises bare Exception for every fault of a file

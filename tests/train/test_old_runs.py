@@ -19,10 +19,11 @@ SMALL = (
 
 def as_once(recipe: dict[str, Any]) -> dict[str, Any]:
     """The recipe as older versions wrote it."""
-    old = {f"{key.partition('.')[0]}.{new}": key.partition(".")[2] for key, new in recipes.RENAMED.items()}
+    old = {new: key.partition(".")[2] for key, new in recipes.RENAMED.items()}
     named = {"objective": {"name": recipe["objective"]["name"].replace("-", " ")}}
     return {
         section: {old.get(f"{section}.{key}", key): value for key, value in table.items()}
+        | ({"filter": "none"} if section == "data" else {})
         if isinstance(table, dict)
         else table
         for section, table in (recipe | named).items()

@@ -23,7 +23,7 @@ from cyclopts import App, CycloptsError
 
 from tslens import __version__
 from tslens.cli import commands
-from tslens.cli.failures import complain, explain, is_out_of_memory, of_the_package, report_defect
+from tslens.cli.failures import complain, explain, is_out_of_memory, of_the_user, report_defect
 from tslens.errors import InputError
 
 
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (CycloptsError, InputError, OSError) as error:
         if debug:
             raise
-        if isinstance(error, OSError) and of_the_package(error):
+        if isinstance(error, OSError) and not isinstance(error, InputError) and not of_the_user(error):
             return report_defect(error, arguments)
         return complain(explain(error), 2)
     except Exception as error:

@@ -5,6 +5,7 @@ import os
 import platform
 import shlex
 import sys
+import sysconfig
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 
 PACKAGE = Path(__file__).resolve().parents[1]
+LIBRARIES = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib", "stdlib"))
 
 # What to do where the system itself refuses a file.
 REMEDIES = {
@@ -50,9 +52,12 @@ def report_defect(error: Exception, arguments: Sequence[str]) -> int:
     )
 
 
-def of_the_package(error: OSError) -> bool:
-    """Whether the file that the system refused is one of tslens's own."""
-    return isinstance(error.filename, str) and Path(error.filename).resolve().is_relative_to(PACKAGE)
+def of_the_user(error: OSError) -> bool:
+    """Whether a user can mend what the system refused: a file outside tslens and the libraries, or a full disk."""
+    if error.filename is None:
+        return error.errno in REMEDIES
+    place = Path(os.fsdecode(error.filename)).resolve()
+    return not any(place.is_relative_to(folder) for folder in (PACKAGE, *LIBRARIES))
 
 
 def is_out_of_memory(error: Exception) -> bool:

@@ -43,7 +43,7 @@ def _row(name: str, folder: Path, *, hides: bool) -> dict[str, Any]:
     try:
         config = runs.read_config(folder)
         spec = models.spec_from_config(config)
-    except (InputError, OSError) as error:
+    except runs.BROKEN as error:
         return row | {"why": f"broken: {' '.join(str(error).split())}"}
     return row | {
         "shape": spec.name,

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward, scan, stats
-from tslens.models import name_of, spec_of, tokenizer_of
+from tslens.models import name_of, spec_of, story_tokenizer_of
 from tslens.progress import bar
 from tslens.result import Result, read_on
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tslens.models import LanguageModel
+    from tslens.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +101,7 @@ def loss(
     batch_tokens: int = 8192,
 ) -> LossResult:
     """The loss on stories, one story a row, each read up to the model's context. InputError for no stories."""
-    spec, tokenizer = spec_of(model, compressors=True), tokenizer_of(model)
+    spec, tokenizer = spec_of(model, compressors=True), story_tokenizer_of(model)
     context = min(context or spec.n_ctx, spec.n_ctx)
     dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
     kept: dict[int, tuple[float, int, int, bool]] = {}
@@ -123,7 +124,7 @@ def loss(
     return cast(LossResult, read_on(result, stories))
 
 
-def _bytes(tokenizer: Any, text: str, tokens: int | None) -> int:
+def _bytes(tokenizer: "Tokenizer", text: str, tokens: int | None) -> int:
     """UTF-8 bytes of the text, or of its first `tokens` tokens."""
     if tokens is None:
         return len(text.encode())

@@ -14,7 +14,7 @@ import torch
 from tokenizers import AddedToken, decoders, models, normalizers
 from torch import Tensor
 
-from tslens.errors import InputError
+from tslens.errors import InputError, MissingInputError
 from tslens.models.spec import Spec
 from tslens.tokenizer import Tokenizer
 
@@ -35,7 +35,7 @@ def read(file: str | Path, tokenizer_file: str | Path | None = None) -> tuple[Sp
     """
     path = Path(file)
     if not path.is_file():
-        raise FileNotFoundError(f"There is no llama2.c checkpoint {path}. Write llama2c:FILE[,TOKENIZER].")
+        raise MissingInputError(f"There is no llama2.c checkpoint {path}. Write llama2c:FILE[,TOKENIZER].")
     spec = _read_header(path)
     tensors = _read_weights(path, spec)
     tokens = Path(tokenizer_file) if tokenizer_file is not None else _tokenizer_beside(path, spec.d_vocab)
@@ -129,7 +129,7 @@ def _tokenizer_beside(path: Path, vocab_size: int) -> Path:
         if place.is_file():
             return place
     names = " nor ".join(place.name for place in places)
-    raise FileNotFoundError(f"Beside {path} there is neither {names}. Name its tokenizer: llama2c:{path},TOKENIZER.")
+    raise MissingInputError(f"Beside {path} there is neither {names}. Name its tokenizer: llama2c:{path},TOKENIZER.")
 
 
 def read_tokenizer(path: str | Path, vocab_size: int) -> Tokenizer:
@@ -144,7 +144,7 @@ def read_tokenizer(path: str | Path, vocab_size: int) -> Tokenizer:
     """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"There is no llama2.c tokenizer {path}. Write llama2c:FILE,TOKENIZER.")
+        raise MissingInputError(f"There is no llama2.c tokenizer {path}. Write llama2c:FILE,TOKENIZER.")
     pieces, scores = _read_pieces(path, vocab_size)
     return Tokenizer(_backend(path, pieces, scores), bos="<s>")
 

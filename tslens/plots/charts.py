@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tslens.errors import InputError
 from tslens.plots.style import INK, PALETTE, blank, name_ticks, numbers, room, settled, styled
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def lines(
 def panels(*charts: Mapping[str, Any]) -> "Figure":
     """Several charts of lines side by side, each given as the arguments of `lines`."""
     if not charts:
-        raise InputError("panels need at least one chart; got none")
+        raise ValueError("panels need at least one chart; got none")
     with styled():
         figure, first = blank(3.6 * len(charts), 2.8, len(charts))
         for axes, chart in zip(np.ravel(np.asarray(first, dtype=object)), charts, strict=True):
@@ -64,13 +63,13 @@ def _draw_lines(
     ticks: Sequence[Any] | None = None,
 ) -> None:
     if not series:
-        raise InputError("lines need at least one series; got none")
+        raise ValueError("lines need at least one series; got none")
     longest, places = 0, set[float]()
     for i, (name, values) in enumerate(series.items()):
         y = numbers(values, 1, f"series {name!r}")
         at = np.arange(len(y)) if x is None else numbers(x[name] if isinstance(x, Mapping) else x, 1, "x")
         if len(at) != len(y):
-            raise InputError(f"series {name!r} has {len(y)} values, but x has {len(at)}")
+            raise ValueError(f"series {name!r} has {len(y)} values, but x has {len(at)}")
         longest = max(longest, len(y))
         places |= set(at.tolist())
         colour = PALETTE[i % len(PALETTE)]
@@ -111,9 +110,9 @@ def bars(
     """
     lengths = numbers(values, 1, "bars")
     if len(names) != len(lengths):
-        raise InputError(f"{len(names)} names for {len(lengths)} bars")
+        raise ValueError(f"{len(names)} names for {len(lengths)} bars")
     if (low is None) != (high is None):
-        raise InputError("an interval has two ends: give low and high, or neither")
+        raise ValueError("an interval has two ends: give low and high, or neither")
     at = np.arange(len(lengths))
     with styled():
         figure, axes = blank(4.8 + room(names), max(1.4, 0.8 + 0.22 * len(lengths)))
@@ -149,7 +148,7 @@ def strip(groups: Mapping[str, Any], *, title: str = "", x_label: str = "", thre
     Dots are spread vertically, without randomness, only to make them visible.
     """
     if not groups:
-        raise InputError("a strip needs at least one group; got none")
+        raise ValueError("a strip needs at least one group; got none")
     with styled():
         figure, axes = blank(4.8 + room(list(groups)), 0.9 + 0.42 * len(groups))
         for i, (name, values) in enumerate(groups.items()):

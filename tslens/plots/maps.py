@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tslens.errors import InputError
 from tslens.plots.style import (
     ABSENT,
     COLD,
@@ -101,7 +100,7 @@ def tiles(
 
     table = np.asarray(kinds, dtype=object)
     if table.ndim != 2 or table.size == 0:
-        raise InputError(f"a map of kinds has rows and columns; got shape {table.shape}")
+        raise ValueError(f"a map of kinds has rows and columns; got shape {table.shape}")
     found = list(dict.fromkeys(str(kind) for kind in table.ravel()))
     palette = [name for name in dict.fromkeys([*order, *found]) if name not in absent]
     colour = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(palette)} | dict.fromkeys(absent, ABSENT)
@@ -181,7 +180,7 @@ def _cell_texts(
         return
     words = np.asarray(texts, dtype=object)
     if words.shape != array.shape:
-        raise InputError(f"texts must have the shape of the values, {array.shape}; got {words.shape}")
+        raise ValueError(f"texts must have the shape of the values, {array.shape}; got {words.shape}")
     for (i, j), word in np.ndenumerate(words):
         share = (array[i, j] - low) / (high - low)
         dark = abs(share - 0.5) > 0.35 if centre is not None else share > 0.55

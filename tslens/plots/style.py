@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tslens.errors import InputError
 from tslens.plots.text import printable
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def settled(figure: "Figure") -> "Figure":
 def name_ticks(axes: "Axes", side: str, names: Sequence[Any] | None, count: int, offset: float) -> None:
     """Names at the middle of the cells; numbers where there are no names, thinned when there are many."""
     if names is not None and len(names) != count:
-        raise InputError(f"{len(names)} names for {count} {'columns' if side == 'x' else 'rows'}")
+        raise ValueError(f"{len(names)} names for {count} {'columns' if side == 'x' else 'rows'}")
     few = 48 if names is not None else 16
     every = next(step for step in (1, 5, 10, 20, 50, 100, 500, count) if count <= few * step)
     shown = range(0, count, every)
@@ -143,5 +142,5 @@ def numbers(values: Any, axes: int | None, what: str) -> NDArray[Any]:
     array = np.asarray(values, dtype=float)
     if (axes is not None and array.ndim != axes) or array.size == 0:
         wanted = f"{axes} {'axis' if axes == 1 else 'axes'}" if axes else "values"
-        raise InputError(f"{what} needs {wanted} and something in it; got shape {array.shape}")
+        raise ValueError(f"{what} needs {wanted} and something in it; got shape {array.shape}")
     return array

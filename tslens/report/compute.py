@@ -20,6 +20,7 @@ from tslens.scan import Reducer, scan
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
+    from tslens.tokenizer import Tokenizer
 
 SHOWN_TOKENS = 128
 """Number of tokens of a story shown with attention and lens, BOS included."""
@@ -105,7 +106,7 @@ def compute(
 
 def _choose(model: "LanguageModel", own: list[str], corpus: list[str], count: int) -> list[str]:
     """The user's texts, then stories of the corpus that fit whole, then others, each cut to the shown length."""
-    tokenizer = models.tokenizer_of(model)
+    tokenizer = models.story_tokenizer_of(model)
     limit = min(SHOWN_TOKENS, models.spec_of(model).n_ctx)
     fresh = list(dict.fromkeys(corpus[: 40 * count]))
     lengths = [len(row) for row in tokenizer.encode(fresh)] if fresh else []
@@ -114,6 +115,6 @@ def _choose(model: "LanguageModel", own: list[str], corpus: list[str], count: in
     return [_cut(tokenizer, text, limit) for text in (own + whole + others)[:count]]
 
 
-def _cut(tokenizer: Any, text: str, limit: int) -> str:
+def _cut(tokenizer: "Tokenizer", text: str, limit: int) -> str:
     spans = tokenizer.offsets(text)
     return text if len(spans) <= limit else text[: spans[limit - 1][1]]

@@ -28,7 +28,7 @@ Packed = dict[str, Any]
 def pack(array: NDArray[Any]) -> Packed:
     """An array of unsigned integers as JSON: its type, and its bytes deflated, in base64."""
     if array.dtype.name not in ("uint8", "uint16", "uint32"):
-        raise InputError(f"Only unsigned integers of 8, 16 or 32 bits are packed; got {array.dtype}.")
+        raise ValueError(f"Only unsigned integers of 8, 16 or 32 bits are packed; got {array.dtype}.")
     raw = array.astype(array.dtype.newbyteorder("<")).ravel().view(np.uint8).reshape(-1, array.itemsize)
     return {"type": array.dtype.name, "data": base64.b64encode(zlib.compress(raw.T.tobytes(), 6)).decode("ascii")}
 

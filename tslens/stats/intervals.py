@@ -60,7 +60,7 @@ def paired_difference(after: ArrayLike, before: ArrayLike, level: float = 0.95, 
     """The mean of `after - before` with Student's t interval over the pairs, in the units of the two."""
     x, y = np.asarray(after, dtype=float), np.asarray(before, dtype=float)
     if x.shape != y.shape:
-        raise InputError(f"pairs need two arrays of one shape; got {x.shape} and {y.shape}")
+        raise ValueError(f"pairs need two arrays of one shape; got {x.shape} and {y.shape}")
     interval = mean_interval(x - y, level, axis)
     return Interval(interval.estimate, interval.low, interval.high, level, "paired Student t")
 
@@ -76,7 +76,7 @@ def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:
     check_level(level)
     k, total = np.broadcast_arrays(np.asarray(successes, dtype=float), np.asarray(n, dtype=float))
     if (k < 0).any() or (k > total).any():
-        raise InputError("successes must lie between 0 and n")
+        raise ValueError("successes must lie between 0 and n")
     z2 = stats.norm.ppf((1 + level) / 2) ** 2
     share = np.divide(k, total, out=np.full(k.shape, np.nan), where=total > 0)
     p = np.where(total > 0, share, 0.5)
@@ -140,7 +140,7 @@ def _jackknife_error(estimate: ArrayLike, without: ArrayLike) -> tuple[Array, Ar
     """The estimate, its standard error and the degrees of freedom."""
     centre, left = np.asarray(estimate, dtype=float), np.asarray(without, dtype=float)
     if left.shape[1:] != centre.shape:
-        raise InputError(f"without must be groups x {centre.shape}; got {left.shape}")
+        raise ValueError(f"without must be groups x {centre.shape}; got {left.shape}")
     n = len(left)
     if n < 2:
         raise InputError(f"a jackknife needs at least 2 groups; got {n}")

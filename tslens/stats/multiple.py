@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tslens.errors import InputError
 from tslens.stats.intervals import Array
 
 
@@ -19,7 +18,7 @@ def benjamini_hochberg(p: ArrayLike) -> Array:
     made = ~np.isnan(values)
     tested = values[made]
     if ((tested < 0) | (tested > 1)).any():
-        raise InputError("p-values must lie between 0 and 1")
+        raise ValueError("p-values must lie between 0 and 1")
     q = np.full(values.shape, np.nan)
     q[made] = false_discovery_control(tested)
     return q

@@ -59,7 +59,7 @@ def bootstrap(
 def _members(labels: NDArray[Any], rows: int) -> list[NDArray[np.intp]]:
     """The rows of each cluster."""
     if len(labels) != rows:
-        raise InputError(f"clusters must label each row: {len(labels)} labels for {rows} rows")
+        raise ValueError(f"clusters must label each row: {len(labels)} labels for {rows} rows")
     _, cluster, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     if len(sizes) < 2:
         raise InputError("a cluster bootstrap needs at least 2 clusters; all rows have the same label")

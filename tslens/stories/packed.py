@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from tslens import files
-from tslens.errors import InputError
+from tslens.errors import InputError, MissingInputError
 from tslens.tokenizer import Tokenizer
 
 VERSION = 1
@@ -155,7 +155,7 @@ class Packed:
         folder = Path(folder)
         record = Record.read(folder)
         if record is None:
-            raise FileNotFoundError(f"{folder} holds no packed stories; make them with: tslens stories pack SOURCE")
+            raise MissingInputError(f"{folder} holds no packed stories; make them with: tslens stories pack SOURCE")
         record.refuse_other_tokenizer(folder, tokenizer)
         if not record.finished:
             raise InputError(f"{folder} was not finished ({record.stories:,} stories packed); pack again to resume")

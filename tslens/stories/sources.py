@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
 
-from tslens.errors import InputError
+from tslens.errors import InputError, MissingInputError
 from tslens.stories.hub import read_dataset
 from tslens.stories.readers import READERS
 
@@ -81,7 +81,7 @@ def find_source(spec: str) -> Source:
     elif not path.is_dir():
         looks_local = path.suffix.lower() in EXTENSIONS or path.is_absolute() or path.parent.is_dir()
         if looks_local or not HUB_ID.fullmatch(place):
-            raise FileNotFoundError(_not_there(path))
+            raise MissingInputError(_not_there(path))
     return Source(place, column, part, config)
 
 

@@ -5,14 +5,12 @@ import dataclasses
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 
 from tslens import files, models, progress, runs
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 from tslens.stories import Stories, stories
-from tslens.stories.instruct import documents, in_ood_split
 from tslens.stories.pack import pack
 from tslens.stories.packed import RECORD, Packed, Record
 from tslens.tokenizer import Tokenizer
@@ -22,7 +20,6 @@ from tslens.train.budget import named_tokenizer
 from tslens.train.data import Batches
 from tslens.train.recipe import Recipe, changed, from_dict
 from tslens.train.run import CHANGEABLE, Run, differences
-from tslens.train.settings import DataSettings
 
 RECIPE, VALIDATION = "recipe.json", "validation.jsonl"
 
@@ -39,18 +36,16 @@ def create_run(recipe: Recipe, folder: Path, *, overwrite: bool = False) -> Run:
     step.check_compiler(recipe)
     _recover(folder)
     _check_free(folder, overwrite)
-    training = _stories(recipe.data, "train", recipe.data.limit)
+    training = _stories(recipe, "train", recipe.data.limit)
     # Refuses a source without instructions or stories, and below a wrong shape, before anything is written.
     recipe.objective.check_stories(training)
-    if recipe.data.filter != "none":
-        next(documents(training))
-    for split in (training, _stories(recipe.data, "validation", recipe.train.validation_stories)):
+    for split in (training, _stories(recipe, "validation", recipe.train.validation_stories)):
         next(iter(split))
     tokenizer = named_tokenizer(recipe.data)
     if tokenizer is None:
         tokenizer = Tokenizer.train(progress.track(training, "training the tokenizer"), recipe.data.vocabulary)
     recipe.shape(tokenizer.size)
-    judged = _stories(recipe.data, "validation", recipe.train.validation_stories)
+    judged = _stories(recipe, "validation", recipe.train.validation_stories)
     recipe.objective.check_context(judged, tokenizer, recipe.spec(tokenizer.size).n_ctx)
     with _replacing(folder):
         _write_choices(recipe, tokenizer, folder)
@@ -172,7 +167,7 @@ def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, check: bool) -> Ba
         place = folder / part
         if (record := Record.read(place)) is not None and record.finished:
             return Packed.open(place, tokenizer, check=check)
-        training = _stories(recipe.data, "train", recipe.data.limit)
+        training = _stories(recipe, "train", recipe.data.limit)
         return pack(choose(training), tokenizer, place, source=training.name, resume=True)
 
     return recipe.objective.rows(
@@ -199,7 +194,7 @@ def _validation(recipe: Recipe, folder: Path) -> list[str]:
     place = folder / "data"
     if (place / VALIDATION).is_file():
         return validation_stories.read(place / VALIDATION)
-    found = list(_stories(recipe.data, "validation", recipe.train.validation_stories))
+    found = list(_stories(recipe, "validation", recipe.train.validation_stories))
     validation_stories.write(place / VALIDATION, found)
     return found
 
@@ -211,12 +206,13 @@ def _digests(packed: Path, validation: list[str]) -> dict[str, str]:
     return dict(sorted(found.items())) | {"validation": validation_stories.digest(validation)}
 
 
-def _stories(data: DataSettings, split: str, limit: int | None) -> Stories:
+def _stories(recipe: Recipe, split: str, limit: int | None) -> Stories:
+    data = recipe.data
     if "@" in data.source:  # a dataset that brings its own splits
         found = stories(data.source if split == "train" else _own_validation(data.source), limit=limit, seed=data.seed)
     else:
         found = stories(data.source, split="train" if split == "train" else "validation", limit=limit, seed=data.seed)
-    return found if data.filter == "none" else dataclasses.replace(found, keep=partial(in_ood_split, split=split))
+    return dataclasses.replace(found, keep=recipe.objective.keeps(split))
 
 
 def _own_validation(source: str) -> str:

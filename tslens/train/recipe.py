@@ -78,13 +78,14 @@ SECTIONS: dict[str, Any] = {"data": DataSettings, "optimizer": OptimizerSettings
 BASES = ("base", "published")
 """Bundled recipes that serve only as a base for others."""
 RENAMED = {
-    "objective.every": "group",
-    "optimizer.rest": "adamw_lr_scale",
-    "optimizer.final": "min_lr_ratio",
-    "train.keep": "keep_checkpoints",
-    "train.explode": "divergence_threshold",
-    "train.cut": "rollback_lr_factor",
-    "train.rollbacks": "max_rollbacks",
+    "data.filter": "objective.filter",
+    "objective.every": "objective.group",
+    "optimizer.rest": "optimizer.adamw_lr_scale",
+    "optimizer.final": "optimizer.min_lr_ratio",
+    "train.keep": "train.keep_checkpoints",
+    "train.explode": "train.divergence_threshold",
+    "train.cut": "train.rollback_lr_factor",
+    "train.rollbacks": "train.max_rollbacks",
 }
 """Current names of old recipe keys: accepted in stored runs, refused in recipes."""
 
@@ -114,7 +115,7 @@ def _chosen(tree: dict[str, Any], overrides: dict[str, str], origin: str) -> Rec
     for old, new in RENAMED.items():
         section, _, key = old.partition(".")
         if isinstance(table := tree.get(section), dict) and key in table:
-            raise InputError(f"{origin}: {old} is called {section}.{new} now. Write that instead.")
+            raise InputError(f"{origin}: {old} is called {new} now. Write that instead.")
     return from_dict(tree, origin=origin)
 
 
@@ -182,13 +183,18 @@ def _override(tree: dict[str, Any], key: str, text: str) -> None:
 
 
 def _with_new_keys(tree: dict[str, Any]) -> dict[str, Any]:
-    """The same recipe with the current keys."""
-    return {
-        section: {RENAMED.get(f"{section}.{key}", key): value for key, value in table.items()}
-        if isinstance(table, dict)
-        else table
-        for section, table in tree.items()
-    }
+    """The same recipe with the current keys. Every old recipe had a filter of stories; most filtered nothing."""
+    tree = {section: dict(table) if isinstance(table, dict) else table for section, table in tree.items()}
+    if isinstance(name := tree.get("objective"), str):
+        tree["objective"] = {"name": name}
+    for old, new in RENAMED.items():
+        (section, key), (target, name) = old.split("."), new.split(".")
+        if not isinstance(table := tree.get(section), dict) or key not in table:
+            continue
+        value = table.pop(key)
+        if (old, value) != ("data.filter", "none"):
+            tree.setdefault(target, {})[name] = value
+    return tree
 
 
 def from_dict(tree: Any, *, origin: str = "recipe") -> Recipe:
@@ -247,4 +253,5 @@ def _check_keys(given: Any, known: set[str], prefix: str) -> None:
             everywhere = [f"{section}.{f.name}" for section, cls in SECTIONS.items() for f in dataclasses.fields(cls)]
             elsewhere = [name for name in everywhere if name.endswith(f".{key}")]
             near = f" Did you mean '{elsewhere[0]}'?" if elsewhere else did_you_mean(key, sorted(known))
-            raise InputError(f"unknown key '{prefix}{key}'.{near} Known: {', '.join(sorted(known))}.")
+            allowed = f"Known: {', '.join(sorted(known))}." if known else f"This {prefix[:-1]} has no settings."
+            raise InputError(f"unknown key '{prefix}{key}'.{near} {allowed}")

@@ -41,7 +41,7 @@ def _read(folder: Path) -> RunSummary:
     writer = lock.holder(folder)
     try:
         return _summary(folder, running=writer is not None)
-    except (InputError, OSError) as error:
+    except runs.BROKEN as error:
         if writer is not None:  # files change under our eyes
             return RunSummary(folder.name, "running")
         return RunSummary(folder.name, "broken", why=" ".join(str(error).split()))

@@ -108,9 +108,6 @@ class DataSettings:
     """Size of the tokenizer trained on the training split, if no `tokenizer` is given."""
     tokenizer: str | None = None
     """A tokenizer.json, or the name of a model whose tokenizer is used."""
-    filter: Literal["none", "no words with summary"] = "none"
-    """For stories with instructions: `no words with summary` trains on those that never require both together, and
-    validates on those that do (Instruct-OOD)."""
     seed: int = 0
     """Seed of the embedded generator and of the order of shuffled sentences."""
 

@@ -127,14 +127,14 @@ def test_documents_without_a_story_or_instructions_are_left_out(texts):
         ({"data.source": "plain.txt"}, r"None of the first \d+ stories comes behind instructions.*made:instruct"),
         ({"model.n_ctx": "4"}, r"No instructions leave room for their story in a context of 4"),
         ({"objective.loss_on": "words"}, "objective.loss_on is 'words'; it must be one of story, everything"),
-        ({"data.filter": "no words"}, "data.filter is 'no words'; it must be one of none, no words with summary"),
+        ({"objective.filter": "no"}, "objective.filter is 'no'; it must be one of none, no words with summary"),
         (
             {
                 "data.source": "plain.txt",
-                "data.filter": "no words with summary",
+                "objective.filter": "no words with summary",
                 "objective.name": "language-modelling",
             },
-            "comes behind instructions",
+            r"unknown key 'objective\.filter'\. This objective has no settings\.",
         ),
     ],
 )
@@ -145,7 +145,7 @@ def test_what_cannot_be_trained_on_is_refused_in_a_line(source, in_tmp, override
 
 
 def test_words_and_summary_are_never_together_in_training_and_always_in_validation(source):
-    run = prepare(recipes.load("16x1x2", SMALL | {"data.filter": "no words with summary"}), "a")
+    run = prepare(recipes.load("16x1x2", SMALL | {"objective.filter": "no words with summary"}), "a")
     heads = run.rows.instructions
     asked = [parse(run.tokenizer.decode(heads.story(i)[1:]) + "x") for i in range(heads.n_stories)]
     kinds = [{kind for kind, _ in document.blocks} for document in asked]

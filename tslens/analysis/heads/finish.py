@@ -12,7 +12,7 @@ from tslens.analysis.heads.evidence import GroupEstimate, offset_mass, positiona
 from tslens.analysis.heads.keys import BOS, CONTENT, DUPLICATE, INDUCTION, PREVIOUS, SELF
 from tslens.analysis.heads.repeated import RepetitionScores
 from tslens.analysis.heads.result import RolesResult
-from tslens.analysis.heads.roles import content_fraction, decide
+from tslens.analysis.heads.roles import content_fraction, decide, exceeds
 from tslens.analysis.heads.sums import Sums
 from tslens.models import Spec
 
@@ -38,8 +38,8 @@ def finish(spec: Spec, sums: Sums, scores: RepetitionScores, model: str | None =
         positional_high=_single(1 - content_fraction(fraction).interval[0]),
         r_full=_single(r_full),
         r_causal=_single(r_causal),
-        published_positional=r_full > 0.5,
-        causal_positional=r_causal.abs() > 0.5,
+        published_positional=exceeds(r_full, 0.5) > 0,
+        causal_positional=exceeds(r_causal.abs(), 0.5) > 0,
         kl_from_uniform=_single(ratio(log_visible - sums.entropy, queries).value),
         entropy=_single(ratio(sums.entropy, queries).value),
         entropy_share=_single(found.entropy_share.value),

@@ -2,7 +2,7 @@
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import torch
@@ -72,6 +72,10 @@ class Objective(ABC):
                 f"{key} is {rows}; with this objective rows come in groups of {self.group} (objective.group), so it "
                 "must be a multiple of that."
             )
+
+    def keeps(self, split: str) -> Callable[[str], bool] | None:
+        """Which stories of a split, `train` or `validation`, are used; None for all of them."""
+        return None
 
     def check_stories(self, stories: Iterable[str]) -> None:  # noqa: B027  most objectives take any stories
         """InputError if the training stories are unsuitable for the objective. Reads the first ones only."""

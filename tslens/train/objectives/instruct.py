@@ -5,7 +5,8 @@ are encoded separately, so that their boundary is a token boundary, in training 
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import ClassVar, Literal
 
@@ -17,7 +18,7 @@ from tslens import forward
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult
 from tslens.models import LanguageModel, name_of, spec_of, story_tokenizer_of
-from tslens.stories.instruct import documents
+from tslens.stories.instruct import documents, in_ood_split
 from tslens.stories.packed import Packed
 from tslens.tokenizer import Tokenizer
 from tslens.train.data import Batches, PackStories, Rows, TrainingBatch
@@ -36,6 +37,9 @@ class Instruct(LanguageModelling):
     """
 
     loss_on: Literal["story", "everything"] = "story"
+    filter: Literal["none", "no words with summary"] = "none"
+    """`no words with summary` trains on documents that never require both together, and validates on those that do
+    (Instruct-OOD)."""
 
     made: ClassVar[str] = "made:instruct"
 
@@ -48,6 +52,10 @@ class Instruct(LanguageModelling):
     def probe(self, tokens: Tensor) -> TrainingBatch:
         """A batch of these tokens, of which all count."""
         return TrainingBatch(tokens, torch.ones_like(tokens, dtype=torch.bool))
+
+    def keeps(self, split: str) -> Callable[[str], bool] | None:
+        """With a filter, the documents of that split of Instruct-OOD."""
+        return None if self.filter == "none" else partial(in_ood_split, split=split)
 
     def check_stories(self, stories: Iterable[str]) -> None:
         """InputError if the first stories have no instructions."""
