@@ -1,9 +1,11 @@
 """The house stays small: no circle of imports, no two classes of one name, nothing longer than a reader takes in."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -91,18 +93,69 @@ def test_no_two_classes_of_one_name():
     assert not {name: found for name, found in places.items() if len(found) > 1}
 
 
-def test_modules_and_functions_are_short():
-    long = []
-    for name, path in modules(PACKAGE).items():
+def python_functions(text: str) -> Iterator[tuple[str, int]]:
+    """Every function of a module with its number of lines."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            yield node.name, node.end_lineno - node.lineno + 1
+
+
+def script_functions(text: str) -> Iterator[tuple[str, int]]:
+    """Every function of a script with its number of lines, by counting braces.
+
+    A function starts on a line with `function` or with `=>` before an open brace, and ends where its braces are closed.
+    Quoted text and comments of a whole line are left out. Not understood: a brace in a regular expression or in a
+    comment after code, an unbalanced one in a template literal, and methods of a class, which count as part of the
+    function around them.
+    """
+    lines = [
+        "" if line.lstrip().startswith("//") else re.sub(r'"(?:[^"\\]|\\.)*"', '""', line) for line in text.splitlines()
+    ]
+    for at, line in enumerate(lines):
+        if re.search(r"\bfunction\b|=>\s*\{", line):
+            named = re.search(r"function (\w+)|(\w+) = ", line)
+            depths = accumulate(other.count("{") - other.count("}") for other in lines[at:])
+            opened = accumulate("{" in other for other in lines[at:])
+            end = next(n for n, (seen, depth) in enumerate(zip(opened, depths, strict=True), 1) if seen and depth <= 0)
+            yield named[1] or named[2] if named else f"line {at + 1}", end
+
+
+def too_long(places: dict[str, Path]) -> Iterator[str]:
+    """Modules and functions, of Python and of the page's scripts, that are longer than they may be."""
+    for name, path in places.items():
         text = path.read_text(encoding="utf-8")
         if text.count("\n") > LINES and str(path.relative_to(PACKAGE)) not in DATA:
-            long.append(f"{name}: {text.count(chr(10))} lines")
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                assert node.end_lineno is not None
-                if (lines := node.end_lineno - node.lineno + 1) > FUNCTION_LINES:
-                    long.append(f"{name}.{node.name}: {lines} lines")
-    assert not long, "\n".join(long)
+            yield f"{name}: {text.count(chr(10))} lines"
+        functions = script_functions if path.suffix == ".js" else python_functions
+        yield from (f"{name}, {of}: {lines} lines" for of, lines in functions(text) if lines > FUNCTION_LINES)
+
+
+def test_modules_and_functions_are_short():
+    scripts = {path.name: path for path in sorted((PACKAGE / "assets").glob("*.js"))}
+    assert scripts
+    assert not (long := list(too_long(modules(PACKAGE) | scripts))), "\n".join(long)
+
+
+def test_a_scripts_functions_are_counted():
+    text = """// function comment() {
+function outer({ a, b }) {
+  const inner = (x) => {
+    return x;
+  };
+  return el("p", { text: "}" }, inner(a));
+}
+
+const short = (x) => x;
+async function last() { return `${short(1)}`; }
+"""
+    assert list(script_functions(text)) == [("outer", 6), ("inner", 3), ("last", 1)]
+
+
+@pytest.mark.parametrize(("lines", "found"), [(FUNCTION_LINES, []), (FUNCTION_LINES + 1, [("f", FUNCTION_LINES + 1)])])
+def test_a_long_function_of_a_script_is_found(lines, found):
+    text = "function f() {\n" + "  go();\n" * (lines - 2) + "}\n"
+    assert [(of, n) for of, n in script_functions(text) if n > FUNCTION_LINES] == found
 
 
 def test_doors_and_commands_have_full_signatures():

@@ -1,5 +1,4 @@
-// How the numbers travel: deflated, base64, one typed array each, the low bytes of all its numbers first; attention as
-// 8-bit causal triangles.
+// Decoding of the page's numbers: byte-shuffled typed arrays, deflated, base64. Attention is in 8-bit causal triangles.
 
 const TYPES = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array };
 

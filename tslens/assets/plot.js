@@ -77,7 +77,17 @@ const compact = (x) => (Math.abs(x) >= 1e6 ? `${x / 1e6}M` : Math.abs(x) >= 1e4 
 const SERIES = ["var(--first)", "var(--second)", "var(--third)", "var(--fourth)"];
 
 // Lines over a common x. `series`: [{name, values}] with null where there is no value. Pointer or arrow keys read it off.
-function lineChart({ label, x, series, xLabel, yLabel, zero = false, dots = false, height = 300 }) {
+function lineChart(options) {
+  const { label, x, series, xLabel, yLabel, dots = false } = options, frame = chartFrame(options);
+  const picture = svg("svg", { class: "plot", viewBox: `0 0 ${frame.W} ${frame.H}`, role: "img", "aria-label": label, tabindex: 0 });
+  picture.append(...chartAxes(frame, xLabel, yLabel), ...series.flatMap((s, k) => chartLine(frame, x, s, SERIES[k % 4], dots)));
+  const hair = svg("line", { class: "hair", y1: frame.top, y2: frame.H - frame.bottom, visibility: "hidden" });
+  picture.append(chartKey(frame, series), hair);
+  return { picture, readout: chartReadout(frame, options, picture, hair) };
+}
+
+// The chart's measures: its size and margins, the range of both axes, and from a value to its place on each.
+function chartFrame({ x, series, zero = false, height = 300 }) {
   const W = 620, H = height, left = 54, right = 16, top = 36, bottom = 46;
   const all = series.flatMap((s) => [...s.values, ...(s.high ?? []), ...(s.low ?? [])]).filter((v) => v !== null);
   let low = zero ? 0 : Math.min(...all), high = Math.max(...all);
@@ -87,27 +97,36 @@ function lineChart({ label, x, series, xLabel, yLabel, zero = false, dots = fals
   const x0 = Math.min(...x), x1 = Math.max(...x);
   const px = (v) => left + ((v - x0) / (x1 - x0 || 1)) * (W - left - right);
   const py = (v) => H - bottom - ((v - low) / (high - low)) * (H - top - bottom);
-  const picture = svg("svg", { class: "plot", viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": label, tabindex: 0 });
-  for (const t of ticks(low, high, 5)) {
-    picture.append(svg("line", { class: "grid", x1: left, x2: W - right, y1: py(t), y2: py(t) }),
-      svg("text", { x: left - 9, y: py(t) + 4, "text-anchor": "end", "font-size": 12 }, compact(t)));
-  }
-  for (const t of ticks(x0, x1, 6)) picture.append(svg("text", { x: px(t), y: H - bottom + 20, "text-anchor": "middle", "font-size": 12 }, compact(t)));
-  picture.append(svg("text", { x: (left + W - right) / 2, y: H - 4, "text-anchor": "middle", "font-size": 12.5 }, xLabel),
-    svg("text", { x: 14, y: (H - bottom + top) / 2, "text-anchor": "middle", "font-size": 12.5, transform: `rotate(-90 14 ${(H - bottom + top) / 2})` }, yLabel));
-  series.forEach((s, k) => {
-    if (s.low) picture.append(svg("path", { d: `M${[...x.map((v, i) => [v, s.low[i]]), ...x.map((v, i) => [v, s.high[i]]).reverse()].map(([a, b]) => `${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join("L")}Z`, fill: SERIES[k % 4], "fill-opacity": 0.16 }));
-    const points = x.map((v, i) => [v, s.values[i]]).filter(([, v]) => v !== null);
-    picture.append(svg("path", { d: points.map(([a, b], i) => `${i ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join(""), fill: "none", stroke: SERIES[k % 4], "stroke-width": 2.2, "stroke-linejoin": "round" }));
-    if (dots || points.length < 24) points.forEach(([a, b]) => picture.append(svg("circle", { cx: px(a), cy: py(b), r: 3.2, fill: SERIES[k % 4] })));
-  });
-  const key = svg("g");
-  series.forEach((s, k) => {
+  return { W, H, left, right, top, bottom, low, high, x0, x1, px, py };
+}
+
+function chartAxes({ W, H, left, right, top, bottom, low, high, x0, x1, px, py }, xLabel, yLabel) {
+  const across = ticks(low, high, 5).flatMap((t) => [svg("line", { class: "grid", x1: left, x2: W - right, y1: py(t), y2: py(t) }),
+    svg("text", { x: left - 9, y: py(t) + 4, "text-anchor": "end", "font-size": 12 }, compact(t))]);
+  const below = ticks(x0, x1, 6).map((t) => svg("text", { x: px(t), y: H - bottom + 20, "text-anchor": "middle", "font-size": 12 }, compact(t)));
+  return [...across, ...below, svg("text", { x: (left + W - right) / 2, y: H - 4, "text-anchor": "middle", "font-size": 12.5 }, xLabel),
+    svg("text", { x: 14, y: (H - bottom + top) / 2, "text-anchor": "middle", "font-size": 12.5, transform: `rotate(-90 14 ${(H - bottom + top) / 2})` }, yLabel)];
+}
+
+// One line, with its interval as a band and its points where they are few.
+function chartLine({ px, py }, x, s, colour, dots) {
+  const path = (points) => points.map(([a, b]) => `${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join("L"), drawn = [];
+  if (s.low) drawn.push(svg("path", { d: `M${path([...x.map((v, i) => [v, s.low[i]]), ...x.map((v, i) => [v, s.high[i]]).reverse()])}Z`, fill: colour, "fill-opacity": 0.16 }));
+  const points = x.map((v, i) => [v, s.values[i]]).filter(([, v]) => v !== null);
+  drawn.push(svg("path", { d: points.length ? `M${path(points)}` : "", fill: "none", stroke: colour, "stroke-width": 2.2, "stroke-linejoin": "round" }));
+  if (dots || points.length < 24) drawn.push(...points.map(([a, b]) => svg("circle", { cx: px(a), cy: py(b), r: 3.2, fill: colour })));
+  return drawn;
+}
+
+function chartKey({ left }, series) {
+  return svg("g", {}, series.flatMap((s, k) => {
     const at = left + series.slice(0, k).reduce((sum, other) => sum + 7.2 * other.name.length + 42, 0);
-    key.append(svg("rect", { x: at, y: 7, width: 16, height: 4, rx: 2, fill: SERIES[k % 4] }), svg("text", { class: "strong", x: at + 22, y: 13, "font-size": 12.5 }, s.name));
-  });
-  const hair = svg("line", { class: "hair", y1: top, y2: H - bottom, visibility: "hidden" });
-  picture.append(key, hair);
+    return [svg("rect", { x: at, y: 7, width: 16, height: 4, rx: 2, fill: SERIES[k % 4] }), svg("text", { class: "strong", x: at + 22, y: 13, "font-size": 12.5 }, s.name)];
+  }));
+}
+
+// A line of text with the values at the place that the pointer or the arrow keys choose, where `hair` stands.
+function chartReadout({ W, left, right, x0, x1, px }, { x, series, xLabel }, picture, hair) {
   const readout = el("p", { class: "readout", "aria-live": "polite" }, "Point at the curve, or focus it and use the arrow keys, to read its values.");
   let at = x.length - 1;
   const read = (i) => {
@@ -125,7 +144,7 @@ function lineChart({ label, x, series, xLabel, yLabel, zero = false, dots = fals
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (step) { read(at + step); event.preventDefault(); }
   });
-  return { picture, readout };
+  return readout;
 }
 
 function showChart(place, name, options) {
