@@ -14,6 +14,7 @@ from tslens.forward.attention import (
     window_of,
 )
 from tslens.forward.blocks import Layer, block, final_norm, layers, norm, rotary_cos_sin, run_blocks
+from tslens.forward.edited import EditedForward
 from tslens.forward.hooks import check_hooks, hook_names
 from tslens.forward.linear import FusedLinear
 from tslens.forward.losses import cross_entropy, loss, per_token_loss, row_losses, targets_of, token_losses
@@ -23,6 +24,7 @@ from tslens.forward.run import activations, embed, logits, residual, unembed
 __all__ = [
     "PRECISIONS",
     "Attention",
+    "EditedForward",
     "FusedLinear",
     "Layer",
     "activations",

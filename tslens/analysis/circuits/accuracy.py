@@ -1,0 +1,150 @@
+"""Does the model do the task? (the condition of every circuit)"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tslens import stats
+from tslens.analysis.circuits.runs import Runs, pairs_for
+from tslens.models import name_of
+from tslens.result import Result
+from tslens.stories.pairs import TASKS, Pairs, Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from tslens.models import LanguageModel
+
+
+@dataclass(frozen=True, eq=False)
+class AccuracyResult(Result):
+    """How often a model prefers the right answer of a minimal pair to the wrong one, over both prompts of every pair.
+
+    A model that does not read the prompt is right on exactly half of them, whatever words it prefers: the answers of a
+    pair change places between its prompts. A tie is half right.
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("template",)
+    axis_names: ClassVar[dict[str, str | tuple[str, ...]]] = {"template": "examples"}
+
+    model: str
+    """The model's name."""
+    task: str
+    question: str
+    pairs: int
+    """Number of pairs; each has two prompts."""
+    dropped: dict[str, int]
+    """Pairs that the tokenizer cannot express, by reason (`stories.pairs.encoded.REASONS`)."""
+    accuracy: float
+    """Share of prompts answered rightly."""
+    low: float
+    """Lower end of its 95% interval (Wilson, the two prompts of a pair counted as correlated)."""
+    high: float
+    """Upper end of it."""
+    margin: float
+    """Logit of the right answer minus that of the wrong one, the mean over prompts."""
+    margin_low: float
+    """Lower end of its 95% interval (bootstrap over pairs)."""
+    margin_high: float
+    """Upper end of it."""
+    examples: list[str]
+    """A clean prompt of every template, with its two answers."""
+    right: Float[Tensor, " template"]
+    """Share of prompts answered rightly, by template."""
+    right_low: Float[Tensor, " template"]
+    """Lower end of its 95% interval."""
+    right_high: Float[Tensor, " template"]
+    """Upper end of it."""
+
+    @property
+    def does(self) -> bool:
+        """Whether the model does the task: the interval of its accuracy lies above chance."""
+        return self.low > 0.5
+
+    @property
+    def verdict(self) -> str:
+        """The answer in a sentence."""
+        figures = f"{self.accuracy:.3f} ({self.low:.3f} to {self.high:.3f}; chance 0.5, {self.pairs} pairs)"
+        return f"{self.model} {'does' if self.does else 'does not do'} the task {self.task!r}: accuracy {figures}"
+
+    def summary(self) -> "pd.DataFrame":
+        """A row for all prompts, and one for each template."""
+        import pandas as pd
+
+        whole = pd.DataFrame(
+            [{"template": self.verdict, "right": self.accuracy, "right_low": self.low, "right_high": self.high}]
+        )
+        return pd.concat([whole, self.to_frame()], ignore_index=True)
+
+    def figure(self) -> "Figure":
+        """Bars of the accuracy, whole and by template, with chance."""
+        from tslens import plots
+
+        rows = self.summary()
+        return plots.bars(
+            ["all", *(example if len(example) < 70 else f"… {example[-68:]}" for example in self.examples)],
+            rows["right"],
+            low=rows["right_low"],
+            high=rows["right_high"],
+            baseline=0.5,
+            title=f"{self.model}: {self.question}",
+            x_label="share of prompts answered rightly (mark: chance)",
+        )
+
+
+def accuracy(
+    model: "LanguageModel", task: "str | Task | Pairs", *, n: int = 200, seed: int = 0, batch: int = 256
+) -> AccuracyResult:
+    """How often the model answers the prompts of a task (`stories.pairs.TASKS`) rightly, over `n` pairs of this seed.
+
+    Raises:
+        InputError: there is no such task, or the model's tokenizer can express fewer than 8 pairs of it.
+    """
+    found = pairs_for(model, task, n, seed)
+    margins = both_margins(model, found, batch)
+    hits = ((margins.sign() + 1) / 2).numpy()
+    whole, mean = share(hits), stats.bootstrap(margins.mean(1).numpy())
+    kinds = found.template.unique().tolist()
+    rows = [share(hits[(found.template == kind).numpy()]) for kind in kinds]
+    shown = [next(pair for pair in found.texts if pair.template == kind) for kind in kinds]
+    return AccuracyResult(
+        model=name_of(model),
+        task=found.task,
+        question=TASKS[found.task].question if found.task in TASKS else found.task,
+        pairs=len(found),
+        dropped=found.dropped,
+        accuracy=whole.estimate,
+        low=whole.low,
+        high=whole.high,
+        margin=mean.estimate,
+        margin_low=mean.low,
+        margin_high=mean.high,
+        examples=[f"{pair.clean} {pair.right}|{pair.wrong}" for pair in shown],
+        right=torch.tensor([row.estimate for row in rows]),
+        right_low=torch.tensor([row.low for row in rows]),
+        right_high=torch.tensor([row.high for row in rows]),
+    )
+
+
+def both_margins(model: "LanguageModel", pairs: Pairs, batch: int = 256) -> Float[Tensor, "pair 2"]:
+    """The margin of each prompt's own answer over the other, for the clean and the corrupt prompt of every pair."""
+    with torch.inference_mode():
+        parts = []
+        for rows in torch.arange(len(pairs)).split(batch):
+            runs = Runs.of(model, pairs[rows])
+            parts.append(torch.stack([runs.margins(runs.clean), -runs.margins(runs.corrupt)], dim=1).cpu())
+    return torch.cat(parts).clone()
+
+
+def share(hits: Float[np.ndarray, "pair 2"]) -> stats.Interval:
+    """The mean of the hits with Wilson's 95% interval for correlated prompts: n prompts count as n / (1 + r), with r
+    the correlation within pairs, at least 0, and 1 where nothing varies (Kish's design effect)."""
+    mean, n = float(hits.mean()), hits.size
+    spread = mean * (1 - mean)
+    r = min(1.0, max(0.0, float(((hits - mean).prod(1)).mean()) / spread)) if spread > 0 else 1.0
+    return stats.wilson(mean * n / (1 + r), n / (1 + r))

@@ -1,0 +1,67 @@
+"""The two runs of minimal pairs through one model: the activations of each, and the margin of the right answer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tslens import forward
+from tslens.models import Spec, story_tokenizer_of
+from tslens.stories.pairs import Pairs, Task
+from tslens.stories.pairs import pairs as made_pairs
+
+if TYPE_CHECKING:
+    from tslens.forward.edited import Edit
+    from tslens.models import LanguageModel
+
+
+def pairs_for(model: "LanguageModel", task: "str | Task | Pairs", n: int, seed: int) -> Pairs:
+    """Pairs of a task in the model's own tokens, or those given."""
+    if isinstance(task, Pairs):
+        return task
+    return made_pairs(task, story_tokenizer_of(model), n, context=model.cfg.n_ctx, seed=seed)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs of a model on pairs, from the embeddings of the clean and of the corrupt prompts."""
+
+    forward: forward.EditedForward
+    pairs: Pairs
+    clean: Float[Tensor, "pair pos d_model"]
+    """The residual stream before the first block, on the clean prompts."""
+    corrupt: Float[Tensor, "pair pos d_model"]
+
+    @classmethod
+    def of(cls, model: "LanguageModel", pairs: Pairs) -> "Runs":
+        """The embeddings of both prompts."""
+        run, device = forward.EditedForward.of(model), next(model.parameters()).device
+        return cls(run, pairs, run.embedded(pairs.clean.to(device)), run.embedded(pairs.corrupt.to(device)))
+
+    @property
+    def spec(self) -> Spec:
+        return self.forward.spec
+
+    def margin(self, residual: Float[Tensor, "pair pos d_model"]) -> Float[Tensor, " pair"]:
+        """The logit of the right answer minus that of the wrong one after the last token, from the last residual."""
+        device = residual.device
+        ends = residual[torch.arange(len(residual), device=device), self.pairs.length.to(device) - 1]
+        w: Tensor = self.forward.model.unembed.W_U
+        towards = w[:, self.pairs.right.to(device)] - w[:, self.pairs.wrong.to(device)]
+        return (self.forward.normed(ends).double() * towards.T.double()).sum(-1)
+
+    def margins(
+        self, start: Float[Tensor, "pair pos d_model"], edits: "Mapping[str, Edit] | None" = None, first: int = 0
+    ) -> Float[Tensor, " pair"]:
+        """The margin of a run with edits, from the residual stream before block `first`."""
+        return self.margin(self.forward(start, edits, first=first)[0])
+
+    def activations(
+        self, start: Float[Tensor, "pair pos d_model"], names: Sequence[str]
+    ) -> tuple[Float[Tensor, " pair"], dict[str, Tensor]]:
+        """The margin of a run without edits, and these of its activations."""
+        residual, kept = self.forward(start, keep=names)
+        return self.margin(residual), kept

@@ -1,0 +1,166 @@
+"""The fast forward with activations edited at named places: patching, ablation and path patching for any spec.
+
+The names are TransformerLens's, those of a head's own inputs (`hook_q_input`, `hook_k_input`, `hook_v_input`) and of an
+MLP's (`hook_mlp_in`) included.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens.errors import InputError
+from tslens.forward.attention import Attention, fused_attention
+from tslens.forward.blocks import Layer, apply_rotary, final_norm, layers, norm, rotary_cos_sin
+from tslens.forward.run import embed
+from tslens.models import Spec, spec_of
+from tslens.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+Edit = Tensor | Callable[[Tensor], Tensor]
+"""A value that replaces an activation, or a function of the activation. What served only to compute a replaced
+activation is not computed."""
+PARTS = (
+    *("hook_resid_pre", "hook_q_input", "hook_k_input", "hook_v_input", "attn.hook_q", "attn.hook_k", "attn.hook_v"),
+    *("attn.hook_z", "hook_attn_out", "hook_resid_mid", "hook_mlp_in", "mlp.hook_post", "hook_mlp_out"),
+    "hook_resid_post",
+)
+"""The places of a block that can be edited, in the order in which they are computed."""
+
+
+@dataclass(frozen=True)
+class _Places:
+    """The edits of one block, and the activations to keep."""
+
+    prefix: str
+    edits: Mapping[str, Edit]
+    keep: frozenset[str]
+    kept: dict[str, Tensor]
+
+    def __call__(self, part: str, value: Tensor) -> Tensor:
+        """The activation after its edit."""
+        name = self.prefix + part
+        edit = self.edits.get(name)
+        if edit is not None:
+            value = edit if isinstance(edit, Tensor) else edit(value)
+        if name in self.keep:
+            self.kept[name] = value
+        return value
+
+    def replaced(self, *parts: str) -> bool:
+        """Whether one of these activations is replaced by a value, and nothing before it is asked for."""
+        return any(isinstance(self.edits.get(self.prefix + part), Tensor) for part in parts)
+
+    def touches(self, *parts: str) -> bool:
+        """Whether one of these activations is edited or kept."""
+        return any(self.prefix + part in self.edits or self.prefix + part in self.keep for part in parts)
+
+
+@dataclass(frozen=True)
+class EditedForward:
+    """The forward of one model, with its weights laid out once for many runs."""
+
+    model: "LanguageModel"
+    spec: Spec
+    layers: list[Layer]
+    attend: Attention
+
+    @classmethod
+    def of(cls, model: "LanguageModel") -> "EditedForward":
+        """The forward of this model; with gradients off the weights are packed, so it must not outlive their change."""
+        spec = spec_of(model)
+        return cls(model, spec, layers(model, spec, pack=True), fused_attention(spec))
+
+    def embedded(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
+        """The residual stream before the first block."""
+        if tokens.shape[1] > self.spec.n_ctx:
+            raise InputError(
+                f"A row of {tokens.shape[1]} tokens is longer than this model's context of {self.spec.n_ctx}. Cut it."
+            )
+        return embed(self.model, self.spec, tokens, torch.arange(tokens.shape[1], device=tokens.device))
+
+    def __call__(
+        self,
+        residual: Float[Tensor, "batch pos d_model"],
+        edits: Mapping[str, Edit] | None = None,
+        *,
+        keep: Sequence[str] = (),
+        first: int = 0,
+    ) -> tuple[Float[Tensor, "batch pos d_model"], dict[str, Tensor]]:
+        """The residual stream after the last block from that before block `first`, with these edits; and the edited
+        activations in `keep` by name. InputError for an edit of something that is no activation of this model."""
+        edits = edits or {}
+        self._check([*edits, *keep])
+        kept: dict[str, Tensor] = {}
+        positions = torch.arange(residual.shape[1], device=residual.device)
+        cos_sin = rotary_cos_sin(self.spec, positions) if self.spec.style == "llama" else None
+        for i in range(first, self.spec.n_layers):
+            places = _Places(f"blocks.{i}.", edits, frozenset(keep), kept)
+            residual = self._block(i, residual, cos_sin, places)
+        return residual, kept
+
+    def normed(self, residual: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
+        """The final norm, as the unembedding reads it."""
+        return final_norm(self.model, self.spec, residual)
+
+    def head_outputs(self, layer: int, z: Float[Tensor, "batch pos head d_head"]) -> Tensor:
+        """What each head writes to the residual stream, `[batch pos head d_model]`, without the layer's bias."""
+        o = self.layers[layer].out.maps[0][0].view(self.spec.n_heads, self.spec.d_head, self.spec.d_model)
+        return torch.einsum("bphd,hdm->bphm", z, o)
+
+    def _check(self, names: Sequence[str]) -> None:
+        known = [f"blocks.{i}.{part}" for i in range(self.spec.n_layers) for part in PARTS]
+        for name in names:
+            if name not in known:
+                raise InputError(f"{name!r} cannot be edited.{did_you_mean(name, known)} Names end in one of {PARTS}.")
+
+    def _block(self, i: int, x: Tensor, cos_sin: tuple[Tensor, Tensor] | None, at: _Places) -> Tensor:
+        w = self.layers[i]
+        x = at("hook_resid_pre", x)
+        if at.replaced("hook_attn_out"):
+            out = at("hook_attn_out", x)
+        else:
+            z = x if at.replaced("attn.hook_z") else self._attended(i, w, x, cos_sin, at)
+            out = at("hook_attn_out", w.out(at("attn.hook_z", z).flatten(2))[0])
+        x = at("hook_resid_mid", x + out)
+        if at.replaced("hook_mlp_out"):
+            return at("hook_resid_post", x + at("hook_mlp_out", x))
+        post = x if at.replaced("mlp.hook_post") else self._neurons(w, at("hook_mlp_in", x))
+        return at("hook_resid_post", x + at("hook_mlp_out", w.mlp_out(at("mlp.hook_post", post))[0]))
+
+    def _attended(self, i: int, w: Layer, x: Tensor, cos_sin: tuple[Tensor, Tensor] | None, at: _Places) -> Tensor:
+        """The output z of every head."""
+        spec = self.spec
+        if at.touches("hook_q_input", "hook_k_input", "hook_v_input"):
+            q, k, v = self._from_own_inputs(w, x, at)
+        else:
+            q, k, v = (t.unflatten(-1, (-1, spec.d_head)) for t in w.qkv(norm(x, *w.norm1, spec.eps, spec.style)))
+        q, k, v = at("attn.hook_q", q), at("attn.hook_k", k), at("attn.hook_v", v)
+        if cos_sin is not None:
+            q, k = (apply_rotary(t, cos_sin, spec.rotary_adjacent) for t in (q, k))
+        return self.attend(i, q, k, v)
+
+    def _from_own_inputs(self, w: Layer, x: Tensor, at: _Places) -> list[Tensor]:
+        """Queries, keys and values where each head reads a residual stream of its own."""
+        made = []
+        for part, (weight, bias) in zip(("q", "k", "v"), w.qkv.maps, strict=True):
+            heads = weight.shape[1] // self.spec.d_head
+            own = at(f"hook_{part}_input", x[:, :, None].expand(-1, -1, heads, -1))
+            read = norm(own, *w.norm1, self.spec.eps, self.spec.style)
+            out = torch.einsum("bphm,mhd->bphd", read, weight.unflatten(1, (heads, self.spec.d_head)))
+            made.append(out if bias is None else out + bias.unflatten(0, (heads, self.spec.d_head)))
+        return made
+
+    def _neurons(self, w: Layer, x: Tensor) -> Tensor:
+        """The MLP's neurons after their activation function."""
+        read, into = norm(x, *w.norm2, self.spec.eps, self.spec.style), w.mlp_in
+        if self.spec.style == "llama":
+            pre, up = into(read)
+            return F.silu(pre) * up
+        return F.gelu(into(read)[0], approximate="tanh") if read.requires_grad else into.gelu(read)
