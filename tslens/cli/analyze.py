@@ -1,4 +1,4 @@
-"""The commands that say what heads, neurons and layers do."""
+"""The commands that say what heads and neurons do."""
 
 from pathlib import Path
 
@@ -77,41 +77,3 @@ def neurons(
         loaded = load(model)
         corpus = corpus_of(loaded, stories, limit)
         deliver(method.profiles(loaded, corpus, k=top, precision=precision), corpus=corpus)
-
-
-def lens(
-    *,
-    model: Model,
-    prompt: str | None = None,
-    stories: Stories = None,
-    limit: Limit = 200,
-    top: int = 5,
-    out: Path | None = None,
-    precision: Precision = "float32",
-    json_: Json = False,
-) -> None:
-    """Show what the model would predict after each layer (logit lens): over one prompt, or by depth over stories.
-
-    Parameters
-    ----------
-    prompt
-        A text to analyse token by token.
-    top
-        Tokens kept for each position of the prompt.
-    out
-        A folder for the figures (SVG), the tables (CSV) and the whole answers.
-    """
-    from tslens.analysis import lens as method
-    from tslens.forward import check_precision
-    from tslens.forward.trunk import refuse_compressor
-    from tslens.models import load
-
-    check_precision(precision)
-    with delivery(out, json_) as deliver:
-        loaded = load(model)
-        if prompt is not None:
-            deliver(method.of_prompt(loaded, prompt, top, precision=precision))
-        if stories is not None or prompt is None:
-            refuse_compressor(loaded)
-            corpus = corpus_of(loaded, stories, limit)
-            deliver(method.by_depth(loaded, corpus, precision=precision), corpus=corpus)

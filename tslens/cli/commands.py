@@ -35,7 +35,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "analyze lens",
-        "tslens.cli.analyze:lens",
+        "tslens.cli.layers:lens",
         "Show what the model would predict after each layer (logit lens): over one prompt, or by depth over stories.",
     ),
     Command(

@@ -1,12 +1,34 @@
-"""What would the model say after each layer? (logit lens)
+"""What would the model say after each layer? (logit lens and tuned lens)
 
-`by_depth` answers over a corpus, `of_prompt` token by token for one text. The residual stream between blocks is read as
-if it were the last: final norm, then unembedding (nostalgebraist 2020, "interpreting GPT: the logit lens"). Weights are
-as trained: no norm is folded in, nothing is centred, and the final norm divides each residual by its own scale.
+`by_depth` answers over a corpus, `of_prompt` token by token for one text. The logit lens reads the residual stream
+between blocks as if it were the last: final norm, then unembedding (nostalgebraist 2020, "interpreting GPT: the logit
+lens"). The tuned lens first translates it (Belrose et al. 2023, arXiv 2303.08112): `translators` fits one, `lenses`
+compares the two. Weights are as trained: no norm is folded in, nothing is centred, and the final norm divides each
+residual by its own scale.
 """
 
+from tslens.analysis.lens.lenses import Lenses, lenses
+from tslens.analysis.lens.lenses_result import LOGIT_LENS, TUNED_LENS, LensesResult
 from tslens.analysis.lens.prompt import of_prompt
 from tslens.analysis.lens.reducer import ByDepth, by_depth
 from tslens.analysis.lens.result import ByDepthResult, OfPromptResult
+from tslens.analysis.lens.ridge import Translators
+from tslens.analysis.lens.translators import TranslatorsResult
+from tslens.analysis.lens.tuning import STEPS, translators
 
-__all__ = ["ByDepth", "ByDepthResult", "OfPromptResult", "by_depth", "of_prompt"]
+__all__ = [
+    "LOGIT_LENS",
+    "STEPS",
+    "TUNED_LENS",
+    "ByDepth",
+    "ByDepthResult",
+    "Lenses",
+    "LensesResult",
+    "OfPromptResult",
+    "Translators",
+    "TranslatorsResult",
+    "by_depth",
+    "lenses",
+    "of_prompt",
+    "translators",
+]

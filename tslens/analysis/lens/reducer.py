@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from tslens import stats
+from tslens.analysis.lens.means import Means, means
 from tslens.analysis.lens.result import ByDepthResult
 from tslens.analysis.lens.unembedding import ROWS, Unembedding, depth_names, hooks
-from tslens.errors import InputError
 from tslens.models import Spec
 from tslens.scan import BATCH_TOKENS, Batch, scan
 
@@ -52,12 +51,9 @@ class ByDepth:
 
     def update(self, state: DepthSums, activations: Mapping[str, Tensor], batch: Batch) -> DepthSums:
         """Add the tokens of a batch."""
-        residuals = [activations[name] for name in hooks(state.unembedding.spec)]
-        predicted = batch.mask[:, 1:].to(residuals[0].device)
-        targets = batch.tokens[:, 1:].to(residuals[0].device)[predicted]
-        groups = batch.groups(self.groups)[:, None].expand(batch.mask[:, 1:].shape)[batch.mask[:, 1:]]
-        rows = [residual[:, :-1][predicted] for residual in residuals]
-        for part, found in _measured(state.unembedding, rows, targets):
+        rows, targets = predicted_rows(activations, hooks(state.unembedding.spec), batch)
+        groups = groups_of_rows(batch, self.groups)
+        for part, found in measured(state.unembedding, rows, targets):
             state.sums.index_add_(0, groups[part], found.double().cpu())
         state.tokens.index_add_(0, groups, torch.ones(len(groups), dtype=torch.float64))
         state.stories.index_add_(0, batch.groups(self.groups), torch.ones(len(batch.texts), dtype=torch.float64))
@@ -69,21 +65,10 @@ class ByDepth:
 
     def finish(self, state: DepthSums) -> ByDepthResult:
         """Means per token, with intervals over groups of stories (NaN where fewer than four stories were read)."""
-        some = state.tokens > 0
-        sums, tokens = state.sums[some], state.tokens[some, None, None]
-        if not len(sums):
-            raise InputError("No story has two tokens: there is nothing to predict. Give stories of at least a word.")
-        mean = sums.sum(0) / tokens.sum()
-        low = high = torch.full_like(mean, torch.nan)
-        if len(sums) >= 4:
-            without = (sums.sum(0) - sums) / (tokens.sum() - tokens)
-            interval = stats.jackknife(mean.numpy(), without.numpy())
-            low, high = torch.as_tensor(interval.low), torch.as_tensor(interval.high)
-        fields: dict[str, Any] = {
-            f"{name}{end}": values[i].float()
-            for i, name in enumerate(("loss", "kl", "agreement"))
-            for end, values in (("", mean), ("_low", low), ("_high", high))
-        }
+        found = means(state.sums, state.tokens[:, None, None])
+        fields: dict[str, Any] = {}
+        for i, name in enumerate(("loss", "kl", "agreement")):
+            fields |= Means(*(part[i] for part in found)).named(name)
         return ByDepthResult(
             model=state.unembedding.model,
             stories=int(state.stories.sum()),
@@ -93,10 +78,10 @@ class ByDepth:
         )
 
 
-def _measured(
-    unembedding: Unembedding, rows: list[Tensor], targets: Tensor
+def measured(
+    unembedding: Unembedding, rows: Sequence[Tensor], targets: Tensor
 ) -> Iterator[tuple[slice, Float[Tensor, "row 3 depth"]]]:
-    """Loss, KL from this depth to the last, and agreement with the last, a few rows at a time."""
+    """Loss, KL from each of these residuals to the last of them, and agreement with it, a few rows at a time."""
     for start in range(0, len(targets), ROWS):
         part = slice(start, min(start + ROWS, len(targets)))
         final = unembedding.log_probabilities(rows[-1][part])
@@ -109,6 +94,21 @@ def _measured(
             kl = own - torch.linalg.vecdot(weights, logp)
             found.append(torch.stack([loss, kl, (logp.argmax(-1) == best).float()], dim=1))
         yield part, torch.stack(found, dim=2)
+
+
+def predicted_rows(
+    activations: Mapping[str, Tensor], names: Sequence[str], batch: Batch
+) -> tuple[list[Float[Tensor, "row d_model"]], Int[Tensor, " row"]]:
+    """The residuals of these names at every position whose next token is in the story, and that next token."""
+    first = activations[names[0]]
+    predicted = batch.mask[:, 1:].to(first.device)
+    targets = batch.tokens[:, 1:].to(first.device)[predicted]
+    return [activations[name][:, :-1][predicted] for name in names], targets
+
+
+def groups_of_rows(batch: Batch, groups: int) -> Int[Tensor, " row"]:
+    """The group of each row of `predicted_rows`."""
+    return batch.groups(groups)[:, None].expand(batch.mask[:, 1:].shape)[batch.mask[:, 1:]]
 
 
 def by_depth(

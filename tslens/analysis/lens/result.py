@@ -20,7 +20,7 @@ COLUMNS = 24  # positions in a figure
 
 @dataclass(frozen=True, eq=False)
 class OfPromptResult(Result):
-    """The logit lens over one text: the predictions of every depth at every position."""
+    """The logit lens, or a tuned lens, over one text: the predictions of every depth at every position."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("depth", "pos")
     axis_names: ClassVar[Mapping[str, str]] = {"depth": "depths"}
@@ -45,6 +45,8 @@ class OfPromptResult(Result):
     """Rank of the true next token, 1 for the likeliest; 0 at the last position."""
     entropy: Float[Tensor, "depth pos"]
     """Entropy of the next-token distribution, nats."""
+    lens: str = "logit lens"
+    """Which lens: `logit lens` or `tuned lens`."""
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """As `Result.to_frame`, plus columns for the token, the likeliest next token and its probability."""
@@ -81,7 +83,7 @@ class OfPromptResult(Result):
             self.top_probability[:, shown, 0].flip(0),
             self.depths[::-1],
             self.tokens[shown],
-            title=f"Logit lens of {self.model}: the likeliest next token",
+            title=f"{self.lens.capitalize()} of {self.model}: the likeliest next token",
             row_label="after block",
             column_label="token read",
             colour_label="its probability",

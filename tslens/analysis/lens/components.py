@@ -1,0 +1,99 @@
+"""What each component adds to a logit: the last residual as a sum of writes, read through the final norm as it is.
+
+Direct logit attribution (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"). The norm's scale is
+that of the whole residual, held fixed; its centring and its gain are linear and belong to the direction that is read.
+So the contributions add up to the logit.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens.analysis.lens.unembedding import Unembedding
+from tslens.models import Spec
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+EMBED, POSITION, ATTENTION_BIASES, NORM_BIAS = "embedding", "position", "attention biases", "final norm's bias"
+
+
+def component_hooks(spec: Spec) -> list[str]:
+    """The activations that hold every write to the residual stream, and the last residual."""
+    start = ["hook_embed", "hook_pos_embed"] if spec.style == "gpt2" else ["hook_embed"]
+    block = [f"blocks.{i}.{name}" for i in range(spec.n_layers) for name in ("attn.hook_z", "hook_mlp_out")]
+    return [*start, *block, f"blocks.{spec.n_layers - 1}.hook_resid_post"]
+
+
+def component_names(spec: Spec) -> list[str]:
+    """Every component: embeddings, then by layer the heads and the MLP (with its bias), then the biases.
+
+    A head's value bias is its own; the output bias of an attention belongs to no head, and those of all layers are one
+    component.
+    """
+    gpt2 = spec.style == "gpt2"
+    layers = [
+        name for i in range(spec.n_layers) for name in (*(f"head {i}.{h}" for h in range(spec.n_heads)), f"MLP {i}")
+    ]
+    return [EMBED, *([POSITION] if gpt2 else []), *layers, *([ATTENTION_BIASES, NORM_BIAS] if gpt2 else [])]
+
+
+@dataclass(frozen=True)
+class Components:
+    """The weights through which components write to the residual stream, and those that read it last."""
+
+    unembedding: Unembedding
+    output: list[Float[Tensor, "head d_head d_model"]]
+    """Of each layer's heads."""
+    biases: Float[Tensor, " d_model"] | None
+    """The output biases of all attentions, added up."""
+
+    @classmethod
+    def of(cls, model: "LanguageModel") -> "Components":
+        """Those of this model, detached."""
+        unembedding = Unembedding.of(model)
+        output = [block.attn.W_O.detach() for block in model.blocks]
+        added = torch.stack([block.attn.b_O.detach() for block in model.blocks]).sum(0)
+        return cls(unembedding, output, added if unembedding.spec.style == "gpt2" else None)
+
+    def vocabulary_mean(self) -> Float[Tensor, " d_model"]:
+        """The mean direction of all tokens: a logit less the mean of all logits does not depend on what shifts all."""
+        return self.unembedding.weight.mean(1)
+
+    def directions(self, targets: Int[Tensor, " row"], reference: Float[Tensor, "*row d_model"]) -> Tensor:
+        """The direction of each target's logit, less the reference, as columns of the unembedding."""
+        return self.unembedding.weight.T[targets] - reference
+
+    def contributions(
+        self, writes: Mapping[str, Tensor], directions: Float[Tensor, "row d_model"]
+    ) -> Float[Tensor, "row component"]:
+        """What each component adds to each row's logit in this direction; `writes` are `component_hooks` by row."""
+        unembedding, spec = self.unembedding, self.unembedding.spec
+        final = writes[f"blocks.{spec.n_layers - 1}.hook_resid_post"]
+        read = unembedding.read_direction(directions) / unembedding.scale(final)
+        found = [torch.linalg.vecdot(writes["hook_embed"].float(), read)[:, None]]
+        if spec.style == "gpt2":
+            found.append(torch.linalg.vecdot(writes["hook_pos_embed"].float(), read)[:, None])
+        for layer, output in enumerate(self.output):
+            z = writes[f"blocks.{layer}.attn.hook_z"].float()
+            found.append(torch.linalg.vecdot(z, torch.einsum("rd,hed->rhe", read, output)))
+            found.append(torch.linalg.vecdot(writes[f"blocks.{layer}.hook_mlp_out"].float(), read)[:, None])
+        if self.biases is not None:
+            found.append((read @ self.biases)[:, None])
+        if (constant := unembedding.constant(directions)) is not None:
+            found.append(constant[:, None])
+        return torch.cat(found, dim=1)
+
+    def logits(self, writes: Mapping[str, Tensor], directions: Float[Tensor, "row d_model"]) -> Float[Tensor, " row"]:
+        """The logit of each row in this direction, from the last residual as a whole."""
+        final = writes[f"blocks.{self.unembedding.spec.n_layers - 1}.hook_resid_post"]
+        return torch.linalg.vecdot(self.unembedding.normed(final), directions)
+
+
+def rows_of(activations: Mapping[str, Tensor], names: Sequence[str], at: Tensor) -> dict[str, Tensor]:
+    """The activations of these names at the places `at` (batch pos), a row each."""
+    return {name: activations[name][:, : at.shape[1]][at] for name in names}
