@@ -9,7 +9,7 @@ import pytest
 
 from tslens import cli, runs
 from tslens.analysis.heads import AblationResult, PatternResult, RolesResult
-from tslens.analysis.lens import ByDepthResult, OfPromptResult
+from tslens.analysis.lens import ByDepthResult, LensesResult, OfPromptResult
 from tslens.models import Spec, build, weights
 from tslens.tokenizer import Tokenizer
 
@@ -222,3 +222,69 @@ def test_a_full_disk_leaves_what_was_there(
     assert cli.main([*arguments[:-3], "Another prompt", *arguments[-2:]]) == 2
     assert "no space left on device" in capsys.readouterr().err
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
+
+
+def test_the_tuned_lens_is_fitted_kept_and_shown_beside_the_logit_lens(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tslens.stories.generator import generate
+
+    texts = [made.text[: made.text.index(".", 80) + 1] for made in generate(30)]
+    (place / "made.txt").write_text("\n<|endoftext|>\n".join(texts[:20]))
+    (place / "others.txt").write_text("\n<|endoftext|>\n".join(texts[20:]))
+    fit = ["--tuned", "--fit-stories", "made.txt", "--steps", "1"]
+    command = ["analyze", "lens", "--model", "tiny", "--stories", "others.txt", *fit, "--prompt", "The cat"]
+    assert cli.main([*command, "--out", str(tmp_path)]) == 0
+    assert "fitting the tuned lens on 20 stories: made.txt" in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "LensesResult",
+        "OfPromptResult",
+        "TranslatorsResult",
+        "lenses-by-depth.svg",
+        "lenses-by-tag-logit-lens.svg",
+        "lenses-by-tag-tuned-lens.svg",
+        "lenses.csv",
+        "of-prompt-tuned.csv",
+        "of-prompt-tuned.svg",
+        "of-prompt.csv",
+        "of-prompt.svg",
+        "translators.csv",
+        "translators.svg",
+        "tuned",
+    ]
+    assert (place / "runs/tiny/tuned-lens/final/fitted.json").is_file()
+    assert OfPromptResult.load(tmp_path / "tuned").lens == "tuned lens"
+    found = LensesResult.load(tmp_path)
+    assert found.stories == 10 and "made.txt" in found.fitted_on and "others.txt" in found.corpus
+    assert cli.main([*command, "--json"]) == 0
+    printed = capsys.readouterr()
+    assert "fitting" not in printed.err
+    names = [record["result"] for record in json.loads(printed.out)]
+    assert names == ["TranslatorsResult", "OfPromptResult", "OfPromptResult", "LensesResult"]
+    assert cli.main(["analyze", "lens", "--model", "tiny", "--stories", "made.txt", *fit]) == 2
+    assert "No story is left to fit a tuned lens on" in capsys.readouterr().err
+
+
+def test_attribution_and_residuals_write_their_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stories = ["--model", "tiny", "--stories", "stories.txt", "--out", str(tmp_path)]
+    assert cli.main(["analyze", "attribution", *stories, "--prompt", "The cat"]) == 0
+    assert cli.main(["analyze", "residuals", *stories]) == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "AttributionResult",
+        "ByComponentResult",
+        "ResidualsResult",
+        "attribution.csv",
+        "attribution.svg",
+        "by-component-all.svg",
+        "by-component-by-tag.svg",
+        "by-component.csv",
+        "residuals.csv",
+        "residuals.svg",
+    ]
+    assert "residual of BOS" in capsys.readouterr().out
+    asked = ["analyze", "attribution", "--model", "tiny", "--prompt", "The c", "--target", "a", "--contrast", "e"]
+    assert cli.main([*asked, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["result"] == "AttributionResult" and record["against"] == "e" and record["rows"][0]["target"] == "a"
+    assert cli.main(["analyze", "attribution", "--model", "tiny", "--target", "a"]) == 2
+    assert "--target and --contrast ask about a --prompt" in capsys.readouterr().err

@@ -39,6 +39,16 @@ COMMANDS: tuple[Command, ...] = (
         "Show what the model would predict after each layer (logit lens): over one prompt, or by depth over stories.",
     ),
     Command(
+        "analyze attribution",
+        "tslens.cli.layers:attribution",
+        "Show what each head and MLP adds directly to the logit of the next token: over one prompt, or over stories.",
+    ),
+    Command(
+        "analyze residuals",
+        "tslens.cli.layers:residuals",
+        "Show how long the residual stream is after each block, and what attention and MLP add to it.",
+    ),
+    Command(
         "stories make",
         "tslens.cli.stories:make",
         "Make stories with the embedded generator, to a file or to the terminal.",

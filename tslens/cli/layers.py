@@ -1,20 +1,36 @@
 """The commands that say what layers do."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from tslens.cli.delivery import delivery
 from tslens.cli.options import Json, Limit, Model, Precision, Stories, corpus_of
 
-FitStories = Annotated[
-    str | None,
-    Parameter(
-        help="Stories to fit the tuned lens on, as for --stories; those it is shown on are left out. Default: the "
-        "training stories of the model's run or, if they cannot be read, what the model writes itself."
-    ),
-]
+if TYPE_CHECKING:
+    from tslens.analysis.lens import TranslatorsResult
+    from tslens.models import LanguageModel
+
+
+@Parameter(name="*", help="How the tuned lens is fitted.")
+@dataclass(frozen=True)
+class Fit:
+    """How the tuned lens is fitted."""
+
+    fit_stories: Annotated[
+        str | None,
+        Parameter(
+            help="Stories to fit the tuned lens on, as for --stories; those it is shown on are left out. Default: the "
+            "training stories of the model's run or, if they cannot be read, what the model writes itself."
+        ),
+    ] = None
+    fit_limit: Annotated[int, Parameter(help="Largest number of stories to fit the tuned lens on.")] = 1000
+    steps: Annotated[int, Parameter(help="Steps of gradient descent after the tuned lens's closed form.")] = 300
+    seed: Annotated[int, Parameter(help="Seed of the order of the batches of these steps.")] = 0
+    refit: Annotated[bool, Parameter(negative=(), help="Fit the tuned lens again although one is kept.")] = False
 
 
 def lens(
@@ -24,11 +40,7 @@ def lens(
     stories: Stories = None,
     limit: Limit = 200,
     tuned: bool = False,
-    fit_stories: FitStories = None,
-    fit_limit: int = 1000,
-    steps: int = 300,
-    seed: int = 0,
-    refit: bool = False,
+    fit: Fit = Fit(),
     top: int = 5,
     out: Path | None = None,
     precision: Precision = "float32",
@@ -41,16 +53,7 @@ def lens(
     prompt
         A text to analyse token by token.
     tuned
-        Show the tuned lens beside the logit lens, over stories also by part of speech. It is fitted the first time,
-        which takes minutes, and kept with the run, or in the cache.
-    fit_limit
-        Largest number of stories to fit the tuned lens on.
-    steps
-        Steps of gradient descent after the closed form; 0 for the closed form alone.
-    seed
-        Seed of the order of the batches of these steps.
-    refit
-        Fit the tuned lens again although it is kept.
+        Show the tuned lens too, over stories by part of speech as well. It is fitted once, in minutes, and kept.
     top
         Tokens kept for each position of the prompt.
     out
@@ -60,30 +63,104 @@ def lens(
     from tslens.forward import check_precision
     from tslens.forward.trunk import refuse_compressor
     from tslens.models import load
-    from tslens.tuned import tuned_lens
 
     check_precision(precision)
     with delivery(out, json_) as deliver:
-        loaded = load(model)
-        corpus = None
+        loaded, corpus = load(model), None
         if stories is not None or prompt is None:
             refuse_compressor(loaded)
             corpus = corpus_of(loaded, stories, limit)
-        fitted = None
-        if tuned:
-            refuse_compressor(loaded)
-            how = {"source": fit_stories, "limit": fit_limit, "steps": steps, "seed": seed, "refit": refit}
-            fitted = tuned_lens(loaded, corpus or (), **how)
+        fitted = _fitted(loaded, corpus or (), fit) if tuned else None
+        if fitted is not None:
             deliver(fitted)
         if prompt is not None:
             deliver(method.of_prompt(loaded, prompt, top, precision=precision))
             if fitted is not None:
-                tuned_view = method.of_prompt(loaded, prompt, top, translators=fitted, precision=precision)
-                deliver(tuned_view, "tuned")
-        if corpus is None:
-            return
-        if fitted is None:
+                deliver(method.of_prompt(loaded, prompt, top, translators=fitted, precision=precision), "tuned")
+        if corpus is not None and fitted is None:
             deliver(method.by_depth(loaded, corpus, precision=precision), corpus=corpus)
-        else:
+        elif corpus is not None and fitted is not None:
             both = method.lenses(loaded, corpus, fitted, precision=precision)
             deliver(both, figures=both.figures(), corpus=corpus)
+
+
+def attribution(
+    *,
+    model: Model,
+    prompt: str | None = None,
+    target: str | None = None,
+    contrast: str | None = None,
+    stories: Stories = None,
+    limit: Limit = 200,
+    out: Path | None = None,
+    precision: Precision = "float32",
+    json_: Json = False,
+) -> None:
+    """Show what each head and MLP adds directly to the logit of the next token: over one prompt, or over stories.
+
+    Parameters
+    ----------
+    prompt
+        A text to analyse token by token.
+    target
+        One token, its space included: ask about its logit at every position of the prompt, not the true next one's.
+    contrast
+        One token: take its logit off, in place of the mean logit of all tokens.
+    out
+        A folder for the figures (SVG), the tables (CSV) and the whole answers.
+    """
+    from tslens.analysis import lens as method
+    from tslens.errors import InputError
+    from tslens.forward import check_precision
+    from tslens.forward.trunk import refuse_compressor
+    from tslens.models import load
+
+    check_precision(precision)
+    if prompt is None and (target is not None or contrast is not None):
+        raise InputError("--target and --contrast ask about a --prompt: give one.")
+    with delivery(out, json_) as deliver:
+        loaded = load(model)
+        refuse_compressor(loaded)
+        if prompt is not None:
+            deliver(method.attribution(loaded, prompt, target=target, contrast=contrast, precision=precision))
+        if stories is not None or prompt is None:
+            corpus = corpus_of(loaded, stories, limit)
+            found = method.by_component(loaded, corpus, precision=precision)
+            deliver(found, figures=found.figures(), corpus=corpus)
+
+
+def residuals(
+    *,
+    model: Model,
+    stories: Stories = None,
+    limit: Limit = 200,
+    out: Path | None = None,
+    precision: Precision = "float32",
+    json_: Json = False,
+) -> None:
+    """Show how long the residual stream is after each block, and what attention and MLP add to it.
+
+    Parameters
+    ----------
+    out
+        A folder for the figure (SVG), the table (CSV) and the whole answer.
+    """
+    from tslens.analysis import lens as method
+    from tslens.forward import check_precision
+    from tslens.models import load
+
+    check_precision(precision)
+    with delivery(out, json_) as deliver:
+        loaded = load(model)
+        corpus = corpus_of(loaded, stories, limit)
+        deliver(method.residuals(loaded, corpus, precision=precision), corpus=corpus)
+
+
+def _fitted(model: "LanguageModel", held_out: Iterable[str], fit: Fit) -> "TranslatorsResult":
+    from tslens.forward.trunk import refuse_compressor
+    from tslens.tuned import tuned_lens
+
+    refuse_compressor(model)
+    return tuned_lens(
+        model, held_out, source=fit.fit_stories, limit=fit.fit_limit, steps=fit.steps, seed=fit.seed, refit=fit.refit
+    )

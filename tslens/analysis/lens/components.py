@@ -66,7 +66,8 @@ class Components:
 
     def directions(self, targets: Int[Tensor, " row"], reference: Float[Tensor, "*row d_model"]) -> Tensor:
         """The direction of each target's logit, less the reference, as columns of the unembedding."""
-        return self.unembedding.weight.T[targets] - reference
+        columns: Tensor = self.unembedding.weight.T
+        return columns[targets] - reference
 
     def contributions(
         self, writes: Mapping[str, Tensor], directions: Float[Tensor, "row d_model"]
@@ -91,7 +92,8 @@ class Components:
     def logits(self, writes: Mapping[str, Tensor], directions: Float[Tensor, "row d_model"]) -> Float[Tensor, " row"]:
         """The logit of each row in this direction, from the last residual as a whole."""
         final = writes[f"blocks.{self.unembedding.spec.n_layers - 1}.hook_resid_post"]
-        return torch.linalg.vecdot(self.unembedding.normed(final), directions)
+        found: Tensor = torch.linalg.vecdot(self.unembedding.normed(final), directions)
+        return found
 
 
 def rows_of(activations: Mapping[str, Tensor], names: Sequence[str], at: Tensor) -> dict[str, Tensor]:

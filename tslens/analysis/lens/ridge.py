@@ -30,7 +30,7 @@ def is_check(hashes: Int[Tensor, " story"]) -> Bool[Tensor, " story"]:
 
 @dataclass
 class Moments:
-    """Weighted sums over tokens, of the stories to fit (0) and the check stories (1).
+    """Sums over tokens, of the stories to fit (0) and the check stories (1).
 
     h is the residual of a depth and u what the later blocks add to it, both as the model can read them.
     """
@@ -39,7 +39,6 @@ class Moments:
     stories: Int[Tensor, " story"]
     """Hash of each story's text."""
     tokens: Int[Tensor, " part"]
-    weight: Float[Tensor, " part"]
     h: Float[Tensor, "part depth d_model"]
     u: Float[Tensor, "part depth d_model"]
     hh: Float[Tensor, "part depth d_model d_model"]
@@ -49,12 +48,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Translators:
-    """A reducer for `TranslatorsResult`: the closed form alone.
-
-    Each token counts by one over the squared scale of its last residual, because the final norm divides by that scale:
-    an error counts as much as the unembedding sees of it, and BOS, whose residual is many times as long, counts like
-    any other token.
-    """
+    """A reducer for `TranslatorsResult`: the closed form alone."""
 
     ridge: float | None = None
     """The penalty, as in the Result, for all depths; chosen by depth if None."""
@@ -76,7 +70,7 @@ class Translators:
             return torch.zeros(2, *shape, dtype=torch.float64)
 
         none = torch.zeros(0, dtype=torch.int64)
-        sums = (zeros(), zeros(depths, d), zeros(depths, d), zeros(depths, d, d), zeros(depths, d, d), zeros(depths))
+        sums = (zeros(depths, d), zeros(depths, d), zeros(depths, d, d), zeros(depths, d, d), zeros(depths))
         return Moments(unembedding, none, torch.zeros(2, dtype=torch.int64), *sums)
 
     def update(self, state: Moments, activations: Mapping[str, Tensor], batch: Batch) -> Moments:
@@ -85,26 +79,22 @@ class Translators:
         rows, _ = predicted_rows(activations, names, batch)
         check = is_check(batch.hashes)[:, None].expand(batch.mask[:, 1:].shape)[batch.mask[:, 1:]].to(rows[0].device)
         last = unembedding.readable(rows[-1]).double()
-        weights = unembedding.scale(rows[-1]).double() ** -2
         for part, chosen in enumerate((~check, check)):
-            w, end = weights[chosen], last[chosen]
-            state.tokens[part] += len(w)
-            state.weight[part] += w.sum().cpu()
+            state.tokens[part] += int(chosen.sum())
             for depth, residual in enumerate(rows[:-1]):
                 h = unembedding.readable(residual[chosen]).double()
-                u = end - h
-                weighted = h * w
-                state.h[part, depth] += weighted.sum(0).cpu()
-                state.u[part, depth] += (u * w).sum(0).cpu()
-                state.hh[part, depth] += (weighted.T @ h).cpu()
-                state.hu[part, depth] += (weighted.T @ u).cpu()
-                state.uu[part, depth] += (u * u * w).sum().cpu()
+                u = last[chosen] - h
+                state.h[part, depth] += h.sum(0).cpu()
+                state.u[part, depth] += u.sum(0).cpu()
+                state.hh[part, depth] += (h.T @ h).cpu()
+                state.hu[part, depth] += (h.T @ u).cpu()
+                state.uu[part, depth] += (u * u).sum().cpu()
         state.stories = torch.cat([state.stories, batch.hashes])
         return state
 
     def merge(self, a: Moments, b: Moments) -> Moments:
         """Add the sums."""
-        fields = ("tokens", "weight", "h", "u", "hh", "hu", "uu")
+        fields = ("tokens", "h", "u", "hh", "hu", "uu")
         sums = {name: getattr(a, name) + getattr(b, name) for name in fields}
         return Moments(a.unembedding, torch.cat([a.stories, b.stories]), **sums)
 
@@ -153,7 +143,7 @@ def _best(state: Moments, depth: int, ridge: float | None) -> tuple[float, Tenso
 def _solved(state: Moments, depth: int, penalty: float) -> tuple[Tensor, Tensor]:
     """The ridge regression of u on h, as `sklearn.linear_model.Ridge` with `alpha` the penalty times the summed
     variance of the coordinates over their number."""
-    n, h, u = state.weight[0], state.h[0, depth], state.u[0, depth]
+    n, h, u = state.tokens[0], state.h[0, depth], state.u[0, depth]
     covariance = state.hh[0, depth] - torch.outer(h, h) / n
     alpha = penalty * covariance.diagonal().mean().clamp(min=1e-30)  # what does not vary is solved by zeros
     covariance.diagonal().add_(alpha)
@@ -162,7 +152,7 @@ def _solved(state: Moments, depth: int, penalty: float) -> tuple[Tensor, Tensor]
 
 
 def _error(state: Moments, depth: int, a: Tensor, b: Tensor) -> float:
-    """The weighted squared error of u on the check stories, from their sums."""
-    n, h, u = state.weight[1], state.h[1, depth], state.u[1, depth]
+    """The squared error of u on the check stories, from their sums."""
+    n, h, u = state.tokens[1], state.h[1, depth], state.u[1, depth]
     predicted = (a * (state.hh[1, depth] @ a)).sum() + n * b @ b + 2 * (h @ a) @ b
     return float(predicted - 2 * (a * state.hu[1, depth]).sum() - 2 * u @ b + state.uu[1, depth])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 STEPS = 300
-STEP_TOKENS = 2048  # tokens of one step, padding included
+STEP_TOKENS = 1024  # tokens of one step, padding included
 LOGITS = 1 << 22  # logits that exist at a time
 RATE = 1e-3
 
