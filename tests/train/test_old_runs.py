@@ -7,6 +7,7 @@ from typing import Any
 
 from tslens import demo, files, models, runs
 from tslens.cli import main
+from tslens.train import old_keys
 from tslens.train import recipe as recipes
 
 SMALL = (
@@ -19,7 +20,7 @@ SMALL = (
 
 def as_once(recipe: dict[str, Any]) -> dict[str, Any]:
     """The recipe as older versions wrote it."""
-    old = {new: key.partition(".")[2] for key, new in recipes.RENAMED.items()}
+    old = {new: key.partition(".")[2] for key, new in old_keys.RENAMED.items()}
     named = {"objective": {"name": recipe["objective"]["name"].replace("-", " ")}}
     return {
         section: {old.get(f"{section}.{key}", key): value for key, value in table.items()}

@@ -6,6 +6,7 @@ import pytest
 
 from tslens.errors import InputError
 from tslens.models import Spec
+from tslens.train import old_keys
 from tslens.train import recipe as recipes
 from tslens.train.objectives.contrastive import PublishedContrastive
 from tslens.train.optimizer import RATES
@@ -196,7 +197,7 @@ def test_a_stored_recipe_of_an_older_version_says_the_same_by_the_keys_of_today(
     assert (train.keep_checkpoints, train.divergence_threshold) == (3, 2.5)
     assert (train.rollback_lr_factor, train.max_rollbacks, train.on_divergence) == (0.25, 7, "rollback")
     now = found.to_dict()
-    renamed = {old.partition(".")[2]: new.partition(".")[2] for old, new in recipes.RENAMED.items()}
+    renamed = {old.partition(".")[2]: new.partition(".")[2] for old, new in old_keys.RENAMED.items()}
     for section in ("data", "optimizer", "train"):
         expected = {renamed.get(key, key): value for key, value in OLD[section].items()}
         assert now[section] == {key: value for key, value in expected.items() if (section, key) != ("data", "filter")}
@@ -204,10 +205,10 @@ def test_a_stored_recipe_of_an_older_version_says_the_same_by_the_keys_of_today(
     assert recipes.from_dict(now) == found
 
 
-@pytest.mark.parametrize("old", recipes.RENAMED)
+@pytest.mark.parametrize("old", old_keys.RENAMED)
 def test_an_old_key_in_a_recipe_is_refused_with_the_new_one(tmp_path, old):
     section, _, key = old.partition(".")
-    said = rf"^recipe \S+: {old} is called {recipes.RENAMED[old]} now\. Write that instead\.$"
+    said = rf"^recipe \S+: {old} is called {old_keys.RENAMED[old]} now\. Write that instead\.$"
     with pytest.raises(InputError, match=said):
         recipes.load("64x2", {old: "1"})
     with pytest.raises(InputError, match=said):

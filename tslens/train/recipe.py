@@ -14,7 +14,7 @@ import pydantic
 from tslens.errors import InputError
 from tslens.models import CompressorSpec, Spec
 from tslens.nearest import did_you_mean
-from tslens.train import objectives
+from tslens.train import objectives, old_keys
 from tslens.train.batch_warmup import QUARTERS
 from tslens.train.objectives import Objective
 from tslens.train.objectives.language import LanguageModelling
@@ -77,17 +77,6 @@ T = TypeVar("T")
 SECTIONS: dict[str, Any] = {"data": DataSettings, "optimizer": OptimizerSettings, "train": TrainSettings}
 BASES = ("base", "published")
 """Bundled recipes that serve only as a base for others."""
-RENAMED = {
-    "data.filter": "objective.filter",
-    "objective.every": "objective.group",
-    "optimizer.rest": "optimizer.adamw_lr_scale",
-    "optimizer.final": "optimizer.min_lr_ratio",
-    "train.keep": "train.keep_checkpoints",
-    "train.explode": "train.divergence_threshold",
-    "train.cut": "train.rollback_lr_factor",
-    "train.rollbacks": "train.max_rollbacks",
-}
-"""Current names of old recipe keys: accepted in stored runs, refused in recipes."""
 
 
 def names() -> list[str]:
@@ -112,10 +101,7 @@ def changed(recipe: Recipe, overrides: dict[str, str]) -> Recipe:
 def _chosen(tree: dict[str, Any], overrides: dict[str, str], origin: str) -> Recipe:
     for key, text in overrides.items():
         _override(tree, key, text)
-    for old, new in RENAMED.items():
-        section, _, key = old.partition(".")
-        if isinstance(table := tree.get(section), dict) and key in table:
-            raise InputError(f"{origin}: {old} is called {new} now. Write that instead.")
+    old_keys.refuse(tree, origin)
     return from_dict(tree, origin=origin)
 
 
@@ -182,21 +168,6 @@ def _override(tree: dict[str, Any], key: str, text: str) -> None:
         tree[field] = value
 
 
-def _with_new_keys(tree: dict[str, Any]) -> dict[str, Any]:
-    """The same recipe with the current keys. Every old recipe had a filter of stories; most filtered nothing."""
-    tree = {section: dict(table) if isinstance(table, dict) else table for section, table in tree.items()}
-    if isinstance(name := tree.get("objective"), str):
-        tree["objective"] = {"name": name}
-    for old, new in RENAMED.items():
-        (section, key), (target, name) = old.split("."), new.split(".")
-        if not isinstance(table := tree.get(section), dict) or key not in table:
-            continue
-        value = table.pop(key)
-        if (old, value) != ("data.filter", "none"):
-            tree.setdefault(target, {})[name] = value
-    return tree
-
-
 def from_dict(tree: Any, *, origin: str = "recipe") -> Recipe:
     """The recipe stored as JSON in a run, whose keys may be those of an older version.
 
@@ -205,7 +176,7 @@ def from_dict(tree: Any, *, origin: str = "recipe") -> Recipe:
     try:
         if not isinstance(tree, dict):
             raise InputError("its JSON is no object. Restore it, or begin the run again.")
-        _check_keys(tree := _with_new_keys(tree), {field.name for field in dataclasses.fields(Recipe)}, "")
+        _check_keys(tree := old_keys.migrated(tree), {field.name for field in dataclasses.fields(Recipe)}, "")
         parts = {section: _section(cls, tree.get(section, {}), f"{section}.") for section, cls in SECTIONS.items()}
         parts["objective"] = _objective(tree.get("objective", "language-modelling"))
         return Recipe(**tree | parts | {"model": _model(tree.get("model"))})
