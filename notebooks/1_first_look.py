@@ -15,10 +15,10 @@
 # # A first look inside a story model
 #
 # From loading a model to its heads, its neurons, its layers and one page that holds it all. Everything here runs
-# offline in about a minute: the model comes with tslens, and the stories are made by its generator.
+# offline: the model comes with tslens, and it writes the stories that it is read on.
 
 # %%
-from tslens import load, stories
+from tslens import load, model_stories
 from tslens.models import describe
 
 model = load("stories2M")  # a TransformerLens HookedTransformer
@@ -36,12 +36,14 @@ print(generate(model, "Once upon a time there was a little", max_new_tokens=120,
 # ## One pass, three questions
 #
 # A *reducer* is a question about activations over a corpus. One scan runs the model once and feeds them all.
+# `model_stories` gives the validation stories that a model's run kept; for a model that kept none, such as this one,
+# stories that it writes itself.
 
 # %%
 from tslens.analysis import heads, lens, neurons
 from tslens.scan import scan
 
-corpus = stories("made", split="validation", limit=60)
+corpus = model_stories(model, limit=50)
 roles, profiles, depth = scan(model, corpus, [heads.Roles(), neurons.Profiles(), lens.ByDepth()])
 
 # %% [markdown]
@@ -70,7 +72,7 @@ frame[["published_positional", "causal_positional", "r_full", "r_causal", "posit
 # The attention of one head over one story:
 
 # %%
-story = next(iter(corpus))[:220]
+story = next(iter(corpus))[:260]
 heads.pattern(model, story).figure(layer=1, head=0)
 
 # %% [markdown]

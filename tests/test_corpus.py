@@ -52,7 +52,7 @@ def test_made_stories_are_made_again(in_tmp: Path) -> None:
     found = model_stories(models.load("of-made"), limit=5)
     assert list(found) == list(stories("made", split="validation", seed=7, limit=5))
     assert {split_of(text) for text in found} == {"validation"}
-    assert "the validation split of what it was trained on, made again" in found.description
+    assert "the validation split of its training source, generated again" in found.description
     seen = model_stories(models.load("of-made"), "train", limit=5)
     assert list(seen) == list(stories("made", split="train", seed=7, limit=5))
     assert seen.remark == (

@@ -92,7 +92,8 @@ def test_every_command_it_shows_runs(page, checkout, in_tmp, capsys, monkeypatch
     assert (in_tmp / "runs").is_dir()
 
 
-def test_the_python_of_the_readme_runs(checkout, in_tmp):
+def test_the_python_of_the_readme_runs(checkout, in_tmp, monkeypatch):
+    monkeypatch.setattr("tslens.corpus.BLOCK", 3)
     (code,) = re.findall(r"```python\n(.*?)```", (checkout / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     names: dict = {}
     exec(code.replace("limit=200", "limit=3"), names)

@@ -37,3 +37,5 @@ def test_both_forms_hold_the_same_cells(path):
     text, notebook = jupytext.read(path), nbformat.read(path.with_suffix(".ipynb"), as_version=4)
     assert [(c.cell_type, c.source) for c in text.cells] == [(c.cell_type, c.source) for c in notebook.cells]
     _refuse_bare_figures(notebook)
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    assert not [output for output in outputs if output.get("name") == "stderr"], "frames of progress bars are not kept"

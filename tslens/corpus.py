@@ -111,7 +111,7 @@ def _own_validation(model: "LanguageModel", record: Mapping[str, Any], limit: in
     filtered = (objective if isinstance(objective, dict) else {}) | data  # where older runs have their filter
     if trained_on in MADE_SOURCES and filtered.get("filter", "none") == "none":
         read = stories(trained_on, split="validation", limit=limit, seed=data.get("seed", 0))
-        return Corpus(tuple(read), f"{read.name}, the validation split of what it was trained on, made again")
+        return Corpus(tuple(read), f"{read.name}, the validation split of its training source, generated again")
     return None
 
 

@@ -163,10 +163,16 @@ def test_parquet_says_what_text_says(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert "half.parquet is not a whole parquet file" in capsys.readouterr().err
 
 
-def test_default_stories_are_the_generator_s(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_without_stories_is_read_on_what_it_writes(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["analyze", "lens", "--model", "tiny", "--limit", "2", "--json"]) == 0
     shown = capsys.readouterr()
-    assert json.loads(shown.out)["stories"] == 2
+    record = json.loads(shown.out)
+    assert record["stories"] == 2
+    assert record["corpus"] == (
+        "2 stories: stories that tiny wrote itself (temperature 1, seed 0). "
+        "A loss on these is their entropy, not how well it predicts others."
+    )
+    assert f"reading {record['corpus']}" in " ".join(shown.err.split())
     assert "2 of 2 stories were longer than 64 tokens: their beginning was read." in shown.err
 
 
