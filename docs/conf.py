@@ -39,6 +39,7 @@ apidoc_modules = [
     {
         "path": str(ROOT / "tslens"),
         "destination": "reference",
+        # of `cli` the docstrings are the commands' help, not reST; `bench` is rows of a table
         "exclude_patterns": [f"{ROOT}/tslens/{part}" for part in ("__main__.py", "cli", "bench")],
         "separate_modules": True,
         "module_first": True,
@@ -47,13 +48,22 @@ apidoc_modules = [
     }
 ]
 
+DOCUMENTS = {
+    "project/contributing.md": ROOT / "CONTRIBUTING.md",
+    "project/changes.md": ROOT / "CHANGELOG.md",
+    "project/stories2M.md": ROOT / "tslens" / "bundled" / "stories2M" / "README.md",
+}
+"""Pages of the site that are documents of the repository; they hold no relative links."""
 
-def _copy_notebooks(_: "Sphinx") -> None:
-    """Put the notebooks where Sphinx finds them."""
-    shutil.rmtree(HERE / "tutorials", ignore_errors=True)
-    (HERE / "tutorials").mkdir()
-    for notebook in (ROOT / "notebooks").glob("*.ipynb"):
-        shutil.copy(notebook, HERE / "tutorials")
+
+def _copy_pages(_: "Sphinx") -> None:
+    """Put the notebooks, and the documents that lie elsewhere in the repository, where Sphinx finds them."""
+    notebooks = {f"tutorials/{path.name}": path for path in (ROOT / "notebooks").glob("*.ipynb")}
+    for folder in ("tutorials", "project"):
+        shutil.rmtree(HERE / folder, ignore_errors=True)
+        (HERE / folder).mkdir()
+    for page, path in (notebooks | DOCUMENTS).items():
+        shutil.copy(path, HERE / page)
 
 
 def _read_sections(app: "Sphinx", what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
@@ -65,5 +75,5 @@ def _read_sections(app: "Sphinx", what: str, name: str, obj: object, options: ob
 
 def setup(app: "Sphinx") -> None:
     """Register what is done before and during a build."""
-    app.connect("builder-inited", _copy_notebooks)
+    app.connect("builder-inited", _copy_pages)
     app.connect("autodoc-process-docstring", _read_sections)

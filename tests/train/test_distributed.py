@@ -188,7 +188,7 @@ def test_more_processes_than_rows_or_gpus(in_tmp, monkeypatch):
 @pytest.mark.thorough
 def test_by_muon_two_processes_train_as_one_does_but_for_its_rounding(in_tmp, environment):
     """Muon orthogonalises in bfloat16, so a gradient that is summed in another order may come out a rounding of that
-    apart; as docs/howto/several-gpus.md says."""
+    apart."""
     told = (f"Once there was a {kind} with {n} spots. It ran to the {kind}." for n in range(99) for kind in KINDS)
     (in_tmp / "stories.txt").write_text("\n<|endoftext|>\n".join(told))
     chosen = SMALL | {"optimizer.method": "muon", "optimizer.lr": "1e-2"}
