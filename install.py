@@ -26,7 +26,7 @@ UV = {
     "default-timeout": "UV_HTTP_TIMEOUT",
     "proxy": "ALL_PROXY",
 }
-"""pip's settings, and the variables by which uv is told the same."""
+"""pip's settings, and the variables through which uv gets them."""
 IMPORTED = (
     "transformer_lens, matplotlib.figure",
     "torch._dynamo, pandas, pyarrow.parquet, scipy.stats, pydantic, cyclopts",
@@ -49,11 +49,11 @@ def pip_settings(listing: str) -> dict[str, str]:
 
 def uv_environment(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
     """`environment` with pip's settings in the variables that uv reads, except those that are set already."""
-    told = {"UV_INDEX_STRATEGY": "unsafe-best-match", "UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"}
+    variables = {"UV_INDEX_STRATEGY": "unsafe-best-match", "UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"}
     for option, variable in UV.items():
         if value := settings.get(option):
-            told[variable] = ",".join(value.split()) if variable in COMMAS else value
-    return told | {"VIRTUAL_ENV": str(HOME)} | dict(environment)
+            variables[variable] = ",".join(value.split()) if variable in COMMAS else value
+    return variables | {"VIRTUAL_ENV": str(HOME)} | dict(environment)
 
 
 def binary(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Trains what a study compares: every run once, by a process and a thread of its own, going on where it was stopped."""
+"""Training runs of a study: each in its own process with one thread; resumable."""
 
 import argparse
 import os
@@ -78,14 +78,14 @@ class Runs:
         command = ["train", *(["--resume", name] if (self.folder / name / "recipe.json").is_file() else new)]
         print("tslens", *command, flush=True)
         settled = {"TSLENS_RUNS": str(self.folder), "OMP_NUM_THREADS": "1"}
-        told = self.folder / f"{name}.log"
-        with told.open("w", encoding="utf-8") as log:
+        log_file = self.folder / f"{name}.log"
+        with log_file.open("w", encoding="utf-8") as log:
             ran = subprocess.run(
                 [sys.executable, "-m", "tslens", *command], env=os.environ | settled, stderr=log, stdout=log
             )
         if ran.returncode:
             raise SystemExit(
-                f"{name} could not be trained: {told.read_text(encoding='utf-8').strip().splitlines()[-1]}"
+                f"{name} could not be trained: {log_file.read_text(encoding='utf-8').strip().splitlines()[-1]}"
             )
         print(f"{name}: {self.ending(name):.4f} nats per token", flush=True)
 
@@ -111,7 +111,7 @@ class Runs:
 
 
 def steps_for(tokens: float, batch: int, context: int = CONTEXT, looks: int = 5) -> dict[str, int]:
-    """What a recipe has to be told to see so many tokens: its batch, its steps, and when it looks at the validation."""
+    """The settings with which a recipe sees so many tokens: its batch, its steps, and when it validates."""
     steps = max(1, round(tokens / (batch * context)))
     return {
         "train.batch": batch,

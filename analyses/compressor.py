@@ -7,8 +7,7 @@ for its loss with more data or a longer context, this much data cannot say.
 Is a compressor as good a model as its baseline of as many parameters, over the same tokens?
 
 Both learn the same stories, by a learning rate tuned for each on a seed that is not counted again, over seeds; what is
-compared is the validation loss, seed by seed. `python analyses/compressor.py --stories FILE` goes on where it was
-stopped.
+compared is the validation loss, seed by seed. `python analyses/compressor.py --stories FILE`, run again, resumes.
 """
 
 import numpy as np

@@ -6,12 +6,12 @@ gap of 37 nats.
 Of what was published, "contrastive training helps" does not hold here by the loss, and the weaker the push the less it
 costs; whether stories that are graded get better by it, or longer training by far, this much data cannot say.
 
-Does it help a story model to be pushed away from stories in pieces, and what does the published form's pole cost?
+Does contrastive training against shuffled stories help, and what does the pole of the published loss cost?
 
 One shape learns the same number of tokens of the same stories, over seeds: as plain language modelling; with a third of
 the stories shuffled and no push (what that third costs); with the published push, 5 / (L_c + 0.01); and with the
 bounded one at two strengths. On validation stories: the loss, and the gap, what the same stories cost more when their
-sentences are shuffled. `python analyses/contrastive.py --stories FILE` goes on where it was stopped.
+sentences are shuffled. `python analyses/contrastive.py --stories FILE`, run again, resumes.
 """
 
 from typing import Any

@@ -8,8 +8,7 @@ a whole epoch, or over several, this much data cannot say.
 Does dropout hurt a story model that sees its stories at most once?
 
 One shape on the same tokens with shares of the residual stream left out in training, over seeds; what is compared is
-the validation loss, without dropout, seed by seed. `python analyses/dropout.py --stories FILE` goes on where it was
-stopped.
+the validation loss, without dropout, seed by seed. `python analyses/dropout.py --stories FILE`, run again, resumes.
 """
 
 import numpy as np

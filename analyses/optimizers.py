@@ -5,7 +5,7 @@ Which optimizer and schedule should a recipe choose, and how many tokens do they
 128x4 model learns the same tokens by AdamW with nanoGPT's settings, AdamW tuned and Muon tuned (one learning rate
 each, by validation loss under the cosine, on a seed that is not counted again), under three schedules, over seeds. Then
 the best is trained on fewer and fewer tokens, its schedule ending with them, until it no longer reaches the loss that
-nanoGPT's settings reach after all of them. `python analyses/optimizers.py --stories FILE` goes on where it was stopped.
+nanoGPT's settings reach after all of them. `python analyses/optimizers.py --stories FILE`, run again, resumes.
 """
 
 import json

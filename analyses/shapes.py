@@ -4,7 +4,7 @@ seed each.
 
 Which shape should the bundled model have, and how many epochs? At equal compute a wider model sees fewer of them.
 `python analyses/shapes.py --stories FILE` trains each shape by the bundled model's recipe at a growing compute and
-draws the validation loss; it goes on where it was stopped. The bundled model's own curve is drawn beside it.
+draws the validation loss; run again, it resumes. The bundled model's own curve is drawn beside it.
 """
 
 from pathlib import Path

@@ -9,7 +9,7 @@ data cannot say; "heads hardly do" holds from 1 to 4 and not for 16.
 Do width, depth and the number of heads matter, at equal tokens?
 
 Models that differ from one in the middle by one of the three, over seeds; what is compared is the validation loss, seed
-by seed. `python analyses/sweep.py --stories FILE` goes on where it was stopped.
+by seed. `python analyses/sweep.py --stories FILE`, run again, resumes.
 """
 
 import numpy as np

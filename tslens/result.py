@@ -147,7 +147,7 @@ class Result:
         """Write `<folder>/<ClassName>/` with `arrays.safetensors` and `result.json`, all or nothing; returns it.
 
         The folder is written under another name and renamed, so a reader never sees half a result. An older result is
-        replaced; ValueError for a folder of that name that is no result.
+        replaced; InputError for a folder of that name that is no result.
         """
         from safetensors.torch import save_file
 

@@ -1,7 +1,7 @@
 """Layout of a run folder: its files, its weights with their hashes, its metrics.
 
-A run is a folder: `config.json`, `model.safetensors`, `tokenizer.json`, `metrics.jsonl`, `checkpoints/step-*/`,
-`snapshots/step-*/`.
+A run is a folder: `recipe.json`, `precision.json`, `config.json`, `model.safetensors`, `tokenizer.json`,
+`metrics.jsonl`, `data/` (packed and validation stories), `checkpoints/step-*/`, `snapshots/step-*/`.
 """
 
 import hashlib
@@ -148,8 +148,8 @@ def read_config(folder: str | Path) -> dict[str, Any]:
         raise InputError(f"{path} is not that of a tslens model of format {FORMAT}.")
     if "config_sha256" in config and config != _vouched(config):
         raise InputError(
-            f"{path} was altered: its values are not those that its hash is of. Restore it, or resume from an earlier "
-            "checkpoint of the run."
+            f"{path} was altered: its values do not match its hash. Restore it, or resume from an earlier checkpoint "
+            "of the run."
         )
     return config
 

@@ -11,7 +11,7 @@ import torch
 from tslens import forward, models, pos, scan, stats
 from tslens.analysis import neurons
 from tslens.analysis.neurons import figure, labels, layers, null, reducer, words
-from tslens.analysis.neurons.sample import keys_of, places_of
+from tslens.analysis.neurons.sample import draws_of, places_of
 from tslens.analysis.neurons.threads import in_threads
 from tslens.plots import text
 from tslens.scan import Batch
@@ -184,7 +184,7 @@ def test_ties_go_to_the_smaller_keys_in_any_order(model):
             profiles.update(state, acts, dataclasses.replace(batch, hashes=torch.tensor([story])))
         found.append(state.tops.ranked().places[0].tolist())
     batch = dataclasses.replace(made_up(model, torch.ones(3, 40, 1), [40] * 3)[1], hashes=torch.arange(3))
-    keys = {(h, 0, p): key for (h, _, p), key in zip(places_of(batch).tolist(), keys_of(batch).tolist(), strict=True)}
+    keys = {(h, 0, p): key for (h, _, p), key in zip(places_of(batch).tolist(), draws_of(batch).tolist(), strict=True)}
     smallest = sorted((key, place) for place, key in keys.items() if place[2])[:3]
     assert found == [[list(place) for _, place in smallest]] * 6
 

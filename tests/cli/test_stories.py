@@ -185,7 +185,7 @@ def test_made_instructions_are_read_back(tmp_path: Path) -> None:
 def test_make_refuses_other_kinds_of_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"stories are written to \.txt or \.jsonl"):
         run("make", 5, "--out", tmp_path / "made.docx")
-    with pytest.raises(ValueError, match="0 stories is none"):
+    with pytest.raises(ValueError, match="0 stories were asked for"):
         run("make", 0)
     assert list(tmp_path.iterdir()) == []
 

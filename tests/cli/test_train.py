@@ -48,9 +48,9 @@ def test_a_run_is_not_gone_on_with_by_another_recipe(in_tmp, capsys):
     with pytest.raises(ValueError) as said:
         train("16x1x4", data="made", resume="a", set_=[*SMALL, "optimizer.lr=0.5", "seed=3", "train.batch=4"])
     text = str(said.value)
-    assert text.startswith("runs/a was begun with another recipe: ")
+    assert text.startswith("runs/a was started with another recipe: ")
     assert 'model.shape is "16x1x4" here and "16x1x2" in the run' in text and "and 2 more" in text
-    assert text.endswith("or train anew under another --name.") and "\n" not in text
+    assert text.endswith("or train again under another --name.") and "\n" not in text
 
 
 def test_two_processes_do_not_write_one_run(in_tmp, capsys, monkeypatch):

@@ -64,5 +64,5 @@ def test_a_copy_is_found_and_oneself_is_not():
 
 @pytest.mark.parametrize("given", [(["one text"],), (["one"], [])])
 def test_nothing_to_compare_with_is_refused(given):
-    with pytest.raises(ValueError, match="no other text to compare with"):
+    with pytest.raises(ValueError, match="leave none to compare with"):
         nearest(*given)

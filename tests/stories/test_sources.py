@@ -121,7 +121,7 @@ def test_missing_files_name_the_nearest(tmp_path: Path, in_tmp: Path) -> None:
         find_source(str(tmp_path / "absent/tales.txt"))
     with pytest.raises(FileNotFoundError, match=r"there is no made-up; the nearest there: tinystories\.txt"):
         find_source("made-up")
-    with pytest.raises(ValueError, match="is a split of a file, which has none of its own"):
+    with pytest.raises(ValueError, match="names a split of a file, and a file has none"):
         find_source(f"{tmp_path}/tinystories.txt@validation")
 
 

@@ -84,7 +84,9 @@ def test_a_file_has_the_splits_that_the_hash_makes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("split", ["train", "validation"])
 def test_a_split_alone_is_not_the_generator_in_disguise(split: str) -> None:
-    with pytest.raises(InputError, match=rf'stories\("made", split="{split}"\).*model_stories\(model, "{split}"\)'):
+    with pytest.raises(
+        InputError, match=rf"'{split}' is a split; .*'made@{split}' .*model_stories\(model, \"{split}\"\)"
+    ):
         stories(split)
 
 

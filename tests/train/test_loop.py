@@ -96,7 +96,7 @@ def test_a_loss_that_is_not_finite_stops_the_run(in_tmp, monkeypatch, train_of):
 @pytest.mark.parametrize(
     ("first", "said", "kept"),
     [
-        ("step-000005", "it has no checkpoint yet. Make room and begin again with: tslens train --resume full", []),
+        ("step-000005", "it has no checkpoint yet. Make room and start again with: tslens train --resume full", []),
         ("step-000010", "its last good checkpoint is kept", ["step-000005"]),
     ],
 )

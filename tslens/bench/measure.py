@@ -90,8 +90,8 @@ def seconds(work: Work) -> float:
     """Wall-clock seconds of the work, once. Work that returns a float has timed itself."""
     gc.collect()
     began = time.perf_counter()
-    told = work()
-    return told if isinstance(told, float) else time.perf_counter() - began
+    timed = work()
+    return timed if isinstance(timed, float) else time.perf_counter() - began
 
 
 def take_turns(*works: Work, repeats: int) -> np.ndarray:

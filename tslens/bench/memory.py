@@ -147,7 +147,7 @@ def memory(
     entries: Sequence[Entry] = ENTRIES,
     device: Any = None,
 ) -> Memory:
-    """The table; takes some minutes on a CPU. `device` stands for `torch.cuda`."""
+    """The table; takes some minutes on a CPU. `device` replaces `torch.cuda` in tests."""
     device = device if device is not None else torch.cuda if torch.cuda.is_available() else None
     found = []
     cells = list(itertools.product(entries, widths))

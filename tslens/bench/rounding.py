@@ -69,8 +69,8 @@ def _worst(size: Size) -> Measured:
 def _move(size: Size) -> Measured:
     both = (_answers(size, precision) for precision in ("float32", "bfloat16"))
     found = [(*largest_move(a, b, SHARES[name]), name) for name, a, b in zip(SHARES, *both, strict=True)]
-    told = ", ".join(f"{name} {move:.4f} ({field})" for move, field, name in found)
-    return Measured.exactly(max(move for move, *_ in found), told)
+    moves = ", ".join(f"{name} {move:.4f} ({field})" for move, field, name in found)
+    return Measured.exactly(max(move for move, *_ in found), moves)
 
 
 WHAT = f"{MODEL} scanned in bf16: tokens of a neuron's top {neurons.Profiles().k} that are fp32's"

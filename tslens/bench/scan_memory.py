@@ -75,8 +75,8 @@ def _run(size: Size) -> Measured:
     taken = np.array([[scan_memory(size, times) for times in (1, TIMES)] for _ in range(size.repeats)], dtype=float)
     short, long = taken.T
     ratio = median(long / short)
-    told = (f"{np.median(each) / 1e6:,.0f} MB" for each in (long, short))
-    return Measured(float(ratio.estimate), float(ratio.low), float(ratio.high), len(taken), *told)
+    peaks = (f"{np.median(each) / 1e6:,.0f} MB" for each in (long, short))
+    return Measured(float(ratio.estimate), float(ratio.low), float(ratio.high), len(taken), *peaks)
 
 
 BENCHMARKS = (

@@ -53,7 +53,7 @@ def _memory(names: Sequence[str], out: Path | None, quick: bool, json_: bool) ->
     from tslens.report import check_writable
 
     if len(names) > 1:
-        raise InputError("memory is a table of its own: ask for it alone, tslens bench memory.")
+        raise InputError("memory has its own table and runs alone: tslens bench memory.")
     if out is not None:
         check_writable(out / "memory.svg")
     widths = WIDTHS[:1] if quick else WIDTHS

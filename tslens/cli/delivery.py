@@ -35,8 +35,8 @@ class Delivery:
         figures: "Iterable[tuple[str, Figure]] | None" = None,
         corpus: "Corpus | None" = None,
     ) -> None:
-        """Print a result now; its files appear at the end. `figures`, by name, replace its own; `corpus` is what it was
-        read on, and becomes part of the result."""
+        """Print a result now; its files appear at the end. `figures`, by name, replace its own; `corpus`, the stories
+        that it was computed on, becomes part of the result."""
         if corpus is not None:
             answer = dataclasses.replace(answer, corpus=corpus.description)
         if self.as_json:
@@ -100,7 +100,7 @@ def _scratch(out: Path) -> Iterator[Path]:
 
 def _move(source: Path, target: Path) -> list[str]:
     """Move the content of one folder into another, replacing files and saved results of the same name; returns the
-    names. ValueError, with nothing moved, if a folder that holds anything else is in the way."""
+    names. InputError, with nothing moved, if a folder that holds anything else is in the way."""
     from tslens.result import is_saved
 
     pairs = [(new, target / new.relative_to(source)) for new in _whole(source)]

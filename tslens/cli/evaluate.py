@@ -44,7 +44,7 @@ def evaluate(
     if suite is None:
         raise InputError(f"give a suite: one of {', '.join(suites.suites())}, or a .toml file.")
     if model is None:
-        raise InputError("give --model, the model to be scored; tslens models lists those that there are.")
+        raise InputError("give --model, the model to be scored; `tslens models` lists the known ones.")
     from tslens.models import load
 
     chosen = suites.suite(suite)

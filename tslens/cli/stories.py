@@ -49,7 +49,7 @@ def make(
     from tslens.stories.instruct import Instruction, draw_kinds
 
     if n < 1:
-        raise InputError(f"{n} stories is none; ask for 1 or more")
+        raise InputError(f"{n} stories were asked for; give 1 or more")
     if out is not None and out.suffix.lower() not in (".txt", ".jsonl"):
         raise InputError(f"{out} has the extension {out.suffix or '(none)'!r}; stories are written to .txt or .jsonl")
     as_json = out.suffix.lower() == ".jsonl" if out is not None else json_

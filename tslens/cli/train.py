@@ -53,7 +53,7 @@ def train(
     if json_ and not dry_run:
         raise InputError("--json goes with --list or --dry-run; a run's numbers are in its metrics.jsonl.")
     if resume is not None and (name is not None or overwrite or dry_run):
-        raise InputError("--resume goes on with a run as it was chosen: leave out --name, --overwrite, --dry-run.")
+        raise InputError("--resume keeps the run's own recipe: leave out --name, --overwrite, --dry-run.")
     from tslens.train import session
 
     given, chosen = settings(set_), _chosen(recipe, data, set_, log)

@@ -1,4 +1,4 @@
-"""Does a model prefer the right endings? The prompts of a suite, scored by the probability of each ending."""
+"""Scores of a model on the prompts of a suite, by the probability of each ending."""
 
 import dataclasses
 import json
@@ -145,7 +145,7 @@ def evaluate(
 ) -> EvaluateResult:
     """The log-probability of every ending given its prompt, and the best accepted and rejected ones.
 
-    Prompts are read as the beginning of a story, BOS first. ValueError for a prompt longer than the context.
+    Prompts are read as the beginning of a story, BOS first. InputError for a prompt longer than the context.
     """
     asked = [(i, text, yes) for i, p in enumerate(suite.prompts) for text, yes in _endings(p)]
     owner, endings, accepted = map(list, zip(*asked, strict=True))

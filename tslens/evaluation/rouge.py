@@ -52,15 +52,13 @@ def rouge_2(reference: str, candidate: str) -> Rouge:
 def nearest(texts: Sequence[str], others: Sequence[str] | None = None) -> Float[np.ndarray, " texts"]:
     """The largest ROUGE-2 F of each text to any of the others; without `others`, to any other of `texts` themselves.
 
-    A text that occurs twice in `texts` has 1: only itself is left out, not its copies. ValueError if there is nothing
+    A text that occurs twice in `texts` has 1: only itself is left out, not its copies. InputError if there is nothing
     to compare with.
     """
     alone = others is None
     against = texts if others is None else others
     if len(against) < (2 if alone else 1):
-        raise InputError(
-            f"there is no other text to compare with among {len(against)}; give at least 2 texts, or others"
-        )
+        raise InputError(f"{len(against)} texts leave none to compare with; give at least 2 texts, or others")
     columns: dict[tuple[str, str, int], int] = {}
     have, of = _occurrences(texts, columns), _occurrences(against, columns)
     have.resize(len(texts), len(columns))

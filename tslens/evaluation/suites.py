@@ -95,7 +95,7 @@ def suite(name: str) -> Suite:
     abouts = [pair.about for pair in table.pair]
     twice = next((about for i, about in enumerate(abouts) if about in abouts[:i]), None)
     if twice is not None:
-        raise InputError(f"suite {name}: two pairs are about {twice!r}; give each a name of its own.")
+        raise InputError(f"suite {name}: two pairs have about = {twice!r}; give each a different one.")
     if len(abouts) < 2:
         raise InputError(f"suite {name} has {len(abouts)} pairs; an interval needs 2 or more.")
     return Suite(label, table.question, tuple(prompts))
@@ -145,10 +145,8 @@ def _twins(pair: PairTable, where: str) -> tuple[Prompt, Prompt]:
         raise InputError(f"{where} ({pair.about}): both prompts are the same; twins must differ.")
     endings = [*a.accepted, *b.accepted]
     if not a.accepted or len(a.accepted) != len(b.accepted):
-        raise InputError(
-            f"{where} ({pair.about}): give both prompts as many accepted endings as each other, at least 1."
-        )
+        raise InputError(f"{where} ({pair.about}): give both prompts the same number of accepted endings, at least 1.")
     if len(set(endings)) < len(endings):
-        raise InputError(f"{where} ({pair.about}): an ending is there twice; each belongs to one of the two prompts.")
+        raise InputError(f"{where} ({pair.about}): an ending occurs twice; give each ending to one prompt only.")
     first, second = tuple(a.accepted), tuple(b.accepted)
     return Prompt(a.text, first, second, pair.about), Prompt(b.text, second, first, pair.about)

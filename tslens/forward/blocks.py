@@ -25,7 +25,7 @@ Gain = tuple[Tensor, Tensor | None]
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """One block's weights as the fused kernels want them, in the dtype of the products."""
+    """One block's weights in the layout of the fused kernels and the dtype of the products."""
 
     norm1: Gain
     qkv: FusedLinear

@@ -31,7 +31,7 @@ def residual(
 ) -> Float[Tensor, "batch pos d_model"]:
     """The residual stream at every position after the final norm, as the unembedding reads it.
 
-    ValueError for a row longer than the context, and for a model with hooks, which this forward would not run.
+    InputError for a row longer than the context, and for a model with hooks, which this forward would not run.
     """
     refuse_hooks(model)
     spec, (batch, n) = model.spec, tokens.shape
@@ -82,7 +82,7 @@ def pair_attention(spec: Spec, sees: Bool[Tensor, "#pair 2 2"]) -> Attention:
 
 
 def refuse_hooks(model: Any) -> None:
-    """ValueError if a module holds a hook, which the fast forward would silently ignore."""
+    """InputError if a module holds a hook, which the fast forward would silently ignore."""
     if torch.compiler.is_compiling():
         return
     for name, module in model.named_modules():

@@ -24,7 +24,7 @@ def hook_names(spec: Spec) -> list[str]:
 
 
 def check_hooks(spec: Spec, names: Iterable[str]) -> None:
-    """ValueError with the nearest name for a hook that this model does not have."""
+    """InputError with the nearest name for a hook that this model does not have."""
     known = hook_names(spec)
     for name in names:
         if name not in known:

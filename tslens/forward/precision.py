@@ -91,7 +91,7 @@ def _measured(
         def step(rows: int, dtype: torch.dtype) -> None:
             """The products of a block, and the unembedding's share of them, as a training step makes them."""
             x = first = full(rows, d)
-            for own in block:  # of queries, keys and values, and of gate and input, the first goes on
+            for own in block:  # only the first output (queries; gate) feeds the next product
                 x = FusedLinear(*(_cast(one, dtype) for one in own))(x.to(dtype))[0]
             few = max(1, rows // layers)
             loss = cross_entropy(unembedding, x[:few].float(), targets[:few], False, dtype)

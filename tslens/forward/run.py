@@ -38,7 +38,7 @@ def residual(
 
     `dropout` (Srivastava et al. 2014), for training only, acts where GPT-2's does on the residual stream: on the
     embeddings and on what attention and MLP add. GPT-2 drops attention probabilities too; fused attention holds none.
-    Shapes are TransformerLens's. ValueError for a hook that does not exist (with the nearest name), for a row longer
+    Shapes are TransformerLens's. InputError for a hook that does not exist (with the nearest name), for a row longer
     than the context, and for a model that the fast forward does not cover.
     """
     spec = spec_of(model, compressors=True)

@@ -101,7 +101,7 @@ class PairTokenizer:
         return self.base.size + len(self.pairs)
 
     def encode(self, texts: Sequence[str], *, bos: bool = True) -> list[list[int]]:
-        """The pairs of each text, BOS first unless `bos` is false; ValueError for an unknown pair."""
+        """The pairs of each text, BOS first unless `bos` is false; InputError for an unknown pair."""
         rows = []
         for row in self.base.encode(texts):
             try:

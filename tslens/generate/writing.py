@@ -29,7 +29,7 @@ def generate_ids(
     """The new tokens of each row, without the prompt and without the stop token.
 
     A row ends at `stop` (the tokenizer's end of story by default), after `max_new_tokens`, or where the model's
-    context is full. ValueError for an empty prompt or one that fills the context.
+    context is full. InputError for an empty prompt or one that fills the context.
     """
     sampling = sampling or Sampling()
     spec = spec_of(model, compressors=True)
@@ -111,7 +111,7 @@ def generate(
 ) -> list[str]:
     """Stories, prompt included: `n` for each prompt, in order. An empty prompt starts a new story.
 
-    ValueError for more than one story of a prompt from beam search, which finds one."""
+    InputError for more than one story of a prompt from beam search, which finds one."""
     tokenizer, sampling = tokenizer_of(model), sampling or Sampling()
     if n < 1:
         raise InputError(f"n is {n}; it must be at least 1.")

@@ -97,7 +97,7 @@ class Compressor(HookedRootModule):  # type: ignore[misc]
 
     @property
     def cfg(self) -> Any:
-        """A compressor has no single shape, so this raises ValueError, which names what works instead."""
+        """A compressor has no single shape, so this raises InputError, which names what works instead."""
         raise InputError(
             "A compressor is no single HookedTransformer, which this needs. Its trunk is one: scan(compressor, ...) or "
             "tslens.forward.trunk(compressor, stories). Loss, generation and run_with_cache work on all of it."

@@ -53,7 +53,9 @@ class CompressorSpec(ModelSpec):
         decoder, and the rest, twice the encoder's, in the trunk."""
         _refuse_style(baseline)
         if baseline.n_layers < 3:
-            raise InputError(f"A compressor shares out its layers in three parts; {baseline.name} has too few: give 3.")
+            raise InputError(
+                f"A compressor has three parts, and {baseline.name} too few layers for them: give at least 3."
+            )
         quarter = max(1, baseline.n_layers // 4)
         return cls(
             **_same(baseline),

@@ -26,7 +26,7 @@ READ_ANEW = ("normalization_type", "dtype")  # what TransformerLens itself chang
 
 
 def read(model: "LanguageModel") -> Spec:
-    """The spec that would build this model, read from the model. ValueError names what a spec cannot describe."""
+    """The spec that would build this model, read from the model. InputError names what a spec cannot describe."""
     c = model.cfg
     dtypes = {c.dtype, *(p.dtype for p in model.parameters())} - {torch.float32}
     if dtypes:

@@ -186,5 +186,5 @@ def story_tokenizer_of(model: LanguageModel) -> Tokenizer:
     """As `tokenizer_of`, but a tokenizer of text. InputError for a compressor's trunk, whose tokens are pairs."""
     tokenizer = tokenizer_of(model)
     if not isinstance(tokenizer, Tokenizer):
-        raise InputError("The tokens of a compressor's trunk are pairs. Give the compressor itself.")
+        raise InputError("A compressor's trunk reads pairs of tokens and has no tokenizer. Give the compressor itself.")
     return tokenizer

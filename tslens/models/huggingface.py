@@ -26,7 +26,7 @@ BUFFERS = re.compile(r"h\.\d+\.attn\.(attention\.)?(bias|masked_bias)")  # causa
 def read(name: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
     """The shape, the weights by TransformerLens name (fp32) and the tokenizer of a folder or hub id (`ID@REVISION`).
 
-    Raises ValueError for another architecture; for weights that are only pickled, truncated or do not match the config;
+    Raises InputError for another architecture; for weights that are only pickled, truncated or do not match the config;
     for a missing tokenizer; and for an id that is neither on the hub nor, offline, in its cache.
     """
     folder = Path(name) if Path(name).is_dir() else _fetch(str(name))

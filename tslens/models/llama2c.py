@@ -30,7 +30,7 @@ def read(file: str | Path, tokenizer_file: str | Path | None = None) -> tuple[Sp
     """The shape, the weights by TransformerLens name (fp32) and the tokenizer of a llama2.c checkpoint.
 
     Without `tokenizer_file` the tokenizer is searched beside the checkpoint: `tok<vocab_size>.bin`, then
-    `tokenizer.bin`. Raises FileNotFoundError for a missing file and ValueError for one that is truncated, too long, of
+    `tokenizer.bin`. Raises FileNotFoundError for a missing file and InputError for one that is truncated, too long, of
     another format, or a tokenizer of another vocabulary.
     """
     path = Path(file)
@@ -140,7 +140,7 @@ def read_tokenizer(path: str | Path, vocab_size: int) -> Tokenizer:
     Richardson 2018, arXiv 1808.06226). Here that is a BPE whose merges are every split of every piece in two, best
     score first. Where pieces tie in score llama2.c takes the leftmost, this one the lower id.
 
-    Raises FileNotFoundError, and ValueError for a file that is cut off or holds another number of tokens.
+    Raises FileNotFoundError, and InputError for a file that is cut off or holds another number of tokens.
     """
     path = Path(path)
     if not path.is_file():

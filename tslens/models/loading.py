@@ -27,7 +27,7 @@ def load(name: str | Path) -> "LanguageModel":
     """Load a model by name: a HookedTransformer with its tokenizer attached, in evaluation mode.
 
     A name is a run of this folder (`runs/<name>`), a bundled model, a run as it was after a step (`<name>@64`), the
-    path of a run or of one of its checkpoints, `llama2c:FILE[,TOKENIZER]`, or `hf:FOLDER_OR_HUB_ID`. Raises ValueError
+    path of a run or of one of its checkpoints, `llama2c:FILE[,TOKENIZER]`, or `hf:FOLDER_OR_HUB_ID`. Raises InputError
     with the nearest names.
     """
     text = str(name)
@@ -64,7 +64,7 @@ def _at_step(text: str) -> Path | None:
 
 
 def spec_from_config(config: dict[str, Any]) -> Spec | CompressorSpec:
-    """The spec in a `config.json`; ValueError for a kind of model that this version does not know."""
+    """The spec in a `config.json`; InputError for a kind of model that this version does not know."""
     if not isinstance(config.get("spec"), dict):
         raise InputError("config.json has no 'spec', the shape of the model.")
     kind = config.get("kind")

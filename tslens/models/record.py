@@ -33,7 +33,7 @@ class Checked:
 
 @dataclasses.dataclass
 class ModelRecord:
-    """What tslens knows of one model."""
+    """The record that tslens keeps of one model."""
 
     name: str | None = None
     """The name under which `load` found it."""

@@ -41,6 +41,6 @@ def is_tied(model: "LanguageModel") -> bool:
 
 def _refuse_processing(*_: Any, **__: Any) -> None:
     raise InputError(
-        "This model's unembedding is its token embedding, and processing the weights would part them: "
-        "process a copy that has its own, untied = tslens.models.untied(model)."
+        "This model ties its unembedding to its token embedding, and weight processing would change each separately. "
+        "Process an untied copy: untied = tslens.models.untied(model)."
     )

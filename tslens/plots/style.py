@@ -69,6 +69,7 @@ def styled() -> Iterator[None]:
 
 @cache
 def _drawing() -> "type[Figure]":
+    """The class of our figures, kept because matplotlib is imported only when the first is drawn; no memory map."""
     from matplotlib.figure import Figure
 
     class Drawing(Figure):

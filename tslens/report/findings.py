@@ -68,7 +68,7 @@ def _induction(data: ReportData) -> Finding:
     heads = data.heads
     best = int(heads.induction_random.nan_to_num(-1.0).argmax())
     layer, head = divmod(best, heads.induction_random.shape[1])
-    on_random, on_stories, fair = (
+    on_random, on_stories, lift = (
         float(t.flatten()[best]) for t in (heads.induction_random, heads.induction, heads.induction_lift)
     )
     found = int((heads.role_code == ROLES.index("induction")).sum())
@@ -77,7 +77,7 @@ def _induction(data: ReportData) -> Finding:
         f"{found} induction {'head' if found == 1 else 'heads'}",
         f"by role. On repeated random tokens {nearest}, layer {layer}, head {head}, gives {on_random:.0%} of its "
         "attention to the token that followed the first time.",
-        f"On natural stories, where a token has occurred before, it gives {on_stories:.0%}, {fair:.1f} times what even "
+        f"On natural stories, where a token has occurred before, it gives {on_stories:.0%}, {lift:.1f} times what even "
         "attention would.",
         "heads",
     )

@@ -91,7 +91,7 @@ def different_tokens(answer: ProfilesResult) -> Int[np.ndarray, "layer neuron"]:
 
 
 def richest(neurons: int, ranks: int, room: int, size_of: Callable[[Detail], int]) -> Detail:
-    """All neurons in full; or else a few contexts of each, and as many in full as fit, best supported first."""
+    """All neurons in full if they fit; otherwise a few contexts of each, and the best supported in full."""
     if size_of(Detail(neurons, 0)) <= room:
         return Detail(neurons, 0)
     rest = next((rest for rest in RESTS if rest < ranks and size_of(Detail(0, rest)) <= REST * room), 0)

@@ -40,7 +40,7 @@ def write(page: str, path: str | Path) -> Path:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise at once the OSError or ValueError with which `write` would fail after all the work."""
+    """Raise at once the OSError or InputError with which `write` would fail after all the work."""
     place = Path(path)
     if place.is_dir():
         raise InputError(f"{place} is a folder; name a file in it, such as {place / 'report.html'}.")
@@ -206,9 +206,9 @@ def _words(value: Any) -> str:
 
 
 def _sample(prompt: str, text: str) -> str:
-    told, rest = (prompt, text[len(prompt) :]) if prompt and text.startswith(prompt) else ("", text)
-    bold = f"<b>{html.escape(told)}</b>" if told else ""
-    rest = rest.rstrip() if told else rest.strip()
+    start, rest = (prompt, text[len(prompt) :]) if prompt and text.startswith(prompt) else ("", text)
+    bold = f"<b>{html.escape(start)}</b>" if start else ""
+    rest = rest.rstrip() if start else rest.strip()
     more = "" if rest.endswith((".", "!", "?", '"', "”", "’", "'")) else '<span class="muted">…</span>'
     return f'<article><p class="story">{bold}{html.escape(rest)}{more}</p></article>'
 

@@ -30,7 +30,7 @@ def around(body: str, content: Any, *, name: str, title: str, style: str = "", a
 @cache
 def bundle() -> str:
     """CircuitsVis's script after its licence, safe to inline: nothing in it ends the element, and it names no source
-    map."""
+    map. The text is kept; no memory map."""
     source = (resources.files("circuitsvis") / "dist" / "cdn" / "iife.js").read_text(encoding="utf-8")
     return script_text(f"/* CircuitsVis\n\n{_licence()} */\n" + source.partition("//# sourceMappingURL=")[0])
 

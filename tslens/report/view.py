@@ -55,8 +55,7 @@ def show(result: PatternResult | OfPromptResult | ProfilesResult, heads: RolesRe
         place, height, attention = "neurons-view", 900, False
     else:
         raise InputError(
-            f"{type(result).__name__} has no view of its own; "
-            "show takes a PatternResult, OfPromptResult or ProfilesResult."
+            f"{type(result).__name__} has no view; show takes a PatternResult, OfPromptResult or ProfilesResult."
         )
     name = f"{result.model} {type(result).__name__.removesuffix('Result')}"
     page = around(

@@ -96,7 +96,7 @@ class Stories:
 def stories(
     source: str = MADE, *, split: str | None = None, limit: int | None = None, clean: bool = True, seed: int = 0
 ) -> Stories:
-    """Stories by name, read lazily, as often as one likes. Those of a model: `tslens.model_stories`.
+    """Stories by name, read lazily, any number of times. Those of a model: `tslens.model_stories`.
 
     Args:
         source: ``made`` (the embedded generator), ``made:instruct`` (made, behind blocks of instructions), a ``.txt``,
@@ -131,8 +131,8 @@ def _source_and_split(name: str, split: Split | None) -> tuple[Source | str, Spl
     """The source of a name, and its split: the one in the name, or else the one given."""
     if name in SPLITS:
         raise InputError(
-            f"{name!r} is a split, and of which stories is not said: the generator's are 'made@{name}' "
-            f'(stories("made", split="{name}")), those of a model model_stories(model, "{name}")'
+            f"{name!r} is a split; name its source too: 'made@{name}' for the generator's stories, or "
+            f'model_stories(model, "{name}") for those of a model'
         )
     place, own = name, None
     with_split = None if Path(name).exists() else re.fullmatch(r"([^@]+)@([^@:]*)(:.*)?", name)

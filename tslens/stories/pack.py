@@ -103,7 +103,7 @@ def _write(
     if hashes != [digest.hexdigest() for digest in written]:
         raise InputError(
             f"{folder} does not hold the {record.stories:,} stories and {record.tokens:,} tokens that were packed: "
-            "another program wrote there too. Stop it, and pack again without resuming."
+            "another program also wrote there. Stop it, then pack again without resuming."
         )
     replace(record, finished=True, tokens_hash=hashes[0], starts_hash=hashes[1]).write(folder)
 

@@ -28,7 +28,7 @@ def sentences(text: str) -> list[str]:
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """Where each sentence begins and ends, in characters; what lies between two is white space."""
+    """Start and end of each sentence, in characters; only white space lies between two."""
     found = []
     for line in _LINE.finditer(text):
         begin = line.start()
@@ -42,7 +42,7 @@ def spans(text: str) -> list[tuple[int, int]]:
 
 
 def _ends(text: str, start: int, stop: int) -> Iterator[int]:
-    """Where sentences end within a line, its own end left out."""
+    """Ends of sentences within a line, except the line's end."""
     quotations, begin = _quotations(text, start, stop), start
     for mark in _END.finditer(text, start, stop):
         at, end = mark.span()

@@ -72,9 +72,7 @@ def find_source(spec: str) -> Source:
     path = Path(place)
     if path.is_file():
         if part != "train" or config is not None:
-            raise InputError(
-                f"{spec} is a split of a file, which has none of its own: tslens.stories.stories makes them"
-            )
+            raise InputError(f"{spec} names a split of a file, and a file has none; tslens.stories.stories splits it")
         if path.suffix.lower() not in EXTENSIONS:
             known = ", ".join(EXTENSIONS)
             raise InputError(f"{place} has the extension {path.suffix or '(none)'!r}; stories are read from {known}")

@@ -172,5 +172,5 @@ class Loop:
         return InputError(
             f"{fault} at step {self.state.step}{before}. {again}, at a lower rate if it comes again: "
             f"tslens train --resume {run.folder.name} --set {setting}. "
-            f"Or train anew with a lower optimizer.lr (now {run.recipe.optimizer.lr})."
+            f"Or train again with a lower optimizer.lr (now {run.recipe.optimizer.lr})."
         )

@@ -52,7 +52,7 @@ def create_run(recipe: Recipe, folder: Path, *, overwrite: bool = False) -> Run:
         run = _run(recipe, folder, tokenizer)
         if (grows := recipe.train.batch_warmup) and grows >= run.steps:
             raise InputError(
-                f"train.batch_warmup is {grows} steps, of a run of {run.steps}: its batch would never be whole. "
+                f"train.batch_warmup is {grows} steps, of a run of {run.steps}: its batch would never reach full size. "
                 "Give fewer."
             )
         return run
@@ -62,11 +62,11 @@ def _check_free(folder: Path, overwrite: bool) -> None:
     """InputError if a new run may not use this folder."""
     if folder.name in models.bundled():
         raise InputError(
-            f"{folder.name} is a model that comes with tslens, which such a run would hide. Choose another --name."
+            f"{folder.name} is a model of tslens, and a run of that name would hide it. Choose another --name."
         )
     if folder.exists() and not overwrite:
         raise InputError(
-            f"{folder} exists. To go on with it: tslens train --resume {folder.name}. "
+            f"{folder} exists. To resume it: tslens train --resume {folder.name}. "
             "To start again: --overwrite, or --name for another."
         )
     if folder.exists() and not any((folder / file).is_file() for file in (RECIPE, runs.CONFIG)):
@@ -101,7 +101,7 @@ def reopen_run(
         if other := [key for key in changes if key not in CHANGEABLE]:
             raise InputError(
                 f"{other[0]} cannot be changed in a run that is resumed, only {', '.join(CHANGEABLE)}. "
-                "Train anew under another --name."
+                "Train again under another --name."
             )
         own = changed(own, dict(changes))
         files.write_json(folder / RECIPE, own.to_dict())
@@ -113,8 +113,8 @@ def reopen_run(
 def _check_same_recipe(folder: Path, recipe: Recipe, own: Recipe) -> None:
     if found := differences(recipe.to_dict(), own.to_dict(), "here", "in the run"):
         raise InputError(
-            f"{folder} was begun with another recipe: {found}. Leave the recipe out to go on as it was chosen, or "
-            "train anew under another --name."
+            f"{folder} was started with another recipe: {found}. Leave the recipe out to resume with the run's own, or "
+            "train again under another --name."
         )
 
 

@@ -56,7 +56,7 @@ class Run:
             if differing := differences(found, recorded):
                 raise InputError(
                     f"{self.folder} was trained with another {what} until its last checkpoint: {differing}. "
-                    "Bring it back, or train anew under another --name."
+                    "Restore that one, or train again under another --name."
                 )
 
 

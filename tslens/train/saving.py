@@ -99,7 +99,7 @@ def explain_full_disk(run: Run) -> Iterator[None]:
             error.errno,
             f"cannot write {run.folder} ({error.strerror}); "
             f"{'its last good checkpoint is kept' if kept else 'it has no checkpoint yet'}. "
-            f"Make room and {'go on' if kept else 'begin again'} with: tslens train --resume {run.folder.name}",
+            f"Make room and {'resume' if kept else 'start again'} with: tslens train --resume {run.folder.name}",
         ) from error
 
 

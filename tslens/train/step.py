@@ -28,10 +28,10 @@ def can_compile() -> bool:
 
 
 def check_compiler(recipe: Recipe) -> None:
-    """ValueError if the recipe compiles steps and this machine has no compiler."""
+    """InputError if the recipe compiles steps and this machine has no compiler."""
     if recipe.train.compile and not can_compile():
         raise InputError(
-            "train.compile needs a C++ compiler, and this machine has none. Install g++, or leave it at false."
+            "train.compile needs a C++ compiler, and this machine has none. Install g++, or set it to false."
         )
 
 

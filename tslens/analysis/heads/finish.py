@@ -95,9 +95,9 @@ def _single(values: Tensor) -> Tensor:
 
 
 def _claim_p(sums: Sums, lift: GroupEstimate, scores: RepetitionScores) -> Float[np.ndarray, "claim layer head"]:
-    """p-values of each class of keys, that it gets more mass than under its null.
+    """The p-value of each class of keys: whether it gets more attention mass than under its null.
 
-    The null of BOS, self and previous token is uniform attention. The content classes have two nulls, of which the
+    The null of BOS, self and previous token is uniform attention. The content classes have two nulls, and the
     larger p counts: the null keys of the same story, and uniform attention on repeated random tokens. NaN where no key
     of a class has a null key.
     """

@@ -1,4 +1,4 @@
-"""How does the prediction form with depth, over a corpus?"""
+"""The reducer for the prediction after each layer, and the function that runs it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What does each MLP neuron fire on, and what does it write? The reducer, and the door to it."""
+"""The reducer for the profile of every neuron, and the function that runs it."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from tslens.analysis.neurons.finish import result_of
 from tslens.analysis.neurons.layers import read_layers
 from tslens.analysis.neurons.logit_effect import logit_effect
 from tslens.analysis.neurons.result import ProfilesResult
-from tslens.analysis.neurons.sample import Sample, keys_of, places_of, refresh
+from tslens.analysis.neurons.sample import Sample, draws_of, places_of, refresh
 from tslens.analysis.neurons.state import ProfilesState
 from tslens.analysis.neurons.tops import Tops
 from tslens.errors import InputError
@@ -82,7 +82,7 @@ class Profiles:
         state.precision = str(layers[0].dtype).removeprefix("torch.")
         if len(read):
             stories = [(0 if self.bos else 1, length) for length in batch.mask.sum(1).tolist()]
-            where = [part.to(device) for part in (keys_of(batch), places_of(batch), contexts(batch))]
+            where = [part.to(device) for part in (draws_of(batch), places_of(batch), contexts(batch))]
             read_layers(state, layers, stories, *where)
             refresh(state.sample, [acts.flatten(0, 1) for acts in layers], read.to(device), *where)
         return state

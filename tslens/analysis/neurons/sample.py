@@ -78,7 +78,7 @@ def places_of(batch: Batch) -> Int[Tensor, "places 3"]:
     return torch.stack([*story, position], dim=-1).flatten(0, 1)
 
 
-def keys_of(batch: Batch) -> Int[Tensor, " places"]:
+def draws_of(batch: Batch) -> Int[Tensor, " places"]:
     """A number from 0 to 2^63 - 1 for each place of the batch, as if drawn at random."""
     return (draw(batch.seeds[:, None], torch.arange(batch.tokens.shape[1])) & NOWHERE).flatten()
 

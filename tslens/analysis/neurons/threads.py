@@ -15,7 +15,7 @@ B = TypeVar("B")
 
 
 def in_threads(work: Callable[[A], B], items: Iterable[A]) -> list[B]:
-    """`work` of each item, in order, on as many threads as PyTorch has; each operation runs on one thread."""
+    """The results of `work` on each item, in order, by PyTorch's number of threads; each operation uses one thread."""
     n, inference = torch.get_num_threads(), torch.is_inference_mode_enabled()
 
     def one(item: A) -> B:

@@ -31,7 +31,7 @@ class Tops:
 
     values: Float[Tensor, "neurons rank"]
     keys: Int[Tensor, "neurons rank"]
-    """The key of each place in the corpus (see `sample.keys_of`); `NOWHERE` while a list is not full."""
+    """The key of each place in the corpus (see `sample.draws_of`); `NOWHERE` while a list is not full."""
     places: Int[Tensor, "neurons rank 3"]
     """Hash and occurrence of the story, and the position in it."""
     contexts: Int[Tensor, "neurons rank window"]

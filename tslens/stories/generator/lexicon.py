@@ -1,7 +1,7 @@
 """Words of the made stories: their groups, their inflections and their tags.
 
 Every group is a slot of the templates: `{toy}` draws a toy, `{toy+}` its plural, `{wander.ed}` a verb of wandering in the past.
-A word may stand in several groups (an apple is a fruit and a gift); its forms and tags are the union of them.
+A word may stand in several groups (an apple is a fruit and a gift); its forms and tags are the union of them. Caches keep lexemes and sets of words made from the tables below; none holds a memory map.
 """
 
 import re
@@ -366,16 +366,6 @@ def tags_of() -> dict[str, frozenset[str]]:
     for word in ("everyone",):
         found[word] = {"PRON"}
     return {form: frozenset(tags) for form, tags in found.items()}
-
-
-@cache
-def headwords() -> frozenset[str]:
-    """The lexicon: every distinct headword, lower-cased, names included."""
-    tables = (NOUNS, MASS, VERBS, ADJECTIVES, ADVERBS, FUNCTION)
-    words = {w.lower() for table in tables for line in table.values() for w in line.split()}
-    return frozenset(
-        words | {w.lower() for line in (GIRLS, BOYS, BEASTS) for w in line.split()} | {w.lower() for w in CONTRACTIONS}
-    )
 
 
 @cache

@@ -1,4 +1,7 @@
-"""Paraphrases of a template: phrases replaced by a choice among synonymous ones."""
+"""Paraphrases of a template: phrases replaced by a choice among synonymous ones.
+
+Caches keep the table of phrases and each template's paraphrase: text, no memory map.
+"""
 # ruff: noqa: E501
 
 import re

@@ -15,7 +15,6 @@ FORMS = {
     "it": ("it", "it", "its", "itself"),
     "they": ("they", "them", "their", "themselves"),
 }
-SUFFIXES = ("'m", "'ll", "'ve", "'re")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@
     {they} {them} {their} [roles]         the pronoun of several (hero and friend without roles)
     "h>f: Come here!"  speech of h to f, so that I, you and we are known; a capital in a slot's name asks for a capital
 
-A word that may bear several tags gets one from its neighbours (`tagging`), or is refused.
+A word that may bear several tags gets one from its neighbours (`tagging`), or is refused. The nodes of each template are kept; no memory map.
 """
 # ruff: noqa: E501
 

@@ -1,4 +1,4 @@
-"""Compressor: is a story half as long, read in pairs of tokens, as good?
+"""Compressor: next-token loss of a model that reads tokens in pairs.
 
 A row `x_0 x_1 x_2 ...` is read as pairs, `(- x_0) (x_1 x_2) (x_3 x_4) ...`. With h_i the trunk's output after the i
 pairs before `(x_2i-1 x_2i)`, the decoder predicts that pair's tokens one after the other:

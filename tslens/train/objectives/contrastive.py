@@ -1,4 +1,4 @@
-"""Contrastive: which stories are in order? A loss that is low on stories and not low on shuffled ones.
+"""Contrastive: a loss that is low on stories and not low on shuffled ones.
 
 Rows come in groups: usual stories, and one row of stories whose sentences were shuffled. L_n is the mean loss of a
 group's usual rows and L_c that of its shuffled row, in nats per token. The loss is the mean over groups, so it does not
@@ -130,7 +130,7 @@ class PublishedContrastive(_OfOrder):
 class ContrastiveRows:
     """Batches in groups of `group` rows, of which the last is of stories whose sentences were shuffled.
 
-    Every batch, every piece of one and every process's share has this proportion, since none separates a group. Each
+    Every batch, piece of a batch and share of a process has this proportion, because no group is separated. Each
     kind has its own epochs; the batch size is a multiple of `group`.
     """
 
@@ -158,7 +158,7 @@ class ContrastiveRows:
 def split_off(stories: Iterable[str], every: int, seed: int, *, shuffle: bool) -> Iterator[str]:
     """The stories without one in `every`; or, with `shuffle`, only those, with their sentences shuffled.
 
-    A story without two sentences is never shuffled. ValueError if that leaves none to shuffle.
+    A story without two sentences is never shuffled. InputError if that leaves none to shuffle.
     """
     found = 0
     for number, story in enumerate(stories):

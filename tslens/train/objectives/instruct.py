@@ -1,4 +1,4 @@
-"""Instruct: how likely is a story, given its instructions?
+"""Instruct: the loss of a story, given its instructions.
 
 Documents are TinyStories-Instruct's (Eldan & Li 2023, arXiv 2305.07759): blocks of instructions, then the story. Both
 are encoded separately, so that their boundary is a token boundary, in training as after a prompt.
@@ -50,7 +50,7 @@ class Instruct(LanguageModelling):
         return InstructRows(whole, context, rows_per_step, seed, heads, self.loss_on == "everything")
 
     def probe(self, tokens: Tensor) -> TrainingBatch:
-        """A batch of these tokens, of which all count."""
+        """A batch of these tokens; the loss counts every one."""
         return TrainingBatch(tokens, torch.ones_like(tokens, dtype=torch.bool))
 
     def keeps(self, split: str) -> Callable[[str], bool] | None:
@@ -81,7 +81,7 @@ class Instruct(LanguageModelling):
 def story_loss(model: LanguageModel, texts: Iterable[str], *, precision: str = "float32") -> LossResult:
     """The loss on stories given their instructions, each document read up to the model's context.
 
-    Documents whose story begins beyond the context are left out. ValueError if that leaves none.
+    Documents whose story begins beyond the context are left out. InputError if that leaves none.
     """
     spec, tokenizer = spec_of(model), story_tokenizer_of(model)
     dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device

@@ -1,4 +1,4 @@
-"""Language modelling: how likely is each token, given those before it?
+"""Language modelling: the loss of each token, given those before it.
 
 L = -sum_t log p(x_t | x_<t), as Bengio et al. 2003 (JMLR 3, 1137-1155) train a network to predict words, over tokens of
 pieces of words (Radford et al. 2019) and of small models on stories for children (Eldan & Li 2023, arXiv 2305.07759).
