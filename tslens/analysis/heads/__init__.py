@@ -2,11 +2,15 @@
 
 `roles(model, stories)` gives the role of every head with its evidence; `pattern(model, text)` the attention over one
 text; `ablation(model)` the change of the loss when a head is ablated. `Roles` is the reducer, for a scan with others.
+`swaps(model, stories)` says whether position or content decides where a head attends, `agreement(roles, swaps)` which
+roles that contradicts.
 """
 
 from tslens.analysis.heads.ablation import AblationResult, ablation
 from tslens.analysis.heads.reducer import Roles, roles
 from tslens.analysis.heads.result import CLASSES, COLOURED, ROLES, PatternResult, RolesResult
+from tslens.analysis.heads.swaps import swaps
+from tslens.analysis.heads.swaps_result import AgreementResult, SwapsResult, agreement
 from tslens.analysis.heads.view import pattern
 
 __all__ = [
@@ -14,10 +18,14 @@ __all__ = [
     "COLOURED",
     "ROLES",
     "AblationResult",
+    "AgreementResult",
     "PatternResult",
     "Roles",
     "RolesResult",
+    "SwapsResult",
     "ablation",
+    "agreement",
     "pattern",
     "roles",
+    "swaps",
 ]

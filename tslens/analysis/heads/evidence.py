@@ -37,6 +37,11 @@ class GroupEstimate:
             return np.full(self.value.shape, np.nan)
         return np.asarray(stats.jackknife_p(self.value.numpy(), self.without.numpy(), null, least_error=ROUNDING))
 
+    def p_other(self, null: float) -> np.ndarray:
+        """Two-sided p-values that the number is `null`."""
+        below = GroupEstimate(-self.value, -self.without).p_above(-null)
+        return np.asarray((2 * np.minimum(self.p_above(null), below)).clip(max=1))
+
     @property
     def bias(self) -> Tensor:
         """Bias from the finite number of stories, to first order (Quenouille 1956)."""

@@ -1,0 +1,273 @@
+"""Swaps and shifts: planted heads whose nature is known, laws that hold for every model, and the copies by hand."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tslens import models, plots, stats
+from tslens.analysis import heads
+from tslens.analysis.heads import replaced, swaps_result
+from tslens.analysis.heads.evidence import ratio
+from tslens.analysis.heads.from_block import FromBlock
+from tslens.analysis.heads.replaced import SWAPS, TOKENS, WORD, Lexicon, copies_of, texts_of
+from tslens.analysis.heads.swaps import distances, divergences
+from tslens.draws import draw
+from tslens.models import Spec, build
+from tslens.stories.generator import generate
+from tslens.tokenizer import Tokenizer
+
+POSITION = ("previous token", "exponential", "BOS", "fifth token", "self")
+CONTENT = ("duplicate", "induction", "word class", "last comma", "after the full stop")
+MIXED = ("a third content", "two thirds content")
+PLANTS = (*POSITION, *CONTENT, *MIXED)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> list[str]:
+    return [made.text for made in generate(12, seed=3)]
+
+
+@pytest.fixture(scope="module")
+def words(corpus: list[str]) -> Tokenizer:
+    """A tokenizer in which nearly every word is one token, so that swaps of tokens and of words are alike."""
+    return Tokenizer.train(corpus, 1500)
+
+
+def rows_of(weights: torch.Tensor) -> torch.Tensor:
+    """Weights as attention; on BOS where there are none."""
+    total = weights.sum(-1, keepdim=True)
+    on_bos = torch.zeros_like(weights)
+    on_bos[..., 0] = 1
+    return torch.where(total > 0, weights / total.clamp(min=1e-9), on_bos)
+
+
+def planted(tokens: torch.Tensor, of_class: torch.Tensor, comma: int, stop: int) -> torch.Tensor:
+    """The attention of each of PLANTS over one row of tokens, `[head query key]`."""
+    n = len(tokens)
+    at = torch.arange(n)
+    distance = (at[:, None] - at).float()
+    causal = (distance >= 0).float()
+    before = ((distance > 0) & (at > 0)).float()
+    decay = torch.exp(-distance / 6) * causal
+    fifth = torch.zeros(n, n)
+    fifth[:, 5] = 1
+    bos = torch.zeros(n, n)
+    bos[:, 0] = 1
+    follows = torch.zeros(n, n)
+    follows[:, 2:] = (tokens[:, None] == tokens[1:-1]) * before[:, 2:]
+
+    def last(where: torch.Tensor) -> torch.Tensor:
+        latest = torch.where(where & (distance >= 0), at, -1).amax(-1)
+        return torch.nn.functional.one_hot(latest.clamp(min=0), n).float()
+
+    after = torch.roll(tokens, 1) == stop
+    flat = [(distance == 1).float(), decay, bos, fifth * causal, torch.eye(n)]
+    flat += [(tokens[:, None] == tokens) * before, follows, of_class[tokens] * before, last(tokens == comma)]
+    flat += [last(after)]
+    patterns = [rows_of(x) for x in flat]
+    previous, klass = patterns[0], patterns[PLANTS.index("word class")]
+    return torch.stack([*patterns, (2 * previous + klass) / 3, (previous + 2 * klass) / 3])
+
+
+@pytest.fixture(scope="module")
+def measured(corpus: list[str], words: Tokenizer) -> dict[str, torch.Tensor]:
+    """For each plant, the sums of `changes` over the corpus, without a model."""
+    comma, stop = words.encode([",", "."], bos=False)
+    texts = texts_of(corpus, words, 72)
+    lexicon = Lexicon.of(texts)
+    of_class = torch.zeros(words.size)
+    common = Counter(int(t) for text in texts for t in text.tokens)
+    of_class[[token for token, _ in common.most_common(60)[20:60]]] = 1
+    swapped, beside = [], []
+    for seed, text in enumerate(texts):
+        made = copies_of(text, lexicon, seed, 3, 2)
+        own = planted(text.tokens, of_class, comma[0], stop[0])
+        uniform = torch.ones(len(text.tokens), len(text.tokens)).tril()
+        uniform /= uniform.sum(-1, keepdim=True)
+        stays = ~made.swapped[:3]
+        parts = []
+        for tokens in made.tokens:
+            copies = torch.stack([planted(row, of_class, comma[0], stop[0]) for row in tokens])
+            parts.append(divergences(own, copies[3:], uniform))
+            if len(parts) == 1:
+                beside.append(distances(own, copies[:3], uniform, stays[:, :, None] & stays[:, None]))
+        swapped.append(torch.stack(parts, 1))
+    return {"swapped": torch.stack(swapped), "beside": torch.stack(beside)}
+
+
+def test_position_stays_and_content_does_not(measured: dict[str, torch.Tensor]) -> None:
+    """0 for every head that position decides, near 1 for every head that content does, and a mixture between."""
+    total = measured["swapped"].sum(0)
+    for kind in (TOKENS, WORD):
+        change = dict(zip(PLANTS, (total[0] / total[1])[kind].tolist(), strict=True))
+        assert all(change[name] < 1e-6 for name in POSITION)
+        assert all(0.85 < change[name] < 1.05 for name in CONTENT), change
+        assert 0.02 < change["a third content"] < 0.2 < change["two thirds content"] < 0.5 < change["word class"]
+
+
+def test_unswapped_pairs_hardly_tell_content_from_position(measured: dict[str, torch.Tensor]) -> None:
+    """Beside swapped words even a head of pure content keeps most of its attention: why `beside` decides nothing."""
+    total = measured["beside"].sum(0)
+    change = dict(zip(PLANTS, (total[0] / total[1]).tolist(), strict=True))
+    assert all(change[name] < 1e-6 for name in POSITION)
+    assert all(change[name] < 0.3 for name in ("duplicate", "induction", "word class", "last comma")), change
+
+
+def test_the_verdicts_on_the_plants_are_right(measured: dict[str, torch.Tensor]) -> None:
+    found = ratio(measured["swapped"][:, 0], measured["swapped"][:, 1])
+    q = torch.as_tensor(stats.benjamini_hochberg(found.p_other(0.5)))
+    code = swaps_result.verdicts(found.value[:, None], q[:, None])[0]
+    said = {name: swaps_result.VERDICTS[i] for name, i in zip(PLANTS, code.tolist(), strict=True)}
+    assert {said[name] for name in POSITION} == {"position decides"}
+    assert {said[name] for name in CONTENT} == {"content decides"}
+    assert said["a third content"] == "position decides"
+
+
+def test_the_measure_by_hand() -> None:
+    """One query that counts, with three keys: P = (0, 1, 0) and P' = (0, 0, 1) against U = (1, 1, 1) / 3, off BOS:
+    change 3 * 2, divergences 3 * (4/9 + 1/9) each, so 6 / (10/3) = 1.8; the story itself changes by 0."""
+    uniform = torch.ones(3, 3).tril() / torch.tensor([1.0, 2.0, 3.0])[:, None]
+    own, other = torch.zeros(1, 3, 3), torch.zeros(1, 3, 3)
+    own[0, 2, 1] = other[0, 2, 2] = 1
+    assert divergences(own, other[None], uniform)[:, 0].tolist() == pytest.approx([6, 10 / 3])
+    assert divergences(own, own[None], uniform)[0, 0] == 0
+    stays = torch.ones(1, 3, 3).bool()
+    stays[0, :, 2] = stays[0, 2, 0] = False  # the pair of query 2 and key 1 alone: 1 of 2/3
+    assert distances(own, other[None], uniform, stays)[:, 0].tolist() == pytest.approx([1, 2 / 3])
+
+
+# Copies
+
+
+def test_copies_replace_whole_words_and_nothing_else(corpus: list[str], words: Tokenizer) -> None:
+    texts = texts_of(corpus, words, 60)
+    lexicon = Lexicon.of(texts)
+    text = texts[0]
+    made = copies_of(text, lexicon, 5, 6, 2)
+    assert made.tokens.shape == (len(SWAPS), 8, 60) and not made.swapped[:, 0].any()
+    places = [place for place in text.places if lexicon.replaceable(place)]
+    covered = torch.zeros(60, dtype=torch.bool)
+    for place in places:
+        at = slice(place.first, place.first + len(place.word))
+        assert tuple(text.tokens[at].tolist()) == place.word
+        covered[at] = True
+        for copy in range(8):
+            whole = made.swapped[copy, at]
+            assert whole.all() or not whole.any()
+            if whole.any():
+                tokens, word, same = (tuple(row[copy, at].tolist()) for row in made.tokens)
+                assert all(new != old for new, old in zip(tokens, place.word, strict=True))
+                assert word != place.word and word in lexicon.words[len(word)][0]
+                assert (
+                    same != place.word
+                    and abs(lexicon.rank[place.kind, same] - lexicon.rank[place.kind, place.word]) <= 3
+                )
+    assert torch.equal(made.swapped[6:], covered.expand(2, 60))
+    assert 0.35 < made.swapped[:6, covered].float().mean() < 0.65
+    assert (made.tokens == text.tokens)[:, ~made.swapped].all()
+    alone = copies_of(text, lexicon, 5, 6, 2)
+    assert torch.equal(alone.tokens, made.tokens)
+    assert not torch.equal(copies_of(text, lexicon, 6, 6, 2).tokens, made.tokens)
+
+
+def test_other_items_are_drawn_by_their_counts() -> None:
+    """Of a (1), b (2) and c (5), without b: a in one of six, c in five."""
+    of = replaced._ordered(Counter({(1,): 1, (2,): 2, (3,): 5}))
+    drawn = [replaced._other(of, (2,), int(x))[0] for x in draw(torch.arange(600))]
+    assert set(drawn) == {1, 3} and 60 < drawn.count(1) < 140
+
+
+# On models
+
+
+@pytest.fixture(scope="module")
+def model(words: Tokenizer, loud) -> models.LanguageModel:
+    return loud(build(Spec(16, 2, 2, d_vocab=words.size, n_ctx=64), tokenizer=words))
+
+
+def test_a_model_that_sees_no_words_is_decided_by_position(model: models.LanguageModel, corpus: list[str]) -> None:
+    blind = build(models.spec_of(model), tokenizer=models.story_tokenizer_of(model))
+    models.load_weights(blind, {k: v.clone() for k, v in models.weights(model).items()}, origin="a test")
+    with torch.no_grad():
+        blind.embed.W_E[:] = blind.embed.W_E[:1]
+    found = heads.swaps(blind, corpus[:6], copies=2, context=24)
+    assert found.change.abs().max() < 1e-6 and found.beside.abs().max() < 1e-6
+    assert {v for row in found.verdicts for v in row} == {"position decides"}
+    assert found.shift.min() > 1e-3  # learned positions are absolute
+
+
+def test_a_model_that_sees_no_positions_is_not_moved_by_a_shift(model: models.LanguageModel, corpus: list[str]) -> None:
+    lost = build(models.spec_of(model), tokenizer=models.story_tokenizer_of(model))
+    models.load_weights(lost, {k: v.clone() for k, v in models.weights(model).items()}, origin="a test")
+    with torch.no_grad():
+        lost.pos_embed.W_pos.zero_()
+    found = heads.swaps(lost, corpus[:6], copies=2, context=24)
+    assert found.shift.abs().max() < 1e-6
+    assert (found.change[:2] > 0.5).all()
+    again = heads.swaps(lost, corpus[5::-1], copies=2, context=24)  # another order of the same stories
+    torch.testing.assert_close(again.change, found.change)
+    assert again.verdict_code.tolist() == found.verdict_code.tolist()
+
+
+def test_the_shift_of_rotary_positions_moves_no_pair_of_the_first_layer_but_those_of_bos(
+    words: Tokenizer, corpus: list[str], loud
+) -> None:
+    """Rotary scores depend on the distance, and only that to BOS has changed: off BOS the ratios stay."""
+    rotary = loud(build(Spec(16, 1, 2, d_vocab=words.size, n_ctx=64, style="llama"), tokenizer=words))
+    (text,) = texts_of(corpus[:1], words, 20)
+    seen: list[torch.Tensor] = []
+    positions = torch.arange(20)
+    for shift in (0, 9):
+        positions[1:] += shift
+        with torch.no_grad():
+            FromBlock.of(rotary).patterns(text.tokens[None], lambda _, pattern: seen.append(pattern), positions)
+    before, after = (p[0, :, 2:, 1:] / p[0, :, 2:, 1:].sum(-1, keepdim=True) for p in seen)
+    torch.testing.assert_close(before, after, atol=1e-5, rtol=1e-4)
+    assert not torch.allclose(seen[0][0, :, 2:, 0], seen[1][0, :, 2:, 0], atol=1e-4)
+
+
+def test_swaps_are_refused_without_stories_copies_or_a_single_transformer(
+    model: models.LanguageModel, corpus: list[str], refused, compressor
+) -> None:
+    with refused("needs 4 stories or more; there are 3"):
+        heads.swaps(model, corpus[:3])
+    with refused("copies=0 leaves nothing"):
+        heads.swaps(model, corpus, copies=0)
+    with refused("no single HookedTransformer"):
+        heads.swaps(compressor, corpus)
+
+
+def test_an_answer_prints_draws_comes_back_and_withholds_what_it_contradicts(
+    model: models.LanguageModel, corpus: list[str], tmp_path, refused
+) -> None:
+    found = heads.swaps(model, corpus[:5], copies=2, context=24)
+    assert "verdict" in str(found) and plots.svg(found.figure()).startswith("<svg")
+    assert heads.SwapsResult.load(found.save(tmp_path)).verdicts == found.verdicts
+    assert {"change, any tokens", "shift_low", "verdict"} <= set(found.to_frame().columns)
+
+    roles = heads.roles(model, corpus[:5], positions=24)
+    names = [["previous token", "semantic"], ["positional", "diffuse"]]
+    roles = replace(roles, role_code=torch.tensor([[heads.ROLES.index(name) for name in row] for row in names]))
+    decided = replace(found, verdict_code=torch.tensor([[0, 0], [1, 1]]))
+    agreed = heads.agreement(roles, decided)
+    assert (agreed.labelled, agreed.confirmed, agreed.contradicted) == (3, 1, 2)
+    assert agreed.agreement == pytest.approx(1 / 3)
+    assert agreed.kept == [["previous token", "unresolved"], ["unresolved", "diffuse"]]
+    assert "0.1 (semantic), 1.0 (positional)" in str(agreed) and plots.svg(agreed.figure()).startswith("<svg")
+    assert heads.agreement(roles, replace(found, verdict_code=torch.full((2, 2), 2))).contradicted == 0
+    with refused("are not of one model"):
+        heads.agreement(roles, replace(found, model="another"))
+
+
+def test_swaps_tell_the_heads_of_a_trained_model_apart(shared) -> None:
+    """stories260K on real stories: previous-token heads by position, the last layer by content."""
+    path = shared / "data" / "stories" / "tinystories-v2.jsonl"
+    texts = [json.loads(line)["text"] for line in path.read_text().splitlines()[:10]]
+    found = heads.swaps(models.load(f"llama2c:{shared}/data/models/stories260K.bin"), texts, copies=2, context=96)
+    assert found.verdicts[1][3] == found.verdicts[3][6] == "position decides"
+    assert [found.verdicts[4][i] for i in (0, 4)] == ["content decides"] * 2
+    assert found.shift.max() < 0.3  # rotary: nothing depends on the place in the story
+    assert found.beside[0, 0].max() < 0.2 < found.beside[0, 4].max()

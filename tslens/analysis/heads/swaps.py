@@ -1,0 +1,205 @@
+"""Does position or content decide where a head attends? (words swapped, positions shifted)
+
+Two interventions on stories. *Swaps* replace words and keep every position: attention that position decides stays,
+attention that content decides does not. A *shift* keeps every word, and what each word sees, and moves all positions
+but that of BOS by the same number: attention that depends on the distance or on content stays, attention that depends
+on the place in the story does not. The shift leaves a gap after BOS. Dropping the first words instead would take
+content away, and putting other words before would add keys that compete, so that content and position would change
+together.
+
+The measure: with U uniform attention, P a query's attention in the story and P' in the copy, over n keys,
+
+    change = sum of n |P - P'|^2 / sum of n (|P - U|^2 + |P' - U|^2)
+
+over the keys but BOS, where many heads rest while they have nothing to read: a head that leaves BOS only where a word
+calls it would else be half decided by position. n |P - U|^2 is the chi-square divergence from uniform attention. P and
+P' that are equal give 0; independent draws of any distribution whose mean is U give 1, and P = mean + w (what content
+adds) gives the share of the divergence that content adds, whatever the shape of the attention. So one half is where
+content decides as much as position does.
+
+*Beside* is the change at unswapped keys, seen from unswapped queries, where half of the words are replaced: the sum of
+|P - P'| over that of |P - U|. It says how far a pair of words depends on the words beside it. It decides nothing here:
+in the first layer the score of an unswapped pair depends on the pair and its positions alone, so a head there hardly
+changes at these keys even if it attends to nothing but content.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from tslens import forward, progress, stats
+from tslens.analysis.heads.evidence import MIN_GROUPS, ratio
+from tslens.analysis.heads.from_block import FromBlock
+from tslens.analysis.heads.replaced import SWAPS, Lexicon, Text, copies_of, texts_of
+from tslens.analysis.heads.sums import FIRST
+from tslens.analysis.heads.swaps_result import SwapsResult, verdicts
+from tslens.batching import WHOLE, identified
+from tslens.draws import below, draw
+from tslens.errors import InputError
+from tslens.models import Spec, name_of, spec_of, story_tokenizer_of
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+HALF = 0.5
+WHOLE_COPIES = 4
+"""Copies in which every word is replaced, of each kind of swap."""
+SHIFTS = 4
+"""Shifts of each story."""
+LEAST_SHIFT = 8
+"""Tokens."""
+_SHIFT = 7  # what a draw is for
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What a story's attention changed by, and what it could have changed by: sums over queries."""
+
+    swapped: Float[Tensor, "part swap layer head"]
+    """Change and divergence from uniform where every word is replaced."""
+    beside: Float[Tensor, "part swap layer head"]
+    """Change and distance from uniform at unswapped pairs where half are."""
+    shifted: Float[Tensor, "part layer head"]
+    """Change and divergence from uniform where positions are shifted."""
+
+
+def swaps(model: "LanguageModel", stories: Iterable[str], *, copies: int = 16, context: int = 128) -> SwapsResult:
+    """Does position or content decide where each head attends? Swaps and shifts of every story.
+
+    `copies` have half of their words replaced; 4 more have all replaced, and 4 are shifted. Of a story its first
+    `context` tokens are read, at most three quarters of the model's context, which leaves room for shifts. The words
+    that replace others come from these stories.
+
+    Raises:
+        InputError: fewer than four stories, no copy, or a compressor, whose positions are pairs of tokens.
+    """
+    spec, tokenizer = spec_of(model), story_tokenizer_of(model)
+    if copies < 1:
+        raise InputError(f"copies={copies} leaves nothing to compare; give 1 or more.")
+    context = min(context, spec.n_ctx - spec.n_ctx // 4)
+    read = sorted(identified(stories, WHOLE), key=lambda story: (story.hash, story.occurrence))
+    if len(read) < MIN_GROUPS:
+        raise InputError(
+            f"An interval over stories needs {MIN_GROUPS} or more; there are {len(read)}. Give more stories."
+        )
+    seeds = draw(torch.tensor([s.hash for s in read]), torch.tensor([s.occurrence for s in read])).tolist()
+    texts = texts_of([story.text for story in read], tokenizer, context)
+    lexicon, blocks = Lexicon.of(texts), FromBlock.of(model)
+    with torch.inference_mode():
+        found = [
+            changes(blocks, text, lexicon, seed, copies)
+            for text, seed in progress.track(list(zip(texts, seeds, strict=True)), "swapping words")
+        ]
+    return _result(model, found, texts, lexicon, copies, context)
+
+
+def changes(blocks: FromBlock, text: Text, lexicon: Lexicon, seed: int, copies: int) -> Changes:
+    """What one story's attention changes by."""
+    spec, device = blocks.spec, blocks.model.unembed.W_U.device
+    made = copies_of(text, lexicon, seed, copies, WHOLE_COPIES)
+    shape = (2, len(SWAPS), spec.n_layers, spec.n_heads)
+    swapped, beside = (torch.zeros(shape, dtype=torch.float64) for _ in range(2))
+    own: list[Tensor] = []
+    stays = ~made.swapped[:copies].to(device)
+    stays = stays[:, :, None] & stays[:, None, :]  # [copy query key]
+
+    def see_story(layer: int, pattern: Tensor) -> None:
+        own.append(pattern[0])
+
+    blocks.patterns(text.tokens[None].to(device), see_story)
+    for kind in range(len(SWAPS)):
+
+        def see(layer: int, pattern: Tensor, kind: int = kind) -> None:
+            uniform = _uniform(spec, layer, len(text.tokens), device)
+            swapped[:, kind, layer] = divergences(own[layer], pattern[copies:], uniform)
+            beside[:, kind, layer] = distances(own[layer], pattern[:copies], uniform, stays)
+
+        blocks.patterns(made.tokens[kind].to(device), see)
+    return Changes(swapped, beside, _shifted(blocks, text, own, seed))
+
+
+def _shifted(blocks: FromBlock, text: Text, own: Sequence[Tensor], seed: int) -> Float[Tensor, "part layer head"]:
+    """Change and divergence where all positions but that of BOS move; NaN where the context has no room."""
+    spec, n = blocks.spec, len(text.tokens)
+    found = torch.zeros(2, spec.n_layers, spec.n_heads, dtype=torch.float64)
+    room = spec.n_ctx - n - LEAST_SHIFT + 1
+    device = blocks.model.unembed.W_U.device
+    for i in range(SHIFTS if room > 0 else 0):
+        by = LEAST_SHIFT + int(
+            below(torch.tensor(room), draw(torch.tensor(seed), torch.tensor(_SHIFT), torch.tensor(i)))
+        )
+        positions = torch.arange(n, device=device)
+        positions[1:] += by
+
+        def see(layer: int, pattern: Tensor) -> None:
+            found[:, layer] += divergences(own[layer], pattern, _uniform(spec, layer, n, device))
+
+        blocks.patterns(text.tokens[None].to(device), see, positions)
+    return found
+
+
+def _uniform(spec: Spec, layer: int, n: int, device: torch.device) -> Float[Tensor, "query key"]:
+    """Uniform attention over the keys that each query sees."""
+    seen = forward.causal_mask(n, forward.window_of(spec, layer), device).float()
+    return seen / seen.sum(-1, keepdim=True)
+
+
+def divergences(
+    story: Float[Tensor, "head query key"],
+    copies: Float[Tensor, "copy head query key"],
+    uniform: Float[Tensor, "query key"],
+) -> Float[Tensor, "part head"]:
+    """Of the sums in `change`, the upper and the lower one, over copies and queries (from the third on)."""
+    keys = (1 / uniform.amax(-1))[FIRST:]
+    before, after, even = story[:, FIRST:, 1:], copies[:, :, FIRST:, 1:], uniform[FIRST:, 1:]
+    changed = ((before - after).square().sum(-1) * keys).double().sum((0, 2))
+    from_uniform = ((before - even).square().sum(-1) * keys).double().sum(-1) * len(copies)
+    from_uniform += ((after - even).square().sum(-1) * keys).double().sum((0, 2))
+    return torch.stack([changed, from_uniform]).cpu()
+
+
+def distances(
+    story: Float[Tensor, "head query key"],
+    copies: Float[Tensor, "copy head query key"],
+    uniform: Float[Tensor, "query key"],
+    stays: Bool[Tensor, "copy query key"],
+) -> Float[Tensor, "part head"]:
+    """Sums of |P - P'| and of |P - U| over the pairs that stay as they were."""
+    pairs = (stays & (uniform > 0))[:, None, FIRST:].float()
+    before, after, even = story[:, FIRST:], copies[:, :, FIRST:], uniform[FIRST:]
+    changed = ((before - after).abs() * pairs).double().sum((0, 2, 3))
+    from_uniform = ((before - even).abs() * pairs.sum(0)).double().sum((1, 2))
+    return torch.stack([changed, from_uniform]).cpu()
+
+
+def _result(
+    model: "LanguageModel", found: Sequence[Changes], texts: Sequence[Text], lexicon: Lexicon, copies: int, context: int
+) -> SwapsResult:
+    swapped, beside, shifted = (
+        ratio(sums[:, 0], sums[:, 1])
+        for sums in (torch.stack([getattr(one, name) for one in found]) for name in ("swapped", "beside", "shifted"))
+    )
+    q = torch.as_tensor(stats.benjamini_hochberg(swapped.p_other(HALF)))
+    replaced = sum(len(place.word) for text in texts for place in text.places if lexicon.replaceable(place))
+    return SwapsResult(
+        model=name_of(model),
+        stories=len(texts),
+        copies=copies,
+        context=context,
+        replaced=replaced / sum(len(text.tokens) - 1 for text in texts),
+        change=swapped.value.float(),
+        low=swapped.interval[0].float(),
+        high=swapped.interval[1].float(),
+        q=q.float(),
+        beside=beside.value.float(),
+        beside_low=beside.interval[0].float(),
+        beside_high=beside.interval[1].float(),
+        shift=shifted.value.float(),
+        shift_low=shifted.interval[0].float(),
+        shift_high=shifted.interval[1].float(),
+        verdict_code=verdicts(swapped.value, q),
+    )

@@ -1,0 +1,230 @@
+"""Results of swaps and shifts: what decides each head's attention, and which roles the swaps contradict."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from tslens.analysis.heads.replaced import SWAPS, TOKENS, WORD
+from tslens.analysis.heads.result import RolesResult
+from tslens.errors import InputError
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+VERDICTS = ("position decides", "content decides", "unresolved")
+"""What a swap test says. `verdict_code` counts along this list."""
+POSITION, CONTENT, UNRESOLVED = range(3)
+Q = 0.05
+HALF = 0.5
+
+BY_POSITION = frozenset({"previous token", "positional", "BOS sink", "self"})
+"""Roles that say that position decides."""
+BY_NEITHER = frozenset({"diffuse", "unresolved"})
+"""Roles that say nothing of what decides. Every other role says that content does."""
+
+
+def verdicts(
+    change: Float[Tensor, "swap layer head"], q: Float[Tensor, "swap layer head"]
+) -> Int[Tensor, "layer head"]:
+    """What decides: content where any tokens *and* any words change more than one half, position where neither does,
+    each with q < 0.05; else unresolved.
+
+    Both are asked, because each errs to one side: tokens without order break up words, and so disturb what a head reads
+    of a word's beginning and end; words of as many tokens leave that as it is.
+    """
+    asked = change[[TOKENS, WORD]], q[[TOKENS, WORD]]
+    content = ((asked[0] > HALF) & (asked[1] < Q)).all(0)
+    position = ((asked[0] < HALF) & (asked[1] < Q)).all(0)
+    return torch.where(content, CONTENT, torch.where(position, POSITION, UNRESOLVED))
+
+
+@dataclass(frozen=True, eq=False)
+class SwapsResult(Result):
+    """How much every head's attention changes where words are replaced and where positions are shifted.
+
+    0: nothing changes; 1: as much as between unrelated patterns of the same spread about uniform attention. Intervals
+    are 95%, from the jackknife over stories. A local head's window counts tokens, so it moves with a shift.
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head")
+    axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"swap": SWAPS}
+
+    model: str
+    """The model's name."""
+    stories: int
+    """Stories that were read."""
+    copies: int
+    """Copies of each story with half of their words replaced, of each kind of swap."""
+    context: int
+    """Tokens of a story that were read, at most."""
+    replaced: float
+    """Share of the tokens whose word can be replaced."""
+
+    change: Float[Tensor, "swap layer head"]
+    """Share of the attention's divergence from uniform (chi-square) that follows the words, where each is replaced: by
+    any tokens, by any word of as many tokens, or by one of the same part of speech, capitals and frequency."""
+    low: Float[Tensor, "swap layer head"]
+    """Lower end of its interval."""
+    high: Float[Tensor, "swap layer head"]
+    """Upper end of its interval."""
+    q: Float[Tensor, "swap layer head"]
+    """False discovery rate of the claim that the share is not one half (two-sided, Benjamini-Hochberg over all)."""
+
+    beside: Float[Tensor, "swap layer head"]
+    """Where half of the words are replaced, the change at unswapped keys from unswapped queries over the distance from
+    uniform attention there: how far a pair depends on the words beside it. Near 0 in a first layer for any head."""
+    beside_low: Float[Tensor, "swap layer head"]
+    """Lower end of its interval."""
+    beside_high: Float[Tensor, "swap layer head"]
+    """Upper end of its interval."""
+
+    shift: Float[Tensor, "layer head"]
+    """Share of the divergence from uniform that follows the place in the story, where every position but that of BOS
+    is shifted by 8 tokens or more; NaN where the context has no room."""
+    shift_low: Float[Tensor, "layer head"]
+    """Lower end of its interval."""
+    shift_high: Float[Tensor, "layer head"]
+    """Upper end of its interval."""
+
+    verdict_code: Int[Tensor, "layer head"]
+    """What decides, as its place in `VERDICTS`."""
+
+    @property
+    def verdicts(self) -> list[list[str]]:
+        """What decides where each head attends, by layer and head."""
+        return [[VERDICTS[code] for code in row] for row in self.verdict_code.tolist()]
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """As `Result.to_frame`, with the verdict in words and the fields of each kind of swap in columns of its own."""
+        frame = super().to_frame(field)
+        if field is None:
+            frame.insert(2, "verdict", [verdict for row in self.verdicts for verdict in row])
+            del frame["verdict_code"]
+            for i, swap in enumerate(SWAPS):
+                for name in ("change", "low", "high", "q", "beside"):
+                    frame[f"{name}, {swap}"] = getattr(self, name)[i].flatten().numpy()
+        return frame
+
+    def summary(self) -> "pd.DataFrame":
+        """What decides for every head, its change by each kind of swap, and by a shift; intervals are in `to_frame`."""
+        columns = [f"change, {swap}" for swap in SWAPS]
+        return self.to_frame()[["layer", "head", "verdict", *columns, "shift"]]
+
+    def figure(self) -> "Figure":
+        """The change of every head by each kind of swap, and by a shift."""
+        from tslens import plots
+
+        names = [f"{layer}.{head}" for layer, row in enumerate(self.verdicts) for head in range(len(row))]
+        return plots.bars(
+            names,
+            self.change[TOKENS].flatten(),
+            low=self.low[TOKENS].flatten(),
+            high=self.high[TOKENS].flatten(),
+            baseline=self.change[WORD].flatten(),
+            title=f"Heads of {self.model}: how much of the attention follows the words",
+            x_label="share of its divergence from uniform that other tokens change (mark: other words)",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AgreementResult(Result):
+    """Which roles the swaps contradict. A contradicted role is withheld: read it as `unresolved`."""
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head")
+
+    model: str
+    """The model's name."""
+    roles: list[list[str]]
+    """The role of each head before any is withheld, by layer and head."""
+    verdicts: list[list[str]]
+    """What the swaps say decides, by layer and head."""
+    labelled: int
+    """Heads whose role says what decides."""
+    contradicted: int
+    """Those for which the swaps say the opposite."""
+    confirmed: int
+    """Those for which the swaps say the same; the others the swaps leave open."""
+
+    withheld: Bool[Tensor, "layer head"]
+    """True where the role is contradicted."""
+
+    @property
+    def agreement(self) -> float:
+        """The share of the labelled heads whose role the swaps do not contradict, before any is withheld."""
+        return 1 - self.contradicted / self.labelled if self.labelled else float("nan")
+
+    @property
+    def kept(self) -> list[list[str]]:
+        """The role of each head; `unresolved` where it is withheld."""
+        pairs = zip(self.roles, self.withheld.tolist(), strict=True)
+        return [["unresolved" if gone else role for role, gone in zip(*pair, strict=True)] for pair in pairs]
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """As `Result.to_frame`, with role and verdict in words."""
+        frame = super().to_frame(field)
+        if field is None:
+            for at, (name, words) in enumerate((("role", self.roles), ("verdict", self.verdicts)), start=2):
+                frame.insert(at, name, [word for row in words for word in row])
+        return frame
+
+    def summary(self) -> "pd.DataFrame":
+        """The counts, and the heads whose role is withheld."""
+        import pandas as pd
+
+        frame = self.to_frame()
+        gone = frame[frame["withheld"]]
+        named = ", ".join(f"{row.layer}.{row.head} ({row.role})" for row in gone.itertuples()) or "none"
+        counts = {"labelled": self.labelled, "confirmed": self.confirmed, "contradicted": self.contradicted}
+        return pd.DataFrame([counts | {"agreement": self.agreement, "withheld": named}])
+
+    def figure(self) -> "Figure":
+        """The map of roles that remain."""
+        from tslens import plots
+        from tslens.analysis.heads.result import COLOURED
+
+        return plots.tiles(
+            self.kept,
+            order=COLOURED,
+            title=f"Heads of {self.model}: roles that swaps do not contradict",
+            row_label="layer",
+            column_label="head",
+        )
+
+
+def agreement(roles: RolesResult, swaps: SwapsResult) -> AgreementResult:
+    """For each head with a role, whether the swaps contradict it: a role of position where content decides, or a role
+    of content where position does.
+
+    Raises:
+        InputError: the two are of different models.
+    """
+    if roles.role_code.shape != swaps.verdict_code.shape or roles.model != swaps.model:
+        raise InputError(
+            f"Roles of {roles.model} and swaps of {swaps.model} are not of one model. Give two of the same."
+        )
+    said = torch.tensor([[claimed(role) for role in row] for row in roles.roles])
+    labelled, decided = said != UNRESOLVED, swaps.verdict_code != UNRESOLVED
+    same = said == swaps.verdict_code
+    return AgreementResult(
+        model=roles.model,
+        roles=roles.roles,
+        verdicts=swaps.verdicts,
+        labelled=int(labelled.sum()),
+        contradicted=int((labelled & decided & ~same).sum()),
+        confirmed=int((labelled & same).sum()),
+        withheld=labelled & decided & ~same,
+        corpus=swaps.corpus,
+    )
+
+
+def claimed(role: str) -> int:
+    """What a role says decides, as its place in `VERDICTS`."""
+    if role in BY_NEITHER:
+        return UNRESOLVED
+    return POSITION if role in BY_POSITION else CONTENT
