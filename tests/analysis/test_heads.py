@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import matplotlib
 import numpy as np
 import pytest
 import torch
@@ -423,39 +422,6 @@ def test_scores_on_repeated_tokens_are_read_off_the_hooked_patterns(model) -> No
     assert torch.allclose(scores.induction.float(), induction, atol=1e-5)
     if not spec_of(model).local_layers:
         assert scores.induction_uniform[0] == pytest.approx(float(np.mean([1 / (q + 1) for q in second])))
-
-
-def test_ablation_is_what_the_hooks_give(model, monkeypatch) -> None:
-    found = heads.ablation(model, rows=4)
-    tokens = repeated.repeated_tokens(model, rows=4)
-    with torch.no_grad():
-        logits, cache = model.run_with_cache(tokens)
-    length = (tokens.shape[1] - 1) // 2
-    mean = cache["blocks.1.attn.hook_z"][:, length + 2 :, 2]
-    mean = torch.cat([mean, cache["blocks.1.attn.hook_z"][:, :1, 2]], dim=1).mean((0, 1))
-
-    def replace(z: torch.Tensor, hook: object) -> torch.Tensor:
-        z[:, :, 2] = mean
-        return z
-
-    with torch.no_grad():
-        without = model.run_with_hooks(tokens, fwd_hooks=[("blocks.1.attn.hook_z", replace)])
-
-    def loss(of: torch.Tensor) -> torch.Tensor:
-        each = torch.nn.functional.cross_entropy(of[:, :-1].transpose(1, 2), tokens[:, 1:], reduction="none")
-        return each[:, length + 1 :].mean()
-
-    assert found.baseline == pytest.approx(loss(logits).item(), abs=1e-4)
-    assert found.increase[1, 2] == pytest.approx((loss(without) - loss(logits)).item(), abs=1e-4)
-    assert (found.low <= found.increase).all() and (found.increase <= found.high).all()
-    natural = heads.ablation(model, TEXTS, rows=4)
-    assert natural.on == "stories" and natural.rows == 4
-    monkeypatch.setattr("tslens.batching.WINDOW", 2)  # stories beyond what is read ahead are rows too
-    again = heads.ablation(model, TEXTS, rows=4)
-    assert again.rows == 4 and torch.allclose(again.increase, natural.increase, atol=1e-5)
-    assert isinstance(natural.figure(), matplotlib.figure.Figure)
-    with pytest.raises(ValueError, match="Give more stories"):
-        heads.ablation(model, TEXTS[:1])
 
 
 def test_answer_draws_prints_and_comes_back(model, tmp_path) -> None:

@@ -19,6 +19,7 @@ from tslens.models import Spec, build
 from tslens.stories.generator import generate
 from tslens.tokenizer import Tokenizer
 
+BUT_BOS = 1  # of swaps_result.KEYS
 POSITION = ("previous token", "exponential", "BOS", "fifth token", "self")
 CONTENT = ("duplicate", "induction", "word class", "last comma", "after the full stop")
 MIXED = ("a third content", "two thirds content")
@@ -94,7 +95,7 @@ def measured(corpus: list[str], words: Tokenizer) -> dict[str, torch.Tensor]:
             parts.append(divergences(own, copies[3:], uniform))
             if len(parts) == 1:
                 beside.append(distances(own, copies[:3], uniform, stays[:, :, None] & stays[:, None]))
-        swapped.append(torch.stack(parts, 1))
+        swapped.append(torch.stack(parts, 2))
     return {"swapped": torch.stack(swapped), "beside": torch.stack(beside)}
 
 
@@ -102,7 +103,7 @@ def test_position_stays_and_content_does_not(measured: dict[str, torch.Tensor]) 
     """0 for every head that position decides, near 1 for every head that content does, and a mixture between."""
     total = measured["swapped"].sum(0)
     for kind in (TOKENS, WORD):
-        change = dict(zip(PLANTS, (total[0] / total[1])[kind].tolist(), strict=True))
+        change = dict(zip(PLANTS, (total[0] / total[1])[BUT_BOS, kind].tolist(), strict=True))
         assert all(change[name] < 1e-6 for name in POSITION)
         assert all(0.85 < change[name] < 1.05 for name in CONTENT), change
         assert 0.02 < change["a third content"] < 0.2 < change["two thirds content"] < 0.5 < change["word class"]
@@ -119,7 +120,7 @@ def test_unswapped_pairs_hardly_tell_content_from_position(measured: dict[str, t
 def test_the_verdicts_on_the_plants_are_right(measured: dict[str, torch.Tensor]) -> None:
     found = ratio(measured["swapped"][:, 0], measured["swapped"][:, 1])
     q = torch.as_tensor(stats.benjamini_hochberg(found.p_other(0.5)))
-    code = swaps_result.verdicts(found.value[:, None], q[:, None])[0]
+    code = swaps_result.verdicts(found.value[:, :, None], q[:, :, None])[BUT_BOS, 0]
     said = {name: swaps_result.VERDICTS[i] for name, i in zip(PLANTS, code.tolist(), strict=True)}
     assert {said[name] for name in POSITION} == {"position decides"}
     assert {said[name] for name in CONTENT} == {"content decides"}
@@ -127,13 +128,14 @@ def test_the_verdicts_on_the_plants_are_right(measured: dict[str, torch.Tensor])
 
 
 def test_the_measure_by_hand() -> None:
-    """One query that counts, with three keys: P = (0, 1, 0) and P' = (0, 0, 1) against U = (1, 1, 1) / 3, off BOS:
-    change 3 * 2, divergences 3 * (4/9 + 1/9) each, so 6 / (10/3) = 1.8; the story itself changes by 0."""
+    """One query that counts, with three keys: P = (0, 1, 0) and P' = (0, 0, 1) against U = (1, 1, 1) / 3: change 3 * 2,
+    divergences 3 * (4/9 + 1/9) each off BOS, and 1/3 each on it; the story itself changes by 0."""
     uniform = torch.ones(3, 3).tril() / torch.tensor([1.0, 2.0, 3.0])[:, None]
     own, other = torch.zeros(1, 3, 3), torch.zeros(1, 3, 3)
     own[0, 2, 1] = other[0, 2, 2] = 1
-    assert divergences(own, other[None], uniform)[:, 0].tolist() == pytest.approx([6, 10 / 3])
-    assert divergences(own, own[None], uniform)[0, 0] == 0
+    assert divergences(own, other[None], uniform)[:, BUT_BOS, 0].tolist() == pytest.approx([6, 10 / 3])
+    assert divergences(own, other[None], uniform)[:, 0, 0].tolist() == pytest.approx([6, 4])
+    assert not divergences(own, own[None], uniform)[0].any()
     stays = torch.ones(1, 3, 3).bool()
     stays[0, :, 2] = stays[0, 2, 0] = False  # the pair of query 2 and key 1 alone: 1 of 2/3
     assert distances(own, other[None], uniform, stays)[:, 0].tolist() == pytest.approx([1, 2 / 3])
@@ -195,7 +197,7 @@ def test_a_model_that_sees_no_words_is_decided_by_position(model: models.Languag
         blind.embed.W_E[:] = blind.embed.W_E[:1]
     found = heads.swaps(blind, corpus[:6], copies=2, context=24)
     assert found.change.abs().max() < 1e-6 and found.beside.abs().max() < 1e-6
-    assert {v for row in found.verdicts for v in row} == {"position decides"}
+    assert {v for row in found.verdicts[0] + found.verdicts[1] for v in row} == {"position decides"}
     assert found.shift.min() > 1e-3  # learned positions are absolute
 
 
@@ -206,7 +208,7 @@ def test_a_model_that_sees_no_positions_is_not_moved_by_a_shift(model: models.La
         lost.pos_embed.W_pos.zero_()
     found = heads.swaps(lost, corpus[:6], copies=2, context=24)
     assert found.shift.abs().max() < 1e-6
-    assert (found.change[:2] > 0.5).all()
+    assert (found.change[BUT_BOS, :2] > 0.5).all()
     again = heads.swaps(lost, corpus[5::-1], copies=2, context=24)  # another order of the same stories
     torch.testing.assert_close(again.change, found.change)
     assert again.verdict_code.tolist() == found.verdict_code.tolist()
@@ -246,18 +248,20 @@ def test_an_answer_prints_draws_comes_back_and_withholds_what_it_contradicts(
     found = heads.swaps(model, corpus[:5], copies=2, context=24)
     assert "verdict" in str(found) and plots.svg(found.figure()).startswith("<svg")
     assert heads.SwapsResult.load(found.save(tmp_path)).verdicts == found.verdicts
-    assert {"change, any tokens", "shift_low", "verdict"} <= set(found.to_frame().columns)
+    assert {"change, any tokens, all keys", "shift_low, keys but BOS", "verdict, all keys"} <= set(
+        found.to_frame().columns
+    )
 
     roles = heads.roles(model, corpus[:5], positions=24)
     names = [["previous token", "semantic"], ["positional", "diffuse"]]
     roles = replace(roles, role_code=torch.tensor([[heads.ROLES.index(name) for name in row] for row in names]))
-    decided = replace(found, verdict_code=torch.tensor([[0, 0], [1, 1]]))
+    decided = replace(found, verdict_code=torch.tensor([[[1, 0], [1, 1]], [[0, 2], [2, 2]]]))
     agreed = heads.agreement(roles, decided)
     assert (agreed.labelled, agreed.confirmed, agreed.contradicted) == (3, 1, 2)
     assert agreed.agreement == pytest.approx(1 / 3)
     assert agreed.kept == [["previous token", "unresolved"], ["unresolved", "diffuse"]]
     assert "0.1 (semantic), 1.0 (positional)" in str(agreed) and plots.svg(agreed.figure()).startswith("<svg")
-    assert heads.agreement(roles, replace(found, verdict_code=torch.full((2, 2), 2))).contradicted == 0
+    assert heads.agreement(roles, replace(found, verdict_code=torch.full((2, 2, 2), 2))).contradicted == 0
     with refused("are not of one model"):
         heads.agreement(roles, replace(found, model="another"))
 
@@ -267,7 +271,7 @@ def test_swaps_tell_the_heads_of_a_trained_model_apart(shared) -> None:
     path = shared / "data" / "stories" / "tinystories-v2.jsonl"
     texts = [json.loads(line)["text"] for line in path.read_text().splitlines()[:10]]
     found = heads.swaps(models.load(f"llama2c:{shared}/data/models/stories260K.bin"), texts, copies=2, context=96)
-    assert found.verdicts[1][3] == found.verdicts[3][6] == "position decides"
-    assert [found.verdicts[4][i] for i in (0, 4)] == ["content decides"] * 2
+    assert found.verdicts[0][1][3] == found.verdicts[0][3][6] == "position decides"
+    assert [found.verdicts[0][4][i] for i in (0, 4)] == ["content decides"] * 2
     assert found.shift.max() < 0.3  # rotary: nothing depends on the place in the story
     assert found.beside[0, 0].max() < 0.2 < found.beside[0, 4].max()

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from tslens import cli, runs
-from tslens.analysis.heads import AblationResult, PatternResult, RolesResult
+from tslens.analysis.heads import AblationResult, AgreementResult, PatternResult, RolesResult, SwapsResult
 from tslens.analysis.lens import ByDepthResult, LensesResult, OfPromptResult
 from tslens.models import Spec, build, weights
 from tslens.tokenizer import Tokenizer
@@ -89,6 +89,17 @@ def test_heads_prints_a_row_per_head_and_writes_figure_table_and_answer(
     assert len(pd.read_csv(out / "roles.csv")) == 4
     assert RolesResult.load(out).stories == len(STORIES)
     assert AblationResult.load(out / "on-stories").on == "stories"
+
+
+def test_heads_with_swaps_says_what_decides_and_which_roles_that_contradicts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["analyze", "heads", "--model", "tiny", "--stories", "stories.txt", "--swap"]
+    assert cli.main([*command, "--out", str(tmp_path)]) == 0
+    assert "verdict, all keys" in (printed := capsys.readouterr().out) and "agreement" in printed
+    assert SwapsResult.load(tmp_path).stories == len(STORIES)
+    assert AgreementResult.load(tmp_path).model == "tiny"
+    assert len(pd.read_csv(tmp_path / "swaps.csv")) == 4 and (tmp_path / "agreement.svg").is_file()
 
 
 def test_writing_again_replaces_what_was_there(tmp_path: Path) -> None:

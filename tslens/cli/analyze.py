@@ -13,6 +13,7 @@ def heads(
     stories: Stories = None,
     limit: Limit = 200,
     ablate: bool = False,
+    swap: bool = False,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
@@ -24,7 +25,10 @@ def heads(
     text
         A text of your own: shows where every head attends in it, with one heat map per head in --out.
     ablate
-        Also ablate every head in turn and measure the loss on repeated random tokens and on 16 of the stories.
+        Also ablate every head in turn, by three kinds, and measure the loss on 32 of the stories, there also on the
+        tokens that the head's role predicts, and on repeated random tokens.
+    swap
+        Also swap words and shift positions in 100 of the stories, and show which roles that contradicts.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
@@ -39,13 +43,18 @@ def heads(
         if text is not None:
             attention = method.pattern(loaded, text, precision=precision)
             deliver(attention, figures=attention.figures())
-        if stories is None and text is not None and not ablate:
+        if stories is None and text is not None and not (ablate or swap):
             return
         corpus = corpus_of(loaded, stories, limit)
-        deliver(scan(loaded, corpus, method.Roles(), precision=precision), corpus=corpus)
+        roles = scan(loaded, corpus, method.Roles(), precision=precision)
+        deliver(roles, corpus=corpus)
+        if swap:
+            swapped = method.swaps(loaded, corpus)
+            deliver(swapped, corpus=corpus)
+            deliver(method.agreement(roles, swapped), corpus=corpus)
         if ablate:
-            deliver(method.ablation(loaded), "on-repeated-tokens")
-            deliver(method.ablation(loaded, corpus), "on-stories", corpus=corpus)
+            deliver(method.ablation(loaded, rows=16), "on-repeated-tokens")
+            deliver(method.ablation(loaded, corpus, roles=roles), "on-stories", corpus=corpus)
 
 
 def neurons(

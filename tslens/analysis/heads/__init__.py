@@ -1,12 +1,13 @@
 """What does each attention head do, and how sure are we?
 
 `roles(model, stories)` gives the role of every head with its evidence; `pattern(model, text)` the attention over one
-text; `ablation(model)` the change of the loss when a head is ablated. `Roles` is the reducer, for a scan with others.
+text; `ablation(model, stories)` the loss without each head. `Roles` is the reducer, for a scan with others.
 `swaps(model, stories)` says whether position or content decides where a head attends, `agreement(roles, swaps)` which
 roles that contradicts.
 """
 
-from tslens.analysis.heads.ablation import AblationResult, ablation
+from tslens.analysis.heads.ablation import ablation
+from tslens.analysis.heads.ablation_result import AblationResult
 from tslens.analysis.heads.reducer import Roles, roles
 from tslens.analysis.heads.result import CLASSES, COLOURED, ROLES, PatternResult, RolesResult
 from tslens.analysis.heads.swaps import swaps

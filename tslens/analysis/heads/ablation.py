@@ -1,186 +1,213 @@
-"""What does the model lose without a head? (the causal check of a role)"""
+"""What does the model lose without a head? (the causal check of a role)
 
-from collections.abc import Iterable
+A head's output z is replaced at every position, BOS included, by one of
+
+- `zero`: nothing, which gives a residual stream that never occurs;
+- `mean`: its mean over all positions and rows (BOS included), one vector for all (after Wang et al. 2022, arXiv
+  2211.00593);
+- `position mean`: its mean over rows at the same position, which keeps what the head says of the position;
+- `resample`: its output at the same position of another row (after Chan et al. 2022, causal scrubbing): the next row
+  long enough, in the order of the stories' hashes. A row longer than all others keeps its own beyond their ends.
+
+The answers differ, often by a factor of several, so a claim needs all of those that were asked for.
+
+A pass without a head begins at the head's block: what lies before is computed once.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tslens import forward, progress, stats
-from tslens.analysis.heads.repeated import repeated_tokens
+from tslens.analysis.heads.ablation_result import AblationResult
+from tslens.analysis.heads.evidence import MIN_GROUPS, GroupEstimate, ratio
+from tslens.analysis.heads.from_block import FromBlock
+from tslens.analysis.heads.repeated import copying
+from tslens.analysis.heads.result import RolesResult
+from tslens.analysis.heads.role_tokens import PREDICTED, contrast_weights
+from tslens.analysis.heads.rows import Rows, partners, repeated_rows, story_rows
 from tslens.errors import InputError
-from tslens.models import Spec, name_of, spec_of, tokenizer_of
-from tslens.result import Result
-from tslens.scan import batches
+from tslens.models import name_of, spec_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from tslens.models import LanguageModel
 
-ROWS = 512  # positions whose logits exist at a time
-
-
-@dataclass(frozen=True, eq=False)
-class AblationResult(Result):
-    """The increase of the loss when a head is mean-ablated: its output is replaced by its mean over positions and rows.
-
-    Intervals are 95% (Student's t over rows, paired).
-    """
-
-    frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head")
-
-    model: str
-    """The model's name."""
-    on: str
-    """What was read: `repeated random tokens` or `stories`."""
-    rows: int
-    """Number of rows."""
-    baseline: float
-    """Loss of the full model, nats per token; on repeated random tokens over the second half only."""
-    increase: Float[Tensor, "layer head"]
-    """Loss without the head minus the baseline, nats per token."""
-    low: Float[Tensor, "layer head"]
-    """Lower end of its interval."""
-    high: Float[Tensor, "layer head"]
-    """Upper end of its interval."""
-    q: Float[Tensor, "layer head"]
-    """False discovery rate of the claim that the change is not 0 (two-sided, Benjamini-Hochberg over all heads)."""
-
-    def figure(self) -> "Figure":
-        """Heat map of the change of the loss by head."""
-        from tslens import plots
-
-        return plots.heatmap(
-            self.increase,
-            title=f"{self.model} on {self.on}: loss without the head",
-            row_label="layer",
-            column_label="head",
-            colour_label="nats per token gained",
-            centre=0.0,
-        )
+KINDS = ("zero", "mean", "position mean", "resample")
+DEFAULT = ("zero", "mean", "resample")
 
 
 def ablation(
-    model: "LanguageModel", stories: Iterable[str] | None = None, *, rows: int = 16, seed: int = 0
+    model: "LanguageModel",
+    stories: Iterable[str] | None = None,
+    *,
+    roles: RolesResult | None = None,
+    kinds: Sequence[str] = DEFAULT,
+    rows: int = 32,
+    context: int = 128,
+    seed: int = 0,
 ) -> AblationResult:
-    """Ablate each head in turn and measure the loss: on the second half of repeated random tokens, where only
-    induction helps, or on `stories` (the first `rows` of them).
+    """Ablate each head in turn and measure the loss: on `stories`, or on the second half of repeated random tokens,
+    where only copying helps.
 
-    Mean ablation (after Wang et al. 2022, arXiv 2211.00593): zeros would give a residual stream that never occurs.
+    Of the stories it reads the `rows` that a hash of their text chooses, each to `context` tokens, so the cost is
+    (heads x kinds) passes over half a model on average and does not grow with the corpus; the intervals are over these
+    rows. With `roles`, a head whose role predicts tokens (`role_tokens`) is also measured on those, against others of
+    the same stories and frequency.
 
     Raises:
-        InputError: fewer than two rows, which leave no interval.
+        InputError: fewer than four rows, an unknown kind, or roles of another model.
     """
-    tokens, scored = _repeated(model, rows, seed) if stories is None else _natural(model, stories, rows)
-    if len(tokens) < 2:
-        raise InputError(f"An interval needs 2 rows or more; there is {len(tokens)}. Give more stories.")
-    spec, blocks = spec_of(model), _FromBlock.of(model)
-    names = [f"blocks.{i}.{part}" for i in range(spec.n_layers) for part in ("hook_resid_pre", "attn.hook_z")]
+    if unknown := [kind for kind in kinds if kind not in KINDS] or ([] if kinds else [""]):
+        raise InputError(f"There is no ablation {unknown[0]!r}; give one or more of {', '.join(KINDS)}.")
+    if roles is not None and roles.model != name_of(model):
+        raise InputError(f"The roles are those of {roles.model}, not of {name_of(model)}. Give the model's own.")
+    read = repeated_rows(model, rows, seed) if stories is None else story_rows(model, stories, rows, context)
+    if len(read.tokens) < MIN_GROUPS:
+        raise InputError(f"An interval needs {MIN_GROUPS} rows or more; there are {len(read.tokens)}. Give more.")
+    weights = _weights(read, roles) if stories is not None else {}
+    baseline, gained = _passes(model, read, kinds, roles, weights)
+    if stories is not None:
+        return _result(model, read, kinds, roles, baseline, gained)
+    full = torch.zeros(read.tokens.shape, dtype=torch.float64)
     with torch.inference_mode():
-        seen = forward.activations(model, tokens, names)
-        before = blocks.losses(seen[names[0]], 0, None, tokens, scored)
-        real = scored.clone()
-        real[:, 0] = True
-        after = torch.zeros(spec.n_layers, spec.n_heads, len(tokens), dtype=torch.float64)
-        for layer in progress.track(range(spec.n_layers), "ablating"):
-            mean = seen[f"blocks.{layer}.attn.hook_z"][real].mean(0)
-            for head in range(spec.n_heads):
-                start = seen[f"blocks.{layer}.hook_resid_pre"]
-                after[layer, head] = blocks.losses(start, layer, (head, mean[head]), tokens, scored)
-    gain = stats.paired_difference(after.numpy(), before.expand(after.shape).numpy(), axis=2)
-    return AblationResult(
-        model=name_of(model),
-        on="repeated random tokens" if stories is None else "stories",
-        rows=len(tokens),
-        baseline=float(before.mean()),
-        increase=torch.as_tensor(gain.estimate).float(),
-        low=torch.as_tensor(gain.low).float(),
-        high=torch.as_tensor(gain.high).float(),
-        q=torch.as_tensor(stats.benjamini_hochberg(_p((after - before).numpy()))).float(),
-    )
-
-
-def _repeated(model: "LanguageModel", rows: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Repeated random tokens, scored from the second token of the second half on: the first cannot be predicted."""
-    tokens = repeated_tokens(model, rows=rows, seed=seed).to(next(model.parameters()).device)
-    scored = torch.zeros(tokens.shape, dtype=torch.bool, device=tokens.device)
-    scored[:, (tokens.shape[1] - 1) // 2 + 2 :] = True
-    return tokens, scored
-
-
-def _natural(model: "LanguageModel", stories: Iterable[str], rows: int) -> tuple[Tensor, Tensor]:
-    """The first stories as rows of one length, every token after BOS scored."""
-    from itertools import islice
-
-    context = spec_of(model).n_ctx
-    parts = list(batches(islice(stories, rows), tokenizer_of(model), context=context, batch_tokens=rows * context))
-    longest = max(part.tokens.shape[1] for part in parts)
-    bos = int(parts[0].tokens[0, 0])
-    tokens, scored = (
-        torch.cat([torch.nn.functional.pad(x, (0, longest - x.shape[1]), value=fill) for x in of_parts])
-        for of_parts, fill in (([part.tokens for part in parts], bos), ([part.mask for part in parts], False))
-    )
-    scored[:, 0] = False
-    device = next(model.parameters()).device
-    return tokens.to(device), scored.to(device)
+        full[:, 1:] = forward.token_losses(model, read.tokens).double().cpu()
+    copied = copying(model, read.tokens, full[:, 1:])
+    return _result(model, read, kinds, None, baseline, gained, str(copied), copied.copies)
 
 
 @dataclass(frozen=True)
-class _FromBlock:
-    """The fused forward from a given block on, with one head's output replaced in that block."""
+class Gained:
+    """Sums by row of the loss that an ablation adds."""
 
-    model: "LanguageModel"
-    spec: Spec
-    layers: list[forward.Layer]
-    attend: forward.Attention
-
-    @classmethod
-    def of(cls, model: "LanguageModel") -> "_FromBlock":
-        spec = spec_of(model)
-        return cls(model, spec, forward.layers(model, spec, pack=True), forward.fused_attention(spec))
-
-    def losses(
-        self,
-        residual: Float[Tensor, "row pos d_model"],
-        first: int,
-        instead: tuple[int, Tensor] | None,
-        tokens: Int[Tensor, "row pos"],
-        scored: Bool[Tensor, "row pos"],
-    ) -> Float[Tensor, " row"]:
-        """Mean cross-entropy of the scored tokens of every row, nats, from the residual before block `first`."""
-
-        def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            z = self.attend(layer, q, k, v)
-            if instead is not None and layer == first:
-                z = z.clone()
-                z[:, :, instead[0]] = instead[1]
-            return z
-
-        positions = torch.arange(tokens.shape[1], device=tokens.device)
-        cos_sin = forward.rotary_cos_sin(self.spec, positions) if self.spec.style == "llama" else None
-        for i in range(first, self.spec.n_layers):
-            residual = forward.block(self.spec, i, self.layers[i], residual, cos_sin, attend)
-        counted = scored[:, 1:]
-        rows = forward.final_norm(self.model, self.spec, residual[:, :-1][counted])
-        losses = [
-            torch.nn.functional.cross_entropy(forward.unembed(self.model, part), wanted, reduction="none")
-            for part, wanted in zip(torch.split(rows, ROWS), torch.split(tokens[:, 1:][counted], ROWS), strict=True)
-        ]
-        total = torch.zeros(len(tokens), dtype=torch.float64, device=tokens.device)
-        total.index_add_(0, counted.nonzero()[:, 0], torch.cat(losses).double())
-        return (total / counted.sum(1).clamp(min=1)).cpu()
+    overall: Float[Tensor, "row kind layer head"]
+    """Over the scored tokens."""
+    on: Float[Tensor, "row kind layer head"]
+    """Over the tokens that the head's role predicts."""
+    off: Float[Tensor, "row kind layer head"]
+    """Over the matched others, weighted."""
+    predicted: Float[Tensor, "row layer head"]
+    """Number of the predicted tokens that are matched."""
 
 
-def _p(differences: Float[np.ndarray, "layer head row"]) -> np.ndarray:
-    """Two-sided p-values that the mean difference is 0 (paired t)."""
-    from scipy import stats as scipy_stats
+def _weights(read: Rows, roles: RolesResult | None) -> dict[str, tuple[Tensor, Tensor]]:
+    """The weights of the tokens that each role predicts and of the matched others, over the scored tokens."""
+    named = {role for row in roles.roles for role in row} if roles is not None else set()
+    tokens, real, scored = (part.cpu() for part in (read.tokens, read.real, read.scored))
+    found = {}
+    for role in sorted(named & PREDICTED.keys()):
+        pair = contrast_weights(tokens, scored, PREDICTED[role](tokens, real))
+        found[role] = (pair[0][:, 1:][scored[:, 1:]], pair[1][:, 1:][scored[:, 1:]])
+    return found
 
-    n = differences.shape[-1]
-    error = differences.std(-1, ddof=1) / np.sqrt(n)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * scipy_stats.t.sf(np.abs(differences.mean(-1)) / error, n - 1)
-    return np.where(error > 0, p, 1.0)
+
+def _passes(
+    model: "LanguageModel",
+    read: Rows,
+    kinds: Sequence[str],
+    roles: RolesResult | None,
+    weights: dict[str, tuple[Tensor, Tensor]],
+) -> tuple[Float[Tensor, " row"], Gained]:
+    """The mean loss of every row with all heads, and what is gained without each."""
+    spec, blocks, n = spec_of(model), FromBlock.of(model), len(read.tokens)
+    names = [f"blocks.{i}.{part}" for i in range(spec.n_layers) for part in ("hook_resid_pre", "attn.hook_z")]
+    row = read.scored[:, 1:].nonzero()[:, 0].cpu()
+    shape = (n, len(kinds), spec.n_layers, spec.n_heads)
+    gained = Gained(*(torch.zeros(shape, dtype=torch.float64) for _ in range(3)), torch.zeros(n, *shape[2:]).double())
+
+    def by_row(losses: Tensor) -> Tensor:
+        return torch.zeros(n, dtype=torch.float64).index_add_(0, row, losses)
+
+    with torch.inference_mode():
+        seen = forward.activations(model, read.tokens, names)
+        full = blocks.losses(blocks.run(seen[names[0]], 0, blocks.attend), read.tokens, read.scored).cpu()
+        for layer in progress.track(range(spec.n_layers), "ablating"):
+            start, z = (seen[f"blocks.{layer}.{part}"] for part in ("hook_resid_pre", "attn.hook_z"))
+            for head in range(spec.n_heads):
+                pair = weights.get(roles.roles[layer][head]) if roles is not None else None
+                if pair is not None:
+                    gained.predicted[:, layer, head] = by_row(pair[0])
+                for i, kind in enumerate(kinds):
+                    instead = _instead(kind, z[:, :, head], read.real)
+                    after = blocks.run(start, layer, _without(blocks, layer, head, instead))
+                    more = blocks.losses(after, read.tokens, read.scored).cpu() - full
+                    gained.overall[:, i, layer, head] = by_row(more)
+                    if pair is not None:
+                        gained.on[:, i, layer, head], gained.off[:, i, layer, head] = (by_row(more * w) for w in pair)
+    return by_row(full) / read.scored[:, 1:].sum(1).cpu(), gained
+
+
+def _without(blocks: FromBlock, first: int, head: int, instead: Tensor) -> forward.Attention:
+    """The attention with one head's output replaced in block `first`."""
+
+    def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        z = blocks.attend(layer, q, k, v)
+        if layer == first:
+            z = z.clone()
+            z[:, :, head] = instead
+        return z
+
+    return attend
+
+
+def _instead(
+    kind: str, z: Float[Tensor, "row pos d_head"], real: Bool[Tensor, "row pos"]
+) -> Float[Tensor, "*row_pos d_head"]:
+    """What replaces a head's output."""
+    if kind == "zero":
+        return torch.zeros_like(z[0, 0])
+    if kind == "mean":
+        return z[real].mean(0)
+    if kind == "position mean":
+        return (z * real[..., None]).sum(0) / real.sum(0).clamp(min=1)[:, None]
+    return z[partners(real), torch.arange(z.shape[1], device=z.device)]
+
+
+def _result(
+    model: "LanguageModel",
+    read: Rows,
+    kinds: Sequence[str],
+    roles: RolesResult | None,
+    baseline: Float[Tensor, " row"],
+    gained: Gained,
+    copied: str = "",
+    evidence: bool = True,
+) -> AblationResult:
+    """Estimates over rows. Every token counts the same, so a row counts by its tokens."""
+    scored = read.scored.sum(1).double().cpu()[:, None, None, None]
+    predicted = gained.predicted[:, None].expand_as(gained.on)
+    increase = ratio(gained.overall, scored.expand_as(gained.overall))
+    on, off = ratio(gained.on, predicted), ratio(gained.off, predicted)
+    contrast = on - off
+    spec, tokens = spec_of(model), int(scored.sum())
+    return AblationResult(
+        model=name_of(model),
+        on="repeated random tokens" if copied else "stories",
+        copying=copied,
+        kinds=tuple(kinds),
+        rows=len(read.tokens),
+        tokens=tokens,
+        baseline=float((baseline * scored.flatten()).sum() / tokens),
+        roles=roles.roles if roles is not None else [["unresolved"] * spec.n_heads for _ in range(spec.n_layers)],
+        increase=increase.value.float(),
+        low=increase.interval[0].float(),
+        high=increase.interval[1].float(),
+        q=_q(increase, evidence),
+        contrast=contrast.value.float(),
+        contrast_low=contrast.interval[0].float(),
+        contrast_high=contrast.interval[1].float(),
+        contrast_q=_q(contrast, evidence),
+        on_predicted=on.value.float(),
+        on_others=off.value.float(),
+        predicted=gained.predicted.sum(0).float(),
+    )
+
+
+def _q(found: GroupEstimate, evidence: bool) -> Float[Tensor, "kind layer head"]:
+    """The q of each kind that the number is not 0; NaN without evidence."""
+    q = np.stack([stats.benjamini_hochberg(p) for p in found.p_other(0.0)])
+    return torch.as_tensor(q if evidence else np.full_like(q, np.nan)).float()

@@ -4,6 +4,7 @@ After Elhage et al. 2021 ("A Mathematical Framework for Transformer Circuits") a
 2209.11895): in a row `BOS r1 ... rL r1 ... rL` of random tokens only the first half predicts the second.
 """
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,14 +12,53 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tslens import forward
+from tslens import forward, stats
 from tslens.errors import InputError
+from tslens.forward.trunk import NoLogits
 from tslens.models import spec_of, tokenizer_of
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 ROWS = 16  # of random tokens in a batch
+
+
+@dataclass(frozen=True)
+class Copying:
+    """Whether a model copies: its loss over rows of repeated random tokens, nats per token.
+
+    A model that has learnt no copying does as badly in the second half as in the first, or worse. What its heads do
+    there is then no evidence of what they are for.
+    """
+
+    first: float
+    """Mean loss of the first half, which nothing predicts."""
+    second: float
+    """Mean loss of the second half, from its second token on."""
+    chance: float
+    """Loss of a uniform guess, ln of the vocabulary's size."""
+    copies: bool
+    """Whether the second half is below the first and below chance: the upper ends of both 95% intervals over rows."""
+
+    def __str__(self) -> str:
+        does = "the model copies" if self.copies else "the model does not copy, so they are no evidence"
+        halves = f"loss {self.second:.2f} in the second half, {self.first:.2f} in the first"
+        return f"{does}: {halves}, chance {self.chance:.2f}"
+
+
+def copying(
+    model: "LanguageModel", tokens: Int[Tensor, "row pos"], losses: Float[Tensor, "row pos_minus_1"] | None = None
+) -> Copying:
+    """Whether the model copies, from rows of `repeated_tokens` (two or more) and, if known, the loss of each token."""
+    if losses is None:
+        losses = forward.token_losses(model, tokens.to(next(model.parameters()).device))
+    length = (tokens.shape[1] - 1) // 2
+    first = losses[:, :length].double().mean(1).cpu().numpy()
+    second = losses[:, length + 1 :].double().mean(1).cpu().numpy()
+    chance = math.log(spec_of(model).d_vocab)
+    gain, below = stats.paired_difference(second, first), stats.mean_interval(second)
+    copies = bool(gain.high < 0 and below.high < chance)
+    return Copying(float(first.mean()), float(second.mean()), chance, copies)
 
 
 @dataclass(frozen=True)
@@ -31,6 +71,9 @@ class RepetitionScores:
     previous_uniform: Float[Tensor, " layer"]
     duplicate_uniform: Float[Tensor, " layer"]
     induction_uniform: Float[Tensor, " layer"]
+    copies: bool = True
+    """Whether the model copies at all: else the masses are no evidence of a role (see `Copying`). False for the trunk
+    of a compressor, which has no logits to show it."""
 
 
 def repeated_tokens(
@@ -87,5 +130,7 @@ def repetition_scores(model: "LanguageModel", *, rows: int = 32, length: int = 4
         share = [((at.clamp(max=w) > offset) / at.clamp(max=w))[first:].mean() for w in windows]
         uniform[name] = torch.stack(share)
     return RepetitionScores(
-        **{name: torch.cat(rows_) for name, rows_ in found.items()}, **{f"{k}_uniform": v for k, v in uniform.items()}
+        **{name: torch.cat(rows_) for name, rows_ in found.items()},
+        **{f"{k}_uniform": v for k, v in uniform.items()},
+        copies=not isinstance(model.unembed, NoLogits) and copying(model, tokens).copies,
     )

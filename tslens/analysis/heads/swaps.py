@@ -11,11 +11,13 @@ The measure: with U uniform attention, P a query's attention in the story and P'
 
     change = sum of n |P - P'|^2 / sum of n (|P - U|^2 + |P' - U|^2)
 
-over the keys but BOS, where many heads rest while they have nothing to read: a head that leaves BOS only where a word
-calls it would else be half decided by position. n |P - U|^2 is the chi-square divergence from uniform attention. P and
-P' that are equal give 0; independent draws of any distribution whose mean is U give 1, and P = mean + w (what content
-adds) gives the share of the divergence that content adds, whatever the shape of the attention. So one half is where
-content decides as much as position does.
+n |P - U|^2 is the chi-square divergence from uniform attention. P and P' that are equal give 0; independent draws of
+any distribution whose mean is U give 1, and P = mean + w (what content adds) gives the share of the divergence that
+content adds, whatever the shape of the attention. So one half is where content decides as much as position does.
+
+It is taken over all keys, and over those but BOS: many heads rest on BOS while they have nothing to read, so that a
+head which leaves BOS only where a word calls it is half decided by position over all keys, and by content over the
+others.
 
 *Beside* is the change at unswapped keys, seen from unswapped queries, where half of the words are replaced: the sum of
 |P - P'| over that of |P - U|. It says how far a pair of words depends on the words beside it. It decides nothing here:
@@ -36,7 +38,7 @@ from tslens.analysis.heads.evidence import MIN_GROUPS, ratio
 from tslens.analysis.heads.from_block import FromBlock
 from tslens.analysis.heads.replaced import SWAPS, Lexicon, Text, copies_of, texts_of
 from tslens.analysis.heads.sums import FIRST
-from tslens.analysis.heads.swaps_result import SwapsResult, verdicts
+from tslens.analysis.heads.swaps_result import KEYS, SwapsResult, verdicts
 from tslens.batching import WHOLE, identified
 from tslens.draws import below, draw
 from tslens.errors import InputError
@@ -59,20 +61,22 @@ _SHIFT = 7  # what a draw is for
 class Changes:
     """What a story's attention changed by, and what it could have changed by: sums over queries."""
 
-    swapped: Float[Tensor, "part swap layer head"]
+    swapped: Float[Tensor, "part keys swap layer head"]
     """Change and divergence from uniform where every word is replaced."""
     beside: Float[Tensor, "part swap layer head"]
     """Change and distance from uniform at unswapped pairs where half are."""
-    shifted: Float[Tensor, "part layer head"]
+    shifted: Float[Tensor, "part keys layer head"]
     """Change and divergence from uniform where positions are shifted."""
 
 
-def swaps(model: "LanguageModel", stories: Iterable[str], *, copies: int = 16, context: int = 128) -> SwapsResult:
+def swaps(
+    model: "LanguageModel", stories: Iterable[str], *, limit: int = 100, copies: int = 16, context: int = 128
+) -> SwapsResult:
     """Does position or content decide where each head attends? Swaps and shifts of every story.
 
-    `copies` have half of their words replaced; 4 more have all replaced, and 4 are shifted. Of a story its first
-    `context` tokens are read, at most three quarters of the model's context, which leaves room for shifts. The words
-    that replace others come from these stories.
+    It reads the `limit` stories that a hash of their text chooses, of each the first `context` tokens, at most three
+    quarters of the model's context, which leaves room for shifts. Of each kind of swap, `copies` of a story have half
+    of their words replaced and 4 more have all replaced; 4 copies are shifted. The words come from these stories.
 
     Raises:
         InputError: fewer than four stories, no copy, or a compressor, whose positions are pairs of tokens.
@@ -81,11 +85,9 @@ def swaps(model: "LanguageModel", stories: Iterable[str], *, copies: int = 16, c
     if copies < 1:
         raise InputError(f"copies={copies} leaves nothing to compare; give 1 or more.")
     context = min(context, spec.n_ctx - spec.n_ctx // 4)
-    read = sorted(identified(stories, WHOLE), key=lambda story: (story.hash, story.occurrence))
+    read = sorted(identified(stories, WHOLE), key=lambda story: (story.hash, story.occurrence))[:limit]
     if len(read) < MIN_GROUPS:
-        raise InputError(
-            f"An interval over stories needs {MIN_GROUPS} or more; there are {len(read)}. Give more stories."
-        )
+        raise InputError(f"An interval needs {MIN_GROUPS} stories or more; there are {len(read)}. Give more stories.")
     seeds = draw(torch.tensor([s.hash for s in read]), torch.tensor([s.occurrence for s in read])).tolist()
     texts = texts_of([story.text for story in read], tokenizer, context)
     lexicon, blocks = Lexicon.of(texts), FromBlock.of(model)
@@ -101,8 +103,9 @@ def changes(blocks: FromBlock, text: Text, lexicon: Lexicon, seed: int, copies: 
     """What one story's attention changes by."""
     spec, device = blocks.spec, blocks.model.unembed.W_U.device
     made = copies_of(text, lexicon, seed, copies, WHOLE_COPIES)
-    shape = (2, len(SWAPS), spec.n_layers, spec.n_heads)
-    swapped, beside = (torch.zeros(shape, dtype=torch.float64) for _ in range(2))
+    shape = (len(SWAPS), spec.n_layers, spec.n_heads)
+    swapped = torch.zeros(2, len(KEYS), *shape, dtype=torch.float64)
+    beside = torch.zeros(2, *shape, dtype=torch.float64)
     own: list[Tensor] = []
     stays = ~made.swapped[:copies].to(device)
     stays = stays[:, :, None] & stays[:, None, :]  # [copy query key]
@@ -115,17 +118,17 @@ def changes(blocks: FromBlock, text: Text, lexicon: Lexicon, seed: int, copies: 
 
         def see(layer: int, pattern: Tensor, kind: int = kind) -> None:
             uniform = _uniform(spec, layer, len(text.tokens), device)
-            swapped[:, kind, layer] = divergences(own[layer], pattern[copies:], uniform)
+            swapped[:, :, kind, layer] = divergences(own[layer], pattern[copies:], uniform)
             beside[:, kind, layer] = distances(own[layer], pattern[:copies], uniform, stays)
 
         blocks.patterns(made.tokens[kind].to(device), see)
     return Changes(swapped, beside, _shifted(blocks, text, own, seed))
 
 
-def _shifted(blocks: FromBlock, text: Text, own: Sequence[Tensor], seed: int) -> Float[Tensor, "part layer head"]:
+def _shifted(blocks: FromBlock, text: Text, own: Sequence[Tensor], seed: int) -> Float[Tensor, "part keys layer head"]:
     """Change and divergence where all positions but that of BOS move; NaN where the context has no room."""
     spec, n = blocks.spec, len(text.tokens)
-    found = torch.zeros(2, spec.n_layers, spec.n_heads, dtype=torch.float64)
+    found = torch.zeros(2, len(KEYS), spec.n_layers, spec.n_heads, dtype=torch.float64)
     room = spec.n_ctx - n - LEAST_SHIFT + 1
     device = blocks.model.unembed.W_U.device
     for i in range(SHIFTS if room > 0 else 0):
@@ -136,7 +139,7 @@ def _shifted(blocks: FromBlock, text: Text, own: Sequence[Tensor], seed: int) ->
         positions[1:] += by
 
         def see(layer: int, pattern: Tensor) -> None:
-            found[:, layer] += divergences(own[layer], pattern, _uniform(spec, layer, n, device))
+            found[:, :, layer] += divergences(own[layer], pattern, _uniform(spec, layer, n, device))
 
         blocks.patterns(text.tokens[None].to(device), see, positions)
     return found
@@ -152,14 +155,18 @@ def divergences(
     story: Float[Tensor, "head query key"],
     copies: Float[Tensor, "copy head query key"],
     uniform: Float[Tensor, "query key"],
-) -> Float[Tensor, "part head"]:
-    """Of the sums in `change`, the upper and the lower one, over copies and queries (from the third on)."""
-    keys = (1 / uniform.amax(-1))[FIRST:]
-    before, after, even = story[:, FIRST:, 1:], copies[:, :, FIRST:, 1:], uniform[FIRST:, 1:]
-    changed = ((before - after).square().sum(-1) * keys).double().sum((0, 2))
-    from_uniform = ((before - even).square().sum(-1) * keys).double().sum(-1) * len(copies)
-    from_uniform += ((after - even).square().sum(-1) * keys).double().sum((0, 2))
-    return torch.stack([changed, from_uniform]).cpu()
+) -> Float[Tensor, "part keys head"]:
+    """Of the sums in `change`, the upper and the lower one, over copies and queries (from the third on), by `KEYS`."""
+    n = (1 / uniform.amax(-1))[FIRST:, None]
+    before, after, even = story[:, FIRST:], copies[:, :, FIRST:], uniform[FIRST:]
+
+    def by_keys(difference: Tensor) -> Tensor:
+        terms = (difference.square() * n).double()
+        rest = terms[..., 1:].sum((-2, -1))
+        return torch.stack([rest + terms[..., 0].sum(-1), rest])
+
+    from_uniform = by_keys(before - even) * len(copies) + by_keys(after - even).sum(1)
+    return torch.stack([by_keys(after - before).sum(1), from_uniform]).cpu()
 
 
 def distances(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -23,24 +23,28 @@ POSITION, CONTENT, UNRESOLVED = range(3)
 Q = 0.05
 HALF = 0.5
 
+KEYS = ("all keys", "keys but BOS")
+"""The keys over which a change is measured."""
+
 BY_POSITION = frozenset({"previous token", "positional", "BOS sink", "self"})
 """Roles that say that position decides."""
 BY_NEITHER = frozenset({"diffuse", "unresolved"})
 """Roles that say nothing of what decides. Every other role says that content does."""
+OF_ALL_KEYS = frozenset({"positional", "BOS sink", "semantic", "content-dependent"})
+"""Roles that are a claim about the whole attention; every other is one about the attention that is not on BOS."""
 
 
 def verdicts(
-    change: Float[Tensor, "swap layer head"], q: Float[Tensor, "swap layer head"]
-) -> Int[Tensor, "layer head"]:
+    change: Float[Tensor, "keys swap layer head"], q: Float[Tensor, "keys swap layer head"]
+) -> Int[Tensor, "keys layer head"]:
     """What decides: content where any tokens *and* any words change more than one half, position where neither does,
     each with q < 0.05; else unresolved.
 
     Both are asked, because each errs to one side: tokens without order break up words, and so disturb what a head reads
     of a word's beginning and end; words of as many tokens leave that as it is.
     """
-    asked = change[[TOKENS, WORD]], q[[TOKENS, WORD]]
-    content = ((asked[0] > HALF) & (asked[1] < Q)).all(0)
-    position = ((asked[0] < HALF) & (asked[1] < Q)).all(0)
+    asked, sure = change[:, [TOKENS, WORD]], q[:, [TOKENS, WORD]] < Q
+    content, position = ((asked > HALF) & sure).all(1), ((asked < HALF) & sure).all(1)
     return torch.where(content, CONTENT, torch.where(position, POSITION, UNRESOLVED))
 
 
@@ -53,7 +57,7 @@ class SwapsResult(Result):
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head")
-    axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"swap": SWAPS}
+    axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"swap": SWAPS, "keys": KEYS}
 
     model: str
     """The model's name."""
@@ -66,14 +70,14 @@ class SwapsResult(Result):
     replaced: float
     """Share of the tokens whose word can be replaced."""
 
-    change: Float[Tensor, "swap layer head"]
+    change: Float[Tensor, "keys swap layer head"]
     """Share of the attention's divergence from uniform (chi-square) that follows the words, where each is replaced: by
     any tokens, by any word of as many tokens, or by one of the same part of speech, capitals and frequency."""
-    low: Float[Tensor, "swap layer head"]
+    low: Float[Tensor, "keys swap layer head"]
     """Lower end of its interval."""
-    high: Float[Tensor, "swap layer head"]
+    high: Float[Tensor, "keys swap layer head"]
     """Upper end of its interval."""
-    q: Float[Tensor, "swap layer head"]
+    q: Float[Tensor, "keys swap layer head"]
     """False discovery rate of the claim that the share is not one half (two-sided, Benjamini-Hochberg over all)."""
 
     beside: Float[Tensor, "swap layer head"]
@@ -84,49 +88,60 @@ class SwapsResult(Result):
     beside_high: Float[Tensor, "swap layer head"]
     """Upper end of its interval."""
 
-    shift: Float[Tensor, "layer head"]
+    shift: Float[Tensor, "keys layer head"]
     """Share of the divergence from uniform that follows the place in the story, where every position but that of BOS
     is shifted by 8 tokens or more; NaN where the context has no room."""
-    shift_low: Float[Tensor, "layer head"]
+    shift_low: Float[Tensor, "keys layer head"]
     """Lower end of its interval."""
-    shift_high: Float[Tensor, "layer head"]
+    shift_high: Float[Tensor, "keys layer head"]
     """Upper end of its interval."""
 
-    verdict_code: Int[Tensor, "layer head"]
+    verdict_code: Int[Tensor, "keys layer head"]
     """What decides, as its place in `VERDICTS`."""
 
     @property
-    def verdicts(self) -> list[list[str]]:
-        """What decides where each head attends, by layer and head."""
-        return [[VERDICTS[code] for code in row] for row in self.verdict_code.tolist()]
+    def verdicts(self) -> list[list[list[str]]]:
+        """What decides where each head attends, over all keys and over those but BOS, by layer and head."""
+        return [[[VERDICTS[code] for code in row] for row in keys] for keys in self.verdict_code.tolist()]
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
-        """As `Result.to_frame`, with the verdict in words and the fields of each kind of swap in columns of its own."""
-        frame = super().to_frame(field)
-        if field is None:
-            frame.insert(2, "verdict", [verdict for row in self.verdicts for verdict in row])
-            del frame["verdict_code"]
-            for i, swap in enumerate(SWAPS):
-                for name in ("change", "low", "high", "q", "beside"):
-                    frame[f"{name}, {swap}"] = getattr(self, name)[i].flatten().numpy()
-        return frame
+        """One row per head, its fields by keys and kind of swap in columns of their own; with `field` as `Result`'s."""
+        import pandas as pd
+
+        if field is not None:
+            return super().to_frame(field)
+        layers, heads = self.verdict_code.shape[1:]
+        columns: dict[str, Any] = {
+            "layer": [layer for layer in range(layers) for _ in range(heads)],
+            "head": list(range(heads)) * layers,
+        }
+        for i, keys in enumerate(KEYS):
+            columns[f"verdict, {keys}"] = [verdict for row in self.verdicts[i] for verdict in row]
+            for j, swap in enumerate(SWAPS):
+                for name in ("change", "low", "high", "q"):
+                    columns[f"{name}, {swap}, {keys}"] = getattr(self, name)[i, j].flatten().numpy()
+            for name in ("shift", "shift_low", "shift_high"):
+                columns[f"{name}, {keys}"] = getattr(self, name)[i].flatten().numpy()
+        for j, swap in enumerate(SWAPS):
+            columns[f"beside, {swap}"] = self.beside[j].flatten().numpy()
+        return pd.DataFrame(columns)
 
     def summary(self) -> "pd.DataFrame":
         """What decides for every head, its change by each kind of swap, and by a shift; intervals are in `to_frame`."""
-        columns = [f"change, {swap}" for swap in SWAPS]
-        return self.to_frame()[["layer", "head", "verdict", *columns, "shift"]]
+        changes = [f"change, {swap}, all keys" for swap in SWAPS]
+        return self.to_frame()[["layer", "head", *(f"verdict, {keys}" for keys in KEYS), *changes, "shift, all keys"]]
 
     def figure(self) -> "Figure":
         """The change of every head by each kind of swap, and by a shift."""
         from tslens import plots
 
-        names = [f"{layer}.{head}" for layer, row in enumerate(self.verdicts) for head in range(len(row))]
+        names = [f"{layer}.{head}" for layer, row in enumerate(self.verdicts[0]) for head in range(len(row))]
         return plots.bars(
             names,
-            self.change[TOKENS].flatten(),
-            low=self.low[TOKENS].flatten(),
-            high=self.high[TOKENS].flatten(),
-            baseline=self.change[WORD].flatten(),
+            self.change[0, TOKENS].flatten(),
+            low=self.low[0, TOKENS].flatten(),
+            high=self.high[0, TOKENS].flatten(),
+            baseline=self.change[0, WORD].flatten(),
             title=f"Heads of {self.model}: how much of the attention follows the words",
             x_label="share of its divergence from uniform that other tokens change (mark: other words)",
         )
@@ -143,7 +158,7 @@ class AgreementResult(Result):
     roles: list[list[str]]
     """The role of each head before any is withheld, by layer and head."""
     verdicts: list[list[str]]
-    """What the swaps say decides, by layer and head."""
+    """What the swaps say decides where the role makes its claim: over all keys or those but BOS, by layer and head."""
     labelled: int
     """Heads whose role says what decides."""
     contradicted: int
@@ -204,17 +219,18 @@ def agreement(roles: RolesResult, swaps: SwapsResult) -> AgreementResult:
     Raises:
         InputError: the two are of different models.
     """
-    if roles.role_code.shape != swaps.verdict_code.shape or roles.model != swaps.model:
+    if roles.role_code.shape != swaps.verdict_code.shape[1:] or roles.model != swaps.model:
         raise InputError(
             f"Roles of {roles.model} and swaps of {swaps.model} are not of one model. Give two of the same."
         )
     said = torch.tensor([[claimed(role) for role in row] for row in roles.roles])
-    labelled, decided = said != UNRESOLVED, swaps.verdict_code != UNRESOLVED
-    same = said == swaps.verdict_code
+    whole = torch.tensor([[role in OF_ALL_KEYS for role in row] for row in roles.roles])
+    found = torch.where(whole, *swaps.verdict_code)
+    labelled, decided, same = said != UNRESOLVED, found != UNRESOLVED, said == found
     return AgreementResult(
         model=roles.model,
         roles=roles.roles,
-        verdicts=swaps.verdicts,
+        verdicts=[[VERDICTS[code] for code in row] for row in found.tolist()],
         labelled=int(labelled.sum()),
         contradicted=int((labelled & decided & ~same).sum()),
         confirmed=int((labelled & same).sum()),

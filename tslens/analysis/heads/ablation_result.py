@@ -1,0 +1,160 @@
+"""The result of ablating every head: what each costs, and what that says of its role."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+Q = 0.05
+BOUND = 0.01
+"""Nats per token, 1% of perplexity. Nothing misses a head whose every interval lies within it on either side; a head
+matters if every increase is at least as large and every interval above 0, with q < 0.05."""
+
+FINDINGS = (
+    "matters, and has no role",
+    "matters, most on the tokens its role predicts",
+    "matters, not more on the tokens its role predicts",
+    "matters",
+    "helps only on the tokens its role predicts",
+    "has a role that nothing misses",
+    "not decided",
+    "no role, and nothing misses it",
+    "no evidence",
+)
+"""What ablation says of a head and its role, in the order in which heads are listed."""
+
+NO_ROLE = ("unresolved", "diffuse", "semantic", "content-dependent")
+"""Roles that name nothing that a head does; also whatever begins with one of them."""
+
+
+def has_role(role: str) -> bool:
+    """Whether a role says what a head does."""
+    return not role.startswith(NO_ROLE)
+
+
+@dataclass(frozen=True, eq=False)
+class AblationResult(Result):
+    """The increase of the loss without each head, by kind of ablation (see `ablation`), in nats per token.
+
+    Intervals are 95%, paired, from the jackknife over rows (stories); every q is two-sided, by Benjamini and Hochberg
+    over all heads, for each kind by itself.
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("kind", "layer", "head")
+    axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {"kind": "kinds"}
+
+    model: str
+    """The model's name."""
+    on: str
+    """What was read: `repeated random tokens` or `stories`."""
+    copying: str
+    """On repeated random tokens, whether the model copies at all; if not, there is no evidence here and no q."""
+    kinds: tuple[str, ...]
+    """What replaced a head's output: `zero`, `mean`, `position mean`, `resample`."""
+    rows: int
+    """Number of rows (stories)."""
+    tokens: int
+    """Tokens whose loss counts."""
+    baseline: float
+    """Loss of the full model, nats per token; on repeated random tokens over the second half only."""
+    roles: list[list[str]]
+    """The role of each head, by layer and head; `unresolved` where none were given."""
+
+    increase: Float[Tensor, "kind layer head"]
+    """Loss without the head minus the baseline."""
+    low: Float[Tensor, "kind layer head"]
+    """Lower end of its interval."""
+    high: Float[Tensor, "kind layer head"]
+    """Upper end of its interval."""
+    q: Float[Tensor, "kind layer head"]
+    """False discovery rate of the claim that the change is not 0."""
+    on_predicted: Float[Tensor, "kind layer head"]
+    """The increase on the tokens that the head's role predicts; NaN where it predicts none."""
+    on_others: Float[Tensor, "kind layer head"]
+    """The increase on other tokens of the same stories and frequency."""
+    contrast: Float[Tensor, "kind layer head"]
+    """`on_predicted` minus `on_others`, paired by story."""
+    contrast_low: Float[Tensor, "kind layer head"]
+    """Lower end of its interval."""
+    contrast_high: Float[Tensor, "kind layer head"]
+    """Upper end of its interval."""
+    contrast_q: Float[Tensor, "kind layer head"]
+    """False discovery rate of the claim that the contrast is not 0."""
+    predicted: Float[Tensor, "layer head"]
+    """Number of tokens that the head's role predicts and that have such others."""
+
+    def finding(self, layer: int, head: int) -> str:
+        """What the ablations say of a head, one of `FINDINGS`: only what all kinds that were asked for say."""
+        increase, low, high, q = (x[:, layer, head].numpy() for x in (self.increase, self.low, self.high, self.q))
+        more, more_q = self.contrast_low[:, layer, head].numpy(), self.contrast_q[:, layer, head].numpy()
+        role, asked = has_role(self.roles[layer][head]), bool(self.predicted[layer, head] > 0)
+        if np.isnan(q).any():
+            return "no evidence"
+        matters = bool(((increase >= BOUND) & (low > 0) & (q < Q)).all())
+        serves = asked and bool(((more > 0) & (more_q < Q)).all())
+        if matters and not role:
+            return "matters, and has no role"
+        if matters:
+            where = "most" if serves else "not more"
+            return f"matters, {where} on the tokens its role predicts" if asked else "matters"
+        if serves:
+            return "helps only on the tokens its role predicts"
+        if ((low > -BOUND) & (high < BOUND)).all():
+            return "has a role that nothing misses" if role else "no role, and nothing misses it"
+        return "not decided"
+
+    def checks(self) -> "pd.DataFrame":
+        """One row per head in the order of `FINDINGS`, then by its least increase over the kinds: layer, head, role,
+        finding, the increase by each kind, the least contrast, and the number of tokens behind that."""
+        import pandas as pd
+
+        layers, heads = self.predicted.shape
+        rows = []
+        for layer in range(layers):
+            for head in range(heads):
+                by_kind = dict(zip(self.kinds, self.increase[:, layer, head].tolist(), strict=True))
+                rows.append(
+                    {
+                        "layer": layer,
+                        "head": head,
+                        "role": self.roles[layer][head],
+                        "finding": self.finding(layer, head),
+                        **by_kind,
+                        "low": float(self.low[:, layer, head].min()),
+                        "high": float(self.high[:, layer, head].max()),
+                        "contrast": float(self.contrast[:, layer, head].min()),
+                        "predicted": int(self.predicted[layer, head]),
+                    }
+                )
+        rows.sort(key=lambda row: (FINDINGS.index(row["finding"]), -min(row[kind] for kind in self.kinds)))
+        return pd.DataFrame(rows)
+
+    def summary(self) -> "pd.DataFrame":
+        """The table of `checks`."""
+        return self.checks()
+
+    def __str__(self) -> str:
+        said = f"\nOn {self.on}: {self.copying}" if self.copying else ""
+        return super().__str__() + said
+
+    def figure(self) -> "Figure":
+        """The least increase of the loss over the kinds, by head: what the model loses however the head is ablated."""
+        from tslens import plots
+
+        return plots.heatmap(
+            self.increase.amin(0),
+            title=f"{self.model} on {self.rows} rows of {self.on}: loss without the head",
+            row_label="layer",
+            column_label="head",
+            colour_label=f"nats per token gained, least of {', '.join(self.kinds)}",
+            centre=0.0,
+        )
