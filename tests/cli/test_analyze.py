@@ -102,6 +102,11 @@ def test_heads_with_swaps_says_what_decides_and_which_roles_that_contradicts(
     assert len(pd.read_csv(tmp_path / "swaps.csv")) == 4 and (tmp_path / "agreement.svg").is_file()
 
 
+def test_heads_with_probes_need_words_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["analyze", "heads", "--model", "tiny", "--stories", "stories.txt", "--probe"]) == 2
+    assert "A probe needs two parts of speech with 16 words or more each" in capsys.readouterr().err
+
+
 def test_writing_again_replaces_what_was_there(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     for limit in ("2", "3"):

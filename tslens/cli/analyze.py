@@ -14,6 +14,7 @@ def heads(
     limit: Limit = 200,
     ablate: bool = False,
     swap: bool = False,
+    probe: bool = False,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
@@ -29,6 +30,8 @@ def heads(
         tokens that the head's role predicts, and on repeated random tokens.
     swap
         Also swap words and shift positions in 100 of the stories, and show which roles that contradicts.
+    probe
+        Also read the part of speech from every head's queries and keys, on held-out stories and words.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
@@ -43,7 +46,7 @@ def heads(
         if text is not None:
             attention = method.pattern(loaded, text, precision=precision)
             deliver(attention, figures=attention.figures())
-        if stories is None and text is not None and not (ablate or swap):
+        if stories is None and text is not None and not (ablate or swap or probe):
             return
         corpus = corpus_of(loaded, stories, limit)
         roles = scan(loaded, corpus, method.Roles(), precision=precision)
@@ -55,6 +58,8 @@ def heads(
         if ablate:
             deliver(method.ablation(loaded, rows=16), "on-repeated-tokens")
             deliver(method.ablation(loaded, corpus, roles=roles), "on-stories", corpus=corpus)
+        if probe:
+            deliver(method.probes(loaded, corpus, precision=precision), corpus=corpus)
 
 
 def neurons(

@@ -3,11 +3,13 @@
 `roles(model, stories)` gives the role of every head with its evidence; `pattern(model, text)` the attention over one
 text; `ablation(model, stories)` the loss without each head. `Roles` is the reducer, for a scan with others.
 `swaps(model, stories)` says whether position or content decides where a head attends, `agreement(roles, swaps)` which
-roles that contradicts.
+roles that contradicts. `probes(model, stories)` reads parts of speech from queries and keys; `Probes` is its reducer.
 """
 
 from tslens.analysis.heads.ablation import ablation
 from tslens.analysis.heads.ablation_result import AblationResult
+from tslens.analysis.heads.probes import Probes, probes
+from tslens.analysis.heads.probes_result import ProbesResult
 from tslens.analysis.heads.reducer import Roles, roles
 from tslens.analysis.heads.result import CLASSES, COLOURED, ROLES, PatternResult, RolesResult
 from tslens.analysis.heads.swaps import swaps
@@ -21,12 +23,15 @@ __all__ = [
     "AblationResult",
     "AgreementResult",
     "PatternResult",
+    "Probes",
+    "ProbesResult",
     "Roles",
     "RolesResult",
     "SwapsResult",
     "ablation",
     "agreement",
     "pattern",
+    "probes",
     "roles",
     "swaps",
 ]

@@ -117,7 +117,8 @@ def _passes(
     names = [f"blocks.{i}.{part}" for i in range(spec.n_layers) for part in ("hook_resid_pre", "attn.hook_z")]
     row = read.scored[:, 1:].nonzero()[:, 0].cpu()
     shape = (n, len(kinds), spec.n_layers, spec.n_heads)
-    gained = Gained(*(torch.zeros(shape, dtype=torch.float64) for _ in range(3)), torch.zeros(n, *shape[2:]).double())
+    overall, on, off = (torch.zeros(shape, dtype=torch.float64) for _ in range(3))
+    gained = Gained(overall, on, off, torch.zeros(n, *shape[2:], dtype=torch.float64))
 
     def by_row(losses: Tensor) -> Tensor:
         return torch.zeros(n, dtype=torch.float64).index_add_(0, row, losses)

@@ -86,10 +86,10 @@ def _places(
         for word in under:
             tokens[word].append(at)
     for i, (start, _, tag) in enumerate(words):
-        at = tokens[i]
-        if at and i not in shared and at[-1] < context:
-            word = tuple(ids[at[0] : at[-1] + 1])
-            yield Place(at[0], word, (tag, len(word), story[start].isupper()))
+        own = tokens[i]
+        if own and i not in shared and own[-1] < context:
+            piece = tuple(ids[own[0] : own[-1] + 1])
+            yield Place(own[0], piece, (tag, len(piece), story[start].isupper()))
 
 
 @dataclass(frozen=True)

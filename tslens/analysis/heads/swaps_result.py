@@ -225,7 +225,8 @@ def agreement(roles: RolesResult, swaps: SwapsResult) -> AgreementResult:
         )
     said = torch.tensor([[claimed(role) for role in row] for row in roles.roles])
     whole = torch.tensor([[role in OF_ALL_KEYS for role in row] for row in roles.roles])
-    found = torch.where(whole, *swaps.verdict_code)
+    of_all, of_rest = swaps.verdict_code
+    found = torch.where(whole, of_all, of_rest)
     labelled, decided, same = said != UNRESOLVED, found != UNRESOLVED, said == found
     return AgreementResult(
         model=roles.model,
