@@ -26,17 +26,17 @@ STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def made(style: str, tokenizer: Tokenizer, loud: Any) -> models.LanguageModel:
+def made(style: str, tokenizer: Tokenizer, loud: Any) -> Any:
     return loud(build(Spec(16, 2, 4, d_vocab=tokenizer.size, n_ctx=48, **STYLES[style]), tokenizer=tokenizer))
 
 
 @pytest.fixture(scope="module")
-def model(made_words: Tokenizer, loud: Any) -> models.LanguageModel:
+def model(made_words: Tokenizer, loud: Any) -> Any:
     return made("gpt2", made_words, loud)
 
 
 @pytest.fixture(scope="module")
-def roles(model: models.LanguageModel, made_stories: list[str]) -> heads.RolesResult:
+def roles(model: Any, made_stories: list[str]) -> heads.RolesResult:
     """Roles given by hand, so that some predict tokens."""
     names = [["previous token", "induction", "duplicate token", "positional"], ["unresolved"] * 4]
     codes = torch.tensor([[heads.ROLES.index(name) for name in row] for row in names])
@@ -88,7 +88,7 @@ def test_each_row_takes_the_output_of_the_next_row_that_reaches_so_far() -> None
 
 
 def test_the_rows_are_those_that_a_hash_chooses_in_whatever_order_they_come(
-    model: models.LanguageModel, made_stories: list[str]
+    model: Any, made_stories: list[str]
 ) -> None:
     first = story_rows(model, made_stories, 6, 24)
     again = story_rows(model, random.Random(3).sample(made_stories, len(made_stories)), 6, 24)
@@ -138,7 +138,7 @@ def test_other_tokens_are_of_the_same_row_and_frequency_and_weigh_as_much() -> N
 
 
 def test_the_contrast_is_the_difference_of_weighted_means(
-    model: models.LanguageModel, roles: heads.RolesResult, made_stories: list[str]
+    model: Any, roles: heads.RolesResult, made_stories: list[str]
 ) -> None:
     found = heads.ablation(model, made_stories, roles=roles, kinds=("zero",), rows=6, context=40)
     read = story_rows(model, made_stories, 6, 40)
@@ -192,7 +192,7 @@ def test_a_planted_head_without_output_is_missed_by_nothing_and_a_strong_one_mat
     assert mean.increase[:, 1, 0].abs().max() < 1e-4  # it says the same everywhere: only `zero` takes that away
 
 
-def test_findings_by_hand(model: models.LanguageModel, roles: heads.RolesResult, made_stories: list[str]) -> None:
+def test_findings_by_hand(model: Any, roles: heads.RolesResult, made_stories: list[str]) -> None:
     found = heads.ablation(model, made_stories, roles=roles, kinds=("zero", "mean"), rows=4, context=16)
     small, large = BOUND / 2, 3 * BOUND
 
@@ -224,7 +224,7 @@ def test_findings_by_hand(model: models.LanguageModel, roles: heads.RolesResult,
     assert not has_role("content-dependent, kind unknown") and has_role("previous token")
 
 
-def test_repeated_tokens_are_no_evidence_where_the_model_does_not_copy(model: models.LanguageModel) -> None:
+def test_repeated_tokens_are_no_evidence_where_the_model_does_not_copy(model: Any) -> None:
     tokens = repeated_tokens(model, rows=6, length=8)
     chance = math.log(models.spec_of(model).d_vocab)
     noise = 0.01 * torch.randn(6, 16)
@@ -249,7 +249,7 @@ def test_repeated_tokens_are_no_evidence_where_the_model_does_not_copy(model: mo
 
 
 def test_an_answer_draws_prints_and_comes_back(
-    model: models.LanguageModel, roles: heads.RolesResult, made_stories: list[str], tmp_path: Any
+    model: Any, roles: heads.RolesResult, made_stories: list[str], tmp_path: Any
 ) -> None:
     found = heads.ablation(model, made_stories, roles=roles, rows=4, context=16)
     assert plots.svg(found.figure()).startswith("<svg") and "finding" in str(found)
@@ -259,7 +259,7 @@ def test_an_answer_draws_prints_and_comes_back(
 
 
 def test_what_cannot_be_ablated_is_refused(
-    model: models.LanguageModel, roles: heads.RolesResult, made_stories: list[str], refused: Any
+    model: Any, roles: heads.RolesResult, made_stories: list[str], refused: Any
 ) -> None:
     with refused("needs 4 rows or more; there are 3"):
         heads.ablation(model, made_stories[:3])

@@ -52,7 +52,7 @@ def test_a_planted_class_is_read_and_a_word_learnt_by_heart_is_not(sample: dict[
     wide = {word: torch.randn(150, generator=generator) for word in sorted(set(sample["types"]))}
     read = torch.stack([wide[sample["types"][i]] for i in words.kept.tolist()]).numpy()
     mixed = np.arange(len(read)) // 7 % 4
-    assert (predicted(read, mixed, words.labels[0], None) == words.labels[0]).mean() > 0.6
+    assert (predicted(read, mixed, words.labels[0], None) == words.labels[0]).mean() > 0.5
     assert (predicted(read, words.corner, words.labels[0], None) == words.labels[0]).mean() < 0.45
 
 

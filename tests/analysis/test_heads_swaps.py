@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -186,7 +187,7 @@ def test_other_items_are_drawn_by_their_counts() -> None:
 
 
 @pytest.fixture(scope="module")
-def model(words: Tokenizer, loud) -> models.LanguageModel:
+def model(words: Tokenizer, loud: Any) -> Any:
     return loud(build(Spec(16, 2, 2, d_vocab=words.size, n_ctx=64), tokenizer=words))
 
 
@@ -215,7 +216,7 @@ def test_a_model_that_sees_no_positions_is_not_moved_by_a_shift(model: models.La
 
 
 def test_the_shift_of_rotary_positions_moves_no_pair_of_the_first_layer_but_those_of_bos(
-    words: Tokenizer, corpus: list[str], loud
+    words: Tokenizer, corpus: list[str], loud: Any
 ) -> None:
     """Rotary scores depend on the distance, and only that to BOS has changed: off BOS the ratios stay."""
     rotary = loud(build(Spec(16, 1, 2, d_vocab=words.size, n_ctx=64, style="llama"), tokenizer=words))
@@ -232,7 +233,7 @@ def test_the_shift_of_rotary_positions_moves_no_pair_of_the_first_layer_but_thos
 
 
 def test_swaps_are_refused_without_stories_copies_or_a_single_transformer(
-    model: models.LanguageModel, corpus: list[str], refused, compressor
+    model: models.LanguageModel, corpus: list[str], refused: Any, compressor: Any
 ) -> None:
     with refused("needs 4 stories or more; there are 3"):
         heads.swaps(model, corpus[:3])
@@ -243,7 +244,7 @@ def test_swaps_are_refused_without_stories_copies_or_a_single_transformer(
 
 
 def test_an_answer_prints_draws_comes_back_and_withholds_what_it_contradicts(
-    model: models.LanguageModel, corpus: list[str], tmp_path, refused
+    model: models.LanguageModel, corpus: list[str], tmp_path: Any, refused: Any
 ) -> None:
     found = heads.swaps(model, corpus[:5], copies=2, context=24)
     assert "verdict" in str(found) and plots.svg(found.figure()).startswith("<svg")
@@ -266,7 +267,7 @@ def test_an_answer_prints_draws_comes_back_and_withholds_what_it_contradicts(
         heads.agreement(roles, replace(found, model="another"))
 
 
-def test_swaps_tell_the_heads_of_a_trained_model_apart(shared) -> None:
+def test_swaps_tell_the_heads_of_a_trained_model_apart(shared: Any) -> None:
     """stories260K on real stories: previous-token heads by position, the last layer by content."""
     path = shared / "data" / "stories" / "tinystories-v2.jsonl"
     texts = [json.loads(line)["text"] for line in path.read_text().splitlines()[:10]]

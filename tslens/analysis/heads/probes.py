@@ -101,18 +101,25 @@ class Probes:
                 at.append(place.first + len(place.word) - 1)
                 tags.append(pos.TAGS.index(place.kind[0]))
                 types.append("".join(state.tokenizer.pieces(place.word)).strip().casefold())
-        row, place = torch.tensor(rows, dtype=torch.long), torch.tensor(at, dtype=torch.long)
-        seeds = batch.seeds[row]
-        keys = draw(seeds, place)
+        story, last = torch.tensor(rows, dtype=torch.long), torch.tensor(at, dtype=torch.long)
+        seeds = batch.seeds[story]
+        keys = draw(seeds, last)
         chosen = keys.argsort(stable=True)[: self.words]  # no more of a batch can stay
-        row, place = row[chosen], place[chosen]
+        story, last = story[chosen], last[chosen]
         vectors = torch.zeros(len(chosen), *state.vectors.shape[1:])
         for layer in range(state.spec.n_layers):
             for part, letter in enumerate("qk"):
-                found = activations[f"blocks.{layer}.attn.hook_{letter}"][row, place].float().cpu()
+                found = activations[f"blocks.{layer}.attn.hook_{letter}"][story, last].float().cpu()
                 vectors[:, part, layer] = found.repeat_interleave(state.spec.n_heads // found.shape[1], dim=1)
         kept = [types[i] for i in chosen.tolist()]
-        state.add(keys[chosen], seeds[chosen], torch.tensor(tags)[chosen], batch.tokens[row, place], kept, vectors)
+        state.add(
+            keys[chosen],
+            seeds[chosen],
+            torch.tensor(tags, dtype=torch.long)[chosen],
+            batch.tokens[story, last],
+            kept,
+            vectors,
+        )
         return state.kept(self.words)
 
     def merge(self, a: ProbesState, b: ProbesState) -> ProbesState:
