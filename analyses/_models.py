@@ -15,6 +15,7 @@ from tslens.stories import Stories, stories
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
+TRAINING = 1000  # stories
 FIGURES = Path(__file__).resolve().parents[1] / "figures"
 
 
@@ -24,6 +25,8 @@ class Study:
 
     models: "dict[str, LanguageModel]"
     stories: Stories
+    training: Stories
+    """The training split of the same source, for what a study has to fit."""
     folder: Path
 
 
@@ -34,7 +37,8 @@ def study(name: str, limit: int = 300) -> Study:
     parser.add_argument("--model", action="append", default=[], metavar="NAME=WHAT")
     asked = parser.parse_args()
     named = {"stories2M": "stories2M"} | dict(pair.split("=", 1) for pair in asked.model)
-    source = stories(asked.stories, split="validation", limit=limit)
+    held_out = stories(asked.stories, split="validation", limit=limit)
+    training = stories(asked.stories, split="train", limit=TRAINING)
     folder = FIGURES / name
     folder.mkdir(parents=True, exist_ok=True)
-    return Study({name: load(what) for name, what in named.items()}, source, folder)
+    return Study({name: load(what) for name, what in named.items()}, held_out, training, folder)

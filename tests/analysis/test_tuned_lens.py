@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -198,6 +199,28 @@ def test_parts_of_speech_add_up_to_the_whole(model, made_stories) -> None:
         for tag in pos.tag_tokens(text, tokenizer.offsets(text))[0][1:30]:
             counts[tag] += 1
     assert judged.tag_tokens.tolist() == list(counts.values()) and judged.tags == list(counts)
+
+
+def test_parts_of_a_corpus_merge_into_the_whole(model, made_stories) -> None:
+    fitted = scan(model, made_stories[:12], lens.Translators())
+    asked = lens.Lenses({"logit lens": None, "tuned lens": fitted}, groups=6)
+    whole = asked.finish(states(model, made_stories[12:], [asked])[0])
+    parts = [states(model, made_stories[:11:-1], [asked], batch_tokens=150, shard=Shard(i, 3))[0] for i in range(3)]
+    merged = asked.finish(asked.merge(parts[0], asked.merge(parts[1], pickle.loads(pickle.dumps(parts[2])))))
+    assert (merged.stories, merged.tokens) == (whole.stories, whole.tokens)
+    assert merged.null_kl == pytest.approx(whole.null_kl) and merged.null_agreement == whole.null_agreement
+    for name, value in whole.tensors().items():
+        torch.testing.assert_close(value, merged.tensors()[name], atol=1e-4, rtol=1e-3, equal_nan=True)
+
+
+def test_the_null_ignores_the_context(model, made_stories) -> None:
+    """Worked out from the hooked model: KL from every prediction to their mean, and the commonest likeliest token."""
+    judged = lens.lenses(model, made_stories[12:], scan(model, made_stories[:12], lens.Translators()), context=30)
+    with torch.no_grad():
+        rows = [model(torch.tensor(made_ids(model, text)[:30])[None])[0, :-1] for text in made_stories[12:]]
+    p = torch.cat(rows).double().softmax(-1)
+    assert judged.null_kl == pytest.approx((p * (p.log() - p.mean(0).log())).sum(-1).mean().item(), abs=1e-4)
+    assert judged.null_agreement == pytest.approx(p.argmax(-1).bincount().max().item() / len(p), abs=0.01)
 
 
 def test_stories_of_the_fit_cannot_judge_it(model, made_stories) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import pos
@@ -35,6 +35,12 @@ class LensSums:
     stories: int
     tokens: Float[Tensor, "group tag"]
     sums: Float[Tensor, "group tag measure lens depth"]
+    predicted: Float[Tensor, " d_vocab"]
+    """The model's own probability of each token, added up over positions."""
+    likeliest: Int[Tensor, " d_vocab"]
+    """Positions where each token is the model's likeliest."""
+    negative_entropy: float = 0.0
+    """Of the model's own predictions, added up; nats."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,9 @@ class Lenses:
             check_fits(unembedding, lens, name)
         shape = (self.groups, len(pos.TAGS))
         sums = torch.zeros(*shape, len(MEASURES), len(self.lenses), unembedding.spec.n_layers + 1, dtype=torch.float64)
-        return LensSums(unembedding, story_tokenizer_of(model), 0, torch.zeros(shape, dtype=torch.float64), sums)
+        none = torch.zeros(unembedding.spec.d_vocab, dtype=torch.float64)
+        tokens = torch.zeros(shape, dtype=torch.float64)
+        return LensSums(unembedding, story_tokenizer_of(model), 0, tokens, sums, none, none.long())
 
     def update(self, state: LensSums, activations: Mapping[str, Tensor], batch: Batch) -> LensSums:
         """Add the tokens of a batch."""
@@ -78,9 +86,15 @@ class Lenses:
             parts = found.unflatten(2, shape)
             gain = parts[:, 1, :1] - parts[:, 1]
             sums.index_add_(0, cell[part], torch.cat([parts, gain[:, None]], dim=1).double().cpu())
+            self._add_final(state, unembedding.log_probabilities(rows[-1][part]).double().cpu())
         state.tokens.flatten().index_add_(0, cell, torch.ones(len(cell), dtype=torch.float64))
         state.stories += len(batch.texts)
         return state
+
+    def _add_final(self, state: LensSums, final: Float[Tensor, "row d_vocab"]) -> None:
+        state.predicted += final.exp().sum(0)
+        state.negative_entropy += float((final.exp() * final).sum())
+        state.likeliest += torch.bincount(final.argmax(-1), minlength=len(state.likeliest))
 
     def _refuse_fitted(self, batch: Batch) -> None:
         for name, lens in self.lenses.items():
@@ -92,7 +106,8 @@ class Lenses:
 
     def merge(self, a: LensSums, b: LensSums) -> LensSums:
         """Add the sums."""
-        return LensSums(a.unembedding, a.tokenizer, a.stories + b.stories, a.tokens + b.tokens, a.sums + b.sums)
+        fields = ("stories", "tokens", "sums", "predicted", "likeliest", "negative_entropy")
+        return LensSums(a.unembedding, a.tokenizer, **{name: getattr(a, name) + getattr(b, name) for name in fields})
 
     def finish(self, state: LensSums) -> LensesResult:
         """Means per token, with intervals over groups of stories."""
@@ -102,11 +117,14 @@ class Lenses:
         for i, name in enumerate(MEASURES):
             fields |= Means(*(part[i] for part in whole)).named(name)
             fields |= Means(*(part[:, i].movedim(0, -1) for part in tagged)).named(f"tag_{name}")
+        tokens, constant = state.tokens.sum(), state.predicted / state.predicted.sum()
         fitted = [lens for lens in self.lenses.values() if lens is not None]
         return LensesResult(
             model=state.unembedding.model,
             stories=state.stories,
-            tokens=int(state.tokens.sum()),
+            tokens=int(tokens),
+            null_kl=float(state.negative_entropy / tokens - torch.xlogy(constant, constant).sum()),
+            null_agreement=float(state.likeliest.max() / tokens),
             lenses=list(self.lenses),
             depths=depth_names(state.unembedding.spec),
             tags=list(pos.TAGS),

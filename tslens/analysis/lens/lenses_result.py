@@ -35,6 +35,10 @@ class LensesResult(Result):
     """Stories that were read."""
     tokens: int
     """Tokens that were predicted."""
+    null_kl: float
+    """KL divergence of the model's predictions from their own mean: of the best prediction that ignores the context."""
+    null_agreement: float
+    """Share of positions where the token that is most often the model's likeliest is so: the best fixed guess."""
     lenses: list[str]
     """Names of the lenses."""
     depths: list[str]
@@ -107,19 +111,23 @@ class LensesResult(Result):
         self.by_tag().to_csv(folder / "by-tag.csv", index=False)
 
     def figure(self) -> "Figure":
-        """KL, agreement and loss by depth, a line for each lens; bands are the intervals."""
+        """KL, agreement and loss by depth, a line for each lens and one for a prediction that ignores the context.
+
+        Bands are the intervals.
+        """
         from tslens import plots
 
         charts = []
-        for field, title, unit in (
-            ("kl", f"{self.model}: KL of the final from this", "nats per token"),
-            ("agreement", "Same likeliest token as the final", "share of positions"),
-            ("loss", "Loss", "nats per token"),
+        for field, title, unit, null in (
+            ("kl", f"{self.model}: KL of the final from this", "nats per token", self.null_kl),
+            ("agreement", "Same likeliest token as the final", "share of positions", self.null_agreement),
+            ("loss", "Loss", "nats per token", None),
         ):
             mean, low, high = (getattr(self, f"{field}{end}") for end in ("", "_low", "_high"))
             charts.append(
                 {
-                    "series": {lens: mean[i] for i, lens in enumerate(self.lenses)},
+                    "series": {lens: mean[i] for i, lens in enumerate(self.lenses)}
+                    | ({} if null is None else {"no context": torch.full((len(self.depths),), null)}),
                     "bands": {lens: (low[i], high[i]) for i, lens in enumerate(self.lenses)},
                     "title": title,
                     "x_label": "after block",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 STEPS = 300
 STEP_TOKENS = 1024  # tokens of one step, padding included
 LOGITS = 1 << 22  # logits that exist at a time
-RATE = 1e-3
+RATE = 3e-3
 
 
 def translators(
