@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-COLUMNS, ROWS = 24, 40  # positions and components in a figure
+COLUMNS, ROWS = 24, 20  # positions and components in a figure
 FEWEST = 100  # tokens of a part of speech that a figure shows
 
 
@@ -70,21 +70,23 @@ class AttributionResult(Result):
 
     def figure(self, first: int = 0) -> "Figure":
         """The contributions by component and position, for as many positions from `first` on as fit in a figure; the
-        components with the largest ones, if there are many."""
+        20 components with the largest ones, from first to last."""
         from tslens import plots
 
         if not 0 <= first < len(self.tokens):
             raise InputError(f"There is no position {first}: they run from 0 to {len(self.tokens) - 1}.")
         shown = self.contribution[:, first : first + COLUMNS]
         kept = sorted(shown.abs().max(1).values.argsort(descending=True)[:ROWS].tolist())
+        shown = shown[torch.tensor(kept)]
         return plots.heatmap(
-            shown[torch.tensor(kept)],
+            shown,
             [self.components[i] for i in kept],
             [f"{a}→{b}" for a, b in zip(self.tokens, self.targets, strict=True)][first : first + COLUMNS],
             title=f"{self.model}: direct contributions to the logit of the next token",
             column_label="token read → token asked about",
             colour_label=f"logit, less {self.against}",
             centre=0.0,
+            texts=_written(shown),
         )
 
 
@@ -156,7 +158,7 @@ class ByComponentResult(Result):
         frame.dropna(subset=["contribution"]).to_csv(folder / "by-tag.csv", index=False)
 
     def figure(self) -> "Figure":
-        """The contribution of every component, the largest on top, with its interval; the mark is the null."""
+        """The 20 largest contributions, the largest on top, with their intervals; the mark is the null."""
         from tslens import plots
 
         order = self.contribution.abs().argsort(descending=True, stable=True)[:ROWS]
@@ -171,24 +173,32 @@ class ByComponentResult(Result):
         )
 
     def tag_figure(self) -> "Figure":
-        """Specific contributions by component and part of speech of the true next token, the commonest first."""
+        """Specific contributions of the 20 components with the largest ones, by part of speech of the true next token,
+        the commonest first."""
         from tslens import plots
 
         tags = [i for i in self.tag_tokens.argsort(descending=True).tolist() if self.tag_tokens[i] >= FEWEST]
         tags = tags or [int(self.tag_tokens.argmax())]
         values = self.tag_specific[:, torch.tensor(tags)]
         kept = sorted(values.nan_to_num().abs().max(1).values.argsort(descending=True)[:ROWS].tolist())
+        values = values[torch.tensor(kept)]
         return plots.heatmap(
-            values[torch.tensor(kept)],
+            values,
             [self.components[i] for i in kept],
             [self.tags[i] for i in tags],
             title=f"{self.model}: specific contributions by part of speech",
             column_label="true next token",
             colour_label="logit, less its null",
             centre=0.0,
+            texts=_written(values),
         )
 
     def figures(self) -> Iterator[tuple[str, "Figure"]]:
         """Every figure with a name for its file."""
         yield "all", self.figure()
         yield "by-tag", self.tag_figure()
+
+
+def _written(values: Tensor) -> list[list[str]]:
+    """Each value to a tenth, without a sign before zero."""
+    return [[f"{value:.1f}".replace("-0.0", "0.0") for value in row] for row in values.tolist()]

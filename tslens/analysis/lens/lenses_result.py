@@ -113,7 +113,7 @@ class LensesResult(Result):
     def figure(self) -> "Figure":
         """KL, agreement and loss by depth, a line for each lens and one for a prediction that ignores the context.
 
-        Bands are the intervals.
+        Bands are the intervals. The KL axis is logarithmic; at the last depth it is 0.
         """
         from tslens import plots
 
@@ -124,6 +124,8 @@ class LensesResult(Result):
             ("loss", "Loss", "nats per token", None),
         ):
             mean, low, high = (getattr(self, f"{field}{end}") for end in ("", "_low", "_high"))
+            if field == "kl":  # nothing on a logarithmic axis is 0
+                mean, low, high = (part.where(mean > 0, torch.nan) for part in (mean, low, high))
             charts.append(
                 {
                     "series": {lens: mean[i] for i, lens in enumerate(self.lenses)}
@@ -133,6 +135,7 @@ class LensesResult(Result):
                     "x_label": "after block",
                     "y_label": unit,
                     "ticks": self.depths,
+                    "log_y": field == "kl",
                 }
             )
         return plots.panels(*charts)

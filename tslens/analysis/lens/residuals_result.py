@@ -76,23 +76,20 @@ class ResidualsResult(Result):
         """Median norms by depth, with the range from the 5% to the 95% quantile and BOS apart; and the cosine."""
         from tslens import plots
 
-        series = {f"median, {stream}": self.median[i] for i, stream in enumerate(self.streams)}
-        bands = {
-            f"median, {stream}": (self.quantile[i, :, 0], self.quantile[i, :, -1])
-            for i, stream in enumerate(self.streams)
-        }
+        series = {stream: self.median[i] for i, stream in enumerate(self.streams)}
+        bands = {stream: (self.quantile[i, :, 0], self.quantile[i, :, -1]) for i, stream in enumerate(self.streams)}
         common = {"x_label": "after block", "ticks": self.depths}
         norms = {
-            "series": series | {"residual of BOS": self.bos[0]},
+            "series": series | {"BOS": self.bos[0]},
             "bands": bands,
             "log_y": True,
-            "title": f"Residual stream of {self.model}",
-            "y_label": "L2 norm (band: 5% to 95% of tokens)",
+            "title": f"{self.model}: median norm (5% to 95%)",
+            "y_label": "L2 norm",
         }
         direction = {
             "series": {"cosine": self.cosine},
             "bands": {"cosine": (self.cosine_low, self.cosine_high)},
-            "title": "Direction kept by the block",
-            "y_label": "cosine with the residual before",
+            "title": "Residual after and before the block",
+            "y_label": "cosine",
         }
         return plots.panels(norms | common, direction | common)

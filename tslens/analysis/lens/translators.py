@@ -88,7 +88,7 @@ class TranslatorsResult(Result):
             ticks=self.depths[:-1],
             title=f"Tuned lens of {self.model}, on {self.check_stories} check stories",
             x_label="after block",
-            y_label="KL of the final from this, nats per token",
+            y_label="KL of the final, nats per token",
         )
 
 
