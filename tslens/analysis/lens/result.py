@@ -20,7 +20,10 @@ COLUMNS = 24  # positions in a figure
 
 @dataclass(frozen=True, eq=False)
 class OfPromptResult(Result):
-    """The logit lens, or a tuned lens, over one text: the predictions of every depth at every position."""
+    """The logit lens, or a tuned lens, over one text: the predictions of every depth at every position.
+
+    Weights are as trained; folding norms and centring weights would change none of these numbers.
+    """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("depth", "pos")
     axis_names: ClassVar[Mapping[str, str]] = {"depth": "depths"}
@@ -94,7 +97,10 @@ class OfPromptResult(Result):
 
 @dataclass(frozen=True, eq=False)
 class ByDepthResult(Result):
-    """The logit lens over a corpus, by depth. Intervals are 95%, over whole stories."""
+    """The logit lens over a corpus, by depth. Intervals are 95%, over whole stories.
+
+    Weights are as trained; folding norms and centring weights would change none of these numbers.
+    """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("depth",)
     axis_names: ClassVar[Mapping[str, str]] = {"depth": "depths"}
