@@ -152,9 +152,9 @@ class AblationResult(Result):
 
         return plots.heatmap(
             self.increase.amin(0),
-            title=f"{self.model} on {self.rows} rows of {self.on}: loss without the head",
+            title=f"{self.model}: least loss by ablation",
             row_label="layer",
             column_label="head",
-            colour_label=f"nats per token gained, least of {', '.join(self.kinds)}",
+            colour_label="nats per token",
             centre=0.0,
         )

@@ -91,9 +91,9 @@ class ProbesResult(Result):
             self.gain.permute(1, 2, 0).reshape(layers, -1),
             None,
             names,
-            title=f"{self.model}: part of speech, beyond the embedding",
+            title=f"{self.model}: part of speech in queries and keys",
             row_label="layer",
             column_label="head",
-            colour_label="balanced accuracy gained",
+            colour_label="over the embedding",
             centre=0.0,
         )

@@ -13,7 +13,8 @@ The measure: with U uniform attention, P a query's attention in the story and P'
 
 n |P - U|^2 is the chi-square divergence from uniform attention. P and P' that are equal give 0; independent draws of
 any distribution whose mean is U give 1, and P = mean + w (what content adds) gives the share of the divergence that
-content adds, whatever the shape of the attention. So one half is where content decides as much as position does.
+content adds, whatever the shape of the attention. So one half is where content decides as much as position does, and
+beyond two thirds (or below one third) one of them has twice the share of the other: there it is said to decide.
 
 It is taken over all keys, and over those but BOS: many heads rest on BOS while they have nothing to read, so that a
 head which leaves BOS only where a word calls it is half decided by position over all keys, and by content over the
@@ -29,16 +30,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tslens import forward, progress, stats
-from tslens.analysis.heads.evidence import MIN_GROUPS, ratio
+from tslens.analysis.heads.evidence import MIN_GROUPS, GroupEstimate, ratio
 from tslens.analysis.heads.from_block import FromBlock
 from tslens.analysis.heads.replaced import SWAPS, Lexicon, Text, copies_of, texts_of
 from tslens.analysis.heads.sums import FIRST
-from tslens.analysis.heads.swaps_result import KEYS, SwapsResult, verdicts
+from tslens.analysis.heads.swaps_result import KEYS, LITTLE, MUCH, SwapsResult, verdicts
 from tslens.batching import WHOLE, identified
 from tslens.draws import below, draw
 from tslens.errors import InputError
@@ -47,7 +49,6 @@ from tslens.models import Spec, name_of, spec_of, story_tokenizer_of
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-HALF = 0.5
 WHOLE_COPIES = 4
 """Copies in which every word is replaced, of each kind of swap."""
 SHIFTS = 4
@@ -183,6 +184,12 @@ def distances(
     return torch.stack([changed, from_uniform]).cpu()
 
 
+def decided_p(change: GroupEstimate) -> np.ndarray:
+    """p-values that the change lies between one third and two thirds (two-sided)."""
+    below = GroupEstimate(-change.value, -change.without).p_above(-LITTLE)
+    return np.asarray((2 * np.minimum(change.p_above(MUCH), below)).clip(max=1))
+
+
 def _result(
     model: "LanguageModel", found: Sequence[Changes], texts: Sequence[Text], lexicon: Lexicon, copies: int, context: int
 ) -> SwapsResult:
@@ -190,7 +197,7 @@ def _result(
         ratio(sums[:, 0], sums[:, 1])
         for sums in (torch.stack([getattr(one, name) for one in found]) for name in ("swapped", "beside", "shifted"))
     )
-    q = torch.as_tensor(stats.benjamini_hochberg(swapped.p_other(HALF)))
+    q = torch.as_tensor(stats.benjamini_hochberg(decided_p(swapped)))
     replaced = sum(len(place.word) for text in texts for place in text.places if lexicon.replaceable(place))
     return SwapsResult(
         model=name_of(model),

@@ -21,7 +21,9 @@ VERDICTS = ("position decides", "content decides", "unresolved")
 """What a swap test says. `verdict_code` counts along this list."""
 POSITION, CONTENT, UNRESOLVED = range(3)
 Q = 0.05
-HALF = 0.5
+LITTLE, MUCH = 1 / 3, 2 / 3
+"""Position decides where the change is below the one, content where it is above the other, twice the share of position.
+Planted heads lie far beyond: 0 if position decides, 0.85 or more if content does."""
 
 KEYS = ("all keys", "keys but BOS")
 """The keys over which a change is measured."""
@@ -37,14 +39,14 @@ OF_ALL_KEYS = frozenset({"positional", "BOS sink", "semantic", "content-dependen
 def verdicts(
     change: Float[Tensor, "keys swap layer head"], q: Float[Tensor, "keys swap layer head"]
 ) -> Int[Tensor, "keys layer head"]:
-    """What decides: content where any tokens *and* any words change more than one half, position where neither does,
-    each with q < 0.05; else unresolved.
+    """What decides: content where any tokens *and* any words change more than two thirds, position where both change
+    less than one third, each with q < 0.05; else unresolved.
 
     Both are asked, because each errs to one side: tokens without order break up words, and so disturb what a head reads
     of a word's beginning and end; words of as many tokens leave that as it is.
     """
     asked, sure = change[:, [TOKENS, WORD]], q[:, [TOKENS, WORD]] < Q
-    content, position = ((asked > HALF) & sure).all(1), ((asked < HALF) & sure).all(1)
+    content, position = ((asked > MUCH) & sure).all(1), ((asked < LITTLE) & sure).all(1)
     return torch.where(content, CONTENT, torch.where(position, POSITION, UNRESOLVED))
 
 
@@ -78,7 +80,8 @@ class SwapsResult(Result):
     high: Float[Tensor, "keys swap layer head"]
     """Upper end of its interval."""
     q: Float[Tensor, "keys swap layer head"]
-    """False discovery rate of the claim that the share is not one half (two-sided, Benjamini-Hochberg over all)."""
+    """False discovery rate of the claim that the share is below one third or above two thirds (Benjamini-Hochberg over
+    all)."""
 
     beside: Float[Tensor, "swap layer head"]
     """Where half of the words are replaced, the change at unswapped keys from unswapped queries over the distance from
