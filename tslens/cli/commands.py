@@ -49,6 +49,16 @@ COMMANDS: tuple[Command, ...] = (
         "Show how long the residual stream is after each block, and what attention and MLP add to it.",
     ),
     Command(
+        "analyze circuit",
+        "tslens.cli.circuits:circuit",
+        "Find the heads and MLPs that answer a task of minimal pairs: accuracy, patching, and a circuit with controls.",
+    ),
+    Command(
+        "analyze composition",
+        "tslens.cli.circuits:composition",
+        "Find which heads read which heads, by their weights and by path patching; and one head's tokens.",
+    ),
+    Command(
         "stories make",
         "tslens.cli.stories:make",
         "Make stories with the embedded generator, to a file or to the terminal.",

@@ -92,15 +92,17 @@ class EditedForward:
         *,
         keep: Sequence[str] = (),
         first: int = 0,
+        last: int | None = None,
     ) -> tuple[Float[Tensor, "batch pos d_model"], dict[str, Tensor]]:
-        """The residual stream after the last block from that before block `first`, with these edits; and the edited
-        activations in `keep` by name. InputError for an edit of something that is no activation of this model."""
+        """The residual stream after the last block (or after block `last`) from that before block `first`, with these
+        edits; and the edited activations in `keep` by name. InputError for an edit of something that is no activation
+        of this model."""
         edits = edits or {}
         self._check([*edits, *keep])
         kept: dict[str, Tensor] = {}
         positions = torch.arange(residual.shape[1], device=residual.device)
         cos_sin = rotary_cos_sin(self.spec, positions) if self.spec.style == "llama" else None
-        for i in range(first, self.spec.n_layers):
+        for i in range(first, self.spec.n_layers if last is None else last + 1):
             places = _Places(f"blocks.{i}.", edits, frozenset(keep), kept)
             residual = self._block(i, residual, cos_sin, places)
         return residual, kept

@@ -5,6 +5,7 @@ returns a figure as SVG text, the same text for the same data; `save` writes it 
 """
 
 from tslens.plots.charts import bars, histogram, lines, panels, strip
+from tslens.plots.graph import layered
 from tslens.plots.maps import heatmap, tiles
 from tslens.plots.saving import save
 from tslens.plots.style import ABSENT, DARK, LIGHT, PALETTE, STYLE, svg
@@ -18,6 +19,7 @@ __all__ = [
     "bars",
     "heatmap",
     "histogram",
+    "layered",
     "lines",
     "panels",
     "save",

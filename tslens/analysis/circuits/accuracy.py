@@ -1,7 +1,7 @@
 """Does the model do the task? (the condition of every circuit)"""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,7 +15,6 @@ from tslens.result import Result
 from tslens.stories.pairs import TASKS, Pairs, Task
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
     from tslens.models import LanguageModel
@@ -72,25 +71,22 @@ class AccuracyResult(Result):
         figures = f"{self.accuracy:.3f} ({self.low:.3f} to {self.high:.3f}; chance 0.5, {self.pairs} pairs)"
         return f"{self.model} {'does' if self.does else 'does not do'} the task {self.task!r}: accuracy {figures}"
 
-    def summary(self) -> "pd.DataFrame":
-        """A row for all prompts, and one for each template."""
-        import pandas as pd
+    def to_json(self) -> dict[str, Any]:
+        """As of every result, with the verdict."""
+        return super().to_json() | {"does": self.does, "verdict": self.verdict}
 
-        whole = pd.DataFrame(
-            [{"template": self.verdict, "right": self.accuracy, "right_low": self.low, "right_high": self.high}]
-        )
-        return pd.concat([whole, self.to_frame()], ignore_index=True)
+    def __str__(self) -> str:
+        return f"{self.verdict}\n\n{super().__str__()}"
 
     def figure(self) -> "Figure":
         """Bars of the accuracy, whole and by template, with chance."""
         from tslens import plots
 
-        rows = self.summary()
         return plots.bars(
             ["all", *(example if len(example) < 70 else f"… {example[-68:]}" for example in self.examples)],
-            rows["right"],
-            low=rows["right_low"],
-            high=rows["right_high"],
+            [self.accuracy, *self.right.tolist()],
+            low=[self.low, *self.right_low.tolist()],
+            high=[self.high, *self.right_high.tolist()],
             baseline=0.5,
             title=f"{self.model}: {self.question}",
             x_label="share of prompts answered rightly (mark: chance)",

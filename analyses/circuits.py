@@ -1,0 +1,41 @@
+"""TO BE MEASURED
+
+Which heads and MLPs of a small story model answer simple questions, and which heads read which?
+`python analyses/circuits.py --stories FILE` draws this again.
+"""
+
+from _models import study
+
+from tslens.analysis import circuits
+from tslens.errors import InputError
+from tslens.plots import save
+from tslens.stories.pairs import TASKS
+
+COPIES = ("2.2", "3.1", "3.2")  # heads of stories2M in the circuits of what was said before
+
+asked = study("circuits", limit=60)
+for name, model in asked.models.items():
+    for task in TASKS:
+        try:
+            able = circuits.accuracy(model, task)
+        except InputError as error:  # a small vocabulary has no such pairs
+            print(name, error)
+            continue
+        save(able.figure(), asked.folder / f"{name}-{task}-accuracy.svg", able.to_frame())
+        if able.does:
+            where = circuits.patching(model, task, n=100)
+            save(where.figure(), asked.folder / f"{name}-{task}-patching.svg", where.to_frame())
+            print(where, *where.agreement, sep="\n")
+        found = circuits.circuit(model, task)
+        save(found.figure(), asked.folder / f"{name}-{task}-circuit.svg", found.summary())
+        print(found, f"{found.seconds:.0f} s", sep="\n")
+    read = circuits.composition(model)
+    save(read.figure(), asked.folder / f"{name}-composition.svg", read.to_frame().dropna())
+    for what, texts in (("random tokens", None), ("stories", asked.stories)):
+        ways = circuits.paths(model, texts)
+        save(ways.figure(), asked.folder / f"{name}-paths-{what.replace(' ', '-')}.svg", ways.to_frame().dropna())
+        print(read, ways, f"loss {ways.first_half:.2f} before, {ways.second_half:.2f} repeated", sep="\n")
+    for head in COPIES if name == "stories2M" else ():
+        said = circuits.tokens(model, *map(int, head.split(".")))
+        save(said.figure(), asked.folder / f"{name}-head-{head}.svg", said.summary())
+        print(said, f"copying {said.copying:.2f}, p = {said.copying_p:.2f}, copied {said.copied:.2f}", sep="\n")

@@ -1,0 +1,133 @@
+"""Which heads read which heads? (composition scores of their weights)
+
+Elhage et al. 2021, "A mathematical framework for transformer circuits": how much of what a head writes lies in what
+another reads, as queries, keys or values.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tslens import progress, stats
+from tslens.analysis.circuits.matrices import head_matrices, rotation
+from tslens.models import name_of, spec_of
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from tslens.models import LanguageModel
+
+KINDS = ("Q", "K", "V")
+SHOWN = 20  # rows of the printed table
+
+
+@dataclass(frozen=True, eq=False)
+class CompositionResult(Result):
+    """The share of one head's output that another one reads, from the weights alone, for every pair of heads.
+
+    A score is |W_OV X| / (|W_OV| |X|) in the Frobenius norm, X being the reader's W_QK (Q), its transpose (K) or its
+    W_OV (V). Random weights score above 0 too, so the null is the same two matrices turned at random against each
+    other: their spectra stay. NaN where the one head does not come before the other.
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("kind", "source", "target")
+    axis_names: ClassVar[dict[str, str | tuple[str, ...]]] = {"kind": KINDS, "source": "heads", "target": "heads"}
+
+    model: str
+    """The model's name."""
+    heads: list[str]
+    draws: int
+    """Random rotations of the null."""
+    score: Float[Tensor, "kind source target"]
+    """Composition score, 0 to 1."""
+    null: Float[Tensor, "kind source target"]
+    """Its mean under random rotations."""
+    z: Float[Tensor, "kind source target"]
+    """Distance from that mean in standard deviations of the rotations."""
+    q: Float[Tensor, "kind source target"]
+    """False discovery rate of the claim that the score is above its null (normal; Benjamini-Hochberg over all)."""
+
+    def summary(self) -> "pd.DataFrame":
+        """The pairs of heads farthest above their null."""
+        frame = self.to_frame().dropna(subset=["score"])
+        return frame.assign(above=frame["score"] - frame["null"]).nlargest(SHOWN, "above").reset_index(drop=True)
+
+    def figure(self) -> "Figure":
+        """Heat map of the scores above their null: one row per writer and kind, one column per reader."""
+        from tslens import plots
+
+        above = (self.score - self.null).numpy()
+        rows = [(k, s) for k in range(len(KINDS)) for s in range(len(self.heads)) if np.isfinite(above[k, s]).any()]
+        columns = [t for t in range(len(self.heads)) if np.isfinite(above[:, :, t]).any()]
+        return plots.heatmap(
+            np.array([[above[k, s, t] for t in columns] for k, s in rows]),
+            [f"{KINDS[k]}: {self.heads[s]} →" for k, s in rows],
+            [self.heads[t] for t in columns],
+            title=f"{self.model}: composition above chance",
+            row_label="writer",
+            column_label="reader",
+            colour_label="score minus that of random rotations",
+            centre=0.0,
+        )
+
+
+def composition(model: "LanguageModel", *, draws: int = 100, seed: int = 0) -> CompositionResult:
+    """The composition scores of every pair of heads, and their null of `draws` random rotations.
+
+    The weights are taken with the norms folded in and the means removed that a layer norm removes.
+    """
+    spec = spec_of(model)
+    made = [head_matrices(model, layer) for layer in range(spec.n_layers)]
+    q, k, v, o = (torch.cat([part[name] for part in made]).double().cpu() for name in "QKVO")
+    written = _right_factor(v, o)
+    read = torch.stack([_left_factor(q, k.mT), _left_factor(k, q.mT), _left_factor(v, o)])
+    size = written.norm(dim=(1, 2))[:, None] * read.norm(dim=(2, 3))[:, None]
+    score = _products(written, read) / size
+    generator = torch.Generator().manual_seed(seed)
+    null = []
+    for _ in progress.track(range(draws), "rotating heads at random"):
+        turn = rotation(spec.d_model, generator, spec).double()
+        null.append(_products(written @ turn, read) / size)
+    drawn = torch.stack(null)
+    layer = torch.arange(spec.n_layers).repeat_interleave(spec.n_heads)
+    before = (layer[:, None] < layer).expand(score.shape)
+    mean, spread = drawn.mean(0), drawn.std(0)
+    z = torch.where(before, (score - mean) / spread, float("nan"))
+    p = torch.special.ndtr(-z).numpy()
+    return CompositionResult(
+        model=name_of(model),
+        heads=[f"{i}.{j}" for i in range(spec.n_layers) for j in range(spec.n_heads)],
+        draws=draws,
+        score=torch.where(before, score, float("nan")).float(),
+        null=torch.where(before, mean, float("nan")).float(),
+        z=z.float(),
+        q=torch.as_tensor(stats.benjamini_hochberg(p) if before.any() else p).float(),
+    )
+
+
+def _right_factor(
+    left: Float[Tensor, "head d_model d_head"], right: Float[Tensor, "head d_head d_model"]
+) -> Float[Tensor, "head d_head d_model"]:
+    """A with |A X| = |left right X| for every X: the product without the rotation that its left side is."""
+    upper: Tensor = torch.linalg.qr(left)[1]
+    return upper @ right
+
+
+def _left_factor(
+    left: Float[Tensor, "head d_model d_head"], right: Float[Tensor, "head d_head d_model"]
+) -> Float[Tensor, "head d_model d_head"]:
+    """B with |X B| = |X left right| for every X."""
+    return _right_factor(right.mT, left.mT).mT
+
+
+def _products(
+    written: Float[Tensor, "source d_head d_model"], read: Float[Tensor, "kind target d_model d_head"]
+) -> Float[Tensor, "kind source target"]:
+    """The norm of every product."""
+    return torch.stack([torch.einsum("sad,tdb->stab", written, part).norm(dim=(2, 3)) for part in read])

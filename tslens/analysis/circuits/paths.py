@@ -1,0 +1,179 @@
+"""Does an induction head need what a previous-token head writes, and through its keys? (path patching)
+
+Wang et al. 2022 (arXiv 2211.00593), Goldowsky-Dill et al. 2023 (arXiv 2304.05969); the pair of heads is that of Elhage
+et al. 2021 and Olsson et al. 2022 (arXiv 2209.11895).
+"""
+
+import math
+from collections.abc import Iterable
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens import forward, progress, stats
+from tslens.analysis.circuits.edges import without
+from tslens.analysis.circuits.paths_result import PathsResult
+from tslens.errors import InputError
+from tslens.models import Spec, name_of, spec_of, story_tokenizer_of
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+LENGTH = 48  # tokens that are repeated
+LOGIT_ROWS = 512  # positions whose logits exist at a time
+
+
+def paths(
+    model: "LanguageModel", texts: Iterable[str] | None = None, *, rows: int = 16, most: int = 8, seed: int = 0
+) -> PathsResult:
+    """Path patching from the `most` heads that attend most to the previous token, to the `most` that attend most to
+    what followed the same token before, on rows of random tokens twice, or of the beginnings of `texts` twice.
+
+    Without a path its reader sees what the writer wrote on another row.
+
+    Raises:
+        InputError: one layer, fewer than 2 rows, or a context or texts too short to repeat 2 tokens.
+    """
+    spec, run = spec_of(model), forward.EditedForward.of(model)
+    tokens = repeated(model, texts, rows, seed).to(next(model.parameters()).device)
+    names = [f"blocks.{i}.{part}" for i in range(spec.n_layers) for part in ("hook_resid_pre", "attn.hook_z")]
+    with torch.inference_mode():
+        previous, induction = attention_on_repeats(model, tokens)
+        sources, targets = _strongest(previous[:-1], most), [n + spec.n_heads for n in _strongest(induction[1:], most)]
+        final, seen = run(run.embedded(tokens), keep=names)
+        losses = token_losses(run, final, tokens)
+        base = losses[:, second(tokens)].mean(1)
+        lost = torch.full((len(tokens), 3, len(sources), len(targets)), float("nan"), dtype=torch.float64)
+        for t, target in enumerate(progress.track(targets, "patching paths")):
+            layer, head = divmod(target, spec.n_heads)
+            start = seen[f"blocks.{layer}.hook_resid_pre"]
+            for s, source in enumerate(sources):
+                if source // spec.n_heads < layer:
+                    z = seen[f"blocks.{source // spec.n_heads}.attn.hook_z"]
+                    out = run.head_outputs(source // spec.n_heads, z - z.roll(1, 0))[:, :, source % spec.n_heads]
+                    for kind, letter in enumerate("qkv"):
+                        edits = {f"blocks.{layer}.hook_{letter}_input": without(out, head, spec)}
+                        after = token_losses(run, run(start, edits, first=layer)[0], tokens)[:, second(tokens)].mean(1)
+                        lost[:, kind, s, t] = (after - base).cpu()
+    return _result(
+        model,
+        "random tokens" if texts is None else "stories",
+        losses.cpu(),
+        lost,
+        previous,
+        induction,
+        sources,
+        targets,
+    )
+
+
+def _strongest(attention: Float[Tensor, "layer head"], most: int) -> list[int]:
+    return [int(node) for node in attention.flatten().argsort(descending=True)[:most]]
+
+
+def _result(
+    model: "LanguageModel",
+    on: str,
+    losses: Float[Tensor, "row pos"],
+    lost: Float[Tensor, "row kind source target"],
+    previous: Float[Tensor, "layer head"],
+    induction: Float[Tensor, "layer head"],
+    sources: list[int],
+    targets: list[int],
+) -> PathsResult:
+    spec = spec_of(model)
+    length = (losses.shape[1] + 1) // 2
+    first, later = losses[:, :length].mean(1).numpy(), losses[:, length:].mean(1).numpy()
+    easier = stats.paired_difference(first, later)
+    found = stats.mean_interval(lost.numpy())
+    return PathsResult(
+        model=name_of(model),
+        on=on,
+        rows=len(lost),
+        first_half=float(first.mean()),
+        second_half=float(later.mean()),
+        copies=easier.low > 0 and float(later.mean()) < math.log(spec.d_vocab),
+        sources=[_name(node, spec) for node in sources],
+        previous=previous.flatten()[sources].float().cpu(),
+        targets=[_name(node, spec) for node in targets],
+        induction=induction.flatten()[targets].float().cpu(),
+        effect=torch.as_tensor(found.estimate).float(),
+        low=torch.as_tensor(found.low).float(),
+        high=torch.as_tensor(found.high).float(),
+        q=torch.as_tensor(stats.benjamini_hochberg(_p(lost.numpy()))).float(),
+    )
+
+
+def _name(node: int, spec: Spec) -> str:
+    return f"{node // spec.n_heads}.{node % spec.n_heads}"
+
+
+def repeated(model: "LanguageModel", texts: Iterable[str] | None, rows: int, seed: int) -> Int[Tensor, "row pos"]:
+    """Rows of BOS and up to 48 tokens, twice: different random tokens, or the beginnings of the first texts that are as
+    long."""
+    spec, tokenizer = spec_of(model), story_tokenizer_of(model)
+    length = min(LENGTH, (spec.n_ctx - 1) // 2, tokenizer.size - 1)
+    if spec.n_layers < 2:
+        raise InputError("A model of one layer has no head that reads another one.")
+    if rows < 2 or length < 2:
+        raise InputError(
+            f"Path patching needs 2 rows or more, and a context of 5 or more; got {rows} and {spec.n_ctx}."
+        )
+    if texts is None:
+        generator = torch.Generator().manual_seed(seed)
+        drawn = torch.rand(rows, tokenizer.size - 1, generator=generator).argsort(dim=1)[:, :length]
+        drawn += drawn >= tokenizer.bos
+    else:
+        begun = (ids[:length] for text in texts for ids in tokenizer.encode([text], bos=False) if len(ids) >= length)
+        found = list(islice(begun, rows))
+        if len(found) < 2:
+            raise InputError(f"{len(found)} of the texts have {length} tokens or more; path patching needs 2.")
+        drawn = torch.tensor(found)
+    return torch.cat([torch.full((len(drawn), 1), tokenizer.bos), drawn, drawn], dim=1)
+
+
+def attention_on_repeats(
+    model: "LanguageModel", tokens: Int[Tensor, "row pos"]
+) -> tuple[Float[Tensor, "layer head"], Float[Tensor, "layer head"]]:
+    """The mean attention of each head on the previous token, and in the second half on the token that followed the
+    earlier occurrence."""
+    spec, length = spec_of(model), (tokens.shape[1] - 1) // 2
+    hooks = [name for layer in range(spec.n_layers) for name in forward.query_key_hooks(spec, layer)]
+    seen = forward.activations(model, tokens, hooks)
+    found: tuple[list[Tensor], list[Tensor]] = ([], [])
+    for layer in range(spec.n_layers):
+        q, k = (seen[name] for name in forward.query_key_hooks(spec, layer))
+        pattern = forward.attention_scores(spec, layer, q, k).softmax(-1)
+        found[0].append(pattern.diagonal(-1, -2, -1)[..., 1:].mean((0, 2)))
+        found[1].append(pattern.diagonal(1 - length, -2, -1)[..., 2:].mean((0, 2)))
+    return torch.stack(found[0]), torch.stack(found[1])
+
+
+def second(tokens: Int[Tensor, "row pos"]) -> slice:
+    """The predictions of the second half from its second token on: the first cannot be known to repeat."""
+    return slice((tokens.shape[1] - 1) // 2 + 1, None)
+
+
+def token_losses(
+    run: forward.EditedForward, residual: Float[Tensor, "row pos d_model"], tokens: Int[Tensor, "row pos"]
+) -> Float[Tensor, "row prediction"]:
+    """Cross-entropy of every token but the first, in nats."""
+    rows, wanted = run.normed(residual[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten()
+    parts = zip(rows.split(LOGIT_ROWS), wanted.split(LOGIT_ROWS), strict=True)
+    losses = [F.cross_entropy(forward.unembed(run.model, part), goal, reduction="none") for part, goal in parts]
+    return torch.cat(losses).double().view(len(tokens), -1)
+
+
+def _p(values: Float[np.ndarray, "row kind source target"]) -> np.ndarray:
+    """Two-sided p-values that the mean is 0 (Student's t)."""
+    from scipy import stats as scipy_stats
+
+    error = values.std(0, ddof=1) / np.sqrt(len(values))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * scipy_stats.t.sf(np.abs(values.mean(0)) / error, len(values) - 1)
+    return np.where(np.isnan(error), np.nan, np.where(error > 0, p, 1.0))

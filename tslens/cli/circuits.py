@@ -1,0 +1,97 @@
+"""The commands that find circuits, and which heads read which."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tslens.cli.delivery import delivery
+from tslens.cli.options import Json, Limit, Model, Stories, corpus_of
+from tslens.errors import InputError
+
+
+def circuit(
+    task: str,
+    /,
+    *,
+    model: Model,
+    pairs: int = 200,
+    seed: int = 0,
+    out: Path | None = None,
+    json_: Json = False,
+) -> None:
+    """Find the heads and MLPs that answer a task of minimal pairs: accuracy, patching, and a circuit with controls.
+
+    A model that does not do the task has no circuit. Takes minutes: the same search runs on nonsense, on permuted twins
+    and on further pairs.
+
+    Parameters
+    ----------
+    task
+        What the pairs ask for: character, pronoun, object, owner or colour.
+    pairs
+        Number of pairs: the circuit is found on one half and measured on the other.
+    seed
+        Seed of the pairs, and of what the controls draw.
+    out
+        A folder for the figures (SVG), the tables (CSV) and the whole answers.
+    """
+    from tslens.analysis import circuits as method
+    from tslens.forward.trunk import refuse_compressor
+    from tslens.models import load
+    from tslens.stories.pairs import task as known
+
+    asked = known(task)  # a wrong task is refused before the work
+    with delivery(out, json_) as deliver:
+        loaded = load(model)
+        refuse_compressor(loaded)
+        able = method.accuracy(loaded, asked, n=pairs, seed=seed)
+        deliver(able)
+        if able.does:
+            deliver(method.patching(loaded, asked, n=pairs, seed=seed))
+        deliver(method.circuit(loaded, asked, n=pairs, seed=seed))
+
+
+def composition(
+    *,
+    model: Model,
+    head: Annotated[
+        str | None, Parameter(help="A head, such as 3.2: also shows its QK and OV circuits in tokens.")
+    ] = None,
+    stories: Stories = None,
+    limit: Limit = 200,
+    out: Path | None = None,
+    json_: Json = False,
+) -> None:
+    """Find which heads read which heads, by their weights and by path patching; and one head's tokens.
+
+    Paths go from previous-token to induction heads, on repeated random tokens and on repeated beginnings of stories.
+
+    Parameters
+    ----------
+    out
+        A folder for the figures (SVG), the tables (CSV) and the whole answers.
+    """
+    from tslens.analysis import circuits as method
+    from tslens.forward.trunk import refuse_compressor
+    from tslens.models import load
+
+    place = None if head is None else _head(head)
+    with delivery(out, json_) as deliver:
+        loaded = load(model)
+        refuse_compressor(loaded)
+        if place is not None:
+            deliver(method.tokens(loaded, *place))
+        deliver(method.composition(loaded))
+        if loaded.cfg.n_layers > 1:
+            corpus = corpus_of(loaded, stories, limit)
+            deliver(method.paths(loaded), "on-random-tokens")
+            deliver(method.paths(loaded, corpus), "on-stories", corpus=corpus)
+
+
+def _head(text: str) -> tuple[int, int]:
+    """The layer and head of `3.2`."""
+    layer, _, head = text.partition(".")
+    if not (layer.isdecimal() and head.isdecimal()):
+        raise InputError(f"--head takes LAYER.HEAD, such as 3.2; got {text!r}.")
+    return int(layer), int(head)
