@@ -76,5 +76,5 @@ class PatchingResult(Result):
             column_label="role of the token",
             colour_label="share of the difference restored",
             centre=0.0,
-            texts=[[f"{value:.2f}" for value in row] for row in self.effect[kept].tolist()],
+            texts=[[f"{value:.2f}".replace("-0.00", "0.00") for value in row] for row in self.effect[kept].tolist()],
         )
