@@ -159,16 +159,18 @@ def top_pairs(
 ) -> tuple[Float[Tensor, " rank"], Int[Tensor, " rank"], Int[Tensor, " rank"]]:
     """The `k` largest entries of `left @ right`, less the mean of their row, with their rows and columns; the product
     is made some rows at a time."""
-    n, best, places = right.shape[1], [], []
     right = right - right.mean(1, keepdim=True)  # takes the mean from every row of the product
-    step = max(1, CELLS // n)
-    for start in range(0, len(left), step):
-        found = (left[start : start + step] @ right).flatten().topk(min(k, n))
-        best.append(found.values)
-        places.append(found.indices + start * n)
-    values, order = torch.cat(best).topk(min(k, sum(map(len, best))))
-    at = torch.cat(places)[order]
-    return values, at // n, at % n
+    n, step = right.shape[1], max(1, CELLS // right.shape[1])
+    best = (left[:step] @ right).flatten().topk(min(k, step * n, len(left) * n))
+    values, places = best.values, best.indices
+    for start in range(step, len(left), step):
+        found = left[start : start + step] @ right
+        better = (found > values[-1]).nonzero()  # few: far cheaper than to order them all
+        values = torch.cat([values, found[better[:, 0], better[:, 1]]])
+        places = torch.cat([places, (better[:, 0] + start) * n + better[:, 1]])
+        values, order = values.topk(k)
+        places = places[order]
+    return values, places // n, places % n
 
 
 def own_ranks(left: Float[Tensor, "token d_head"], right: Float[Tensor, "d_head token"]) -> Int[Tensor, " token"]:
