@@ -31,6 +31,7 @@ def test_a_model_that_cannot_is_told_so_and_drawn(tiny: Path, capsys: pytest.Cap
     assert not circuits.CircuitResult.load(tiny / "found").does
 
 
+@pytest.mark.thorough  # the whole search, five times
 def test_a_circuit_of_the_bundled_model_with_its_patching_and_controls(
     in_tmp: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
