@@ -44,6 +44,8 @@ class Corpus:
     """Their source and split, in words."""
     remark: str = ""
     """Their relation to the training stories, as a sentence; may be empty."""
+    recipe: str = ""
+    """What determines stories that the model writes itself: its weights and the sampling; empty for other stories."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.texts)
@@ -196,7 +198,8 @@ def _written(model: "LanguageModel", limit: int | None) -> Corpus:
             )
     how = f"temperature 1, seeds 0 to {block}" if block else "temperature 1, seed 0"
     source = f"stories that {models.name_of(model)} wrote itself ({how})"
-    return Corpus(tuple(texts[:wanted]), source, "A loss on these is their entropy, not how well it predicts others.")
+    remark = "A loss on these is their entropy, not how well it predicts others."
+    return Corpus(tuple(texts[:wanted]), source, remark, recipe=folder.name)
 
 
 def cache() -> Path:

@@ -120,10 +120,10 @@ def test_roles_of_synthetic_heads(synthetic_answer: heads.RolesResult) -> None:
         "previous token": "previous token",
         "exponential": "positional",
         "BOS": "BOS sink",
-        "mixed": "semantic",
+        "mixed": "content-dependent",
         "duplicate": "duplicate token",
         "induction": "induction",
-        "key token": "semantic",
+        "key token": "content-dependent",
         "uniform": "diffuse",
         "self": "self",
     }
@@ -143,8 +143,8 @@ def test_without_the_evidence_of_random_tokens_a_head_is_not_called_induction(sy
     chance = (0.02 + 0.002 * torch.randn(12, 1, n)).double()
     scores = repeated.RepetitionScores(chance, chance, chance, fair, fair, fair)
     found = finish(Spec(n * 4, 1, n, n_ctx=128), synthetic, scores).roles[0]
-    assert found[SYNTHETIC.index("induction")] == "semantic"
-    assert found[SYNTHETIC.index("duplicate")] == "semantic"
+    assert found[SYNTHETIC.index("induction")] == "content-dependent"
+    assert found[SYNTHETIC.index("duplicate")] == "content-dependent"
 
 
 def test_few_stories_leave_every_head_unresolved() -> None:
@@ -473,5 +473,5 @@ def test_real_model_has_previous_token_heads_and_local_ones(shared) -> None:
     roles = found.to_frame()
     assert len(roles.query("role == 'previous token'")) >= 2
     assert len(roles.query("role == 'positional' and layer < 4")) >= 8
-    assert len(roles.query("role == 'semantic' and layer == 4")) >= 4
+    assert len(roles.query("role == 'content-dependent' and layer == 4")) >= 4
     assert not found.published_positional.any()  # the published rule finds no positional head where there are many

@@ -254,14 +254,14 @@ def test_an_answer_prints_draws_comes_back_and_withholds_what_it_contradicts(
     )
 
     roles = heads.roles(model, corpus[:5], positions=24)
-    names = [["previous token", "semantic"], ["positional", "diffuse"]]
+    names = [["previous token", "content-dependent"], ["positional", "diffuse"]]
     roles = replace(roles, role_code=torch.tensor([[heads.ROLES.index(name) for name in row] for row in names]))
     decided = replace(found, verdict_code=torch.tensor([[[1, 0], [1, 1]], [[0, 2], [2, 2]]]))
     agreed = heads.agreement(roles, decided)
     assert (agreed.labelled, agreed.confirmed, agreed.contradicted) == (3, 1, 2)
     assert agreed.agreement == pytest.approx(1 / 3)
     assert agreed.kept == [["previous token", "unresolved"], ["unresolved", "diffuse"]]
-    assert "0.1 (semantic), 1.0 (positional)" in str(agreed) and plots.svg(agreed.figure()).startswith("<svg")
+    assert "0.1 (content-dependent), 1.0 (positional)" in str(agreed) and plots.svg(agreed.figure()).startswith("<svg")
     assert heads.agreement(roles, replace(found, verdict_code=torch.full((2, 2, 2), 2))).contradicted == 0
     with refused("are not of one model"):
         heads.agreement(roles, replace(found, model="another"))

@@ -319,7 +319,7 @@ def test_a_neuron_for_nouns_is_called_noun_and_noise_is_not(model):
 NOUN, VERB, CCONJ = (pos.TAGS.index(tag) for tag in ("NOUN", "VERB", "CCONJ"))
 
 
-def judged(top_tags, top_words, same=None, activations=None, sample_tags=None, sample_words=None):
+def judged(top_tags, top_words, same=None, activations=None, sample_tags=None, sample_words=None, frequency=None):
     """`preference` on a sample of 20 nouns and 80 verbs, all different words, where nouns excite every neuron more."""
     top_tags = torch.tensor(top_tags)
     same = torch.arange(top_tags.numel()).view(top_tags.shape) if same is None else torch.tensor(same)
@@ -327,7 +327,10 @@ def judged(top_tags, top_words, same=None, activations=None, sample_tags=None, s
     sample_words = torch.arange(1000, 1100) if sample_words is None else torch.tensor(sample_words)
     if activations is None:
         activations = torch.cat([torch.rand(20) + 0.5, torch.rand(80)]).expand(len(top_tags), 100)
-    return labels.preference(top_tags, torch.tensor(top_words), same, sample_tags, sample_words, activations)
+    frequency = torch.ones(1100) if frequency is None else frequency
+    return labels.preference(
+        top_tags, torch.tensor(top_words), same, sample_tags, sample_words, activations, frequency.long()
+    )
 
 
 def test_a_context_that_recurs_counts_once():
@@ -342,7 +345,6 @@ def test_one_word_twenty_times_is_one_trial():
     found = judged([[NOUN] * 20] * 2, [[7] * 20, list(range(20))])
     assert found.distinct.tolist() == [1, 20]
     assert found.label.tolist() == [-1, NOUN]
-    assert found.q[0] > 0.05 > found.q[1]
 
 
 def test_a_word_has_the_tag_it_has_most_often():
@@ -410,10 +412,60 @@ def test_words_differ_by_more_than_space_and_capitals():
     assert len(set(numbers)) == 5
 
 
-def test_fisher_is_the_tea_taster():
-    counts = np.array([[3, 1]])  # 3 of 4 against 1 of 4: p = 17/70 (Fisher 1935)
-    p = null.fisher(counts, np.array([4]), np.array([1, 3]))
-    assert p[0, 0] == pytest.approx(17 / 70)
+def test_one_class_of_frequency_is_fishers_tea_taster():
+    """4 of 8 cups are drawn, 3 of them of the 4 that had the milk first: p = 17/70 (Fisher 1935)."""
+    p = null.upper_tail(np.array([[3, 1], [0, 4]]), np.array([[4], [4]]), np.array([[4, 4]]))
+    assert p.tolist() == [pytest.approx([17 / 70, 69 / 70]), pytest.approx([1, 1 / 70])]
+
+
+def test_the_null_is_that_of_permuted_tags():
+    """The p-value of a count is the share of permutations, within the classes of frequency, that reach it."""
+    rng = np.random.default_rng(0)
+    frequency = np.repeat([1000, 1], 30)
+    tags = np.concatenate([rng.permutation([0] * 20 + [1] * 10), rng.permutation([0] * 5 + [1] * 25)])
+    found = null.Null.of(np.arange(60), tags, np.arange(60), tags, frequency, 2)
+    assert found.in_class.tolist() == [[20, 10], [5, 25]]
+    drawn = np.array([*range(6), *range(30, 42)])
+    p = found.p(np.zeros(18, dtype=int), drawn, 1)[0]
+    reached = np.zeros(2)
+    for _ in range(4000):
+        permuted = np.concatenate([rng.permutation(tags[:30]), rng.permutation(tags[30:])])[drawn]
+        reached += np.bincount(permuted, minlength=2) >= np.bincount(tags[drawn], minlength=2)
+    assert p == pytest.approx(reached / 4000, abs=0.03)
+
+
+def test_rank_sums_by_word_have_the_null_of_permuted_tags():
+    """Neurons that prefer words of their own, whatever their tags: p is uniform, where p by token is not."""
+    rng = np.random.default_rng(1)
+    word_tags = rng.integers(0, 4, 150)
+    words = rng.choice(150, 1000, p=(weight := 1 / np.arange(1, 151)) / weight.sum())
+    values = rng.normal(size=(400, 150))[:, words] + 0.3 * rng.normal(size=(400, 1000))
+    frequency = (1e5 / np.arange(1, 151)).astype(int)
+    of = null.Null.of(words, word_tags[words], words, word_tags[words], frequency, 4)
+    p = of.p_of_sample(values, words, frequency)
+    assert 0.03 < (p < 0.05).mean() < 0.07 and (p < 0.001).mean() < 0.004
+    by_token = stats.auroc(values, np.broadcast_to(word_tags[words] == 0, values.shape)).p
+    assert (by_token < 0.05).mean() > 0.2
+    values[0] += 3 * (word_tags[words] == 2)
+    assert of.p_of_sample(values, words, frequency)[0, 2] < 1e-4
+
+
+def test_a_tag_that_only_follows_frequency_is_no_evidence():
+    """The neuron's words are the 20 most frequent: nouns, as are all words as frequent."""
+    words = [list(range(20))]
+    frequency = torch.ones(1100)
+    alike = judged([[NOUN] * 20], words, frequency=frequency)
+    frequency[:20] = frequency[1000:1020] = 5000
+    apart = judged([[NOUN] * 20], words, frequency=frequency)
+    assert alike.label.tolist() == [NOUN] and alike.q[0] < 1e-3
+    assert apart.label.tolist() == [-1] and apart.q[0] == 1
+    assert apart.share.tolist() == [1.0]
+
+
+def test_classes_of_frequency_join_their_neighbours_until_they_are_large_enough():
+    frequency = np.array([4096] * 3 + [1024] * 18 + [64] * 25 + [1] * 4)
+    assert null.classes(frequency).tolist() == [0] * 21 + [1] * 29
+    assert null.classes(np.array([5, 1, 1])).tolist() == [0, 0, 0]
 
 
 def test_tags_come_from_five_tokens_either_side(model, texts):

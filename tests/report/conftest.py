@@ -18,6 +18,7 @@ from tslens.analysis.neurons import ProfilesResult
 from tslens.evaluation.loss import LossResult
 from tslens.report import ReportData
 from tslens.result import axes_of
+from tslens.twins import TwinsResult
 
 EVIL = "<script>alert(1)</script>"
 VOCABULARY = ["<|endoftext|>", "\n", "`${alert(1)}`", "&amp;", "<!--", "]]>", EVIL, " \"'", "\u2028"] + [
@@ -43,6 +44,19 @@ def drawn(cls: type, sizes: dict[str, int], **fixed: Any) -> Any:
         else:
             fields[field.name] = torch.randint(0, 3, shape)
     return cls(**fields)
+
+
+def twins_of(model: str) -> TwinsResult:
+    """Counts of which those of roles and of parts of speech exceed every twin's."""
+    labels = ["heads with a role", "induction heads", "part-of-speech neurons", "one-word neurons"]
+    count = torch.tensor([2, 1, 30, 8])
+    of_twins = torch.tensor([[0, 0, 0, 8], [0, 1, 0, 16]])
+    least, most = of_twins.amin(0), of_twins.amax(0)
+    low, high = count - 0.5, count + 0.5
+    p = torch.tensor([1 / 3, 2 / 3, 1 / 3, 1.0])
+    return TwinsResult(
+        model, 100, labels, ["permuted twin 0", "fresh twin 0"], count, low, high, least, most, p, low > most, of_twins
+    )
 
 
 def made_data(
@@ -108,6 +122,7 @@ def made_data(
         "loss": LossResult(
             torch.rand(9) * 50 + 50, torch.randint(30, 60, (9,)), torch.randint(120, 200, (9,)), 0, spec.name
         ),
+        "twins": twins_of(spec.name),
         "heads": drawn(
             RolesResult, shape, model=spec.name, stories=9, queries=300, groups=3,
             role_code=torch.randint(0, len(ROLES), (layers, heads)),

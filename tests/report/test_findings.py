@@ -5,7 +5,7 @@ import torch
 
 from tslens.analysis.heads import ROLES
 from tslens.report import ReportData
-from tslens.report.findings import findings
+from tslens.report.findings import Finding, findings
 
 
 def test_findings_carry_the_numbers_of_the_answers(made: Callable[..., ReportData]) -> None:
@@ -16,9 +16,27 @@ def test_findings_carry_the_numbers_of_the_answers(made: Callable[..., ReportDat
     data.heads.effect_high[:] = data.heads.effect + 0.1
     data.heads.q[:] = 0.0001
     roles = findings(data)[1]
-    assert roles.figure == "3 of 4 heads"
-    assert roles.claim == "have a role that beats its null: 2 self and 1 previous token."
-    assert "layer 0, head 0, previous token: effect 0.90 [0.80, 1.00], q < 0.001. 1 is unresolved" in roles.evidence
+    assert roles.figure == "3 of 4 heads" and roles.leads
+    assert roles.claim == "have a role that beats its null: 2 self and 1 previous token (untrained twins: 0)."
+    assert "layer 0, head 0, previous token: effect 0.90 [0.80, 1.00], q < 0.001." in roles.evidence
+    assert "On 100 stories: 2 [1.5, 2.5], 2 untrained twins 0, p = 0.33." in roles.evidence
+
+
+def test_what_twins_earn_too_is_no_role_and_does_not_lead(made: Callable[..., ReportData]) -> None:
+    data = made(layers=1, heads=4)
+    described = ("content-dependent", "content-dependent", "diffuse", "self")
+    data.heads.role_code[:] = torch.tensor([[ROLES.index(role) for role in described]])
+    found = findings(data)
+    assert [finding.leads for finding in found] == sorted((finding.leads for finding in found), reverse=True)
+    by_claim = {finding.claim: finding for finding in found}
+    (roles,) = (f for claim, f in by_claim.items() if claim.startswith("have a role"))
+    assert roles.figure == "1 of 4 heads" and "1 self (" in roles.claim
+    assert roles.evidence.endswith("Of the others 2 content-dependent and 1 diffuse: descriptions, not roles.")
+    (words,) = (f for claim, f in by_claim.items() if "one word" in claim)
+    assert not words.leads and "(untrained twins: 8 to 16)" in words.claim and "says nothing about" in words.evidence
+    without = findings(dataclasses.replace(data, twins=None))
+    assert not any(f.leads for f in without if f.section in ("heads", "neurons"))
+    assert any("not compared with untrained twins" in f.claim for f in without)
 
 
 def test_nothing_found_is_said(made: Callable[..., ReportData]) -> None:
@@ -42,11 +60,19 @@ def test_one_story_gives_no_interval(made: Callable[..., ReportData]) -> None:
     one.depth.agreement_low[:] = one.depth.agreement_high[:] = torch.nan
     said = [finding.evidence for finding in findings(one)]
     assert said[0].startswith("1 story, ") and "one story gives no interval" in said[0]
-    assert "one story gives no interval" in said[-1] and not any("nan" in evidence for evidence in said)
+    assert "one story gives no interval" in finding_about(one, "before the last block").evidence and not any(
+        "nan" in evidence for evidence in said
+    )
 
 
 def test_every_finding_points_to_a_section(made: Callable[..., ReportData]) -> None:
     assert {finding.section for finding in findings(made())} == {"model", "heads", "neurons", "lens"}
+
+
+def finding_about(data: ReportData, words: str) -> Finding:
+    """The finding whose claim has these words."""
+    (found,) = (finding for finding in findings(data) if words in finding.claim)
+    return found
 
 
 def test_the_best_supported_neuron_is_shown_with_both_its_statistics(made: Callable[..., ReportData]) -> None:
@@ -56,9 +82,9 @@ def test_the_best_supported_neuron_is_shown_with_both_its_statistics(made: Calla
     n.by_word[:] = torch.tensor([[False, False, True]])
     n.share_low[:] = torch.tensor([[0.3, 0.8, 0.9]])
     n.auroc_low[:] = 0.625
-    found = findings(data)[4]
-    assert found.figure == "3 of 3 neurons"
-    assert found.claim.endswith("2 NOUN and 1 one word.")
+    found = finding_about(data, "part of speech")
+    assert found.figure == "2 of 3 neurons"
+    assert ": 2 NOUN (untrained twins: 0)." in found.claim
     assert "For instance 0.1, NOUN" in found.evidence
     assert "[0.62, " in found.evidence
 
@@ -69,7 +95,7 @@ def test_neurons_of_one_word_alone(made: Callable[..., ReportData]) -> None:
     n.label[:] = -1
     n.by_word[:] = torch.tensor([[False, True]])
     n.word[:] = n.pieces.index(" and")
-    found = findings(data)[4]
+    found = finding_about(data, "one word")
     assert found.figure == "1 of 2 neurons"
     assert "For instance 0.1, token: and" in found.evidence
 
@@ -77,5 +103,5 @@ def test_neurons_of_one_word_alone(made: Callable[..., ReportData]) -> None:
 def test_the_causal_half_gives_both_signs(made: Callable[..., ReportData]) -> None:
     data = made(layers=1, heads=4)
     data.heads.r_causal[:] = torch.tensor([[0.6, 0.5, -0.7, -0.51]])
-    claim = findings(data)[3].claim
+    claim = finding_about(data, "published rule").claim
     assert claim.endswith("it is above 0.5 in 1 and below -0.5, where attention fades with distance, in 2.")

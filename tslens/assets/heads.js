@@ -109,7 +109,7 @@ function roleLegend(view) {
   const { heads } = view;
   return heads.roles.map((role, r) => [role, r, heads.role.filter((x) => x === r).length]).filter(([, , n]) => n).map(([role, r, n]) => el("li", {}, el("button", {
     type: "button", title: role.meaning, "aria-pressed": String(view.lit === r), onclick: () => { view.lit = view.lit === r ? null : r; paintHeads(view); },
-  }, el("i", { style: `background:${roleColour(heads, r)}` }), role.name, el("span", {}, String(n)))));
+  }, el("i", { style: `background:${roleColour(heads, r)}` }), role.name, el("span", {}, beside(n, role.twins)))));
 }
 
 // A small picture of each head's pattern in white on its tile: the largest weight of each block of tokens.

@@ -51,9 +51,11 @@ function neuronFilters(view) {
   view.search = el("input", { type: "search", id: "neuron-search", placeholder: "A word it fires in, a label, L3, 3.17", "aria-label": "Search neurons by a word they fire in, label, layer or number", autocomplete: "off", spellcheck: "false" });
   let pending;
   view.search.addEventListener("input", () => { clearTimeout(pending); pending = setTimeout(filter, 60); });
-  const present = [...new Set(Array.from(neurons.label, (_, n) => kindOf(view, n)))].sort();
+  const counts = new Map();
+  neurons.label.forEach((_, n) => counts.set(kindOf(view, n), 1 + (counts.get(kindOf(view, n)) ?? 0)));
+  const present = [...counts.keys()].sort();
   view.layer = choose("Layer", [["", "all"], ...Array.from({ length: neurons.layers }, (_, l) => [l, String(l)])], filter);
-  view.label = choose("Label", [["", "all"], ...present.map((t) => [t, t])], filter);
+  view.label = choose("Label", [["", "all"], ...present.map((t) => [t, `${t} ${beside(counts.get(t), neurons.twins?.[t === "one word" ? "one-word" : t])}`])], filter);
   const order = choose("Sort by", columns.filter((c) => c.value).map((c) => [c.key, c.text]), (key) => { view.sort = key; view.down = columns.find((c) => c.key === key).down !== false; filter(); });
   order.select.value = view.sort;
   order.field.classList.add("narrow");

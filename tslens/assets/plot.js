@@ -20,6 +20,8 @@ function fill(node, attributes, children) {
 
 const byId = (id) => document.getElementById(id);
 const percent = (p, digits = 1) => `${(100 * p).toFixed(digits)}%`;
+// A count, with the counts of untrained twins where they are known.
+const beside = (n, twins) => (twins ? `${n.toLocaleString("en")} (twins: ${twins})` : n.toLocaleString("en"));
 const number = (x) => (Number.isFinite(x) ? (Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : x.toFixed(Math.abs(x) >= 100 ? 1 : Math.abs(x) >= 10 ? 2 : 3)) : "–");
 const visible = (text) => text.replace(/\n/g, "↵").replace(/\t/g, "⇥");
 const clamp = (x, low, high) => Math.min(high, Math.max(low, x));

@@ -1,6 +1,9 @@
 """The commands that say what heads and neurons do."""
 
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from tslens.cli.delivery import delivery
 from tslens.cli.options import Json, Limit, Model, Precision, Stories, corpus_of
@@ -38,22 +41,18 @@ def heads(
     from tslens.analysis import heads as method
     from tslens.forward import check_precision
     from tslens.models import load
-    from tslens.scan import scan
 
     check_precision(precision)
     with delivery(out, json_) as deliver:
         loaded = load(model)
         if text is not None:
-            attention = method.pattern(loaded, text, precision=precision)
-            deliver(attention, figures=attention.figures())
+            deliver(attention := method.pattern(loaded, text, precision=precision), figures=attention.figures())
         if stories is None and text is not None and not (ablate or swap or probe):
             return
         corpus = corpus_of(loaded, stories, limit)
-        roles = scan(loaded, corpus, method.Roles(), precision=precision)
-        deliver(roles, corpus=corpus)
+        deliver(roles := method.roles(loaded, corpus, precision=precision), corpus=corpus)
         if swap:
-            swapped = method.swaps(loaded, corpus)
-            deliver(swapped, corpus=corpus)
+            deliver(swapped := method.swaps(loaded, corpus), corpus=corpus)
             deliver(method.agreement(roles, swapped), corpus=corpus)
         if ablate:
             deliver(method.ablation(loaded, rows=16), "on-repeated-tokens")
@@ -91,3 +90,35 @@ def neurons(
         loaded = load(model)
         corpus = corpus_of(loaded, stories, limit)
         deliver(method.profiles(loaded, corpus, k=top, precision=precision), corpus=corpus)
+
+
+def twins(
+    *,
+    model: Model,
+    stories: Stories = None,
+    limit: Limit = 100,
+    n: Annotated[int, Parameter(name="--twins")] = 19,
+    out: Path | None = None,
+    json_: Json = False,
+) -> None:
+    """Count the labels of heads and neurons beside those that untrained twins of the model earn.
+
+    A twin has the model's shape: freshly initialised, or with the values of every weight permuted. The counts are kept.
+
+    Parameters
+    ----------
+    n
+        Untrained twins; 19 give a p of 0.05 at best.
+    out
+        A folder for the figure (SVG), the table (CSV) and the whole answer.
+    """
+    from tslens.analysis import heads, neurons
+    from tslens.forward.trunk import refuse_compressor
+    from tslens.models import load
+    from tslens.twins import compare
+
+    with delivery(out, json_) as deliver:
+        refuse_compressor(loaded := load(model))
+        corpus = corpus_of(loaded, stories, limit)
+        found = compare(loaded, corpus, [heads.Roles(), neurons.Profiles()], n=n, limit=limit or len(corpus))
+        deliver(found, corpus=corpus)

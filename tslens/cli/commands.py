@@ -59,6 +59,11 @@ COMMANDS: tuple[Command, ...] = (
         "Find which heads read which heads, by their weights and by path patching; and one head's tokens.",
     ),
     Command(
+        "analyze twins",
+        "tslens.cli.analyze:twins",
+        "Count the labels of heads and neurons beside those that untrained twins of the model earn.",
+    ),
+    Command(
         "stories make",
         "tslens.cli.stories:make",
         "Make stories with the embedded generator, to a file or to the terminal.",

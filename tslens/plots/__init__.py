@@ -4,7 +4,7 @@ Each function takes arrays and names and returns a `matplotlib.figure.Figure`, w
 returns a figure as SVG text, the same text for the same data; `save` writes it atomically, with its table.
 """
 
-from tslens.plots.charts import bars, histogram, lines, panels, strip
+from tslens.plots.charts import bars, beside_controls, histogram, lines, panels, strip
 from tslens.plots.graph import layered
 from tslens.plots.maps import heatmap, tiles
 from tslens.plots.saving import save
@@ -17,6 +17,7 @@ __all__ = [
     "PALETTE",
     "STYLE",
     "bars",
+    "beside_controls",
     "heatmap",
     "histogram",
     "layered",

@@ -166,3 +166,24 @@ def strip(groups: Mapping[str, Any], *, title: str = "", x_label: str = "", thre
         axes.grid(axis="x")
         axes.set(title=title, xlabel=x_label)
     return settled(figure)
+
+
+def beside_controls(
+    names: Sequence[str], values: Any, low: Any, high: Any, controls: Any, *, title: str = "", x_label: str = ""
+) -> "Figure":
+    """A value with its interval for every name, and below it the controls `[name, control]` as grey dots."""
+    x, spread = numbers(values, 1, "values"), numbers(controls, 2, "controls")
+    ends = np.stack([x - numbers(low, 1, "low"), numbers(high, 1, "high") - x])
+    with styled():
+        figure, axes = blank(4.8 + room(list(names)), 1.1 + 0.36 * len(names))
+        rows = np.arange(len(names))
+        jitter = 0.22 * (((np.arange(spread.shape[1]) * 0.6180339887) % 1) - 0.5)
+        axes.plot(spread, rows[:, None] + 0.2 + jitter, "o", color=PALETTE[6], markersize=3, alpha=0.6, mew=0)
+        axes.errorbar(x, rows - 0.12, xerr=ends, fmt="o", color=PALETTE[0], markersize=5, capsize=2.5, linewidth=1.2)
+        axes.set_yticks(rows, list(names))
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="x")
+        axes.set(title=title, xlabel=x_label)
+        axes.set_xlim(left=min(0.0, float(x.min(initial=0))) - 0.5)
+    return settled(figure)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tslens import models
@@ -17,6 +18,7 @@ from tslens.evaluation.loss import LossResult, loss
 from tslens.generate import Sampling, generate
 from tslens.progress import stage
 from tslens.scan import Reducer, scan
+from tslens.twins import FEWEST, STORIES, TWINS, TwinsResult, compare
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -45,6 +47,8 @@ class ReportData:
     remark: str
     """Their relation to the training stories, as a sentence; may be empty."""
     loss: LossResult
+    twins: TwinsResult | None
+    """The counts of labels beside those of untrained twins; None where none was counted."""
     heads: RolesResult
     neurons: ProfilesResult
     depth: ByDepthResult
@@ -67,12 +71,15 @@ def compute(
     metrics: Sequence[Mapping[str, Any]] = (),
     texts: Sequence[str] = (),
     shown: int = 6,
+    twins: int = TWINS,
     max_new_tokens: int = 256,
 ) -> ReportData:
     """Scan `stories` for heads, neurons and lens, and analyse `shown` of them in full, after the user's own `texts`.
 
-    The page repeats the description of stories from `tslens.model_stories`. InputError if there is no story, and as
-    for the analyses.
+    `twins` untrained twins are counted on the first stories (see `tslens.twins`); none where these are too few for an
+    interval. The page repeats the description of stories from `tslens.model_stories`.
+
+    InputError if there is no story, and as for the analyses.
     """
     corpus = list(stories)
     if not corpus:
@@ -94,6 +101,7 @@ def compute(
         source=stories.source if isinstance(stories, Corpus) else getattr(stories, "name", "the given stories"),
         remark=stories.remark if isinstance(stories, Corpus) else "",
         loss=measured,
+        twins=_twins(model, stories if isinstance(stories, Corpus) else corpus, reducers[:2], twins),
         heads=heads,
         neurons=neurons,
         depth=depth,
@@ -102,6 +110,13 @@ def compute(
         samples=list(zip(PROMPTS, written, strict=True)),
         sampling=f"temperature {SAMPLING.temperature}, top-p {SAMPLING.top_p}, seed {SAMPLING.seed}",
     )
+
+
+def _twins(
+    model: "LanguageModel", corpus: Corpus | Sequence[str], reducers: Sequence[Reducer[Any, Any]], n: int
+) -> TwinsResult | None:
+    enough = len(set(islice(corpus, STORIES))) >= FEWEST
+    return compare(model, corpus, reducers, n=n) if n and enough else None
 
 
 def _choose(model: "LanguageModel", own: list[str], corpus: list[str], count: int) -> list[str]:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from tslens.analysis.heads import ROLES
-from tslens.analysis.neurons import ProfilesResult
+from tslens.analysis.heads import EVIDENT, ROLES
 from tslens.corpus import counted
 from tslens.report.compute import ReportData
 
@@ -20,11 +19,29 @@ class Finding:
     claim: str
     evidence: str
     section: str
+    leads: bool = True
+    """False for a count that untrained twins reach too, or that was compared with none."""
 
 
 def findings(data: ReportData) -> list[Finding]:
-    """The findings of a report, most general first."""
-    return [say(data) for say in (_prediction, _roles, _induction, _published_rule, _neurons, _depth)]
+    """The findings of a report: first those that untrained twins do not reach, most general first."""
+    said = [say(data) for say in (_prediction, _roles, _parts_of_speech, _induction, _depth, _words, _published_rule)]
+    return sorted(said, key=lambda finding: not finding.leads)
+
+
+def _beside_twins(data: ReportData, label: str) -> tuple[str, str, bool]:
+    """For a count: its twins' in parentheses, a sentence of evidence, and whether it leads."""
+    twins = data.twins
+    if twins is None:
+        return "not compared with untrained twins", "No untrained twin was counted.", False
+    at = twins.place(label)
+    leads = bool(twins.leads[at])
+    evidence = (
+        f"On {counted(twins.stories)}: {int(twins.count[at]):,} [{float(twins.low[at]):,.1f}, "
+        f"{float(twins.high[at]):,.1f}], {len(twins.twins)} untrained twins {twins.range_of(label)}, "
+        f"p = {float(twins.p[at]):.2f}{'' if leads else ': this says nothing about training'}."
+    )
+    return f"untrained twins: {twins.range_of(label)}", evidence, leads
 
 
 def _prediction(data: ReportData) -> Finding:
@@ -41,26 +58,27 @@ def _prediction(data: ReportData) -> Finding:
 def _roles(data: ReportData) -> Finding:
     heads = data.heads
     names = [ROLES[code] for code in heads.role_code.flatten().tolist()]
-    counts = Counter(name for name in names if name != "unresolved")
-    total, resolved = len(names), sum(counts.values())
-    left = f"{total - resolved} {'is' if total - resolved == 1 else 'are'}"
-    if not resolved:
+    counts = Counter(name for name in names if name in EVIDENT)
+    described = [f"{names.count(kind)} {kind}" for kind in ("content-dependent", "diffuse") if kind in names]
+    others = f"Of the others {' and '.join(described)}: descriptions, not roles." if described else ""
+    beside, evidence, leads = _beside_twins(data, "heads with a role")
+    figure = f"{sum(counts.values())} of {len(names)} heads"
+    if not counts:
         return Finding(
-            f"0 of {total} heads",
-            "have a role that beats its null.",
-            f"Tried on {counted(heads.stories)}; the others are called unresolved rather than guessed.",
-            "heads",
+            figure, f"have a role that beats its null ({beside}).", f"{evidence} {others}".rstrip(), "heads", False
         )
-    effect = torch.where(heads.role_code == ROLES.index("unresolved"), -1.0, heads.effect.nan_to_num(-1.0)).flatten()
-    best = int(effect.argmax())
+    effect = torch.tensor([name in EVIDENT for name in names]).view_as(heads.effect)
+    best = int(torch.where(effect, heads.effect.nan_to_num(-1.0), -1.0).argmax())
     layer, head = divmod(best, heads.effect.shape[1])
     low, high = float(heads.effect_low.flatten()[best]), float(heads.effect_high.flatten()[best])
     return Finding(
-        f"{resolved} of {total} heads",
-        f"have a role that beats its null: {_listed(counts)}.",
-        f"The clearest is layer {layer}, head {head}, {names[best]}: effect {float(effect[best]):.2f} "
-        f"[{low:.2f}, {high:.2f}], q {_small(float(heads.q.flatten()[best]))}. {left} unresolved.",
+        figure,
+        f"have a role that beats its null: {_listed(counts)} ({beside}).",
+        f"{evidence} The clearest is layer {layer}, head {head}, {names[best]}: effect "
+        f"{float(heads.effect.flatten()[best]):.2f} [{low:.2f}, {high:.2f}], q "
+        f"{_small(float(heads.q.flatten()[best]))}. {others}".rstrip(),
         "heads",
+        leads,
     )
 
 
@@ -72,14 +90,16 @@ def _induction(data: ReportData) -> Finding:
         float(t.flatten()[best]) for t in (heads.induction_random, heads.induction, heads.induction_lift)
     )
     found = int((heads.role_code == ROLES.index("induction")).sum())
+    beside, evidence, leads = _beside_twins(data, "induction heads")
     nearest = "the strongest" if found else "the nearest"
     return Finding(
         f"{found} induction {'head' if found == 1 else 'heads'}",
-        f"by role. On repeated random tokens {nearest}, layer {layer}, head {head}, gives {on_random:.0%} of its "
-        "attention to the token that followed the first time.",
-        f"On natural stories, where a token has occurred before, it gives {on_stories:.0%}, {lift:.1f} times what even "
-        "attention would.",
+        f"by role ({beside}). On repeated random tokens {nearest}, layer {layer}, head {head}, gives "
+        f"{on_random:.0%} of its attention to the token that followed the first time.",
+        f"{evidence} On natural stories, where a token has occurred before, it gives {on_stories:.0%}, "
+        f"{lift:.1f} times what even attention would.",
         "heads",
+        leads and found > 0,
     )
 
 
@@ -94,46 +114,56 @@ def _published_rule(data: ReportData) -> Finding:
         f"The largest published correlation is {_largest(heads.r_full):.2f}. By the positional fraction, "
         f"{int((heads.positional_low > 0.5).sum())} heads are positional with their whole interval above 0.5.",
         "heads",
+        False,
     )
 
 
-def _neurons(data: ReportData) -> Finding:
+def _parts_of_speech(data: ReportData) -> Finding:
     n = data.neurons
-    labels = n.label.flatten().tolist()
-    counts = Counter(n.tags[label] for label in labels if label >= 0)
-    counts += Counter({"one word": int(n.by_word.sum())})  # and what is zero goes
-    silent = int((n.firing_rate == 0).sum())
-    quiet = f" {silent:,} never fire." if silent else ""
+    counts = Counter(n.tags[label] for label in n.label.flatten().tolist() if label >= 0)
+    beside, evidence, leads = _beside_twins(data, "part-of-speech neurons")
+    figure = f"{sum(counts.values()):,} of {n.label.numel():,} neurons"
+    claim = "prefer a part of speech, in their top tokens and on random ones too"
     if not counts:
-        return Finding(
-            f"0 of {len(labels):,} neurons",
-            "prefer a part of speech or one word both in their top tokens and on random ones.",
-            f"Tried on {n.n_tokens:,} tokens, with the false discovery rate over all neurons and tags.{quiet}",
-            "neurons",
+        return Finding(figure, f"{claim} ({beside}).", evidence, "neurons", False)
+    at = _best(torch.where(n.label >= 0, n.share_low, -1.0))
+    return Finding(
+        figure,
+        f"{claim}: {_listed(counts)} ({beside}).",
+        f"{evidence} For instance {at[0]}.{at[1]}, {n.label_of(*at)}: {float(n.share[at]):.0%} "
+        f"[{float(n.share_low[at]):.0%}, {float(n.share_high[at]):.0%}] of its {int(n.distinct[at])} different top "
+        f"words, {float(n.lift[at]):.1f} times the base rate, AUROC on random tokens {float(n.auroc[at]):.2f} "
+        f"[{float(n.auroc_low[at]):.2f}, {float(n.auroc_high[at]):.2f}], q {_small(float(n.q[at]))}.",
+        "neurons",
+        leads,
+    )
+
+
+def _words(data: ReportData) -> Finding:
+    n = data.neurons
+    found = int(n.by_word.sum())
+    beside, evidence, leads = _beside_twins(data, "one-word neurons")
+    silent = int((n.firing_rate == 0).sum())
+    more = f" {silent:,} never fire." if silent else ""
+    if found:
+        at = _best(torch.where(n.by_word, n.word_auroc_low, -1.0))
+        share, area = float(n.word_share[at]), float(n.word_auroc[at])
+        more = (
+            f" For instance {at[0]}.{at[1]}, {n.label_of(*at)}: {share:.0%} of its top tokens, AUROC {area:.2f}.{more}"
         )
     return Finding(
-        f"{sum(counts.values()):,} of {len(labels):,} neurons",
-        f"prefer a part of speech or one word, in their top tokens and on random ones too: {_listed(counts)}.",
-        f"For instance {_clearest(n)}. The others are unresolved.{quiet}",
+        f"{found:,} of {n.label.numel():,} neurons",
+        f"prefer one word, in their top tokens and on random ones too ({beside}).",
+        f"{evidence}{more}",
         "neurons",
+        leads and found > 0,
     )
 
 
-def _clearest(n: ProfilesResult) -> str:
-    """The neuron whose part of speech is best supported by its top words, or else whose word by random tokens."""
-    tagged = bool((n.label >= 0).any())
-    support = torch.where(n.label >= 0, n.share_low, -1.0) if tagged else torch.where(n.by_word, n.word_auroc_low, -1.0)
-    best = int(support.nan_to_num(-1.0).argmax())
-    at = divmod(best, n.label.shape[1])
-    name = f"{at[0]}.{at[1]}, {n.label_of(*at)}"
-    if not tagged:
-        return f"{name}: {float(n.word_share[at]):.0%} of its top tokens, AUROC {float(n.word_auroc[at]):.2f}"
-    return (
-        f"{name}: {float(n.share[at]):.0%} [{float(n.share_low[at]):.0%}, {float(n.share_high[at]):.0%}] of its "
-        f"{int(n.distinct[at])} different top words, {float(n.lift[at]):.1f} times the base rate, AUROC on random "
-        f"tokens {float(n.auroc[at]):.2f} [{float(n.auroc_low[at]):.2f}, {float(n.auroc_high[at]):.2f}], "
-        f"q {_small(float(n.q[at]))}"
-    )
+def _best(support: torch.Tensor) -> tuple[int, int]:
+    """Layer and neuron with the most support."""
+    layer, neuron = divmod(int(support.nan_to_num(-1.0).argmax()), support.shape[1])
+    return layer, neuron
 
 
 def _depth(data: ReportData) -> Finding:

@@ -14,6 +14,7 @@ from tslens.plots import PALETTE
 from tslens.report.compute import ReportData
 from tslens.report.embed import Words, as_numpy, pack, pack_floats, triangles
 from tslens.report.neurons import Detail, neurons
+from tslens.twins import TwinsResult
 
 ROLE_MEANINGS = {
     "previous token": "Looks at the token just before.",
@@ -22,7 +23,7 @@ ROLE_MEANINGS = {
     "self": "Looks at the token it stands on.",
     "duplicate token": "Looks at earlier copies of the token it stands on.",
     "induction": "Looks at what followed the last time: A B … A, and it looks at B.",
-    "semantic": "What it looks at depends on the story, beyond position and the patterns above.",
+    "content-dependent": "What it looks at depends on the story, beyond position and the patterns above.",
     "diffuse": "Spreads its attention nearly evenly.",
     "unresolved": "No role beats its null.",
 }
@@ -59,8 +60,8 @@ def build(data: ReportData, cuts: Cuts, attention: Mapping[tuple[int, int], Any]
             story(pattern.tokens, words, attended, attention.get((i, attended)))
             for i, (pattern, attended) in enumerate(zip(data.patterns, cuts.attended, strict=True))
         ],
-        "heads": heads(data.heads),
-        "neurons": neurons(data.neurons, words, cuts.detail),
+        "heads": heads(data.heads, data.twins),
+        "neurons": neurons(data.neurons, words, cuts.detail) | {"twins": of_twins(data.twins, " neurons")},
         "lens": lens(data.lenses, words, int(data.description["d_vocab"])),
         "depth": depth(data.depth),
         "curve": curve(data.metrics),
@@ -83,11 +84,17 @@ def pack_attention(pattern: PatternResult, tokens: int) -> dict[str, Any]:
     return pack(triangles(pattern.pattern[..., :tokens, :tokens]))
 
 
-def heads(answer: RolesResult) -> dict[str, Any]:
-    """Roles and scores of all heads, layer by layer."""
+def of_twins(twins: TwinsResult | None, unit: str) -> dict[str, str]:
+    """The smallest and largest count of an untrained twin, in words, for each label of this unit."""
+    labels = [] if twins is None else [label for label in twins.labels if label.endswith(unit)]
+    return {label.removesuffix(unit): twins.range_of(label) for label in labels if twins is not None}
+
+
+def heads(answer: RolesResult, twins: TwinsResult | None = None) -> dict[str, Any]:
+    """Roles and scores of all heads, layer by layer, with the twins' counts of each role."""
     codes = answer.role_code.flatten()
     resolved = (codes != ROLES.index("unresolved")).double()
-    scores = []
+    scores, counts = [], of_twins(twins, " heads")
     for field, label, help_text, interval in SCORES:
         values = getattr(answer, field)
         score = {"label": label, "help": help_text, "share": field != "mean_distance", "values": _numbers(values)}
@@ -97,7 +104,7 @@ def heads(answer: RolesResult) -> dict[str, Any]:
         scores.append(score)
     return {
         "shape": list(answer.role_code.shape),
-        "roles": [_role(name) for name in ROLES],
+        "roles": [_role(name) | {"twins": counts.get(name, "")} for name in ROLES],
         "role": codes.tolist(),
         "scores": scores,
         "start": int((resolved * (1 + answer.effect.flatten().double().nan_to_num(0.0))).argmax()),

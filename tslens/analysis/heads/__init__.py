@@ -8,10 +8,11 @@ roles that contradicts. `probes(model, stories)` reads parts of speech from quer
 
 from tslens.analysis.heads.ablation import ablation
 from tslens.analysis.heads.ablation_result import AblationResult
+from tslens.analysis.heads.pattern import PatternResult
 from tslens.analysis.heads.probes import Probes, probes
 from tslens.analysis.heads.probes_result import ProbesResult
 from tslens.analysis.heads.reducer import Roles, roles
-from tslens.analysis.heads.result import CLASSES, COLOURED, ROLES, PatternResult, RolesResult
+from tslens.analysis.heads.result import CLASSES, COLOURED, EVIDENT, ROLES, RolesResult
 from tslens.analysis.heads.swaps import swaps
 from tslens.analysis.heads.swaps_result import AgreementResult, SwapsResult, agreement
 from tslens.analysis.heads.view import pattern
@@ -19,6 +20,7 @@ from tslens.analysis.heads.view import pattern
 __all__ = [
     "CLASSES",
     "COLOURED",
+    "EVIDENT",
     "ROLES",
     "AblationResult",
     "AgreementResult",

@@ -30,7 +30,7 @@ from tslens.analysis.heads.from_block import FromBlock
 from tslens.analysis.heads.repeated import copying
 from tslens.analysis.heads.result import RolesResult
 from tslens.analysis.heads.role_tokens import PREDICTED, contrast_weights
-from tslens.analysis.heads.rows import Rows, partners, repeated_rows, story_rows
+from tslens.analysis.heads.rows import TokenRows, partners, repeated_rows, story_rows
 from tslens.errors import InputError
 from tslens.models import name_of, spec_of
 
@@ -94,7 +94,7 @@ class Gained:
     """Number of the predicted tokens that are matched."""
 
 
-def _weights(read: Rows, roles: RolesResult | None) -> dict[str, tuple[Tensor, Tensor]]:
+def _weights(read: TokenRows, roles: RolesResult | None) -> dict[str, tuple[Tensor, Tensor]]:
     """The weights of the tokens that each role predicts and of the matched others, over the scored tokens."""
     named = {role for row in roles.roles for role in row} if roles is not None else set()
     tokens, real, scored = (part.cpu() for part in (read.tokens, read.real, read.scored))
@@ -107,7 +107,7 @@ def _weights(read: Rows, roles: RolesResult | None) -> dict[str, tuple[Tensor, T
 
 def _passes(
     model: "LanguageModel",
-    read: Rows,
+    read: TokenRows,
     kinds: Sequence[str],
     roles: RolesResult | None,
     weights: dict[str, tuple[Tensor, Tensor]],
@@ -170,7 +170,7 @@ def _instead(
 
 def _result(
     model: "LanguageModel",
-    read: Rows,
+    read: TokenRows,
     kinds: Sequence[str],
     roles: RolesResult | None,
     baseline: Float[Tensor, " row"],

@@ -32,7 +32,7 @@ FINDINGS = (
 )
 """What ablation says of a head and its role, in the order in which heads are listed."""
 
-NO_ROLE = ("unresolved", "diffuse", "semantic", "content-dependent")
+NO_ROLE = ("unresolved", "diffuse", "content-dependent")
 """Roles that name nothing that a head does; also whatever begins with one of them."""
 
 

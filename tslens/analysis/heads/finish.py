@@ -99,13 +99,13 @@ def _claim_p(sums: Sums, lift: GroupEstimate, scores: RepetitionScores) -> Float
 
     The null of BOS, self and previous token is uniform attention. The content classes have two nulls, and the
     larger p counts: the null keys of the same story, and uniform attention on repeated random tokens. NaN where no key
-    of a class has a null key.
+    of a class has a null key, or the model does not copy, so that repeated random tokens are no evidence.
     """
     p = np.moveaxis(lift.p_above(1.0), -1, 0).copy()
     excess = ratio(sums.excess_mass, sums.matched_keys[:, :, None])
     natural = np.moveaxis(excess.p_above(0.0), -1, 0)
     pairs = ((scores.duplicate, scores.duplicate_uniform), (scores.induction, scores.induction_uniform))
-    p[CONTENT] = np.maximum(natural, np.stack([_rows_p(*pair) for pair in pairs]))
+    p[CONTENT] = np.maximum(natural, np.stack([_rows_p(*pair) for pair in pairs])) if scores.copies else np.nan
     return p
 
 

@@ -31,7 +31,7 @@ Labels = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Words:
+class ProbedWords:
     """What all probes share: which words are read, their corners and their labels."""
 
     kept: Int[np.ndarray, " word"]
@@ -93,7 +93,7 @@ def fit(
     )
 
 
-def chosen(tags: Int[Tensor, " word"], types: Sequence[str], seeds: Int[Tensor, " word"]) -> Words:
+def chosen(tags: Int[Tensor, " word"], types: Sequence[str], seeds: Int[Tensor, " word"]) -> ProbedWords:
     """The words that are read: at most `OF_A_TYPE` of a type, of parts of speech with enough types in each half."""
     half_of = {word: int(below(torch.tensor(2), draw(torch.tensor(content_hash(word))))) for word in set(types)}
     often = Counter(zip(types, tags.tolist(), strict=True))
@@ -123,7 +123,7 @@ def chosen(tags: Int[Tensor, " word"], types: Sequence[str], seeds: Int[Tensor, 
     others = [shuffled({word: number[main[word]] for word in seen}, seen, turn) for turn in range(SHUFFLES)]
     labels = [true, *(np.array([other[word] for word in read]) for other in others)]
     group = below(torch.tensor(GROUPS), draw(seeds[kept])).numpy()
-    return Words(np.array(kept), corner, group, labels, [pos.TAGS[tag] for tag in classes], len(seen))
+    return ProbedWords(np.array(kept), corner, group, labels, [pos.TAGS[tag] for tag in classes], len(seen))
 
 
 def shuffled(tag_of: dict[str, int], often: Counter[str], turn: int) -> dict[str, int]:
@@ -141,7 +141,7 @@ def shuffled(tag_of: dict[str, int], often: Counter[str], turn: int) -> dict[str
 
 
 def accuracies(
-    vectors: Float[np.ndarray, "word dim"], words: Words, dimensions: int | None = None
+    vectors: Float[np.ndarray, "word dim"], words: ProbedWords, dimensions: int | None = None
 ) -> tuple[GroupEstimate, GroupEstimate]:
     """Balanced accuracy on the opposite corner with the true labels, and the mean of it over the shuffled ones; with
     `dimensions` the vectors are cut to so many principal components of the corner that is fitted."""

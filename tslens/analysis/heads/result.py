@@ -1,14 +1,14 @@
-"""Results about heads: the role of each with its evidence, and attention over one story."""
+"""The result about heads: the role of each, with its evidence."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tslens.errors import InputError
+from tslens.analysis.heads.pattern import check_head
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -22,16 +22,29 @@ ROLES = (
     "self",
     "duplicate token",
     "induction",
-    "semantic",
+    "content-dependent",
     "diffuse",
     "unresolved",
 )
 """What a head may be called. `role_code` counts along this list."""
 
+EVIDENT = ("previous token", "positional", "BOS sink", "self", "duplicate token", "induction")
+"""The roles that are counted. `content-dependent` says only that position does not decide, and `diffuse` that there is
+next to nothing to explain: an untrained model's heads earn both."""
+
 CLASSES = ("BOS sink", "self", "previous token", "duplicate token", "induction")
 """Roles that say which keys are looked at: each is a class of keys, measured for every head."""
 
-COLOURED = ("previous token", "positional", "semantic", "induction", "BOS sink", "duplicate token", "diffuse", "self")
+COLOURED = (
+    "previous token",
+    "positional",
+    "content-dependent",
+    "induction",
+    "BOS sink",
+    "duplicate token",
+    "diffuse",
+    "self",
+)
 """The roles in the order of the palette, whose seventh colour is grey."""
 
 SUMMARY = (
@@ -85,7 +98,7 @@ class RolesResult(Result):
     r_causal: Float[Tensor, "layer head"]
     """The same over the causal half; attention that decays with distance gives a negative one."""
     published_positional: Bool[Tensor, "layer head"]
-    """The replication's rule: positional where `r_full` is above 0.5, else semantic."""
+    """The replication's rule: positional where `r_full` is above 0.5, else what it calls semantic."""
     causal_positional: Bool[Tensor, "layer head"]
     """The same rule over the causal half, for either sign: `|r_causal|` above 0.5."""
 
@@ -137,6 +150,11 @@ class RolesResult(Result):
         """The role of each head, by layer and head."""
         return [[ROLES[code] for code in row] for row in self.role_code.tolist()]
 
+    def counts(self) -> dict[str, int]:
+        """The number of heads with each role of `EVIDENT`, and with any of them."""
+        of_role = {role: int((self.role_code == ROLES.index(role)).sum()) for role in EVIDENT}
+        return {"heads with a role": sum(of_role.values())} | {f"{role} heads": n for role, n in of_role.items()}
+
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """As `Result.to_frame`, with the role in words as the column `role`."""
         frame = super().to_frame(field)
@@ -170,78 +188,10 @@ class RolesResult(Result):
         """Mean attention of one head by distance, BOS excluded."""
         from tslens import plots
 
-        _check_head(self.role_code, layer, head)
+        check_head(self.role_code, layer, head)
         return plots.lines(
             {f"layer {layer}, head {head}": self.offset_mass[layer, head]},
             title=f"Layer {layer}, head {head}: {self.roles[layer][head]}",
             x_label="tokens back",
             y_label="attention weight",
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class PatternResult(Result):
-    """The attention of every head over one text."""
-
-    frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head", "query", "key")
-
-    model: str
-    """The model's name."""
-    text: str
-    """The text that was read."""
-    tokens: list[str]
-    """The tokens as displayed text, BOS first: the names of both `query` and `key`."""
-    pattern: Float[Tensor, "layer head query key"]
-    """Attention weights; they sum to 1 for each query and are 0 on keys after it."""
-
-    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
-        """One row per layer, head, query and key that the query may attend to."""
-        frame = super().to_frame(field)
-        return frame[frame["key"] <= frame["query"]].reset_index(drop=True)
-
-    def summary(self) -> "pd.DataFrame":
-        """For every head, the query and key of its strongest attention to a token that is not BOS."""
-        import pandas as pd
-
-        layers, heads, n, _ = self.pattern.shape
-        place = self.pattern[..., 1:].flatten(2).argmax(-1)
-        rows = []
-        for layer in range(layers):
-            for head in range(heads):
-                query, key = divmod(int(place[layer, head]), n - 1)
-                weight = float(self.pattern[layer, head, query, key + 1])
-                on_bos = float(self.pattern[layer, head, :, 0].mean())
-                rows.append((layer, head, self.tokens[query], self.tokens[key + 1], weight, on_bos))
-        return pd.DataFrame(rows, columns=["layer", "head", "query", "key", "weight", "on_bos"])
-
-    def figure(self, layer: int = 0, head: int = 0) -> "Figure":
-        """The heat map of one head: queries down, keys across."""
-        from tslens import plots
-
-        _check_head(self.pattern, layer, head)
-        weights = self.pattern[layer, head].clone()
-        weights[~weights.new_ones(weights.shape).tril().bool()] = float("nan")
-        few = len(self.tokens) <= 48
-        return plots.heatmap(
-            weights,
-            self.tokens if few else None,
-            self.tokens if few else None,
-            title=f"Layer {layer}, head {head}",
-            row_label="query",
-            column_label="key",
-            colour_label="attention weight",
-            limits=(0.0, 1.0),
-        )
-
-    def figures(self) -> "Iterator[tuple[str, Figure]]":
-        """The heat map of every head, each under its name, `LAYER.HEAD`."""
-        layers, heads = self.pattern.shape[:2]
-        return ((f"{layer}.{head}", self.figure(layer, head)) for layer in range(layers) for head in range(heads))
-
-
-def _check_head(of: Tensor, layer: int, head: int) -> None:
-    layers, heads = of.shape[:2]
-    if not (0 <= layer < layers and 0 <= head < heads):
-        raise InputError(
-            f"There is no layer {layer}, head {head}: layers run from 0 to {layers - 1}, heads from 0 to {heads - 1}."
         )

@@ -7,11 +7,12 @@ of its mass on the previous token and still do nothing else; a mass threshold ta
 - `diffuse`: the entropy is above 95% of that of uniform attention. There is almost nothing to explain.
 - `duplicate token`, `induction`: those keys explain more than half of the nats among the keys other than BOS, they
   get more mass than their null keys (`null.py`), *and* the head does the same on repeated random tokens, where only
-  repetition can attract it. Where no key has a null key these roles are not assigned.
+  repetition can attract it. Where no key has a null key, or the model does not copy repeated random tokens at all
+  (`repeated.Copying`), these roles are not assigned.
 - `previous token`, `self`: those keys explain more than half of the nats among the keys other than BOS.
   These four roles also require that attention among the keys other than BOS has at least 5% of all nats.
 - `BOS sink`: mass on BOS explains more than half of the nats.
-- `positional` or `semantic`: none of these, and the positional fraction is above or below one half.
+- `positional` or `content-dependent`: none of these, and the positional fraction is above or below one half.
 - `unresolved`: the interval does not decide between these.
 
 "More than half" means that the whole 95% interval is above one half: nothing else then explains as much. All p-values,
@@ -37,7 +38,16 @@ NEXT_TO_NOTHING = 0.05
 DIFFUSE = 1 - NEXT_TO_NOTHING
 Q = 0.05
 NEAR = 1e-5  # ten times what the batches change in a share
-PREFERENCE = ("diffuse", "induction", "duplicate token", "previous token", "self", "BOS sink", "positional", "semantic")
+PREFERENCE = (
+    "diffuse",
+    "induction",
+    "duplicate token",
+    "previous token",
+    "self",
+    "BOS sink",
+    "positional",
+    "content-dependent",
+)
 """Where several roles hold, the head gets the first of them: the most specific."""
 UNRESOLVED = ROLES.index("unresolved")
 
@@ -76,7 +86,7 @@ def decide(
     by_class = [GroupEstimate(claims.value[..., i], claims.without[..., i]) for i in range(len(CLASSES))]
     tried = dict(zip(CLASSES, by_class, strict=True)) | {
         "positional": fraction,
-        "semantic": varying,
+        "content-dependent": varying,
         "diffuse": entropy_share,
     }
     least = {role: DIFFUSE if role == "diffuse" else MAJORITY for role in tried}

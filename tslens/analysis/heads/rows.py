@@ -1,4 +1,4 @@
-"""Rows that ablation reads: stories that a hash chooses, or repeated random tokens."""
+"""TokenRows that ablation reads: stories that a hash chooses, or repeated random tokens."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows of tokens, right-padded."""
+class TokenRows:
+    """TokenRows of tokens, right-padded."""
 
     tokens: Int[Tensor, "row pos"]
     real: Bool[Tensor, "row pos"]
@@ -28,15 +28,15 @@ class Rows:
     """True on tokens whose loss counts."""
 
 
-def repeated_rows(model: "LanguageModel", rows: int, seed: int) -> Rows:
+def repeated_rows(model: "LanguageModel", rows: int, seed: int) -> TokenRows:
     """Repeated random tokens, scored from the second token of the second half on: the first cannot be predicted."""
     tokens = repeated_tokens(model, rows=rows, seed=seed).to(next(model.parameters()).device)
     scored = torch.zeros(tokens.shape, dtype=torch.bool, device=tokens.device)
     scored[:, (tokens.shape[1] - 1) // 2 + 2 :] = True
-    return Rows(tokens, torch.ones_like(scored), scored)
+    return TokenRows(tokens, torch.ones_like(scored), scored)
 
 
-def story_rows(model: "LanguageModel", stories: Iterable[str], rows: int, context: int) -> Rows:
+def story_rows(model: "LanguageModel", stories: Iterable[str], rows: int, context: int) -> TokenRows:
     """The stories that their hashes choose, in the order of the hashes; every token after BOS is scored."""
     read = list(identified(stories, WHOLE))
     hashes, occurrences = (torch.tensor([getattr(s, name) for s in read]).long() for name in ("hash", "occurrence"))
@@ -53,7 +53,7 @@ def story_rows(model: "LanguageModel", stories: Iterable[str], rows: int, contex
     scored = real.clone()
     scored[:, 0] = False
     device = next(model.parameters()).device
-    return Rows(tokens.to(device), real.to(device), scored.to(device))
+    return TokenRows(tokens.to(device), real.to(device), scored.to(device))
 
 
 def partners(real: Bool[Tensor, "row pos"]) -> Int[Tensor, "row pos"]:

@@ -32,7 +32,7 @@ BY_POSITION = frozenset({"previous token", "positional", "BOS sink", "self"})
 """Roles that say that position decides."""
 BY_NEITHER = frozenset({"diffuse", "unresolved"})
 """Roles that say nothing of what decides. Every other role says that content does."""
-OF_ALL_KEYS = frozenset({"positional", "BOS sink", "semantic", "content-dependent"})
+OF_ALL_KEYS = frozenset({"positional", "BOS sink", "content-dependent"})
 """Roles that are a claim about the whole attention; every other is one about the attention that is not on BOS."""
 
 

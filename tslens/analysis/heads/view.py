@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from tslens import forward
+from tslens.analysis.heads.pattern import PatternResult
 from tslens.analysis.heads.repeated import patterns
-from tslens.analysis.heads.result import PatternResult
 from tslens.errors import InputError
 from tslens.models import name_of, spec_of, tokenizer_of
 

@@ -27,15 +27,15 @@ Part = TypeVar("Part", Tops, Sample)
 
 def result_of(state: ProfilesState) -> ProfilesResult:
     """The result; InputError if the corpus had no token."""
-    if not state.n_tokens:
-        raise InputError("No token was read: every story is empty. Give stories with words in them.")
+    _check_read(state)
     tops, sample = _on_cpu(state.tops.ranked()), _on_cpu(state.sample.in_order())
     top_tokens, sample_tokens = (part.contexts[..., part.contexts.shape[-1] // 2] for part in (tops, sample))
     top_tags, sample_tags, same = _tags(tops, sample, state)
     values, word_of = sample.values.flatten(1).T.contiguous(), words(state.pieces)
-    found = preference(top_tags, word_of[top_tokens.clamp(min=0)], same, sample_tags, word_of[sample_tokens], values)
-    stories, top_story, sample_story = _stories(tops, sample)
-    quantiles = _examples(values)
+    of_top, of_sample = word_of[top_tokens.clamp(min=0)], word_of[sample_tokens]
+    frequency = torch.bincount(word_of, weights=state.seen).long()
+    found = preference(top_tags, of_top, same, sample_tags, of_sample, values, frequency)
+    (stories, top_story, sample_story), quantiles = _stories(tops, sample), _examples(values)
     by_neuron: dict[str, Tensor] = {
         **{name: x for name, x in vars(found).items() if name != "tag_base"},
         "max": tops.values.amax(1),
@@ -75,6 +75,11 @@ def result_of(state: ProfilesState) -> ProfilesResult:
         n_tokens=state.n_tokens,
         n_stories=state.n_stories,
     )
+
+
+def _check_read(state: ProfilesState) -> None:
+    if not state.n_tokens:
+        raise InputError("No token was read: every story is empty. Give stories with words in them.")
 
 
 def _on_cpu(part: Part) -> Part:

@@ -1,16 +1,15 @@
 """The label of a neuron: the part of speech, or else the one word, that it prefers, with the evidence for it.
 
 "and" twenty times is one observation about conjunctions, not twenty: each distinct word counts once, with its most
-frequent tag. And a top list alone misleads (Bolukbasi et al. 2021, arXiv 2104.07143). So a label must pass two tests
-(the p-value of both together is the larger one: Berger 1982, doi:10.2307/1267823):
+frequent tag. And a top list alone misleads (Bolukbasi et al. 2021, arXiv 2104.07143). So the top words choose the part
+of speech, and random tokens test it. The null of both is `null.Null`: tags permuted among words of like frequency.
 
-- Among the neuron's distinct top words the tag is more common than by chance (`null.Null`).
-- In the random sample, tokens of the tag excite the neuron more than others: AUROC above 0.5 (DeLong). Only the tag
-  that the words point to (`best`) is tested; other tags count as p = 1.
+- The candidate (`best`) is the tag that is the least likely to be so common among the neuron's distinct top words. Its
+  p there is at most 0.05; it makes at least half of the words, and its Wilson interval is above the base rate.
+- In the random sample, tokens of that tag excite the neuron more than others: by rank sums over words, q (the false
+  discovery rate, Benjamini-Hochberg, over all neurons) is at most 0.05, and the AUROC's interval (DeLong) above 0.5.
 
-q is the false discovery rate (Benjamini-Hochberg) over all neurons and tags; a label needs q of at most 0.05, at least
-half of the words, a Wilson interval above the base rate and an AUROC whose interval is above 0.5. So a class of few
-words (punctuation, conjunctions) is rarely a label: three words are three trials.
+A class of few words (punctuation, conjunctions) is rarely a label: three words are three trials.
 
 A neuron without such a label whose top tokens are nearly all one word is labelled with the word if tokens of that word
 in the sample excite it more than others (AUROC, q over all such neurons). Where the sample has too few of them, it gets
@@ -36,7 +35,7 @@ from tslens.analysis.neurons.words import commonest_word, each_word_once, first_
 
 Values = TypeVar("Values", Tensor, NDArray[Any])
 
-FALSE_DISCOVERIES = 0.05
+FALSE_DISCOVERIES = CHANCE = 0.05
 HALF = 0.5  # a neuron is named after a part of speech that makes at least half of its different top words
 NEARLY = 0.9  # or after a word that makes nearly all of its top tokens
 NEAR_Q = 0.02  # relative
@@ -79,8 +78,10 @@ def preference(
     sample_tags: Int[Tensor, " sample"],
     sample_words: Int[Tensor, " sample"],
     values: Float[Tensor, "neurons sample"],
+    frequency: Int[Tensor, " word"],
 ) -> Preference:
-    """The candidate labels of each neuron and their evidence; `values` are activations on the sample.
+    """The candidate labels of each neuron and their evidence; `values` are activations on the sample, `frequency` the
+    number of tokens of each word in the corpus.
 
     `top_tags` is -1 where there is no token; places with the same number in `same` have the same context and count
     once; `top_words` and `sample_words` are word numbers (see `words.words`).
@@ -89,34 +90,46 @@ def preference(
     row, rank = first_of_each_context(tags, same.numpy())
     words = top_words.numpy()[row, rank]
     counts = each_word_once(row, words, tags[row, rank], len(tags), len(pos.TAGS))
-    null = Null.of(sample_tags.numpy(), sample_words.numpy(), len(pos.TAGS))
-    part = _part_of_speech(counts, null, sample_tags.numpy(), values.numpy())
+    sample = sample_words.numpy(), sample_tags.numpy()
+    once = np.unique(same.numpy()[row, rank], return_index=True)[1]
+    places = (np.concatenate(both) for both in zip((words[once], tags[row, rank][once]), sample, strict=True))
+    null = Null.of(*places, *sample, frequency.numpy(), len(pos.TAGS))
+    p = null.p(row, words, len(tags)), null.p_of_sample(values.numpy(), sample[0], frequency.numpy())
+    part = _part_of_speech(counts, *p, null.base, sample[1], values.numpy())
     word = _one_word(*commonest_word(row, words, len(tags)), sample_words.numpy(), values.numpy())
     by_word = (part["label"] < 0) & _clear(word["word_q"], word["word_auroc_low"])
     return Preference(**part, **word, by_word=by_word)
 
 
 def _part_of_speech(
-    counts: NDArray[np.int64], null: Null, sample_tags: NDArray[np.int64], values: NDArray[np.float32]
+    counts: NDArray[np.int64],
+    p_of_top: NDArray[np.float64],
+    p_of_sample: NDArray[np.float64],
+    base: NDArray[np.float64],
+    sample_tags: NDArray[np.int64],
+    values: NDArray[np.float32],
 ) -> dict[str, Tensor]:
     """The part of speech that stands out among the distinct top words, whose `counts` are `[neuron, tag]`."""
-    n, base = counts.sum(1), null.base
-    p = null.p(counts, n)
-    best, each = p.argmin(1), np.arange(len(p))
+    n = counts.sum(1)
+    best, each = p_of_top.argmin(1), np.arange(len(counts))
     apart = stats.auroc(values, sample_tags[None, :] == best[:, None], enough=ENOUGH)
-    both = np.ones_like(p)
-    both[each, best] = np.maximum(p[each, best], np.where(np.isnan(apart.p), 1, apart.p))
-    q = stats.benjamini_hochberg(both)[each, best]
+    q = stats.benjamini_hochberg(np.where(np.isnan(apart.p), 1, p_of_sample[each, best]))
     chosen = counts[each, best]
     share = stats.wilson(chosen, n)
-    named = _clear(q, apart.low) & (n > 0) & (chosen >= HALF * n) & (share.low > base[best])
+    named = (
+        _clear(q, apart.low)
+        & (p_of_top[each, best] <= CHANCE * (1 - NEAR_Q))
+        & (n > 0)
+        & (chosen >= HALF * n)
+        & (share.low > base[best])
+    )
     return {
         "label": _tensor(np.where(named, best, -1)),
         "best": _tensor(best),
         "share": _tensor(share.estimate),
         "share_low": _tensor(share.low),
         "share_high": _tensor(share.high),
-        "lift": _tensor(share.estimate / np.maximum(base[best], 1 / null.by_token.sum())),
+        "lift": _tensor(share.estimate / np.maximum(base[best], 1 / len(sample_tags))),
         "q": _tensor(q),
         "auroc": _tensor(apart.estimate),
         "auroc_low": _tensor(apart.low),

@@ -1,50 +1,129 @@
-"""The null of a neuron's label: the parts of speech of a random sample of tokens."""
+"""The null of a neuron's label: tags permuted among words of like frequency."""
 
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
-from tslens.analysis.neurons.words import each_word_once
+from tslens.analysis.neurons.words import each_word_once, tag_of_words
+
+LIKE = 20  # words of like frequency, at least: fewer would hardly be permuted
 
 
 @dataclass(frozen=True)
 class Null:
-    """How common each part of speech is in the sample.
+    """The tags of all words that were tagged, and how frequent these words are.
 
-    A neuron that ignores parts of speech may respond to words uniformly or in proportion to their frequency. So there
-    are two counts, and a part of speech must be more common than under both.
+    A neuron that ignores parts of speech may still prefer frequent words, or rare ones, and parts of speech differ in
+    frequency. The unit is the word, since all tokens of a word come together. So tags are permuted among words whose
+    frequencies share a power of two, `LIKE` words at least. The distribution of a count under all permutations is a sum
+    of hypergeometric ones, one for each class of frequency.
     """
 
-    by_token: NDArray[np.int64]
-    """Tokens of the sample with each tag."""
-    by_word: NDArray[np.int64]
-    """Distinct words of the sample with each tag."""
+    base: NDArray[np.float64]
+    """Base rate of each tag: its share of the sample's tokens or of its words, whichever is larger."""
+    tag: NDArray[np.int64]
+    """The most frequent tag of each word; -1 where it was not tagged."""
+    like: NDArray[np.int64]
+    """The class of frequency of each word."""
+    in_class: NDArray[np.int64]
+    """Words of each class with each tag, `[class, tag]`."""
 
     @classmethod
-    def of(cls, tags: NDArray[np.int64], words: NDArray[np.int64], n_tags: int) -> "Null":
-        """Build the null from the tag and the word of each sampled token."""
-        by_word = each_word_once(np.zeros_like(tags), words, tags, 1, n_tags)[0]
-        return cls(np.bincount(tags, minlength=n_tags), by_word)
+    def of(
+        cls,
+        words: Int[np.ndarray, " place"],
+        tags: Int[np.ndarray, " place"],
+        sample_words: Int[np.ndarray, " sample"],
+        sample_tags: Int[np.ndarray, " sample"],
+        frequency: Int[np.ndarray, " word"],
+        n_tags: int,
+    ) -> "Null":
+        """The null from all tagged places, from those of the random sample, and from each word's number of tokens."""
+        by_token = np.bincount(sample_tags, minlength=n_tags)
+        by_word = each_word_once(np.zeros_like(sample_tags), sample_words, sample_tags, 1, n_tags)[0]
+        tag = tag_of_words(words, tags, len(frequency))
+        known = tag >= 0
+        like = np.zeros(len(frequency), dtype=np.int64)
+        like[known] = classes(frequency[known])
+        in_class = np.zeros((like.max(initial=0) + 1, n_tags), dtype=np.int64)
+        np.add.at(in_class, (like[known], tag[known]), 1)
+        return cls(np.maximum(by_token / by_token.sum(), by_word / by_word.sum()), tag, like, in_class)
 
-    @property
-    def base(self) -> NDArray[np.float64]:
-        """Base rate of each tag: its share of the tokens or of the words, whichever is larger."""
-        return np.asarray(np.maximum(self.by_token / self.by_token.sum(), self.by_word / self.by_word.sum()))
+    def p(
+        self, row: Int[np.ndarray, " place"], words: Int[np.ndarray, " place"], rows: int
+    ) -> Float[np.ndarray, "neuron tag"]:
+        """One-sided p-values that so many of a neuron's distinct words have a tag, under permuted tags."""
+        neuron, word = np.divmod(np.unique(row * len(self.tag) + words), len(self.tag))
+        drawn = np.zeros((rows, len(self.in_class)), dtype=np.int64)
+        np.add.at(drawn, (neuron, self.like[word]), 1)
+        counts = np.zeros((rows, self.in_class.shape[1]), dtype=np.int64)
+        np.add.at(counts, (neuron, self.tag[word]), 1)
+        return upper_tail(counts, drawn, self.in_class)
 
-    def p(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> NDArray[np.float64]:
-        """`[neuron, tag]`: the larger of two one-sided p-values that a tag has `counts` of `n` words, by Fisher's
-        exact test against the words of the sample and against its tokens."""
-        return np.asarray(np.maximum(fisher(counts, n, self.by_token), fisher(counts, n, self.by_word)))
+    def p_of_sample(
+        self,
+        values: Float[np.ndarray, "neuron sample"],
+        words: Int[np.ndarray, " sample"],
+        frequency: Int[np.ndarray, " word"],
+    ) -> Float[np.ndarray, "neuron tag"]:
+        """One-sided p-values that words of a tag rank so high in the sample, under permuted tags.
+
+        The statistic is the sum over the tag's words of the mean rank of a word's tokens, so that no frequent word
+        decides alone. Its mean and variance under permutation are exact, its distribution normal (Hoeffding 1951,
+        doi:10.1214/aoms/1177729545).
+        """
+        from scipy.stats import norm, rankdata
+
+        kinds, number = np.unique(words, return_inverse=True)
+        of_word = np.zeros((len(words), len(kinds)))
+        of_word[np.arange(len(words)), number] = 1
+        ranks = (rankdata(values, axis=1) / values.shape[1] - 0.5) @ (of_word / of_word.sum(0))  # [neuron, word]
+        like = np.eye(len(kinds))[classes(frequency[kinds])]
+        like = like[:, like.any(0)]
+        tagged = np.eye(self.in_class.shape[1])[self.tag[kinds]]
+        size, having = like.sum(0), like.T @ tagged  # words of each class; of each class with each tag
+        mean = ranks @ like / size
+        variance = ((ranks**2) @ like - size * mean**2).clip(0) / np.maximum(size - 1, 1)
+        spread = variance @ (having * (size[:, None] - having) / size[:, None])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = (ranks @ tagged - mean @ having) / np.sqrt(spread)
+        return np.asarray(norm.sf(np.nan_to_num(z, nan=-np.inf)))
 
 
-def fisher(counts: NDArray[np.int64], n: NDArray[np.int64], base: NDArray[np.int64]) -> NDArray[np.float64]:
-    """One-sided p-values of Fisher's test of `counts` among `n` against `base` in the sample, `[neurons, tag]`."""
+def classes(frequency: Int[np.ndarray, " word"]) -> Int[np.ndarray, " word"]:
+    """Classes of frequency by powers of two, from the most frequent; neighbours are joined until each has `LIKE`."""
+    power = np.log2(np.maximum(frequency, 1)).astype(np.int64)
+    held, at = 0, 0
+    of_power = np.zeros(power.max(initial=0) + 1, dtype=np.int64)
+    for i, n in reversed(list(enumerate(np.bincount(power)))):
+        of_power[i] = at
+        held += n
+        if held >= LIKE:
+            held, at = 0, at + 1
+    of_power[of_power == at] = max(at - 1, 0) if held else at  # too few are left for a class of their own
+    return np.asarray(of_power[power])
+
+
+def upper_tail(
+    counts: Int[np.ndarray, "neuron tag"],
+    drawn: Int[np.ndarray, "neuron class"],
+    in_class: Int[np.ndarray, "class tag"],
+) -> Float[np.ndarray, "neuron tag"]:
+    """P(X >= counts), where X sums hypergeometric counts: of each class's words, `drawn` without replacement, those
+    with the tag. The distributions are convolved by their Fourier transforms."""
+    from scipy.fft import irfft, next_fast_len, rfft
     from scipy.stats import hypergeom
 
-    wide = np.broadcast_to(n[:, None], counts.shape)
-    tag = np.broadcast_to(np.arange(len(base)), counts.shape)
-    cases, where = np.unique(np.stack([counts, wide, tag], -1).reshape(-1, 3), axis=0, return_inverse=True)
-    c, m, t = cases.T  # a few thousand different ones among neurons x tags
-    p = hypergeom.sf(c - 1, m + base.sum(), base[t] + c, m)
-    return np.asarray(p[where.ravel()].reshape(counts.shape), dtype=np.float64)
+    most = int(drawn.sum(1).max(initial=0))
+    size, support = next_fast_len(most + 1, real=True), np.arange(most + 1)
+    sizes = [np.unique(column, return_inverse=True) for column in drawn.T]
+    p = np.ones(counts.shape)
+    for tag in np.flatnonzero(counts.any(0)):
+        spectrum = np.ones((len(counts), size // 2 + 1), dtype=np.complex128)
+        for words, (n, where) in zip(in_class, sizes, strict=True):
+            spectrum *= rfft(hypergeom.pmf(support, words.sum(), words[tag], n[:, None]), size)[where.ravel()]
+        tail = irfft(spectrum, size)[:, most::-1].cumsum(1)[:, ::-1]
+        p[:, tag] = np.take_along_axis(tail, counts[:, [tag]], 1)[:, 0]
+    return np.asarray(p.clip(np.finfo(np.float64).tiny, 1))

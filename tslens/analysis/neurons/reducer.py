@@ -63,6 +63,7 @@ class Profiles:
             sample=Sample.empty(self.sample, window, layers, width, device),
             total=torch.zeros(layers, width, dtype=torch.float64, device=device),
             fired=torch.zeros(layers, width, dtype=torch.float64, device=device),
+            seen=torch.zeros(tokenizer.size, dtype=torch.float64),
             effect_tokens=tokens,
             effect_values=values,
             pieces=tokenizer.pieces(range(tokenizer.size)),
@@ -78,6 +79,7 @@ class Profiles:
         read = mask.flatten().nonzero().flatten()
         state.n_tokens += len(read)
         state.n_stories += len(batch.texts)
+        state.seen += torch.bincount(batch.tokens.flatten()[read], minlength=len(state.seen))
         layers = [activations[f"blocks.{i}.mlp.hook_post"] for i in range(len(state.total))]
         state.precision = str(layers[0].dtype).removeprefix("torch.")
         if len(read):
@@ -93,6 +95,7 @@ class Profiles:
         a.sample.merge(b.sample)
         a.total += b.total
         a.fired += b.fired
+        a.seen += b.seen
         a.n_tokens += b.n_tokens
         a.n_stories += b.n_stories
         a.precision = a.precision or b.precision

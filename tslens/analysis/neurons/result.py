@@ -147,6 +147,11 @@ class ProfilesResult(Result):
             return f"token: {shown(self.pieces[int(self.word[layer, neuron])])}"
         return self.tags[label] if label >= 0 else UNRESOLVED
 
+    def counts(self) -> dict[str, int]:
+        """The number of neurons labelled with a part of speech, with each of these, and with one word."""
+        of_tag = {f"{tag} neurons": int((self.label == i).sum()) for i, tag in enumerate(self.tags)}
+        return {"part-of-speech neurons": sum(of_tag.values())} | of_tag | {"one-word neurons": int(self.by_word.sum())}
+
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """One row per neuron: its statistics, label and evidence, and its commonest top tokens as text."""
         frame = super().to_frame(field)

@@ -17,6 +17,7 @@ class ProfilesState:
     sample: Sample
     total: Float[Tensor, "layer neuron"]
     fired: Float[Tensor, "layer neuron"]
+    seen: Float[Tensor, " vocabulary"]
     effect_tokens: Int[Tensor, "sign layer neuron effect"]
     effect_values: Float[Tensor, "sign layer neuron effect"]
     pieces: list[str]

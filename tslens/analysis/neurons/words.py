@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 import torch
@@ -12,6 +13,9 @@ from torch import Tensor
 from tslens import pos
 
 ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
+CONTEXTS = 100_000
+_tagged: dict[tuple[str, tuple[int, int]], str] = {}
+"""Tags of the last contexts, at most `CONTEXTS` (about 30 MB): models that read the same stories share most of them."""
 
 
 def words(pieces: Sequence[str]) -> Int[Tensor, " vocabulary"]:
@@ -41,12 +45,26 @@ def each_word_once(
 ) -> NDArray[np.int64]:
     """Number of distinct words of each row with each tag, `[row, tag]`; a word counts with its most frequent tag."""
     width = int(words.max(initial=0)) + 1
-    cells, times = np.unique((row * width + words) * n_tags + tags, return_counts=True)
-    pairs, tag = cells // n_tags, cells % n_tags
-    order = np.lexsort((tag, -times, pairs))
-    first = order[np.diff(pairs[order], prepend=-1) != 0]
-    found = np.bincount(pairs[first] // width * n_tags + tag[first], minlength=rows * n_tags)
-    return found.reshape(rows, n_tags)
+    pairs, tag = _most_frequent(row * width + words, tags)
+    return np.bincount(pairs // width * n_tags + tag, minlength=rows * n_tags).reshape(rows, n_tags)
+
+
+def tag_of_words(words: NDArray[np.int64], tags: NDArray[np.int64], n_words: int) -> NDArray[np.int64]:
+    """The most frequent tag of each word; -1 for a word that is not among `words`."""
+    tag = np.full(n_words, -1)
+    known, most = _most_frequent(words, tags)
+    tag[known] = most
+    return tag
+
+
+def _most_frequent(keys: NDArray[np.int64], tags: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct keys, and the tag that each has most often; of tags as frequent, the first."""
+    n_tags = int(tags.max(initial=0)) + 1
+    cells, times = np.unique(keys * n_tags + tags, return_counts=True)
+    keys, tags = np.divmod(cells, n_tags)
+    order = np.lexsort((tags, -times, keys))
+    first = order[np.diff(keys[order], prepend=-1) != 0]
+    return keys[first], tags[first]
 
 
 def commonest_word(
@@ -70,6 +88,7 @@ def tags_of(contexts: Int[Tensor, "places window"], pieces: Sequence[str], bos: 
     Five tokens either side replace the story, so no text is kept and memory stays flat. On TinyStories
     99.7% of tokens get the tag that the whole story gives them with 4,096 tokens, 96.8% with 512 (shorter contexts).
     """
+    number = {tag: i for i, tag in enumerate(pos.TAGS)}
     raw = [ESCAPED.sub(lambda m: bytes([int(m[1], 16)]), piece.encode()) for piece in pieces]
     raw[bos] = b""
     middle = contexts.shape[1] // 2
@@ -80,9 +99,14 @@ def tags_of(contexts: Int[Tensor, "places window"], pieces: Sequence[str], bos: 
         end = len(b"".join(parts[: middle + 1]).decode(errors="ignore"))
         texts.append(b"".join(parts).decode(errors="ignore"))
         spans.append((start, end))
-    number = {tag: i for i, tag in enumerate(pos.TAGS)}
-    found = [
-        next((tag for first, last, tag in words if last > start and first < end), pos.NO_WORD)
-        for words, (start, end) in zip(pos.tag_texts(texts), spans, strict=True)
-    ]
-    return torch.tensor([number[tag] for tag in found], dtype=torch.int64)
+    places = list(zip(texts, spans, strict=True))
+    new = [place for place in dict.fromkeys(places) if place not in _tagged]
+    found = {
+        (text, (start, end)): next((tag for first, last, tag in words if last > start and first < end), pos.NO_WORD)
+        for words, (text, (start, end)) in zip(pos.tag_texts([text for text, _ in new]), new, strict=True)
+    }
+    tags = [number[found.get(place) or _tagged[place]] for place in places]
+    if len(_tagged) + len(found) > CONTEXTS:
+        _tagged.clear()
+    _tagged.update(islice(found.items(), CONTEXTS))
+    return torch.tensor(tags, dtype=torch.int64)

@@ -1,0 +1,89 @@
+"""A model's labels beside its twins': counted on the same stories, ranked, kept."""
+
+import json
+
+import pytest
+import torch
+
+from tslens import corpus, models, twins
+from tslens.analysis import heads, neurons
+from tslens.corpus import Corpus, cache
+from tslens.stories import stories
+from tslens.twins import TwinsResult, counting
+
+REDUCERS = [heads.Roles(positions=32, groups=4), neurons.Profiles(k=5, sample=60)]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return twins.compare(models.load("stories2M"), stories("made", limit=30), REDUCERS, n=3, limit=24)
+
+
+def test_every_count_has_its_twins(found):
+    assert found.stories == 24 and found.twins == ["permuted twin 0", "fresh twin 0", "permuted twin 1"]
+    assert (
+        {f"{role} heads" for role in heads.EVIDENT} < set(found.labels) > {"part-of-speech neurons", "one-word neurons"}
+    )
+    assert found.of_twins.shape == (3, len(found.labels))
+    assert torch.equal(found.most, found.of_twins.max(0).values)
+    for i in range(len(found.labels)):
+        as_many = int((found.of_twins[:, i] >= found.count[i]).sum())
+        assert float(found.p[i]) == pytest.approx((1 + as_many) / 4)
+        assert found.least[i] == found.of_twins[:, i].min() and found.most[i] == found.of_twins[:, i].max()
+        assert found.leads[i] == (found.low[i] > found.most[i]) and found.low[i] <= found.count[i] <= found.high[i]
+    assert found.to_frame()["label"].tolist() == found.labels
+
+
+def test_a_second_call_reads_all_counts_and_another_corpus_does_not(found, monkeypatch):
+    model = models.load("stories2M")
+    counted: list[str] = []
+    real = counting._counts
+    monkeypatch.setattr(counting, "_counts", lambda m, *rest: counted.append(models.name_of(m)) or real(m, *rest))
+    again = twins.compare(model, stories("made", limit=30), REDUCERS, n=3, limit=24)
+    assert not counted and torch.equal(again.of_twins, found.of_twins) and torch.equal(again.low, found.low)
+    more = twins.compare(model, stories("made", limit=30), REDUCERS, n=4, limit=24)
+    assert len(counted) == 1 and torch.equal(more.of_twins[:3], found.of_twins)
+    twins.compare(model, stories("made", limit=23), REDUCERS, n=1, limit=24)
+    assert len(counted) == 2
+
+
+def test_the_order_of_stories_changes_nothing(found):
+    texts = list(stories("made", limit=24))
+    again = twins.compare(models.load("stories2M"), texts[::-1], REDUCERS, n=1, limit=24)
+    assert torch.equal(again.count, found.count) and torch.equal(again.low, found.low)
+
+
+def test_spoilt_counts_are_counted_again(found):
+    (place,) = (path for path in (cache() / "twins").iterdir() if len(json.loads(path.read_text())) == 17)
+    place.write_text('{"the model": 3}')
+    again = twins.compare(models.load("stories2M"), stories("made", limit=30), REDUCERS, n=1, limit=24)
+    assert torch.equal(again.count, found.count)
+
+
+def test_what_is_said_and_drawn(found, tmp_path):
+    at = found.place("one-word neurons")
+    assert found.range_of("one-word neurons") in (f"{found.least[at]}", f"{found.least[at]} to {found.most[at]}")
+    assert set(found.summary()["label"]) <= set(found.labels) and len(found.summary()) < len(found.labels)
+    assert found.figure() is not None
+    found.save(tmp_path / "kept")
+    assert torch.equal(TwinsResult.load(tmp_path / "kept").of_twins, found.of_twins)
+    with pytest.raises(ValueError, match="'verbs' was not counted"):
+        found.place("verbs")
+
+
+def test_too_few_stories_and_no_twin_are_refused(refused):
+    model = models.load("stories2M")
+    with refused("needs 20 different stories; there are 3"):
+        twins.compare(model, ["a", "b", "c", "a"], REDUCERS)
+    with refused("0 twins are no control"):
+        twins.compare(model, stories("made", limit=30), REDUCERS, n=0)
+
+
+def test_the_counts_of_the_bundled_model_come_with_it():
+    """Those that its page shows by default: on the stories that it writes itself, by the rules of today."""
+    model = models.load("stories2M")
+    read = Corpus(tuple(map(str, range(twins.STORIES))), "itself", recipe=corpus._key(model))
+    name = counting._key(model, read.texts, read, [heads.Roles(), neurons.Profiles()])
+    kept, _ = counting._read(model, name)
+    assert sum(name.endswith(tuple("0123456789")) and "twin" in name for name in kept) == twins.TWINS
+    assert counting._is_whole(kept)

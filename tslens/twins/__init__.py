@@ -1,0 +1,6 @@
+"""What an untrained model earns too says nothing: labels counted on a model beside its untrained twins."""
+
+from tslens.twins.counting import FEWEST, STORIES, TWINS, compare
+from tslens.twins.result import TwinsResult
+
+__all__ = ["FEWEST", "STORIES", "TWINS", "TwinsResult", "compare"]

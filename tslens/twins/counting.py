@@ -1,0 +1,196 @@
+"""Counts of the labels of a model and of its untrained twins on the same stories, kept beside the model."""
+
+import contextlib
+import copy
+import hashlib
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import torch
+
+from tslens import files, models
+from tslens.corpus import Corpus, cache, weights_key
+from tslens.draws import draw
+from tslens.errors import InputError
+from tslens.models.twins import twins
+from tslens.progress import bar, note, off
+from tslens.result import read_on
+from tslens.scan import Reducer, scan, states
+from tslens.stories.identity import content_hash
+from tslens.twins.result import TwinsResult
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+TWINS, STORIES = 19, 100
+GROUPS, PAIRS = 10, 6
+"""Groups of stories, and pairs of complementary halves of them, behind the interval of a count."""
+FEWEST = 2 * GROUPS  # stories
+VERSION = 1
+"""Part of the key of kept counts: raise it when the rule of a label changes."""
+MODEL = "the model"
+
+Counts = dict[str, int]
+
+
+class Counted(Protocol):
+    """A Result that counts its labels."""
+
+    def counts(self) -> Counts:
+        """The number of heads or neurons with each label that claims something."""
+        ...
+
+
+def compare(
+    model: "LanguageModel",
+    stories: Iterable[str],
+    reducers: Sequence[Reducer[Any, Any]],
+    *,
+    n: int = TWINS,
+    limit: int = STORIES,
+) -> TwinsResult:
+    """Count the labels of a model and of `n` of its untrained twins on the first `limit` stories, each text once.
+
+    Every reducer's Result has `counts()`. All counts are kept in the run's folder, or else in the cache: a second call
+    reads them, and a call that was stopped is resumed.
+
+    Raises:
+        InputError: fewer stories than give an interval, no twin, or a model that has no twins.
+    """
+    if n < 1:
+        raise InputError(f"{n} twins are no control; give 1 or more, {TWINS} for p = 0.05.")
+    texts = list(dict.fromkeys(islice(stories, limit)))
+    if len(texts) < FEWEST:
+        raise InputError(f"An interval of a count needs {FEWEST} different stories; there are {len(texts)}.")
+    name = _key(model, texts, stories, reducers)
+    kept, place = _read(model, name)
+    chosen = twins(n)
+    left = [twin for twin in chosen if str(twin) not in kept]
+    with bar("labels of untrained twins", len(left)) as shown:
+        if MODEL not in kept:
+            with off():
+                kept |= _on_halves(model, texts, reducers)
+            _write(place, kept)
+        for i, twin in enumerate(left):
+            began = time.monotonic()
+            with off():
+                kept[str(twin)] = _counts(twin.of(model), texts, reducers)
+            _write(place, kept)
+            shown.advance()
+            if i == 0 and len(left) > 1:
+                seconds = (time.monotonic() - began) * (len(left) - 1)
+                note(f"Counting {len(left)} untrained twins on {len(texts)} stories, once: about {seconds:.0f} s more.")
+    found = _result(models.name_of(model), len(texts), kept, [str(twin) for twin in chosen])
+    return read_on(found, stories)
+
+
+def _result(model: str, stories: int, kept: Mapping[str, Counts], names: list[str]) -> TwinsResult:
+    from scipy.stats import t
+
+    labels = list(kept[MODEL])
+    own, halves, of_twins = (
+        torch.tensor([[kept[name][label] for label in labels] for name in rows])
+        for rows in ([MODEL], [name for name in kept if name.startswith("half ")], names)
+    )
+    count, most = own[0], of_twins.amax(0)
+    reach = t.ppf(0.975, GROUPS - 1) * halves.double().std(0)
+    low = (count - reach).clamp(min=0)
+    return TwinsResult(
+        model=model,
+        stories=stories,
+        labels=labels,
+        twins=names,
+        count=count,
+        low=low.float(),
+        high=(count + reach).float(),
+        least=of_twins.amin(0),
+        most=most,
+        p=(1 + (of_twins >= count).sum(0)).float() / (1 + len(names)),
+        leads=low > most,
+        of_twins=of_twins,
+    )
+
+
+def _counts(model: "LanguageModel", texts: Sequence[str], reducers: Sequence[Reducer[Any, Any]]) -> Counts:
+    return _all_of(scan(model, texts, reducers))
+
+
+def _all_of(answers: Iterable[Counted]) -> Counts:
+    counts: Counts = {}
+    for answer in answers:
+        counts |= answer.counts()
+    return counts
+
+
+def _on_halves(
+    model: "LanguageModel", texts: Sequence[str], reducers: Sequence[Reducer[Any, Any]]
+) -> dict[str, Counts]:
+    """The counts on all texts, and those on halves of the groups of texts, of which each is there with its complement.
+
+    The groups and the halves depend on the texts alone, not on their order.
+    """
+    ordered = sorted(texts, key=content_hash)
+    groups = [states(model, ordered[i::GROUPS], reducers) for i in range(GROUPS)]
+
+    def on(members: Iterable[int]) -> Counts:
+        parts = zip(*(copy.deepcopy(groups[i]) for i in members), strict=True)  # merging changes the first
+        return _all_of(r.finish(reduce(r.merge, part)) for r, part in zip(reducers, parts, strict=True))
+
+    found = {MODEL: on(range(GROUPS))}
+    for pair in range(PAIRS):
+        order = np.argsort(draw(torch.tensor(pair), torch.arange(GROUPS)).numpy()).tolist()
+        for side, members in enumerate((order[: GROUPS // 2], order[GROUPS // 2 :])):
+            found[f"half {2 * pair + side}"] = on(sorted(members))
+    return found
+
+
+def _key(model: "LanguageModel", texts: Sequence[str], stories: object, reducers: Sequence[Reducer[Any, Any]]) -> str:
+    """The name of kept counts, after all that decides them.
+
+    Stories that the model writes itself count as their recipe: another machine's rounding changes a few of them.
+    """
+    recipe = stories.recipe if isinstance(stories, Corpus) else ""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (
+        str(VERSION),
+        *map(repr, reducers),
+        weights_key(model),
+        *([recipe, str(len(texts))] if recipe else texts),
+    ):
+        digest.update(part.encode() + b"\0")
+    return f"{digest.hexdigest()}.json"
+
+
+def _read(model: "LanguageModel", name: str) -> tuple[dict[str, Counts], Path]:
+    """What was kept under this name, and the file to keep more in: in the run's folder, or in the cache."""
+    home = models.home_of(model)
+    bundled = home in models.bundled().values()
+    place = (home if home is not None and not bundled else cache()) / "twins" / name
+    for source in (place, *([home / "twins" / name] if home is not None and bundled else [])):
+        with contextlib.suppress(OSError, InputError):
+            if _is_whole(found := files.read_json(source)):
+                return found, place
+    return {}, place
+
+
+def _is_whole(found: Any) -> bool:
+    """Whether a file holds counts: of the model, of all halves, and of some twins, all of the same labels."""
+    if not isinstance(found, dict) or not all(isinstance(counts, dict) for counts in found.values()):
+        return False
+    halves = [f"half {i}" for i in range(2 * PAIRS)]
+    values = [value for counts in found.values() for value in counts.values()]
+    return (
+        {MODEL, *halves} <= found.keys()
+        and all(counts.keys() == found[MODEL].keys() for counts in found.values())
+        and all(type(value) is int for value in values)
+    )
+
+
+def _write(place: Path, kept: Mapping[str, Counts]) -> None:
+    with contextlib.suppress(OSError):  # where nothing can be kept, all is counted anew next time
+        files.write_json(place, dict(kept))

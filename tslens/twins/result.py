@@ -1,0 +1,88 @@
+"""The result of a comparison with untrained twins: the count of every label, theirs, and whether it leads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+from jaxtyping import Bool, Float, Int
+
+from tslens.errors import InputError
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class TwinsResult(Result):
+    """How many heads or neurons of a model have each label, beside the counts of its untrained twins.
+
+    Model and twins are counted on the same stories. The interval is 95%, over stories: counts on halves of the stories
+    give its width (repeated half-sampling; Shao and Wu 1989, doi:10.1214/aos/1176347263). It stands for a bootstrap,
+    in which a story that is drawn twice would tie with itself in every list of top tokens.
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("label",)
+    axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {"label": "labels", "twin": "twins"}
+
+    model: str
+    """The model's name."""
+    stories: int
+    """Stories that model and twins were read on."""
+    labels: list[str]
+    """The labels that claim something."""
+    twins: list[str]
+    """Kind and seed of each twin."""
+    count: Int[torch.Tensor, " label"]
+    """The model's own count."""
+    low: Float[torch.Tensor, " label"]
+    """Lower end of its interval, at least 0."""
+    high: Float[torch.Tensor, " label"]
+    """Upper end of its interval."""
+    least: Int[torch.Tensor, " label"]
+    """The smallest count of a twin."""
+    most: Int[torch.Tensor, " label"]
+    """The largest count of a twin."""
+    p: Float[torch.Tensor, " label"]
+    """Rank of the model's count among its own and the twins' (Phipson and Smyth 2010, doi:10.2202/1544-6115.1585):
+    0.05 at best with 19 twins."""
+    leads: Bool[torch.Tensor, " label"]
+    """Whether the lower end of the interval exceeds the count of every twin."""
+    of_twins: Int[torch.Tensor, "twin label"]
+    """The counts of the twins."""
+
+    def place(self, label: str) -> int:
+        """Where a label stands among `labels`; InputError for a label that was not counted."""
+        if label not in self.labels:
+            raise InputError(f"{label!r} was not counted; the labels are {', '.join(self.labels)}.")
+        return self.labels.index(label)
+
+    def range_of(self, label: str) -> str:
+        """The smallest and the largest count of a twin: '0', '49 to 63'."""
+        at = self.place(label)
+        low, high = int(self.least[at]), int(self.most[at])
+        return f"{low:,} to {high:,}" if low < high else f"{low:,}"
+
+    def summary(self) -> "pd.DataFrame":
+        """Every label that the model or a twin earns: count, interval, the twins' range, p, and whether it leads."""
+        frame = self.to_frame()
+        shown = frame[(frame["count"] > 0) | (frame["most"] > 0)]
+        named = {"least": "twins_least", "most": "twins_most"}
+        return shown[["label", "count", "low", "high", *named, "p", "leads"]].rename(columns=named)
+
+    def figure(self) -> "Figure":
+        """Every label's count with its interval, and the count of each twin as a dot."""
+        from tslens import plots
+
+        seen = ((self.count > 0) | (self.most > 0)).nonzero().flatten()
+        return plots.beside_controls(
+            [self.labels[i] for i in seen.tolist()],
+            self.count[seen],
+            self.low[seen],
+            self.high[seen],
+            self.of_twins.T[seen],
+            title=f"{self.model}: labels on {self.stories} stories, and those of {len(self.twins)} untrained twins",
+            x_label="heads or neurons",
+        )
