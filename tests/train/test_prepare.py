@@ -96,7 +96,7 @@ def test_ctrl_c_while_packing_over_a_run_brings_it_back(in_tmp, monkeypatch):
 
 def test_ctrl_c_before_the_first_step_says_how_to_go_on(in_tmp, monkeypatch, capsys):
     def stopped(*args, **options):
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
 
     command = ["train", "16x1x2", "--name", "a", *(f"--set={key}={value}" for key, value in SMALL.items())]
     with monkeypatch.context() as patch:
@@ -110,7 +110,7 @@ def test_ctrl_c_before_the_first_step_says_how_to_go_on(in_tmp, monkeypatch, cap
 
 def test_sigterm_while_packing_says_how_to_go_on(in_tmp, monkeypatch, capsys):
     def terminated(*args, **options):
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
 
     command = ["train", "16x1x2", "--name", "a", *(f"--set={key}={value}" for key, value in SMALL.items())]
     before = signal.getsignal(signal.SIGTERM)
