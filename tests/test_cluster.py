@@ -53,6 +53,7 @@ def test_parts_merge_to_the_whole(model):
     same(scan(model, CORPUS, REDUCERS), in_parts(model, 3))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["stories2M", "stories260K"])
 def test_roles_of_a_trained_model_do_not_depend_on_batches_order_or_shards(name, request):
     """Two stories are there twice. One story a batch, many; shuffled; in shards."""

@@ -75,6 +75,7 @@ SMALLER = {
 """What the longer commands are given besides, so that they end in seconds."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", ["README.md", "docs/howto/my-stories.md"])
 def test_every_command_it_shows_runs(page, checkout, in_tmp, capsys, monkeypatch):
     """As they stand there, in their order, in one folder with a file of stories."""

@@ -68,6 +68,7 @@ def test_a_base_is_no_recipe(name):
         recipes.load(name)
 
 
+@pytest.mark.thorough
 def test_wider_matrices_move_by_the_root_less_and_the_rest_as_before():
     recipe = recipes.load("512x8", {"model.shape": '"512x1"', "model.n_ctx": "8"})
     optimizer = make(build(recipe.spec(16)), recipe.optimizer)

@@ -94,6 +94,7 @@ class TestBootstrap:
         assert interval.estimate == 0.75
         assert (interval.low, interval.high) == (0, 1)
 
+    @pytest.mark.thorough
     def test_coverage(self) -> None:
         """Of 200 samples of 30 exponentials about 95% cover the mean; below 88% the interval would be wrong."""
         rng = np.random.default_rng(8)

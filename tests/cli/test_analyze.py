@@ -40,6 +40,7 @@ def there(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
 
 
+@pytest.mark.thorough
 def test_out_keeps_what_others_put_there_and_replaces_what_it_wrote_itself(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -76,6 +76,7 @@ def test_an_unknown_model_and_no_stories_are_said(run: Path, capsys: pytest.Capt
     assert not (run / "report.html").exists()
 
 
+@pytest.mark.thorough
 def test_a_model_of_others(shared: Path, in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("tslens.report.compute"), "PROMPTS", ("Tom had",))
     file = shared / "data" / "models" / "stories260K.bin"

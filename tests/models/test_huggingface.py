@@ -192,6 +192,7 @@ def test_an_id_without_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, 
         huggingface.read("somebody/stories")
 
 
+@pytest.mark.thorough
 def test_an_id_in_the_hubs_cache(tmp_path: Path, tokenizer: Tokenizer) -> None:
     """In a process of its own, as the hub reads HF_HOME once, and in which opening any socket is an error."""
     theirs = tiny("gpt_neo")

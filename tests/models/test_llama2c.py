@@ -263,6 +263,7 @@ def test_another_models_tokenizer_and_a_cut_one(tmp_path: Path) -> None:
 # A real one
 
 
+@pytest.mark.thorough
 def test_a_trained_model_knows_stories(shared: Path) -> None:
     """Its published loss is 1.297 nats per token, on stories of the kind that it was trained on."""
     import json

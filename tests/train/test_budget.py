@@ -10,6 +10,7 @@ from tslens.train.session import prepare
 SMALL = {"data.vocabulary": "300", "model.n_ctx": "32", "train.batch": "4", "train.precision": '"float32"'}
 
 
+@pytest.mark.thorough
 def test_tokens_are_about_what_a_run_then_finds(in_tmp):
     """The stories are made ones and the numbers behind the estimate are of real ones."""
     recipe = recipes.load("16x1x2", SMALL | {"data.limit": "300", "model.n_ctx": "256", "data.vocabulary": "2048"})

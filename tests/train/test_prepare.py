@@ -148,6 +148,7 @@ prepare(recipe.load("16x1x2", eval(sys.argv[1])), "cut", overwrite=True)
 """
 
 
+@pytest.mark.thorough
 def test_a_killed_packing_goes_on_and_a_run_it_was_to_replace_goes(in_tmp):
     whole = content(run_of("whole"))
     run_of("cut", seed="7")

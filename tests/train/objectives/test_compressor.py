@@ -19,6 +19,7 @@ def train_of(train_of):
     return partial(train_of, shape="16x4x2", objective="compressor")
 
 
+@pytest.mark.thorough
 def test_a_run_learns_and_every_command_takes_it(in_tmp, train_of, capsys):
     seen: list[Position] = []
     model = train_of("a", **{"train.steps": "40", "optimizer.lr": "1e-2"}, watch=seen.append).model
@@ -42,6 +43,7 @@ def test_a_run_learns_and_every_command_takes_it(in_tmp, train_of, capsys):
     assert "no logits of its own" in error and error.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_in_pieces_it_becomes_the_same_model(train_of, largest_difference):
     by = {"optimizer.method": "adamw", "optimizer.lr": "2e-3"}  # Muon makes much of a difference in rounding
     train_of("whole", **by)
