@@ -29,7 +29,7 @@ UV = {
 """pip's settings, and the variables through which uv gets them."""
 IMPORTED = (
     "transformer_lens, matplotlib.figure",
-    "torch._dynamo, pandas, pyarrow.parquet, scipy.stats, pydantic, cyclopts",
+    "torch._dynamo, pandas, pyarrow.parquet, scipy.stats, sklearn.linear_model, pydantic, cyclopts.help, rich.progress",
 )
 """What tslens imports that takes long to compile: two halves, for two processes."""
 COMMAS = ("UV_FIND_LINKS",)  # lists that uv parts at commas; it parts others at spaces, as pip does all

@@ -62,6 +62,7 @@ SMALLER = {
     "generate": ["--max-new-tokens", "8"],
     "analyze heads": ["--limit", "3"],
     "analyze neurons": ["--limit", "3"],
+    "analyze twins": ["--limit", "20", "--twins", "1"],
     "report": ["--limit", "3", "--shown", "1"],
     "train": [
         part

@@ -1,6 +1,8 @@
 """`install.py` hands pip's settings on to uv."""
 
 import importlib.util
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -69,3 +71,13 @@ def test_an_old_python_is_refused_in_one_line(install, monkeypatch):
     monkeypatch.setattr(install.sys, "version_info", (3, 10, 13))
     with pytest.raises(SystemExit, match=r"^tslens needs Python 3.11 or newer; .* is 3.10.13. Try: make PYTHON="):
         install.make_environment()
+
+
+def test_what_is_imported_is_compiled_whatever_the_environment_says(install, tmp_path, monkeypatch):
+    (tmp_path / "heavy.py").write_text("import json\n")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setattr(install, "HOME", tmp_path)
+    monkeypatch.setattr(install, "IMPORTED", ("heavy",))
+    monkeypatch.setattr(install, "binary", lambda name: Path(sys.executable))
+    install.compile_imported()
+    assert list((tmp_path / "__pycache__").glob("heavy.*.pyc"))
