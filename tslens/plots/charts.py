@@ -185,5 +185,5 @@ def beside_controls(
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         axes.set(title=title, xlabel=x_label)
-        axes.set_xlim(left=min(0.0, float(x.min(initial=0))) - 0.5)
+        axes.set_xlim(left=-0.03 * max(float(ends[1].max() + x.max()), float(spread.max()), 1.0))
     return settled(figure)

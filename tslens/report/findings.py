@@ -1,5 +1,6 @@
 """Findings: sentences that carry their numbers."""
 
+import html
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -27,6 +28,15 @@ def findings(data: ReportData) -> list[Finding]:
     """The findings of a report: first those that untrained twins do not reach, most general first."""
     said = [say(data) for say in (_prediction, _roles, _parts_of_speech, _induction, _depth, _words, _published_rule)]
     return sorted(said, key=lambda finding: not finding.leads)
+
+
+def card(finding: Finding) -> str:
+    """The finding as an item of the page's list; one that does not lead is grey."""
+    escape = html.escape
+    figure = f'<a class="figure" href="#{finding.section}">{escape(finding.figure)}</a>'
+    claim, evidence = escape(finding.claim), escape(finding.evidence)
+    aside = "" if finding.leads else ' class="aside"'
+    return f'<li{aside}>{figure}<p class="claim">{claim}</p><p class="evidence">{evidence}</p></li>'
 
 
 def _beside_twins(data: ReportData, label: str) -> tuple[str, str, bool]:

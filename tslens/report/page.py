@@ -14,7 +14,7 @@ from tslens.corpus import counted
 from tslens.errors import InputError
 from tslens.report.compute import ReportData
 from tslens.report.embed import script_json
-from tslens.report.findings import findings
+from tslens.report.findings import card, findings
 from tslens.report.neurons import Detail, richest, strongest
 from tslens.report.payload import Cuts, build, curve, pack_attention
 from tslens.report.shell import around, asset, bundle
@@ -105,11 +105,7 @@ def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any
         name=escape(data.name),
         read=escape(f"read on {counted(len(data.loss.nats))}: {data.source}. {data.remark}".rstrip()),
         lede=escape(_lede(data)),
-        findings="\n".join(
-            f'<li><a class="figure" href="#{f.section}">{escape(f.figure)}</a><p class="claim">{escape(f.claim)}</p>'
-            f'<p class="evidence">{escape(f.evidence)}</p></li>'
-            for f in findings(data)
-        ),
+        findings="\n".join(map(card, findings(data))),
         facts="\n".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in _facts(data)),
         curve_title="Loss over training",
         curve_text=f'<p class="muted">{escape(_curve_text(data))}</p>',

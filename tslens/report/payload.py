@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from tslens.analysis.heads import COLOURED, ROLES, PatternResult, RolesResult
+from tslens.analysis.heads import COLOURED, EVIDENT, ROLES, PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.plots import PALETTE
 from tslens.report.compute import ReportData
@@ -93,7 +94,7 @@ def of_twins(twins: TwinsResult | None, unit: str) -> dict[str, str]:
 def heads(answer: RolesResult, twins: TwinsResult | None = None) -> dict[str, Any]:
     """Roles and scores of all heads, layer by layer, with the twins' counts of each role."""
     codes = answer.role_code.flatten()
-    resolved = (codes != ROLES.index("unresolved")).double()
+    named = torch.tensor([ROLES[code] in EVIDENT for code in codes.tolist()])
     scores, counts = [], of_twins(twins, " heads")
     for field, label, help_text, interval in SCORES:
         values = getattr(answer, field)
@@ -107,7 +108,7 @@ def heads(answer: RolesResult, twins: TwinsResult | None = None) -> dict[str, An
         "roles": [_role(name) | {"twins": counts.get(name, "")} for name in ROLES],
         "role": codes.tolist(),
         "scores": scores,
-        "start": int((resolved * (1 + answer.effect.flatten().double().nan_to_num(0.0))).argmax()),
+        "start": int((named * (1 + answer.effect.flatten().double().nan_to_num(0.0))).argmax()),
     }
 
 
