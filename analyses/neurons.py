@@ -1,6 +1,7 @@
-"""Of the 3,072 neurons of stories2M 34 prefer one part of speech (11 adjectives, 7 proper nouns, 6 verbs) and 61 one
-word ("a" 10, "," 9, a line break 8), by their top tokens and on random tokens too; of the 860 of stories260K none and
-87. The others stay unresolved, since a top list alone misleads (300 stories; each different word once; q <= 0.05).
+"""Of the 3,072 neurons of stories2M 211 prefer one part of speech (38 nouns, 37 verbs, 36 adjectives) and 54 one word
+("a" 10, "," 9, "and" 6), by their top tokens and on random tokens too; of the 860 of stories260K one and 86. Untrained
+twins have no neuron of a part of speech, and as many of one word. The others stay unresolved, since a top list alone
+misleads (300 stories; each different word once; tags permuted among words of like frequency; q <= 0.05).
 
 What do the MLP neurons of small story models fire on?
 `python analyses/neurons.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.

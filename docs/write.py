@@ -17,7 +17,8 @@ DATA = {"assets": "The page's scripts and style.", "bundled": "The model that co
 OF_MODELS = ("twins", "heads", "neurons", "lens")
 OF_TRAINING = ("optimizers", "sweep", "shapes", "dropout", "contrastive", "instruct", "compressor", "memory", "peers")
 SHOWN = {
-    **{study: [f"{study}/stories2M.svg", f"{study}/stories260K.svg"] for study in ("twins", "heads", "neurons")},
+    **{study: [f"{study}/stories2M.svg", f"{study}/stories260K.svg"] for study in ("heads", "neurons")},
+    "twins": ["twins/stories2M.svg"],
     "lens": ["lens/stories2M-by-depth.svg", "lens/stories260K-by-depth.svg"],
 }
 """The figures of a study on this page, where they are not all that it drew."""
