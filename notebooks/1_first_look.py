@@ -43,7 +43,7 @@ print(generate(model, "Once upon a time there was a little", max_new_tokens=120,
 from tslens.analysis import heads, lens, neurons
 from tslens.scan import scan
 
-corpus = model_stories(model, limit=100)
+corpus = model_stories(model, limit=50)
 roles, profiles, depth = scan(model, corpus, [heads.Roles(), neurons.Profiles(), lens.ByDepth()])
 
 # %% [markdown]
@@ -87,22 +87,6 @@ profiles
 # %%
 best = profiles.to_frame().query("label != 'unresolved'").sort_values("q").iloc[0]
 profiles.neuron(int(best["layer"]), int(best["neuron"]))
-
-# %% [markdown]
-# ## Untrained twins
-#
-# A label that an untrained model earns too says nothing about training. So the same labels are counted on 19 twins of
-# the model, freshly initialised or with the values of every weight permuted. Only counts whose interval lies above every
-# twin's say something: parts of speech do, single words do not.
-
-# %%
-from tslens.twins import compare
-
-beside = compare(model, corpus, [heads.Roles(), neurons.Profiles()])
-beside.figure()
-
-# %%
-beside
 
 # %% [markdown]
 # ## Layers

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import torch
@@ -86,7 +86,7 @@ def compare(
                 seconds = (time.monotonic() - began) * (len(left) - 1)
                 note(f"Counting {len(left)} untrained twins on {len(texts)} stories, once: about {seconds:.0f} s more.")
     found = _result(models.name_of(model), len(texts), kept, [str(twin) for twin in chosen])
-    return read_on(found, stories)
+    return cast(TwinsResult, read_on(found, stories))
 
 
 def _result(model: str, stories: int, kept: Mapping[str, Counts], names: list[str]) -> TwinsResult:

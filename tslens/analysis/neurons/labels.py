@@ -90,12 +90,13 @@ def preference(
     row, rank = first_of_each_context(tags, same.numpy())
     words = top_words.numpy()[row, rank]
     counts = each_word_once(row, words, tags[row, rank], len(tags), len(pos.TAGS))
-    sample = sample_words.numpy(), sample_tags.numpy()
+    of_sample, tags_of_sample = sample_words.numpy(), sample_tags.numpy()
     once = np.unique(same.numpy()[row, rank], return_index=True)[1]
-    places = (np.concatenate(both) for both in zip((words[once], tags[row, rank][once]), sample, strict=True))
-    null = Null.of(*places, *sample, frequency.numpy(), len(pos.TAGS))
-    p = null.p(row, words, len(tags)), null.p_of_sample(values.numpy(), sample[0], frequency.numpy())
-    part = _part_of_speech(counts, *p, null.base, sample[1], values.numpy())
+    seen = np.concatenate([words[once], of_sample])
+    tags_seen = np.concatenate([tags[row, rank][once], tags_of_sample])
+    null = Null.of(seen, tags_seen, of_sample, tags_of_sample, frequency.numpy(), len(pos.TAGS))
+    p = null.p(row, words, len(tags)), null.p_of_sample(values.numpy(), of_sample, frequency.numpy())
+    part = _part_of_speech(counts, *p, null.base, tags_of_sample, values.numpy())
     word = _one_word(*commonest_word(row, words, len(tags)), sample_words.numpy(), values.numpy())
     by_word = (part["label"] < 0) & _clear(word["word_q"], word["word_auroc_low"])
     return Preference(**part, **word, by_word=by_word)
