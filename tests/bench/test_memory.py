@@ -116,7 +116,7 @@ def test_the_command(in_tmp: Path, capsys: pytest.CaptureFixture[str], monkeypat
     assert cli.main(["bench", "memory", "--quick", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["rows"]) == 2
     assert cli.main(["bench", "memory", "saved"]) == 2
-    assert "ask for it alone" in capsys.readouterr().err
+    assert "memory has its own table and runs alone" in capsys.readouterr().err
 
 
 def _few() -> dict[str, object]:

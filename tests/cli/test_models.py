@@ -81,7 +81,7 @@ def test_a_run_in_front_of_a_bundled_model_is_said(tiny: Path, capsys: pytest.Ca
     assert main(["models"]) == 0
     assert "a run, in front of the bundled model" in capsys.readouterr().out
     assert main(["train", "16x1x2", "--name", "stories2M", "--overwrite"]) == 2
-    assert "comes with tslens" in capsys.readouterr().err
+    assert "is a model of tslens" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [["loss"], ["analyze", "lens"]])

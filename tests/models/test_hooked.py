@@ -37,7 +37,7 @@ def test_weight_processing_works_on_an_untied_copy(
     tied_spec: Spec, tokenizer: Tokenizer, rows: torch.Tensor, loud
 ) -> None:
     model = loud(models.build(tied_spec, seed=2, tokenizer=tokenizer))
-    with pytest.raises(ValueError, match=r"process a copy that has its own, untied = tslens\.models\.untied\(model\)"):
+    with pytest.raises(ValueError, match=r"Process an untied copy: untied = tslens\.models\.untied\(model\)"):
         copy.deepcopy(model).process_weights_()
     own = models.untied(model)
     assert models.spec_of(own).tied is False and models.tokenizer_of(own) is tokenizer
