@@ -7,12 +7,12 @@ on the place in the story does not. The shift leaves a gap after BOS. Dropping t
 content away, and putting other words before would add keys that compete, so that content and position would change
 together.
 
-The measure: with U uniform attention, P a query's attention in the story and P' in the copy, over n keys,
+The measure: with U uniform attention, P a query's attention in the story and P' in the copy, over n keys::
 
     change = sum of n |P - P'|^2 / sum of n (|P - U|^2 + |P' - U|^2)
 
-n |P - U|^2 is the chi-square divergence from uniform attention. P and P' that are equal give 0; independent draws of
-any distribution whose mean is U give 1, and P = mean + w (what content adds) gives the share of the divergence that
+``n |P - U|^2`` is the chi-square divergence from uniform attention. P and P' that are equal give 0; independent draws
+of any distribution whose mean is U give 1, and P = mean + w (what content adds) gives the share of the divergence that
 content adds, whatever the shape of the attention. So one half is where content decides as much as position does, and
 beyond two thirds (or below one third) one of them has twice the share of the other: there it is said to decide.
 
@@ -21,9 +21,9 @@ head which leaves BOS only where a word calls it is half decided by position ove
 others.
 
 *Beside* is the change at unswapped keys, seen from unswapped queries, where half of the words are replaced: the sum of
-|P - P'| over that of |P - U|. It says how far a pair of words depends on the words beside it. It decides nothing here:
-in the first layer the score of an unswapped pair depends on the pair and its positions alone, so a head there hardly
-changes at these keys even if it attends to nothing but content.
+``|P - P'|`` over that of ``|P - U|``. It says how far a pair of words depends on the words beside it. It decides
+nothing here: in the first layer the score of an unswapped pair depends on the pair and its positions alone, so a head
+there hardly changes at these keys even if it attends to nothing but content.
 """
 
 from collections.abc import Iterable, Sequence
@@ -176,7 +176,7 @@ def distances(
     uniform: Float[Tensor, "query key"],
     stays: Bool[Tensor, "copy query key"],
 ) -> Float[Tensor, "part head"]:
-    """Sums of |P - P'| and of |P - U| over the pairs that stay as they were."""
+    """Sums of ``|P - P'|`` and of ``|P - U|`` over the pairs that stay as they were."""
     pairs = (stays & (uniform > 0))[:, None, FIRST:].float()
     before, after, even = story[:, FIRST:], copies[:, :, FIRST:], uniform[FIRST:]
     changed = ((before - after).abs() * pairs).double().sum((0, 2, 3))
