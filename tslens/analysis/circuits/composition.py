@@ -31,8 +31,8 @@ SHOWN = 20  # rows of the printed table
 class CompositionResult(Result):
     """The share of one head's output that another one reads, from the weights alone, for every pair of heads.
 
-    A score is ``|W_OV X| / (|W_OV| |X|)`` in the Frobenius norm, X being the reader's W_QK (Q), its transpose (K) or its
-    W_OV (V). Random weights score above 0 too, so the null is the same two matrices turned at random against each
+    A score is ``|W_OV X| / (|W_OV| |X|)`` in the Frobenius norm, X being the reader's W_QK (Q), its transpose (K) or
+    its W_OV (V). Random weights score above 0 too, so the null is the same two matrices turned at random against each
     other: their spectra stay. NaN where the one head does not come before the other.
     """
 
