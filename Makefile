@@ -15,19 +15,23 @@ demo: $(CORE)  ## generate stories, train a model, analyse it, write runs/demo/r
 report: $(CORE)  ## a page of evidence about the bundled model, without training
 	@$(BIN)/tslens report --model stories2M
 
-# Every step runs even when an earlier one failed, so that one run tells everything.
+# Every step runs even when an earlier one failed, so that one run tells everything. mypy, which uses one core, runs
+# beside the tests where $(TYPES) started it.
 LINT := "ruff check ." "ruff format --check ." "mypy"
 PYTEST := pytest -q -n logical --maxprocesses 8 --dist loadfile
-TEST := $(LINT) "$(PYTEST)"
+TEST := "ruff check ." "ruff format --check ." "$(PYTEST)" "mypy"
+TYPES = $(BIN)/python -m mypy >.venv/.types 2>&1 & types=$$!;
 steps = summary=; status=0; for step in $(1); do \
 		printf '\n== %s\n' "$$step"; \
-		if $(BIN)/python -m $$step; then mark=ok; else mark=FAILED; status=1; fi; \
+		if [ "$$step" = mypy ] && [ -n "$$types" ]; then wait "$$types"; code=$$?; cat .venv/.types; \
+		else $(BIN)/python -m $$step; code=$$?; fi; \
+		if [ "$$code" = 0 ]; then mark=ok; else mark=FAILED; status=1; fi; \
 		summary="$$summary$$(printf '%-7s %s' "$$mark" "$$step")|"; \
 	done; \
 	printf '\n%s' "$$summary" | tr '|' '\n'; exit $$status
 
 test: $(DEV)  ## lint, types and tests
-	@$(call steps,$(TEST))
+	@$(TYPES) $(call steps,$(TEST))
 
 test-all: $(DEV)  ## what `make test` leaves out: Chromium, Ray, the wheel, many kills; nothing is skipped but for a GPU
 	@$(call steps,"$(PYTEST) -m thorough --no-skips")

@@ -130,7 +130,8 @@ def _seeds() -> None:
 
 @pytest.fixture(autouse=True)
 def _signals() -> Iterator[None]:
-    """Ctrl-C and SIGTERM mean what they meant before, whatever a library under test made of them."""
+    """Ctrl-C raises, though a shell's background job ignores it; what a library makes of signals ends with the test."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():

@@ -1,6 +1,7 @@
 """The documents: what they take from code and measurements is up to date, and every command they show runs."""
 
 import importlib.util
+import json
 import re
 import shlex
 
@@ -8,6 +9,7 @@ import pytest
 
 from tslens import models
 from tslens.analysis import heads, lens, neurons
+from tslens.bench import BENCHMARKS
 from tslens.cli import main
 from tslens.cli.commands import COMMANDS
 from tslens.scan import scan
@@ -34,6 +36,12 @@ def test_what_is_taken_from_code_and_measurements_is_up_to_date(written, checkou
         text = (checkout / page).read_text(encoding="utf-8")
         assert written.BLOCK.search(text), page
         assert written.filled(text) == text, f"{page}: run python docs/write.py"
+
+
+def test_stored_benchmarks_are_those_that_the_code_measures(checkout):
+    rows = json.loads((checkout / "figures/bench/bench.json").read_text(encoding="utf-8"))["rows"]
+    now = [(row.name, row.against, str(row.target or "")) for row in BENCHMARKS]
+    assert [(row["name"], row["against"], row["target"] or "") for row in rows] == now, "run make bench"
 
 
 def test_stored_tables_are_those_that_the_code_writes(checkout, compared):
@@ -94,6 +102,7 @@ def test_every_command_it_shows_runs(page, checkout, in_tmp, capsys, monkeypatch
     assert (in_tmp / "runs").is_dir()
 
 
+@pytest.mark.thorough
 def test_the_python_of_the_readme_runs(checkout, in_tmp, monkeypatch):
     monkeypatch.setattr("tslens.corpus.BLOCK", 3)
     (code,) = re.findall(r"```python\n(.*?)```", (checkout / "README.md").read_text(encoding="utf-8"), re.DOTALL)

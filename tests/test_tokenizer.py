@@ -192,6 +192,7 @@ def test_files_of_another_layout_are_refused(tmp_path: Path) -> None:
         Tokenizer.from_gpt2(vocab, merges)
 
 
+@pytest.mark.thorough
 def test_gpt2_cut_as_the_paper_did(shared: Path) -> None:
     files = shared / "data/tokenizers/gpt2_vocab.json", shared / "data/tokenizers/gpt2_merges.txt"
     lines = (shared / "data/stories/tinystories-v2.jsonl").read_text(encoding="utf-8").splitlines()[:600]

@@ -8,15 +8,33 @@ import torch
 from tslens import corpus, models, twins
 from tslens.analysis import heads, neurons
 from tslens.corpus import Corpus, cache
+from tslens.models import Spec, build
 from tslens.stories import stories
+from tslens.tokenizer import Tokenizer
 from tslens.twins import TwinsResult, counting
 
 REDUCERS = [heads.Roles(positions=32, groups=4), neurons.Profiles(k=5, sample=60)]
 
 
 @pytest.fixture(scope="module")
-def found():
-    return twins.compare(models.load("stories2M"), stories("made", limit=30), REDUCERS, n=3, limit=24)
+def model():
+    tokenizer = Tokenizer.train(list(stories("made", limit=30)), 400)
+    made = build(Spec(32, 2, 2, d_vocab=tokenizer.size, n_ctx=96), seed=2, tokenizer=tokenizer)
+    with torch.no_grad():  # each neuron of the first layer reads one token
+        made.blocks[0].mlp.W_in.copy_(10 * made.embed.W_E[-made.blocks[0].mlp.W_in.shape[1] :].T)
+    return made
+
+
+@pytest.mark.thorough
+def test_the_parts_of_speech_of_a_trained_model_lead_and_its_words_do_not():
+    found = twins.compare(models.load("stories2M"), stories("made", limit=60), [neurons.Profiles()], n=3, limit=50)
+    leads = dict(zip(found.labels, found.leads.tolist(), strict=True))
+    assert leads["part-of-speech neurons"] and not leads["one-word neurons"]
+
+
+@pytest.fixture(scope="module")
+def found(model):
+    return twins.compare(model, stories("made", limit=30), REDUCERS, n=3, limit=24)
 
 
 def test_every_count_has_its_twins(found):
@@ -34,8 +52,7 @@ def test_every_count_has_its_twins(found):
     assert found.to_frame()["label"].tolist() == found.labels
 
 
-def test_a_second_call_reads_all_counts_and_another_corpus_does_not(found, monkeypatch):
-    model = models.load("stories2M")
+def test_a_second_call_reads_all_counts_and_another_corpus_does_not(found, model, monkeypatch):
     counted: list[str] = []
     real = counting._counts
     monkeypatch.setattr(counting, "_counts", lambda m, *rest: counted.append(models.name_of(m)) or real(m, *rest))
@@ -47,16 +64,16 @@ def test_a_second_call_reads_all_counts_and_another_corpus_does_not(found, monke
     assert len(counted) == 2
 
 
-def test_the_order_of_stories_changes_nothing(found):
+def test_the_order_of_stories_changes_nothing(found, model):
     texts = list(stories("made", limit=24))
-    again = twins.compare(models.load("stories2M"), texts[::-1], REDUCERS, n=1, limit=24)
+    again = twins.compare(model, texts[::-1], REDUCERS, n=1, limit=24)
     assert torch.equal(again.count, found.count) and torch.equal(again.low, found.low)
 
 
-def test_spoilt_counts_are_counted_again(found):
+def test_spoilt_counts_are_counted_again(found, model):
     (place,) = (path for path in (cache() / "twins").iterdir() if len(json.loads(path.read_text())) == 17)
     place.write_text('{"the model": 3}')
-    again = twins.compare(models.load("stories2M"), stories("made", limit=30), REDUCERS, n=1, limit=24)
+    again = twins.compare(model, stories("made", limit=30), REDUCERS, n=1, limit=24)
     assert torch.equal(again.count, found.count)
 
 
@@ -71,8 +88,7 @@ def test_what_is_said_and_drawn(found, tmp_path):
         found.place("verbs")
 
 
-def test_too_few_stories_and_no_twin_are_refused(refused):
-    model = models.load("stories2M")
+def test_too_few_stories_and_no_twin_are_refused(model, refused):
     with refused("needs 20 different stories; there are 3"):
         twins.compare(model, ["a", "b", "c", "a"], REDUCERS)
     with refused("0 twins are no control"):

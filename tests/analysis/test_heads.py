@@ -461,6 +461,7 @@ def test_context_too_small_for_repetition_is_refused() -> None:
         repeated.repeated_tokens(tiny)
 
 
+@pytest.mark.thorough
 def test_real_model_has_previous_token_heads_and_local_ones(shared) -> None:
     """A trained story model: early heads are local, some on the token before; the loss knows its last layers."""
     import json

@@ -170,6 +170,7 @@ def test_an_answer_prints_draws_comes_back_and_is_refused(
         heads.probes(compressor, corpus)
 
 
+@pytest.mark.thorough
 def test_no_head_tells_parts_of_speech_better_than_the_embedding_alone(shared: Any) -> None:
     """stories2M on real stories: every vector carries the part of speech of words it was not fitted on."""
     import json

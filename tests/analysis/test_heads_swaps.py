@@ -267,6 +267,7 @@ def test_an_answer_prints_draws_comes_back_and_withholds_what_it_contradicts(
         heads.agreement(roles, replace(found, model="another"))
 
 
+@pytest.mark.thorough
 def test_swaps_tell_the_heads_of_a_trained_model_apart(shared: Any) -> None:
     """stories260K on real stories: previous-token heads by position more than by words, the last layer by content."""
     path = shared / "data" / "stories" / "tinystories-v2.jsonl"

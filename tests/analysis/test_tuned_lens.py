@@ -150,6 +150,7 @@ def test_the_last_depth_is_the_model_itself(model, made_stories) -> None:
         assert torch.allclose(getattr(judged, name)[0], getattr(alone, name), atol=1e-5, equal_nan=True)
 
 
+@pytest.mark.thorough
 def test_descent_lowers_the_divergence_and_repeats_itself(model, made_stories, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lens.tuning, "STEP_TOKENS", 400)  # several batches, so that their order counts
     first, again = (lens.translators(model, texts, steps=20) for texts in (made_stories, made_stories[::-1]))
@@ -290,6 +291,7 @@ def test_a_model_that_says_nothing_has_a_lens_that_says_nothing(made_stories, ma
     assert judged.kl.abs().max() < 1e-6
 
 
+@pytest.mark.thorough
 def test_real_models_know_sooner_by_the_tuned_lens(shared) -> None:
     real = models.load(f"llama2c:{shared}/data/models/stories260K.bin")
     path = shared / "data" / "stories" / "tinystories-v2.jsonl"

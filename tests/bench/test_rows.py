@@ -48,10 +48,14 @@ TINY = Size(
     page_tokens=24,
 )
 SLOW = {"help", "import", "scan-memory"}  # processes of their own: seconds each; the first has a test of its own
-QUICK = [row for row in BENCHMARKS if row.name not in SLOW]
+QUICK = [
+    pytest.param(row, id=row.name, marks=[pytest.mark.thorough] * (row.run.__module__ == rounding.__name__))
+    for row in BENCHMARKS
+    if row.name not in SLOW
+]
 
 
-@pytest.mark.parametrize("row", QUICK, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", QUICK)
 def test_every_row_measures(row: Benchmark) -> None:
     found = row.run(TINY)
     assert math.isfinite(found.value) and found.low <= found.value <= found.high

@@ -46,6 +46,7 @@ def test_a_circuit_of_the_bundled_model_with_its_patching_and_controls(
         assert word in controls
 
 
+@pytest.mark.thorough
 def test_composition_paths_and_the_tokens_of_a_head(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["analyze", "composition", "--model", "tiny", "--head", "1.0", "--stories", "made", "--limit", "12"]
     assert cli.main([*command, "--out", "found"]) == 0

@@ -19,6 +19,7 @@ def model(texts: list[str]):  # type: ignore[no-untyped-def]
     return models.build(spec, seed=1, tokenizer=tokenizer)
 
 
+@pytest.mark.thorough
 def test_everything_is_computed_in_one_call_and_drawn(model, texts: list[str]) -> None:  # type: ignore[no-untyped-def]
     own = 'Tom said <script>alert("me")</script>.'
     data = report.compute(model, texts, texts=[own], shown=3, max_new_tokens=8)

@@ -136,6 +136,7 @@ def test_tensorboard_itself_shows_what_was_not_undone(tmp_path):
     assert shown() == [(2, 3.5), (4, 3.0)]
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
 def test_weights_and_biases_itself(tmp_path, monkeypatch):
     pytest.importorskip("wandb")

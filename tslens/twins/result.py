@@ -73,10 +73,11 @@ class TwinsResult(Result):
         return shown[["label", "count", "low", "high", *named, "p", "leads"]].rename(columns=named)
 
     def figure(self) -> "Figure":
-        """Every label's count with its interval, and the count of each twin as a dot."""
+        """The count of every label that was found, with its interval, and the count of each twin as a dot."""
         from tslens import plots
 
-        seen = ((self.count > 0) | (self.most > 0)).nonzero().flatten()
+        found = (self.count > 0) | (self.most > 0)
+        seen = (found if found.any() else ~found).nonzero().flatten()
         return plots.beside_controls(
             [self.labels[i] for i in seen.tolist()],
             self.count[seen],
