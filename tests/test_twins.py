@@ -1,7 +1,9 @@
 """A model's labels beside its twins': counted on the same stories, ranked, kept."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -9,9 +11,11 @@ from tslens import corpus, models, twins
 from tslens.analysis import heads, neurons
 from tslens.corpus import Corpus, cache
 from tslens.models import Spec, build
+from tslens.models.twins import KINDS, Twin
+from tslens.scan import scan
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
-from tslens.twins import TwinsResult, counting
+from tslens.twins import TwinsResult, counting, kept, scoring
 
 REDUCERS = [heads.Roles(positions=32, groups=4), neurons.Profiles(k=5, sample=60)]
 
@@ -70,6 +74,38 @@ def test_the_order_of_stories_changes_nothing(found, model):
     assert torch.equal(again.count, found.count) and torch.equal(again.low, found.low)
 
 
+@pytest.mark.thorough
+def test_thresholds_are_percentiles_of_the_scores_of_all_twins_and_are_kept(monkeypatch, refused):
+    model, reducer, corpus_ = models.load("stories2M"), heads.Kinds(made=3), stories("made", limit=12)
+    found = twins.control(model, corpus_, reducer, n=2)
+    answers = [scan(Twin(kind, 0).of(model), [*corpus_, *reducer.texts], reducer) for kind in KINDS]
+    pooled = torch.cat([one.score.flatten(1) for one in answers], 1).nan_to_num(-1.0).double().numpy()
+    assert found.thresholds == pytest.approx(np.percentile(pooled, 99, axis=1).clip(min=0).tolist(), abs=1e-6)
+    assert len(found.thresholds) == len(heads.KINDS) and max(found.thresholds) > 0.02
+    by_the_other = [
+        np.percentile(other.score.flatten(1).nan_to_num(-1.0).numpy(), 99, axis=1).clip(min=0)
+        for other in reversed(answers)
+    ]
+    pairs = zip(answers, by_the_other, strict=True)
+    held = [replace(one, threshold=torch.tensor(least).float()).held for one, least in pairs]
+    assert found.named == tuple(int(of_twin.any(0).sum()) for of_twin in held)
+    monkeypatch.setattr("tslens.twins.scoring.scan", lambda *_: pytest.fail("all is kept"))
+    assert twins.control(model, corpus_, reducer, n=2) == found
+    assert scoring.control(model, corpus_, reducer, n=1).named == ()
+    with refused("2 twins on 0 stories"):
+        twins.control(model, [], reducer, n=2)
+
+
+def test_named_by_hand():
+    """Two kinds, three twins of two heads. The other twins' heads score up to 0.2 and 0.1, so the first twin's second
+    head has the first kind; the third twin's first head exceeds 0.1 by the second kind, but not the least of 0.3."""
+    score = np.array([[[0.1, 0.9], [0, 0]], [[0.2, 0.1], [0.1, 0]], [[0.1, 0.2], [0.3, 0.1]]])
+    assert scoring._named(score, score - 0.05, 0.0) == [1, 0, 1]
+    assert scoring._named(score, score - 0.05, 0.3) == [1, 0, 0]
+    assert scoring._named(score, score - 1.0, 0.0) == [0, 0, 0]
+    assert scoring._named(score[:1], score[:1], 0.0) == []
+
+
 def test_spoilt_counts_are_counted_again(found, model):
     (place,) = (path for path in (cache() / "twins").iterdir() if len(json.loads(path.read_text())) == 17)
     place.write_text('{"the model": 3}')
@@ -99,7 +135,7 @@ def test_the_counts_of_the_bundled_model_come_with_it():
     """Those that its page shows by default: on the stories that it writes itself, by the rules of today."""
     model = models.load("stories2M")
     read = Corpus(tuple(map(str, range(twins.STORIES))), "itself", recipe=corpus._key(model))
-    name = counting._key(model, read.texts, read, [heads.Roles(), neurons.Profiles()])
-    kept, _ = counting._read(model, name)
-    assert sum(name.endswith(tuple("0123456789")) and "twin" in name for name in kept) == twins.TWINS
-    assert counting._is_whole(kept)
+    name = kept.key(str(counting.VERSION), model, read.texts, read, [heads.Roles(), neurons.Profiles()])
+    found, _ = kept.read(model, name, counting._is_whole)
+    assert sum(name.endswith(tuple("0123456789")) and "twin" in name for name in found) == twins.TWINS
+    assert counting._is_whole(found)

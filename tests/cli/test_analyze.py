@@ -2,12 +2,14 @@
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from tslens import cli, runs
+from tslens import cli, runs, twins
+from tslens.analysis import heads
 from tslens.analysis.heads import AblationResult, AgreementResult, PatternResult, RolesResult, SwapsResult
 from tslens.analysis.lens import ByDepthResult, LensesResult, OfPromptResult
 from tslens.models import Spec, build, weights
@@ -101,6 +103,23 @@ def test_heads_with_swaps_says_what_decides_and_which_roles_that_contradicts(
     assert SwapsResult.load(tmp_path).stories == len(STORIES)
     assert AgreementResult.load(tmp_path).model == "tiny"
     assert len(pd.read_csv(tmp_path / "swaps.csv")) == 4 and (tmp_path / "agreement.svg").is_file()
+
+
+@pytest.mark.thorough
+def test_heads_with_kinds_names_what_heads_choose_and_write(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(twins, "control", partial(twins.control, n=2))
+    monkeypatch.setattr(heads, "MADE", 4)
+    command = ["analyze", "heads", "--model", "tiny", "--stories", "stories.txt", "--kinds", "--out", str(tmp_path)]
+    assert cli.main(command) == 0
+    said = capsys.readouterr().out
+    assert "pronoun to its referent" in said and "of 4 heads have a kind that is named here" in said
+    assert "heads change their role between 32 tokens and the whole context" in said
+    assert heads.KindsResult.load(tmp_path).threshold.isfinite().all() and heads.WritesResult.load(tmp_path)
+    assert {path.name for path in tmp_path.glob("*.svg")} == {
+        f"{name}.svg" for name in ("roles", "kinds", "writes", "kernels", "contexts")
+    }
 
 
 def test_heads_with_probes_need_words_enough(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,8 @@ from tslens import plots
         (lambda: plots.bars(["a"], [1, 2]), "1 names for 2 bars"),
         (lambda: plots.bars(["a"], [1], low=[0]), "two ends"),
         (lambda: plots.strip({}), "at least one group"),
+        (lambda: plots.scales([], {}), "at least one curve"),
+        (lambda: plots.scales([("a", [1.0])], {"b": []}), "groups without lengths: a"),
     ],
 )
 def test_refusals(draw: Callable[[], object], message: str) -> None:

@@ -1,12 +1,20 @@
 """The commands that say what heads and neurons do."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tslens.cli.delivery import delivery
+from tslens.cli.delivery import Delivery, delivery
 from tslens.cli.options import Json, Limit, Model, Precision, Stories, corpus_of
+
+if TYPE_CHECKING:
+    from tslens.analysis.heads import RolesResult
+    from tslens.corpus import Corpus
+    from tslens.models import LanguageModel
+
+SHORT = 64
+"""Tokens of the shorter context at which roles are compared; half of the context of a model that has less than 128."""
 
 
 def heads(
@@ -18,6 +26,7 @@ def heads(
     ablate: bool = False,
     swap: bool = False,
     probe: bool = False,
+    kinds: bool = False,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
@@ -35,6 +44,10 @@ def heads(
         Also swap words and shift positions in 100 of the stories, and show which roles that contradicts.
     probe
         Also read the part of speech from every head's queries and keys, on held-out stories and words.
+    kinds
+        Also name what the keys are that a head chooses by content and which word classes it writes, beyond null and
+        untrained twins, whose scores are kept; the family of each positional head's kernel; and the roles that a
+        context of 64 tokens changes.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
@@ -47,18 +60,48 @@ def heads(
         loaded = load(model)
         if text is not None:
             deliver(attention := method.pattern(loaded, text, precision=precision), figures=attention.figures())
-        if stories is None and text is not None and not (ablate or swap or probe):
+        if stories is None and text is not None and not (ablate or swap or probe or kinds):
             return
         corpus = corpus_of(loaded, stories, limit)
         deliver(roles := method.roles(loaded, corpus, precision=precision), corpus=corpus)
-        if swap:
-            deliver(swapped := method.swaps(loaded, corpus), corpus=corpus)
-            deliver(method.agreement(roles, swapped), corpus=corpus)
-        if ablate:
-            deliver(method.ablation(loaded, rows=16), "on-repeated-tokens")
-            deliver(method.ablation(loaded, corpus, roles=roles), "on-stories", corpus=corpus)
-        if probe:
-            deliver(method.probes(loaded, corpus, precision=precision), corpus=corpus)
+        _further(deliver, loaded, corpus, roles, precision, swap=swap, kinds=kinds, ablate=ablate, probe=probe)
+
+
+def _further(
+    deliver: Delivery,
+    loaded: "LanguageModel",
+    corpus: "Corpus",
+    roles: "RolesResult",
+    precision: str,
+    *,
+    swap: bool,
+    kinds: bool,
+    ablate: bool,
+    probe: bool,
+) -> None:
+    """What was asked for besides the roles."""
+    from tslens.analysis import heads as method
+    from tslens.models import spec_of
+    from tslens.twins import control
+
+    swapped = method.swaps(loaded, corpus) if swap else None
+    if swapped is not None:
+        deliver(swapped, corpus=corpus)
+        deliver(method.agreement(roles, swapped), corpus=corpus)
+    if kinds:
+        twins = control(loaded, corpus, method.Kinds(made=method.MADE))
+        deliver(method.kinds(loaded, corpus, roles=roles, control=twins, precision=precision), corpus=corpus)
+        twins = control(loaded, corpus, method.Writes())
+        deliver(method.writes(loaded, corpus, control=twins, precision=precision), corpus=corpus)
+        deliver(method.kernels(roles, swapped), corpus=corpus)
+        short = min(SHORT, spec_of(loaded).n_ctx // 2)
+        at_short = method.roles(loaded, corpus, context=short, precision=precision)
+        deliver(method.contexts({f"{short} tokens": at_short, "the whole context": roles}), corpus=corpus)
+    if ablate:
+        deliver(method.ablation(loaded, rows=16), "on-repeated-tokens")
+        deliver(method.ablation(loaded, corpus, roles=roles), "on-stories", corpus=corpus)
+    if probe:
+        deliver(method.probes(loaded, corpus, precision=precision), corpus=corpus)
 
 
 def neurons(

@@ -8,6 +8,7 @@ from tslens.plots.charts import bars, beside_controls, histogram, lines, panels,
 from tslens.plots.graph import layered
 from tslens.plots.maps import heatmap, tiles
 from tslens.plots.saving import save
+from tslens.plots.scales import scales
 from tslens.plots.style import ABSENT, DARK, LIGHT, PALETTE, STYLE, svg
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "lines",
     "panels",
     "save",
+    "scales",
     "strip",
     "svg",
     "tiles",

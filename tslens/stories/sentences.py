@@ -41,6 +41,11 @@ def spans(text: str) -> list[tuple[int, int]]:
     return found
 
 
+def quotations(text: str) -> list[tuple[int, int]]:
+    """Start and end of each quotation in characters, quotation marks included."""
+    return [span for line in _LINE.finditer(text) for span in sorted(_quotations(text, line.start(), line.end()))]
+
+
 def _ends(text: str, start: int, stop: int) -> Iterator[int]:
     """Ends of sentences within a line, except the line's end."""
     quotations, begin = _quotations(text, start, stop), start

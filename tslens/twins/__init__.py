@@ -2,5 +2,6 @@
 
 from tslens.twins.counting import FEWEST, STORIES, TWINS, compare
 from tslens.twins.result import TwinsResult
+from tslens.twins.scoring import control
 
-__all__ = ["FEWEST", "STORIES", "TWINS", "TwinsResult", "compare"]
+__all__ = ["FEWEST", "STORIES", "TWINS", "TwinsResult", "compare", "control"]

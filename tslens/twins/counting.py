@@ -1,20 +1,16 @@
 """Counts of the labels of a model and of its untrained twins on the same stories, kept beside the model."""
 
-import contextlib
 import copy
-import hashlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 import torch
 
-from tslens import files, models
-from tslens.corpus import Corpus, cache, weights_key
+from tslens import models
 from tslens.draws import draw
 from tslens.errors import InputError
 from tslens.models.twins import twins
@@ -22,6 +18,7 @@ from tslens.progress import bar, note, off
 from tslens.result import read_on
 from tslens.scan import Reducer, scan, states
 from tslens.stories.identity import content_hash
+from tslens.twins import kept as store
 from tslens.twins.result import TwinsResult
 
 if TYPE_CHECKING:
@@ -67,20 +64,20 @@ def compare(
     texts = list(dict.fromkeys(islice(stories, limit)))
     if len(texts) < FEWEST:
         raise InputError(f"An interval of a count needs {FEWEST} different stories; there are {len(texts)}.")
-    name = _key(model, texts, stories, reducers)
-    kept, place = _read(model, name)
+    name = store.key(str(VERSION), model, texts, stories, reducers)
+    kept, place = store.read(model, name, _is_whole)
     chosen = twins(n)
     left = [twin for twin in chosen if str(twin) not in kept]
     with bar("labels of untrained twins", len(left)) as shown:
         if MODEL not in kept:
             with off():
                 kept |= _on_halves(model, texts, reducers)
-            _write(place, kept)
+            store.write(place, kept)
         for i, twin in enumerate(left):
             began = time.monotonic()
             with off():
                 kept[str(twin)] = _counts(twin.of(model), texts, reducers)
-            _write(place, kept)
+            store.write(place, kept)
             shown.advance()
             if i == 0 and len(left) > 1:
                 seconds = (time.monotonic() - began) * (len(left) - 1)
@@ -149,35 +146,6 @@ def _on_halves(
     return found
 
 
-def _key(model: "LanguageModel", texts: Sequence[str], stories: object, reducers: Sequence[Reducer[Any, Any]]) -> str:
-    """The name of kept counts, after all that decides them.
-
-    Stories that the model writes itself count as their recipe: another machine's rounding changes a few of them.
-    """
-    recipe = stories.recipe if isinstance(stories, Corpus) else ""
-    digest = hashlib.blake2b(digest_size=16)
-    for part in (
-        str(VERSION),
-        *map(repr, reducers),
-        weights_key(model),
-        *([recipe, str(len(texts))] if recipe else texts),
-    ):
-        digest.update(part.encode() + b"\0")
-    return f"{digest.hexdigest()}.json"
-
-
-def _read(model: "LanguageModel", name: str) -> tuple[dict[str, Counts], Path]:
-    """What was kept under this name, and the file to keep more in: in the run's folder, or in the cache."""
-    home = models.home_of(model)
-    bundled = home in models.bundled().values()
-    place = (home if home is not None and not bundled else cache()) / "twins" / name
-    for source in (place, *([home / "twins" / name] if home is not None and bundled else [])):
-        with contextlib.suppress(OSError, InputError):
-            if _is_whole(found := files.read_json(source)):
-                return found, place
-    return {}, place
-
-
 def _is_whole(found: Any) -> bool:
     """Whether a file holds counts: of the model, of all halves, and of some twins, all of the same labels."""
     if not isinstance(found, dict) or not all(isinstance(counts, dict) for counts in found.values()):
@@ -189,8 +157,3 @@ def _is_whole(found: Any) -> bool:
         and all(counts.keys() == found[MODEL].keys() for counts in found.values())
         and all(type(value) is int for value in values)
     )
-
-
-def _write(place: Path, kept: Mapping[str, Counts]) -> None:
-    with contextlib.suppress(OSError):  # where nothing can be kept, all is counted anew next time
-        files.write_json(place, dict(kept))

@@ -1,0 +1,275 @@
+"""Kinds of keys: planted heads are named and not as others, relations by hand, weights by hand, batches and shards."""
+
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+import pytest
+import torch
+
+from tslens import models, pos
+from tslens.analysis import heads
+from tslens.analysis.heads import kinds_words
+from tslens.analysis.heads.kinds import KindsState, add_pattern, finish
+from tslens.analysis.heads.kinds_result import UNKNOWN, Control
+from tslens.analysis.heads.kinds_weights import DUPLICATE, INDUCTION, KINDS, ROWS, matched, story_weights
+from tslens.analysis.heads.kinds_words import CLASSES, NAME, PRONOUN, RELATIONS, marks_of, words_of, words_of_made
+from tslens.analysis.heads.repeated import RepetitionScores
+from tslens.models import Spec
+from tslens.scan import scan, states
+from tslens.stories.generator import MadeStory, generate
+from tslens.tokenizer import Tokenizer
+
+STORIES, GROUPS, TWIN_HEADS = 40, 10, 60
+OTHERS = ("previous token", "decay", "BOS", "uniform", "window")
+PLANTED = (*KINDS, *OTHERS)
+EVEN = Control((0.0,) * len(KINDS))
+
+
+# Planted heads
+
+
+def attention(weights: torch.Tensor) -> torch.Tensor:
+    """Weights as attention, with a third of it spread over all keys; on BOS where there are no weights."""
+    weights = weights.float().tril()
+    weights[..., 0] += (weights.sum(-1) == 0).float()
+    even = torch.ones_like(weights).tril()
+    return (2 * weights / weights.sum(-1, keepdim=True) + even / even.sum(-1, keepdim=True)) / 3
+
+
+def planted(story: MadeStory, tokens: torch.Tensor, offsets: list[tuple[int, int]]) -> torch.Tensor:
+    """A head for every kind, which attends to the kind's keys and to nothing else but BOS; then the others."""
+    natural = marks_of(words_of(story.text, story.tags), offsets)
+    n = len(tokens)
+    at = torch.arange(n)
+    distance = (at[:, None] - at).clamp(min=0).float()
+    before = ((at[:, None] > at) & (at > 0)).float()
+    relations = natural.relations.clone()
+    relations[PRONOUN] = marks_of(words_of_made(story), offsets).relations[PRONOUN]
+    equal = tokens[:, None] == tokens
+    follows = torch.zeros(n, n)
+    follows[:, 2:] = equal[:, 1:-1].float().tril(-1)[:, :] if n > 2 else 0
+    sets = [natural.topic, natural.speech, ~natural.speech & (natural.classes >= 0)]
+    sets += [natural.classes == i for i in range(len(CLASSES))]
+    of_kinds = [*relations.float(), equal.float(), follows, *(one.float().expand(n, n) for one in sets)]
+    previous, bos = torch.zeros(n, n), torch.zeros(n, n)
+    previous[at[1:], at[:-1]], bos[:, 0] = 1, 1
+    window = (distance < 6).float() * before
+    rest = [previous, torch.exp(-distance / 6) * before, bos, torch.zeros(n, n), window]
+    return torch.stack([attention(one * before) for one in of_kinds] + [attention(one) for one in rest])
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train([story.text for story in generate(100, seed=3)], 600)
+
+
+@pytest.fixture(scope="module")
+def sums(tokenizer: Tokenizer) -> tuple[KindsState, KindsState]:
+    """The sums of the planted heads; and those of heads that attend to tokens at random, as untrained ones do."""
+    return sums_of(tokenizer, 2201)
+
+
+def sums_of(tokenizer: Tokenizer, seed: int) -> tuple[KindsState, KindsState]:
+    found = [empty(tokenizer, n) for n in (len(PLANTED), TWIN_HEADS)]
+    taste = 2 * torch.randn(TWIN_HEADS, tokenizer.size, generator=torch.Generator().manual_seed(seed))
+    for i, story in enumerate(generate(STORIES, seed)):
+        ids, offsets = torch.tensor(tokenizer.encode([story.text])[0])[:256], tokenizer.offsets(story.text)[:256]
+        visible = torch.ones(len(ids), len(ids)).tril().bool()
+        liked = taste[:, ids][:, None].expand(-1, len(ids), -1).masked_fill(~visible, -1e9).softmax(-1)
+        truth, natural = words_of_made(story), words_of(story.text, pos.tag_texts([story.text])[0])
+        plants = planted(story, ids, offsets)
+        for words in (natural, truth):
+            weights = story_weights(ids, marks_of(words, offsets), visible)
+            for state, pattern in zip(found, (plants, liked), strict=True):
+                state.stories[i % GROUPS] += 1
+                add_pattern(state, i % GROUPS, 0, pattern, weights)
+    return found[0], found[1]
+
+
+def empty(tokenizer: Tokenizer, n: int) -> KindsState:
+    """No sums yet, of one layer of `n` heads, of which two find their keys among repeated random tokens."""
+    fair, chance = torch.tensor([0.02]), 0.02 + 0.002 * torch.randn(12, 1, n).double()
+    duplicate, induction = chance.clone(), chance.clone()
+    duplicate[..., DUPLICATE] += 0.5
+    induction[..., INDUCTION] += 0.5
+    scores = RepetitionScores(chance, duplicate, induction, fair, fair, fair)
+    queries, excess = torch.zeros(GROUPS, 1, len(ROWS)).double(), torch.zeros(GROUPS, 1, n, len(ROWS)).double()
+    spec = Spec(4 * n, 1, n, d_vocab=tokenizer.size)
+    return KindsState("planted", spec, tokenizer, scores, torch.zeros(GROUPS).long(), queries, excess)
+
+
+@pytest.fixture(scope="module")
+def answer(sums: tuple[KindsState, KindsState]) -> heads.KindsResult:
+    own, twins = sums
+    return finish(own, control_of(twins))
+
+
+def control_of(twins: KindsState) -> Control:
+    thresholds = np.percentile(finish(twins).score.flatten(1), 99, axis=1).clip(min=0)
+    return Control(tuple(thresholds.tolist()), (1, 0, 2))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_planted_head_is_named_and_not_as_another(answer: heads.KindsResult, kind: str) -> None:
+    """But for what is outside of speech: so many keys that a head's mass on each is small; heads with random tastes
+    reach the same. It is not named as another."""
+    at = PLANTED.index(kind)
+    assert answer.kinds[0][at] == ([] if kind == "outside speech" else [kind])
+    assert answer.low[KINDS.index(kind), 0, at] > 0 and answer.q[KINDS.index(kind), 0, at] < 0.01
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_positional_head_has_no_kind(answer: heads.KindsResult, other: str) -> None:
+    assert answer.kinds[0][PLANTED.index(other)] == []
+
+
+@pytest.mark.thorough
+def test_heads_with_random_tastes_hardly_exceed_their_own_threshold(
+    sums: tuple[KindsState, KindsState], answer: heads.KindsResult
+) -> None:
+    found = finish(sums[1], control_of(sums[1]))
+    assert found.held.sum() <= 0.01 * found.held.numel()
+    assert (answer.threshold >= 0).all() and answer.threshold.max() > 0.02
+
+
+@pytest.mark.thorough
+def test_without_twins_no_head_has_a_kind(sums: tuple[KindsState, KindsState]) -> None:
+    found = finish(sums[0])
+    assert not found.held.any() and found.threshold.isnan().all() and not found.score.isnan().any()
+    assert "have not been compared with untrained twins" in str(found)
+
+
+@pytest.mark.thorough
+def test_what_does_not_copy_has_no_evidence_of_duplicates(sums: tuple[KindsState, KindsState]) -> None:
+    state = replace(sums[0], scores=replace(sums[0].scores, copies=False))
+    found = finish(state, EVEN)
+    assert found.q[[DUPLICATE, INDUCTION]].isnan().all() and not found.held[[DUPLICATE, INDUCTION]].any()
+    assert found.held[NAME].any()
+
+
+@pytest.mark.thorough
+def test_a_content_dependent_head_without_a_kind_says_so(answer: heads.KindsResult, tmp_path) -> None:
+    given = replace(answer, roles=[["content-dependent"] * len(PLANTED)])
+    assert given.named[0][PLANTED.index("BOS")] == UNKNOWN
+    assert given.named[0][NAME] == "same name" and UNKNOWN in str(given)
+    assert answer.named[0][PLANTED.index("BOS")] == "" and "(untrained twins: 0 to 2)" in str(answer)
+    counts = answer.counts()
+    assert counts["kind of key: any"] == len(KINDS) - 1 and counts["kind of key: same name"] == 1
+    assert len(answer.summary()) == len(KINDS) and answer.figure().axes
+    given.save(tmp_path)
+    assert heads.KindsResult.load(tmp_path).named == given.named
+
+
+# Words and weights by hand
+
+
+def pairs_of(text: str, relation: int) -> set[tuple[str, str]]:
+    words = words_of(text, pos.tag_words(text))
+    said = [text[a:b] for a, b in words.spans]
+    return {(said[q], said[k]) for which, q, k in words.pairs if which == relation}
+
+
+TEXT = 'Lily had a big red ball. Lily did not run. "I want the ball," said Tom. Tom saw that Lily quickly hid.'
+
+
+def test_relations_by_hand() -> None:
+    assert pairs_of(TEXT, kinds_words.NAME) == {("Lily", "Lily"), ("Tom", "Tom")}
+    assert pairs_of(TEXT, kinds_words.SUBJECT) == {
+        *(("had", "Lily"), ("did", "Lily"), ("run", "Lily"), ("want", "I"), ("saw", "Tom"), ("hid", "Lily"))
+    }
+    assert pairs_of(TEXT, kinds_words.MODIFIER) == {("ball", "a"), ("ball", "big"), ("ball", "red"), ("ball", "the")}
+    assert pairs_of(TEXT, kinds_words.OPENING) == {(word, '"') for word in ("I", "want", "the", "ball", ",")}
+    first = [pair for pair in pairs_of(TEXT, kinds_words.START) if pair[0] == "ball"]
+    assert sorted(first) == [("ball", "I"), ("ball", "Lily")]
+    assert {pair for pair in pairs_of(TEXT, kinds_words.PUNCTUATION) if pair[0] == "said"} == {("said", '"')}
+
+
+def test_a_pronoun_finds_its_owner_in_a_generated_story() -> None:
+    story = next(story for story in generate(30, seed=5) if len(story.pronouns) > 5)
+    words = words_of_made(story)
+    said = [story.text[a:b] for a, b in words.spans]
+    assert len(words.pairs) > 5
+    owners = {start: who for start, _, who in story.pronouns}
+    for which, q, k in words.pairs:
+        character = story.characters[owners[words.spans[q][0]]]
+        assert which == PRONOUN and k < q
+        assert said[k].removesuffix("'s") in {*character.name.split(), character.kind}
+
+
+def test_weights_by_hand() -> None:
+    """Two members and one null key in cell 0: the null has their weight, negative. Cell 1 has no null key."""
+    members = torch.tensor([[True, True, False, True, False]])
+    pool = torch.tensor([[False, False, True, False, True]])
+    cell = torch.tensor([[0, 0, 0, 1, 2]])
+    places, weights = matched(members, pool, cell, 3)
+    assert dict(zip(places.tolist(), weights.tolist(), strict=True)) == {0: 1, 1: 1, 2: -2}
+
+
+def test_every_row_of_weights_adds_up_to_nothing(tokenizer: Tokenizer) -> None:
+    text = next(generate(1, seed=8)).text
+    ids = torch.tensor(tokenizer.encode([text])[0])
+    marks = marks_of(words_of(text, pos.tag_words(text)), tokenizer.offsets(text))
+    sparse = story_weights(ids, marks, torch.ones(len(ids), len(ids)).tril().bool())
+    weights = sparse.dense(len(ids))
+    assert len(weights) == len(ROWS) and (weights[:, :, 0] == 0).all() and (weights.triu() == 0).all()
+    assert torch.allclose(weights.sum((1, 2)), torch.zeros(len(ROWS)), atol=1e-3)
+    assert (weights.abs().sum((1, 2)) > 0).sum() > 0.8 * len(ROWS)
+    assert len(RELATIONS) == 7 and torch.equal(sparse.queries, (weights > 0).any(-1).sum(-1))
+    pattern = torch.rand(3, len(ids), len(ids))
+    expected = torch.einsum("hqk,rqk->hr", pattern.double(), weights.double())
+    assert torch.allclose(sparse.excess(pattern), expected)
+
+
+# The reducer
+
+
+REDUCER = heads.Kinds(EVEN, made=6, groups=4)
+
+
+@pytest.fixture(scope="module")
+def model(tokenizer: Tokenizer, loud):
+    return loud(models.build(Spec(16, 2, 2, d_vocab=tokenizer.size, n_ctx=128), tokenizer=tokenizer, seed=3))
+
+
+@pytest.mark.thorough
+def test_labels_do_not_depend_on_batches_order_or_shards(made_stories: list[str]) -> None:
+    reducer = replace(REDUCER, groups=8)
+    model, corpus = models.load("stories2M"), [*made_stories, made_stories[0], *REDUCER.texts]
+    (whole,) = states(model, corpus, [reducer], context=80)
+    expected = reducer.finish(whole)
+    assert expected.stories == len(corpus) and expected.queries[PRONOUN] > 10 and expected.held.any()
+    other = [states(model, corpus, [reducer], context=80, batch_tokens=n)[0] for n in (1, 900)]
+    other += states(model, corpus[::-1], [reducer], context=80)
+    parts = [states(model, corpus, [reducer], context=80, shard=kinds_shard(n, 3))[0] for n in range(3)]
+    other.append(reduce(reducer.merge, parts))
+    for state in other:
+        found = reducer.finish(state)
+        assert torch.equal(found.held, expected.held) and found.kinds == expected.kinds
+        assert torch.equal(found.queries, expected.queries)
+        assert torch.allclose(found.score, expected.score, atol=3e-6, rtol=0, equal_nan=True)
+
+
+def kinds_shard(number: int, of: int):
+    from tslens.scan import Shard
+
+    return Shard(number, of)
+
+
+def test_the_door_adds_the_generated_stories(model, made_stories: list[str]) -> None:
+    asked = heads.kinds(model, made_stories, control=EVEN, made=6, groups=4)
+    direct = scan(model, [*made_stories, *REDUCER.texts], REDUCER)
+    assert torch.equal(asked.score.nan_to_num(-9), direct.score.nan_to_num(-9))
+    assert heads.kinds(model, made_stories, made=0, groups=4).score[PRONOUN].isnan().all()
+
+
+def test_refusals(model, made_stories: list[str], refused) -> None:
+    with refused("3 thresholds were given"):
+        heads.kinds(model, made_stories, control=Control((0.0,) * 3))
+    with refused("There is no story"):
+        heads.kinds(model, [], made=4)
+    roles = heads.roles(model, made_stories[:8], groups=4, context=32)
+    with refused("say nothing of"):
+        heads.kinds(model, made_stories, roles=replace(roles, model="another"))

@@ -1,0 +1,134 @@
+"""Heads that write a word class: planted ones are named, those that write one word or always the same are not."""
+
+from functools import reduce
+
+import pytest
+import torch
+
+from tslens import models, pos
+from tslens.analysis import heads
+from tslens.analysis.heads.kinds_words import CLASSES, marks_of, words_of
+from tslens.analysis.heads.writes import WritesState, add_story, class_mixtures
+from tslens.forward.blocks import final_gain
+from tslens.models import Spec
+from tslens.scan import Shard, states
+from tslens.stories.generator import generate
+from tslens.tokenizer import Tokenizer
+
+OTHERS = ("the next word", "always nouns", "nothing", "noise")
+PLANTED = (*CLASSES, *OTHERS)
+GROUPS, STORIES = 12, 40
+
+
+@pytest.fixture(scope="module")
+def words() -> Tokenizer:
+    return Tokenizer.train([story.text for story in generate(60, seed=3)], 900)
+
+
+@pytest.fixture(scope="module")
+def planted(words: Tokenizer) -> heads.WritesResult:
+    """Heads whose output is the logits that they add, one head for every class and four others."""
+    n = len(PLANTED)
+    spec = Spec(4 * n, 1, n, d_vocab=words.size, style="llama")
+    size = words.size
+    state = WritesState(
+        *("planted", spec, words, [torch.eye(size).expand(n, size, size)], torch.eye(size)),
+        torch.zeros(GROUPS).long(),
+        torch.zeros(GROUPS, len(CLASSES)).double(),
+        torch.zeros(GROUPS, 1, n, len(CLASSES)).double(),
+    )
+    generator = torch.Generator().manual_seed(2203)
+    for i, story in enumerate(generate(STORIES, seed=2203)):
+        tokens = torch.tensor(words.encode([story.text])[0])
+        offsets = words.offsets(story.text)
+        classes = marks_of(words_of(story.text, story.tags), offsets).classes
+        classes = torch.where(torch.tensor(pos.align(story.text, story.tags, offsets)[1]), classes, -1)
+        written = torch.zeros(len(tokens), n, size)
+        follows = torch.cat([classes[1:], torch.tensor([-1])])
+        for c in range(len(CLASSES)):
+            written[(follows == c).nonzero(), c, tokens[classes == c]] = 1
+        written[torch.arange(len(tokens) - 1), len(CLASSES), tokens[1:]] = 1
+        written[:, len(CLASSES) + 1, tokens[classes == CLASSES.index("NOUN")]] = 1
+        written[:, len(CLASSES) + 3] = 0.3 * torch.randn(len(tokens), size, generator=generator)
+        activations = {"blocks.0.attn.hook_z": written, "blocks.0.hook_resid_post": torch.ones(len(tokens), size)}
+        state.stories[i % GROUPS] += 1
+        add_story(state, i % GROUPS, activations, tokens, classes)
+    return heads.Writes(heads.Control((0.05,) * len(CLASSES))).finish(state)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_head_that_writes_a_class_is_named_and_no_other(planted: heads.WritesResult, name: str) -> None:
+    assert planted.kinds[0][PLANTED.index(name)] == ([name] if name in CLASSES else [])
+
+
+@pytest.mark.thorough
+def test_result_round_trip(planted: heads.WritesResult, tmp_path) -> None:
+    assert planted.counts()["writes: any"] == len(CLASSES) and planted.counts()["writes: NOUN"] == 1
+    assert len(planted.summary()) == len(CLASSES) and planted.figure().axes
+    planted.save(tmp_path)
+    assert heads.WritesResult.load(tmp_path).kinds == planted.kinds
+
+
+def test_class_mixtures_by_hand() -> None:
+    """Words 0 (ADJ, twice), 1 (ADJ) and 2 (ADP). Where 0 follows, ADJ is word 1 alone; where 2 does, ADJ is two thirds
+    word 0, and ADP has no other word."""
+    adj, adp = CLASSES.index("ADJ"), CLASSES.index("ADP")
+    found = class_mixtures(torch.tensor([0, 0, 1, 2]), torch.tensor([adj, adj, adj, adp]), 3)
+    assert found[0, :, adj].tolist() == [0, 1, -1] and found[2, :, adj].tolist() == [1, 0, -1]
+    assert found[3, :, adj].isnan().all() and found[3, :, adp].isnan().all()
+    assert found[0, :, adp].tolist() == [0, -1, 1]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("style", ["gpt2", "llama"])
+def test_the_effect_is_that_of_direct_attribution(style: str, words: Tokenizer, loud) -> None:
+    """On one story, against the head's output from TransformerLens's own cache, read through the final norm."""
+    model = loud(models.build(Spec(16, 2, 2, d_vocab=words.size, n_ctx=96, style=style), tokenizer=words, seed=1))
+    text = next(generate(1, seed=12)).text
+    reducer = heads.Writes(groups=1)
+    (state,) = states(model, [text], [reducer])
+    tokens = torch.tensor(words.encode([text])[0])[:96]
+    offsets = words.offsets(text)[:96]
+    tagged = pos.tag_words(text)
+    classes = marks_of(words_of(text, tagged), offsets).classes
+    classes = torch.where(torch.tensor(pos.align(text, tagged, offsets)[1]), classes, -1)
+    _, cache = model.run_with_cache(tokens[None])
+    for layer in range(2):
+        out = torch.einsum("phd,hdm->phm", cache[f"blocks.{layer}.attn.hook_z"][0], model.blocks[layer].attn.W_O)
+        normed = cache.apply_ln_to_stack(out.movedim(1, 0)[:, None], layer=-1, has_batch_dim=True)[:, 0]
+        normed = normed * final_gain(model)[0]
+        logits = (normed @ model.unembed.W_U).detach()  # [head pos token]
+        noun = CLASSES.index("NOUN")
+        at = [i for i in range(len(tokens) - 1) if classes[i + 1] >= 0]
+        score = torch.zeros(2, dtype=torch.float64)
+        bins, members, pool = {}, {}, {}
+        for i in at:
+            t = int(tokens[i + 1])
+            begun = [(int(tokens[j + 1]), int(classes[j + 1])) for j in at]
+            own = [w for w, c in begun if c == noun and w != t]
+            rest = [w for w, c in begun if c != noun and w != t]
+            if own and rest:
+                effect = logits[:, i, own].mean(1) - logits[:, i, rest].mean(1)
+                count = sum(w == t for w, _ in begun)
+                bins[i] = sum(count > edge for edge in (1, 3, 7, 15))
+                (members if classes[i + 1] == noun else pool).setdefault(bins[i], []).append(effect.double())
+        for which, of in members.items():
+            if which in pool:
+                score += torch.stack(of).sum(0) - len(of) * torch.stack(pool[which]).mean(0)
+        assert torch.allclose(state.excess[0, layer, :, noun], score, atol=1e-3), layer
+
+
+@pytest.mark.thorough
+def test_labels_do_not_depend_on_batches_order_or_shards(words: Tokenizer, made_stories: list[str], loud) -> None:
+    model = loud(models.build(Spec(16, 2, 2, d_vocab=words.size, n_ctx=128), tokenizer=words, seed=3))
+    reducer = heads.Writes(heads.Control((0.0,) * len(CLASSES)), groups=4)
+    corpus = [*made_stories, made_stories[0]]
+    (whole,) = states(model, corpus, [reducer])
+    expected = reducer.finish(whole)
+    other = [states(model, corpus, [reducer], batch_tokens=1)[0], states(model, corpus[::-1], [reducer])[0]]
+    other.append(reduce(reducer.merge, [states(model, corpus, [reducer], shard=Shard(n, 3))[0] for n in range(3)]))
+    for state in other:
+        found = reducer.finish(state)
+        assert found.kinds == expected.kinds and torch.equal(found.queries, expected.queries)
+        assert torch.allclose(found.score, expected.score, atol=1e-5, rtol=0, equal_nan=True)

@@ -1,0 +1,245 @@
+"""Which keys does a head choose by their content?
+
+The scan gives the attention; what the keys are comes from the instrument that knows it: tags, sentences and quotations
+of the stories (`kinds_words`), the truth of generated stories for the character that a pronoun stands for, and repeated
+random tokens, beside the stories, for duplicates and induction (`repeated`). A head's score for a kind is the attention
+mass on its keys less that on null keys (`kinds_weights`), a mean over the queries that have such keys.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens import forward, pos, stats
+from tslens.analysis.heads.evidence import GroupEstimate, ratio
+from tslens.analysis.heads.kinds_result import NO_TWINS, Control, KindsResult
+from tslens.analysis.heads.kinds_weights import DUPLICATE, INDUCTION, KINDS, ROWS, StoryWeights, story_weights
+from tslens.analysis.heads.kinds_words import StoryWords, TokenMarks, marks_of, words_of, words_of_made
+from tslens.analysis.heads.reducer import HIDDEN
+from tslens.analysis.heads.repeated import RepetitionScores, repetition_scores
+from tslens.analysis.heads.result import RolesResult
+from tslens.errors import InputError
+from tslens.models import Spec, name_of, spec_of, story_tokenizer_of
+from tslens.result import read_on
+from tslens.scan import BATCH_TOKENS, Batch, scan
+from tslens.stories.generator import MadeStory, generate
+from tslens.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+MADE, MADE_SEED = 50, 4242
+"""Generated stories whose pronouns are read, and their seed."""
+MEMORY = 8_000_000
+"""Pairs of tokens whose weights are remembered: half a gigabyte."""
+
+
+@dataclass
+class KindsState:
+    """Sums so far, and the model's scores on repeated random tokens."""
+
+    model: str
+    spec: Spec
+    tokenizer: Tokenizer
+    scores: RepetitionScores
+    stories: Int[Tensor, " group"]
+    """Stories of each group."""
+    queries: Float[Tensor, "group layer row"]
+    """Queries that have a key of the row's kind with a null key."""
+    excess: Float[Tensor, "group layer head row"]
+    """Mass on such keys less that on their null keys."""
+
+
+@dataclass(frozen=True)
+class MarkedStory:
+    """A story's tokens with what its words say of them, and the weights once they were asked for."""
+
+    tokens: Int[Tensor, " pos"]
+    marks: TokenMarks
+    of_window: dict[int | None, StoryWeights] = field(default_factory=dict)
+    """By the number of tokens that a query sees, None if all."""
+
+    def weights(self, window: int | None) -> StoryWeights:
+        """The weights where a query sees so many tokens."""
+        if window not in self.of_window:
+            visible = forward.causal_mask(len(self.tokens), window, torch.device("cpu"))
+            self.of_window[window] = story_weights(self.tokens, self.marks, visible)
+        return self.of_window[window]
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """A reducer for `KindsResult`: the kinds of keys that each head chooses.
+
+    A generated story of `texts` counts for pronouns alone, every other story for all other kinds.
+    """
+
+    control: Control = NO_TWINS
+    """What untrained twins score (`tslens.twins.control`); without any no head has a kind."""
+    made: int = 0
+    """Generated stories whose pronouns are read, where the scan meets them: those of `texts`."""
+    groups: int = 16
+    """Groups of stories behind the intervals."""
+    seed: int = 0
+    """Seed of the random tokens that are repeated."""
+    remember: bool = field(default=False, repr=False)
+    """Whether what is worked out of a story's words serves the next scans too, in memory (`tslens.twins.control`)."""
+
+    def __post_init__(self) -> None:
+        self.control.threshold(len(KINDS))  # refuses those of other kinds
+
+    @cached_property
+    def truth(self) -> dict[str, MadeStory]:
+        """The generated stories by their text."""
+        return {story.text: story for story in generate(self.made, MADE_SEED)}
+
+    @property
+    def texts(self) -> list[str]:
+        """The generated stories, to be scanned with others."""
+        return list(self.truth)
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, int], MarkedStory]:
+        return {}
+
+    def hooks(self, spec: Spec) -> Sequence[str]:
+        """Queries and keys of every layer, as they enter the dot product."""
+        return [name for i in range(spec.n_layers) for name in forward.query_key_hooks(spec, i)]
+
+    def start(self, model: "LanguageModel") -> KindsState:
+        """Empty sums, and the scores on repeated random tokens, which need no stories."""
+        spec, scores = spec_of(model), repetition_scores(model, seed=self.seed)
+        queries = torch.zeros(self.groups, spec.n_layers, len(ROWS), dtype=torch.float64)
+        excess = torch.zeros(self.groups, spec.n_layers, spec.n_heads, len(ROWS), dtype=torch.float64)
+        none = torch.zeros(self.groups, dtype=torch.long)
+        return KindsState(name_of(model), spec, story_tokenizer_of(model), scores, none, queries, excess)
+
+    def update(self, state: KindsState, activations: Mapping[str, Tensor], batch: Batch) -> KindsState:
+        """Add the stories of a batch, one after the other: a story's weights are large."""
+        groups = batch.groups(self.groups).tolist()
+        for row, story in enumerate(self._marked(state.tokenizer, batch)):
+            cut = {name: found[row : row + 1, : len(story.tokens)].float() for name, found in activations.items()}
+            add_story(state, groups[row], cut, story)
+        return state
+
+    def _marked(self, tokenizer: Tokenizer, batch: Batch) -> Iterator[MarkedStory]:
+        named = list(zip(batch.texts, batch.mask.sum(1).tolist(), strict=True))
+        new = [text for text, n in named if (text, n) not in self._known]
+        words = dict(zip(new, self._words(new), strict=True))
+        for row, (text, n) in enumerate(named):
+            story = self._known.get((text, n))
+            if story is None:
+                story = MarkedStory(batch.tokens[row, :n], marks_of(words[text], tokenizer.offsets(text)[:n]))
+                if self.remember and sum(n * n for _, n in self._known) < MEMORY:
+                    self._known[text, n] = story
+            yield story
+
+    def _words(self, texts: Sequence[str]) -> list[StoryWords]:
+        tagged = iter(pos.tag_texts([text for text in texts if text not in self.truth]))
+        return [
+            words_of_made(self.truth[text]) if text in self.truth else words_of(text, next(tagged)) for text in texts
+        ]
+
+    def merge(self, a: KindsState, b: KindsState) -> KindsState:
+        """Add the sums; both states have the same scores on random tokens."""
+        a.stories, a.queries, a.excess = a.stories + b.stories, a.queries + b.queries, a.excess + b.excess
+        return a
+
+    def finish(self, state: KindsState) -> KindsResult:
+        """Scores, intervals, q, and the kinds that exceed the thresholds."""
+        return finish(state, self.control)
+
+
+def add_story(state: KindsState, group: int, activations: Mapping[str, Tensor], story: MarkedStory) -> None:
+    """Add one story's attention, layer by layer."""
+    spec = state.spec
+    state.stories[group] += 1
+    for layer in range(spec.n_layers):
+        q, k = (activations[name] for name in forward.query_key_hooks(spec, layer))
+        pattern = forward.attention_scores(spec, layer, q, k, HIDDEN).softmax(-1)[0]
+        add_pattern(state, group, layer, pattern, story.weights(forward.window_of(spec, layer)))
+
+
+def add_pattern(
+    state: KindsState, group: int, layer: int, pattern: Float[Tensor, "head query key"], weights: StoryWeights
+) -> None:
+    """Add one story's attention in one layer."""
+    state.excess[group, layer] += weights.excess(pattern)
+    state.queries[group, layer] += weights.queries.double()
+
+
+def finish(state: KindsState, control: Control = NO_TWINS) -> KindsResult:
+    """The `KindsResult` of these sums. Of a kind's nulls, the one that it exceeds least counts."""
+    there = state.stories > 0
+    found = ratio(state.excess[there], state.queries[there][:, :, None])
+    (low, high), p = found.interval, torch.as_tensor(found.p_above(0.0))
+    of_kind = [[i for i, kind in enumerate(ROWS) if kind == number] for number in range(len(KINDS))]
+
+    def smallest(values: Tensor) -> Float[Tensor, "kind layer head"]:
+        return torch.stack([values[..., rows].amin(-1) for rows in of_kind])
+
+    p = -smallest(-p)
+    p[[DUPLICATE, INDUCTION]] = torch.maximum(p[[DUPLICATE, INDUCTION]], _repeated_p(state.scores))
+    least = torch.stack([state.queries.sum((0, 1))[rows].amin() for rows in of_kind]) / state.spec.n_layers
+    return KindsResult(
+        model=state.model,
+        stories=int(state.stories.sum()),
+        groups=int(there.sum()),
+        roles=[],
+        of_twins=list(control.named),
+        queries=least.float(),
+        score=smallest(found.value).float(),
+        low=smallest(low).float(),
+        high=smallest(high).float(),
+        q=torch.as_tensor(stats.benjamini_hochberg(p.numpy())).float(),
+        threshold=control.threshold(len(KINDS)),
+    )
+
+
+def _repeated_p(scores: RepetitionScores) -> Float[Tensor, "kind layer head"]:
+    """p-values that duplicates and induction get no more mass on repeated random tokens than uniform attention gives;
+    NaN where the model does not copy, so that repeated tokens are no evidence."""
+    pairs = ((scores.duplicate, scores.duplicate_uniform), (scores.induction, scores.induction_uniform))
+    found = [score - uniform[:, None] for score, uniform in pairs]
+    p = [GroupEstimate(one.mean(0), (one.sum(0) - one) / (len(one) - 1)).p_above(0.0) for one in found]
+    return torch.as_tensor(np.stack(p)) if scores.copies else torch.full((2, *found[0].shape[1:]), torch.nan)
+
+
+def kinds(
+    model: "LanguageModel",
+    stories: Iterable[str],
+    *,
+    roles: RolesResult | None = None,
+    control: Control = NO_TWINS,
+    made: int = MADE,
+    groups: int = 16,
+    seed: int = 0,
+    context: int | None = None,
+    batch_tokens: int = BATCH_TOKENS,
+    precision: str = "float32",
+) -> KindsResult:
+    """Which kinds of keys every head chooses, over stories and over `made` generated ones for what pronouns stand for.
+
+    Without `control` (`tslens.twins.control` reads the model's twins) the answer has scores and no labels. With `roles`
+    it says which content-dependent heads have no kind. The other options are those of `Kinds` and `scan`.
+
+    Raises:
+        InputError: no stories, roles of another model, thresholds of other kinds, or a compressor.
+    """
+    spec = spec_of(model)
+    if roles is not None and (roles.model != name_of(model) or roles.role_code.shape != (spec.n_layers, spec.n_heads)):
+        raise InputError(f"Roles of {roles.model} say nothing of {name_of(model)}. Give the roles of this model.")
+    reducer = Kinds(control, made, groups, seed)
+    both = chain(stories, reducer.texts)
+    found = scan(model, both, reducer, context=context, batch_tokens=batch_tokens, precision=precision)
+    if found.stories <= len(reducer.texts):
+        raise InputError("There is no story to scan: the source is empty or everything was filtered out.")
+    answer: KindsResult = read_on(replace(found, roles=[] if roles is None else roles.roles), stories)
+    return answer

@@ -1,0 +1,204 @@
+"""Results about content: which keys every head chooses, and which words it writes, beyond null and untrained twins."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from tslens.analysis.heads.kinds_weights import KINDS
+from tslens.analysis.heads.kinds_words import CLASSES
+from tslens.analysis.heads.roles import NEAR, NEXT_TO_NOTHING, Q
+from tslens.errors import InputError
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+UNKNOWN = "content-dependent, kind unknown"
+
+
+@dataclass(frozen=True)
+class Control:
+    """What the heads of untrained twins score (`tslens.twins.control`)."""
+
+    thresholds: tuple[float, ...] = ()
+    """The 99th percentile of each kind's score over all their heads; empty where no twin was read."""
+    named: tuple[int, ...] = ()
+    """For each twin the number of its heads that have a kind, by the thresholds of the other twins."""
+
+    def threshold(self, kinds: int) -> Float[Tensor, " kind"]:
+        """The thresholds of so many kinds, NaN where no twin was read. InputError if they are of other kinds."""
+        if len(self.thresholds) not in (0, kinds):
+            raise InputError(f"{len(self.thresholds)} thresholds were given for {kinds} kinds. Give one for each.")
+        return torch.tensor(self.thresholds or [torch.nan] * kinds).float()
+
+
+NO_TWINS = Control()
+
+
+@dataclass(frozen=True, eq=False)
+class ScoresResult(Result):
+    """The score of every head for every kind, and the kinds that it has.
+
+    A head has a kind if the lower end of its score exceeds the threshold, and q < 0.05. It may have several. Intervals
+    are 95%, from the delete-a-group jackknife over groups of whole stories. Where a kind has several nulls, score and
+    both ends are each the smallest over them: the lower end then errs to the safe side, and the upper end covers a
+    little less than 97.5%.
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("kind", "layer", "head")
+    unit: ClassVar[str]
+    """What a score is, for the figure."""
+    label: ClassVar[str]
+    """How a kind is counted: its name is put in the braces."""
+    least: ClassVar[float] = 0.0
+    """What the lower end of a score must exceed besides the threshold."""
+
+    model: str
+    """The model's name."""
+    stories: int
+    """Stories that were read, generated ones included."""
+    groups: int
+    """Groups of stories behind the intervals."""
+    roles: list[list[str]]
+    """The role of each head by layer and head; empty where no roles were given."""
+    of_twins: list[int]
+    """Heads of each untrained twin that have a kind, by the thresholds of the other twins; empty where none were."""
+    queries: Float[Tensor, " kind"]
+    """Queries behind the score, for the rarer of a kind's nulls."""
+    threshold: Float[Tensor, " kind"]
+    """The 99th percentile of the score over the heads of untrained twins; NaN where none were read."""
+    score: Float[Tensor, "kind layer head"]
+    """The score; NaN where no query has the kind."""
+    low: Float[Tensor, "kind layer head"]
+    """Lower end of its interval."""
+    high: Float[Tensor, "kind layer head"]
+    """Upper end of its interval."""
+    q: Float[Tensor, "kind layer head"]
+    """False discovery rate at which the score exceeds 0 for every null (Benjamini-Hochberg over heads and kinds)."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The kinds."""
+        names = self.axis_names["kind"]
+        return (names,) if isinstance(names, str) else names
+
+    @property
+    def sure(self) -> Float[Tensor, "kind layer head"]:
+        """The lower end of the score where q < 0.05, else NaN."""
+        return torch.where(Q - self.q > NEAR, self.low, torch.nan)
+
+    @property
+    def held(self) -> Bool[Tensor, "kind layer head"]:
+        """Whether the head has the kind."""
+        return self.sure - self.threshold.clamp(min=self.least)[:, None, None] > NEAR
+
+    @property
+    def kinds(self) -> list[list[list[str]]]:
+        """The kinds of each head by layer and head, the largest score first."""
+        order, held = self.score.nan_to_num(-1).argsort(dim=0, descending=True, stable=True), self.held
+        layers, heads = held.shape[1:]
+        return [
+            [[self.names[k] for k in order[:, layer, head].tolist() if held[k, layer, head]] for head in range(heads)]
+            for layer in range(layers)
+        ]
+
+    def counts(self) -> dict[str, int]:
+        """The number of heads with each kind, and with any."""
+        held = self.held
+        return {self.label.format("any"): int(held.any(0).sum())} | {
+            self.label.format(kind): int(of_kind.sum()) for kind, of_kind in zip(self.names, held, strict=True)
+        }
+
+    def range_of_twins(self) -> str:
+        """The smallest and the largest number of heads of an untrained twin that have a kind: '0', '0 to 2'; empty
+        where none was read."""
+        if not self.of_twins:
+            return ""
+        low, high = min(self.of_twins), max(self.of_twins)
+        return f"{low} to {high}" if low < high else f"{low}"
+
+    def summary(self) -> "pd.DataFrame":
+        """Every kind: the heads that have it, the twins' threshold, and the score of the best head."""
+        import pandas as pd
+
+        held, rows = self.held, list[dict[str, Any]]()
+        for i, kind in enumerate(self.names):
+            best = int(self.score[i].nan_to_num(-2).argmax())
+            layer, head = divmod(best, self.score.shape[2])
+            scores = {name: float(getattr(self, name)[i, layer, head]) for name in ("score", "low", "high", "q")}
+            having = [f"{a}.{b}" for a, b in held[i].nonzero().tolist()]
+            row = {"kind": kind, "heads": ", ".join(having) or "none", "queries": int(self.queries[i])}
+            rows.append(row | {"twins_99th": float(self.threshold[i]), "best": f"{layer}.{head}"} | scores)
+        return pd.DataFrame(rows)
+
+    def __str__(self) -> str:
+        if self.threshold.isnan().all():
+            return f"{super().__str__()}\nNo head has a kind: the scores have not been compared with untrained twins'."
+        heads, twins = self.held.any(0), self.range_of_twins()
+        said = f"{int(heads.sum())} of {heads.numel()} heads have a kind that is named here"
+        return f"{super().__str__()}\n{said}{f' (untrained twins: {twins})' if twins else ''}."
+
+    def figure(self) -> "Figure":
+        """The score of every kind for every head, with a dot where the head has the kind."""
+        from tslens import plots
+
+        layers, heads = self.score.shape[1:]
+        return plots.heatmap(
+            self.score.flatten(1),
+            self.names,
+            [f"{layer}.{head}" for layer in range(layers) for head in range(heads)],
+            title=f"{self.model}: {self.unit} (dot: beyond null and untrained twins)",
+            column_label="head",
+            centre=0.0,
+            texts=[["•" if one else "" for one in row] for row in self.held.flatten(1).tolist()],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class KindsResult(ScoresResult):
+    """The kinds of keys that every head chooses by their content.
+
+    The score is the attention mass on a query's keys of the kind less that on null keys, for the null that leaves
+    least: the mean over the queries that have both. Its lower end must also exceed 5%: kinds occur together, so that a
+    head with one of them shows a little of others. For duplicates and induction q also holds on repeated random tokens,
+    and is NaN where the model does not copy them.
+    """
+
+    axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"kind": KINDS}
+    unit: ClassVar[str] = "excess attention mass by kind of key"
+    label: ClassVar[str] = "kind of key: {}"
+    least: ClassVar[float] = NEXT_TO_NOTHING
+
+    @property
+    def named(self) -> list[list[str]]:
+        """What the keys of each head are, in words: its kinds; else that the kind is unknown, where its role is
+        content-dependent; else nothing."""
+        layers, heads = self.score.shape[1:]
+        roles = self.roles or [[""] * heads] * layers
+        return [
+            [", ".join(own) or (UNKNOWN if role == "content-dependent" else "") for own, role in zip(*row, strict=True)]
+            for row in zip(self.kinds, roles, strict=True)
+        ]
+
+    def __str__(self) -> str:
+        unknown = [f"{i}.{j}" for i, row in enumerate(self.named) for j, name in enumerate(row) if name == UNKNOWN]
+        return super().__str__() + (f"\n{UNKNOWN}: {', '.join(unknown)}." if unknown else "")
+
+
+@dataclass(frozen=True, eq=False)
+class WritesResult(ScoresResult):
+    """The word classes that every head writes: its direct effect on the logits, by the class of the word that follows.
+
+    The score is in logits: what the head adds to words of the class, the following word itself left out, over what it
+    adds to other words of the story, where a word of the class follows, less the same where an equally frequent word of
+    another class does.
+    """
+
+    axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"kind": CLASSES}
+    unit: ClassVar[str] = "direct effect on the logits of a word class that follows"
+    label: ClassVar[str] = "writes: {}"

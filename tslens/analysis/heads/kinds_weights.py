@@ -1,0 +1,163 @@
+"""Weights over a story's attention whose sum is, for each kind of key, the excess mass on its keys over null keys.
+
+A key of a kind has two nulls, and a head has the kind only if the mass on the key exceeds both.
+
+- *Other keys*: keys of the same query that are of no kind in question, as far (1-4, 5-8, 9-16, ... tokens) and as
+  frequent (the token's count in the story: 1, 2-3, 4-7, 8-15, more); for speech and topic of the same word class.
+- *Other queries*: keys that other queries of the story see at the same distance (to a fifth of it), of the same word
+  class and at like places in the story if the kind is no class (so that it is not the class that attracts), else as
+  frequent.
+
+Positional attention exceeds neither, attention to a class of words not the second. Where several keys match, the null
+is their mean mass: the mean over all draws of one of them, so nothing is drawn, and no label depends on a seed, on the
+batch, or on other stories.
+
+Kinds overlap, so each is measured where no other one explains it. A pair that is in two relations counts for none of
+them. Keys that are related to the query count for no class of words. Classes do not overlap, and leave topic words out.
+Where a kind is a special case of another, it is left out of the general one and must also exceed that, at like
+distance: a repeated name the duplicates, and the opening quotation mark the last marks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Float64, Int
+from torch import Tensor
+
+from tslens.analysis.heads.kinds_words import (
+    CLASSES,
+    CONTENT,
+    NAME,
+    OPENING,
+    OTHER,
+    PRONOUN,
+    PUNCTUATION,
+    RELATIONS,
+    TokenMarks,
+)
+from tslens.analysis.heads.null import FREQUENCIES
+from tslens.analysis.heads.sums import FIRST
+
+RELATED = (*RELATIONS, "duplicate token", "induction")
+KINDS = (*RELATED, "topic word", "inside speech", "outside speech", *(f"word class {name}" for name in CLASSES))
+"""Kinds of keys: relations to the query, then sets of words."""
+DUPLICATE, INDUCTION = KINDS.index("duplicate token"), KINDS.index("induction")
+_SPEECH = [KINDS.index("inside speech"), KINDS.index("outside speech")]
+_TOPIC = KINDS.index("topic word")
+_OF_RELATED, _OF_CLASSES = list(range(len(RELATED))), list(range(len(KINDS) - len(CLASSES), len(KINDS)))
+
+ROWS: tuple[int, ...] = (
+    *_OF_RELATED,  # against other keys, as frequent
+    *(*_SPEECH, _TOPIC),  # against other keys, of the same word class
+    *(*_OF_RELATED, *_SPEECH, _TOPIC),  # against other queries, by word class
+    *_OF_CLASSES,  # against other keys
+    *_OF_CLASSES,  # against other queries
+    *(NAME, OPENING),  # against duplicates, and against other last marks
+)
+"""The kind of each row of weights: a kind has a row for each of its nulls."""
+
+FAR = tuple(4 << i for i in range(9))
+EXACT = 8  # distances below are bins of their own; from there four bins an octave
+BINS = 128  # more than any distance has
+PLACES = 24  # more than the octaves of any query's place
+NOTHING = (torch.zeros(0, dtype=torch.long), torch.zeros(0))
+
+
+@dataclass(frozen=True)
+class StoryWeights:
+    """The weights of one story, most of which are 0."""
+
+    matrix: Any
+    """A sparse array of SciPy, `[row, query * key]`, rows as in `ROWS`."""
+    queries: Int[Tensor, " row"]
+    """Queries that have a key of the row's kind with a null key."""
+
+    def excess(self, pattern: Float[Tensor, "head query key"]) -> Float64[Tensor, "head row"]:
+        """The weighted sums of attention, for every head."""
+        flat = np.ascontiguousarray(pattern.cpu().double().flatten(1).numpy().T)
+        return torch.from_numpy(np.asarray(self.matrix @ flat).T)
+
+    def dense(self, n: int) -> Float[Tensor, "row query key"]:
+        """All weights, those that are 0 too."""
+        return torch.from_numpy(self.matrix.toarray()).view(-1, n, n)
+
+
+def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[Tensor, "pos pos"]) -> StoryWeights:
+    """The weights of one story. A key without null key has none; nor have BOS and the query. Where the marks are not
+    those of a natural story, pronouns alone have any."""
+    at = torch.arange(len(tokens))
+    distance = (at[:, None] - at).clamp(min=1)
+    seen = visible & (at[:, None] > at) & (at > 0) & (at[:, None] >= FIRST) & (marks.classes >= 0)
+    same = tokens[:, None] == tokens
+    related = _related(marks, same, seen)
+    alone = related & (related.sum(0) == 1)
+    free = seen & ~related.any(0)
+    speech = [free & marks.speech, free & ~marks.speech]
+    content = torch.isin(marks.classes, torch.tensor([CLASSES.index(name) for name in CONTENT]))
+    topic, plain = free & content & marks.topic, free & content & ~marks.topic
+    untopical = free & ~marks.topic
+    of_class = [untopical & (marks.classes == i) for i in range(len(CLASSES))]
+    not_class = [untopical & (marks.classes != i) for i in range(len(CLASSES))]
+    sets, others = [*speech, topic], [*speech[::-1], plain]
+
+    far, queries = torch.bucketize(distance, torch.tensor(FAR)), len(tokens) * (len(FAR) + 1)
+    by_query = at[:, None] * (len(FAR) + 1) + far
+    near = torch.where(distance < EXACT, distance, (4 * distance.double().log2()).floor().long() - 4)
+    placed = near * PLACES + at.clamp(min=1).double().log2().floor().long()[:, None]
+    frequency, frequencies = torch.bucketize(same.sum(0), torch.tensor(FREQUENCIES)), len(FREQUENCIES) + 1
+    class_, classes = marks.classes.clamp(min=0), OTHER + 1
+    told = frequency * 2 + marks.speech
+    by_class = (placed * classes + class_, BINS * PLACES * classes)
+    parts = (
+        ([*alone], [free] * len(alone), by_query * frequencies + frequency, queries * frequencies),
+        (sets, others, by_query * classes + class_, queries * classes),
+        ([*alone, *sets], [free] * len(alone) + others, *by_class),
+        (of_class, not_class, by_query * 2 * frequencies + told, queries * 2 * frequencies),
+        (of_class, not_class, near * 2 * frequencies + told, BINS * 2 * frequencies),
+        ([alone[NAME], alone[OPENING]], [alone[DUPLICATE], alone[PUNCTUATION]], near, BINS),
+    )
+    rows = [
+        matched(a, b, cell, cells) for members, pool, cell, cells in parts for a, b in zip(members, pool, strict=True)
+    ]
+    if not marks.natural:
+        rows = [row if kind == PRONOUN else NOTHING for row, kind in zip(rows, ROWS, strict=True)]
+    return _sparse(rows, len(tokens))
+
+
+def _sparse(rows: Sequence[tuple[Tensor, Tensor]], n: int) -> StoryWeights:
+    from scipy.sparse import csr_array
+
+    places, weights = (torch.cat(part) for part in zip(*rows, strict=True))
+    until = np.cumsum([0, *(len(row[0]) for row in rows)])
+    queries = torch.tensor([len((places_ // n)[weights_ > 0].unique()) for places_, weights_ in rows])
+    matrix = csr_array((weights.numpy(), places.int().numpy(), until), shape=(len(rows), n * n))
+    return StoryWeights(matrix, queries)
+
+
+def _related(
+    marks: TokenMarks, same: Bool[Tensor, "query key"], seen: Bool[Tensor, "query key"]
+) -> Bool[Tensor, "related query key"]:
+    """The keys of each of `RELATED`, by query."""
+    of_words = marks.relations.clone()
+    of_words[PUNCTUATION] &= ~of_words[OPENING]
+    duplicate = same & ~of_words[NAME]
+    follows = torch.zeros_like(same)
+    follows[:, 2:] = (same & torch.ones_like(same).tril(-1))[:, 1:-1]
+    return torch.cat([of_words, duplicate[None], follows[None]]) & seen
+
+
+def matched(
+    members: Bool[Tensor, "*axes"], pool: Bool[Tensor, "*axes"], cell: Int[Tensor, "*axes"], cells: int
+) -> tuple[Int[Tensor, " place"], Float[Tensor, " place"]]:
+    """The places with weights, flat: 1 on each member whose cell holds null keys, and as much less, spread evenly, on
+    these."""
+    chosen, null, of = members.flatten().nonzero()[:, 0], pool.flatten().nonzero()[:, 0], cell.flatten()
+    in_chosen, in_null = of[chosen], of[null]
+    n_members, n_null = (torch.bincount(each, minlength=cells) for each in (in_chosen, in_null))
+    has_null, has_member = n_null[in_chosen] > 0, n_members[in_null] > 0
+    share = n_members.float() / n_null
+    less = -share[in_null[has_member]]
+    return torch.cat([chosen[has_null], null[has_member]]), torch.cat([torch.ones(int(has_null.sum())), less])

@@ -1,0 +1,87 @@
+"""What the heads of untrained twins score for each kind: the threshold of the model's own heads."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tslens.analysis import heads
+from tslens.errors import InputError
+from tslens.models.twins import twins
+from tslens.progress import off, track
+from tslens.scan import scan
+from tslens.twins import kept as store
+from tslens.twins.counting import STORIES, TWINS
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+VERSION = "scores of kinds, 2"
+"""Part of the key of kept scores: raise it when the rule of a score changes."""
+PERCENTILE = 99
+NOTHING = -1.0
+"""Stands for the score of a kind without queries, and for the lower end of one that is not above its nulls."""
+
+
+def control(
+    model: "LanguageModel",
+    stories: Iterable[str],
+    reducer: heads.Kinds | heads.Writes,
+    *,
+    n: int = TWINS,
+    limit: int = STORIES,
+) -> heads.Control:
+    """For each kind the 99th percentile of its score over all heads of `n` untrained twins together, at least 0; for
+    each twin how many of its heads have a kind, by the thresholds of the other twins.
+
+    They are read on the first `limit` stories, each text once, and on the reducer's own. The scores are kept as the
+    counts of twins are.
+
+    Raises:
+        InputError: no twin, no story, or a model that has no twins.
+    """
+    texts = list(dict.fromkeys(islice(stories, limit)))
+    if n < 1 or not texts:
+        raise InputError(
+            f"{n} twins on {len(texts)} stories are no control; give both 1 or more, {TWINS} twins as for counts."
+        )
+    name = store.key(VERSION, model, texts, stories, [reducer])
+    kept, place = store.read(model, name, _is_whole)
+    chosen, again = twins(n), replace(reducer, remember=True) if isinstance(reducer, heads.Kinds) else reducer
+    for twin in track([twin for twin in chosen if str(twin) not in kept], "scores of untrained twins"):
+        with off():
+            found = scan(twin.of(model), [*texts, *again.texts], again)
+        both = {"score": found.score, "sure": found.sure}
+        kept[str(twin)] = {part: of_heads.flatten(1).nan_to_num(NOTHING).tolist() for part, of_heads in both.items()}
+        store.write(place, kept)
+    score, sure = (np.asarray([kept[str(twin)][part] for twin in chosen]) for part in ("score", "sure"))
+    least = heads.KindsResult.least if isinstance(reducer, heads.Kinds) else heads.WritesResult.least
+    return heads.Control(tuple(map(float, _thresholds(score))), tuple(_named(score, sure, least)))
+
+
+def _thresholds(score: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The threshold of every kind, from scores by twin, kind and head."""
+    pooled: NDArray[np.float64] = np.percentile(np.concatenate(list(score), axis=1), PERCENTILE, axis=1)
+    return pooled.clip(min=0)
+
+
+def _named(score: NDArray[np.float64], sure: NDArray[np.float64], least: float) -> list[int]:
+    """For each twin how many heads have a kind, by the thresholds of the others; of a single one nothing is said."""
+    found = []
+    for i in range(len(score) if len(score) > 1 else 0):
+        threshold = _thresholds(np.delete(score, i, axis=0)).clip(min=least)
+        found.append(int((sure[i] > threshold[:, None]).any(0).sum()))
+    return found
+
+
+def _is_whole(found: Any) -> bool:
+    """Whether a file holds both numbers by twin, kind and head, as many for each twin."""
+    try:
+        both = [(scores["score"], scores["sure"]) for scores in found.values()]
+        shapes = {np.asarray(part, dtype=float).shape for parts in both for part in parts}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
+    return len(shapes) == 1 and len(shapes.pop()) == 2
