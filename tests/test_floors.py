@@ -8,9 +8,9 @@ import pytest
 FLOORS = (
     {"byte_bpe", "draws", "errors", "files", "lock", "nearest", "progress", "result", "stats", "plots", "pos"},
     {"models", "tokenizer", "stories", "runs"},
-    {"forward", "generate", "batching", "scan"},
+    {"forward", "generate", "batching", "scan", "halves"},
     {"analysis", "evaluation"},
-    {"train", "report", "bench", "cluster", "demo", "corpus", "tuned", "twins"},
+    {"train", "report", "bench", "cluster", "demo", "corpus", "tuned", "twins", "dynamics"},
     {"cli"},
 )
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

@@ -15,6 +15,8 @@ from tslens import models
 from tslens.analysis.heads import ROLES, PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.analysis.neurons import ProfilesResult
+from tslens.dynamics import SnapshotResult
+from tslens.dynamics.snapshot import UNITS
 from tslens.evaluation.loss import LossResult
 from tslens.report import ReportData
 from tslens.result import axes_of
@@ -152,6 +154,35 @@ def made_data(
 def made() -> Callable[..., ReportData]:
     """`made_data`, for tests to call with the shape that they need."""
     return made_data
+
+
+def film_of(
+    steps: list[int], layers: int = 2, heads: int = 4, d_mlp: int = 32, text: str = f"A story. {EVIL}"
+) -> list[SnapshotResult]:
+    """Snapshots of a run whose loss falls by one at each; from half of them on, half of its neurons are nouns."""
+    found = []
+    for i, step in enumerate(steps):
+        scores = [*UNITS, "heads with a role", "NOUN neurons"]
+        value = torch.full((len(scores),), 0.5)
+        value[0], value[-1] = float(len(steps) - i), float(d_mlp * (2 * i >= len(steps)))
+        label = torch.full((layers, d_mlp), -1)
+        label[:, : d_mlp // 2] = 0 if 2 * i >= len(steps) else -1
+        sizes = {"layer": layers, "head": heads, "neuron": d_mlp, "depth": layers + 1, "measure": 4, "score": len(scores)}
+        found.append(
+            drawn(
+                SnapshotResult, sizes, model=f"made@{step}", step=step, stories=30, scores=scores, value=value,
+                low=value - 0.1, high=value + 0.1, depths=["embed", *map(str, range(layers))],
+                role_code=torch.full((layers, heads), i % len(ROLES)), labels=["NOUN", EVIL], label=label,
+                prompts=["", "A"], texts=[f"{text} {step}", f"A story {step}"],
+            )
+        )  # fmt: skip
+    return found
+
+
+@pytest.fixture(scope="session")
+def made_film() -> Callable[..., list[SnapshotResult]]:
+    """`film_of`, for tests to call with the steps that they need."""
+    return film_of
 
 
 @pytest.fixture(scope="session")

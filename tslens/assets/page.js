@@ -7,6 +7,7 @@ async function start() {
   if (data.heads) headsSection(data);
   if (data.neurons) neuronsSection(data);
   if (data.lens) lensSection(data);
+  if (data.film) filmSection(data);
   followScroll();
   document.body.dataset.ready = "true";
 }

@@ -64,6 +64,11 @@ COMMANDS: tuple[Command, ...] = (
         "Count the labels of heads and neurons beside those that untrained twins of the model earn.",
     ),
     Command(
+        "analyze dynamics",
+        "tslens.cli.dynamics:dynamics",
+        "Follow heads, neurons and layers over the snapshots of a run, with bands over seeds, and say when each appears.",
+    ),
+    Command(
         "stories make",
         "tslens.cli.stories:make",
         "Make stories with the embedded generator, to a file or to the terminal.",

@@ -9,6 +9,8 @@ from tslens.cli.options import Json, Limit, Model, Stories, corpus_of, record_of
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
+    from tslens.corpus import Corpus
+    from tslens.dynamics import SnapshotResult
     from tslens.report.findings import Finding
 
 
@@ -20,6 +22,7 @@ def report(
     text: list[str] | None = None,
     shown: int = 6,
     twins: int = 19,
+    film: bool | None = None,
     out: Path | None = None,
     json_: Json = False,
 ) -> None:
@@ -34,6 +37,9 @@ def report(
     twins
         Untrained models of the same shape whose labels are counted beside the model's, on 100 stories (p = 0.05 at best
         with 19); 0 leaves them out. Their counts are kept: only the first page of a model takes longer.
+    film
+        Show the model at every snapshot of its run, with a slider; each is measured once, in seconds, on the first 50
+        stories, and kept. Default: where `analyze dynamics` has kept them.
     out
         Where to write. Without it: report.html in the run's folder, or NAME-report.html here.
     """
@@ -51,17 +57,33 @@ def report(
         if value < least:
             raise InputError(f"{option} is {value}; give {least} or more.")
     refuse_compressor(loaded := models.load(model))
+    corpus = corpus_of(loaded, stories, limit)
     data = page.compute(
         loaded,
-        corpus_of(loaded, stories, limit),
+        corpus,
         name=name,
         config=_config(model, is_run),
         metrics=runs.read_metrics(folder) if is_run else (),
         texts=text or (),
         shown=shown,
         twins=twins,
+        film=_film(folder, corpus, film),
     )
     _print(name, findings(data), page.write(page.draw(data), place), json_)
+
+
+def _film(folder: Path, stories: "Corpus", asked: bool | None) -> "list[SnapshotResult]":
+    """The snapshots that the page shows: where asked for those of the run, else those that are kept."""
+    from tslens import dynamics, progress
+
+    if asked:
+        return dynamics.snapshots(folder, stories)
+    if asked is False or not dynamics.has_snapshots(folder):
+        return []
+    found = dynamics.kept_snapshots(folder, stories)
+    if not found:
+        progress.note("This run keeps snapshots: with --film its page shows them too, with a slider.")
+    return found
 
 
 def _print(name: str, found: list["Finding"], place: Path, as_json: bool) -> None:

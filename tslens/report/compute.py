@@ -13,6 +13,7 @@ from tslens.analysis.heads import PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.analysis.neurons import ProfilesResult
 from tslens.corpus import Corpus
+from tslens.dynamics import SnapshotResult
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
 from tslens.generate import Sampling, generate
@@ -60,6 +61,8 @@ class ReportData:
     """Prompts, and the stories that the model wrote, prompt included."""
     sampling: str
     """How the samples were drawn, in words."""
+    film: Sequence[SnapshotResult] = ()
+    """The snapshots of its run, earliest first (see `tslens.dynamics.snapshots`); none where they are not shown."""
 
 
 def compute(
@@ -72,6 +75,7 @@ def compute(
     texts: Sequence[str] = (),
     shown: int = 6,
     twins: int = TWINS,
+    film: Sequence[SnapshotResult] = (),
     max_new_tokens: int = 256,
 ) -> ReportData:
     """Scan `stories` for heads, neurons and lens, and analyse `shown` of them in full, after the user's own `texts`.
@@ -109,6 +113,7 @@ def compute(
         lenses=lenses,
         samples=list(zip(PROMPTS, written, strict=True)),
         sampling=f"temperature {SAMPLING.temperature}, top-p {SAMPLING.top_p}, seed {SAMPLING.seed}",
+        film=film,
     )
 
 

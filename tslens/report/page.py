@@ -14,6 +14,7 @@ from tslens.corpus import counted
 from tslens.errors import InputError
 from tslens.report.compute import ReportData
 from tslens.report.embed import script_json
+from tslens.report.film import link, section
 from tslens.report.findings import card, findings
 from tslens.report.neurons import Detail, richest, strongest
 from tslens.report.payload import Cuts, build, curve, pack_attention
@@ -119,6 +120,8 @@ def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any
         ),
         lens_intro="What each layer would say next if it were the last, final norm and unembedding applied to the "
         "residual stream as it stands (logit lens, nostalgebraist 2020; weights as trained).",
+        film=section(data.film),
+        film_link=link(data.film),
         samples_intro=escape(f"Written by the model: {data.sampling}. The prompt is in bold; nothing was picked."),
         samples="\n".join(_sample(prompt, text) for prompt, text in data.samples),
         about="\n".join(f"<p>{escape(line)}</p>" for line in _about(data, cuts)),

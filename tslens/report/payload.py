@@ -14,6 +14,7 @@ from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.plots import PALETTE
 from tslens.report.compute import ReportData
 from tslens.report.embed import Words, as_numpy, pack, pack_floats, triangles
+from tslens.report.film import film
 from tslens.report.neurons import Detail, neurons
 from tslens.twins import TwinsResult
 
@@ -66,6 +67,7 @@ def build(data: ReportData, cuts: Cuts, attention: Mapping[tuple[int, int], Any]
         "lens": lens(data.lenses, words, int(data.description["d_vocab"])),
         "depth": depth(data.depth),
         "curve": curve(data.metrics),
+        "film": film(data.film),
     }
     return {"vocabulary": words.texts, **content}
 

@@ -9,7 +9,7 @@ from typing import Any
 from tslens import __version__
 from tslens.report.embed import script_json, script_text
 
-SCRIPTS = ("data.js", "plot.js", "heads.js", "neurons.js", "neuron.js", "lens.js", "page.js")
+SCRIPTS = ("data.js", "plot.js", "heads.js", "neurons.js", "neuron.js", "lens.js", "film.js", "page.js")
 
 
 def around(body: str, content: Any, *, name: str, title: str, style: str = "", attention: bool = True) -> str:

@@ -1,6 +1,7 @@
 """What an untrained model earns too says nothing: labels counted on a model beside its untrained twins."""
 
-from tslens.twins.counting import FEWEST, STORIES, TWINS, compare
+from tslens.halves import FEWEST
+from tslens.twins.counting import STORIES, TWINS, compare
 from tslens.twins.result import TwinsResult
 from tslens.twins.scoring import control
 

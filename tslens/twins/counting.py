@@ -1,23 +1,19 @@
 """Counts of the labels of a model and of its untrained twins on the same stories, kept beside the model."""
 
-import copy
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-import numpy as np
 import torch
 
 from tslens import models
-from tslens.draws import draw
 from tslens.errors import InputError
+from tslens.halves import FEWEST, PAIRS, on_halves, reach
 from tslens.models.twins import twins
 from tslens.progress import bar, note, off
 from tslens.result import read_on
-from tslens.scan import Reducer, scan, states
-from tslens.stories.identity import content_hash
+from tslens.scan import Reducer, scan
 from tslens.twins import kept as store
 from tslens.twins.result import TwinsResult
 
@@ -25,9 +21,6 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 TWINS, STORIES = 19, 100
-GROUPS, PAIRS = 10, 6
-"""Groups of stories, and pairs of complementary halves of them, behind the interval of a count."""
-FEWEST = 2 * GROUPS  # stories
 VERSION = 1
 """Part of the key of kept counts: raise it when the rule of a label changes."""
 MODEL = "the model"
@@ -87,16 +80,14 @@ def compare(
 
 
 def _result(model: str, stories: int, kept: Mapping[str, Counts], names: list[str]) -> TwinsResult:
-    from scipy.stats import t
-
     labels = list(kept[MODEL])
     own, halves, of_twins = (
         torch.tensor([[kept[name][label] for label in labels] for name in rows])
         for rows in ([MODEL], [name for name in kept if name.startswith("half ")], names)
     )
     count, most = own[0], of_twins.amax(0)
-    reach = t.ppf(0.975, GROUPS - 1) * halves.double().std(0)
-    low = (count - reach).clamp(min=0)
+    width = reach(halves.double())
+    low = (count - width).clamp(min=0)
     return TwinsResult(
         model=model,
         stories=stories,
@@ -104,7 +95,7 @@ def _result(model: str, stories: int, kept: Mapping[str, Counts], names: list[st
         twins=names,
         count=count,
         low=low.float(),
-        high=(count + reach).float(),
+        high=(count + width).float(),
         least=of_twins.amin(0),
         most=most,
         p=(1 + (of_twins >= count).sum(0)).float() / (1 + len(names)),
@@ -127,23 +118,10 @@ def _all_of(answers: Iterable[Counted]) -> Counts:
 def _on_halves(
     model: "LanguageModel", texts: Sequence[str], reducers: Sequence[Reducer[Any, Any]]
 ) -> dict[str, Counts]:
-    """The counts on all texts, and those on halves of the groups of texts, of which each is there with its complement.
-
-    The groups and the halves depend on the texts alone, not on their order.
-    """
-    ordered = sorted(texts, key=content_hash)
-    groups = [states(model, ordered[i::GROUPS], reducers) for i in range(GROUPS)]
-
-    def on(members: Iterable[int]) -> Counts:
-        parts = zip(*(copy.deepcopy(groups[i]) for i in members), strict=True)  # merging changes the first
-        return _all_of(r.finish(reduce(r.merge, part)) for r, part in zip(reducers, parts, strict=True))
-
-    found = {MODEL: on(range(GROUPS))}
-    for pair in range(PAIRS):
-        order = np.argsort(draw(torch.tensor(pair), torch.arange(GROUPS)).numpy()).tolist()
-        for side, members in enumerate((order[: GROUPS // 2], order[GROUPS // 2 :])):
-            found[f"half {2 * pair + side}"] = on(sorted(members))
-    return found
+    """The counts on all texts, and those on halves of them (see `on_halves`)."""
+    answers = on_halves(model, texts, reducers)
+    found = {MODEL: _all_of(next(answers))}
+    return found | {f"half {i}": _all_of(half) for i, half in enumerate(answers)}
 
 
 def _is_whole(found: Any) -> bool:

@@ -1,0 +1,82 @@
+"""Answers on halves of the stories: complements, order, and the interval that they give."""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from scipy.stats import t
+
+from tslens import models
+from tslens.halves import GROUPS, PAIRS, on_halves, reach
+from tslens.result import Result
+from tslens.stories import stories
+
+
+@dataclass(frozen=True, eq=False)
+class SeenResult(Result):
+    """The stories that were read."""
+
+    texts: list[str]
+
+
+class Seen:
+    """Lists the stories that it is given."""
+
+    def __init__(self):
+        self.started = 0
+
+    def hooks(self, spec):
+        return []
+
+    def start(self, model):
+        self.started += 1
+        return []
+
+    def update(self, state, activations, batch):
+        state.extend(batch.texts)
+        return state
+
+    def merge(self, a, b):
+        a.extend(b)
+        return a
+
+    def finish(self, state):
+        return SeenResult(sorted(state))
+
+
+@pytest.fixture(scope="module")
+def model(made_words):
+    return models.build(models.Spec(8, 1, 2, d_vocab=made_words.size, n_ctx=16), tokenizer=made_words)
+
+
+def test_a_half_and_its_complement_are_the_whole(model):
+    texts, reducer = list(stories("made", limit=23)), Seen()
+    whole, *halves = [answer.texts for (answer,) in on_halves(model, texts, [reducer])]
+    assert whole == sorted(texts) and len(halves) == 2 * PAIRS and reducer.started == 1
+    for half, rest in zip(halves[::2], halves[1::2], strict=True):
+        assert sorted(half + rest) == whole and abs(len(half) - len(rest)) <= GROUPS // 2
+    assert len({tuple(half) for half in halves}) == 2 * PAIRS
+
+
+def test_the_order_of_stories_changes_no_half(model):
+    texts = list(stories("made", limit=23))
+    there, back = ([each.texts for (each,) in on_halves(model, order, [Seen()])] for order in (texts, texts[::-1]))
+    assert there == back
+
+
+def test_the_reach_is_that_of_t_on_the_spread_of_halves():
+    halves = torch.tensor([[1.0, 5.0], [3.0, 5.0], [1.0, 5.0], [3.0, 5.0]], dtype=torch.float64)
+    spread = (4 / 3) ** 0.5  # of 1, 3, 1, 3
+    assert reach(halves).tolist() == pytest.approx([spread * t.ppf(0.975, GROUPS - 1), 0.0])
+
+
+def test_the_reach_covers_a_mean_as_often_as_it_says():
+    """The mean of 40 draws, its halves as of stories: the interval covers the true mean about 19 times in 20."""
+    generator = torch.Generator().manual_seed(1)
+    order = torch.stack([torch.randperm(GROUPS, generator=generator) for _ in range(PAIRS)])
+    covered = []
+    for _ in range(400):
+        groups = torch.randn(GROUPS, 4, generator=generator, dtype=torch.float64).mean(1)
+        halves = torch.stack([groups[side].mean() for row in order for side in (row[:5], row[5:])])
+        covered.append(abs(float(groups.mean())) <= float(reach(halves[:, None])))
+    assert 0.9 <= sum(covered) / len(covered) <= 0.995

@@ -1,0 +1,49 @@
+"""The command that follows heads, neurons and layers through training, and compares seeds."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tslens.cli.delivery import delivery
+from tslens.cli.options import Json, Limit, Stories, corpus_of
+
+
+def dynamics(
+    *runs: str,
+    stories: Stories = None,
+    limit: Limit = 50,
+    checkpoints: Annotated[bool, Parameter(negative=())] = False,
+    out: Path | None = None,
+    json_: Json = False,
+) -> None:
+    """Follow heads, neurons and layers over the snapshots of a run, with bands over seeds, and say when each appears.
+
+    Runs of one recipe are seeds: their scores get bands, and their counts and labels are compared. What was measured is
+    kept in the runs, and shown as a film on their pages.
+
+    Parameters
+    ----------
+    runs
+        Names of the runs, which keep their weights at steps 1, 2, 4, ...
+    checkpoints
+        Read the checkpoints that a run still has too.
+    out
+        A folder for the figures (SVG), the tables (CSV) and the whole answers.
+    """
+    from tslens import dynamics as method
+    from tslens.dynamics.points import folder_of, points
+    from tslens.errors import InputError
+    from tslens.forward.trunk import refuse_compressor
+
+    if not runs:
+        raise InputError("name one or more runs, such as: tslens analyze dynamics demo")
+    with delivery(out, json_) as deliver:
+        folders = [folder_of(run) for run in runs]
+        refuse_compressor(loaded := points(folders[0])[-1].load())
+        corpus = corpus_of(loaded, stories, limit)
+        answer = method.dynamics(folders, corpus, limit=limit, checkpoints=checkpoints)
+        deliver(answer, corpus=corpus, figures=answer.figures())
+        deliver(method.emergence(answer), corpus=corpus)
+        if len(folders) > 1:
+            deliver(method.stability(folders, corpus, limit=limit), corpus=corpus)

@@ -1,0 +1,150 @@
+"""The result about training: every score at every snapshot, over seeds."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens.dynamics.snapshot import (
+    BOS,
+    INDUCTION,
+    LOSS,
+    MEASURES,
+    POSITIONAL,
+    PREVIOUS,
+    REPETITION,
+    UNITS,
+)
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+LINES = 7
+"""Counts drawn in one figure: the largest."""
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicsResult(Result):
+    """Every score of a model at every snapshot of its training, over runs that differ in their seed.
+
+    The band of a score is its 95% interval over runs (Student's t, so that of two or three runs is wide); of a single
+    run it is the interval over stories, and says nothing about other seeds. Step 0 is the model before training.
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("score", "step")
+    axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {
+        "run": "runs",
+        "step": "steps",
+        "score": "scores",
+        "depth": "depths",
+        "measure": MEASURES,
+    }
+
+    runs: list[str]
+    """The runs."""
+    steps: list[int]
+    """The steps at which all runs have a snapshot."""
+    stories: int
+    """Stories that every snapshot was read on."""
+    scores: list[str]
+    """The scores; those that are no count of heads or neurons are in `UNITS`."""
+    mean: Float[Tensor, "score step"]
+    """The mean over runs."""
+    low: Float[Tensor, "score step"]
+    """Lower end of the band; of a count at least 0."""
+    high: Float[Tensor, "score step"]
+    """Upper end of the band."""
+    value: Float[Tensor, "run step score"]
+    """The score of every run."""
+    value_low: Float[Tensor, "run step score"]
+    """Lower end of its interval over stories, or over rows of random tokens (see `SnapshotResult`)."""
+    value_high: Float[Tensor, "run step score"]
+    """Upper end of that interval."""
+    depths: list[str]
+    """`embed`, then the number of the block just passed."""
+    lens: Float[Tensor, "step depth"]
+    """Loss of the logit lens, nats per token: the mean over runs."""
+    lens_low: Float[Tensor, "step depth"]
+    """Lower end of its band."""
+    lens_high: Float[Tensor, "step depth"]
+    """Upper end of its band."""
+    role_code: Int[Tensor, "run step layer head"]
+    """The role of every head, as its place in `heads.ROLES`."""
+    measured: Float[Tensor, "run step measure layer head"]
+    """What the scores of heads are taken from (see `SnapshotResult`)."""
+    labels: list[str]
+    """The labels of neurons."""
+    label: Int[Tensor, "run step layer neuron"]
+    """The label of every neuron, as its place in `labels`; -1 where there is none."""
+
+    def summary(self) -> "pd.DataFrame":
+        """One row per score that is ever other than zero, one column per step: the mean over runs."""
+        frame = self.to_frame().pivot(index="score", columns="step", values="mean")
+        frame = frame.loc[[name for name in self.scores if bool(self._of("mean", name).any())]]
+        return frame.reset_index().rename_axis(columns=None).rename(columns={step: f"@{step}" for step in self.steps})
+
+    def _of(self, field: str, score: str) -> Float[Tensor, " step"]:
+        found: Tensor = getattr(self, field)[self.scores.index(score)]
+        return found
+
+    def _chart(self, names: Sequence[str], title: str, y_label: str, drop: str = "") -> dict[str, Any]:
+        """The arguments of a chart of these scores; `drop` is left out of their names."""
+        return {
+            "series": {name.removesuffix(drop): self._of("mean", name) for name in names},
+            "bands": {name.removesuffix(drop): (self._of("low", name), self._of("high", name)) for name in names},
+            "title": title,
+            "x_label": "training step",
+            "y_label": y_label,
+            "ticks": self.steps,
+        }
+
+    def _largest(self, end: str, total: str) -> list[str]:
+        """The total, if any, and the counts that end so and were the largest."""
+        names = [name for name in self.scores if name.endswith(end) and name != total]
+        reached = {name: float(self._of("mean", name).max()) for name in names}
+        largest = sorted((name for name in names if reached[name] > 0), key=lambda name: -reached[name])
+        return [*([total] if total in self.scores else []), *largest[: LINES - 1]]
+
+    def charts(self) -> dict[str, dict[str, Any]]:
+        """The charts of all scores, by a name for a file, each as the arguments of `plots.lines`."""
+        depths = range(len(self.depths))
+        return {
+            "loss": self._chart([LOSS], "Loss", UNITS[LOSS]),
+            "heads": self._chart([PREVIOUS, BOS, POSITIONAL], "Attention by position", "share of KL from uniform"),
+            "induction": self._chart([INDUCTION], "Strongest induction head", "mass, random tokens"),
+            "repetition": self._chart([REPETITION], "Gain from repetition", UNITS[REPETITION]),
+            "roles": self._chart(self._largest(" heads", "heads with a role"), "Heads by role", "heads", " heads"),
+            "labels": self._chart(
+                self._largest(" neurons", "part-of-speech neurons"), "Neurons by label", "neurons", " neurons"
+            ),
+            "lens": {
+                "series": {self.depths[d]: self.lens[:, d] for d in depths},
+                "bands": {self.depths[d]: (self.lens_low[:, d], self.lens_high[:, d]) for d in depths},
+                "title": "Logit lens after each block",
+                "x_label": "training step",
+                "y_label": "nats per token",
+                "ticks": self.steps,
+            },
+        }
+
+    def figure(self) -> "Figure":
+        """Loss, heads and neurons over training, side by side."""
+        from tslens import plots
+
+        charts = self.charts()
+        return plots.panels(*(charts[name] for name in ("loss", "induction", "roles", "labels")))
+
+    def figures(self) -> "Iterator[tuple[str, Figure]]":
+        """A figure for each kind of score, by name."""
+        from tslens import plots
+
+        for name, chart in self.charts().items():
+            yield name, plots.lines(**chart | {"title": f"{chart['title']}, {self._who()}"})
+
+    def _who(self) -> str:
+        """'NAME', or '3 seeds of NAME'."""
+        return self.runs[0] if len(self.runs) == 1 else f"{len(self.runs)} seeds"
