@@ -15,7 +15,10 @@ from tslens.dynamics.snapshot import INDUCTION, LOSS
 Made = Callable[..., SnapshotResult]
 
 
-def curve(snapshot: Made, values: dict[int, tuple[float, float, float]], score: str = INDUCTION) -> list[SnapshotResult]:
+Curve = dict[int, tuple[float, float, float]]
+
+
+def curve(snapshot: Made, values: Curve, score: str = INDUCTION) -> list[SnapshotResult]:
     """A run with these values of one score at these steps."""
     return [snapshot(step, {score: ends}) for step, ends in values.items()]
 

@@ -1,4 +1,4 @@
-"""Seeds matched and compared: planted permutations are found, labels in common are counted by hand, chance is chance."""
+"""Seeds matched and compared: planted permutations are found, labels in common counted by hand, chance is chance."""
 
 import copy
 from collections.abc import Callable

@@ -167,7 +167,8 @@ def film_of(
         value[0], value[-1] = float(len(steps) - i), float(d_mlp * (2 * i >= len(steps)))
         label = torch.full((layers, d_mlp), -1)
         label[:, : d_mlp // 2] = 0 if 2 * i >= len(steps) else -1
-        sizes = {"layer": layers, "head": heads, "neuron": d_mlp, "depth": layers + 1, "measure": 4, "score": len(scores)}
+        sizes = {"layer": layers, "head": heads, "neuron": d_mlp, "depth": layers + 1, "measure": 4}
+        sizes["score"] = len(scores)
         found.append(
             drawn(
                 SnapshotResult, sizes, model=f"made@{step}", step=step, stories=30, scores=scores, value=value,

@@ -66,7 +66,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "analyze dynamics",
         "tslens.cli.dynamics:dynamics",
-        "Follow heads, neurons and layers over the snapshots of a run, with bands over seeds, and say when each appears.",
+        "Follow heads, neurons and layers over a run's snapshots, with bands over seeds, and say when each appears.",
     ),
     Command(
         "stories make",

@@ -17,7 +17,7 @@ def dynamics(
     out: Path | None = None,
     json_: Json = False,
 ) -> None:
-    """Follow heads, neurons and layers over the snapshots of a run, with bands over seeds, and say when each appears.
+    """Follow heads, neurons and layers over a run's snapshots, with bands over seeds, and say when each appears.
 
     Runs of one recipe are seeds: their scores get bands, and their counts and labels are compared. What was measured is
     kept in the runs, and shown as a film on their pages.

@@ -2,7 +2,9 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from tslens.cli.delivery import print_json
 from tslens.cli.options import Json, Limit, Model, Stories, corpus_of, record_of
@@ -13,6 +15,14 @@ if TYPE_CHECKING:
     from tslens.dynamics import SnapshotResult
     from tslens.report.findings import Finding
 
+Film = Annotated[
+    bool | None,
+    Parameter(
+        help="Show the model at every snapshot of its run, with a slider; each is measured once, in seconds, on the first "
+        "50 stories, and kept. Default: where `analyze dynamics` has kept them."
+    ),
+]
+
 
 def report(
     *,
@@ -22,7 +32,7 @@ def report(
     text: list[str] | None = None,
     shown: int = 6,
     twins: int = 19,
-    film: bool | None = None,
+    film: Film = None,
     out: Path | None = None,
     json_: Json = False,
 ) -> None:
@@ -37,9 +47,6 @@ def report(
     twins
         Untrained models of the same shape whose labels are counted beside the model's, on 100 stories (p = 0.05 at best
         with 19); 0 leaves them out. Their counts are kept: only the first page of a model takes longer.
-    film
-        Show the model at every snapshot of its run, with a slider; each is measured once, in seconds, on the first 50
-        stories, and kept. Default: where `analyze dynamics` has kept them.
     out
         Where to write. Without it: report.html in the run's folder, or NAME-report.html here.
     """
@@ -53,9 +60,7 @@ def report(
     name = page.display_name(model)
     place = out or (folder / "report.html" if folder in runs.by_name().values() else Path(f"{name}-report.html"))
     page.check_writable(place)
-    for option, value, least in (("--shown", shown, 1), ("--twins", twins, 0)):
-        if value < least:
-            raise InputError(f"{option} is {value}; give {least} or more.")
+    _check(shown, twins)
     refuse_compressor(loaded := models.load(model))
     corpus = corpus_of(loaded, stories, limit)
     data = page.compute(
@@ -70,6 +75,12 @@ def report(
         film=_film(folder, corpus, film),
     )
     _print(name, findings(data), page.write(page.draw(data), place), json_)
+
+
+def _check(shown: int, twins: int) -> None:
+    for option, value, least in (("--shown", shown, 1), ("--twins", twins, 0)):
+        if value < least:
+            raise InputError(f"{option} is {value}; give {least} or more.")
 
 
 def _film(folder: Path, stories: "Corpus", asked: bool | None) -> "list[SnapshotResult]":

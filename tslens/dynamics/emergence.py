@@ -75,8 +75,8 @@ class EmergenceResult(Result):
         part = [float(x[i]) for x in (self.step, self.low, self.high, self.half, self.half_low, self.half_high)]
         runs = f", in {int(self.found[i])} of {len(self.runs)} runs" if len(self.runs) > 1 else ""
         return (
-            f"from step {part[0]:.0f} [{part[1]:.0f}, {part[2]:.0f}] on, half of its final value from step {part[3]:.0f} "
-            f"[{part[4]:.0f}, {part[5]:.0f}]{runs}"
+            f"from step {part[0]:.0f} [{part[1]:.0f}, {part[2]:.0f}] on, half of its final value from step "
+            f"{part[3]:.0f} [{part[4]:.0f}, {part[5]:.0f}]{runs}"
         )
 
     def figure(self) -> "Figure":

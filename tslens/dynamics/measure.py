@@ -84,7 +84,7 @@ def read_texts(stories: Iterable[str], limit: int) -> list[str]:
 
 
 def measure(model: "LanguageModel", step: int, texts: Sequence[str]) -> SnapshotResult:
-    """All scores of one model: a pass for heads, neurons and lens, repeated random tokens, and stories that it writes."""
+    """All scores of one model: a pass for heads, neurons and lens, repeated random tokens, and what it writes."""
     refuse_compressor(model)
     answers = on_halves(model, texts, REDUCERS)
     roles, profiles, depth = next(answers)
@@ -147,7 +147,7 @@ def _share(roles: heads.RolesResult) -> Float[Tensor, "layer head"]:
 
 
 def _on_repeated_tokens(model: "LanguageModel") -> dict[str, stats.Interval]:
-    """The mass of the strongest head on what followed the first time, and how much lower the loss is the second time."""
+    """The strongest head's mass on what followed the first time, and how much lower the loss is the second time."""
     tokens = repeated_tokens(model)
     length = (tokens.shape[1] - 1) // 2
     losses = forward.token_losses(model, tokens.to(next(model.parameters()).device)).double().cpu()

@@ -1,4 +1,4 @@
-"""The result for one snapshot of a run: its scores with intervals, its heads, its neurons, its lens, and its stories."""
+"""The result for one snapshot of a run: its scores with intervals, its heads, neurons and lens, and what it writes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

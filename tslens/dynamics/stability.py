@@ -152,7 +152,7 @@ def _of_pair(
     words = n_labels - 1  # the last label; words and parts of speech are not added up
     rows = []
     for pairing in range(1 + PAIRINGS):
-        to_heads, to_neurons = (heads, neurons) if not pairing else (_drawn(heads, generator), _drawn(neurons, generator))
+        to_heads, to_neurons = (_drawn(each, generator) if pairing else each for each in (heads, neurons))
         head, neuron = roles_b.gather(1, to_heads), labels_b.gather(1, to_neurons)
         rows.append([*_in_common(roles_a, head, n_roles), *_in_common(labels_a, neuron, n_labels, words)])
     return np.array(rows)

@@ -29,11 +29,12 @@ def section(snapshots: Sequence[SnapshotResult]) -> str:
     shown = fitting(snapshots)
     cut = f" {len(shown)} of {len(snapshots)} snapshots are here: all would have outgrown the film's megabyte."
     intro = (
-        f"The same model at {len(shown)} steps of its training, each read on {counted(snapshots[0].stories)}; step 0 is "
-        f"before it.{cut if len(shown) < len(snapshots) else ''} The seed of what it writes is always the same."
+        f"The same model at {len(shown)} steps of its training, each read on {counted(snapshots[0].stories)}; step 0 "
+        f"is before it.{cut if len(shown) < len(snapshots) else ''} The seed of what it writes is always the same."
     )
     times = emergence(together([snapshots[-1].model], [list(snapshots)]))
-    said = "".join(f"<li>{html.escape(f'{name}: {times.sentence(name)}.')}</li>" for name in SAID if name in times.scores)
+    named = (name for name in SAID if name in times.scores)
+    said = "".join(f"<li>{html.escape(f'{name}: {times.sentence(name)}.')}</li>" for name in named)
     return (
         '<section id="film" aria-labelledby="film-title">\n<h2 id="film-title">How it learned</h2>\n'
         f'<p class="intro">{html.escape(intro)}</p>\n<div id="film-view"></div>\n'
