@@ -88,3 +88,10 @@ class StabilityResult(Result):
             title=f"Labels in common of {len(self.runs)} seeds after matching (marks: random pairs)",
             x_label="share",
         )
+
+    def __str__(self) -> str:
+        return (
+            f"{super().__str__()}\nMatched heads have {self.heads_alike:.2f} of their attention in common "
+            f"({self.heads_untrained:.2f} before training); activations of matched neurons correlate by "
+            f"{self.neurons_alike:.2f} ({self.neurons_untrained:.2f})."
+        )
