@@ -45,9 +45,7 @@ def test_the_film_says_what_each_snapshot_is(made_film: Callable[..., Any]) -> N
     assert "strongest induction head: never" in said
 
 
-def test_markup_that_a_model_writes_stays_text(
-    made: Callable[..., ReportData], made_film: Callable[..., Any]
-) -> None:
+def test_markup_that_a_model_writes_stays_text(made: Callable[..., ReportData], made_film: Callable[..., Any]) -> None:
     page = report.draw(made(film=made_film(STEPS)))
     assert EVIL not in page and page.count("</script>") == 3
     assert embedded(page)["film"]["texts"][0][0] == f"A story. {EVIL} 0"

@@ -121,9 +121,7 @@ def measure(model: "LanguageModel", step: int, texts: Sequence[str]) -> Snapshot
     )
 
 
-def _scores(
-    roles: heads.RolesResult, profiles: neurons.ProfilesResult, depth: lens.ByDepthResult
-) -> dict[str, float]:
+def _scores(roles: heads.RolesResult, profiles: neurons.ProfilesResult, depth: lens.ByDepthResult) -> dict[str, float]:
     """Every score, in the order of `UNITS` and then of the counts; those on repeated random tokens come later."""
     found = {
         LOSS: float(depth.loss[-1]),

@@ -11,7 +11,7 @@ from torch import Tensor
 from tslens.corpus import counted
 from tslens.dynamics import SnapshotResult, emergence
 from tslens.dynamics.seeds import together
-from tslens.dynamics.snapshot import INDUCTION, LOSS, POSITIONAL, PREVIOUS, REPETITION, UNITS
+from tslens.dynamics.snapshot import INDUCTION, PREVIOUS, REPETITION, UNITS
 from tslens.plots import PALETTE
 from tslens.report.embed import script_json
 
