@@ -17,7 +17,7 @@ from tslens.dynamics.snapshot import INDUCTION, PREVIOUS, REPETITION
 from tslens.plots import panels, save
 from tslens.stories import generator, stories
 
-SHAPES = {"two layers": "128x2", "one layer": "128x1"}
+SHAPES = {"two layers": "64x2", "one layer": "64x1"}
 STORIES, WORDS, TIMES = 8000, 12, 2
 STEPS, BATCH, CONTEXT = 1024, 16, 128
 SHOWN = (PREVIOUS, INDUCTION, REPETITION)
@@ -53,7 +53,7 @@ def plan(shape: str, seed: int) -> Plan:
         "train.steps": max(1, round(asked.tokens / (BATCH * CONTEXT))),
         "train.validate_every": STEPS // 4,
         "train.validation_stories": 100,
-        "train.checkpoint_every": 64,
+        "train.checkpoint_every": 128,
         "train.keep_checkpoints": 100,
         "seed": seed,
     }

@@ -32,7 +32,8 @@ def test_scores_are_those_of_the_analyses(there: Path, texts: list[str]) -> None
     for score, claim in ((PREVIOUS, "previous token"), (BOS, "BOS sink")):
         assert of[score] == pytest.approx(float(roles.claim_effect[heads.CLASSES.index(claim)].max()), abs=1e-5)
     assert of[INDUCTION] == pytest.approx(float(roles.induction_random.max()), abs=1e-5)
-    assert of[POSITIONAL] == pytest.approx(float(roles.positional_fraction.clamp(min=0).mean()), abs=1e-5)
+    # A nearly uniform head has next to no nats, so float32 sums of other batches tell.
+    assert of[POSITIONAL] == pytest.approx(float(roles.positional_fraction.clamp(min=0).mean()), abs=1e-3)
     assert {name: of[name] for name in (roles.counts() | profiles.counts())} == roles.counts() | profiles.counts()
     assert torch.equal(end.role_code, roles.role_code) and end.labels == [*profiles.tags, "one word"]
     assert int((end.label == len(profiles.tags)).sum()) == int(profiles.by_word.sum())

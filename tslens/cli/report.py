@@ -62,10 +62,9 @@ def report(
     page.check_writable(place)
     _check(shown, twins)
     refuse_compressor(loaded := models.load(model))
-    corpus = corpus_of(loaded, stories, limit)
     data = page.compute(
         loaded,
-        corpus,
+        corpus := corpus_of(loaded, stories, limit),
         name=name,
         config=_config(model, is_run),
         metrics=runs.read_metrics(folder) if is_run else (),

@@ -76,6 +76,8 @@ class StabilityResult(Result):
         from tslens import plots
 
         frame = self.summary()
+        if frame.empty:
+            frame = self.to_frame().head(1).fillna(0.0)
         known = frame.assign(
             share_low=frame["share_low"].fillna(frame["share"]), share_high=frame["share_high"].fillna(frame["share"])
         )
