@@ -12,7 +12,7 @@ from tslens import forward
 from tslens.analysis.heads.repeated import patterns
 from tslens.batching import batches
 from tslens.errors import InputError
-from tslens.models import name_of, spec_of, tokenizer_of
+from tslens.models import name_of, spec_of, story_tokenizer_of
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -28,14 +28,14 @@ def similarity(
     Of heads, the attention that they have in common: the sum over keys of the smaller weight, a mean over queries. Of
     neurons, Pearson's correlation of activations over tokens, BOS aside. InputError for two tokenizers.
     """
-    if tokenizer_of(a).hash != tokenizer_of(b).hash:
+    if story_tokenizer_of(a).hash != story_tokenizer_of(b).hash:
         raise InputError(f"{name_of(a)} and {name_of(b)} have different tokenizers: they do not read the same tokens.")
     spec = spec_of(a)
     shared = torch.zeros(spec.n_layers, spec.n_heads, spec.n_heads, dtype=torch.float64)
     moments = [_Moments(spec.mlp_width) for _ in range(spec.n_layers)]
     hooks, queries = [f"blocks.{layer}.mlp.hook_post" for layer in range(spec.n_layers)], 0
     with torch.inference_mode():
-        for batch in batches(texts, tokenizer_of(a), context=spec.n_ctx, batch_tokens=BATCH_TOKENS):
+        for batch in batches(texts, story_tokenizer_of(a), context=spec.n_ctx, batch_tokens=BATCH_TOKENS):
             read = batch.mask.clone()
             read[:, 0] = False
             queries += int(read.sum())

@@ -1,7 +1,6 @@
 """Runs of one recipe beside one another, as seeds: the steps that they share, and bands over them."""
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from itertools import islice
 from pathlib import Path
 from typing import cast
@@ -51,7 +50,7 @@ def names_of(runs: Sequence[str | Path]) -> list[str]:
 def together(names: Sequence[str], found: Sequence[Sequence[SnapshotResult]]) -> DynamicsResult:
     """The result for runs of which the snapshots were measured."""
     check_alike(names, [each[0] for each in found])
-    common = sorted(reduce(set.intersection, ({snapshot.step for snapshot in each} for each in found)))
+    common = sorted(set.intersection(*({snapshot.step for snapshot in each} for each in found)))
     if not common:
         raise InputError(f"{' and '.join(names)} have no step in common at which all keep a snapshot.")
     if left := sorted({snapshot.step for each in found for snapshot in each} - set(common)):
@@ -91,15 +90,20 @@ def together(names: Sequence[str], found: Sequence[Sequence[SnapshotResult]]) ->
 def check_alike(names: Sequence[str], firsts: Sequence[SnapshotResult]) -> None:
     """InputError for runs whose models have different shapes or were read on different stories."""
     for name, other in zip(names[1:], firsts[1:], strict=True):
-        for what, of in (
-            ("layers and heads", lambda found: tuple(found.role_code.shape)),
-            ("neurons", lambda found: tuple(found.label.shape)),
-            ("scores", lambda found: (found.scores, found.stories)),
-        ):
-            if of(other) != of(firsts[0]):
+        for what in ("layers and heads", "neurons", "scores"):
+            if _alike(other)[what] != _alike(firsts[0])[what]:
                 raise InputError(
                     f"{names[0]} and {name} differ in their {what}: seeds are runs of one recipe. Give each alone."
                 )
+
+
+def _alike(found: SnapshotResult) -> dict[str, object]:
+    """What all runs must have in common, by name."""
+    return {
+        "layers and heads": tuple(found.role_code.shape),
+        "neurons": tuple(found.label.shape),
+        "scores": (found.scores, found.stories),
+    }
 
 
 def over_runs(

@@ -116,7 +116,7 @@ def result(
 def _mean_of_known(values: NDArray[np.floating]) -> NDArray[np.floating]:
     """The mean along the first axis of what is not NaN; NaN where all is."""
     known = (~np.isnan(values)).sum(0)
-    return np.divide(np.nansum(values, 0), known, out=np.full(known.shape, np.nan), where=known > 0)
+    return np.asarray(np.divide(np.nansum(values, 0), known, out=np.full(known.shape, np.nan), where=known > 0))
 
 
 def _labels(end: SnapshotResult) -> list[str]:
