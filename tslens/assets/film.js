@@ -106,10 +106,10 @@ function paintFilmNeurons({ film, bars, at, most, labelsKey }) {
 
 const filmKey = (colour, name, n) => el("li", { class: "chip" }, el("i", { style: `background:${colour}` }), `${name} `, el("span", {}, n.toLocaleString("en")));
 
-// The lens now, between those of the first and the last snapshot, on an axis that stays.
+// The lens now, beside those of the first and the last snapshot.
 function paintFilmLens({ film, at, lens }) {
   const { steps, depths, lens: values } = film, last = steps.length - 1;
-  const series = [{ name: `step ${steps[at]}`, values: values[at] }, { name: `step ${steps[0]}`, values: values[0] }, { name: `step ${steps[last]}`, values: values[last] }];
+  const series = [...new Set([at, 0, last])].map((i) => ({ name: `step ${steps[i]}`, values: values[i] }));
   lens.replaceChildren(lineChart({ label: "Loss of the logit lens by depth, at this step, the first and the last", x: depths.map((_, i) => i), series, xLabel: "blocks passed", yLabel: "nats per token", zero: true, dots: true, height: 240 }).picture);
 }
 
