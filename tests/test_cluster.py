@@ -1,14 +1,19 @@
 """A corpus in parts gives the answer of the whole; on a real local cluster too where Ray is installed."""
 
-from dataclasses import fields, replace
+import json
+import os
+import signal
+import sys
+from dataclasses import dataclass, fields, replace
 from functools import reduce
+from pathlib import Path
 
 import pytest
 import torch
 
-from tslens import models
+from tslens import cli, models
 from tslens.analysis import heads, neurons
-from tslens.cluster import scan_on_cluster, scan_shard
+from tslens.cluster import RETRIES, scan_on_cluster, scan_shard
 from tslens.models import Spec
 from tslens.scan import Shard, scan, states
 from tslens.stories import stories
@@ -83,21 +88,107 @@ def test_roles_of_a_trained_model_do_not_depend_on_batches_order_or_shards(name,
         same([expected], [answer(state)])
 
 
+@pytest.fixture(scope="module")
+def cluster():
+    """Ray on this machine, with two workers."""
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield ray
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def place(model, tmp_path_factory):
+    """The model as a folder, from which every worker loads it."""
+    return models.save(model, tmp_path_factory.mktemp("cluster") / "model")
+
+
+def counts(answers) -> list[dict[str, int]]:
+    return [answer.counts() for answer in answers]
+
+
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")  # Ray's own
-def test_a_local_cluster_gives_the_answer_of_one_process(model, tmp_path):
-    ray = pytest.importorskip("ray")
-    models.save(model, tmp_path / "model")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        answers = scan_on_cluster(str(tmp_path / "model"), CORPUS, REDUCERS, parts=2)
-    finally:
-        ray.shutdown()
-    named = models.load(tmp_path / "model")  # as the workers do
-    same(in_parts(named, 2), answers)
-    same(scan(named, CORPUS, REDUCERS), answers)
+@pytest.mark.parametrize("parts", [1, 2, 5, 40, None])
+def test_a_local_cluster_gives_the_answer_of_one_process(place, cluster, parts):
+    """Forty parts of 24 stories are 24."""
+    texts = list(CORPUS)
+    answers = scan_on_cluster(str(place), texts, REDUCERS, parts=parts)
+    whole = scan(models.load(place), texts, REDUCERS)  # named as the workers name it
+    same(whole, answers)
+    assert counts(whole) == counts(answers) and whole[0].roles == answers[0].roles
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+def test_labels_of_a_trained_model_on_a_cluster_are_those_of_one_process(cluster):
+    corpus, reducers = list(stories("made", limit=60)), [heads.Roles(), neurons.Profiles()]
+    whole = scan(models.load("stories2M"), corpus, reducers)
+    assert sum(counts(whole)[0].values()) and sum(counts(whole)[1].values())
+    for parts in (2, 3, 7):
+        answers = scan_on_cluster("stories2M", corpus, reducers, parts=parts)
+        assert counts(whole) == counts(answers) and whole[0].roles == answers[0].roles
+        assert torch.equal(whole[1].label, answers[1].label) and torch.equal(whole[1].by_word, answers[1].by_word)
+
+
+@dataclass(frozen=True)
+class Mortal:
+    """Heads' roles by a worker that is killed the first time, or every time, that it reads a story."""
+
+    inside: heads.Roles
+    story: str
+    mark: Path
+    times: int
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.inside, name)
+
+    def update(self, state, activations, batch):
+        if self.story in batch.texts and len(died := list(self.mark.iterdir())) < self.times:
+            (self.mark / str(len(died))).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.inside.update(state, activations, batch)
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+def test_a_killed_worker_costs_a_retry_of_its_shard(place, cluster, tmp_path):
+    cluster.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    texts, mark = list(CORPUS), tmp_path / "died"
+    mark.mkdir()
+    mortal = Mortal(REDUCERS[0], texts[4], mark, 2)
+    (answer,) = scan_on_cluster(str(place), texts, [mortal], parts=3)
+    assert len(list(mark.iterdir())) == 2  # twice the worker died, in its own shard
+    same(scan(models.load(place), texts, REDUCERS[:1]), [answer])
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+def test_workers_that_always_die_are_given_up_and_a_users_mistake_is_one_line(place, cluster, tmp_path, refused):
+    cluster.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    with refused(f"one of 2 shards died {RETRIES + 1} times"):
+        scan_on_cluster(str(place), list(CORPUS), [Mortal(REDUCERS[0], next(iter(CORPUS)), tmp_path, 99)], parts=2)
+    assert len(list(tmp_path.iterdir())) == RETRIES + 1
+    with refused("no model is called 'stories3M'"):
+        scan_on_cluster("stories3M", list(CORPUS), REDUCERS, parts=2)
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+def test_the_commands_scan_on_ray(place, cluster, tmp_path, capsys):
+    (tmp_path / "stories.txt").write_text("\n<|endoftext|>\n".join(CORPUS))
+    given = ["--model", str(place), "--stories", str(tmp_path / "stories.txt"), "--json"]
+    for command in ("heads", "neurons", "lens"):
+        said = []
+        for engine in ("local", "ray:3"):
+            assert cli.main(["analyze", command, *given, "--engine", engine]) == 0
+            said.append(json.loads(capsys.readouterr().out))
+        rows = [[{k: v for k, v in row.items() if isinstance(v, str | int)} for row in one["rows"]] for one in said]
+        assert rows[0] and rows[0] == rows[1]
 
 
 def test_refusals(model):
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="cannot be scanned in 0 parts"):
         scan_on_cluster("stories2M", CORPUS, REDUCERS, parts=0)

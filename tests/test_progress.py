@@ -105,3 +105,55 @@ def test_bytes_are_shown_in_their_units(terminal):
     with progress.bar("packing", 2e6, in_bytes=True) as bar:
         bar.advance(1e6)
     assert "1.0/2.0 MB" in terminal.getvalue()
+
+
+def test_bars_inside_a_part_move_the_whole_and_are_not_drawn(terminal):
+    with progress.bar("all", 100) as whole:
+        with progress.part(whole, 60):
+            for _ in progress.track(range(4), "inner"):
+                assert sum(1 for _ in progress.track([1, 2], "innermost")) == 2  # which moves nothing
+            assert whole.done == 60
+        with progress.part(whole, 40):
+            with progress.bar("first", 4) as first:
+                first.update(3)
+                assert whole.done == 90
+            with progress.bar("second", 4) as second:
+                second.advance()
+                assert whole.done == 90  # the farthest of them counts
+                with progress.stage("thinking"):
+                    pass
+        assert whole.done == 100
+    shown = terminal.getvalue()
+    assert "all" in shown and not any(word in shown for word in ("inner", "first", "second", "thinking"))
+
+
+def test_a_part_without_a_bar_inside_moves_the_whole_at_its_end_and_a_failed_one_does_not(log):
+    with progress.bar("all", 10) as whole:
+        with progress.part(whole, 5):
+            assert whole.done == 0
+        assert whole.done == 5
+        with pytest.raises(KeyError), progress.part(whole, 5):
+            raise KeyError
+        assert whole.done == 5
+        with progress.bar("later", 2) as later:  # it is no part of anything
+            later.update(2)
+        assert whole.done == 5
+
+
+def test_the_time_left_of_a_steady_bar_follows_from_the_whole_time(terminal, monkeypatch):
+    """Half in 100 seconds, then next to nothing for 40: at the mean speed the other half takes 140 seconds, at that of
+    the last half minute a day."""
+    from rich.progress import Progress
+
+    clock = [0.0]
+    real = Progress.__init__
+    monkeypatch.setattr(Progress, "__init__", lambda self, *a, **k: real(self, *a, get_time=lambda: clock[0], **k))
+    left = {}
+    for steady in (True, False):
+        clock[0] = 0.0
+        with progress.bar("all", 100, steady=steady) as bar:
+            for seconds, done in ((0, 0.001), (50, 25), (100, 50), (120, 50.01), (140, 50.02)):
+                clock[0] = seconds
+                bar.update(done)
+            left[steady] = bar._drawn.tasks[0].time_remaining
+    assert left[True] == pytest.approx(140, abs=2) and left[False] > 3600

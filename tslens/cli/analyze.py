@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tslens.cli.delivery import Delivery, delivery
-from tslens.cli.options import Json, Limit, Model, Precision, Stories, corpus_of
+from tslens.cli.options import Engine, Json, Limit, Model, Precision, Stories, corpus_of, scanned
 
 if TYPE_CHECKING:
     from tslens.analysis.heads import RolesResult
@@ -28,6 +28,7 @@ def heads(
     probe: bool = False,
     kinds: bool = False,
     out: Path | None = None,
+    engine: Engine = "local",
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
@@ -38,8 +39,7 @@ def heads(
     text
         A text of your own: shows where every head attends in it, with one heat map per head in --out.
     ablate
-        Also ablate every head in turn, by three kinds, and measure the loss on 32 of the stories, there also on the
-        tokens that the head's role predicts, and on repeated random tokens.
+        Also ablate every head, by three kinds: the loss on 32 stories, by the head's role, and on repeated tokens.
     swap
         Also swap words and shift positions in 100 of the stories, and show which roles that contradicts.
     probe
@@ -63,7 +63,7 @@ def heads(
         if stories is None and text is not None and not (ablate or swap or probe or kinds):
             return
         corpus = corpus_of(loaded, stories, limit)
-        deliver(roles := method.roles(loaded, corpus, precision=precision), corpus=corpus)
+        deliver(roles := scanned(engine, model, loaded, corpus, [method.Roles()], precision)[0], corpus=corpus)
         _further(deliver, loaded, corpus, roles, precision, swap=swap, kinds=kinds, ablate=ablate, probe=probe)
 
 
@@ -111,6 +111,7 @@ def neurons(
     limit: Limit = 200,
     top: int = 20,
     out: Path | None = None,
+    engine: Engine = "local",
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
@@ -127,12 +128,13 @@ def neurons(
     from tslens.forward import check_precision
     from tslens.models import load
 
-    method.Profiles(k=top)  # a wrong --top is refused before the work
+    reducer = method.Profiles(k=top)  # a wrong --top is refused before the work
     check_precision(precision)
     with delivery(out, json_) as deliver:
         loaded = load(model)
         corpus = corpus_of(loaded, stories, limit)
-        deliver(method.profiles(loaded, corpus, k=top, precision=precision), corpus=corpus)
+        (profiles,) = scanned(engine, model, loaded, corpus, [reducer], precision)
+        deliver(profiles, corpus=corpus)
 
 
 def twins(

@@ -69,6 +69,11 @@ COMMANDS: tuple[Command, ...] = (
         "Follow heads, neurons and layers over a run's snapshots, with bands over seeds, and say when each appears.",
     ),
     Command(
+        "analyze all",
+        "tslens.cli.study:everything",
+        "Ask all questions about heads, neurons and layers, each with its checks; print what each found.",
+    ),
+    Command(
         "stories make",
         "tslens.cli.stories:make",
         "Make stories with the embedded generator, to a file or to the terminal.",

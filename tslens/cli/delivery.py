@@ -34,14 +34,15 @@ class Delivery:
         which: str = "",
         figures: "Iterable[tuple[str, Figure]] | None" = None,
         corpus: "Corpus | None" = None,
+        printed: bool = True,
     ) -> None:
-        """Print a result now; its files appear at the end. `figures`, by name, replace its own; `corpus`, the stories
-        that it was computed on, becomes part of the result."""
+        """Print a result now, if it is to be `printed` (JSON always is); its files appear at the end. `figures`, by
+        name, replace its own; `corpus`, the stories that it was computed on, becomes part of the result."""
         if corpus is not None:
             answer = dataclasses.replace(answer, corpus=corpus.description)
         if self.as_json:
             self.printed.append(answer.to_json())
-        else:
+        elif printed:
             print(answer, end="\n\n")
         if self.folder is not None:
             from tslens import plots

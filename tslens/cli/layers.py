@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tslens.cli.delivery import delivery
-from tslens.cli.options import Json, Limit, Model, Precision, Stories, corpus_of
+from tslens.cli.options import Engine, Json, Limit, Model, Precision, Stories, corpus_of, scanned
 
 if TYPE_CHECKING:
     from tslens.analysis.lens import TranslatorsResult
@@ -43,6 +43,7 @@ def lens(
     fit: Fit = Fit(),
     top: int = 5,
     out: Path | None = None,
+    engine: Engine = "local",
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
@@ -78,9 +79,10 @@ def lens(
             if fitted is not None:
                 deliver(method.of_prompt(loaded, prompt, top, translators=fitted, precision=precision), "tuned")
         if corpus is not None and fitted is None:
-            deliver(method.by_depth(loaded, corpus, precision=precision), corpus=corpus)
+            deliver(scanned(engine, model, loaded, corpus, [method.ByDepth()], precision)[0], corpus=corpus)
         elif corpus is not None and fitted is not None:
-            both = method.lenses(loaded, corpus, fitted, precision=precision)
+            lenses = method.Lenses({method.LOGIT_LENS: None, method.TUNED_LENS: fitted})
+            both = scanned(engine, model, loaded, corpus, [lenses], precision)[0]
             deliver(both, figures=both.figures(), corpus=corpus)
 
 

@@ -1,5 +1,6 @@
 """Options that several commands share: their help texts, and how they are read."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from tslens.errors import InputError
 if TYPE_CHECKING:
     from tslens.corpus import Corpus
     from tslens.models import LanguageModel
+    from tslens.scan import Reducer
 
 Model = Annotated[str, Parameter(help="A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID.")]
 Stories = Annotated[
@@ -36,6 +38,20 @@ Precision = Annotated[str, Parameter(help="Precision of the model's matrix produ
 Settings = Annotated[
     list[str] | None,
     Parameter(name="--set", help="Set a key of the recipe, such as optimizer.lr=1e-3; may be repeated."),
+]
+
+
+def _check_engine(_: object, engine: str) -> None:
+    shards_of(engine)
+
+
+Engine = Annotated[
+    str,
+    Parameter(
+        validator=_check_engine,  # a wrong one is refused before the work
+        help="Where stories are scanned: `local`, by this process; `ray`, by a Ray cluster, the running one or one of "
+        "this machine; or `ray:N`, there in N parts. The answer does not depend on it.",
+    ),
 ]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print JSON.")]
 
@@ -71,3 +87,40 @@ def corpus_of(
     if said:
         progress.note(f"reading {corpus.description}")
     return corpus
+
+
+def shards_of(engine: str) -> int | None:
+    """The parts that `--engine` asks for on Ray; 0 to scan here, None for as many as the cluster has CPUs."""
+    name, colon, parts = engine.partition(":")
+    if engine == "local":
+        return 0
+    if name != "ray" or (colon and not (parts.isdecimal() and int(parts))):
+        raise InputError(f"--engine is {engine!r}; give local, ray, or ray:N for N parts, such as ray:8.")
+    return int(parts) if colon else None
+
+
+def scanned(
+    engine: str,
+    name: str,
+    model: "LanguageModel",
+    stories: "Corpus",
+    reducers: "Sequence[Reducer[Any, Any]]",
+    precision: str = "float32",
+) -> list[Any]:
+    """The answers of the reducers, by the engine of `--engine`; on Ray every worker loads the model by its name."""
+    from tslens.scan import scan
+
+    parts = shards_of(engine)
+    if parts == 0:
+        return scan(model, stories, reducers, precision=precision)
+    from tslens.cluster import scan_on_cluster
+
+    return list(scan_on_cluster(_place(name), stories, reducers, parts=parts, precision=precision))
+
+
+def _place(name: str) -> str:
+    """The folder of a run or a bundled model, which workers find from any working folder; another name as it is."""
+    from tslens import models
+
+    folder = models.available().get(name) or Path(name)
+    return str(folder.resolve()) if folder.is_dir() else name

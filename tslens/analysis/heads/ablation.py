@@ -11,7 +11,7 @@ A head's output z is replaced at every position, BOS included, by one of
 
 The answers differ, often by a factor of several, so a claim needs all of those that were asked for.
 
-A pass without a head begins at the head's block: what lies before is computed once.
+A pass without a head begins where the head's block reads its heads' outputs: what lies before is computed once.
 """
 
 from collections.abc import Iterable, Sequence
@@ -114,6 +114,7 @@ def _passes(
 ) -> tuple[Float[Tensor, " row"], Gained]:
     """The mean loss of every row with all heads, and what is gained without each."""
     spec, blocks, n = spec_of(model), FromBlock.of(model), len(read.tokens)
+    edited = forward.EditedForward.of(model)
     names = [f"blocks.{i}.{part}" for i in range(spec.n_layers) for part in ("hook_resid_pre", "attn.hook_z")]
     row = read.scored[:, 1:].nonzero()[:, 0].cpu()
     shape = (n, len(kinds), spec.n_layers, spec.n_heads)
@@ -125,7 +126,7 @@ def _passes(
 
     with torch.inference_mode():
         seen = forward.activations(model, read.tokens, names)
-        full = blocks.losses(blocks.run(seen[names[0]], 0, blocks.attend), read.tokens, read.scored).cpu()
+        full = blocks.losses(edited(seen[names[0]])[0], read.tokens, read.scored).cpu()
         for layer in progress.track(range(spec.n_layers), "ablating"):
             start, z = (seen[f"blocks.{layer}.{part}"] for part in ("hook_resid_pre", "attn.hook_z"))
             for head in range(spec.n_heads):
@@ -134,25 +135,14 @@ def _passes(
                     gained.predicted[:, layer, head] = by_row(pair[0])
                 for i, kind in enumerate(kinds):
                     instead = _instead(kind, z[:, :, head], read.real)
-                    after = blocks.run(start, layer, _without(blocks, layer, head, instead))
+                    without = z.clone()
+                    without[:, :, head] = instead
+                    after, _ = edited(start, {f"blocks.{layer}.attn.hook_z": without}, first=layer)
                     more = blocks.losses(after, read.tokens, read.scored).cpu() - full
                     gained.overall[:, i, layer, head] = by_row(more)
                     if pair is not None:
                         gained.on[:, i, layer, head], gained.off[:, i, layer, head] = (by_row(more * w) for w in pair)
     return by_row(full) / read.scored[:, 1:].sum(1).cpu(), gained
-
-
-def _without(blocks: FromBlock, first: int, head: int, instead: Tensor) -> forward.Attention:
-    """The attention with one head's output replaced in block `first`."""
-
-    def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        z = blocks.attend(layer, q, k, v)
-        if layer == first:
-            z = z.clone()
-            z[:, :, head] = instead
-        return z
-
-    return attend
 
 
 def _instead(

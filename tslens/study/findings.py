@@ -1,0 +1,132 @@
+"""The finding of each answer in a line: the number, what it is of, and what untrained twins have of it."""
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import singledispatch
+
+from tslens.analysis.circuits import AccuracyResult, CompositionResult
+from tslens.analysis.heads import AblationResult, AgreementResult, ProbesResult, RolesResult, SwapsResult
+from tslens.analysis.lens import TUNED_LENS, ByComponentResult, ByDepthResult, LensesResult, ResidualsResult
+from tslens.analysis.neurons import ProfilesResult
+from tslens.evaluation.loss import LossResult
+from tslens.result import Result
+from tslens.twins import TwinsResult
+
+NOTABLE = 5  # that are named in a line
+
+
+@singledispatch
+def finding(answer: Result, twins: TwinsResult | None) -> str:
+    """What an answer found, in a line; counts of labels beside those of `twins`, where these were counted."""
+    return ""
+
+
+@finding.register
+def _(answer: LossResult, twins: TwinsResult | None) -> str:
+    low, high = answer.interval()
+    bits = f"{answer.bits_per_byte:.3f} bits per byte"
+    return f"{answer.nats_per_token:.3f} nats per token ({low:.3f} to {high:.3f}), {bits}"
+
+
+@finding.register
+def _(answer: TwinsResult, twins: TwinsResult | None) -> str:
+    leads = [i for i in range(len(answer.labels)) if answer.leads[i]]
+    said = [f"{int(answer.count[i]):,} {answer.labels[i]} ({_of_twins(answer, answer.labels[i])})" for i in leads]
+    rest = sum(int(answer.count[i]) > 0 for i in range(len(answer.labels))) - len(leads)
+    others = f"{rest} other {'count is' if rest == 1 else 'counts are'} as untrained models have"
+    return "; ".join([*said, *([others] if rest else [])]) or "no label"
+
+
+@finding.register(RolesResult)
+@finding.register(ProfilesResult)
+def _(answer: RolesResult | ProfilesResult, twins: TwinsResult | None) -> str:
+    return _counted(answer.counts(), twins)
+
+
+@finding.register
+def _(answer: SwapsResult, twins: TwinsResult | None) -> str:
+    decided = Counter(word for row in answer.verdicts[1] for word in row)
+    return f"but for BOS: {_listed(decided)}"
+
+
+@finding.register
+def _(answer: AgreementResult, twins: TwinsResult | None) -> str:
+    if not answer.labelled:
+        return "no role says what decides"
+    return (
+        f"{answer.confirmed} of {answer.labelled} roles confirmed, {answer.contradicted} contradicted and withheld "
+        f"(agreement {answer.agreement:.2f})"
+    )
+
+
+@finding.register
+def _(answer: AblationResult, twins: TwinsResult | None) -> str:
+    if answer.copying and not answer.q.isfinite().any():
+        return answer.copying
+    return _listed(Counter(answer.checks()["finding"]))
+
+
+@finding.register
+def _(answer: ProbesResult, twins: TwinsResult | None) -> str:
+    of = answer.accuracy.numel()
+    return f"{answer.added} of {of} queries and keys tell parts of speech better than the embedding alone"
+
+
+@finding.register
+def _(answer: ByDepthResult, twins: TwinsResult | None) -> str:
+    shares = answer.agreement_low.tolist()
+    first = next((i for i, share in enumerate(shares) if share >= 0.5), len(shares) - 1)
+    return f"from depth {answer.depths[first]} on the likeliest token is the final one at most positions"
+
+
+@finding.register
+def _(answer: LensesResult, twins: TwinsResult | None) -> str:
+    tuned = answer.lenses.index(TUNED_LENS)
+    gained = answer.kl.mean(-1)
+    return (
+        f"KL to the final prediction, mean over depths: logit lens {gained[1 - tuned]:.2f}, tuned {gained[tuned]:.2f}"
+    )
+
+
+@finding.register
+def _(answer: ByComponentResult, twins: TwinsResult | None) -> str:
+    sure = (answer.specific_low > 0) | (answer.specific_high < 0)
+    order = answer.specific.abs().masked_fill(~sure, 0).argsort(descending=True)[:NOTABLE].tolist()
+    said = [f"{answer.components[i]} {float(answer.specific[i]):+.2f}" for i in order if sure[i]]
+    return f"most to the true next token's logit: {', '.join(said) or 'none beyond its null'}"
+
+
+@finding.register
+def _(answer: ResidualsResult, twins: TwinsResult | None) -> str:
+    first, last = answer.median[0, 0], answer.median[0, -1]
+    return f"median norm of the residual {float(first):.1f} at embed, {float(last):.1f} after the last block"
+
+
+@finding.register
+def _(answer: CompositionResult, twins: TwinsResult | None) -> str:
+    pairs = int(answer.q.isfinite().sum())
+    return f"{int((answer.q < 0.05).sum()):,} of {pairs:,} scores of pairs of heads are above random rotations"
+
+
+@finding.register
+def _(answer: AccuracyResult, twins: TwinsResult | None) -> str:
+    return answer.verdict
+
+
+def _counted(counts: Mapping[str, int], twins: TwinsResult | None) -> str:
+    """Labels with their counts; beside each that of the twins, if they were counted."""
+    said = []
+    for label, n in counts.items():
+        if n:
+            beside = f" ({_of_twins(twins, label)})" if twins is not None and label in twins.labels else ""
+            said.append(f"{n:,} {label}{beside}")
+    return ", ".join(said) or "no label"
+
+
+def _of_twins(twins: TwinsResult, label: str) -> str:
+    return f"twins: {twins.range_of(label)}"
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    """Words with their counts, the commonest first."""
+    return ", ".join(f"{n} {word}" for word, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,163 @@
+"""The parts of a study: which questions each asks, on how many stories, and about what it costs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tslens.analysis import circuits, heads, lens, neurons
+from tslens.analysis.heads.ablation import DEFAULT as ABLATIONS
+from tslens.corpus import Corpus
+from tslens.errors import InputError
+from tslens.evaluation.loss import LossResult, loss
+from tslens.models import spec_of
+from tslens.result import Result
+from tslens.scan import Reducer
+from tslens.stories.pairs import TASKS
+from tslens.tuned import tuned_lens
+from tslens.twins import TwinsResult, compare
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+Found = TypeVar("Found", bound=Result)
+ALL, CHECKED, NONE = "all stories", "checked stories", "no stories"
+REPEATED = 16
+"""Rows of repeated random tokens on which heads are ablated."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the parts of a study work on."""
+
+    model: "LanguageModel"
+    corpus: Corpus
+    scan: Callable[[Sequence[Reducer[Any, Any]]], list[Any]]
+    """Answers several reducers in one pass over the whole corpus."""
+    checked: int
+    """Stories on which labels are checked: by twins, swaps and ablations."""
+    twins: int
+    found: dict[str, Result]
+    """The answers so far, by their names."""
+
+    def answer(self, name: str, kind: type[Found]) -> Found:
+        """The answer of an earlier part; InputError where it has none."""
+        if not isinstance(answer := self.found.get(name), kind):
+            raise InputError(f"It reads the answer {name!r}, and there is none.")
+        return answer
+
+    @property
+    def heads(self) -> int:
+        """Heads of the model."""
+        spec = spec_of(self.model)
+        return spec.n_layers * spec.n_heads
+
+
+@dataclass(frozen=True)
+class StudyPart:
+    """Questions that are asked together: their answers are kept, and computed again, as one."""
+
+    name: str
+    answers: Mapping[str, type[Result]]
+    """The kind of each answer by its name."""
+    ask: Callable[[Work], Mapping[str, Result]]
+    """The answers by their names; one that this model has none for is left out."""
+    cost: Callable[[Work], float]
+    """About how many passes of the model over one story take as long."""
+    reads: str = CHECKED
+    """The stories that its intervals are over: `ALL`, `CHECKED` or `NONE`."""
+
+
+def _scan(work: Work) -> dict[str, Result]:
+    reducers = (heads.Roles(), neurons.Profiles(), lens.ByDepth(), lens.ByComponent(), lens.Residuals())
+    return dict(zip(SCANNED, work.scan(reducers), strict=True))
+
+
+def _twins(work: Work) -> dict[str, Result]:
+    reducers: list[Reducer[Any, Any]] = [heads.Roles(), neurons.Profiles()]
+    return {"twins": compare(work.model, work.corpus, reducers, n=work.twins, limit=work.checked)}
+
+
+def _swaps(work: Work) -> dict[str, Result]:
+    found = heads.swaps(work.model, work.corpus, limit=work.checked)
+    return {"swaps": found, "agreement": heads.agreement(work.answer("roles", heads.RolesResult), found)}
+
+
+def _ablation(work: Work) -> dict[str, Result]:
+    roles = work.answer("roles", heads.RolesResult)
+    return {"ablation on stories": heads.ablation(work.model, work.corpus, roles=roles, rows=work.checked)}
+
+
+def _tuned(work: Work) -> dict[str, Result]:
+    fitted = tuned_lens(work.model, work.corpus)
+    return {"tuned lens": work.scan([lens.Lenses({lens.LOGIT_LENS: None, lens.TUNED_LENS: fitted})])[0]}
+
+
+def _tasks(work: Work) -> dict[str, Result]:
+    found: dict[str, Result] = {}
+    for name in TASKS:
+        try:
+            found[f"task {name}"] = circuits.accuracy(work.model, name)
+        except InputError:  # the tokenizer has too few words for this task
+            continue
+    if not found:
+        raise InputError("The tokenizer has too few words for any task of minimal pairs.")
+    return found
+
+
+SCANNED: Mapping[str, type[Result]] = {
+    "roles": heads.RolesResult,
+    "neurons": neurons.ProfilesResult,
+    "logit lens": lens.ByDepthResult,
+    "attribution": lens.ByComponentResult,
+    "residuals": lens.ResidualsResult,
+}
+"""The answers of the one pass over the whole corpus."""
+
+PARTS = (
+    StudyPart(
+        "loss",
+        {"loss": LossResult},
+        lambda work: {"loss": loss(work.model, work.corpus)},
+        lambda work: len(work.corpus),
+        reads=ALL,
+    ),
+    StudyPart("scan", SCANNED, _scan, lambda work: 6 * len(work.corpus), reads=ALL),
+    StudyPart("twins", {"twins": TwinsResult}, _twins, lambda work: 6 * work.checked * (1 + work.twins)),
+    StudyPart(
+        "swaps",
+        {"swaps": heads.SwapsResult, "agreement": heads.AgreementResult},
+        _swaps,
+        lambda work: 65 * work.checked,
+    ),
+    StudyPart(
+        "ablation on stories",
+        {"ablation on stories": heads.AblationResult},
+        _ablation,
+        lambda work: 0.6 * len(ABLATIONS) * work.heads * work.checked,
+    ),
+    StudyPart(
+        "ablation on repeated tokens",
+        {"ablation on repeated tokens": heads.AblationResult},
+        lambda work: {"ablation on repeated tokens": heads.ablation(work.model, rows=REPEATED)},
+        lambda work: 0.6 * len(ABLATIONS) * work.heads * REPEATED,
+        reads=NONE,
+    ),
+    StudyPart(
+        "probes",
+        {"probes": heads.ProbesResult},
+        lambda work: {"probes": work.scan([heads.Probes()])[0]},
+        lambda work: 2 * len(work.corpus) + 20 * work.heads,
+        reads=ALL,
+    ),
+    StudyPart("tuned lens", {"tuned lens": lens.LensesResult}, _tuned, lambda work: 10 * len(work.corpus), reads=ALL),
+    StudyPart(
+        "composition",
+        {"composition": circuits.CompositionResult},
+        lambda work: {"composition": circuits.composition(work.model)},
+        lambda work: 100,
+        reads=NONE,
+    ),
+    StudyPart(
+        "tasks", {f"task {name}": circuits.AccuracyResult for name in TASKS}, _tasks, lambda work: 400, reads=NONE
+    ),
+)
