@@ -81,8 +81,7 @@ def lens(
         if corpus is not None and fitted is None:
             deliver(scanned(engine, model, loaded, corpus, [method.ByDepth()], precision)[0], corpus=corpus)
         elif corpus is not None and fitted is not None:
-            lenses = method.Lenses({method.LOGIT_LENS: None, method.TUNED_LENS: fitted})
-            both = scanned(engine, model, loaded, corpus, [lenses], precision)[0]
+            both = method.lenses(loaded, corpus, fitted, precision=precision)
             deliver(both, figures=both.figures(), corpus=corpus)
 
 
