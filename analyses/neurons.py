@@ -17,3 +17,6 @@ for name, model in asked.models.items():
     answer = neurons.profiles(model, asked.stories)
     save(answer.figure(), asked.folder / f"{name}.svg", answer.summary())
     print(name, answer.to_frame()["label"].value_counts().to_dict())
+    tested = neurons.held_out(model, asked.stories)
+    save(tested.figure(), asked.folder / f"{name}-held-out.svg", tested.summary())
+    print(tested)

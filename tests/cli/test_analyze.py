@@ -12,6 +12,7 @@ from tslens import cli, runs, twins
 from tslens.analysis import heads
 from tslens.analysis.heads import AblationResult, AgreementResult, PatternResult, RolesResult, SwapsResult
 from tslens.analysis.lens import ByDepthResult, LensesResult, OfPromptResult
+from tslens.analysis.neurons import HeldOutResult, PatternsResult, SelectivityResult
 from tslens.models import Spec, build, weights
 from tslens.tokenizer import Tokenizer
 
@@ -183,6 +184,23 @@ def test_neurons_writes_its_answer(tmp_path: Path) -> None:
     arguments = ["--model", "tiny", "--stories", "stories.txt", "--top", "3", "--out", str(tmp_path)]
     assert cli.main(["analyze", "neurons", *arguments]) == 0
     assert len(pd.read_csv(tmp_path / "profiles.csv")) == 2 * 4 * 8
+
+
+def test_neurons_tests_its_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--model", "tiny", "--stories", "stories.txt", "--test", "--out", str(tmp_path)]
+    assert cli.main(["analyze", "neurons", *arguments]) == 0
+    assert {"auroc_low", "precision", "predicts"} <= set(pd.read_csv(tmp_path / "held-out.csv").columns)
+    assert HeldOutResult.load(tmp_path).n_labelled + HeldOutResult.load(tmp_path).n_tested == len(STORIES)
+    assert "labels of a part of speech" in capsys.readouterr().out
+
+
+def test_neurons_compares_classes_and_finds_patterns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--model", "tiny", "--stories", "stories.txt", "--classes", "--patterns", "--out", str(tmp_path)]
+    assert cli.main(["analyze", "neurons", *arguments]) == 0
+    assert SelectivityResult.load(tmp_path).n_stories == len(STORIES)
+    assert PatternsResult.load(tmp_path).n_labelled + PatternsResult.load(tmp_path).n_tested == len(STORIES)
+    said = capsys.readouterr().out
+    assert "token alone explains" in said and "'words before' predict" in said
 
 
 def test_parquet_says_what_text_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

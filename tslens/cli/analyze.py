@@ -110,6 +110,10 @@ def neurons(
     stories: Stories = None,
     limit: Limit = 200,
     top: int = 20,
+    test: bool = False,
+    classes: bool = False,
+    patterns: bool = False,
+    ablate: bool = False,
     out: Path | None = None,
     engine: Engine = "local",
     precision: Precision = "float32",
@@ -121,6 +125,14 @@ def neurons(
     ----------
     top
         Tokens kept for each neuron.
+    test
+        Also test labels: made from one half of the stories, they predict where neurons fire on the other.
+    classes
+        Also compare all tokens: which part of speech, place or name each neuron selects, and what the token explains.
+    patterns
+        Also find sets of words, and words before, that excite a neuron, and test them on the other half.
+    ablate
+        Also ablate labelled neurons, and as many others: is the loss higher on the tokens of the label?
     out
         A folder for the figure (SVG), the table (CSV) and the whole answer.
     """
@@ -135,6 +147,14 @@ def neurons(
         corpus = corpus_of(loaded, stories, limit)
         (profiles,) = scanned(engine, model, loaded, corpus, [reducer], precision)
         deliver(profiles, corpus=corpus)
+        if test:
+            deliver(method.held_out(loaded, corpus, k=top, precision=precision), corpus=corpus)
+        if classes:
+            deliver(method.selectivity(loaded, corpus, precision=precision), corpus=corpus)
+        if patterns:
+            deliver(method.patterns(loaded, corpus, k=top, precision=precision), corpus=corpus)
+        if ablate:
+            deliver(method.mean_ablation(loaded, corpus, profiles), corpus=corpus)
 
 
 def twins(

@@ -1,7 +1,31 @@
 """What does each MLP neuron fire on, and what does it write?  `neurons.profiles(model, stories)` answers."""
 
+from tslens.analysis.neurons.held_out import HeldOut, held_out
+from tslens.analysis.neurons.held_out_result import HeldOutResult
+from tslens.analysis.neurons.mean_ablation import mean_ablation
+from tslens.analysis.neurons.mean_ablation_result import MeanAblationResult
+from tslens.analysis.neurons.patterns import Patterns, patterns
+from tslens.analysis.neurons.patterns_result import PatternsResult
 from tslens.analysis.neurons.reducer import Profiles, profiles
 from tslens.analysis.neurons.result import ProfilesResult
+from tslens.analysis.neurons.selectivity import Selectivity, selectivity
+from tslens.analysis.neurons.selectivity_result import SelectivityResult
 from tslens.analysis.neurons.view import Profile
 
-__all__ = ["Profile", "Profiles", "ProfilesResult", "profiles"]
+__all__ = [
+    "HeldOut",
+    "HeldOutResult",
+    "MeanAblationResult",
+    "Patterns",
+    "PatternsResult",
+    "Profile",
+    "Profiles",
+    "ProfilesResult",
+    "Selectivity",
+    "SelectivityResult",
+    "held_out",
+    "mean_ablation",
+    "patterns",
+    "profiles",
+    "selectivity",
+]

@@ -26,7 +26,7 @@ class Sample:
     places: Int[Tensor, "sample 3"]
     """Hash and occurrence of the story, and the position in it."""
     contexts: Int[Tensor, "sample window"]
-    """Token ids of the context."""
+    """Token ids of the context, or other facts about each token."""
     values: Float[Tensor, "sample layer neuron"]
     """Activations."""
 
@@ -39,6 +39,18 @@ class Sample:
             torch.full((size, window), -1, dtype=torch.int32, device=device),
             torch.zeros(size, layers, width, device=device),
         )
+
+    def with_room(self, size: int) -> "Sample":
+        """The sample with at least `size` slots, of which the new ones are empty."""
+        more, (layers, width) = size - len(self.keys), self.values.shape[1:]
+        if more <= 0:
+            return self
+        empty = Sample.empty(more, self.contexts.shape[1], layers, width, self.keys.device)
+        return Sample(**{name: torch.cat([part, getattr(empty, name)]) for name, part in vars(self).items()})
+
+    def on_cpu(self) -> "Sample":
+        """The sample in the processor's memory."""
+        return Sample(**{name: part.cpu() for name, part in vars(self).items()})
 
     def admit(
         self,

@@ -1,0 +1,135 @@
+"""Ablating labelled neurons: TransformerLens's hooks as oracle, weights by hand, a neuron that writes nothing."""
+
+import dataclasses
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tslens import models, plots
+from tslens.analysis import neurons
+from tslens.analysis.neurons.mean_ablation import _chosen, _increases, matched
+from tslens.models import Spec, build
+from tslens.stories.generator import generate
+from tslens.tokenizer import Tokenizer
+
+SERVES, SILENT = (0, 3), (1, 5)
+WORD = " the"
+
+
+@pytest.fixture(scope="module")
+def corpus() -> list[str]:
+    return [story.text for story in generate(24, seed=8)]
+
+
+@pytest.fixture(scope="module", params=["gpt2", "llama"])
+def model(request: pytest.FixtureRequest, corpus: list[str]) -> Any:
+    """One neuron of the first layer that fires on a word and writes what often follows; one that writes nothing."""
+    tokenizer = Tokenizer.train(corpus, 600)
+    made = build(
+        Spec(32, 2, 2, d_vocab=tokenizer.size, n_ctx=128, d_mlp=16, style=request.param), seed=1, tokenizer=tokenizer
+    )
+    rows = tokenizer.encode(corpus)
+    word = tokenizer.encode([f"x{WORD}"], bos=False)[0][-1]
+    after = torch.bincount(
+        torch.tensor([b for row in rows for a, b in itertools.pairwise(row) if a == word]),
+        minlength=tokenizer.size,
+    )
+    with torch.no_grad():
+        made.embed.W_E *= 10  # logits of some size
+        mlp = made.blocks[SERVES[0]].mlp
+        reads = made.embed.W_E[word] / made.embed.W_E[word].norm()
+        mlp.W_in[:, SERVES[1]] = 4 * reads
+        if request.param == "llama":
+            mlp.W_gate[:, SERVES[1]] = reads
+        else:
+            mlp.b_in[SERVES[1]] = -15  # it is silent on other words
+        mlp.W_out[SERVES[1]] = 5 * made.unembed.W_U @ (after / after.sum())
+        made.blocks[SILENT[0]].mlp.W_out[SILENT[1]] = 0
+    return made
+
+
+@pytest.fixture(scope="module")
+def profiles(model: Any, corpus: list[str]) -> Any:
+    """Profiles with two labels set by hand: the word, and another neuron's."""
+    found = neurons.profiles(model, corpus)
+    label, by_word, word = torch.full_like(found.label, -1), torch.zeros_like(found.by_word), found.word.clone()
+    by_word[SERVES] = by_word[SILENT] = True
+    word[SERVES] = word[SILENT] = models.tokenizer_of(model).encode([f"x{WORD}"], bos=False)[0][-1]
+    return dataclasses.replace(found, label=label, by_word=by_word, word=word)
+
+
+@pytest.fixture(scope="module")
+def answer(model: Any, corpus: list[str], profiles: Any) -> Any:
+    return neurons.mean_ablation(model, corpus, profiles, rows=24, context=128)
+
+
+def place_of(answer: Any, place: tuple[int, int]) -> int:
+    return list(zip(answer.layer.tolist(), answer.neuron.tolist(), strict=True)).index(place)
+
+
+def test_increases_are_those_of_the_hooked_forward(model: Any, corpus: list[str]) -> None:
+    read, places = _chosen(model, corpus, 6, 40), [SERVES, (1, 2)]
+    baseline, increase = _increases(model, read, places)
+
+    def losses(hooks: Any) -> torch.Tensor:
+        logits = model.run_with_hooks(read.tokens, fwd_hooks=hooks)[:, :-1].log_softmax(-1)
+        return -logits.gather(-1, read.tokens[:, 1:, None])[..., 0]
+
+    scored = read.mask[:, 1:] & read.mask[:, :-1]
+    with torch.no_grad():
+        full = losses([])
+        assert baseline == pytest.approx(float(full[scored].mean()), abs=1e-5)
+        for i, (layer, neuron) in enumerate(places):
+
+            def replace(acts: torch.Tensor, hook: Any, neuron: int = neuron) -> torch.Tensor:
+                acts[..., neuron] = acts[..., neuron][read.mask].mean()
+                return acts
+
+            more = losses([(f"blocks.{layer}.mlp.hook_post", replace)]) - full
+            assert torch.allclose(increase[i][scored], more[scored].double(), atol=1e-5)
+            assert not increase[i][~scored].any()
+
+
+def test_a_neuron_that_predicts_what_follows_a_word_serves_it_and_a_silent_one_nothing(answer: Any) -> None:
+    serves, silent = place_of(answer, SERVES), place_of(answer, SILENT)
+    assert answer.finding(serves) == "missed most on the tokens of its label" and answer.contrast[serves] > 0.05
+    assert answer.finding(silent) == "not missed there"
+    assert answer.increase[silent].abs() < 1e-6 and answer.contrast[silent].abs() < 1e-6
+    assert answer.served[serves] == answer.served[silent] > 10
+    assert answer.serves == 1 and answer.controls_that_serve == 0
+    assert set(answer.control.tolist()).isdisjoint({SERVES[1], SILENT[1]})
+
+
+def test_matched_weights_by_hand() -> None:
+    following = torch.tensor([[5, 5, 6, 6, 7], [5, 5, 5, 5, 9]])  # 5: six times, 6: twice, 7 and 9: once
+    scored = torch.ones_like(following, dtype=torch.bool)
+    scored[1, 3] = False
+    chosen = torch.tensor([[True, False, True, True, True], [True, False, False, False, True]])
+    on, off = matched(following, scored, chosen)
+    assert on.tolist() == [[1, 0, 0, 0, 0], [1, 0, 0, 0, 0]]  # 6, 7 and 9 have no other of their frequency in the row
+    assert off.tolist() == [[0, 1, 0, 0, 0], [0, 0.5, 0.5, 0, 0]]
+
+
+def test_an_answer_prints_draws_comes_back_and_is_refused(
+    answer: Any, model: Any, corpus: list[str], profiles: Any, tmp_path: Path, refused: Any
+) -> None:
+    assert "1 of 2 labelled neurons, 0 of as many" in str(answer) and "labelled" in plots.svg(answer.figure())
+    again = neurons.MeanAblationResult.load(answer.save(tmp_path))
+    assert torch.equal(again.contrast, answer.contrast) and again.labels == answer.labels
+    with refused("An interval needs 4 stories"):
+        neurons.mean_ablation(model, corpus[:3], profiles)
+    with refused("No neuron has a label"):
+        nothing = dataclasses.replace(profiles, by_word=torch.zeros_like(profiles.by_word))
+        neurons.mean_ablation(model, corpus, nothing)
+    with refused("The labels are those of another"):
+        neurons.mean_ablation(model, corpus, dataclasses.replace(profiles, model="another"))
+
+
+@pytest.mark.thorough
+def test_labelled_neurons_of_a_trained_model_serve_more_often_than_others() -> None:
+    model, texts = models.load("stories2M"), [story.text for story in generate(60, seed=3)]
+    found = neurons.mean_ablation(model, texts, neurons.profiles(model, texts), most=40)
+    assert found.serves > found.controls_that_serve

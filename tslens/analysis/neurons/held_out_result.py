@@ -1,0 +1,143 @@
+"""The result of testing labels on other stories: what each label predicts, with its table and its figure."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
+from tslens.analysis.neurons.result import UNRESOLVED
+from tslens.plots.text import shown
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+LEAST = 0.7
+"""Lower end of the AUROC's interval below which a label says what is in a neuron's tail, and does not predict it."""
+NEAR = 1e-3  # two activations that differ by rounding may change places with the batches, and move an AUROC
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class HeldOutResult(Result):
+    """Labels made from one half of the stories, tested on the other half (see `held_out` for the method).
+
+    A label of a part of speech is tested on words outside of the neuron's own top list. Intervals are 95%, by the
+    jackknife over ten groups of stories. NaN where a neuron has no label, or too few tokens test it.
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("layer", "neuron")
+    axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"measure": MEASURES}
+
+    label: Int[Tensor, "layer neuron"]
+    """Index into `tags` of the part of speech that one half of the stories gives, -1 where there is none."""
+    by_word: Bool[Tensor, "layer neuron"]
+    """Whether the label is `word` instead."""
+    word: Int[Tensor, "layer neuron"]
+    """The commonest word of the top tokens, as a token id; -1 where there is none."""
+    value: Float[Tensor, "layer neuron measure"]
+    """On the other half: the AUROC with which the activation separates tokens of the label from others; precision and
+    recall of the tokens above `threshold`; purity, the average precision; and the base rate of the label's tokens, the
+    precision and purity of a random activation."""
+    low: Float[Tensor, "layer neuron measure"]
+    """Lower end of its interval."""
+    high: Float[Tensor, "layer neuron measure"]
+    """Upper end of its interval."""
+    auroc_same_words: Float[Tensor, "layer neuron"]
+    """The AUROC on other stories with the words of the top list left in."""
+    q: Float[Tensor, "layer neuron"]
+    """False discovery rate that the AUROC is at most 0.5 (Benjamini-Hochberg over all labels)."""
+    threshold: Float[Tensor, "layer neuron"]
+    """The 90% quantile of the activation on random tokens of the half that gave the label."""
+    tokens: Int[Tensor, "layer neuron"]
+    """Tokens that tested the label."""
+    positives: Int[Tensor, "layer neuron"]
+    """Those of them that are of the label."""
+
+    tags: list[str]
+    """Universal parts of speech."""
+    pieces: list[str]
+    """The vocabulary as displayed text, by token id."""
+    model: str
+    """The model's name."""
+    n_labelled: int
+    """Stories that gave the labels."""
+    n_tested: int
+    """Stories that tested them."""
+    n_tokens: int
+    """Tokens of these, at most as many as were asked for."""
+
+    @property
+    def predicts(self) -> Bool[Tensor, "layer neuron"]:
+        """Whether the label predicts: the lower end of its AUROC is above 0.7."""
+        return self.low[..., AUROC] > LEAST + NEAR
+
+    @property
+    def responsiveness(self) -> Float[Tensor, "layer neuron"]:
+        """The Gini coefficient 2 AUROC - 1: 1 is perfect, 0 chance."""
+        return 2 * self.value[..., AUROC] - 1
+
+    def label_of(self, layer: int, neuron: int) -> str:
+        """The label, with its qualifier: `NOUN`, `NOUN, tail selector`, `token: and, untested`, or `unresolved`."""
+        at = (layer, neuron)
+        if self.label[at] >= 0:
+            name = self.tags[int(self.label[at])]
+        elif self.by_word[at]:
+            name = f"token: {shown(self.pieces[int(self.word[at])])}"
+        else:
+            return UNRESOLVED
+        if self.low[at][AUROC].isnan():
+            return f"{name}, untested"
+        return name if self.predicts[at] else f"{name}, tail selector"
+
+    def counts(self) -> dict[str, int]:
+        """The number of neurons whose label predicts: of all parts of speech, of each, and of one word."""
+        of_tag = {
+            f"{tag} neurons that predict": int((self.predicts & (self.label == i)).sum())
+            for i, tag in enumerate(self.tags)
+        }
+        words = int((self.predicts & self.by_word).sum())
+        total = {"part-of-speech neurons that predict": sum(of_tag.values())}
+        return total | of_tag | {"one-word neurons that predict": words}
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """One row per neuron: its label with the qualifier, and each measure with its interval."""
+        frame = super().to_frame(field)
+        if field is not None:
+            return frame
+        places = list(zip(frame["layer"], frame["neuron"], strict=True))
+        frame["predicts"] = [bool(self.predicts[at]) for at in places]
+        frame["label"] = [self.label_of(*at) for at in places]
+        frame["word"] = [shown(self.pieces[i]) if i >= 0 else "" for i in frame["word"]]
+        for i, name in enumerate(MEASURES):
+            for end, values in (("", self.value), ("_low", self.low), ("_high", self.high)):
+                frame[f"{name}{end}"] = values[..., i].flatten().numpy()
+        return frame
+
+    def summary(self) -> "pd.DataFrame":
+        """The labelled neurons, the best predicted first."""
+        columns = ["layer", "neuron", "label", "auroc", "auroc_low", "auroc_high", "auroc_same_words"]
+        columns += ["precision", "precision_low", "precision_high", "recall", "recall_low", "recall_high"]
+        columns += ["purity", "purity_low", "purity_high", "base_rate", "positives", "tokens", "q"]
+        frame = self.to_frame()
+        frame = frame[frame["label"] != UNRESOLVED].sort_values("auroc_low", ascending=False, kind="stable")
+        return frame[columns].reset_index(drop=True)
+
+    def __str__(self) -> str:
+        kinds = [("a part of speech", self.label >= 0), ("one word", self.by_word)]
+        said = " and ".join(
+            f"{int((self.predicts & kind).sum())} of {int(kind.sum())} labels of {name}" for name, kind in kinds
+        )
+        return (
+            f"{super().__str__()}\n{said} predict on {self.n_tested:,} other stories (the AUROC's interval "
+            f"is above {LEAST}). The labels are from {self.n_labelled:,} stories."
+        )
+
+    def figure(self) -> "Figure":
+        """The labelled neurons: AUROC on other stories, and precision in the top decile beside the base rate."""
+        from tslens.analysis.neurons.held_out_figure import draw
+
+        return draw(self)
