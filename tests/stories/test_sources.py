@@ -111,6 +111,12 @@ def test_the_first_story_of_a_huge_file_comes_at_once(tmp_path: Path) -> None:
         next(iter(Source(str(tmp_path / "huge.jsonl"))))
 
 
+def test_a_split_of_nothing_is_refused() -> None:
+    for spec in ("@validation", "@train:text", ":text"):
+        with pytest.raises(ValueError, match="names no stories"):
+            find_source(spec)
+
+
 def test_missing_files_name_the_nearest(tmp_path: Path, in_tmp: Path) -> None:
     with pytest.raises(FileNotFoundError, match="give a file, a dataset folder or a hub id"):
         find_source("made-up")

@@ -116,6 +116,7 @@ def test_files_that_cannot_be_read_are_refused_by_name(tmp_path):
         ("64x1001", {}, "^n_layers is 1,001; it must be at most 1,000"),
         ("64x2x7", {}, "^7 heads do not divide a width of 64"),
         ("base", {}, "recipe base: there is no model.shape: it is for others to start from"),
+        ("64x2", {"model": "64x2"}, "model is '64x2'; it must be a table: .model., and in it shape"),
     ],
 )
 def test_refusals_name_what_was_given_and_what_is_allowed(name, overrides, message):

@@ -69,6 +69,8 @@ def find_source(spec: str) -> Source:
         place, _, within = place.partition("@")
         before, _, split = within.rpartition("/")
         column, part, config = named or None, split or part, before or None
+    if not place.strip():
+        raise InputError(f"{spec!r} names no stories: give a file, a dataset folder or a hub id, then the split")
     path = Path(place)
     if path.is_file():
         if part != "train" or config is not None:

@@ -186,7 +186,9 @@ def from_dict(tree: Any, *, origin: str = "recipe") -> Recipe:
 
 def _model(given: Any) -> dict[str, Any]:
     """The fields of a model's spec in a recipe, checked by type."""
-    if not isinstance(given, dict) or not given:
+    if given and not isinstance(given, dict):
+        raise InputError(f'model is {given!r}; it must be a table: [model], and in it shape = "256x8".')
+    if not given:
         raise InputError('there is no [model]. Give it a shape, such as shape = "256x8".')
     hints = {"shape": str} | {k: hint for k, hint in typing.get_type_hints(Spec).items() if k != "d_vocab"}
     _check_keys(given, set(hints), "model.")
