@@ -4,8 +4,9 @@ import pytest
 
 from tslens.stories import stories
 from tslens.train import recipe as recipes
-from tslens.train.budget import corpus_size, token_budget
-from tslens.train.session import prepare
+from tslens.train import session
+from tslens.train.budget import FEWEST_ROWS, corpus_size, fitted, token_budget
+from tslens.train.session import prepare, reopen
 
 SMALL = {"data.vocabulary": "300", "model.n_ctx": "32", "train.batch": "4", "train.precision": '"float32"'}
 
@@ -51,3 +52,47 @@ def test_growing_batches_hold_fewer_tokens_by_hand():
     even, grown = (recipes.load("16x1x2", {**grows, "train.batch_warmup": n}) for n in ("0", "6"))
     (fewer, tokens, _), (more, about, _) = token_budget(even, 300), token_budget(grown, 300)
     assert (more, about) == (fewer + 3, tokens)  # six steps see twelve quarters, as three whole batches do
+
+
+@pytest.fixture
+def tales(in_tmp):
+    """A file of 200 stories: about 31 steps of 64 rows of 32 tokens."""
+    texts = stories("made", limit=200)
+    (in_tmp / "tales.txt").write_text("\n<|endoftext|>\n".join(texts), encoding="utf-8")
+    return {"data.source": "tales.txt", "data.vocabulary": "300", "model.n_ctx": "32", "train.validation_stories": "4"}
+
+
+def test_a_batch_is_halved_until_there_are_steps_enough(tales):
+    wide = recipes.load("64x8", tales)
+    assert (wide.train.batch, wide.train.micro_batch) == (64, 16)
+    steps, _, _ = token_budget(wide, 300)
+    assert steps is not None and steps < 100
+    found = fitted(wide).train
+    assert found.batch in (8, 16, 32) and found.micro_batch == min(16, found.batch)
+    chosen = token_budget(fitted(wide), 300)[0]
+    assert chosen is not None and (chosen >= wide.train.fewest_steps or found.batch == FEWEST_ROWS)
+    assert fitted(fitted(wide)) == fitted(wide)
+
+
+def test_a_batch_that_was_chosen_that_suffices_or_that_counts_steps_is_kept(tales):
+    for kept in (
+        recipes.load("64x8", tales | {"train.batch": "64"}),
+        recipes.load("64x8", tales | {"train.fewest_steps": "10"}),
+        recipes.load("64x8", tales | {"train.steps": "5"}),
+        recipes.load("64x8", tales | {"data.source": "nobody/nothing"}),
+        recipes.load("512x12"),
+        recipes.load("16x1x2", tales),
+    ):
+        assert fitted(kept) == kept
+    grows = recipes.load("64x8", tales | {"train.batch_warmup": "4", "train.fewest_steps": "100000"})
+    assert fitted(grows).train.batch % 4 == 0
+
+
+def test_a_run_keeps_the_batch_that_it_began_with(tales, in_tmp, capsys):
+    recipe = recipes.load("64x8", tales | {"model.shape": "16x1x2"})
+    run = prepare(recipe, "few")
+    assert run.recipe.train.batch == fitted(recipe).train.batch < 64 == recipe.train.batch
+    assert f"train.batch is {run.recipe.train.batch} here, not 64" in capsys.readouterr().err
+    (in_tmp / "tales.txt").unlink()
+    assert reopen("few").recipe == run.recipe
+    assert session.reopen_run(run.folder, recipe=recipe).recipe == run.recipe

@@ -3,6 +3,7 @@
 It reads only a few stories and uses no network: tokens are estimated from bytes.
 """
 
+import dataclasses
 import math
 from itertools import islice
 from pathlib import Path
@@ -19,6 +20,7 @@ from tslens.train.settings import DataSettings
 HUB = {"roneneldan/TinyStories": (2_119_719, 1_911_420_483)}
 """Stories and bytes of the training split of known datasets, because the hub is not asked."""
 TRAINED_ON = 0.95  # of stories that are split by their hash
+FEWEST_ROWS = 8  # of a batch that `fitted` chooses
 # Measured on 14,167 real stories: bytes per token by the logarithm of the vocabulary, and how many tokens an epoch's
 # rows hold for each token of the stories, by context over mean length. Rows repeat a story that the row before cut.
 BYTES_PER_TOKEN = ((11, 12), (3.65, 3.96))
@@ -49,6 +51,21 @@ def token_budget(recipe: Recipe, size: int) -> tuple[int | None, int | None, str
     steps = max(1, round(train.epochs * epoch))
     epochs = f"{train.epochs:g} epoch{'s' if train.epochs != 1 else ''}"
     return steps, tokens(steps), f"about, from {n_bytes / 1e6:,.0f} MB of stories; {epochs}"
+
+
+def fitted(recipe: Recipe) -> Recipe:
+    """The recipe with its batch halved until its stories give `train.fewest_steps`, as far as is known before they are
+    read; never below `FEWEST_ROWS`, nor to rows that the objective or a growing batch cannot part."""
+    train, size = recipe.train, vocabulary_size(recipe.data)
+    grain = recipe.group * (batch_warmup.QUARTERS if train.batch_warmup else 1)
+    while train.steps is None and train.fewest_steps:
+        steps, half = token_budget(recipe, size)[0], train.batch // 2
+        if steps is None or steps >= train.fewest_steps or half < FEWEST_ROWS or train.batch % (2 * grain):
+            break
+        micro = None if train.micro_batch is None else min(train.micro_batch, half)
+        train = dataclasses.replace(train, batch=half, micro_batch=micro)
+        recipe = dataclasses.replace(recipe, train=train)
+    return recipe
 
 
 def _line(x: tuple[float, float], y: tuple[float, float]) -> tuple[list[float], list[float]]:

@@ -19,7 +19,7 @@ from tslens.stories import Source, stories
 from tslens.tokenizer import Tokenizer
 from tslens.train import optimizer as optimizers
 from tslens.train import precision
-from tslens.train.budget import named_tokenizer, token_budget
+from tslens.train.budget import fitted, named_tokenizer, token_budget
 from tslens.train.data import TrainingBatch
 from tslens.train.distributed import World
 from tslens.train.recipe import Recipe
@@ -85,7 +85,7 @@ def estimate(recipe: Recipe) -> Estimate:
 
 def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
     """The estimate; `watch` is called with the name of each measurement before it starts."""
-    sample = _sample(recipe)
+    recipe, sample = fitted(recipe), _sample(recipe)
     named = named_tokenizer(recipe.data)
     size = recipe.data.vocabulary if named is None else named.size
     tokenizer = named or Tokenizer.train(sample, size)

@@ -16,7 +16,7 @@ from tslens.stories.packed import RECORD, Packed, Record
 from tslens.tokenizer import Tokenizer
 from tslens.train import step, validation_stories
 from tslens.train.batch_warmup import GrowingBatches
-from tslens.train.budget import named_tokenizer
+from tslens.train.budget import fitted, named_tokenizer
 from tslens.train.data import Batches
 from tslens.train.recipe import Recipe, changed, from_dict
 from tslens.train.run import CHANGEABLE, Run, differences
@@ -36,6 +36,12 @@ def create_run(recipe: Recipe, folder: Path, *, overwrite: bool = False) -> Run:
     step.check_compiler(recipe)
     _recover(folder)
     _check_free(folder, overwrite)
+    asked, recipe = recipe, fitted(recipe)
+    if recipe != asked:
+        progress.note(
+            f"train.batch is {recipe.train.batch} here, not {asked.train.batch}: at that these stories would give fewer "
+            f"than {asked.train.fewest_steps} steps (train.fewest_steps; 0 keeps the batch)."
+        )
     training = _stories(recipe, "train", recipe.data.limit)
     # Refuses a source without instructions or stories, and below a wrong shape, before anything is written.
     recipe.objective.check_stories(training)
@@ -111,6 +117,9 @@ def reopen_run(
 
 
 def _check_same_recipe(folder: Path, recipe: Recipe, own: Recipe) -> None:
+    if recipe.train.fewest_steps and recipe.train.fewest_steps == own.train.fewest_steps:  # the run chose its batch
+        rows = {"batch": own.train.batch, "micro_batch": own.train.micro_batch}
+        recipe = dataclasses.replace(recipe, train=dataclasses.replace(recipe.train, **rows))
     if found := differences(recipe.to_dict(), own.to_dict(), "here", "in the run"):
         raise InputError(
             f"{folder} was started with another recipe: {found}. Leave the recipe out to resume with the run's own, or "

@@ -99,6 +99,8 @@ def changed(recipe: Recipe, overrides: dict[str, str]) -> Recipe:
 
 
 def _chosen(tree: dict[str, Any], overrides: dict[str, str], origin: str) -> Recipe:
+    if "train.batch" in overrides:  # chosen, so it is kept
+        overrides = {"train.fewest_steps": "0"} | overrides
     for key, text in overrides.items():
         _override(tree, key, text)
     old_keys.refuse(tree, origin)

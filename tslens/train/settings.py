@@ -121,6 +121,9 @@ class TrainSettings:
     """Total number of steps, instead of epochs."""
     batch: Count = 32
     """Number of rows of a step."""
+    fewest_steps: NotNegativeCount = 0
+    """Steps of a run by epochs, at least: where the stories give fewer, `batch` is halved until they do, to 8 rows at
+    least. 0 keeps the batch, and so does a `--set train.batch`."""
     batch_warmup: Annotated[int, must_be("0 or more steps", lambda n: n >= 0)] = 0
     """Steps in which the batch grows: one, two and three quarters of its rows for a third of them each."""
     micro_batch: Count | None = None
