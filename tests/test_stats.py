@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import stats as scipy_stats
 
 from tslens import stats
+from tslens.stats.roc import newcombe
 
 
 def test_interval_reads_well() -> None:
@@ -166,13 +167,15 @@ def two_sided(positives: ArrayLike, negatives: ArrayLike) -> stats.Auroc:
 class TestAuroc:
     def test_by_hand(self) -> None:
         # pairs (2,1) (2,2) (3,1) (3,2): wins 1 + 0.5 + 1 + 1 of 4; over = [.75, 1], under = [1, .75],
-        # each with sample variance 1/32, so the variance is 1/64 + 1/64
+        # each with sample variance 1/32, so the variance is 1/64 + 1/64, with one degree of freedom; Newcombe's,
+        # which counts for two, is .875 x .125 (1 + .125 / 1.125 + .875 / 1.875) / 4 = 0.043142; logit(.875) = ln 7
         found = stats.auroc([2, 1, 3, 2], [True, False, True, False])
         assert found.estimate == 0.875
-        assert found.low == pytest.approx(0.875 - 1.959964 * math.sqrt(1 / 32))
-        assert found.high == 1
-        assert found.p == pytest.approx(scipy_stats.norm.sf(0.375 / math.sqrt(1 / 32)))
-        assert found.method == "DeLong"
+        error = math.sqrt((1 / 32 + 2 * 0.0431424) / 3) / (0.875 * 0.125)
+        for end, sign in ((found.low, -1), (found.high, 1)):
+            assert math.log(end / (1 - end)) == pytest.approx(math.log(7) + sign * 3.182446 * error, rel=1e-5)
+        assert found.p == pytest.approx(scipy_stats.t.sf(math.log(7) / error, 3), rel=1e-5)
+        assert found.method == "DeLong, moderated, by logit and t"
 
     def test_scikit_learn_agrees_on_every_row(self) -> None:
         from sklearn.metrics import roc_auc_score
@@ -198,8 +201,13 @@ class TestAuroc:
         rng = np.random.default_rng(12)
         x, y = rng.normal(1, 1, 30), rng.normal(0, 2, 40)
         wins = (x[:, None] > y) + 0.5 * (x[:, None] == y)
-        variance = wins.mean(1).var(ddof=1) / 30 + wins.mean(0).var(ddof=1) / 40
-        assert two_sided(x, y).halfwidth == pytest.approx(1.959964 * math.sqrt(variance))
+        parts = wins.mean(1).var(ddof=1) / 30, wins.mean(0).var(ddof=1) / 40
+        found, area = two_sided(x, y), wins.mean()
+        prior = float(newcombe(*(np.array([value]) for value in (area, 30.0, 40.0)))[0])
+        variance = (29 * sum(parts) + 2 * prior) / 31
+        reach = scipy_stats.t.ppf(0.975, 31) * math.sqrt(variance) / (area * (1 - area))
+        assert scipy_stats.logistic.ppf(found.low) == pytest.approx(scipy_stats.logistic.ppf(area) - reach)
+        assert scipy_stats.logistic.ppf(found.high) == pytest.approx(scipy_stats.logistic.ppf(area) + reach)
 
     def test_swapping_the_classes_mirrors_it(self) -> None:
         rng = np.random.default_rng(13)
@@ -211,7 +219,6 @@ class TestAuroc:
         interval = two_sided([5, 6, 7], [1, 2, 3])
         assert interval.estimate == interval.high == 1
         assert interval.low < 0.95
-        assert interval.method == "Hanley-McNeil"
 
     def test_too_few_have_no_interval_and_none_has_no_area(self) -> None:
         positive = np.array([[True] * 4, [True, False, False, False], [True, True, False, False]])
@@ -219,6 +226,42 @@ class TestAuroc:
         assert np.isnan(found.estimate[0]) and found.estimate[1:].tolist() == [1, 1]
         assert np.isnan(found.low).tolist() == np.isnan(found.p).tolist() == [True, True, False]
         assert np.isnan(stats.auroc([4, 3, 2, 1], positive, enough=3).high).all()
+
+    def test_scores_of_their_own_cluster_are_scores(self) -> None:
+        rng = np.random.default_rng(15)
+        scores, positive = rng.integers(0, 9, (5, 60)), rng.random((5, 60)) < 0.4
+        alone, clustered = stats.auroc(scores, positive), stats.auroc(scores, positive, clusters=rng.permutation(60))
+        for name in ("estimate", "low", "high", "p"):
+            np.testing.assert_allclose(getattr(clustered, name), getattr(alone, name))
+
+    def test_copies_within_a_cluster_teach_nothing(self) -> None:
+        """Every score written three times: by clusters the interval stays, by scores it is narrower by sqrt 3."""
+        rng = np.random.default_rng(16)
+        scores, positive, copy = rng.normal(size=80), np.arange(80) < 30, np.repeat(np.arange(80), 3)
+        once = stats.auroc(scores + positive, positive)
+        thrice = stats.auroc((scores + positive)[copy], positive[copy], clusters=copy)
+        assert (thrice.low, thrice.high) == pytest.approx((once.low, once.high), abs=2e-3)
+        naive = stats.auroc((scores + positive)[copy], positive[copy])
+        assert once.halfwidth / naive.halfwidth == pytest.approx(math.sqrt(3), rel=0.05)
+
+    def test_by_cluster_by_hand(self) -> None:
+        """Two clusters hold a positive each, and one more negative: their residuals add before they are squared."""
+        # placements: positive 3 above all negatives (1), positive 1.5 above one of two (1/2); area 3/4.
+        # negatives: 1 below both (1), 2 below one (1/2). Clusters: (3, 1), (1.5, 2). Two clusters make squares twice as
+        # large, so cluster 1 has sqrt(2) (1/8 + 1/8), cluster 2 the opposite: variance 1/4, one degree of freedom.
+        found = stats.auroc([3, 1, 1.5, 2], [True, False, True, False], clusters=["a", "a", "b", "b"])
+        assert found.estimate == 0.75
+        # By score the variance would be 1/8, so clusters make it twice as large, and Newcombe's as well.
+        prior = 2 * 0.75 * 0.25 * (1 + 0.25 / 1.25 + 0.75 / 1.75) / 4
+        error = math.sqrt((1 / 4 + 2 * prior) / 3) / (0.75 * 0.25)
+        assert math.log(3) - math.log(found.low / (1 - found.low)) == pytest.approx(scipy_stats.t.ppf(0.975, 3) * error)
+
+    def test_one_cluster_has_no_interval_and_labels_must_fit(self) -> None:
+        scores, positive = np.arange(12.0), np.arange(12) % 2 == 0
+        one = stats.auroc(scores, positive, clusters=np.zeros(12))
+        assert not np.isnan(one.estimate) and np.isnan(one.low) and np.isnan(one.p)
+        with pytest.raises(ValueError, match=r"\(5,\) labels for 12 scores"):
+            stats.auroc(scores, positive, clusters=np.zeros(5))
 
 
 class TestRatioOfSums:
@@ -250,6 +293,20 @@ class TestRatioOfSums:
             under = rng.integers(80, 120, 5)
             covered += 2.0 in stats.ratio_of_sums(under * rng.normal(2.0, 0.5, 5), under)
         assert 0.93 <= covered / 2000 <= 0.97
+
+    def test_a_long_story_leaves_fewer_degrees_of_freedom(self) -> None:
+        """Variance and degrees of freedom against the quadratic form itself, matrix by matrix."""
+        rng = np.random.default_rng(2)
+        under = np.array([1.0, 2, 3, 4, 30])
+        over, w = under * rng.normal(2, 0.5, 5), under / under.sum()
+        r = over / under
+        off = np.eye(5) - np.outer(np.ones(5), w)  # takes the ratio off
+        left = np.diag(off @ off.T)
+        form = off.T @ np.diag(w**2 / left) @ off
+        df = np.trace(form) ** 2 / np.trace(form @ form)
+        assert np.trace(form) == pytest.approx((w**2).sum()) and df < 2  # unbiased; not 4 degrees of freedom
+        reach = scipy_stats.t.ppf(0.975, df) * math.sqrt(r @ form @ r)
+        assert stats.ratio_of_sums(over, under).halfwidth == pytest.approx(reach)
 
     def test_one_cluster_has_no_interval(self) -> None:
         interval = stats.ratio_of_sums([4], [2])

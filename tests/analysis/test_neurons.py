@@ -329,7 +329,14 @@ def judged(top_tags, top_words, same=None, activations=None, sample_tags=None, s
         activations = torch.cat([torch.rand(20) + 0.5, torch.rand(80)]).expand(len(top_tags), 100)
     frequency = torch.ones(1100) if frequency is None else frequency
     return labels.preference(
-        top_tags, torch.tensor(top_words), same, sample_tags, sample_words, activations, frequency.long()
+        top_tags,
+        torch.tensor(top_words),
+        same,
+        sample_tags,
+        sample_words,
+        torch.arange(len(sample_tags)),
+        activations,
+        frequency.long(),
     )
 
 
@@ -546,7 +553,8 @@ def test_the_figure_shows_the_named_neurons_with_their_intervals(answer, monkeyp
     shown = text.shown(answer.pieces[int(word[0, 7])])
     assert [one[:4] for one in found] == [(0, 7, "one word", f"“{shown}”"), (1, 9, "ADJ", "ADJ"), (1, 4, "ADJ", "ADJ")]
     assert [one[4:] for one in found] == [
-        pytest.approx(e, abs=1e-6) for e in [(0.9, 0.75, 1), (0.8, 0.7, 0.9), (0.7, 0.6, 0.8)]
+        pytest.approx(e, abs=1e-6)
+        for e in [(0.9, 0.75, 27 / 28), (0.8, 0.7, 0.9), (0.7, 0.6, 0.8)]  # odds 9 x 9 / 3
     ]
     counts, _, left, right = changed.figure().axes
     assert [text.get_text().strip() for text in counts.texts] == ["1 of 24", "2 of 24"]

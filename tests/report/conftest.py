@@ -125,6 +125,7 @@ def made_data(
             torch.rand(9) * 50 + 50, torch.randint(30, 60, (9,)), torch.randint(120, 200, (9,)), 0, spec.name
         ),
         "twins": twins_of(spec.name),
+        "audit": None,
         "heads": drawn(
             RolesResult, shape, model=spec.name, stories=9, queries=300, groups=3,
             role_code=torch.randint(0, len(ROLES), (layers, heads)),

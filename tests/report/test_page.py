@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tslens import report
+from tslens.audit import Verdict
 from tslens.report import ReportData
 from tslens.report.embed import unpack
 from tslens.report.neurons import best_supported
@@ -360,3 +361,11 @@ def test_the_card_names_the_objective_and_leaves_digests_out(
     assert facts["recipe: objective"] == said
     assert (facts["source"], facts["validation stories"]) == ("made", "40")
     assert "digests" not in facts and "0" * 64 not in page.replace(bundle(), "")
+
+
+def test_the_verdict_of_an_audit_is_there_if_one_was_kept(made: Callable[..., ReportData]) -> None:
+    verdict = Verdict(False, f"The audit fails: {EVIL}.", "20 stories: made.", "tslens audit --model mine")
+    page = report.draw(made(audit=verdict))
+    words = "The audit fails: <script>alert(1)</script>. On 20 stories: made. Made by: tslens audit --model mine"
+    assert html.escape(words) in page
+    assert "tslens audit" not in report.draw(made())

@@ -74,6 +74,11 @@ COMMANDS: tuple[Command, ...] = (
         "Ask all questions about heads, neurons and layers, each with its checks; print what each found.",
     ),
     Command(
+        "audit",
+        "tslens.cli.audit:audit",
+        "Hold the labels of heads and neurons against planted truth: power, false discoveries, coverage; in minutes.",
+    ),
+    Command(
         "stories make",
         "tslens.cli.stories:make",
         "Make stories with the embedded generator, to a file or to the terminal.",

@@ -12,6 +12,7 @@ from tslens.analysis import neurons as neurons_analysis
 from tslens.analysis.heads import PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.analysis.neurons import ProfilesResult
+from tslens.audit import Verdict, verdict_of
 from tslens.corpus import Corpus
 from tslens.dynamics import SnapshotResult
 from tslens.errors import InputError
@@ -50,6 +51,8 @@ class ReportData:
     loss: LossResult
     twins: TwinsResult | None
     """The counts of labels beside those of untrained twins; None where none was counted."""
+    audit: Verdict | None
+    """What an audit of the model's labels found; None where none was kept."""
     heads: RolesResult
     neurons: ProfilesResult
     depth: ByDepthResult
@@ -106,6 +109,7 @@ def compute(
         remark=stories.remark if isinstance(stories, Corpus) else "",
         loss=measured,
         twins=_twins(model, stories if isinstance(stories, Corpus) else corpus, reducers[:2], twins),
+        audit=verdict_of(model),
         heads=heads,
         neurons=neurons,
         depth=depth,

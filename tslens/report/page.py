@@ -219,6 +219,8 @@ def _about(data: ReportData, cuts: Cuts) -> Iterator[str]:
         "(Benjamini-Hochberg); otherwise it is unresolved. Attention is kept in 8 bits on a square-root scale (error "
         "at most 0.004) and for the causal half alone; other numbers of the tables in 12 bits."
     )
+    if (audit := data.audit) is not None:
+        yield f"{audit.verdict} {f'On {audit.corpus} ' if audit.corpus else ''}Made by: {audit.command}"
     shown, stories = sum(n > 0 for n in cuts.attended), len(data.patterns)
     if shown < stories:
         yield f"Attention is here for {shown} of {stories} stories: more would have outgrown the page's budget."

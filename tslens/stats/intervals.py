@@ -91,17 +91,41 @@ def ratio_of_sums(over: ArrayLike, under: ArrayLike, level: float = 0.95) -> Int
     """`sum(over) / sum(under)`, one pair per cluster, with the linearised interval; NaN bounds for one cluster.
 
     For a mean over tokens sampled by story (Cochran 1977, section 6.3; Miller 2024, arXiv 2411.00640, section 3): one
-    pair of sums per story; stories may have any length. Student's t with one degree of freedom fewer than clusters,
-    because there may be few.
+    pair of sums per story; stories may have any length. Few stories of unequal length need a larger variance and fewer
+    degrees of freedom than stories less one (see `_clustered_variance`).
     """
     from scipy import stats
 
     check_level(level)
     x, y = np.asarray(over, dtype=float), np.asarray(under, dtype=float)
-    n, ratio = len(x), x.sum() / y.sum()
-    error = np.sqrt(n / (n - 1) * ((x - ratio * y) ** 2).sum()) / y.sum() if n > 1 else np.nan
-    reach = stats.t.ppf((1 + level) / 2, n - 1) * error
+    ratio = x.sum() / y.sum()
+    variance, freedom = _clustered_variance((x - ratio * y) / y.sum(), y / y.sum())
+    reach = stats.t.ppf((1 + level) / 2, freedom) * np.sqrt(variance)
     return Interval(float(ratio), float(ratio - reach), float(ratio + reach), level, "linearised ratio")
+
+
+def _clustered_variance(residuals: Array, shares: Array) -> tuple[Array, Array]:
+    """Variance of a ratio of sums, and the degrees of freedom of Student's t for it; NaN for one cluster.
+
+    Clusters are the last axis: `residuals` are `(over - ratio * under) / sum(under)`, `shares` are
+    `under / sum(under)`. A cluster that has a large share draws the ratio towards itself, so its residual is too small:
+    it is divided by what is left of its variance, and Satterthwaite's degrees of freedom count clusters by their share
+    (bias-reduced linearisation; Bell and McCaffrey 2002, Survey Methodology 28:169; Imbens and Kolesár 2016,
+    doi:10.1162/REST_a_00552). The variance is unbiased where the clusters' own ratios vary alike. With equal shares
+    these are the usual variance and the number of clusters less one.
+    """
+    total = (shares**2).sum(-1, keepdims=True)
+    left = 1 - 2 * shares + total  # of the variance of a cluster's own ratio
+    left = np.where(left > 1e-12, left, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = (residuals**2 / left).sum(-1)
+        # The variance is a quadratic form in the clusters' ratios, with the matrix M'DM, where M takes off the ratio.
+        weight = shares**2 / left
+        d0, d1, d2 = ((weight * shares**k).sum(-1) for k in range(3))
+        s = total[..., 0]
+        square = (weight**2 * (1 + 2 * (total - 2 * shares))).sum(-1)
+        square += s**2 * d0**2 + 2 * d0 * d2 + 2 * d1**2 - 4 * s * d0 * d1
+        return np.asarray(variance), np.asarray(s**2 / square)
 
 
 def jackknife(estimate: ArrayLike, without: ArrayLike, level: float = 0.95) -> Interval:

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tslens import stats
@@ -43,9 +43,13 @@ class GroupEstimate:
         return np.asarray((2 * np.minimum(self.p_above(null), below)).clip(max=1))
 
     @property
-    def bias(self) -> Tensor:
-        """Bias from the finite number of stories, to first order (Quenouille 1956)."""
-        return (len(self.without) - 1) * (self.without.mean(0) - self.value)
+    def unbiased(self) -> "GroupEstimate":
+        """The same without its bias from the finite number of stories, to first order (Quenouille 1956); unchanged with
+        too few groups for an interval."""
+        if len(self.without) < MIN_GROUPS:
+            return self
+        bias = (len(self.without) - 1) * (self.without.mean(0) - self.value)
+        return GroupEstimate(self.value - bias, self.without - bias)
 
     def __sub__(self, other: "GroupEstimate") -> "GroupEstimate":
         return GroupEstimate(self.value - other.value, self.without - other.without)
@@ -63,38 +67,51 @@ def ratio(over: Float[Tensor, "group ..."], under: Float[Tensor, "group ..."]) -
 def positional_fraction(sums: Sums, visible: Float[Tensor, "layer query key"]) -> GroupEstimate:
     """1 - E[KL(P || mean pattern over other stories)] / E[KL(P || uniform over what the query sees)], by head.
 
-    Split-half: the even groups are scored against the mean pattern of the odd groups and vice versa, so no story is
-    compared with a mean that includes it. One story's worth of uniform attention is added to each mean; otherwise a
-    key that one half never attends to would make the divergence infinite. 1: the same pattern in every story.
-    0 or less: the mean over other stories predicts a story no better than uniform attention does.
+    Every group is scored against the mean pattern of the other groups, so no story is compared with a mean that
+    includes it. One story's worth of uniform attention is added to each mean; otherwise a key that the others never
+    attend to would make the divergence infinite. A mean over few stories is noisy, and its noise looks like what
+    depends on the story: this bias, of the order of one over their number, is removed (`GroupEstimate.unbiased`).
+    1: the same pattern in every story. 0 or less: the mean over other stories predicts a story no better than uniform
+    attention does. Positions that only one group reaches are left out.
     """
-    halves = [torch.arange(len(sums.stories)) % 2 == h for h in (0, 1)]
-    at_position = [sums.at_position[half].sum(0) for half in halves]
-    compared = torch.stack(at_position).amin(0) > 0
-    uniform = (visible / visible.sum(-1, keepdim=True))[:, None]  # [layer, 1, query, key]
+    compared = (sums.at_position > 0).sum(0) > 1
     to_uniform = sums.at_position[:, None] * visible.sum(-1).log()  # [group, layer, query]
-    pattern = [sums.pattern[half].sum(0) for half in halves]
-
-    def cross(scored: Tensor, mean_of: Tensor, count: Tensor) -> Tensor:
-        mean = (mean_of + uniform) / (count + 1)[:, None]
-        return -(torch.xlogy(scored, mean.clamp(min=1e-12)) * compared[:, None]).sum((-2, -1)).double()
-
-    both = [cross(pattern[h], pattern[1 - h], at_position[1 - h]) for h in (0, 1)]
-    entropy = (sums.pattern_entropy * compared).sum(-1)
     log_n = (to_uniform * compared).sum(-1)[..., None]
+    entropy = (sums.pattern_entropy * compared).sum(-1)
+    seen = visible * compared[:, None] > 0
+    layers = [_cross_entropies(sums, layer, seen[layer]) for layer in range(len(visible))]
+    crossed, without = (torch.stack(part, -2) for part in zip(*layers, strict=True))
 
     def fraction(crossed: Tensor, entropy: Tensor, log_n: Tensor) -> Tensor:
         from_uniform = log_n - entropy
         return torch.where(from_uniform > 0, 1 - (crossed - entropy) / from_uniform, torch.nan)
 
-    value = fraction(both[0] + both[1], entropy.sum(0), log_n.sum(0))
-    without = []
-    for g in range(len(sums.stories)):
-        own, other = g % 2, 1 - g % 2
-        less, fewer = pattern[own] - sums.pattern[g], at_position[own] - sums.at_position[g]
-        crossed = cross(less, pattern[other], at_position[other]) + cross(pattern[other], less, fewer)
-        without.append(fraction(crossed, entropy.sum(0) - entropy[g], log_n.sum(0) - log_n[g]))
-    return GroupEstimate(value, torch.stack(without))
+    value = fraction(crossed, entropy.sum(0), log_n.sum(0))
+    return GroupEstimate(value, fraction(without, entropy.sum(0) - entropy, log_n.sum(0) - log_n)).unbiased
+
+
+def _cross_entropies(
+    sums: Sums, layer: int, seen: Bool[Tensor, "query key"]
+) -> tuple[Float[Tensor, " head"], Float[Tensor, "group head"]]:
+    """The cross-entropy of every group's attention with the mean over the other groups, summed over groups; and the
+    same with each group left out."""
+    query = seen.nonzero()[:, 0]
+    pattern = sums.pattern[:, layer][:, :, seen].double()  # [group, head, cell]
+    count, uniform = sums.at_position[:, None, query], 1 / seen.sum(-1)[query]
+    total, of_all = pattern.sum(0), count.sum(0)
+    crossed, without = torch.zeros_like(pattern[0, :, 0]), torch.zeros_like(pattern[..., 0])
+    for g in range(len(pattern)):  # each group alone, then in pairs with those after it
+        rest, number = total - pattern[g], of_all - count[g]
+        crossed -= torch.linalg.vecdot(pattern[g], _log_mean(rest, uniform, number))
+        log_mean = _log_mean(rest - pattern[g + 1 :], uniform, number - count[g + 1 :])
+        without[g] -= torch.linalg.vecdot(pattern[g + 1 :], log_mean).sum(0)
+        without[g + 1 :] -= torch.linalg.vecdot(pattern[g], log_mean)
+    return crossed, without
+
+
+def _log_mean(summed: Tensor, uniform: Float[Tensor, " cell"], stories: Tensor) -> Tensor:
+    """The logarithm of a mean pattern, uniform attention of one story included."""
+    return ((summed.clamp(min=0) + uniform) / (stories + 1)).log()
 
 
 def offset_mass(sums: Sums) -> Float[Tensor, "layer head offset"]:

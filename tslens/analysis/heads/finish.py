@@ -12,7 +12,7 @@ from tslens.analysis.heads.evidence import GroupEstimate, offset_mass, positiona
 from tslens.analysis.heads.keys import BOS, CONTENT, DUPLICATE, INDUCTION, PREVIOUS, SELF
 from tslens.analysis.heads.repeated import RepetitionScores
 from tslens.analysis.heads.result import RolesResult
-from tslens.analysis.heads.roles import content_fraction, decide, exceeds
+from tslens.analysis.heads.roles import decide, exceeds
 from tslens.analysis.heads.sums import Sums
 from tslens.models import Spec
 
@@ -33,9 +33,9 @@ def finish(spec: Spec, sums: Sums, scores: RepetitionScores, model: str | None =
         effect_low=_single(decision.low),
         effect_high=_single(decision.high),
         q=_single(decision.q),
-        positional_fraction=_single(fraction.value),
+        positional_fraction=_single(fraction.value.clamp(max=1)),
         positional_low=_single(fraction.interval[0]),
-        positional_high=_single(1 - content_fraction(fraction).interval[0]),
+        positional_high=_single(fraction.interval[1]),
         r_full=_single(r_full),
         r_causal=_single(r_causal),
         published_positional=exceeds(r_full, 0.5) > 0,

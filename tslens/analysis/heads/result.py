@@ -87,11 +87,12 @@ class RolesResult(Result):
     """False discovery rate at which the role beats its null, over all heads and roles tried (Benjamini-Hochberg)."""
 
     positional_fraction: Float[Tensor, "layer head"]
-    """Share of the KL divergence from uniform attention that depends on position alone, not on the story; at most 1."""
+    """Share of the KL divergence from uniform attention that depends on position alone, not on the story; at most 1.
+    Free of the bias from few stories, to first order."""
     positional_low: Float[Tensor, "layer head"]
     """Lower end of its interval."""
     positional_high: Float[Tensor, "layer head"]
-    """Upper end of its interval, which also allows for the noise of a mean over few stories."""
+    """Upper end of its interval."""
     r_full: Float[Tensor, "layer head"]
     """Pearson correlation of attention weight and token distance over the full square, as in the replication of
     TinyStories (November 2024) whose sizes the recipes take."""

@@ -64,15 +64,6 @@ class Decision:
     claim_q: Float[Tensor, "claim layer head"]
 
 
-def content_fraction(fraction: GroupEstimate) -> GroupEstimate:
-    """The share that depends on the story: 1 - the positional fraction, minus the bias from few stories.
-
-    A mean pattern over few stories is noisy, and the noise looks like content. The jackknife estimates how much.
-    """
-    noise = (-fraction.bias).clamp(min=0)
-    return GroupEstimate(1 - fraction.value - noise, 1 - fraction.without - noise)
-
-
 def decide(
     fraction: GroupEstimate,
     entropy_share: GroupEstimate,
@@ -82,7 +73,7 @@ def decide(
 ) -> Decision:
     """The role of every head. `claims` has the classes on its last axis, `claim_p` on its first; `off_bos` is the
     share of the KL divergence from uniform attention that lies among the keys other than BOS."""
-    varying = content_fraction(fraction)
+    varying = GroupEstimate(1 - fraction.value, 1 - fraction.without)
     by_class = [GroupEstimate(claims.value[..., i], claims.without[..., i]) for i in range(len(CLASSES))]
     tried = dict(zip(CLASSES, by_class, strict=True)) | {
         "positional": fraction,

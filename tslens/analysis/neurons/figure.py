@@ -40,7 +40,7 @@ def named(answer: "ProfilesResult") -> list[Named]:
         else:
             kind, label = ONE_WORD, f"“{answer.label_of(*at).removeprefix('token: ')}”"
             area, low = answer.word_auroc[at], answer.word_auroc_low[at]
-            evidence = area, low, (2 * area - low).clamp(max=1)  # DeLong's interval reaches as far either way
+            evidence = area, low, (2 * area.logit() - low.logit()).sigmoid()  # as far either way in logits
         found.append(Named(layer, neuron, kind, printable(label), *map(float, evidence)))
     return sorted(found, key=lambda one: (one.layer, -one.auroc))
 

@@ -33,9 +33,9 @@ def result_of(state: ProfilesState) -> ProfilesResult:
     top_tags, sample_tags, same = _tags(tops, sample, state)
     values, word_of = sample.values.flatten(1).T.contiguous(), words(state.pieces)
     of_top, of_sample = word_of[top_tokens.clamp(min=0)], word_of[sample_tokens]
-    frequency = torch.bincount(word_of, weights=state.seen).long()
-    found = preference(top_tags, of_top, same, sample_tags, of_sample, values, frequency)
     (stories, top_story, sample_story), quantiles = _stories(tops, sample), _examples(values)
+    frequency = torch.bincount(word_of, weights=state.seen).long()
+    found = preference(top_tags, of_top, same, sample_tags, of_sample, sample_story, values, frequency)
     by_neuron: dict[str, Tensor] = {
         **{name: x for name, x in vars(found).items() if name != "tag_base"},
         "max": tops.values.amax(1),

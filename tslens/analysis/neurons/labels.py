@@ -7,7 +7,8 @@ of speech, and random tokens test it. The null of both is `null.Null`: tags perm
 - The candidate (`best`) is the tag that is the least likely to be so common among the neuron's distinct top words. Its
   p there is at most 0.05; it makes at least half of the words, and its Wilson interval is above the base rate.
 - In the random sample, tokens of that tag excite the neuron more than others: by rank sums over words, q (the false
-  discovery rate, Benjamini-Hochberg, over all neurons) is at most 0.05, and the AUROC's interval (DeLong) above 0.5.
+  discovery rate, Benjamini-Hochberg, over all neurons) is at most 0.05, and the AUROC's interval (DeLong, by story)
+  above 0.5.
 
 A class of few words (punctuation, conjunctions) is rarely a label: three words are three trials.
 
@@ -40,7 +41,7 @@ HALF = 0.5  # a neuron is named after a part of speech that makes at least half 
 NEARLY = 0.9  # or after a word that makes nearly all of its top tokens
 NEAR_Q = 0.02  # relative
 NEAR_AUROC = 1e-3
-ENOUGH = 10  # tokens of the sample on either side, below which the AUROC's normal approximation says too much
+ENOUGH = 10  # tokens of the sample on either side, below which an AUROC is not tested
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +78,7 @@ def preference(
     same: Int[Tensor, "neurons rank"],
     sample_tags: Int[Tensor, " sample"],
     sample_words: Int[Tensor, " sample"],
+    sample_story: Int[Tensor, " sample"],
     values: Float[Tensor, "neurons sample"],
     frequency: Int[Tensor, " word"],
 ) -> Preference:
@@ -84,7 +86,7 @@ def preference(
     number of tokens of each word in the corpus.
 
     `top_tags` is -1 where there is no token; places with the same number in `same` have the same context and count
-    once; `top_words` and `sample_words` are word numbers (see `words.words`).
+    once; `top_words` and `sample_words` are word numbers (see `words.words`), `sample_story` the numbers of stories.
     """
     tags = top_tags.numpy()
     row, rank = first_of_each_context(tags, same.numpy())
@@ -96,8 +98,9 @@ def preference(
     tags_seen = np.concatenate([tags[row, rank][once], tags_of_sample])
     null = Null.of(seen, tags_seen, of_sample, tags_of_sample, frequency.numpy(), len(pos.TAGS))
     p = null.p(row, words, len(tags)), null.p_of_sample(values.numpy(), of_sample, frequency.numpy())
-    part = _part_of_speech(counts, *p, null.base, tags_of_sample, values.numpy())
-    word = _one_word(*commonest_word(row, words, len(tags)), sample_words.numpy(), values.numpy())
+    drawn = values.numpy(), sample_story.numpy()
+    part = _part_of_speech(counts, *p, null.base, tags_of_sample, *drawn)
+    word = _one_word(*commonest_word(row, words, len(tags)), of_sample, *drawn)
     by_word = (part["label"] < 0) & _clear(word["word_q"], word["word_auroc_low"])
     return Preference(**part, **word, by_word=by_word)
 
@@ -109,11 +112,12 @@ def _part_of_speech(
     base: NDArray[np.float64],
     sample_tags: NDArray[np.int64],
     values: NDArray[np.float32],
+    story: NDArray[np.int64],
 ) -> dict[str, Tensor]:
     """The part of speech that stands out among the distinct top words, whose `counts` are `[neuron, tag]`."""
     n = counts.sum(1)
     best, each = p_of_top.argmin(1), np.arange(len(counts))
-    apart = stats.auroc(values, sample_tags[None, :] == best[:, None], enough=ENOUGH)
+    apart = stats.auroc(values, sample_tags[None, :] == best[:, None], clusters=story, enough=ENOUGH)
     q = stats.benjamini_hochberg(np.where(np.isnan(apart.p), 1, p_of_sample[each, best]))
     chosen = counts[each, best]
     share = stats.wilson(chosen, n)
@@ -147,13 +151,17 @@ def _clear(q: Values, low: Values) -> Values:
 
 
 def _one_word(
-    word: NDArray[np.int64], share: NDArray[np.float64], sample_words: NDArray[np.int64], values: NDArray[np.float32]
+    word: NDArray[np.int64],
+    share: NDArray[np.float64],
+    sample_words: NDArray[np.int64],
+    values: NDArray[np.float32],
+    story: NDArray[np.int64],
 ) -> dict[str, Tensor]:
     """The commonest word of the top tokens; where it is nearly all of them, how well the activation separates it."""
     area, low, p = np.full((3, len(word)), np.nan)
     rows = (share >= NEARLY).nonzero()[0]
     if len(rows):
-        apart = stats.auroc(values[rows], sample_words[None, :] == word[rows][:, None], enough=ENOUGH)
+        apart = stats.auroc(values[rows], sample_words[None, :] == word[rows][:, None], clusters=story, enough=ENOUGH)
         area[rows], low[rows], p[rows] = apart.estimate, apart.low, apart.p
     return {
         "word": _tensor(word),

@@ -51,12 +51,12 @@ class ProfilesResult(Result):
     lift: Float[Tensor, "layer neuron"]
     """`share` divided by the base rate of `best`."""
     q: Float[Tensor, "layer neuron"]
-    """False discovery rate (Benjamini-Hochberg over all neurons and parts of speech) of the larger of two one-sided
-    p-values: Fisher's on the different top words against the random sample, and DeLong's that `auroc` is above 0.5."""
+    """False discovery rate (Benjamini-Hochberg over all neurons) that words of `best` rank so high in the random
+    sample, under tags permuted among words of like frequency."""
     auroc: Float[Tensor, "layer neuron"]
     """AUROC with which the activation separates tokens of `best` from others in the random sample: 0.5 is chance."""
     auroc_low: Float[Tensor, "layer neuron"]
-    """Lower bound of the AUROC, DeLong 95%; NaN where the sample has fewer than 10 tokens of `best`."""
+    """Lower bound of the AUROC, 95% over stories; NaN where the sample has fewer than 10 tokens of `best`."""
     auroc_high: Float[Tensor, "layer neuron"]
     """Upper bound of the AUROC."""
     distinct: Int[Tensor, "layer neuron"]
@@ -74,7 +74,7 @@ class ProfilesResult(Result):
     """AUROC with which the activation separates tokens of `word` from others in the random sample; NaN where the word
     is less than 90% of the top tokens, or the sample has none."""
     word_auroc_low: Float[Tensor, "layer neuron"]
-    """Lower bound of `word_auroc`, DeLong 95%."""
+    """Lower bound of `word_auroc`, 95% over stories."""
     tag_share: Float[Tensor, "layer neuron tag"]
     """Share of each part of speech among the distinct words of the top tokens."""
     tag_base: Float[Tensor, " tag"]

@@ -1,0 +1,204 @@
+"""The audit of the bundled model: what it counts, what it says, and that it fails where it should."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from tslens import cli, models, stats
+from tslens.audit import AuditResult, Planted, Vocabulary, audit, judge, keep, kept, running, tallies, verdict_of
+from tslens.audit.copies import Beginnings, copies, target
+from tslens.audit.judging import PART_OF_SPEECH, Judged, Tally
+from tslens.audit.settings import WAYS, changed
+from tslens.corpus import cache
+
+
+def made(label: str, truth: str, *, kind: str = "head", right: bool = True) -> Judged:
+    return Judged(kind, (0, 0), truth, label, right)
+
+
+def test_tallies_by_hand() -> None:
+    judged = [
+        made("previous token", "previous token"),
+        made("unresolved", "previous token", right=False),
+        made("previous token", "untrained", right=False),
+        made("diffuse", "of high gain"),
+        made("diffuse", "uniform"),
+        made("NOUN", "nouns", kind="neuron"),
+        made("", "nothing", kind="neuron"),
+        made("VERB", "untrained", kind="neuron", right=False),
+    ]
+    found = tallies(judged)
+    assert found["previous token"] == Tally("previous token", planted=2, named=1, random=2, false=1)
+    assert found[PART_OF_SPEECH] == Tally(PART_OF_SPEECH, planted=1, named=1, random=1, false=1)
+    assert found["self"] == Tally("self", random=2) and found["one word"] == Tally("one word", random=1)
+
+
+def test_targets_of_copies_by_hand(vocabulary: Vocabulary) -> None:
+    noun, other = int(vocabulary.flags["noun"].nonzero()[0]), int((~vocabulary.flags["noun"]).nonzero()[-1])
+    tokens = torch.tensor([[vocabulary.tokenizer.bos, noun, other, noun]])
+    assert target("previous token", tokens, vocabulary)[0].argmax(1).tolist() == [0, 0, 1, 2]
+    assert target("fixed class", tokens, vocabulary)[0, 3].tolist() == [0, 0.5, 0, 0.5]
+    assert target("offset 3", tokens, vocabulary)[0, :, 0].tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.thorough
+def test_a_copy_differs_in_its_plants_alone_and_they_are_named(texts: list[str]) -> None:
+    model = models.load("stories2M")
+    vocabulary = Vocabulary.of(models.story_tokenizer_of(model), texts)
+    made, lost = copies(model, vocabulary, texts)
+    before = models.weights(model)
+    for planted in made:
+        now = models.weights(planted.model)
+        changed = {name for name in now if not torch.equal(now[name], before[name])}
+        assert all(".W_Q" in n or ".b_Q" in n or "K" in n.split(".")[-1] or ".mlp." in n for n in changed)
+    heads = [name for planted in made for name in planted.heads.values()]
+    assert {"BOS sink", "uniform"} <= set(heads) and len(heads) + sum("attention" in text for text in lost) == 6
+    judged = [j for planted in made for j in judge(planted, texts)]
+    assert {(j.truth, j.label) for j in judged if not j.right} == set()
+    assert Beginnings.of(model, texts).fitted.shape[1] <= 64
+
+
+@pytest.mark.thorough
+def test_no_way_of_reading_changes_a_label_of_a_planted_model(planted: Planted, texts: list[str]) -> None:
+    n, differing = changed(planted.model, texts[:20])
+    assert differing == dict.fromkeys(WAYS, 0) and n == len(planted.heads) + len(planted.neurons)
+
+
+@pytest.fixture(scope="module")
+def found(texts: list[str]) -> AuditResult:
+    return audit(models.load("stories2M"), texts, seeds=1, n=1, runs=100)
+
+
+@pytest.mark.thorough
+def test_the_labels_pass_the_audit_on_the_bundled_model(found: AuditResult, tmp_path) -> None:
+    assert found.wrong_labels == []
+    assert "\n" not in found.verdict and found.verdict in str(found) and found.to_json()["verdict"] == found.verdict
+    frame = found.to_frame().set_index("label")
+    assert (frame["power"] == 1).all() and (frame["named"] == frame["planted"]).all()
+    assert found.figure() is not None
+    found.save(tmp_path)
+    assert AuditResult.load(tmp_path).verdict == found.verdict
+
+
+@pytest.mark.thorough
+def test_without_benjamini_and_hochberg_it_fails_and_with_them_not(
+    texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "copies", lambda *_: ([], []))
+    monkeypatch.setattr(running, "READ_AGAIN", 4)
+    model = models.load("stories2M")
+    assert audit(model, texts, seeds=2, n=1, runs=20).wrong_labels == []
+    monkeypatch.setattr(stats, "benjamini_hochberg", lambda p: np.asarray(p, dtype=float))
+    found = audit(model, texts, seeds=2, n=1, runs=20)
+    assert not found.passes and "of the labels 'part of speech' are false discoveries" in found.verdict
+
+
+@pytest.fixture
+def perfect() -> AuditResult:
+    """An audit in which nothing fails."""
+    return AuditResult(
+        model="m",
+        stories=20,
+        models=1,
+        labels=["previous token", "one word"],
+        count=torch.tensor([3, 8]),
+        planted=torch.tensor([9, 9]),
+        named=torch.tensor([9, 9]),
+        power=torch.ones(2),
+        power_low=torch.full((2,), 0.7),
+        least_missed=torch.full((2,), 0.28),
+        random=torch.tensor([40, 400]),
+        false=torch.tensor([0, 3]),
+        false_share=torch.tensor([0.0, 0.0075]),
+        false_low=torch.tensor([0.0, 0.002]),
+        least_false=torch.tensor([0.07, 0.007]),
+        coverage=torch.full((2,), 0.95),
+        twins=1,
+        of_twins=torch.zeros(2),
+        plants=["previous token", "one word"],
+        plant_n=torch.tensor([9, 9]),
+        plant_right=torch.tensor([9, 9]),
+        lost=[],
+        tests=["loss", "p"],
+        test_kinds=["coverage", "uniform p"],
+        test_value=torch.tensor([0.95, 0.01]),
+        test_p=torch.tensor([0.5, 0.002]),
+        test_detectable=torch.tensor([0.09, 0.2]),
+        runs=100,
+        ways=["three shards"],
+        changed=torch.tensor([0]),
+        read=299,
+        command="tslens audit --model m",
+    )
+
+
+def test_the_verdict_by_hand(perfect: AuditResult) -> None:
+    """A perfect audit passes; one missed plant, one interval that is wrong, or one label that moves fails it."""
+    assert perfect.passes and perfect.verdict.startswith("The audit passes: all 18 plants")
+    assert "0 of 440 random heads and neurons" in perfect.verdict
+    for field, value, phrase in [
+        ("plant_right", torch.tensor([8, 9]), "1 of 9 plants 'previous token' are called something else"),
+        ("false_low", torch.tensor([0.06, 0.0]), "0% of the labels 'previous token' are false discoveries (0)"),
+        ("test_p", torch.tensor([9e-4, 0.5]), "loss: coverage 0.950"),
+        ("test_p", torch.tensor([0.5, 9e-4]), "p is not uniform (distance 0.010)"),
+        ("changed", torch.tensor([2]), "three shards changes 2 labels"),
+    ]:
+        failed = dataclasses.replace(perfect, **{field: value})
+        assert failed.verdict == f"The audit fails: {phrase}."
+
+
+def test_every_table_says_what_it_can_detect_and_how_to_make_it_again(perfect: AuditResult) -> None:
+    text = str(perfect)
+    assert "least_missed" in text and "least_false" in text and "detectable" in text
+    assert "three shards: 0 labels changed of 299 in each (a share of 1.00% is detectable)" in text
+    assert "Made by: tslens audit --model m\n" in text and text.endswith(perfect.verdict)
+    n = torch.tensor([9, 59, 0])
+    assert running._detectable(n).tolist() == pytest.approx([1 - 0.05 ** (1 / 9), 1 - 0.05 ** (1 / 59), 0.95])
+    assert (1 - running._detectable(n)[1]) ** 59 == pytest.approx(0.05)  # so rare a miss stays unseen once in twenty
+
+
+def test_a_verdict_is_kept_beside_these_weights_alone(perfect: AuditResult) -> None:
+    """For the page: of a model with other weights it says nothing, and the bundled model is not written to."""
+    tokenizer = models.story_tokenizer_of(models.load("stories2M"))
+    shape = models.Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=16)
+    model, other = (models.build(shape, seed=seed, tokenizer=tokenizer) for seed in (0, 1))
+    keep(model, perfect)
+    found = verdict_of(model)
+    assert found is not None and found.passes and found.verdict == perfect.verdict and found.command == perfect.command
+    assert verdict_of(other) is None
+    place = kept._places(model)[0]
+    assert place.parent == cache() / "audit"
+    place.write_text('{"passes": 1}')
+    assert verdict_of(model) is None
+
+
+def test_the_verdict_on_the_bundled_model_comes_with_it() -> None:
+    """By the rules of today: whoever changes them, audits again."""
+    found = verdict_of(models.load("stories2M"))
+    assert found is not None and found.verdict.startswith("The audit ")
+    assert "--model stories2M" in found.command
+
+
+@pytest.mark.thorough
+def test_the_command_says_it_in_one_document(in_tmp, capsys: pytest.CaptureFixture[str]) -> None:
+    command = "audit --model stories2M --stories made --limit 60 --seeds 1 --twins 1 --runs 50 --out found --json"
+    assert cli.main(command.split()) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["verdict"].startswith("The audit ") and [row["label"] for row in answer["rows"]] == answer["labels"]
+    assert sorted(p.name for p in (in_tmp / "found").iterdir()) == ["AuditResult", "audit.csv", "audit.svg"]
+    kept = verdict_of(models.load("stories2M"))
+    assert kept is not None and kept.verdict == answer["verdict"] and kept.command == answer["command"]
+    assert answer["command"].startswith("tslens audit --model stories2M --stories made --limit 60 --seeds 1")
+
+
+def test_what_cannot_be_audited_is_refused(texts: list[str], refused) -> None:
+    model = models.load("stories2M")
+    with refused("An audit needs 20 different stories; there are 2"):
+        audit(model, ["Tom ran.", "Sue sat.", "Tom ran."])
+    with refused("an audit needs one of each"):
+        audit(model, texts, seeds=0)
+    with refused("no noun or no adjective"):
+        Vocabulary.of(models.story_tokenizer_of(model), ["..."])

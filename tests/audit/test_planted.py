@@ -1,0 +1,171 @@
+"""Planted models: every head attends where it should by TransformerLens's own patterns, every neuron fires where it
+should, and the labels say so."""
+
+import math
+
+import pytest
+import torch
+
+from tslens.audit import Planted, Vocabulary, judge, plant, tallies
+from tslens.audit.features import BLOCKS, TRUTHS, embedding, place_of, positions, squared_length
+from tslens.audit.judging import LABELS
+from tslens.audit.planted import CONTEXT, SMALL, WIDTH
+from tslens.audit.plants import HEADS, NEURONS, PARTS, RANDOM
+
+SHARE = {"previous token": 0.99, "offset 3": 0.95, "self": 0.95, "BOS sink": 0.99, "uniform": 0.9999}
+SHARE |= {"duplicate token": 0.95, "same name": 0.95, "last comma": 0.95, "sentence start": 0.9}
+SHARE |= {"induction": 0.95, "fixed class": 0.95}
+"""The least share of a plant's attention that is where it should be, from the fifth token on."""
+
+
+def wanted(name: str, ids: torch.Tensor, vocabulary: Vocabulary) -> torch.Tensor:
+    """The keys of a plant, `[query key]`; BOS where there are none."""
+    n, flags = len(ids), vocabulary.flags
+    i, j = torch.arange(n)[:, None], torch.arange(n)
+    same = (ids[:, None] == ids) & (j < i) & (j > 0)
+    named = torch.isin(ids, vocabulary.names)
+    last = {"last comma": flags["comma"][ids], "sentence start": torch.zeros(n, dtype=torch.bool)}
+    last["sentence start"][1:] = flags["stop"][ids][:-1]
+    if name in last:
+        on = last[name] & (j <= i)
+        on &= j == torch.where(on, j, -1).amax(1, keepdim=True)
+    else:
+        follows = torch.zeros(n, n, dtype=torch.bool)
+        follows[:, 1:] = ((ids[:, None] == ids) & (j < i))[:, :-1]
+        on = {
+            "previous token": i - j == 1,
+            "offset 3": i - j == 3,
+            "self": i == j,
+            "BOS sink": (j == 0).expand(n, n),
+            "uniform": j <= i,
+            "duplicate token": same,
+            "same name": same & named[:, None],
+            "induction": follows & (j <= i),
+            "fixed class": flags["noun"][ids] & (j <= i),
+        }[name]
+    on = on.clone()
+    on[:, 0] |= ~on.any(1)
+    return on
+
+
+def test_every_head_attends_where_it_should(planted: Planted, texts: list[str]) -> None:
+    shares: dict[str, list[float]] = {}
+    for text in texts[:8]:
+        ids = torch.tensor(planted.vocabulary.tokenizer.encode([text])[0][:CONTEXT])
+        _, cache = planted.model.run_with_cache(ids[None])
+        for (layer, head), name in planted.heads.items():
+            if name in SHARE:
+                pattern = cache["pattern", layer][0, head]
+                on = wanted(name, ids, planted.vocabulary)
+                if name == "fixed class":
+                    on[:, 0] &= planted.vocabulary.flags["noun"][ids].cumsum(0) == 0  # without a noun it is spread
+                    some = planted.vocabulary.flags["noun"][ids].cumsum(0) > 0
+                    pattern, on = pattern[some], on[some]
+                even = on.float() / on.sum(1, keepdim=True)
+                share = torch.minimum(pattern, even) if name == "uniform" else pattern * on
+                shares.setdefault(name, []).append(float(share.sum(1)[5:].mean()))
+    assert set(shares) == {name for name in planted.heads.values() if name in SHARE}
+    low = {name: sum(found) / len(found) for name, found in shares.items()}
+    assert not {name: share for name, share in low.items() if share < SHARE[name]}
+
+
+def test_layer_norm_changes_no_feature(vocabulary: Vocabulary) -> None:
+    """Rows of one length and of mean 0, whatever the token and the position, but for the ramp."""
+    table, code = embedding(vocabulary, WIDTH, torch.Generator().manual_seed(1))
+    assert table.mean(1).abs().max() < 1e-6 and positions(CONTEXT, WIDTH).mean(1).abs().max() < 1e-6
+    length = squared_length(WIDTH, learned=False, layer=0)
+    assert torch.allclose(table.square().sum(1), torch.tensor(length), rtol=1e-4)
+    both = (table[5] + positions(CONTEXT, WIDTH)).square().sum(1)
+    assert torch.allclose(both, torch.tensor(squared_length(WIDTH, learned=True, layer=0)), rtol=3e-3)
+    assert torch.equal(table[:, place_of("code")], code) and (code.sum(1) == 0).all()
+    assert not code[vocabulary.tokenizer.bos].any()
+    assert sum(BLOCKS.values()) < WIDTH
+
+
+def test_random_components_read_no_part_of_speech(planted: Planted) -> None:
+    for (layer, head), name in planted.heads.items():
+        if name in RANDOM:
+            block = planted.model.blocks[layer].attn
+            for block_name in TRUTHS:
+                assert not block.W_Q[head][place_of(block_name)].any()
+                assert not block.W_K[head][place_of(block_name)].any()
+
+
+def test_neurons_fire_exactly_where_they_should(planted: Planted, texts: list[str]) -> None:
+    ids = torch.tensor(planted.vocabulary.tokenizer.encode(texts[:1])[0][:CONTEXT])
+    _, cache = planted.model.run_with_cache(ids[None])
+    for (layer, neuron), name in planted.neurons.items():
+        if name in RANDOM:
+            continue
+        on = {
+            "nouns": planted.vocabulary.flags["noun"][ids],
+            "adjectives": planted.vocabulary.flags["adjective"][ids],
+            "one word": ids == planted.vocabulary.word,
+            "nothing": torch.zeros_like(ids).bool(),
+            "everything": torch.ones_like(ids).bool(),
+        }[name]
+        assert torch.equal((cache["post", layer][0, :, neuron] > 0.5)[1:], on[1:]), (name, layer)
+
+
+@pytest.mark.thorough
+def test_transformer_lens_detects_the_same_heads(planted: Planted, texts: list[str]) -> None:
+    """Its head detector (share of the attention off BOS that fits the pattern) as the oracle of three labels."""
+    from transformer_lens.head_detector import detect_head
+
+    ends = [planted.vocabulary.tokenizer.offsets(text)[CONTEXT - 8][1] for text in texts[:6]]
+    short = [text[:end] for text, end in zip(texts, ends, strict=False)]
+    label = {j.place: j.label for j in judge(planted, texts) if j.kind == "head"}
+    for name in ("previous token", "duplicate token", "induction"):
+        found = detect_head(planted.model, short, f"{name.replace(' ', '_')}_head", exclude_bos=True)
+        score = {place: float(found[place]) for place in planted.heads}
+        (plant_,) = (place for place, kind in planted.heads.items() if kind == name)
+        assert label[plant_] == name and score[plant_] > 0.9
+        pure = [place for place in label if label[place] == name and planted.heads[place] not in PARTS]
+        assert all(score[place] > 0.8 for place in pure)
+        assert all(score[place] < 0.5 for place, kind in planted.heads.items() if kind in RANDOM)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_pure_plant_is_named_and_random_components_are_not(
+    vocabulary: Vocabulary, texts: list[str], seed: int
+) -> None:
+    judged = judge(plant(vocabulary, ("gpt2", "llama")[seed], seed=seed), texts)
+    assert {(j.truth, j.label) for j in judged if not j.random and not j.right} == set()
+    assert {j.truth for j in judged} >= set(NEURONS) | set(RANDOM) | {n for n, p in HEADS.items() if not p.learned}
+    counted = tallies(judged)
+    assert list(counted) == list(LABELS)
+    assert all(counted[label].planted == counted[label].named > 0 for label in LABELS)
+    false = [counted[label].false for label in LABELS if label != "one word"]
+    assert sum(false) <= 1 and counted["one word"].false <= 0.05 * counted["one word"].random
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("style", ["gpt2", "llama"])
+def test_over_twenty_seeds(vocabulary: Vocabulary, style: str, texts: list[str]) -> None:
+    judged = [j for seed in range(20) for j in judge(plant(vocabulary, style, seed=seed), texts)]
+    assert {(j.truth, j.label) for j in judged if not j.random and not j.right} == set()
+    counted = tallies(judged)
+    for label in LABELS:
+        of = counted[label].random if label == "one word" else counted[label].false + counted[label].named
+        assert counted[label].false <= 0.05 * of, label
+
+
+def test_the_program_computes_the_share_of_nouns(planted: Planted, texts: list[str]) -> None:
+    """Noun or not, as 1 and -1, averaged over the tokens so far: by hand, and as the uniform head writes it."""
+    ids = torch.tensor(planted.vocabulary.tokenizer.encode(texts[:1])[0][:CONTEXT])
+    _, cache = planted.model.run_with_cache(ids[None])
+    noun = torch.where(planted.vocabulary.flags["noun"][ids], 1.0, -1.0)
+    share = noun.cumsum(0) / torch.arange(1, len(ids) + 1)
+    ((layer, _),) = (place for place, name in planted.heads.items() if name == "uniform")
+    plus, minus = cache["attn_out", layer][0][:, place_of("fraction")].T / SMALL
+    computed, share = (plus - minus)[10:] / 2, share[10:]  # BOS is shorter than other tokens, which the first feel
+    assert torch.allclose(computed, share, atol=0.05) and share.std() > 0.02
+    assert torch.corrcoef(torch.stack([computed, share]))[0, 1] > 0.95
+
+
+def test_the_model_copies(planted: Planted, texts: list[str]) -> None:
+    """Its induction pair predicts repeated tokens, so that duplicate and induction can be roles at all."""
+    from tslens.analysis.heads.repeated import copying, repeated_tokens
+
+    found = copying(planted.model, repeated_tokens(planted.model, rows=8, length=40))
+    assert found.copies and found.second < 1 and found.first > 0.9 * math.log(planted.vocabulary.tokenizer.size)

@@ -1,0 +1,94 @@
+"""Simulated corpora: a wrong interval is found, a right one is not, and those of the package are right."""
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, norm
+
+from tslens import stats
+from tslens.audit.simulated import (
+    REJECTED,
+    Simulated,
+    area_of,
+    covered,
+    heads_of,
+    simulated,
+    tokens_of_stories,
+    uniform,
+)
+from tslens.stats import Interval
+
+
+def population(n: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Nats and tokens of stories: long stories are easier."""
+    rng = np.random.default_rng(4)
+    tokens = rng.integers(60, 400, n)
+    return tokens * (1.5 - tokens / 2000 + 0.25 * rng.normal(size=n)), tokens
+
+
+def test_coverage_counts_by_hand() -> None:
+    found = covered("x", Interval(0, np.array([-1.0, 0.1, -2.0, -1.0]), np.array([1.0, 2.0, -1.0, 0.0]), 0.95, ""), 0.0)
+    assert found.value == 0.5 and found.runs == 4 and found.p == pytest.approx(0.0140, abs=5e-4)  # P(X <= 2), exact
+    assert Simulated("x", "coverage", 1.0, 10, REJECTED).passes and not Simulated("x", "coverage", 1, 9, 9e-4).passes
+
+
+def test_ten_stories_need_t_not_z() -> None:
+    values = np.random.default_rng(1).normal(size=(10, 2000))
+    by_t = covered("t", stats.mean_interval(values), 0.0)
+    reach = norm.ppf(0.975) * values.std(0, ddof=1) / np.sqrt(10)
+    by_z = covered("z", Interval(0, values.mean(0) - reach, values.mean(0) + reach, 0.95, "z"), 0.0)
+    assert by_t.passes and not by_z.passes and by_z.value == pytest.approx(0.918, abs=0.02)
+
+
+def test_p_values_that_are_not_uniform_are_found() -> None:
+    p = np.random.default_rng(2).uniform(size=2000)
+    assert uniform("p", p).passes and not uniform("p", p**1.3).passes
+
+
+def test_the_true_fraction_is_that_of_many_stories() -> None:
+    import torch
+
+    from tslens.analysis.heads.evidence import positional_fraction
+    from tslens.audit.simulated import POSITIONS
+
+    sums, truth = heads_of(4, 3000, torch.Generator().manual_seed(1))
+    found = positional_fraction(sums, torch.ones(1, POSITIONS, POSITIONS).tril()).value
+    assert found[0].numpy() == pytest.approx(truth, abs=0.01)
+
+
+@pytest.mark.thorough
+def test_every_interval_is_simulated_and_reproducible() -> None:
+    nats, tokens = population()
+    found, again = (simulated(nats, tokens, runs=60, seed=5) for _ in range(2))
+    assert found == again and len({test.name for test in found}) == len(found) == 19
+    assert {test.kind for test in found} == {"coverage", "uniform p"}
+
+
+def test_a_standard_error_over_tokens_does_not_cover_where_stories_are_alike() -> None:
+    """The clusters decide: the same corpora by token cover too seldom, and their p-values are not uniform."""
+    rng = np.random.default_rng(3)
+    values, positive, story = tokens_of_stories(1000, 40, rng, 1.0)
+    values += positive * rng.normal(size=(1000, 40))[:, story]  # the positives of some stories lie higher
+    truth = area_of(1.0, np.sqrt((2.25 + 1.25) / 2))
+    by_story = covered("by story", stats.auroc(values, positive, clusters=story), truth)
+    by_token = covered("by token", stats.auroc(values, positive), truth)
+    assert by_story.passes and not by_token.passes and by_token.value < by_story.value
+
+
+def test_the_least_detectable_effect_is_detected() -> None:
+    """Of 2,000 intervals that cover so much less, four fifths of the audits reject; of p-values likewise."""
+    rng = np.random.default_rng(4)
+    least = Simulated("x", "coverage", 0.95, 2000, 1.0).detectable
+    assert 0.015 < least < 0.025
+    hits = rng.binomial(2000, 0.95 - least, 400)
+    rejected = [binomtest(int(k), 2000, 0.95).pvalue < REJECTED for k in hits]
+    assert 0.7 < np.mean(rejected) < 0.95
+    least = Simulated("p", "uniform p", 0.0, 2000, 1.0).detectable
+    p = rng.uniform(size=(200, 2000))
+    p = np.where(p < 0.5 + least, p * 0.5 / (0.5 + least), p)  # largest distance: `least`, at one half
+    assert np.mean([not uniform("p", row).passes for row in p]) > 0.7
+
+
+@pytest.mark.thorough
+def test_over_two_thousand_corpora_no_interval_is_rejected() -> None:
+    found = simulated(*population(), runs=2000)
+    assert {(test.name, test.value, test.p) for test in found if not test.passes} == set()

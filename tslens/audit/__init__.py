@@ -1,0 +1,28 @@
+"""Can the labels be believed?  `audit(model, stories)` holds them against planted truth.
+
+`plant(vocabulary)` builds a transformer whose every head and neuron is known; `judge` holds the labels against it.
+`keep(model, found)` keeps a verdict beside the model, `verdict_of(model)` reads it.
+"""
+
+from tslens.audit.features import Vocabulary
+from tslens.audit.judging import Judged, judge, tallies
+from tslens.audit.kept import Verdict, keep, verdict_of
+from tslens.audit.planted import Planted, plant
+from tslens.audit.result import AuditResult
+from tslens.audit.running import audit
+from tslens.audit.simulated import simulated
+
+__all__ = [
+    "AuditResult",
+    "Judged",
+    "Planted",
+    "Verdict",
+    "Vocabulary",
+    "audit",
+    "judge",
+    "keep",
+    "plant",
+    "simulated",
+    "tallies",
+    "verdict_of",
+]

@@ -1,0 +1,189 @@
+"""The residual stream of a planted model: what of a token and of its position is written where.
+
+Every feature is written twice, with both signs, and has the same length for every token. So layer norm subtracts
+nothing and divides every token by the same number: what a planted head computes from the embedding is exact.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from tslens import pos
+from tslens.analysis.neurons.words import tag_of_words, words
+from tslens.errors import InputError
+from tslens.tokenizer import Tokenizer
+
+CODE = 36
+"""Dimensions of a token's code: random signs, half of them positive."""
+NAMES = 15
+"""Names with a code of their own, the most frequent: rows of a Hadamard matrix of order 16, which are orthogonal."""
+FREQUENCIES = 12
+"""Frequencies of the position: 1, 0.56, 0.32, ... radians a token, four to a power of ten, as in a rotary embedding of
+base 10^8 with 64 dimensions."""
+SIZE = 4096
+"""Tokens of a tokenizer that is trained on the stories alone: then nearly every word of theirs is one token."""
+RAMP = 0.3
+"""Length of the feature that grows with the position: small, because it alone changes a token's length."""
+BLOCKS = {
+    "constant": 2,
+    "place": 4 * FREQUENCIES,
+    "ramp": 2,
+    "code": CODE,
+    "name": NAMES + 3,
+    "noun": 2,
+    "adjective": 2,
+    "comma": 2,
+    "stop": 2,
+    "bos": 2,
+    "before": CODE,
+    "after stop": 2,
+    "copy": CODE,
+    "fraction": 2,
+    "filler": 2,
+    "start": 2,
+}
+"""The dimensions of each feature, in their order. `before` and `after stop` are written by a previous-token head: the
+code of the token before, and whether it ends a sentence. `copy` is written by an induction head and read by the
+unembedding; `fraction` is the share of nouns so far, written by a uniform head. BOS has no code, no constant and no
+place, so that neither a match nor a distance moves what rests on it; `filler` and `start` bring it to the length of
+the others. What is left of the width holds noise, another draw for each token."""
+TRUTHS = (
+    *("name", "noun", "adjective", "comma", "stop", "bos"),
+    *("after stop", "before", "copy", "fraction", "filler", "start"),
+)
+"""Features that have to do with parts of speech or BOS, the token before among them: after `the` comes a noun. Random
+components do not read them, so that they deserve no label."""
+
+
+def place_of(block: str) -> slice:
+    """The dimensions of a feature."""
+    names = list(BLOCKS)
+    start = sum(BLOCKS[name] for name in names[: names.index(block)])
+    return slice(start, start + BLOCKS[block])
+
+
+def frequencies() -> Float[Tensor, " frequency"]:
+    """Radians a token of each frequency."""
+    return 10 ** (-torch.arange(FREQUENCIES).double() / 4)
+
+
+MARKS = {"comma": {","}, "stop": {".", "!", "?", '."', '!"', '?"'}}
+"""Tokens that are a comma, and tokens that end a sentence."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What a planted model knows of each token of a tokenizer, found in stories."""
+
+    tokenizer: Tokenizer
+    flags: dict[str, Bool[Tensor, " token"]]
+    """Tokens of each class: noun, adjective, comma, stop, bos."""
+    names: Int[Tensor, " name"]
+    """The most frequent proper names, at most `NAMES`."""
+    word: int
+    """The most frequent word."""
+
+    @classmethod
+    def of_words(cls, texts: Sequence[str]) -> "Vocabulary":
+        """The vocabulary of a tokenizer that is made for these stories: what is a noun is then a whole word."""
+        return cls.of(Tokenizer.train(texts, SIZE), texts)
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, texts: Sequence[str]) -> "Vocabulary":
+        """The classes of tokens by the tag that their word has most often in these stories.
+
+        Raises:
+            InputError: the stories hold no noun or no adjective.
+        """
+        rows = tokenizer.encode(texts, bos=False)
+        found = [pos.tag_tokens(text, tokenizer.offsets(text, bos=False))[0] for text in texts]
+        tokens = torch.tensor([token for row in rows for token in row])
+        tags = np.array([pos.TAGS.index(tag) for row in found for tag in row])
+        pieces = tokenizer.pieces(range(tokenizer.size))
+        word = words(pieces)
+        tag = torch.from_numpy(tag_of_words(word[tokens].numpy(), tags, int(word.max()) + 1))[word]
+        often = torch.bincount(tokens, minlength=tokenizer.size)
+        plain = torch.tensor([piece.strip(" ").isalpha() for piece in pieces])
+        of_tag = {name: (tag == pos.TAGS.index(name)) & plain for name in ("NOUN", "ADJ", "PROPN")}
+        if not (of_tag["NOUN"] & (often > 0)).any() or not (of_tag["ADJ"] & (often > 0)).any():
+            raise InputError(f"The {len(texts)} stories hold no noun or no adjective: give stories with words in them.")
+        marks = {name: torch.tensor([p.strip(" ") in signs for p in pieces]) for name, signs in MARKS.items()}
+        bos = torch.arange(tokenizer.size) == tokenizer.bos
+        names = (often * of_tag["PROPN"]).argsort(descending=True, stable=True)[:NAMES]
+        return cls(
+            tokenizer,
+            {"noun": of_tag["NOUN"], "adjective": of_tag["ADJ"], **marks, "bos": bos},
+            names[(often * of_tag["PROPN"])[names] > 0],
+            int((often * plain).argmax()),
+        )
+
+
+def codes(n: int, generator: torch.Generator) -> Float[Tensor, "token code"]:
+    """A random code for each token: +1 and -1 equally often."""
+    order = torch.rand(n, CODE, generator=generator).argsort(1)
+    return torch.where(order < CODE // 2, 1.0, -1.0)
+
+
+def embedding(
+    vocabulary: Vocabulary, width: int, generator: torch.Generator
+) -> tuple[Float[Tensor, "token d_model"], Float[Tensor, "token code"]]:
+    """The token embedding, every row of one length and of mean 0, and the tokens' codes in it."""
+    size = vocabulary.tokenizer.size
+    table, code = torch.zeros(size, width), codes(size, generator)
+    table[:, place_of("constant")] = torch.tensor([1.0, -1.0])
+    table[:, place_of("code")] = code
+    at = place_of("name").start
+    table[:, at + NAMES + 1 : at + NAMES + 3] = math.sqrt((NAMES + 1) / 2) * torch.tensor([1.0, -1.0])
+    for number, name in enumerate(vocabulary.names.tolist(), start=1):
+        table[name, place_of("name")] = torch.cat([_hadamard()[number], torch.zeros(2)])
+    for flag, having in vocabulary.flags.items():
+        sign = torch.where(having, 1.0, -1.0)
+        table[:, place_of(flag)] = torch.stack([sign, -sign], dim=1)
+    bos = vocabulary.tokenizer.bos
+    table[bos, place_of("constant")], table[bos, place_of("code")], code[bos] = 0.0, 0.0, 0.0
+    table[bos, place_of("filler")] = math.sqrt(1 + CODE / 2) * torch.tensor([1.0, -1.0])
+    used = sum(BLOCKS.values())
+    noise = torch.randn(size, width - used, generator=generator)
+    noise -= noise.mean(1, keepdim=True)
+    table[:, used:] = 0.5 * math.sqrt(width - used) * noise / noise.norm(dim=1, keepdim=True)
+    return table, code
+
+
+def _hadamard() -> Float[Tensor, "16 16"]:
+    """Sylvester's matrix of order 16: every row but the first has mean 0."""
+    matrix = torch.ones(1, 1)
+    for _ in range(4):
+        matrix = torch.cat([torch.cat([matrix, matrix], 1), torch.cat([matrix, -matrix], 1)])
+    return matrix
+
+
+def positions(context: int, width: int) -> Float[Tensor, "pos d_model"]:
+    """Learned positions: sines and cosines, each with both signs, and a ramp from 0 to 1."""
+    table = torch.zeros(context, width)
+    angle = torch.arange(context).double()[:, None] * frequencies()
+    waves = torch.cat([angle.cos(), angle.sin()], 1).float()
+    table[:, place_of("place")] = torch.cat([waves, -waves], 1)
+    table[0] = 0.0
+    table[0, place_of("start")] = math.sqrt(FREQUENCIES) * torch.tensor([1.0, -1.0])
+    rise = RAMP * torch.arange(context) / context
+    table[:, place_of("ramp")] = torch.stack([rise, -rise], 1)
+    return table
+
+
+def squared_length(width: int, *, learned: bool, layer: int) -> float:
+    """The squared length of a residual before a layer, without what random components add."""
+    noise = 0.25 * (width - sum(BLOCKS.values()))
+    tokens = 2 + CODE + (NAMES + 1) + 2 * 5 + noise
+    return tokens + 2 * FREQUENCIES * learned + (CODE + 2) * (layer > 0)
+
+
+def read(block: str, width: int) -> Float[Tensor, " d_model"]:
+    """The direction that reads a feature of two dimensions as +1 or -1 (the ramp from 0 to 1)."""
+    direction = torch.zeros(width)
+    direction[place_of(block)] = torch.tensor([0.5, -0.5]) / (RAMP if block == "ramp" else 1.0)
+    return direction

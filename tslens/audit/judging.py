@@ -1,0 +1,140 @@
+"""Labels that the analyses give to a planted model, held against what each head and neuron is."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tslens import pos
+from tslens.analysis import heads, neurons
+from tslens.analysis.heads.result import EVIDENT, RolesResult
+from tslens.analysis.neurons.result import ProfilesResult
+from tslens.analysis.neurons.words import words
+from tslens.audit.planted import Planted
+from tslens.audit.plants import HEADS, NEURONS, PARTS, RANDOM
+from tslens.scan import scan
+
+ONE_WORD, PART_OF_SPEECH = "one word", "part of speech"
+LABELS = (*EVIDENT, PART_OF_SPEECH, ONE_WORD)
+"""The labels that claim something, of heads and then of neurons."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A head or neuron of a planted model, and the label that it got."""
+
+    kind: str
+    """`head` or `neuron`."""
+    place: tuple[int, int]
+    """Layer, and head or neuron."""
+    truth: str
+    """What it is: a plant, or a kind of random component."""
+    label: str
+    """What it was called; empty for a neuron without a label."""
+    right: bool
+    """Whether this is right: of a plant, one of its labels; of a random component, no label that claims something."""
+
+    @property
+    def random(self) -> bool:
+        """Whether it is a random component."""
+        return self.truth in RANDOM
+
+    @property
+    def mixture(self) -> bool:
+        """Whether it is two plants in one head."""
+        return self.truth in PARTS
+
+
+def judge(planted: Planted, texts: Sequence[str]) -> list[Judged]:
+    """Every head and neuron of a planted model with its label, by one pass over stories."""
+    roles, profiles = scan(planted.model, texts, [heads.Roles(), neurons.Profiles()])
+    return judge_heads(planted, roles) + judge_neurons(planted, profiles)
+
+
+def judge_heads(planted: Planted, roles: RolesResult) -> list[Judged]:
+    """Every head with its role."""
+    found = []
+    for (layer, head), truth in planted.heads.items():
+        label = roles.roles[layer][head]
+        right = label not in EVIDENT if truth in RANDOM else label in right_labels(truth, roles, layer, head)
+        found.append(Judged("head", (layer, head), truth, label, right))
+    return found
+
+
+def right_labels(truth: str, roles: RolesResult, layer: int, head: int) -> tuple[str, ...]:
+    """The roles that are right for a plant; for a mixture `unresolved` and the part that has most of its attention."""
+    if truth not in PARTS:
+        return HEADS[truth].labels
+    field, positional = PARTS[truth]
+    larger = float(getattr(roles, field)[layer, head]) > 0.5
+    return ("unresolved", *(positional if larger else ("content-dependent",)))
+
+
+def judge_neurons(planted: Planted, profiles: ProfilesResult) -> list[Judged]:
+    """Every neuron with its label: a part of speech, `one word`, or nothing."""
+    number = words(profiles.pieces)
+    planted_word = number[planted.vocabulary.word]
+    found = []
+    for (layer, neuron), truth in planted.neurons.items():
+        tag = int(profiles.label[layer, neuron])
+        label = pos.TAGS[tag] if tag >= 0 else ONE_WORD if profiles.by_word[layer, neuron] else ""
+        right = label == ("" if truth in RANDOM else NEURONS[truth].label)
+        if label == ONE_WORD and truth == ONE_WORD:
+            right = bool(number[profiles.word[layer, neuron]] == planted_word)
+        found.append(Judged("neuron", (layer, neuron), truth, label, right))
+    return found
+
+
+def kind_of_label(judged: Judged) -> str:
+    """The one of `LABELS` that the label of a head or neuron is; empty where it claims nothing."""
+    if judged.kind == "head":
+        return judged.label if judged.label in EVIDENT else ""
+    return judged.label if judged.label in (ONE_WORD, "") else PART_OF_SPEECH
+
+
+def expected(judged: Judged) -> str:
+    """The one of `LABELS` that a pure plant should get; empty for random components, for mixtures, and for plants whose
+    right label claims nothing or is not the only one."""
+    if judged.random or judged.mixture:
+        return ""
+    if judged.kind == "head":
+        labels = HEADS[judged.truth].labels
+        return labels[0] if len(labels) == 1 and labels[0] in EVIDENT else ""
+    wanted = NEURONS[judged.truth].label
+    return wanted if wanted in (ONE_WORD, "") else PART_OF_SPEECH
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often one label was given, rightly and wrongly."""
+
+    label: str
+    planted: int = 0
+    """Pure plants that should get it."""
+    named: int = 0
+    """Of these, those that got it."""
+    random: int = 0
+    """Random components that could get it: heads, or neurons."""
+    false: int = 0
+    """Of these, those that got it."""
+
+    def __add__(self, other: "Tally") -> "Tally":
+        sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in dataclasses.fields(self)[1:]}
+        return Tally(self.label, **sums)
+
+
+def tallies(judged: Sequence[Judged]) -> dict[str, Tally]:
+    """One tally for each of `LABELS`."""
+    found = {}
+    for label in LABELS:
+        kind = "head" if label in EVIDENT else "neuron"
+        of_kind = [j for j in judged if j.kind == kind]
+        wanted = [j for j in of_kind if expected(j) == label]
+        random = [j for j in of_kind if j.random]
+        found[label] = Tally(
+            label,
+            planted=len(wanted),
+            named=sum(j.right for j in wanted),
+            random=len(random),
+            false=sum(kind_of_label(j) == label for j in random),
+        )
+    return found

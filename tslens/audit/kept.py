@@ -1,0 +1,54 @@
+"""Store of verdicts: in the run's folder, or in the cache, under a hash of the weights and of the rules of labels."""
+
+import contextlib
+import hashlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tslens import files, models
+from tslens.corpus import cache, weights_key
+from tslens.errors import InputError
+from tslens.twins.counting import VERSION
+
+if TYPE_CHECKING:
+    from tslens.audit.result import AuditResult
+    from tslens.models import LanguageModel
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an audit of a model found."""
+
+    passes: bool
+    verdict: str
+    """One sentence."""
+    corpus: str
+    """The stories that it was read on."""
+    command: str
+    """The command that makes it again."""
+
+
+def keep(model: "LanguageModel", found: "AuditResult") -> None:
+    """Keep the verdict beside the model; where nothing can be kept, it has to be found again."""
+    verdict = Verdict(found.passes, found.verdict, found.corpus, found.command)
+    with contextlib.suppress(OSError):
+        files.write_json(_places(model)[0], asdict(verdict))
+
+
+def verdict_of(model: "LanguageModel") -> Verdict | None:
+    """The verdict that was kept for a model with these weights, by the rules of today; None if there is none."""
+    for place in _places(model):
+        with contextlib.suppress(OSError, InputError, TypeError):
+            return Verdict(**files.read_json(place))
+    return None
+
+
+def _places(model: "LanguageModel") -> list[Path]:
+    """Where a verdict may lie, and first where one is kept: a model that comes with the package is not written to."""
+    home = models.home_of(model)
+    digest = hashlib.blake2b(f"{VERSION}\0{weights_key(model)}".encode(), digest_size=16).hexdigest()
+    name = Path("audit", f"{digest}.json")
+    if home is None:
+        return [cache() / name]
+    return [cache() / name, home / name] if home in models.bundled().values() else [home / name]

@@ -1,0 +1,201 @@
+"""The result of an audit: power, false discoveries and coverage of every kind of label, and the verdict."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens import stats
+from tslens.audit.judging import ONE_WORD
+from tslens.audit.simulated import REJECTED
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+MOST_FALSE = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class AuditResult(Result):
+    """Whether the labels of heads and neurons can be believed: what they call plants and random components.
+
+    Plants are heads and neurons whose nature is known: in models of the same style that are built by hand, and in
+    copies of the model itself. Random components are those of the models built by hand, untrained and of high gain.
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("label",)
+    axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {
+        "label": "labels",
+        "plant": "plants",
+        "test": "tests",
+        "way": "ways",
+    }
+
+    model: str
+    """The model's name."""
+    stories: int
+    """Stories that all models were read on."""
+    models: int
+    """Models that were built by hand."""
+    labels: list[str]
+    """The labels that claim something."""
+    count: Int[Tensor, " label"]
+    """Heads or neurons of the model itself that have the label."""
+    planted: Int[Tensor, " label"]
+    """Pure plants that should get the label."""
+    named: Int[Tensor, " label"]
+    """Of these, those that got it."""
+    power: Float[Tensor, " label"]
+    """Their share; NaN where nothing was planted."""
+    power_low: Float[Tensor, " label"]
+    """Lower end of its interval, Wilson 95%."""
+    least_missed: Float[Tensor, " label"]
+    """Smallest share of missed plants that is detectable: so many plants show one with a probability of 95%."""
+    random: Int[Tensor, " label"]
+    """Random heads, or neurons."""
+    false: Int[Tensor, " label"]
+    """Of these, those that got the label: false discoveries."""
+    false_share: Float[Tensor, " label"]
+    """False discoveries among all that got the label. For `one word` among the random neurons: a random neuron whose
+    top tokens are one word does fire on it, so the label is not wrong, but says nothing about training."""
+    false_low: Float[Tensor, " label"]
+    """Lower end of its interval, Wilson 95%."""
+    least_false: Float[Tensor, " label"]
+    """Smallest share of random components with the label that is detectable, likewise."""
+    coverage: Float[Tensor, " label"]
+    """Coverage of the 95% interval that the label rests on, over simulated corpora: the least of its simulations."""
+    twins: int
+    """Untrained twins of the model."""
+    of_twins: Float[Tensor, " label"]
+    """The label's mean count in these twins."""
+
+    plants: list[str]
+    """What was planted, mixtures included."""
+    plant_n: Int[Tensor, " plant"]
+    """How often."""
+    plant_right: Int[Tensor, " plant"]
+    """How often it was called rightly: by its label, a mixture `unresolved` or by its larger part."""
+    lost: list[str]
+    """Plants that the copies of this model cannot carry: they are not counted."""
+
+    tests: list[str]
+    """Intervals and p-values that were simulated."""
+    test_kinds: list[str]
+    """`coverage`, or `uniform p`."""
+    test_value: Float[Tensor, " test"]
+    """Coverage, or the largest distance of the p-values from uniform."""
+    test_p: Float[Tensor, " test"]
+    """p of an exact binomial test that coverage is 95%, or of Kolmogorov and Smirnov's test."""
+    test_detectable: Float[Tensor, " test"]
+    """Smallest distance from 95%, or from uniform, that is detectable: it is rejected with a probability of 80%."""
+    runs: int
+    """Simulated corpora."""
+
+    ways: list[str]
+    """Other ways to read the same stories."""
+    changed: Int[Tensor, " way"]
+    """Labels that changed."""
+    read: int
+    """Labels that were compared, for each way."""
+    command: str
+    """The command that makes this again."""
+
+    @property
+    def wrong_labels(self) -> list[str]:
+        """What is wrong with labels, one phrase each: plants called something else, false discoveries, labels that
+        depend on how stories are read."""
+        found = [
+            f"{n - right} of {n} plants '{plant}' are called something else"
+            for plant, n, right in zip(self.plants, self.plant_n.tolist(), self.plant_right.tolist(), strict=True)
+            if right < n
+        ]
+        rows = zip(self.labels, self.false.tolist(), self.false_share.tolist(), self.false_low.tolist(), strict=True)
+        found += [
+            f"{share:.0%} of the random neurons are called after one word"
+            if label == ONE_WORD
+            else f"{share:.0%} of the labels '{label}' are false discoveries ({false})"
+            for label, false, share, low in rows
+            if low > MOST_FALSE
+        ]
+        return found + [
+            f"{way} changes {n} labels" for way, n in zip(self.ways, self.changed.tolist(), strict=True) if n
+        ]
+
+    @property
+    def wrong_intervals(self) -> list[str]:
+        """The intervals whose coverage is not 95%, and the p-values that are not uniform, one phrase each."""
+        rows = zip(self.tests, self.test_kinds, self.test_value.tolist(), self.test_p.tolist(), strict=True)
+        return [
+            f"{name}: coverage {value:.3f}" if kind == "coverage" else f"{name} is not uniform (distance {value:.3f})"
+            for name, kind, value, p in rows
+            if p < REJECTED
+        ]
+
+    @property
+    def failures(self) -> list[str]:
+        """What fails; empty if the audit passes."""
+        return self.wrong_labels + self.wrong_intervals
+
+    @property
+    def passes(self) -> bool:
+        """Whether nothing fails."""
+        return not self.failures
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        if not self.passes:
+            return f"The audit fails: {'; '.join(self.failures)}."
+        plants, components = int(self.plant_n.sum()), int(self.random[0] + self.random[-1])
+        return (
+            f"The audit passes: all {plants} plants are called by their name, {int(self.false[:-1].sum())} of "
+            f"{components:,} random heads and neurons have a role or a part of speech, all intervals cover, and no way "
+            "of reading changes a label."
+        )
+
+    def summary(self) -> "pd.DataFrame":
+        """Every label with its power, false discoveries, coverage and smallest detectable effects."""
+        shown = ["label", "count", "of_twins", "planted", "named", "power_low", "least_missed"]
+        return self.to_frame()[[*shown, "random", "false", "false_share", "least_false", "coverage"]]
+
+    def simulations(self) -> "pd.DataFrame":
+        """Every simulated interval and p-value, with the smallest distance that is detectable."""
+        import pandas as pd
+
+        rows = {"interval or p": self.tests, "kind": self.test_kinds}
+        arrays = {"value": self.test_value, "p": self.test_p, "detectable": self.test_detectable}
+        return pd.DataFrame(rows | {name: values.numpy() for name, values in arrays.items()})
+
+    def __str__(self) -> str:
+        least = 1 - 0.05 ** (1 / max(self.read, 1))
+        ways = f"{', '.join(self.ways)}: {int(self.changed.sum())} labels changed of {self.read:,} in each"
+        lines = [
+            super().__str__(),
+            self.simulations().to_string(index=False, float_format=lambda x: f"{x:.3f}"),
+            f"{ways} (a share of {least:.2%} is detectable).",
+            f"Not planted in copies of {self.model}: {', '.join(self.lost)}." if self.lost else "",
+            f"Made by: {self.command}",
+            self.verdict,
+        ]
+        return "\n".join(filter(None, lines))
+
+    def to_json(self) -> dict[str, Any]:
+        return super().to_json() | {"verdict": self.verdict, "passes": self.passes, "failures": self.failures}
+
+    def figure(self) -> "Figure":
+        """The share of plants that are called rightly, with its interval, by plant."""
+        from tslens import plots
+
+        found = stats.wilson(self.plant_right.numpy(), self.plant_n.numpy())
+        return plots.bars(
+            [f"{plant} ({n})" for plant, n in zip(self.plants, self.plant_n.tolist(), strict=True)],
+            100 * found.estimate,
+            low=100 * found.low,
+            high=100 * found.high,
+            title=f"Audit on {self.stories} stories: plants called by their name, of {int(self.plant_n.sum())}",
+            x_label="%",
+        )

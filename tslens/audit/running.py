@@ -1,0 +1,196 @@
+"""The audit of a model's labels: plants, twins, simulated corpora, and other ways of reading."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from tslens import models, stats
+from tslens.analysis import heads, neurons
+from tslens.audit.copies import copies
+from tslens.audit.features import Vocabulary
+from tslens.audit.judging import LABELS, ONE_WORD, PART_OF_SPEECH, Judged, judge, tallies
+from tslens.audit.planted import plant
+from tslens.audit.result import AuditResult
+from tslens.audit.settings import changed
+from tslens.audit.simulated import RUNS, Simulated, simulated
+from tslens.errors import InputError
+from tslens.evaluation.loss import loss
+from tslens.models.twins import twins
+from tslens.progress import bar, off
+from tslens.result import read_on
+from tslens.scan import scan
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+STORIES, SEEDS, TWINS = 100, 3, 2
+FEWEST = 20
+READ_AGAIN = 24
+"""Stories that are read in every way."""
+
+RESTS_ON = {"positional": "positional fraction", PART_OF_SPEECH: "AUROC", ONE_WORD: "AUROC"}
+SHARE = "share of attention"
+"""How the names of the simulated intervals begin that decide each label; `SHARE` for the other roles."""
+
+
+def audit(
+    model: "LanguageModel",
+    stories: Iterable[str],
+    *,
+    seeds: int = SEEDS,
+    n: int = TWINS,
+    runs: int = RUNS,
+    limit: int = STORIES,
+) -> AuditResult:
+    """Hold the labels of heads and neurons against planted truth on the first `limit` stories, each text once.
+
+    `seeds` models of the model's style are built by hand, `n` is the number of its untrained twins, `runs` that of
+    simulated corpora. The model itself is copied, and not changed.
+
+    Raises:
+        InputError: fewer than 20 different stories, no model to build, or stories without nouns or adjectives.
+    """
+    texts = list(dict.fromkeys(islice(stories, limit)))
+    if len(texts) < FEWEST:
+        raise InputError(f"An audit needs {FEWEST} different stories; there are {len(texts)}.")
+    if seeds < 1 or n < 1:
+        raise InputError(f"seeds={seeds} and twins={n}: an audit needs one of each, or more.")
+    with bar("audit", seeds + n + 4) as shown:
+        judged, lost = _judged(model, texts, seeds, shown.advance)
+        of_twins = _of_twins(model, texts, n, shown.advance)
+        own = _counts(model, texts)
+        tests = _simulated(model, texts, runs)
+        shown.advance()
+        read, ways = changed(model, texts[:READ_AGAIN])
+        shown.advance()
+    found = AuditResult(
+        model=models.name_of(model),
+        stories=len(texts),
+        models=seeds,
+        labels=list(LABELS),
+        count=_of_labels(own).long(),
+        **_by_label(judged, tests),
+        twins=n,
+        of_twins=of_twins,
+        **_by_plant(judged),
+        lost=lost,
+        **_by_test(tests),
+        runs=runs,
+        ways=list(ways),
+        changed=torch.tensor(list(ways.values())),
+        read=read,
+        command=f"tslens audit --model {models.name_of(model)}"
+        f" --limit {limit} --seeds {seeds} --twins {n} --runs {runs}",
+    )
+    answer: AuditResult = read_on(found, stories)
+    return answer
+
+
+def _judged(
+    model: "LanguageModel", texts: Sequence[str], seeds: int, advance: Callable[[], None]
+) -> tuple[list[Judged], list[str]]:
+    """Everything planted by hand and in copies, with its label; and what the copies cannot carry."""
+    vocabulary = Vocabulary.of_words(texts)
+    found: list[Judged] = []
+    for seed in range(seeds):
+        with off():
+            found += judge(plant(vocabulary, models.spec_of(model).style, seed=seed), texts)
+        advance()
+    with off():
+        made, lost = copies(model, Vocabulary.of(models.story_tokenizer_of(model), texts), texts)
+    advance()
+    with off():
+        found += [j for planted in made for j in judge(planted, texts)]
+    advance()
+    return found, lost
+
+
+def _by_label(judged: Sequence[Judged], tests: Sequence[Simulated]) -> dict[str, Any]:
+    """Power, false discoveries and coverage of every label."""
+    counted = list(tallies(judged).values())
+    planted, named, random, false = (
+        torch.tensor([getattr(tally, field) for tally in counted]) for field in ("planted", "named", "random", "false")
+    )
+    power = stats.wilson(named.numpy(), planted.numpy())
+    of = torch.tensor([t.random if t.label == ONE_WORD else t.false + t.named for t in counted])
+    share = stats.wilson(false.numpy(), of.numpy())
+    simulated = {label: [t.value for t in tests if _decides(t, label)] for label in LABELS}
+    return {
+        "planted": planted,
+        "named": named,
+        "power": torch.from_numpy(power.estimate).float(),
+        "power_low": torch.from_numpy(power.low).float(),
+        "random": random,
+        "false": false,
+        "false_share": torch.from_numpy(share.estimate).float(),
+        "false_low": torch.from_numpy(share.low).float(),
+        "least_missed": _detectable(planted),
+        "least_false": _detectable(random),
+        "coverage": torch.tensor([min(simulated[label]) for label in LABELS]),
+    }
+
+
+def _decides(test: Simulated, label: str) -> bool:
+    """Whether this is the interval that decides a label."""
+    return test.kind == "coverage" and test.name.startswith(RESTS_ON.get(label, SHARE))
+
+
+def _detectable(n: torch.Tensor) -> torch.Tensor:
+    """The smallest share of cases that `n` of them show with a probability of 95%."""
+    return 1 - 0.05 ** (1 / n.clamp(min=1))
+
+
+def _by_plant(judged: Sequence[Judged]) -> dict[str, Any]:
+    """How often each plant was planted, and called rightly."""
+    n = Counter(j.truth for j in judged if not j.random)
+    right = Counter(j.truth for j in judged if not j.random and j.right)
+    return {
+        "plants": list(n),
+        "plant_n": torch.tensor(list(n.values())),
+        "plant_right": torch.tensor([right[plant] for plant in n]),
+    }
+
+
+def _by_test(tests: Sequence[Simulated]) -> dict[str, Any]:
+    """The simulated intervals and p-values."""
+    return {
+        "tests": [test.name for test in tests],
+        "test_kinds": [test.kind for test in tests],
+        "test_value": torch.tensor([test.value for test in tests]),
+        "test_p": torch.tensor([test.p for test in tests]),
+        "test_detectable": torch.tensor([test.detectable for test in tests]),
+    }
+
+
+def _of_twins(model: "LanguageModel", texts: Sequence[str], n: int, advance: Callable[[], None]) -> torch.Tensor:
+    """The mean count of each label in the model's untrained twins."""
+    counts = Counter[str]()
+    for twin in twins(n):
+        counts.update(_counts(twin.of(model), texts))
+        advance()
+    return _of_labels(counts) / n
+
+
+def _counts(model: "LanguageModel", texts: Sequence[str]) -> Counter[str]:
+    """How many heads or neurons have each label, by the names that results give to their counts."""
+    counts = Counter[str]()
+    with off():
+        for found in scan(model, texts, [heads.Roles(), neurons.Profiles()]):
+            counts.update(found.counts())
+    return counts
+
+
+def _of_labels(counts: Counter[str]) -> torch.Tensor:
+    """The count of each of `LABELS`."""
+    names = {PART_OF_SPEECH: "part-of-speech neurons", ONE_WORD: "one-word neurons"}
+    return torch.tensor([counts[names.get(label, f"{label} heads")] for label in LABELS])
+
+
+def _simulated(model: "LanguageModel", texts: Sequence[str], runs: int) -> list[Simulated]:
+    """The simulated corpora, those of the loss drawn from the model's own stories."""
+    with off():
+        found = loss(model, texts)
+    return simulated(found.nats.numpy(), found.tokens.numpy(), runs=runs)
