@@ -562,7 +562,7 @@ def test_the_figure_shows_the_named_neurons_with_their_intervals(answer, monkeyp
     assert ticks == [f"“{shown}”  7", "ADJ  9", "ADJ  4"]
     headings = [text.get_text().strip() for axes in (left, right) for text in axes.texts]
     assert headings == ["layer 0", "layer 1", "layer 1"]
-    assert left.lines[0].get_xdata() == pytest.approx((0.75, 1))
+    assert left.lines[0].get_xdata() == pytest.approx((0.75, 27 / 28))
     nothing = dataclasses.replace(changed, label=torch.full_like(label, -1), by_word=torch.zeros_like(by_word))
     assert len(nothing.figure().axes) == 2
     many = dataclasses.replace(changed, label=torch.zeros_like(label), by_word=torch.zeros_like(by_word))
