@@ -39,8 +39,8 @@ def create_run(recipe: Recipe, folder: Path, *, overwrite: bool = False) -> Run:
     asked, recipe = recipe, fitted(recipe)
     if recipe != asked:
         progress.note(
-            f"train.batch is {recipe.train.batch} here, not {asked.train.batch}: at that these stories would give fewer "
-            f"than {asked.train.fewest_steps} steps (train.fewest_steps; 0 keeps the batch)."
+            f"train.batch is {recipe.train.batch} here, not {asked.train.batch}: at that these stories would give "
+            f"fewer than {asked.train.fewest_steps} steps (train.fewest_steps; 0 keeps the batch)."
         )
     training = _stories(recipe, "train", recipe.data.limit)
     # Refuses a source without instructions or stories, and below a wrong shape, before anything is written.
