@@ -147,12 +147,11 @@ def neurons(
         corpus = corpus_of(loaded, stories, limit)
         (profiles,) = scanned(engine, model, loaded, corpus, [reducer], precision)
         deliver(profiles, corpus=corpus)
-        if test:
-            deliver(method.held_out(loaded, corpus, k=top, precision=precision), corpus=corpus)
+        for asked, door in ((test, method.held_out), (patterns, method.patterns)):
+            if asked:
+                deliver(door(loaded, corpus, k=top, precision=precision), corpus=corpus)
         if classes:
             deliver(method.selectivity(loaded, corpus, precision=precision), corpus=corpus)
-        if patterns:
-            deliver(method.patterns(loaded, corpus, k=top, precision=precision), corpus=corpus)
         if ablate:
             deliver(method.mean_ablation(loaded, corpus, profiles), corpus=corpus)
 
