@@ -82,8 +82,7 @@ def audit(
         ways=list(ways),
         changed=torch.tensor(list(ways.values())),
         read=read,
-        command=f"tslens audit --model {models.name_of(model)}"
-        f" --limit {limit} --seeds {seeds} --twins {n} --runs {runs}",
+        command=f"tslens audit --model {models.name_of(model)} --limit {limit} --seeds {seeds} --twins {n} --runs {runs}",
     )
     answer: AuditResult = read_on(found, stories)
     return answer

@@ -118,8 +118,8 @@ def reopen_run(
 
 def _check_same_recipe(folder: Path, recipe: Recipe, own: Recipe) -> None:
     if recipe.train.fewest_steps and recipe.train.fewest_steps == own.train.fewest_steps:  # the run chose its batch
-        rows = {"batch": own.train.batch, "micro_batch": own.train.micro_batch}
-        recipe = dataclasses.replace(recipe, train=dataclasses.replace(recipe.train, **rows))
+        train = dataclasses.replace(recipe.train, batch=own.train.batch, micro_batch=own.train.micro_batch)
+        recipe = dataclasses.replace(recipe, train=train)
     if found := differences(recipe.to_dict(), own.to_dict(), "here", "in the run"):
         raise InputError(
             f"{folder} was started with another recipe: {found}. Leave the recipe out to resume with the run's own, or "
