@@ -20,3 +20,13 @@ for name, model in asked.models.items():
     tested = neurons.held_out(model, asked.stories)
     save(tested.figure(), asked.folder / f"{name}-held-out.svg", tested.summary())
     print(tested)
+    compared = neurons.selectivity(model, asked.stories)
+    save(compared.figure(), asked.folder / f"{name}-classes.svg", compared.summary())
+    print(compared)
+    found = neurons.patterns(model, asked.stories)
+    save(found.figure(), asked.folder / f"{name}-patterns.svg", found.summary())
+    print(found)
+    if answer.counts()["part-of-speech neurons"]:
+        without = neurons.mean_ablation(model, asked.stories, answer, rows=64)
+        save(without.figure(), asked.folder / f"{name}-ablation.svg", without.summary())
+        print(without)

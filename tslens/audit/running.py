@@ -53,7 +53,7 @@ def audit(
     Raises:
         InputError: fewer than 20 different stories, no model to build, or stories without nouns or adjectives.
     """
-    texts = list(dict.fromkeys(islice(stories, limit)))
+    name, texts = models.name_of(model), list(dict.fromkeys(islice(stories, limit)))
     if len(texts) < FEWEST:
         raise InputError(f"An audit needs {FEWEST} different stories; there are {len(texts)}.")
     if seeds < 1 or n < 1:
@@ -67,7 +67,7 @@ def audit(
         read, ways = changed(model, texts[:READ_AGAIN])
         shown.advance()
     found = AuditResult(
-        model=models.name_of(model),
+        model=name,
         stories=len(texts),
         models=seeds,
         labels=list(LABELS),
@@ -82,7 +82,7 @@ def audit(
         ways=list(ways),
         changed=torch.tensor(list(ways.values())),
         read=read,
-        command=f"tslens audit --model {models.name_of(model)} --limit {limit} --seeds {seeds} --twins {n} --runs {runs}",
+        command=f"tslens audit --model {name} --limit {limit} --seeds {seeds} --twins {n} --runs {runs}",
     )
     answer: AuditResult = read_on(found, stories)
     return answer
