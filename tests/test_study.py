@@ -231,10 +231,10 @@ def test_a_killed_study_continues_with_the_same_answers(run: Path, in_tmp: Path)
     kept: dict[Path, int] = {}
     for wanted in (1, 3, 4):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            while process.poll() is None and len(list((run / "study").glob("*/*/part.json"))) < wanted:
+            while process.poll() is None and len(list((run / "study").glob("*/[!.]*/part.json"))) < wanted:
                 time.sleep(0.02)
             os.kill(process.pid, signal.SIGKILL)
-        for record in (run / "study").glob("*/*/part.json"):
+        for record in (run / "study").glob("*/[!.]*/part.json"):
             kept.setdefault(record, record.stat().st_mtime_ns)
     assert 4 <= len(kept) < len(PARTS)
     continued = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
