@@ -1,7 +1,11 @@
-"""Of the 3,072 neurons of stories2M 211 prefer one part of speech (38 nouns, 37 verbs, 36 adjectives) and 54 one word
-("a" 10, "," 9, "and" 6), by their top tokens and on random tokens too; of the 860 of stories260K one and 86. Untrained
-twins have no neuron of a part of speech, and as many of one word. The others stay unresolved, since a top list alone
-misleads (300 stories; each different word once; tags permuted among words of like frequency; q <= 0.05).
+"""Of the 3,072 neurons of stories2M 209 prefer one part of speech (37 nouns, 37 verbs, 36 adjectives) and 49 one word
+("a" 10, "," 7, "and" 6), by their top tokens and on random tokens too; of the 860 of stories260K one and 79. Untrained
+twins have no neuron of a part of speech, and as many of one word. A part of speech rarely says where a neuron fires:
+made on 157 stories, 53 of 240 labels predict it on 143 others and on other words (AUROC above 0.7 with its whole
+interval); of words 52 of 55 do. Nor does the model miss the neuron there: without it the loss is higher on the tokens
+of the label for 8 of 200 labelled neurons, and for none of 200 unlabelled ones of the same layers. The token alone
+explains 35% of a neuron's variance in the median (300 stories; each different word once; tags permuted among words of
+like frequency; q <= 0.05).
 
 What do the MLP neurons of small story models fire on?
 `python analyses/neurons.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
