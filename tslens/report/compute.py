@@ -84,9 +84,7 @@ def compute(
     """Scan `stories` for heads, neurons and lens, and analyse `shown` of them in full, after the user's own `texts`.
 
     `twins` untrained twins are counted on the first stories (see `tslens.twins`); none where these are too few for an
-    interval. The page repeats the description of stories from `tslens.model_stories`.
-
-    InputError if there is no story, and as for the analyses.
+    interval. The page repeats the description of stories from `tslens.model_stories`. InputError if there is no story.
     """
     corpus = list(stories)
     if not corpus:
