@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -34,11 +33,13 @@ SMALL = {
     "optimizer.method": "adamw",  # Muon orthogonalises in bfloat16, which makes much of a difference in rounding
     "optimizer.lr": "2e-3",
 }
-TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1"]
+FREE = ["--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0", "--local-addr", "127.0.0.1"]  # a port that is free
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", *FREE]
 
-# Two forked processes, each told its rank as torchrun would; rank 1 says what it opens to write and renames.
+# Two forked processes, each told its rank as torchrun would; rank 1 says what it opens to write and renames. Every
+# group meets at a port that was free when it started.
 FORKED = """
-import json, os, sys
+import json, os, signal, socket, sys
 import transformer_lens
 from tslens.train import session
 
@@ -72,13 +73,19 @@ def trained(name, rank, size, stop):
     leave()
 
 for name, size, stop in json.loads(sys.argv[1]):
-    os.environ["MASTER_PORT"] = str(int(os.environ["MASTER_PORT"]) + 1)
-    children = []
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        os.environ["MASTER_PORT"] = str(found.getsockname()[1])
+    children = set()
     for rank in range(size):
-        children.append(os.fork() or trained(name, rank, size, stop))
-    for child in children:
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        assert code == 0, (name, size, code)
+        children.add(os.fork() or trained(name, rank, size, stop))
+    while children:
+        child, status = os.wait()
+        children.remove(child)
+        if status:
+            for other in children:
+                os.kill(other, signal.SIGKILL)  # it would wait for the one that failed, and hold the pipe open
+            sys.exit(f"{name} with {size}: a process ended with {os.waitstatus_to_exitcode(status)}")
 """
 
 
@@ -100,11 +107,7 @@ def alone(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def environment():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
-    loopback = {"GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    return os.environ | loopback | {"OMP_NUM_THREADS": "1"}
+    return os.environ | {"GLOO_SOCKET_IFNAME": "lo", "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1"}
 
 
 def losses(folder):
