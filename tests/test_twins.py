@@ -56,6 +56,7 @@ def test_every_count_has_its_twins(found):
     assert found.to_frame()["label"].tolist() == found.labels
 
 
+@pytest.mark.thorough
 def test_a_second_call_reads_all_counts_and_another_corpus_does_not(found, model, monkeypatch):
     counted: list[str] = []
     real = counting._counts
@@ -68,6 +69,7 @@ def test_a_second_call_reads_all_counts_and_another_corpus_does_not(found, model
     assert len(counted) == 2
 
 
+@pytest.mark.thorough
 def test_the_order_of_stories_changes_nothing(found, model):
     texts = list(stories("made", limit=24))
     again = twins.compare(model, texts[::-1], REDUCERS, n=1, limit=24)
@@ -106,6 +108,7 @@ def test_named_by_hand():
     assert scoring._named(score[:1], score[:1], 0.0) == []
 
 
+@pytest.mark.thorough
 def test_spoilt_counts_are_counted_again(found, model):
     (place,) = (path for path in (cache() / "twins").iterdir() if len(json.loads(path.read_text())) == 17)
     place.write_text('{"the model": 3}')

@@ -258,6 +258,7 @@ def kinds_shard(number: int, of: int):
     return Shard(number, of)
 
 
+@pytest.mark.thorough
 def test_the_door_adds_the_generated_stories(model, made_stories: list[str]) -> None:
     asked = heads.kinds(model, made_stories, control=EVEN, made=6, groups=4)
     direct = scan(model, [*made_stories, *REDUCER.texts], REDUCER)

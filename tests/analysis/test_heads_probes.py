@@ -110,6 +110,7 @@ def corpus() -> list[str]:
     return [made.text for made in generate(20, seed=6)]
 
 
+@pytest.mark.thorough
 def test_the_sample_is_the_same_for_every_batch_order_and_shard(
     made_words: Any, loud: Any, corpus: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

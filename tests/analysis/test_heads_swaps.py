@@ -202,6 +202,7 @@ def test_a_model_that_sees_no_words_is_decided_by_position(model: models.Languag
     assert found.shift.min() > 1e-3  # learned positions are absolute
 
 
+@pytest.mark.thorough
 def test_a_model_that_sees_no_positions_is_not_moved_by_a_shift(model: models.LanguageModel, corpus: list[str]) -> None:
     lost = build(models.spec_of(model), tokenizer=models.story_tokenizer_of(model))
     models.load_weights(lost, {k: v.clone() for k, v in models.weights(model).items()}, origin="a test")

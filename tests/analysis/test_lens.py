@@ -23,7 +23,7 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["gpt2", "llama"])
+@pytest.fixture(scope="module", params=["gpt2", pytest.param("llama", marks=pytest.mark.thorough)])
 def model(request: pytest.FixtureRequest):
     tokenizer = Tokenizer.train(TEXTS, size=280)
     options = {"gpt2": {}, "llama": {"style": "llama", "tied": False}}[request.param]

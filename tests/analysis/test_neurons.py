@@ -138,6 +138,7 @@ def test_contexts_are_the_tokens_around(answer, model, texts):
         assert answer.top_tokens[layer, neuron, rank] == ids[story][at]
 
 
+@pytest.mark.thorough
 def test_merging_halves_is_one_pass_and_associative(model, texts):
     profiles = neurons.Profiles(k=K, sample=150)
     some = batches(model, texts, 500)

@@ -303,6 +303,7 @@ def test_an_answer_prints_draws_comes_back_and_is_refused(
         neurons.held_out(compressor, CORPUS)
 
 
+@pytest.mark.thorough
 def test_twins_count_labels_that_predict(model: Any) -> None:
     found = compare(model, CORPUS, [REDUCER], n=1)
     assert "part-of-speech neurons that predict" in found.labels and found.count.sum() == 0

@@ -19,7 +19,7 @@ from tslens.stories.identity import content_hash
 FIELDS = ("tokens", "h", "u", "hh", "hu", "uu")
 
 
-@pytest.fixture(scope="module", params=["gpt2", "llama"])
+@pytest.fixture(scope="module", params=["gpt2", pytest.param("llama", marks=pytest.mark.thorough)])
 def model(request: pytest.FixtureRequest, made_words, loud):
     tied = request.param == "gpt2"
     return loud(

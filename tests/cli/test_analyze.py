@@ -284,6 +284,7 @@ def test_a_full_disk_leaves_what_was_there(
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
 
 
+@pytest.mark.thorough
 def test_the_tuned_lens_is_fitted_kept_and_shown_beside_the_logit_lens(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -371,6 +371,7 @@ def test_nobody_is_named_twice_where_a_clause_begins(stories: list[MadeStory]) -
         assert not re.search(r"'(?:ll|m|ve|re)[.,!?]", story.text)
 
 
+@pytest.mark.thorough
 def test_its_vocabulary_stays_small() -> None:
     words = {
         text[a:b].lower()
@@ -382,6 +383,7 @@ def test_its_vocabulary_stays_small() -> None:
     assert 1_300 <= len(words) <= 1_850, len(words)
 
 
+@pytest.mark.thorough
 def test_diverse() -> None:
     made = list(generate(1_000, seed=5))
     assert len({story.text for story in made}) == len(made)

@@ -69,7 +69,9 @@ def test_what_is_refused(overrides: dict[str, str], message: str) -> None:
         recipes.load("16x1x2", overrides)
 
 
-@pytest.mark.parametrize("length", [{"train.steps": "5"}, {"train.epochs": "0.2"}])
+@pytest.mark.parametrize(
+    "length", [{"train.steps": "5"}, pytest.param({"train.epochs": "0.2"}, marks=pytest.mark.thorough)]
+)
 def test_a_batch_that_would_never_be_whole(in_tmp, run_of, length: dict[str, str]) -> None:
     steps = run_of("whole", **length).steps
     with pytest.raises(ValueError, match="batch_warmup is 400 steps, of a run of .*never reach full size"):

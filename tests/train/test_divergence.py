@@ -154,6 +154,7 @@ def test_nothing_else_of_a_run_can_be_changed(in_tmp):
     assert (in_tmp / "runs/a/recipe.json").read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_a_run_that_rolled_back_resumes_bit_for_bit(in_tmp, bomb, monkeypatch):
     bomb(7, nan)
     train_of("whole", **{"train.on_divergence": "rollback"})
