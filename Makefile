@@ -15,6 +15,9 @@ demo: $(CORE)  ## generate stories, train a model, analyse it, write runs/demo/r
 report: $(CORE)  ## a page of evidence about the bundled model, without training
 	@$(BIN)/tslens report --model stories2M
 
+# Compiled tests are kept, whatever the environment says: rewriting their assertions takes as long as all imports.
+test test-all stress: export PYTHONDONTWRITEBYTECODE =
+
 # Every step runs even when an earlier one failed, so that one run tells everything. mypy, which uses one core, runs
 # beside the tests where $(TYPES) started it.
 LINT := "ruff check ." "ruff format --check ." "mypy"

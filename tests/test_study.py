@@ -75,6 +75,7 @@ def study_folder(run: Path) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_a_study_that_was_stopped_continues_with_the_same_answers(
     run: Path, corpus: Corpus, quick, monkeypatch
 ) -> None:

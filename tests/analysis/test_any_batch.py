@@ -49,8 +49,8 @@ def shuffled() -> list[str]:
 
 @pytest.mark.parametrize(
     ("corpus", "batch_tokens", "shards"),
-    [(CORPUS, 1, 1), (CORPUS, 512, 1), (shuffled(), 700, 1), (CORPUS, 4096, 2), (shuffled(), 300, 3), (CORPUS, 512, 5)],
-    ids=["one story a batch", "512", "shuffled", "2 shards", "3 shards, shuffled", "5 shards"],
+    [(CORPUS, 1, 1), (shuffled(), 700, 1), (shuffled(), 300, 3), (CORPUS, 512, 5)],
+    ids=["one story a batch", "shuffled", "3 shards, shuffled", "5 shards"],
 )
 def test_the_answer_is_that_of_the_corpus(
     name: str, whole: list[Any], corpus: list[str], batch_tokens: int, shards: int

@@ -241,6 +241,7 @@ def test_batches_order_and_shards_change_nothing(model, made_stories) -> None:
     assert len(list(batches(texts, models.tokenizer_of(model), context=64, batch_tokens=150))) > 3
 
 
+@pytest.mark.thorough
 def test_answers_draw_print_and_come_back(gpt2, made_stories, tmp_path) -> None:
     one, many = lens.attribution(gpt2, TEXT), lens.by_component(gpt2, made_stories[:8])
     for answer in (one, many):

@@ -24,6 +24,7 @@ def stories2m() -> Any:
 # Accuracy
 
 
+@pytest.mark.thorough
 def test_a_model_that_ignores_its_prompt_is_right_half_the_time(stories2m: Any) -> None:
     """Whatever words it prefers: a unigram model, made of the same model with nothing but an output bias."""
     spec, tokenizer = models.spec_of(stories2m), models.story_tokenizer_of(stories2m)
@@ -96,6 +97,7 @@ def random_model(stories2m: Any, loud: Any) -> Any:
     return loud(models.build(spec, tokenizer=models.story_tokenizer_of(stories2m)))
 
 
+@pytest.mark.thorough
 def test_patches_are_those_of_transformer_lens(random_model: Any, few: pairs.Pairs) -> None:
     """Its `patching` module, for the residual stream by position, MLPs and attention by position, heads at all."""
     from transformer_lens import patching as oracle

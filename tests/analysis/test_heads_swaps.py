@@ -244,6 +244,7 @@ def test_swaps_are_refused_without_stories_copies_or_a_single_transformer(
         heads.swaps(compressor, corpus)
 
 
+@pytest.mark.thorough
 def test_an_answer_prints_draws_comes_back_and_withholds_what_it_contradicts(
     model: models.LanguageModel, corpus: list[str], tmp_path: Any, refused: Any
 ) -> None:

@@ -81,6 +81,7 @@ def test_patterns_by_hand() -> None:
     assert words_before(of(*[(-1, -1, i, 0, 0) for i in range(6)]), 2) is NOTHING  # nothing is before
 
 
+@pytest.mark.thorough
 def test_the_answer_is_the_same_for_every_batch_order_and_shard(model: Any, corpus: list[str]) -> None:
     reducer, some = neurons.Patterns(k=10, sample=200, tokens=1500), corpus[:24] + corpus[3:4]
 

@@ -125,6 +125,7 @@ def test_the_facts_of_a_text_by_hand() -> None:
 REDUCER = neurons.Selectivity(tokens=700)
 
 
+@pytest.mark.thorough
 def test_the_answer_is_the_same_for_every_batch_order_and_shard(corpus: list[str]) -> None:
     model, some = models.load("stories2M"), corpus[:20] + corpus[3:4]
 

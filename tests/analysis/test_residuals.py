@@ -51,6 +51,7 @@ def test_quantiles_of_bins_by_hand() -> None:
     assert found.tolist() == pytest.approx([0.0, 1.0, 2.0, 4.0], rel=0.012)
 
 
+@pytest.mark.thorough
 def test_the_interval_of_a_median_covers_it_as_often_as_it_says() -> None:
     """300 corpora of 32 groups, whose stories differ in their typical norm: 95% within what chance allows."""
     generator, covered = torch.Generator().manual_seed(0), 0

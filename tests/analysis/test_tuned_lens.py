@@ -231,6 +231,7 @@ def test_stories_of_the_fit_cannot_judge_it(model, made_stories) -> None:
     assert fitted.story_hashes.tolist() == sorted(content_hash(text) for text in made_stories[:12])
 
 
+@pytest.mark.thorough
 def test_answers_draw_print_and_come_back(model, made_stories, tmp_path) -> None:
     fitted = lens.translators(model, made_stories[:14], steps=1)
     judged = lens.lenses(model, made_stories[14:], fitted)

@@ -125,7 +125,8 @@ def test_transformer_lens_detects_the_same_heads(planted: Planted, texts: list[s
         assert all(score[place] < 0.5 for place, kind in planted.heads.items() if kind in RANDOM)
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", [0, 1])
 def test_every_pure_plant_is_named_and_random_components_are_not(
     vocabulary: Vocabulary, texts: list[str], seed: int
 ) -> None:

@@ -95,6 +95,7 @@ def test_heads_prints_a_row_per_head_and_writes_figure_table_and_answer(
     assert AblationResult.load(out / "on-stories").on == "stories"
 
 
+@pytest.mark.thorough
 def test_heads_with_swaps_says_what_decides_and_which_roles_that_contradicts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,6 +195,7 @@ def test_neurons_tests_its_labels(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "labels of a part of speech" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_neurons_compares_classes_and_finds_patterns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--model", "tiny", "--stories", "stories.txt", "--classes", "--patterns", "--out", str(tmp_path)]
     assert cli.main(["analyze", "neurons", *arguments]) == 0
@@ -326,6 +328,7 @@ def test_the_tuned_lens_is_fitted_kept_and_shown_beside_the_logit_lens(
     assert "No story is left to fit a tuned lens on" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_attribution_and_residuals_write_their_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stories = ["--model", "tiny", "--stories", "stories.txt", "--out", str(tmp_path)]
     assert cli.main(["analyze", "attribution", *stories, "--prompt", "The cat"]) == 0

@@ -120,6 +120,7 @@ def test_no_runs(in_tmp, capsys):
     assert capsys.readouterr().out == "no run yet. To train one: tslens train 256x8\n"
 
 
+@pytest.mark.thorough
 def test_losses_of_one_and_of_several_runs(some, capsys):
     plot("done", out=some / "one.svg")
     text = (some / "one.svg").read_text()

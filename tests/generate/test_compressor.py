@@ -32,6 +32,7 @@ def test_greedy_is_the_uncached_forward(compressor: Any, rows: torch.Tensor, len
         assert made == [uncached(compressor, prompt, 11)]
 
 
+@pytest.mark.thorough
 def test_rows_of_odd_and_even_lengths_do_not_mind_one_another(compressor: Any, rows: torch.Tensor) -> None:
     prompts = [rows[0, :n].tolist() for n in (1, 6, 2, 3, 9, 8)]
     greedy = Sampling(temperature=0)

@@ -287,6 +287,7 @@ def fragments(source: str) -> re.Pattern[str]:
     return re.compile(begins + pattern(compiled(paraphrased(source))), re.IGNORECASE)
 
 
+@pytest.mark.thorough
 def test_the_beat_that_carries_a_feature_stands_in_the_text(stories: list[MadeStory]) -> None:
     """Found again in the bare text by the literal words of its template: where the feature is said, and nowhere else."""
     special = {end: [fragments(line) for t in tales() for line in t.special.get(end, ())] for end in ("twist", "bad")}

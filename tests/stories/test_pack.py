@@ -318,7 +318,8 @@ except ValueError as error:
 """
 
 
-@pytest.mark.parametrize("resume", [pytest.param("yes", marks=pytest.mark.thorough), "no"])
+@pytest.mark.thorough
+@pytest.mark.parametrize("resume", ["yes", "no"])
 def test_two_packers_of_one_folder_never_mix(tokenizer: Tokenizer, tmp_path: Path, checkout: Path, resume: str) -> None:
     """From a barrier, each with stories of its own: the folder ends as one of them packs it alone."""
     tokenizer.save(tmp_path / "tokenizer.json")

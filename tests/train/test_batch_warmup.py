@@ -48,6 +48,7 @@ def test_parts_are_joined_with_all_that_they_say() -> None:
     assert whole.tokens.shape == (6, 2) and whole.predicted is None and whole.group == 3
 
 
+@pytest.mark.thorough
 def test_a_run_that_grows_goes_on_bit_for_bit(goes_on: Callable[..., None]) -> None:
     """Killed while it grows, in pieces of two rows, of which a batch has one at first and four in the end."""
     grows = {"train.batch": "8", "train.batch_warmup": "9", "train.micro_batch": "2", "train.dropout": "0.1"}
@@ -69,9 +70,8 @@ def test_what_is_refused(overrides: dict[str, str], message: str) -> None:
         recipes.load("16x1x2", overrides)
 
 
-@pytest.mark.parametrize(
-    "length", [{"train.steps": "5"}, pytest.param({"train.epochs": "0.2"}, marks=pytest.mark.thorough)]
-)
+@pytest.mark.parametrize("length", [{"train.steps": "5"}, {"train.epochs": "0.2"}])
+@pytest.mark.thorough
 def test_a_batch_that_would_never_be_whole(in_tmp, run_of, length: dict[str, str]) -> None:
     steps = run_of("whole", **length).steps
     with pytest.raises(ValueError, match="batch_warmup is 400 steps, of a run of .*never reach full size"):

@@ -117,6 +117,7 @@ def test_weights_that_are_not_finite_are_never_written(in_tmp):
     assert not saving.is_finite(state)
 
 
+@pytest.mark.thorough
 def test_a_run_that_rolls_back_goes_on_at_a_lower_rate(in_tmp, bomb):
     bomb(7, nan)  # seen at the record of step 8: back to step 4
     train_of("back", **{"train.on_divergence": "rollback"})

@@ -29,13 +29,14 @@ def test_a_run_learns_and_is_a_model_that_loads(in_tmp, train_of):
     assert not list((in_tmp / "runs/a").rglob("*.tmp")) and not list((in_tmp / "runs/a").rglob("*.p*kl*"))
 
 
-@pytest.mark.parametrize("by", [None, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("by", [None, signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
 def test_a_stopped_run_goes_on_bit_for_bit(in_tmp, goes_on, by):
     goes_on(after=7, by=by)
     steps = [json.loads(line)["step"] for line in (in_tmp / "runs/cut/metrics.jsonl").read_text().splitlines()]
     assert steps == sorted(set(steps)) and steps[-1] == 12
 
 
+@pytest.mark.thorough
 def test_a_damaged_newest_checkpoint_is_passed_over(in_tmp, train_of, largest_difference):
     train_of("whole")
     train_of("hurt")
@@ -45,6 +46,7 @@ def test_a_damaged_newest_checkpoint_is_passed_over(in_tmp, train_of, largest_di
     assert largest_difference("whole", "hurt") == 0
 
 
+@pytest.mark.thorough
 def test_a_run_whose_checkpoints_are_all_damaged_is_refused(in_tmp, train_of):
     train_of("hurt")
     for place in (in_tmp / "runs/hurt/checkpoints").iterdir():
@@ -53,6 +55,7 @@ def test_a_run_whose_checkpoints_are_all_damaged_is_refused(in_tmp, train_of):
         session.resume("hurt")
 
 
+@pytest.mark.thorough
 def test_a_run_without_a_checkpoint_begins_when_resumed(in_tmp, run_of, train_of, largest_difference):
     train_of("whole")
     run_of("early")

@@ -117,5 +117,6 @@ def test_muon_moves_in_every_direction_alike():
         assert sizes.min() > 0.3 and sizes.max() < 1.5, names[p]
 
 
+@pytest.mark.thorough
 def test_a_run_with_muon_goes_on_bit_for_bit(goes_on):
     goes_on(after=7, **{"optimizer.method": "muon", "train.micro_batch": "2", "train.dropout": "0.1"})

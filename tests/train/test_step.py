@@ -15,6 +15,7 @@ from tslens.train.objectives.language import LanguageModelling
 ADAMW = {"optimizer.method": "adamw", "optimizer.lr": "2e-3"}  # Muon makes much of a difference in rounding
 
 
+@pytest.mark.thorough
 def test_gradient_accumulation_gives_the_same_model(in_tmp, monkeypatch, train_of, largest_difference):
     rows, compute = [], LanguageModelling.__call__
 

@@ -40,7 +40,7 @@ def test_what_is_watched_for_is_seen():
     assert asked.found == ["_local_scalar_dense"]
 
 
-@pytest.mark.parametrize("method", ["adamw", "muon"])
+@pytest.mark.parametrize("method", [pytest.param("adamw", marks=pytest.mark.thorough), "muon"])
 @pytest.mark.parametrize(
     "more",
     [

@@ -39,6 +39,9 @@ def told() -> str:
     return "\n<|endoftext|>\n".join(stories("made:instruct", limit=120))
 
 
+ALIKE = [name for name in CHOSEN if name not in ("contrastive", "instruct")]
+
+
 @pytest.fixture
 def small(told, in_tmp) -> dict[str, str]:
     """Checkpoints after steps 2, 4 and 6, the last."""
@@ -46,7 +49,9 @@ def small(told, in_tmp) -> dict[str, str]:
     return SMALL
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize(
+    "name", ["contrastive", "instruct", *(pytest.param(name, marks=pytest.mark.thorough) for name in ALIKE)]
+)
 def test_a_killed_run_goes_on_bit_for_bit(in_tmp, goes_on, name):
     goes_on(after=3, **{"objective.name": name}, **CHOSEN[name])
     records = runs.read_metrics(in_tmp / "runs/cut")
