@@ -41,7 +41,7 @@ apidoc_modules = [
         "destination": "reference",
         # of `cli` the docstrings are the commands' help, not reST; `bench` is rows of a table
         "exclude_patterns": [f"{ROOT}/tslens/{part}" for part in ("__main__.py", "cli", "bench")],
-        "separate_modules": True,
+        "separate_modules": False,  # a page for each package: the sidebar of every page lists all pages
         "module_first": True,
         "max_depth": 1,
         "include_private": False,

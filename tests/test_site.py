@@ -33,5 +33,5 @@ def test_the_site_is_built_without_a_warning(checkout, tmp_path):
         "project/changes.html",
         "project/stories2M.html",
     } <= pages
-    roles = (tmp_path / "html" / "reference" / "tslens.analysis.heads.roles.html").read_text(encoding="utf-8")
+    roles = (tmp_path / "html" / "reference" / "tslens.analysis.heads.html").read_text(encoding="utf-8")
     assert "decide" in roles

@@ -9,5 +9,13 @@ class InputError(ValueError):
     """
 
 
+class UntrainedError(InputError):
+    """A shape is asked for by name, and no run of it exists. The command line adds how long its training takes."""
+
+    def __init__(self, message: str, shape: str) -> None:
+        super().__init__(message)
+        self.shape = shape
+
+
 class MissingInputError(InputError, FileNotFoundError):
     """A file or folder that a user names is not there."""

@@ -82,7 +82,15 @@ def test_a_tokenizer_of_another_model(in_tmp, model_folder, capsys):
 
 def test_an_unknown_model_gets_the_nearest_name(in_tmp, capsys):
     assert "Did you mean 'stories2M'" in refused(capsys, "generate", "--model", "storys2M")
-    assert "To train it: tslens train 512x21" in refused(capsys, "analyze", "heads", "--model", "512x21")
+
+
+def test_a_shape_without_a_run_says_how_long_training_takes_here(in_tmp, capsys, monkeypatch):
+    monkeypatch.setattr("tslens.train.estimate.PROBE", 0.1)
+    said = refused(capsys, "analyze", "heads", "--model", "16x1x2")
+    assert "To train it: tslens train 16x1x2 (about " in said and " on this machine for " in said
+    monkeypatch.setattr("tslens.train.estimate.estimate", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert refused(capsys, "analyze", "heads", "--model", "16x1x2").endswith("To train it: tslens train 16x1x2")
+    assert list(in_tmp.iterdir()) == []
 
 
 def test_a_misspelt_recipe_or_key(in_tmp, capsys):

@@ -14,7 +14,7 @@ from cyclopts import CycloptsError, UnknownCommandError
 
 from tslens import __version__
 from tslens.cli import commands
-from tslens.errors import InputError
+from tslens.errors import InputError, UntrainedError
 from tslens.nearest import did_you_mean
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -75,12 +75,32 @@ def explain(error: CycloptsError | InputError | OSError) -> str:
         error.verbose = False
         asked = " ".join(["tslens", *(error.command_chain or ())])
         return f"{error} See {asked} --help"
+    if isinstance(error, UntrainedError):
+        return f"{error}{_training_time(error.shape)}"
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
         bare = error.strerror == os.strerror(error.errno or 0)  # the system's words; ours say what to do
         remedy = f". {REMEDIES[error.errno]}" if bare and error.errno in REMEDIES else ""
         return f"{error.strerror[:1].lower()}{error.strerror[1:]}{where}{remedy}"
     return str(error) or type(error).__name__
+
+
+def _training_time(shape: str) -> str:
+    """How long training this shape takes on this machine, by a probe; nothing where that cannot be told."""
+    from tslens.cli.recipes import counted, duration
+    from tslens.train import recipe as recipes
+    from tslens.train.estimate import estimate
+
+    try:
+        found = estimate(recipes.load(shape))
+    except (InputError, OSError, KeyboardInterrupt):
+        return ""
+    if found.seconds is None or found.tokens is None:
+        return ""
+    told = f"{counted(found.tokens)} tokens of {found.source}"
+    return (
+        f" (about {duration(found.seconds)} on this machine for {told}; --data takes other stories, --dry-run counts)"
+    )
 
 
 def _unknown_command(error: UnknownCommandError) -> str:

@@ -74,13 +74,13 @@ def show_estimate(recipe: "Recipe", as_json: bool) -> None:
 
 
 def _lines(e: "Estimate") -> dict[str, str]:
-    tokens = "?" if e.tokens is None else f"{_count(e.tokens)} in {e.steps:,} steps"
+    tokens = "?" if e.tokens is None else f"{counted(e.tokens)} in {e.steps:,} steps"
     in_all = "" if e.flops is None else f"; {e.flops:.2g} in all"
     time = "?"
     if e.seconds is not None and e.validations is not None:
         all_of_them = f"{e.validations:,} validation{'' if e.validations == 1 else 's'}"
-        validating = f"{_time(e.validations * e.validation_seconds)} of it for {all_of_them}"
-        time = f"{_time(e.seconds)}, {validating}; checkpoints and compiling are not counted"
+        validating = f"{duration(e.validations * e.validation_seconds)} of it for {all_of_them}"
+        time = f"{duration(e.seconds)}, {validating}; checkpoints and compiling are not counted"
     return {
         "recipe": f"{e.name} ({e.shape})",
         "parameters": f"{e.parameters:,}",
@@ -94,7 +94,8 @@ def _lines(e: "Estimate") -> dict[str, str]:
     }
 
 
-def _count(n: int) -> str:
+def counted(n: int) -> str:
+    """A number in words: "4.1 million"."""
     if n < 1e6:
         return f"{n:,}"
     return f"{n / 1e6:,.1f} million" if n < 1e9 else f"{n / 1e9:,.2f} billion"
@@ -104,7 +105,8 @@ def _bytes(n: int) -> str:
     return f"{n / 1e6:,.0f} MB" if n < 1e9 else f"{n / 1e9:,.1f} GB"
 
 
-def _time(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds in words: "3.2 days"."""
     for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:,.1f} {unit}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tslens import runs
-from tslens.errors import InputError
+from tslens.errors import InputError, UntrainedError
 from tslens.models import huggingface, llama2c
 from tslens.models.building import from_weights
 from tslens.models.compressor_spec import CompressorSpec
@@ -41,7 +41,7 @@ def load(name: str | Path) -> "LanguageModel":
     known = available()
     folder = known.get(text) or (Path(text) if text and (Path(text) / "config.json").is_file() else _at_step(text))
     if folder is None:
-        raise InputError(_unknown(text, list(known)))
+        raise _unknown(text, list(known))
     config, tensors = runs.read(folder)
     home = folder if (folder / runs.TOKENIZER).is_file() else folder.parent.parent  # a checkpoint's run has it
     tokenizer = Tokenizer.load(home / runs.TOKENIZER)
@@ -140,8 +140,10 @@ def _named(model: "LanguageModel", name: str) -> "LanguageModel":
     return model
 
 
-def _unknown(name: str, known: list[str]) -> str:
+def _unknown(name: str, known: list[str]) -> InputError:
     if name and Path(name).is_dir():
-        return f"{name} is a folder but not a model: it has no config.json."
-    hint = f" To train it: tslens train {name}" if re.fullmatch(r"\d+x\d+(x\d+)?", name) else ""
-    return f"no model is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known) or 'none'}.{hint}"
+        return InputError(f"{name} is a folder but not a model: it has no config.json.")
+    said = f"no model is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known) or 'none'}."
+    if re.fullmatch(r"\d+x\d+(x\d+)?", name):
+        return UntrainedError(f"{said} To train it: tslens train {name}", name)
+    return InputError(said)

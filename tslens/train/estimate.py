@@ -35,6 +35,8 @@ class Estimate:
 
     name: str
     shape: str
+    source: str
+    """The stories."""
     parameters: int
     flops_per_token: int
     """FLOPs per token of training: forward and backward."""
@@ -105,6 +107,7 @@ def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
     some = sample[: max(1, int(PROBE / 3 * speed / models.spec_of(model, compressors=True).n_ctx))]
     return Estimate(
         name=recipe.name,
+        source=recipe.data.source,
         shape=recipe.shape(size).name,
         parameters=sum(p.numel() for p in _moved(model)),
         flops_per_token=flops,
