@@ -12,13 +12,26 @@ import pytest
 import torch
 
 from tslens import models
-from tslens.analysis.heads import ROLES, PatternResult, RolesResult
+from tslens.analysis import heads as heads_analysis
+from tslens.analysis.heads import (
+    KINDS,
+    ROLES,
+    AblationResult,
+    KindsResult,
+    PatternResult,
+    RolesResult,
+    SwapsResult,
+    WritesResult,
+)
+from tslens.analysis.heads.kinds_words import CLASSES
+from tslens.analysis.heads.swaps_result import UNRESOLVED
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.analysis.neurons import ProfilesResult
 from tslens.dynamics import SnapshotResult
 from tslens.dynamics.snapshot import UNITS
 from tslens.evaluation.loss import LossResult
 from tslens.report import ReportData
+from tslens.report.causes import Causes, names
 from tslens.result import axes_of
 from tslens.twins import TwinsResult
 
@@ -59,6 +72,22 @@ def twins_of(model: str) -> TwinsResult:
     return TwinsResult(
         model, 100, labels, ["permuted twin 0", "fresh twin 0"], count, low, high, least, most, p, low > most, of_twins
     )
+
+
+def causes_of(roles: RolesResult, shape: dict[str, int]) -> Causes:
+    """Interventions of random outcome on heads of these roles, none of which is withheld."""
+    sizes = shape | {"keys": 2, "swap": 3}
+    code = torch.full((2, *roles.role_code.shape), UNRESOLVED)
+    read = {"model": roles.model, "stories": 30, "copies": 1, "context": 96, "replaced": 0.5}
+    swaps = drawn(SwapsResult, sizes, **read, verdict_code=code)
+    about = {"model": roles.model, "stories": 80, "groups": 8, "roles": roles.roles, "of_twins": [0, 2]}
+    kinds = drawn(KindsResult, shape | {"kind": len(KINDS)}, **about)
+    writes = drawn(WritesResult, shape | {"kind": len(CLASSES)}, **about)
+    of = {"model": roles.model, "on": "stories", "copying": "", "kinds": ("zero", "mean", "resample"), "rows": 30}
+    of |= {"tokens": 3000, "baseline": 2.0, "roles": names(roles, kinds, writes)}
+    ablation = drawn(AblationResult, shape | {"kind": 3}, **of)
+    agreement, kernels = heads_analysis.agreement(roles, swaps), heads_analysis.kernels(roles, swaps)
+    return Causes(roles, swaps, agreement, kernels, kinds, writes, ablation)
 
 
 def made_data(
@@ -148,6 +177,7 @@ def made_data(
         "samples": [("", f"A story. {EVIL}"), ("Once", f"Once {EVIL} upon")],
         "sampling": "temperature 0.7",
     }  # fmt: skip
+    fields["causes"] = causes_of(fields["heads"], shape)
     return ReportData(**fields | changed)
 
 

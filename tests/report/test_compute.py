@@ -22,7 +22,7 @@ def model(texts: list[str]):  # type: ignore[no-untyped-def]
 @pytest.mark.thorough
 def test_everything_is_computed_in_one_call_and_drawn(model, texts: list[str]) -> None:  # type: ignore[no-untyped-def]
     own = 'Tom said <script>alert("me")</script>.'
-    data = report.compute(model, texts, texts=[own], shown=3, max_new_tokens=8)
+    data = report.compute(model, texts, texts=[own], shown=3, causes=False, max_new_tokens=8)
     assert data.name == "16x2x2"
     assert data.heads.role_code.shape == (2, 2)
     assert data.neurons.max.shape == (2, 64)

@@ -18,6 +18,7 @@ function headsSection({ heads, stories, vocabulary }) {
   chooseTokens(view);
   drawThumbnails(view);
   paintHeads(view);
+  document.querySelectorAll("[data-choose]").forEach((link) => link.addEventListener("click", () => selectHead(view, Number(link.dataset.choose), false)));
   selectHead(view, heads.start, false);
 }
 
@@ -136,6 +137,7 @@ function showEvidence(view) {
   view.about.replaceChildren(
     el("h3", {}, `${headName(view, head)} `, el("span", { class: "chip" }, el("i", { style: `background:${roleColour(heads, role)}` }), heads.roles[role].name)),
     el("p", { class: "muted small" }, heads.roles[role].meaning),
+    heads.causes?.length ? el("p", { class: "small", id: "head-cause" }, heads.causes[head]) : "",
   );
   view.measured.replaceChildren(...heads.scores.map((s) => {
     const value = s.values[head] ?? NaN, interval = s.low ? ` [${number(s.low[head] ?? NaN)}, ${number(s.high[head] ?? NaN)}]` : "";

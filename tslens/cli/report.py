@@ -13,13 +13,22 @@ from tslens.errors import InputError
 if TYPE_CHECKING:
     from tslens.corpus import Corpus
     from tslens.dynamics import SnapshotResult
-    from tslens.report.findings import Finding
+    from tslens.report import ReportData
 
 Film = Annotated[
     bool | None,
     Parameter(
         help="Show the model at every snapshot of its run, with a slider; each is measured once, in seconds, on the "
         "first 50 stories, and kept. Default: where `analyze dynamics` has kept them."
+    ),
+]
+
+
+Causes = Annotated[
+    bool | None,
+    Parameter(
+        help="Swap words, ablate every head and name its kinds of keys; all is kept. Default: what is kept, or "
+        "takes less than a minute."
     ),
 ]
 
@@ -33,6 +42,7 @@ def report(
     shown: int = 6,
     twins: int = 19,
     film: Film = None,
+    causes: Causes = None,
     out: Path | None = None,
     json_: Json = False,
 ) -> None:
@@ -53,11 +63,9 @@ def report(
     from tslens import models, runs
     from tslens import report as page
     from tslens.forward.trunk import refuse_compressor
-    from tslens.report.findings import findings
 
-    folder = models.available().get(model) or Path(model)
+    folder, name = models.available().get(model) or Path(model), page.display_name(model)
     is_run = (folder / runs.CONFIG).is_file()
-    name = page.display_name(model)
     place = out or (folder / "report.html" if folder in runs.by_name().values() else Path(f"{name}-report.html"))
     page.check_writable(place)
     _check(shown, twins)
@@ -72,8 +80,9 @@ def report(
         shown=shown,
         twins=twins,
         film=_film(folder, corpus, film),
+        causes=causes,
     )
-    _print(name, findings(data), page.write(page.draw(data), place), json_)
+    _print(data, page.write(page.draw(data), place), json_)
 
 
 def _check(shown: int, twins: int) -> None:
@@ -96,9 +105,12 @@ def _film(folder: Path, stories: "Corpus", asked: bool | None) -> "list[Snapshot
     return found
 
 
-def _print(name: str, found: list["Finding"], place: Path, as_json: bool) -> None:
+def _print(data: "ReportData", place: Path, as_json: bool) -> None:
+    from tslens.report.findings import findings
+
+    found = findings(data)
     if as_json:
-        print_json({"page": str(place), "model": name, "findings": [dataclasses.asdict(f) for f in found]})
+        print_json({"page": str(place), "model": data.name, "findings": [dataclasses.asdict(f) for f in found]})
     else:
         print(*(f"- {f.figure} {f.claim} {f.evidence}" for f in found), f"\nThe page: {place}", sep="\n")
 

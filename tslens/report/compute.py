@@ -1,5 +1,6 @@
 """The data of a report: one scan for heads, neurons and lens, then a few stories in full."""
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -19,6 +20,8 @@ from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
 from tslens.generate import Sampling, generate
 from tslens.progress import stage
+from tslens.report.causes import Causes
+from tslens.report.causes import causes as causes_of_heads
 from tslens.scan import Reducer, scan
 from tslens.twins import FEWEST, STORIES, TWINS, TwinsResult, compare
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 SHOWN_TOKENS = 128
 """Number of tokens of a story shown with attention and lens, BOS included."""
 SAMPLING = Sampling(temperature=0.7, top_p=0.95)
+GIVEN = "the given stories"
 PROMPTS = ("", "", "", "Once upon a time there was a little", "Ben and his dog", "One rainy day, Anna")
 
 
@@ -53,7 +57,10 @@ class ReportData:
     """The counts of labels beside those of untrained twins; None where none was counted."""
     audit: Verdict | None
     """What an audit of the model's labels found; None where none was kept."""
+    causes: Causes | None
+    """What swaps and ablations say of every head; None where they were left out."""
     heads: RolesResult
+    """The roles, without those that swaps contradict."""
     neurons: ProfilesResult
     depth: ByDepthResult
     patterns: Sequence[PatternResult]
@@ -79,49 +86,66 @@ def compute(
     shown: int = 6,
     twins: int = TWINS,
     film: Sequence[SnapshotResult] = (),
+    causes: bool | None = None,
     max_new_tokens: int = 256,
 ) -> ReportData:
     """Scan `stories` for heads, neurons and lens, and analyse `shown` of them in full, after the user's own `texts`.
 
-    `twins` untrained twins are counted on the first stories (see `tslens.twins`); none where these are too few for an
-    interval. The page repeats the description of stories from `tslens.model_stories`. InputError if there is no story.
+    `twins` untrained twins are counted on the first stories (`tslens.twins`), none where these are too few. With
+    `causes` every head is swapped and ablated; by default where that is kept or takes less than a minute. The page
+    repeats the description of the stories. InputError if there is no story, and as for the analyses.
     """
     corpus = list(stories)
+    described = stories if isinstance(stories, Corpus) else Corpus(tuple(corpus), getattr(stories, "name", GIVEN))
     if not corpus:
         raise InputError("There is no story to report on: the source is empty or everything was filtered out.")
-    measured = loss(model, corpus)
+    measured, a_story = _timed_loss(model, corpus)
     reducers: list[Reducer[Any, Any]] = [heads_analysis.Roles(), neurons_analysis.Profiles(), lens_analysis.ByDepth()]
     heads, neurons, depth = scan(model, corpus, reducers)
-    chosen = _choose(model, [*texts], corpus, max(shown, len(texts)))
-    with stage("reading stories head by head"):
-        patterns = [heads_analysis.pattern(model, text) for text in chosen]
-        lenses = [lens_analysis.of_prompt(model, text) for text in chosen]
-    with stage("writing stories"):
-        written = generate(model, PROMPTS, max_new_tokens=max_new_tokens, sampling=SAMPLING)
+    checked = causes_of_heads(model, described, heads, wanted=causes, a_story=a_story)
+    patterns, lenses = _in_full(model, _choose(model, [*texts], corpus, max(shown, len(texts))))
     return ReportData(
         name=name or models.name_of(model),
         description=models.describe(model),
         config=config or {},
         metrics=metrics,
-        source=stories.source if isinstance(stories, Corpus) else getattr(stories, "name", "the given stories"),
-        remark=stories.remark if isinstance(stories, Corpus) else "",
+        source=described.source,
+        remark=described.remark,
         loss=measured,
-        twins=_twins(model, stories if isinstance(stories, Corpus) else corpus, reducers[:2], twins),
         audit=verdict_of(model),
-        heads=heads,
+        twins=_twins(model, described, reducers[:2], twins),
+        causes=checked,
+        heads=heads if checked is None else checked.roles,
         neurons=neurons,
         depth=depth,
         patterns=patterns,
         lenses=lenses,
-        samples=list(zip(PROMPTS, written, strict=True)),
+        samples=_samples(model, max_new_tokens),
         sampling=f"temperature {SAMPLING.temperature}, top-p {SAMPLING.top_p}, seed {SAMPLING.seed}",
         film=film,
     )
 
 
-def _twins(
-    model: "LanguageModel", corpus: Corpus | Sequence[str], reducers: Sequence[Reducer[Any, Any]], n: int
-) -> TwinsResult | None:
+def _timed_loss(model: "LanguageModel", corpus: list[str]) -> tuple[LossResult, float]:
+    """The loss, and the seconds that one story took."""
+    began = time.monotonic()
+    return loss(model, corpus), (time.monotonic() - began) / len(corpus)
+
+
+def _in_full(model: "LanguageModel", chosen: list[str]) -> tuple[list[PatternResult], list[OfPromptResult]]:
+    with stage("reading stories head by head"):
+        return [heads_analysis.pattern(model, text) for text in chosen], [
+            lens_analysis.of_prompt(model, text) for text in chosen
+        ]
+
+
+def _samples(model: "LanguageModel", max_new_tokens: int) -> list[tuple[str, str]]:
+    with stage("writing stories"):
+        written = generate(model, PROMPTS, max_new_tokens=max_new_tokens, sampling=SAMPLING)
+    return list(zip(PROMPTS, written, strict=True))
+
+
+def _twins(model: "LanguageModel", corpus: Corpus, reducers: Sequence[Reducer[Any, Any]], n: int) -> TwinsResult | None:
     enough = len(set(islice(corpus, STORIES))) >= FEWEST
     return compare(model, corpus, reducers, n=n) if n and enough else None
 

@@ -9,6 +9,8 @@ import torch
 
 from tslens.analysis.heads import EVIDENT, ROLES
 from tslens.corpus import counted
+from tslens.report.causes import Causes
+from tslens.report.causes_view import claim
 from tslens.report.compute import ReportData
 
 
@@ -26,7 +28,10 @@ class Finding:
 
 def findings(data: ReportData) -> list[Finding]:
     """The findings of a report: first those that untrained twins do not reach, most general first."""
-    said = [say(data) for say in (_prediction, _roles, _parts_of_speech, _induction, _depth, _words, _published_rule)]
+    of_all = (_prediction, _roles, _parts_of_speech, _induction, _depth, _words, _published_rule)
+    said = [say(data) for say in of_all]
+    if data.causes is not None:
+        said.insert(2, _causes(data.causes))
     return sorted(said, key=lambda finding: not finding.leads)
 
 
@@ -90,6 +95,11 @@ def _roles(data: ReportData) -> Finding:
         "heads",
         leads,
     )
+
+
+def _causes(causes: Causes) -> Finding:
+    figure, said, evidence = claim(causes)
+    return Finding(figure, said, evidence, "heads", not figure.startswith("0 "))
 
 
 def _induction(data: ReportData) -> Finding:

@@ -12,6 +12,7 @@ from typing import Any
 from tslens import __version__, files
 from tslens.corpus import counted
 from tslens.errors import InputError
+from tslens.report.causes_view import table
 from tslens.report.compute import ReportData
 from tslens.report.embed import script_json
 from tslens.report.film import link, section
@@ -110,6 +111,7 @@ def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any
         facts="\n".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in _facts(data)),
         curve_title="Loss over training",
         curve_text=f'<p class="muted">{escape(_curve_text(data))}</p>',
+        causes=table(data.causes),
         heads_intro=escape(
             f"{heads.role_code.shape[0]} layers of {heads.role_code.shape[1]} heads, named by what they look at over "
             f"{heads.stories:,} stories; a name is given only where it beats its null."

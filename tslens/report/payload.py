@@ -12,6 +12,7 @@ from torch import Tensor
 from tslens.analysis.heads import COLOURED, EVIDENT, ROLES, PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.plots import PALETTE
+from tslens.report.causes_view import sentences
 from tslens.report.compute import ReportData
 from tslens.report.embed import Words, as_numpy, pack, pack_floats, triangles
 from tslens.report.film import film
@@ -62,7 +63,7 @@ def build(data: ReportData, cuts: Cuts, attention: Mapping[tuple[int, int], Any]
             story(pattern.tokens, words, attended, attention.get((i, attended)))
             for i, (pattern, attended) in enumerate(zip(data.patterns, cuts.attended, strict=True))
         ],
-        "heads": heads(data.heads, data.twins),
+        "heads": heads(data.heads, data.twins) | {"causes": sentences(data.causes) if data.causes else []},
         "neurons": neurons(data.neurons, words, cuts.detail) | {"twins": of_twins(data.twins, " neurons")},
         "lens": lens(data.lenses, words, int(data.description["d_vocab"])),
         "depth": depth(data.depth),

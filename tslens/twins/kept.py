@@ -1,4 +1,4 @@
-"""Store of what was found on twins: in the run's folder, or in the cache, named after all that decides it."""
+"""Store of what takes long to find on a model: in its run's folder or in the cache, named after all that decides it."""
 
 import contextlib
 import hashlib
@@ -22,7 +22,7 @@ def key(
     stories: object,
     reducers: Sequence[Reducer[Any, Any]],
 ) -> str:
-    """The file's name, after all that decides what it holds.
+    """A name for what was found, after all that decides it.
 
     Stories that the model writes itself count as their recipe: another machine's rounding changes a few of them. The
     stories that a reducer brings along (its `texts`) count as they are.
@@ -37,19 +37,25 @@ def key(
         *(text for reducer in reducers for text in getattr(reducer, "texts", ())),
     ):
         digest.update(part.encode() + b"\0")
-    return f"{digest.hexdigest()}.json"
+    return digest.hexdigest()
+
+
+def places(model: "LanguageModel", name: str) -> list[Path]:
+    """Where something of this name is kept: first the place to keep more in; of a bundled model also its folder."""
+    home = models.home_of(model)
+    bundled = home in models.bundled().values()
+    first = home if home is not None and not bundled else cache()
+    return [folder / name for folder in (first, *([home] if home is not None and bundled else []))]
 
 
 def read(model: "LanguageModel", name: str, is_whole: Callable[[Any], bool]) -> tuple[dict[str, Any], Path]:
-    """What was kept under this name, if it is whole, and the file to keep more in."""
-    home = models.home_of(model)
-    bundled = home in models.bundled().values()
-    place = (home if home is not None and not bundled else cache()) / "twins" / name
-    for source in (place, *([home / "twins" / name] if home is not None and bundled else [])):
+    """What was found on twins and kept under this name, if it is whole, and the file to keep more in."""
+    first, *others = places(model, f"twins/{name}.json")
+    for source in (first, *others):
         with contextlib.suppress(OSError, InputError):
             if is_whole(found := files.read_json(source)):
-                return found, place
-    return {}, place
+                return found, first
+    return {}, first
 
 
 def write(place: Path, kept: Mapping[str, Any]) -> None:

@@ -1,0 +1,182 @@
+"""The causal check of heads on the page: names, the order of heads, what is kept and what is left out."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tslens import models, report
+from tslens.analysis import heads
+from tslens.analysis.heads import KINDS, ROLES
+from tslens.analysis.heads.kinds_words import CLASSES
+from tslens.analysis.heads.swaps_result import CONTENT, POSITION
+from tslens.corpus import Corpus
+from tslens.report import ReportData
+from tslens.report import causes as module
+from tslens.report.causes import Causes, names
+from tslens.report.causes_view import claim, sentences, table
+from tslens.report.findings import findings
+from tslens.stories import stories
+from tslens.tokenizer import Tokenizer
+
+WORDS = ("previous token", "content-dependent", "content-dependent", "diffuse", "positional", "unresolved")
+
+
+@pytest.fixture
+def checked(made: Callable[..., ReportData]) -> Causes:
+    """Six heads of one layer, with increases that are known: the last matters and has no name; the fifth, a positional
+    one, is missed by nothing."""
+    data = made(layers=1, heads=6)
+    roles = replace(data.heads, role_code=torch.tensor([[ROLES.index(word) for word in WORDS]]))
+    found = data.causes
+    assert found is not None and found.kinds is not None and found.writes is not None
+    none = {"low": torch.full((27, 1, 6), -1.0), "q": torch.zeros(27, 1, 6), "threshold": torch.zeros(27)}
+    kinds = replace(found.kinds, roles=roles.roles, **{name: of.clone() for name, of in none.items()})
+    kinds.low[KINDS.index("same name"), 0, 1] = 0.3
+    writes = replace(found.writes, **{name: of[: len(CLASSES)].clone() for name, of in none.items()})
+    writes.low[CLASSES.index("NOUN"), 0, [0, 3]] = 0.2
+    increase = torch.tensor([0.2, 0.1, 0.0, 0.0, 0.001, 0.3]).expand(3, 1, 6)
+    of = {"increase": increase, "low": increase - 0.006, "high": increase + 0.006, "q": 0.1 * (increase < 0.05)}
+    of |= {"contrast": increase / 2, "contrast_low": increase / 2 - 0.01, "contrast_high": increase}
+    of["contrast_q"] = 0 * increase
+    predicted = torch.tensor([[90.0, 0, 0, 0, 0, 0]])
+    ablation = replace(found.ablation, roles=names(roles, kinds, writes), predicted=predicted, **of)
+    verdict = torch.tensor([[[POSITION, CONTENT, CONTENT, POSITION, POSITION, POSITION]]]).expand(2, 1, 6)
+    swaps = replace(found.swaps, verdict_code=verdict)
+    agreement, kernels = heads.agreement(roles, swaps), heads.kernels(roles, swaps)
+    return Causes(roles, swaps, agreement, kernels, kinds, writes, ablation)
+
+
+def test_names_are_roles_or_else_kinds(checked: Causes) -> None:
+    assert checked.kinds is not None and checked.writes is not None
+    found = names(checked.roles, checked.kinds, checked.writes)[0]
+    unknown = "content-dependent, kind unknown"
+    assert found == ["previous token", "same name", unknown, "writes NOUN", "positional", "unresolved"]
+    assert names(checked.roles, None, None)[0] == list(WORDS)
+
+
+def test_an_unnamed_head_that_matters_is_first_and_a_name_that_nothing_misses_is_said(checked: Causes) -> None:
+    order = [(head, finding) for _, head, finding in checked.in_order()]
+    assert order[0] == (5, "matters, and has no role") and (4, "has a role that nothing misses") in order
+    assert [head for head, _ in order[:3]] == [5, 0, 1]
+    figure, said, evidence = claim(checked)
+    assert figure == "3 of 6 heads matter" and "0.5 (unresolved) without a name" in said
+    assert "nothing misses 2 heads, first 0." in said
+    assert "The most: layer 0, head 5 (unresolved), zero +0.30 [0.29, 0.31]" in evidence
+    assert evidence.endswith("4 of 4 labels stand and 4 of them are confirmed; none is withheld.")
+
+
+def test_the_table_has_a_row_for_every_head(checked: Causes) -> None:
+    rows = re.findall(r"<tr>(?!<th)(.*?)</tr>", table(checked))
+    assert len(rows) == 6 and 'data-choose="5">0.5</a>' in rows[0] and "matters, and has no role" in rows[0]
+    assert "+0.300</b><span>[0.294, 0.306]</span>" in rows[0]
+    previous = next(row for row in rows if ">0.0</a>" in row)
+    assert "writes NOUN" in previous and "+0.100</b>" in previous and "position decides" in previous
+    positional = next(row for row in rows if ">0.4</a>" in row)
+    assert "has a role that nothing misses" in positional and 'class="faint">+0.001' in positional
+    assert "untrained twins: 0 to 2" in table(checked) and "--causes" in table(None)
+
+
+def test_a_withheld_role_is_said(checked: Causes) -> None:
+    verdict = checked.swaps.verdict_code.clone()
+    verdict[:, 0, 4] = CONTENT
+    agreement = heads.agreement(checked.roles, replace(checked.swaps, verdict_code=verdict))
+    code = torch.where(agreement.withheld, ROLES.index("unresolved"), checked.roles.role_code)
+    found = replace(checked, agreement=agreement, roles=replace(checked.roles, role_code=code))
+    assert "withheld: positional" in table(found) and "3 of 4 labels stand" in table(found)
+    assert "Withheld: positional." in sentences(found)[4] and "the other one is withheld" in claim(found)[2]
+    assert sentences(found)[1].startswith("Same name. Matters: without it +0.100 by zero, ")
+
+
+def test_the_finding_leads_if_a_head_matters(made: Callable[..., ReportData], checked: Causes) -> None:
+    data = replace(made(layers=1, heads=6), causes=checked)
+    (found,) = (finding for finding in findings(data) if "heads matter" in finding.figure)
+    assert found.leads and found.section == "heads"
+    calm = replace(checked.ablation, increase=checked.ablation.increase * 0)
+    none = replace(data, causes=replace(checked, ablation=calm))
+    (found,) = (finding for finding in findings(none) if "heads matter" in finding.figure)
+    assert not found.leads and found.figure == "0 of 6 heads matter"
+    assert not any("heads matter" in finding.figure for finding in findings(replace(data, causes=None)))
+
+
+def test_the_rest_of_many_heads_opens_on_a_click(made: Callable[..., ReportData]) -> None:
+    shown = table(made(layers=4, heads=8).causes)
+    assert shown.count("<details>") == 1 and "The other 8 heads" in shown and shown.count("data-choose") == 32
+
+
+# What is computed, kept and left out
+
+
+@pytest.fixture(scope="module")
+def texts() -> Corpus:
+    return Corpus(tuple(stories("made", limit=24)), "made")
+
+
+@pytest.fixture(scope="module")
+def model(texts: Corpus) -> Any:
+    tokenizer = Tokenizer.train(list(texts), 300)
+    return models.build(models.Spec(16, 2, 2, d_vocab=tokenizer.size, n_ctx=48), seed=1, tokenizer=tokenizer)
+
+
+@pytest.fixture(scope="module")
+def roles(model: Any, texts: Corpus) -> heads.RolesResult:
+    return heads.roles(model, texts)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TSLENS_CACHE", str(tmp_path_factory.getbasetemp() / "causes"))
+
+
+@pytest.mark.thorough
+def test_what_is_kept_is_not_computed_again(
+    model: Any, texts: Corpus, roles: heads.RolesResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = module.causes(model, texts, roles, a_story=1e-6)
+    assert found is not None and found.kinds is None and found.writes is None
+    assert found.ablation.rows == 24 and found.ablation.kinds == ("zero", "mean", "resample")
+    monkeypatch.setattr(heads, "swaps", lambda *_, **__: pytest.fail("swaps are kept"))
+    monkeypatch.setattr(heads, "ablation", lambda *_, **__: pytest.fail("ablations are kept"))
+    again = module.causes(model, texts, roles, a_story=1e6)
+    assert again is not None and torch.equal(again.ablation.increase, found.ablation.increase)
+    other = replace(roles, role_code=roles.role_code.flip(0, 1) * 0)
+    assert module.causes(model, texts, other, a_story=1e6) is None  # other roles predict other tokens: asked anew
+
+
+def test_what_takes_long_is_left_out_and_what_it_costs_is_said(
+    model: Any, texts: Corpus, roles: heads.RolesResult, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = Corpus(texts.texts[::-1], "made")
+    assert module.causes(model, other, roles, a_story=1.0) is None
+    assert re.search(r"left out, about [\d,]+ s, once; --causes includes it", capsys.readouterr().err)
+    assert module.causes(model, other, roles, wanted=False) is None
+    assert module.causes(model, Corpus(texts.texts[:19], "made"), roles, wanted=True) is None
+
+
+@pytest.mark.thorough
+def test_the_page_of_a_model_with_all_its_causes(model: Any, texts: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "control", partial(module.control, n=2))
+    monkeypatch.setattr(heads, "MADE", 4)
+    data = report.compute(model, texts, shown=1, twins=0, causes=True, max_new_tokens=4)
+    assert data.causes is not None and data.causes.kinds is not None and data.causes.writes is not None
+    assert torch.equal(data.heads.role_code, data.causes.roles.role_code)
+    assert data.causes.kinds.threshold.isfinite().all() and len(data.causes.kinds.of_twins) == 2
+    assert "What is lost without each head" in report.draw(data)
+
+
+# In a browser
+
+
+def test_a_row_opens_its_head(opener: Callable[[Path], Any], made: Callable[..., ReportData], tmp_path: Path) -> None:
+    data = made(layers=3, heads=4)
+    page = opener(report.write(report.draw(data), tmp_path / "report.html"))
+    page.click('.causes a[data-choose="6"]')
+    assert page.one("#head-detail h3").text.startswith("Layer 1, head 2")
+    assert data.causes is not None
+    assert page.one("#head-cause").text == sentences(data.causes)[6]
+    assert page.complaints() == []

@@ -1,0 +1,186 @@
+"""What the model loses without each head, and what its name is worth: swaps, ablations and kinds, kept once found.
+
+They are read on the first 100 stories of the page. What is found is kept in the folder of the run or in the cache, part
+by part, so that a page that was stopped goes on, and the next one of the same model and stories takes no longer.
+"""
+
+import contextlib
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import torch
+
+from tslens.analysis import heads as method
+from tslens.analysis.heads import (
+    ROLES,
+    AblationResult,
+    AgreementResult,
+    KernelsResult,
+    KindsResult,
+    RolesResult,
+    SwapsResult,
+    WritesResult,
+)
+from tslens.analysis.heads.ablation_result import has_role
+from tslens.corpus import Corpus
+from tslens.errors import InputError
+from tslens.progress import note
+from tslens.result import Result
+from tslens.scan import Reducer
+from tslens.twins import FEWEST, STORIES, TWINS, control
+from tslens.twins import kept as store
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+VERSION = "causes of heads, 1"
+"""Part of the key of kept answers: raise it when a rule changes."""
+SWAPPED, ABLATED, COPIES = 50, 64, 1
+"""Stories that are swapped, those that heads are ablated on, and copies with half of the words replaced."""
+AFFORDABLE = 60.0
+"""Seconds, by estimate: what takes longer is done only where it was asked for, or is kept."""
+PASSES = 25
+"""What swapping a story costs in scans of it, with the comparison of the patterns (22 on stories2M)."""
+PASS = 1.25
+"""What three ablations of one head on one story cost in scans of it (1.23 on stories2M)."""
+KIND_SECONDS = 0.06
+"""What the kinds of one story cost beside its scan."""
+
+Kept = TypeVar("Kept", bound=Result)
+
+
+@dataclass(frozen=True, eq=False)
+class Causes:
+    """What interventions say of every head and of its name."""
+
+    roles: RolesResult
+    """The roles, `unresolved` where swaps contradict them."""
+    swaps: SwapsResult
+    agreement: AgreementResult
+    kernels: KernelsResult
+    kinds: KindsResult | None
+    """The kinds of keys; None where they would have taken too long."""
+    writes: WritesResult | None
+    """The word classes that heads write; None as well."""
+    ablation: AblationResult
+    """The loss without each head; its roles are the `names`."""
+
+    def in_order(self) -> list[tuple[int, int, str]]:
+        """Layer, head and finding of every head: first those that matter and have no name, then as they matter."""
+        checks = self.ablation.checks()
+        return list(zip(checks["layer"].tolist(), checks["head"].tolist(), checks["finding"].tolist(), strict=True))
+
+
+def causes(
+    model: "LanguageModel",
+    corpus: Corpus,
+    roles: RolesResult,
+    *,
+    wanted: bool | None = None,
+    a_story: float = math.inf,
+) -> Causes | None:
+    """Swap words for every head and ablate it, and name the kinds of its keys.
+
+    With `wanted` None the parts that are kept, and those that take less than a minute, where a scan takes `a_story`
+    seconds a story. None where that leaves nothing, or where the stories are too few.
+    """
+    texts = list(dict.fromkeys(islice(corpus, STORIES)))
+    if wanted is False or len(texts) < FEWEST:
+        return None
+    shelf = Shelf(model, corpus, texts, wanted is True)
+    swapped = min(SWAPPED, len(texts)) * PASSES * a_story
+    ablated = PASS * roles.role_code.numel() * min(ABLATED, len(texts)) * a_story
+    asked = "/".join(ROLES[code] for code in roles.role_code.flatten().tolist())
+    parts: dict[type[Result], str] = {SwapsResult: "", AblationResult: asked}
+    if not shelf.affords(swapped + ablated, "Swapped words and ablated heads", parts):
+        return None
+    swaps = shelf.of(SwapsResult, "", lambda: method.swaps(model, texts, limit=SWAPPED, copies=COPIES))
+    agreement = method.agreement(roles, swaps)
+    left = torch.where(agreement.withheld, ROLES.index("unresolved"), roles.role_code)
+    kept = replace(roles, role_code=left)
+    ablation = shelf.of(AblationResult, asked, lambda: method.ablation(model, texts, roles=kept, rows=ABLATED))
+    kinds, writes = _kinds(model, texts, shelf, a_story)
+    kernels = method.kernels(kept, swaps)
+    kinds = None if kinds is None else replace(kinds, roles=kept.roles)
+    named = replace(ablation, roles=names(kept, kinds, writes))
+    return Causes(kept, swaps, agreement, kernels, kinds, writes, named)
+
+
+def _kinds(
+    model: "LanguageModel", texts: Sequence[str], shelf: "Shelf", a_story: float
+) -> tuple[KindsResult | None, WritesResult | None]:
+    seconds = (TWINS + 1) * (len(texts) + method.MADE) * (KIND_SECONDS + 2 * a_story)
+    if not shelf.affords(seconds, "Kinds of keys, on untrained twins too", {KindsResult: "", WritesResult: ""}):
+        return None, None
+    stories = shelf.corpus
+
+    def kinds() -> KindsResult:
+        return method.kinds(model, texts, control=control(model, stories, method.Kinds(made=method.MADE)))
+
+    def writes() -> WritesResult:
+        return method.writes(model, texts, control=control(model, stories, method.Writes()))
+
+    return shelf.of(KindsResult, "", kinds), shelf.of(WritesResult, "", writes)
+
+
+def names(roles: RolesResult, kinds: KindsResult | None, writes: WritesResult | None) -> list[list[str]]:
+    """What each head is called: its role, where that says what it does; else the kinds of its keys and the word classes
+    that it writes; else what describes it."""
+
+    def name(layer: int, head: int, role: str) -> str:
+        if has_role(role):
+            return role
+        chosen = kinds.kinds[layer][head] if kinds is not None else []
+        written = [f"writes {word}" for word in writes.kinds[layer][head]] if writes is not None else []
+        unknown = ", kind unknown" if role == "content-dependent" and kinds is not None else ""
+        return ", ".join([*chosen, *written]) or f"{role}{unknown}"
+
+    return [[name(i, j, role) for j, role in enumerate(row)] for i, row in enumerate(roles.roles)]
+
+
+class Shelf:
+    """The kept answers about one model on the same stories."""
+
+    def __init__(self, model: "LanguageModel", corpus: Corpus, texts: Sequence[str], wanted: bool) -> None:
+        self.corpus = corpus
+        self._model = model
+        reducers: list[Reducer[Any, Any]] = [method.Kinds(made=method.MADE), method.Writes()]
+        self._key = store.key(f"{VERSION} {SWAPPED} {ABLATED} {COPIES}", model, texts, corpus, reducers)
+        self._room = math.inf if wanted else AFFORDABLE
+
+    def affords(self, seconds: float, what: str, parts: dict[type[Result], str]) -> bool:
+        """Whether all parts are kept, were asked for, or fit the seconds that are left; says what they cost."""
+        if all(self._read(result, asked) is not None for result, asked in parts.items()):
+            return True
+        if seconds > self._room:
+            note(f"{what}: left out, about {seconds:.0f} s, once; --causes includes it.")
+            return False
+        self._room -= seconds
+        if seconds > 2:
+            note(f"{what}: about {seconds:.0f} s, once.")
+        return True
+
+    def of(self, result: type[Kept], asked: str, find: Callable[[], Kept]) -> Kept:
+        """What is kept, or else found now and kept."""
+        found = self._read(result, asked)
+        if found is None:
+            found = find()
+            with contextlib.suppress(OSError):
+                found.save(self._places(asked)[0])
+        return found
+
+    def _read(self, result: type[Kept], asked: str) -> Kept | None:
+        for place in self._places(asked):
+            with contextlib.suppress(OSError, InputError):
+                return result.load(place)
+        return None
+
+    def _places(self, asked: str) -> list[Path]:
+        """The folders of the answers to what was asked, beside model and stories."""
+        name = hashlib.blake2b(f"{self._key} {asked}".encode(), digest_size=16).hexdigest()
+        return store.places(self._model, f"causes/{name}")

@@ -1,0 +1,179 @@
+"""The causal check of every head as the page says it: a table, a sentence for each head, and the finding."""
+
+import html
+from collections.abc import Sequence
+
+from tslens.analysis.heads.ablation_result import BOUND, FINDINGS, has_role
+from tslens.analysis.heads.replaced import TOKENS
+from tslens.analysis.heads.swaps_result import OF_ALL_KEYS
+from tslens.report.causes import Causes
+
+OPEN = 24
+"""Rows of the table that are shown at once; the others open on a click."""
+COLUMNS = ("Head", "What it does", "Without it", "Zero", "Mean", "Resample", "On its role's tokens", "Words swapped")
+UNNAMED, IDLE = FINDINGS[0], "has a role that nothing misses"
+
+
+def table(causes: Causes | None) -> str:
+    """The table as HTML, its most telling heads first; or a sentence that says how to have one."""
+    if causes is None:
+        return (
+            '<p class="muted">No head was ablated for this page: its stories are too few for intervals, or it would '
+            "have taken long. <code>tslens report --causes</code> includes it.</p>"
+        )
+    rows = [_row(causes, *found) for found in causes.in_order()]
+    more = ""
+    if rest := rows[OPEN:]:
+        more = f"<details><summary>The other {len(rest)} heads</summary>{_table(rest)}</details>"
+    content = f"<h3>What is lost without each head</h3>{_intro(causes)}{_table(rows[:OPEN])}{more}"
+    return f'<div class="panel" id="causes">{content}</div>'
+
+
+def _table(rows: Sequence[str]) -> str:
+    heads = "".join(f'<th scope="col"{_number(name)}>{name}</th>' for name in COLUMNS)
+    content = f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return f'<div class="scroll"><table class="causes">{content}</table></div>'
+
+
+def _intro(causes: Causes) -> str:
+    found = causes.ablation
+    said = (
+        f"Nats per token that the loss on {found.rows} stories ({found.tokens:,} tokens) rises by, with 95% intervals, "
+        "paired by story, where the head's output is replaced by nothing (zero), by its mean over all positions, or by "
+        "that at the same position of another story (resample). A head matters if all three cost at least "
+        f"{BOUND:g} and are above 0 at q < 0.05; nothing misses one whose intervals all lie within {BOUND:g} of 0. "
+        "The tokens that a role predicts are compared with others of the same stories and frequency; shown is the "
+        "least of the three differences. Heads that matter and have no name come first. "
+    )
+    return f'<p class="muted small">{html.escape(said + _agreement(causes) + _beyond(causes))}</p>'
+
+
+def _agreement(causes: Causes) -> str:
+    """How many labels the swaps leave standing, before any is withheld."""
+    found = causes.agreement
+    if not found.labelled:
+        return "No head has a label that swaps could contradict. "
+    standing = found.labelled - found.contradicted
+    return (
+        f"Where words are swapped on {causes.swaps.stories} stories, {standing} of {found.labelled} labels stand and "
+        f"{found.confirmed} of them are confirmed; {_those(found.contradicted)} withheld. "
+    )
+
+
+def _those(n: int) -> str:
+    return "none is" if n == 0 else "the other one is" if n == 1 else f"the other {n} are"
+
+
+def _beyond(causes: Causes) -> str:
+    """How many heads have a kind, beside untrained twins."""
+    if causes.kinds is None or causes.writes is None:
+        return "Which content a head attends to was not read: --causes includes it."
+    return " ".join(
+        f"{int(answer.held.any(0).sum())} of {answer.held[0].numel()} heads {what} (untrained twins: "
+        f"{answer.range_of_twins()})."
+        for answer, what in ((causes.kinds, "choose keys of a named kind"), (causes.writes, "write a word class"))
+    )
+
+
+def _row(causes: Causes, layer: int, head: int, finding: str) -> str:
+    found, width = causes.ablation, causes.roles.role_code.shape[1]
+    place = f'<a href="#heads" data-choose="{layer * width + head}">{layer}.{head}</a>'
+    name, more = html.escape(found.roles[layer][head]), html.escape("; ".join(_details(causes, layer, head)))
+    cells = [place, f"{name}<span>{more}</span>" if more else name, html.escape(finding)]
+    cells += [
+        _nats(*(float(x[i, layer, head]) for x in (found.increase, found.low, found.high)))
+        for i in range(len(found.kinds))
+    ]
+    cells += [_contrast(causes, layer, head), _swapped(causes, layer, head)]
+    named = zip(COLUMNS, cells, strict=True)
+    row = "".join(f'<td data-label="{column}"{_number(column)}>{cell}</td>' for column, cell in named)
+    return f"<tr>{row}</tr>"
+
+
+def _number(column: str) -> str:
+    return ' class="n"' if column in COLUMNS[3:7] else ""
+
+
+def _details(causes: Causes, layer: int, head: int) -> list[str]:
+    """What else is known of a head: its withheld role, the kernel of a positional one, kinds beside a role."""
+    said = []
+    if causes.agreement.withheld[layer, head]:
+        said.append(f"withheld: {causes.agreement.roles[layer][head]}")
+    if (family := causes.kernels.families[layer][head]) and family != "unresolved":
+        length, frame = float(causes.kernels.length[layer, head]), causes.kernels.frames[layer][head]
+        tokens = f" over {length:.0f} tokens" if family in ("local", "slow decay") and length < 1e4 else ""
+        said.append(", ".join(filter(None, (f"{family}{tokens}", frame if frame != "unresolved" else ""))))
+    if causes.kinds is not None and causes.writes is not None and has_role(causes.roles.roles[layer][head]):
+        said += [f"chooses {', '.join(chosen)}"] if (chosen := causes.kinds.kinds[layer][head]) else []
+        said += [f"writes {', '.join(written)}"] if (written := causes.writes.kinds[layer][head]) else []
+    return said
+
+
+def _nats(value: float, low: float, high: float) -> str:
+    faint = ' class="faint"' if low <= 0 <= high else ""
+    return f"<b{faint}>{value:+.3f}</b><span>[{low:.3f}, {high:.3f}]</span>"
+
+
+def _contrast(causes: Causes, layer: int, head: int) -> str:
+    found = causes.ablation
+    if not found.predicted[layer, head]:
+        return "–"
+    at = int(found.contrast[:, layer, head].nan_to_num(float("inf")).argmin())
+    ends = (found.contrast, found.contrast_low, found.contrast_high)
+    return _nats(*(float(x[at, layer, head]) for x in ends))
+
+
+def _swapped(causes: Causes, layer: int, head: int) -> str:
+    """What decides, and how much of the attention follows the words and the place, over the keys of its role."""
+    keys = 0 if causes.agreement.roles[layer][head] in OF_ALL_KEYS else 1
+    change = float(causes.swaps.change[keys, TOKENS, layer, head])
+    shift = float(causes.swaps.shift[keys, layer, head])
+    place = f", {shift:.0%} the place" if shift == shift else ""
+    return f"{causes.agreement.verdicts[layer][head]}<span>{change:.0%} follows the words{place}</span>"
+
+
+def sentences(causes: Causes) -> list[str]:
+    """What is said of each head where it is shown, layer after layer."""
+    by_place = {(layer, head): finding for layer, head, finding in causes.in_order()}
+    return [_sentence(causes, *place, finding) for place, finding in sorted(by_place.items())]
+
+
+def _sentence(causes: Causes, layer: int, head: int, finding: str) -> str:
+    found = causes.ablation
+    costs = ", ".join(f"{float(found.increase[i, layer, head]):+.3f} by {kind}" for i, kind in enumerate(found.kinds))
+    name, role = found.roles[layer][head], causes.roles.roles[layer][head]
+    called = f"{name[0].upper()}{name[1:]}. " if name != role else ""
+    details = "".join(f"{text[0].upper()}{text[1:]}. " for text in _details(causes, layer, head))
+    return f"{called}{details}{finding[0].upper()}{finding[1:]}: without it {costs} nats per token."
+
+
+def listed(causes: Causes, findings: Sequence[str]) -> list[str]:
+    """The heads with one of these findings: `1.3 (positional)`."""
+    roles, order = causes.ablation.roles, causes.in_order()
+    return [f"{layer}.{head} ({roles[layer][head]})" for layer, head, finding in order if finding in findings]
+
+
+def claim(causes: Causes) -> tuple[str, str, str]:
+    """The finding about all heads: its figure, its claim, its evidence."""
+    found, total = causes.ablation, causes.roles.role_code.numel()
+    mattering = listed(causes, [finding for finding in FINDINGS if finding.startswith("matters")])
+    unnamed, idle = listed(causes, [UNNAMED]), listed(causes, [IDLE])
+    without = f"{_few(unnamed)} without a name" if unnamed else "each of them has a name" if mattering else "none does"
+    missed = f"; nothing misses {_few(idle)}" if idle else ""
+    layer, head = divmod(int(found.increase.amin(0).argmax()), found.increase.shape[2])
+    costs = ", ".join(
+        f"{kind} {float(found.increase[i, layer, head]):+.2f} [{float(found.low[i, layer, head]):.2f}, "
+        f"{float(found.high[i, layer, head]):.2f}]"
+        for i, kind in enumerate(found.kinds)
+    )
+    return (
+        f"{len(mattering)} of {total} heads matter",
+        f"to the loss however they are ablated ({', '.join(found.kinds)}): {without}{missed}.",
+        f"Nats per token on {found.rows} stories. The most: layer {layer}, head {head} ({found.roles[layer][head]}), "
+        f"{costs}. {_agreement(causes)}".rstrip(),
+    )
+
+
+def _few(heads: Sequence[str]) -> str:
+    """'3 heads, first 0.1 (positional)'."""
+    return heads[0] if len(heads) == 1 else f"{len(heads)} heads, first {heads[0]}"
