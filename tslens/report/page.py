@@ -170,10 +170,8 @@ def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
         if key != "digests":  # they tell programs whether the data changed
             yield key.replace("_", " "), _words(value)
     if "validation_loss" in c:
-        yield (
-            "validation, at the end",
-            f"{c['validation_loss']:.3f} nats, {c['bits_per_byte']:.3f} bits per byte" + _of_stories(c),
-        )
+        at_end = f"{c['validation_loss']:.3f} nats, {c['bits_per_byte']:.3f} bits per byte"
+        yield "validation, at the end", at_end + _of_stories(c)
     low, high = data.loss.interval("text_bytes")
     yield "measured on", f"{data.source}: {counted(len(data.loss.nats))}, {int(data.loss.tokens.sum()):,} tokens"
     yield "loss", f"{data.loss.nats_per_token:.3f} nats per token"
