@@ -9,7 +9,7 @@ from tslens.analysis.heads.swaps_result import OF_ALL_KEYS
 from tslens.report.causes import Causes
 
 OPEN = 24
-"""Rows of the table that are shown at once; the others open on a click."""
+"""Rows of the table at most, which leaves room on the page for the rest; every head has its sentence on the map."""
 COLUMNS = ("Head", "What it does", "Without it", "Zero", "Mean", "Resample", "On its role's tokens", "Words swapped")
 UNNAMED, IDLE = FINDINGS[0], "has a role that nothing misses"
 
@@ -24,7 +24,7 @@ def table(causes: Causes | None) -> str:
     rows = [_row(causes, *found) for found in causes.in_order()]
     more = ""
     if rest := rows[OPEN:]:
-        more = f"<details><summary>The other {len(rest)} heads</summary>{_table(rest)}</details>"
+        more = f'<p class="muted small">The other {len(rest)} heads follow; the map says the same of each.</p>'
     content = f"<h3>What is lost without each head</h3>{_intro(causes)}{_table(rows[:OPEN])}{more}"
     return f'<div class="panel" id="causes">{content}</div>'
 
