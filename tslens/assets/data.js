@@ -1,10 +1,12 @@
-// Decoding of the page's numbers: byte-shuffled typed arrays, deflated, base64. Attention is in 8-bit causal triangles.
+// Decoding of the page's numbers and of long texts: byte-shuffled typed arrays, or UTF-8; deflated, base64. Attention is in
+// 8-bit causal triangles.
 
-const TYPES = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array };
+const TYPES = { uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, text: Uint8Array };
 
 async function unpack(packed) {
   const bytes = Uint8Array.from(atob(packed.data), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  if (packed.type === "text") return new Response(stream).text();
   const planes = new Uint8Array(await new Response(stream).arrayBuffer());
   const raw = new TYPES[packed.type](planes.length / TYPES[packed.type].BYTES_PER_ELEMENT);
   for (let i = 0; i < planes.length; i++) raw[i % raw.length] |= planes[i] << (8 * Math.floor(i / raw.length));

@@ -8,7 +8,7 @@ from tslens.analysis.heads.replaced import TOKENS
 from tslens.analysis.heads.swaps_result import OF_ALL_KEYS
 from tslens.report.causes import Causes
 
-OPEN = 24
+ROWS = 24
 """Rows of the table at most, which leaves room on the page for the rest; every head has its sentence on the map."""
 COLUMNS = ("Head", "What it does", "Without it", "Zero", "Mean", "Resample", "On its role's tokens", "Words swapped")
 UNNAMED, IDLE = FINDINGS[0], "has a role that nothing misses"
@@ -23,9 +23,10 @@ def table(causes: Causes | None) -> str:
         )
     rows = [_row(causes, *found) for found in causes.in_order()]
     more = ""
-    if rest := rows[OPEN:]:
-        more = f'<p class="muted small">The other {len(rest)} heads follow; the map says the same of each.</p>'
-    content = f"<h3>What is lost without each head</h3>{_intro(causes)}{_table(rows[:OPEN])}{more}"
+    if rest := rows[ROWS:]:
+        said = f"Not listed: {len(rest)} heads. Choose one in the map above to read the same of it."
+        more = f'<p class="muted small">{said}</p>'
+    content = f"<h3>What is lost without each head</h3>{_intro(causes)}{_table(rows[:ROWS])}{more}"
     return f'<div class="panel" id="causes">{content}</div>'
 
 

@@ -33,6 +33,11 @@ def pack(array: NDArray[Any]) -> Packed:
     return {"type": array.dtype.name, "data": base64.b64encode(zlib.compress(raw.T.tobytes(), 6)).decode("ascii")}
 
 
+def pack_text(text: str) -> Packed:
+    """A long text as JSON: its UTF-8 bytes deflated, in base64."""
+    return {"type": "text", "data": base64.b64encode(zlib.compress(text.encode(), 6)).decode("ascii")}
+
+
 def unpack(packed: Packed) -> NDArray[Any]:
     """The flat array that the page's script decodes from `pack` or `pack_floats`."""
     kind = np.dtype(packed["type"]).newbyteorder("<")

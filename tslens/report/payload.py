@@ -14,7 +14,7 @@ from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.plots import PALETTE
 from tslens.report.causes_view import sentences
 from tslens.report.compute import ReportData
-from tslens.report.embed import Words, as_numpy, pack, pack_floats, triangles
+from tslens.report.embed import Words, as_numpy, pack, pack_floats, pack_text, triangles
 from tslens.report.film import film
 from tslens.report.neurons import Detail, neurons
 from tslens.twins import TwinsResult
@@ -63,7 +63,7 @@ def build(data: ReportData, cuts: Cuts, attention: Mapping[tuple[int, int], Any]
             story(pattern.tokens, words, attended, attention.get((i, attended)))
             for i, (pattern, attended) in enumerate(zip(data.patterns, cuts.attended, strict=True))
         ],
-        "heads": heads(data.heads, data.twins) | {"causes": sentences(data.causes) if data.causes else []},
+        "heads": heads(data.heads, data.twins) | {"causes": pack_text("\n".join(sentences(data.causes))) if data.causes else None},
         "neurons": neurons(data.neurons, words, cuts.detail) | {"twins": of_twins(data.twins, " neurons")},
         "lens": lens(data.lenses, words, int(data.description["d_vocab"])),
         "depth": depth(data.depth),
