@@ -12,7 +12,7 @@ from tslens.report.embed import NONE32, Words, as_numpy, flatten, pack, pack_flo
 
 EFFECTS = 8  # tokens whose logits a neuron raises most, and as many that it lowers
 RESTS = (10, 5, 3, 1)  # strongest contexts of a neuron that is not shown in full
-REST = 0.5  # of the room left, at most, for those: the best supported neurons want some too
+REST = 0.55  # of the room left, at most, for those: the best supported neurons want some too
 
 
 @dataclass(frozen=True)

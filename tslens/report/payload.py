@@ -63,7 +63,8 @@ def build(data: ReportData, cuts: Cuts, attention: Mapping[tuple[int, int], Any]
             story(pattern.tokens, words, attended, attention.get((i, attended)))
             for i, (pattern, attended) in enumerate(zip(data.patterns, cuts.attended, strict=True))
         ],
-        "heads": heads(data.heads, data.twins) | {"causes": pack_text("\n".join(sentences(data.causes))) if data.causes else None},
+        "heads": heads(data.heads, data.twins)
+        | {"causes": pack_text("\n".join(sentences(data.causes))) if data.causes else None},
         "neurons": neurons(data.neurons, words, cuts.detail) | {"twins": of_twins(data.twins, " neurons")},
         "lens": lens(data.lenses, words, int(data.description["d_vocab"])),
         "depth": depth(data.depth),
