@@ -102,10 +102,11 @@ lens.of_prompt(model, "Once upon a time there was a little girl named Lily. She 
 # %% [markdown]
 # ## The page
 #
-# The same answers as one HTML file, to open, search and send around; it needs no network.
+# The same answers as one HTML file, to open, search and send around; it needs no network. Four untrained twins are
+# counted here to be quick; `tslens report` counts 19, and checks every head by swapped words and ablation.
 
 # %%
 from tslens.report import compute, draw, write
 
-page = draw(compute(model, corpus, name="stories2M", shown=2))
+page = draw(compute(model, corpus, name="stories2M", shown=2, twins=4, causes=False))
 write(page, "stories2M-report.html").stat().st_size

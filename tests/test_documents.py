@@ -88,7 +88,7 @@ SMALLER = {
 @pytest.mark.parametrize("page", ["README.md", "docs/howto/my-stories.md"])
 def test_every_command_it_shows_runs(page, checkout, in_tmp, capsys, monkeypatch):
     """As they stand there, in their order, in one folder with a file of stories."""
-    monkeypatch.setattr("tslens.corpus.BLOCK", 3)  # stories that a model writes at a time
+    monkeypatch.setattr("tslens.corpus.BLOCK", 20)  # stories that a model writes at a time
     text = (checkout / page).read_text(encoding="utf-8")
     lines = re.findall(r"^\$ (?:\.venv/bin/)?tslens (.+)$", text, re.MULTILINE)
     shown = [shlex.split(line, comments=True) for line in lines]
