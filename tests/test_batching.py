@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tslens.batching import Batch, Shard, batches
+from tslens.batching import Batch, Shard, batches, chosen, contrast_weights
 from tslens.errors import InputError
 from tslens.tokenizer import Tokenizer
 
@@ -87,3 +87,47 @@ def test_a_shard_that_is_none_is_refused() -> None:
 def test_no_story_is_refused(tokenizer: Tokenizer) -> None:
     with pytest.raises(ValueError, match=r"^There is no story to scan: the source is empty"):
         list(batches([], tokenizer, context=8))
+    with pytest.raises(ValueError, match=r"^There is no story to scan: the source is empty"):
+        chosen([], tokenizer, rows=3, context=8)
+
+
+def test_the_stories_that_are_chosen_are_those_of_the_smallest_seeds(tokenizer: Tokenizer) -> None:
+    """Whatever the order; more of them than a window of `batches` holds."""
+    corpus = [f"Tom had {n} balls." for n in range(400)] + ["Tom ran."] * 3
+    seeds = {pair: seed for batch in batches(corpus, tokenizer, context=16) for pair, seed in _seeds(batch).items()}
+    found = chosen(corpus[::-1], tokenizer, rows=300, context=4)
+    assert list(_seeds(found)) == sorted(seeds, key=seeds.__getitem__)[:300]
+    assert found.tokens.shape == (300, 4) and found.cut == 300
+    assert found.tokens.tolist() == [ids[:4] for ids in tokenizer.encode(list(found.texts))]
+    assert len(chosen(corpus, tokenizer, rows=999, context=4).texts) == len(corpus)
+
+
+def _seeds(batch: Batch) -> dict[tuple[int, int], int]:
+    pairs = zip(batch.hashes.tolist(), batch.occurrences.tolist(), strict=True)
+    return dict(zip(pairs, batch.seeds.tolist(), strict=True))
+
+
+def test_others_are_of_the_same_row_and_frequency_and_weigh_as_much() -> None:
+    tokens = torch.tensor([[0, 1, 1, 1, 1, 2, 3, 1], [0, 4, 5, 6, 7, 1, 1, 1]])
+    scored = torch.ones_like(tokens).bool()
+    scored[:, 0] = False
+    picked = torch.zeros_like(scored)
+    picked[0, [1, 5]] = picked[1, 1] = True
+    on, off = contrast_weights(tokens, scored, picked)
+    assert on.nonzero().tolist() == [[0, 1], [0, 5], [1, 1]]
+    assert torch.allclose(on.sum(1), off.sum(1))
+    assert off[0].tolist() == [0, 0, 0.25, 0.25, 0.25, 0, 1, 0.25]  # 3 occurs once, as 2 does
+    assert off[1].tolist() == pytest.approx([0, 0, *[1 / 3] * 3, 0, 0, 0])
+    lonely = torch.zeros_like(scored)
+    lonely[0, [1, 2, 3, 4, 7]] = True  # no other token of the row is as frequent
+    assert not contrast_weights(tokens, scored, lonely)[0].any()
+
+
+def test_what_is_not_scored_is_neither_picked_nor_another() -> None:
+    tokens = torch.tensor([[5, 5, 6, 6, 7], [5, 5, 5, 5, 9]])  # 5: five times, 6: twice, 7 and 9: once
+    scored = torch.ones_like(tokens, dtype=torch.bool)
+    scored[1, 3] = False
+    picked = torch.tensor([[True, False, True, True, True], [True, False, False, True, True]])
+    on, off = contrast_weights(tokens, scored, picked)
+    assert on.tolist() == [[1, 0, 0, 0, 0], [1, 0, 0, 0, 0]]  # 6, 7 and 9 have no other of their frequency in the row
+    assert off.tolist() == [[0, 1, 0, 0, 0], [0, 0.5, 0.5, 0, 0]]

@@ -1,11 +1,11 @@
 """Batches of stories as rows of tokens cut to the context, each story with its identity, for a corpus or one shard."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens.draws import below, draw
@@ -17,6 +17,7 @@ from tslens.tokenizer import in_batches
 BATCH_TOKENS = 4096
 ENCODED = 32  # stories tokenized at once: the tokenizer's output is large
 WINDOW = 256  # stories that are read ahead and sorted by length, so that rows of a batch need little padding
+EMPTY = "There is no story to scan: the source is empty or everything was filtered out."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,24 +103,55 @@ def batches(
     seen = 0
     while window := list(islice(stories, WINDOW)):
         seen += len(window)
-        pieces = in_batches((story.text for story in window), ENCODED)
-        ids = [row for texts in pieces for row in tokenizer.encode(texts)]
-        if end:
-            ids = [[*row, tokenizer.bos] for row in ids]
-        rows = sorted(
-            ((row[:context], story, len(row) > context) for row, story in zip(ids, window, strict=True)),
-            key=lambda r: len(r[0]),
-        )
-        del ids, window  # before the next are made
+        rows = sorted(_encoded(window, tokenizer, context, end), key=lambda r: len(r[0]))
+        del window  # before the next is made
         while rows:
             n = _rows_that_fit(rows, batch_tokens)
             yield _collate(rows[:n], tokenizer.bos)
             rows = rows[n:]
     if not seen:
-        raise InputError("There is no story to scan: the source is empty or everything was filtered out.")
+        raise InputError(EMPTY)
+
+
+def chosen(texts: Iterable[str], tokenizer: TextTokenizer, *, rows: int, context: int) -> Batch:
+    """The `rows` stories that their hashes choose, in the order of the hashes, each cut to `context` tokens.
+
+    InputError if there is no story.
+    """
+    read = list(identified(texts, WHOLE))
+    if not read:
+        raise InputError(EMPTY)
+    seeds = draw(*(torch.tensor([getattr(story, name) for story in read]) for name in ("hash", "occurrence")))
+    some = [read[i] for i in seeds.argsort(stable=True)[:rows].tolist()]
+    return _collate(_encoded(some, tokenizer, context), tokenizer.bos)
+
+
+def contrast_weights(
+    tokens: Int[Tensor, "row pos"], scored: Bool[Tensor, "row pos"], picked: Bool[Tensor, "row pos"]
+) -> tuple[Float[Tensor, "row pos"], Float[Tensor, "row pos"]]:
+    """Weights of the picked places (1 each) and of the other scored ones of the same row, of the same sum, such that
+    their tokens are as frequent (once, 2-3 times, 4-7, ... among the rows). What has no match is left out."""
+    counts = torch.bincount(tokens[scored], minlength=int(tokens.max()) + 1)
+    bins = counts[tokens].clamp(min=1).double().log2().floor().long()
+    on, off = torch.zeros(tokens.shape, dtype=torch.float64), torch.zeros(tokens.shape, dtype=torch.float64)
+    for which in bins[scored & picked].unique():
+        here = scored & (bins == which)
+        n_on = (here & picked).sum(1, keepdim=True)
+        n_off = (here & ~picked).sum(1, keepdim=True)
+        both = (n_on > 0) & (n_off > 0)
+        on += (here & picked & both).double()
+        off += (here & ~picked & both) * (n_on / n_off.clamp(min=1)).double()
+    return on, off
 
 
 Row = tuple[list[int], Story, bool]  # token ids, the story, whether it was cut
+
+
+def _encoded(stories: Sequence[Story], tokenizer: TextTokenizer, context: int, end: bool = False) -> list[Row]:
+    """Each story as a row; with `end` the end-of-story token closes it."""
+    pieces = in_batches((story.text for story in stories), ENCODED)
+    ids = [[*row, tokenizer.bos] if end else row for texts in pieces for row in tokenizer.encode(texts)]
+    return [(row[:context], story, len(row) > context) for row, story in zip(ids, stories, strict=True)]
 
 
 def _rows_that_fit(rows: list[Row], batch_tokens: int) -> int:

@@ -13,8 +13,9 @@ from tslens import models, plots
 from tslens.analysis import heads
 from tslens.analysis.heads.ablation_result import BOUND, FINDINGS, has_role
 from tslens.analysis.heads.repeated import copying, repeated_tokens, repetition_scores
-from tslens.analysis.heads.role_tokens import after_duplicates, by_two, continuations, contrast_weights
+from tslens.analysis.heads.role_tokens import after_duplicates, by_two, continuations
 from tslens.analysis.heads.rows import partners, story_rows
+from tslens.batching import contrast_weights
 from tslens.models import Spec, build
 from tslens.tokenizer import Tokenizer
 
@@ -119,22 +120,6 @@ def test_two_tokens_predict_better_than_one_by_hand() -> None:
     assert found[:4, 3].all() and not found[4, 3] and not found[:, :2].any()
     even = by_two(torch.tensor([[0, 1, 2, 3]] * 4), real[:4])
     assert not even.any()  # one token says as much as two
-
-
-def test_other_tokens_are_of_the_same_row_and_frequency_and_weigh_as_much() -> None:
-    tokens = torch.tensor([[0, 1, 1, 1, 1, 2, 3, 1], [0, 4, 5, 6, 7, 1, 1, 1]])
-    scored = torch.ones_like(tokens).bool()
-    scored[:, 0] = False
-    predicted = torch.zeros_like(scored)
-    predicted[0, [1, 5]] = predicted[1, 1] = True
-    on, off = contrast_weights(tokens, scored, predicted)
-    assert on.nonzero().tolist() == [[0, 1], [0, 5], [1, 1]]
-    assert torch.allclose(on.sum(1), off.sum(1))
-    assert off[0].tolist() == [0, 0, 0.25, 0.25, 0.25, 0, 1, 0.25]  # 3 occurs once, as 2 does
-    assert off[1].tolist() == pytest.approx([0, 0, *[1 / 3] * 3, 0, 0, 0])
-    lonely = torch.zeros_like(scored)
-    lonely[0, [1, 2, 3, 4, 7]] = True  # no other token of the row is as frequent
-    assert not contrast_weights(tokens, scored, lonely)[0].any()
 
 
 def test_the_contrast_is_the_difference_of_weighted_means(

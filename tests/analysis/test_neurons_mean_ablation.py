@@ -10,7 +10,8 @@ import torch
 
 from tslens import models, plots
 from tslens.analysis import neurons
-from tslens.analysis.neurons.mean_ablation import _chosen, _increases, matched
+from tslens.analysis.neurons.mean_ablation import _increases
+from tslens.batching import chosen
 from tslens.models import Spec, build
 from tslens.stories.generator import generate
 from tslens.tokenizer import Tokenizer
@@ -71,7 +72,7 @@ def place_of(answer: Any, place: tuple[int, int]) -> int:
 
 
 def test_increases_are_those_of_the_hooked_forward(model: Any, corpus: list[str]) -> None:
-    read, places = _chosen(model, corpus, 6, 40), [SERVES, (1, 2)]
+    read, places = chosen(corpus, models.tokenizer_of(model), rows=6, context=40), [SERVES, (1, 2)]
     baseline, increase = _increases(model, read, places)
 
     def losses(hooks: Any) -> torch.Tensor:
@@ -101,16 +102,6 @@ def test_a_neuron_that_predicts_what_follows_a_word_serves_it_and_a_silent_one_n
     assert answer.served[serves] == answer.served[silent] > 10
     assert answer.serves == 1 and answer.controls_that_serve == 0
     assert set(answer.control.tolist()).isdisjoint({SERVES[1], SILENT[1]})
-
-
-def test_matched_weights_by_hand() -> None:
-    following = torch.tensor([[5, 5, 6, 6, 7], [5, 5, 5, 5, 9]])  # 5: six times, 6: twice, 7 and 9: once
-    scored = torch.ones_like(following, dtype=torch.bool)
-    scored[1, 3] = False
-    chosen = torch.tensor([[True, False, True, True, True], [True, False, False, False, True]])
-    on, off = matched(following, scored, chosen)
-    assert on.tolist() == [[1, 0, 0, 0, 0], [1, 0, 0, 0, 0]]  # 6, 7 and 9 have no other of their frequency in the row
-    assert off.tolist() == [[0, 1, 0, 0, 0], [0, 0.5, 0.5, 0, 0]]
 
 
 def test_an_answer_prints_draws_comes_back_and_is_refused(

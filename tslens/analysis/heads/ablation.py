@@ -29,8 +29,9 @@ from tslens.analysis.heads.evidence import MIN_GROUPS, GroupEstimate, ratio
 from tslens.analysis.heads.from_block import FromBlock
 from tslens.analysis.heads.repeated import copying
 from tslens.analysis.heads.result import RolesResult
-from tslens.analysis.heads.role_tokens import PREDICTED, contrast_weights
+from tslens.analysis.heads.role_tokens import PREDICTED
 from tslens.analysis.heads.rows import TokenRows, partners, repeated_rows, story_rows
+from tslens.batching import contrast_weights
 from tslens.errors import InputError
 from tslens.models import name_of, spec_of
 

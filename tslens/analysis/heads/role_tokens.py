@@ -1,4 +1,4 @@
-"""The tokens that a head's role predicts, and other tokens of the same stories that are as frequent.
+"""The tokens that a head's role predicts.
 
 A role says what a head reads, so it says where its loss should matter:
 
@@ -8,15 +8,14 @@ A role says what a head reads, so it says where its loss should matter:
 - `duplicate token`: the query's token has occurred before in the story, so the head has something to look at.
 
 Other roles predict no tokens in particular, and have no such test. Each predicted token is compared with the others of
-its story in the same bin of frequency (1, 2-3, 4-7, ... times among the rows), whose weights add up to those of the
-predicted ones; a bin that has no others is left out.
+its story in the same bin of frequency (`batching.contrast_weights`).
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 TWICE = 2.0
@@ -71,21 +70,3 @@ PREDICTED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "duplicate token": after_duplicates,
 }
 """The tokens that each role predicts, from tokens and the mask of real ones."""
-
-
-def contrast_weights(
-    tokens: Int[Tensor, "row pos"], scored: Bool[Tensor, "row pos"], predicted: Bool[Tensor, "row pos"]
-) -> tuple[Float[Tensor, "row pos"], Float[Tensor, "row pos"]]:
-    """Weights of the predicted tokens (1 each) and of the others of the same row and frequency, of the same sum."""
-    counts = torch.bincount(tokens[scored], minlength=int(tokens.max()) + 1)
-    bins = counts[tokens].clamp(min=1).double().log2().floor().long()
-    chosen, others = scored & predicted, scored & ~predicted
-    on, off = torch.zeros(tokens.shape, dtype=torch.float64), torch.zeros(tokens.shape, dtype=torch.float64)
-    for bin_ in bins[chosen].unique():
-        here = bins == bin_
-        n_on = (chosen & here).sum(1, keepdim=True)
-        n_off = (others & here).sum(1, keepdim=True)
-        matched = (n_on > 0) & (n_off > 0)
-        on += (chosen & here & matched).double()
-        off += (others & here & matched) * (n_on / n_off.clamp(min=1)).double()
-    return on, off

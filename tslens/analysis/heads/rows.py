@@ -9,8 +9,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from tslens.analysis.heads.repeated import repeated_tokens
-from tslens.batching import WHOLE, batches, identified
-from tslens.draws import draw
+from tslens.batching import chosen
 from tslens.models import spec_of, tokenizer_of
 
 if TYPE_CHECKING:
@@ -38,22 +37,11 @@ def repeated_rows(model: "LanguageModel", rows: int, seed: int) -> TokenRows:
 
 def story_rows(model: "LanguageModel", stories: Iterable[str], rows: int, context: int) -> TokenRows:
     """The stories that their hashes choose, in the order of the hashes; every token after BOS is scored."""
-    read = list(identified(stories, WHOLE))
-    hashes, occurrences = (torch.tensor([getattr(s, name) for s in read]).long() for name in ("hash", "occurrence"))
-    order = draw(hashes, occurrences).argsort(stable=True)[:rows]
-    context = min(context, spec_of(model).n_ctx)
-    chosen = [read[i].text for i in order.tolist()]
-    parts = list(batches(chosen, tokenizer_of(model), context=context, batch_tokens=1))  # a row each
-    parts.sort(key=lambda part: int(part.indices[0]))
-    longest, bos = max(part.tokens.shape[1] for part in parts), int(parts[0].tokens[0, 0])
-    tokens, real = (
-        torch.cat([torch.nn.functional.pad(x, (0, longest - x.shape[1]), value=fill) for x in of_parts])
-        for of_parts, fill in (([part.tokens for part in parts], bos), ([part.mask for part in parts], False))
-    )
-    scored = real.clone()
+    read = chosen(stories, tokenizer_of(model), rows=rows, context=min(context, spec_of(model).n_ctx))
+    scored = read.mask.clone()
     scored[:, 0] = False
     device = next(model.parameters()).device
-    return TokenRows(tokens.to(device), real.to(device), scored.to(device))
+    return TokenRows(read.tokens.to(device), read.mask.to(device), scored.to(device))
 
 
 def partners(real: Bool[Tensor, "row pos"]) -> Int[Tensor, "row pos"]:

@@ -25,7 +25,7 @@ from tslens.analysis.neurons.held_out import tags_in
 from tslens.analysis.neurons.mean_ablation_result import MeanAblationResult
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.words import words
-from tslens.batching import WHOLE, Batch, batches, identified
+from tslens.batching import Batch, chosen, contrast_weights
 from tslens.draws import below, draw
 from tslens.errors import InputError
 from tslens.models import name_of, spec_of, story_tokenizer_of
@@ -60,7 +60,8 @@ def mean_ablation(
     """
     if profiles.model != name_of(model):
         raise InputError(f"The labels are those of {profiles.model}, not of {name_of(model)}. Give the model's own.")
-    read = _chosen(model, stories, rows, context)
+    tokenizer, context = story_tokenizer_of(model), min(context, spec_of(model).n_ctx)
+    read = chosen(stories, tokenizer, rows=rows, context=context)
     if len(read.tokens) < FEWEST:
         raise InputError(f"An interval needs {FEWEST} stories or more; there are {len(read.tokens)}. Give more.")
     places = _labelled(profiles)[:most]
@@ -86,16 +87,6 @@ def mean_ablation(
         control_contrast_low=torch.from_numpy(unlabelled["contrast_low"]).float(),
         control_contrast_q=torch.from_numpy(unlabelled["contrast_q"]).float(),
     )
-
-
-def _chosen(model: "LanguageModel", stories: Iterable[str], rows: int, context: int) -> Batch:
-    """The stories that their hashes choose, as one batch."""
-    read = list(identified(stories, WHOLE))
-    hashes, occurrences = (torch.tensor([getattr(s, name) for s in read]).long() for name in ("hash", "occurrence"))
-    texts = [read[i].text for i in draw(hashes, occurrences).argsort(stable=True)[:rows].tolist()]
-    context = min(context, spec_of(model).n_ctx)
-    (batch,) = batches(texts, story_tokenizer_of(model), context=context, batch_tokens=rows * context)
-    return batch
 
 
 def _labelled(profiles: ProfilesResult) -> list[Place]:
@@ -133,27 +124,9 @@ def _served(
             has = tags == label if label >= 0 else word == key[1]
             has = has.clone()
             has[:, 0] = False  # BOS has no label
-            kept[key] = matched(following, scored, has)
+            kept[key] = contrast_weights(following, scored, has)
         found.append(kept[key])
     return found
-
-
-def matched(
-    following: Int[Tensor, "row pos"], scored: Bool[Tensor, "row pos"], chosen: Bool[Tensor, "row pos"]
-) -> tuple[Float[Tensor, "row pos"], Float[Tensor, "row pos"]]:
-    """Weights of the chosen positions (1 each) and of the others of the same row, of the same sum, such that the tokens
-    that follow are as frequent (once, 2-3 times, 4-7, ... among the rows). What has no match is left out."""
-    counts = torch.bincount(following[scored], minlength=int(following.max()) + 1)
-    bins = counts[following].clamp(min=1).double().log2().floor().long()
-    on, off = torch.zeros(following.shape, dtype=torch.float64), torch.zeros(following.shape, dtype=torch.float64)
-    for which in bins[scored & chosen].unique():
-        here = scored & (bins == which)
-        n_on = (here & chosen).sum(1, keepdim=True)
-        n_off = (here & ~chosen).sum(1, keepdim=True)
-        both = (n_on > 0) & (n_off > 0)
-        on += (here & chosen & both).double()
-        off += (here & ~chosen & both) * (n_on / n_off.clamp(min=1)).double()
-    return on, off
 
 
 def _increases(
