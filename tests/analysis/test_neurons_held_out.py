@@ -14,7 +14,8 @@ from sklearn.metrics import average_precision_score, precision_score, recall_sco
 from tslens import models, plots, pos, scan, stats
 from tslens.analysis import neurons
 from tslens.analysis.neurons.finish import result_of
-from tslens.analysis.neurons.held_out import judged, tags_in
+from tslens.analysis.neurons.halved import tags_in
+from tslens.analysis.neurons.held_out import judged
 from tslens.analysis.neurons.held_out_measures import ENOUGH, MEASURES, leaving_out, measured
 from tslens.models import Spec, build
 from tslens.scan import Shard, states

@@ -73,18 +73,26 @@ def leaving_out(
     Precision is the share of positives among tokens above the threshold, recall the share of positives that are above
     it, purity the average precision over all thresholds. Where no token is above the threshold, precision is 0.
     """
-    order = np.argsort(-values, kind="stable")
-    ordered, hit, of = values[order], positive[order], group[order]
-    kept = np.concatenate([np.ones((1, len(of))), of[None, :] != np.unique(group)[:, None]])
-    right, wrong = (kept * hit).cumsum(1), (kept * ~hit).cumsum(1)
+    there = np.bincount(group) > 0
+    groups, order = int(there.sum()), np.argsort(-values)
+    ordered, hit, of = values[order], positive[order], (there.cumsum() - 1)[group[order]]
+    run = np.append(0, (ordered[1:] != ordered[:-1]).cumsum())  # activations that are equal
+    has = np.bincount(run, hit) > 0
+    step = np.append(0, (has[1:] | has[:-1]).cumsum())[run]  # runs without a positive that are neighbours are one step
+    right, wrong = (_without_each((step * groups + of)[side], step[-1] + 1, groups) for side in (hit, ~hit))
     above = int((ordered > threshold).sum())
-    right_above, wrong_above = (x[:, above - 1] if above else np.zeros(len(x)) for x in (right, wrong))
-    ends = np.append(ordered[1:] != ordered[:-1], True)  # of activations that are equal
-    right, wrong = right[:, ends], wrong[:, ends]
-    gained = np.diff(right, axis=1, prepend=0)
+    right_above, wrong_above = (_without_each(of[:above][side[:above]], 1, groups)[:, 0] for side in (hit, ~hit))
+    rights, wrongs = right.cumsum(1), wrong.cumsum(1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        n, m = right[:, -1], wrong[:, -1]
-        area = (np.diff(wrong, axis=1, prepend=0) * (right - gained / 2)).sum(1) / (n * m)
-        purity = (gained * np.nan_to_num(right / (right + wrong))).sum(1) / n
+        n, m = rights[:, -1], wrongs[:, -1]
+        area = (wrong * (rights - right / 2)).sum(1) / (n * m)
+        purity = (right * np.nan_to_num(rights / (rights + wrongs))).sum(1) / n
         precision = right_above / np.maximum(right_above + wrong_above, 1)
         return np.stack([area, precision, right_above / n, purity, n / (n + m)], axis=1)
+
+
+def _without_each(cells: Int[np.ndarray, " token"], steps: int, groups: int) -> Int[np.ndarray, "left_out step"]:
+    """Tokens by step, of all groups and then without each in turn; a token's cell is its step and its group."""
+    by_group = np.bincount(cells, minlength=steps * groups).reshape(steps, groups).T
+    whole = by_group.sum(0, keepdims=True)
+    return np.concatenate([whole, whole - by_group])

@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens import forward, stats
-from tslens.analysis.neurons.held_out import tags_in
+from tslens.analysis.neurons.halved import tags_in
 from tslens.analysis.neurons.mean_ablation_result import MeanAblationResult
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.words import words

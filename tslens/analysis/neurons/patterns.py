@@ -9,8 +9,6 @@ neurons. What untrained twins earn stands beside the counts (`tslens.twins`).
 """
 
 import dataclasses
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,53 +16,32 @@ from jaxtyping import Bool, Int
 
 from tslens import stats
 from tslens.analysis.neurons.finish import QUANTILES
-from tslens.analysis.neurons.held_out import BEFORE, DECILE, NEAR, TOKEN, Halves, HeldOutState, groups_of
-from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES, measured
+from tslens.analysis.neurons.halved import BEFORE, DECILE, NEAR, TOKEN, Halves, HalvesState
+from tslens.analysis.neurons.held_out_measures import AUROC, GROUPS, MEASURES, measured
 from tslens.analysis.neurons.patterns_result import KINDS, PatternsResult
 from tslens.analysis.neurons.proposals import WORDS, Pattern, word_set, words_before
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.sample import Sample
 from tslens.analysis.neurons.words import words
 from tslens.progress import track
-from tslens.scan import BATCH_TOKENS, scan
-
-if TYPE_CHECKING:
-    from tslens.models import LanguageModel
 
 
 @dataclasses.dataclass(frozen=True)
-class Patterns(Halves):
-    """The reducer for `PatternsResult`."""
+class Patterns(Halves[PatternsResult]):
+    """The reducer for `PatternsResult`: which word set, and which words before, excite each neuron?"""
 
-    def finish(self, state: HeldOutState) -> PatternsResult:
+    def finish(self, state: HalvesState) -> PatternsResult:
         """The patterns of one half, tested on the other; InputError where one of the halves has no token."""
         return _tested(*self.halves(state), state.n_tested)
 
 
-def patterns(
-    model: "LanguageModel",
-    stories: Iterable[str],
-    *,
-    k: int = 20,
-    sample: int = 1000,
-    tokens: int = 20_000,
-    context: int | None = None,
-    batch_tokens: int = BATCH_TOKENS,
-    precision: str = "float32",
-) -> PatternsResult:
-    """The word set and the words before that excite each neuron, tested on other stories (see `Patterns` and `scan`).
-
-    Raises:
-        InputError: one half of the stories has no token, a compressor, or an argument is out of its range.
-    """
-    reducer = Patterns(k, sample, tokens)
-    return scan(model, stories, reducer, context=context, batch_tokens=batch_tokens, precision=precision)
+patterns = Patterns.of
 
 
 def _tested(profiles: ProfilesResult, sample: Sample, n_tested: int) -> PatternsResult:
     word_of = np.append(words(profiles.pieces).numpy(), -1)  # token -1 is no word
     read = word_of[sample.contexts[:, [TOKEN, *range(BEFORE, BEFORE + NEAR)]].numpy()]
-    group = groups_of(sample)
+    group = sample.groups(GROUPS)
     edges = profiles.quantile_values[:, :, QUANTILES.index(DECILE), profiles.quantile_values.shape[-1] // 2].numpy()
     shape = profiles.label.shape
     found = {kind: np.full((*shape, size), -1) for kind, size in zip(KINDS, (WORDS, NEAR), strict=True)}

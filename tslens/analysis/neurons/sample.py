@@ -8,6 +8,7 @@ samples of parts merge into that of the whole.
 import dataclasses
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -80,6 +81,10 @@ class Sample:
         """The drawn tokens, ordered by key: a random order."""
         order = self.keys.argsort(stable=True)[: int((self.keys != NOWHERE).sum())]
         return Sample(self.keys[order], self.places[order], self.contexts[order], self.values[order])
+
+    def groups(self, n: int) -> Int[np.ndarray, " sample"]:
+        """The group of stories of each token, of `n` equal ones, in the order of the stories' hashes."""
+        return np.asarray(np.unique(self.places[:, 0].numpy(), return_inverse=True)[1] % n)
 
 
 def places_of(batch: Batch) -> Int[Tensor, "places 3"]:

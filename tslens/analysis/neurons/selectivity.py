@@ -130,7 +130,7 @@ def selectivity(
 def _result(state: SelectivityState, sample: Sample) -> SelectivityResult:
     token, told = sample.contexts[:, TOKEN].numpy(), sample.contexts[:, FACTS].numpy()
     marks = (told[:, None] >> np.arange(len(CLASSES)) & 1).astype(bool)
-    group = np.unique(sample.places[:, 0].numpy(), return_inverse=True)[1] % GROUPS  # equal groups, in hash order
+    group = sample.groups(GROUPS)
     values = sample.values.flatten(1).T.numpy()
     parts = []
     word_of = words(state.tokenizer.pieces(range(state.tokenizer.size)))
