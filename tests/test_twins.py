@@ -127,6 +127,25 @@ def test_what_is_said_and_drawn(found, tmp_path):
         found.place("verbs")
 
 
+def test_counts_are_said_beside_their_twins(found, model):
+    by_hand = replace(
+        found,
+        stories=40,
+        labels=["nouns", "words", "verbs"],
+        **{name: torch.tensor(values) for name, values in (("count", [1501, 0, 0]), ("least", [0, 2, 0]))},
+        **{name: torch.tensor(values) for name, values in (("most", [0, 9, 0]), ("low", [1400.4, 0, 0]))},
+        high=torch.tensor([1601.6, 0, 0]),
+    )
+    assert by_hand.said(["nouns", "words"]) == "1,501 nouns (1,400 to 1,602; twins: 0), 0 words (0 to 0; twins: 2 to 9)"
+    assert by_hand.said(["verbs"]) == by_hand.said([]) == "no label"
+    kernels = heads.kernels(scan(model, list(stories("made", limit=24)), REDUCERS[0]))
+    assert str(kernels).endswith("No untrained twin was counted beside these labels.")
+    more = twins.compare(model, stories("made", limit=24), [heads.Kernels(positions=32, groups=4)], n=1)
+    beside = more.beside(kernels)
+    assert str(beside).endswith(f"On 24 stories: {more.said(kernels.counts())}.")
+    assert dict(zip(more.labels, more.count.tolist(), strict=True)) == kernels.counts()
+
+
 def test_too_few_stories_and_no_twin_are_refused(model, refused):
     with refused("needs 20 different stories; there are 3"):
         twins.compare(model, ["a", "b", "c", "a"], REDUCERS)

@@ -205,3 +205,18 @@ def _tuples(cls: type, fields: dict[str, Any]) -> dict[str, Any]:
     """The fields with lists turned back into tuples where annotated so: JSON has only lists."""
     kinds = {f.name: f.type for f in dataclasses.fields(cls)}
     return {k: tuple(v) if str(kinds[k]).startswith("tuple") and isinstance(v, list) else v for k, v in fields.items()}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CountedResult(Result):
+    """Base class of results that count their labels, for counts beside those of untrained twins (`tslens.twins`)."""
+
+    beside_twins: str = dataclasses.field(default="", kw_only=True)
+    """The counts on some of the stories beside those of untrained twins, in words; empty where no twin was counted."""
+
+    def counts(self) -> dict[str, int]:
+        """The number of heads or neurons with each label that claims something."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n{self.beside_twins or 'No untrained twin was counted beside these labels.'}"

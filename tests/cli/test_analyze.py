@@ -205,6 +205,17 @@ def test_neurons_compares_classes_and_finds_patterns(tmp_path: Path, capsys: pyt
     assert "token alone explains" in said and "'words before' predict" in said
 
 
+@pytest.mark.thorough
+def test_neurons_counts_patterns_on_twins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--model", "tiny", "--stories", "made", "--limit", "24", "--patterns", "--twins", "1"]
+    assert cli.main(["analyze", "neurons", *arguments, "--out", str(tmp_path)]) == 0
+    assert (said := PatternsResult.load(tmp_path).beside_twins).startswith("On 24 stories: ")
+    assert said in capsys.readouterr().out
+    beside = twins.TwinsResult.load(tmp_path / "of-patterns")
+    assert beside.twins == ["permuted twin 0"] and set(beside.labels) == {"word set neurons", "words before neurons"}
+    assert (tmp_path / "twins-of-patterns.csv").is_file()
+
+
 def test_parquet_says_what_text_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pd.DataFrame({"n": range(5), "text": STORIES}).to_parquet(tmp_path / "stories.parquet")
     (tmp_path / "half.parquet").write_bytes((tmp_path / "stories.parquet").read_bytes()[:300])

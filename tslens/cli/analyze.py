@@ -113,6 +113,7 @@ def neurons(
     test: bool = False,
     classes: bool = False,
     patterns: bool = False,
+    n: Annotated[int, Parameter(name="--twins")] = 0,
     ablate: bool = False,
     out: Path | None = None,
     engine: Engine = "local",
@@ -131,6 +132,9 @@ def neurons(
         Also compare all tokens: which part of speech, place or name each neuron selects, and what the token explains.
     patterns
         Also find sets of words, and words before, that excite a neuron, and test them on the other half.
+    n
+        Untrained twins that --test, --classes and --patterns are counted on too, on the first 100 stories. Counts are
+        kept.
     ablate
         Also ablate labelled neurons, and as many others: is the loss higher on the tokens of the label?
     out
@@ -139,19 +143,23 @@ def neurons(
     from tslens.analysis import neurons as method
     from tslens.forward import check_precision
     from tslens.models import load
+    from tslens.twins import compare
 
-    reducer = method.Profiles(k=top)  # a wrong --top is refused before the work
+    profiled = method.Profiles(k=top)  # a wrong --top is refused before the work
     check_precision(precision)
     with delivery(out, json_) as deliver:
         loaded = load(model)
         corpus = corpus_of(loaded, stories, limit)
-        (profiles,) = scanned(engine, model, loaded, corpus, [reducer], precision)
+        (profiles,) = scanned(engine, model, loaded, corpus, [profiled], precision)
         deliver(profiles, corpus=corpus)
-        for asked, door in ((test, method.held_out), (patterns, method.patterns)):
+        further = {"labels": method.HeldOut(k=top), "patterns": method.Patterns(k=top), "classes": method.Selectivity()}
+        for (name, reducer), asked in zip(further.items(), (test, patterns, classes), strict=True):
             if asked:
-                deliver(door(loaded, corpus, k=top, precision=precision), corpus=corpus)
-        if classes:
-            deliver(method.selectivity(loaded, corpus, precision=precision), corpus=corpus)
+                (answer,) = scanned(engine, model, loaded, corpus, [reducer], precision)
+                if n:
+                    deliver(counted := compare(loaded, corpus, [reducer], n=n), f"of-{name}", printed=False)
+                    answer = counted.beside(answer)
+                deliver(answer, corpus=corpus)
         if ablate:
             deliver(method.mean_ablation(loaded, corpus, profiles), corpus=corpus)
 

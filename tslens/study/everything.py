@@ -127,7 +127,7 @@ def _stories_of(answer: Result, part: StudyPart, work: Work) -> int:
     if part.reads == ALL:
         return len(work.corpus)
     own = getattr(answer, "stories", None)
-    return own if isinstance(own, int) else work.checked
+    return min(own, work.checked) if isinstance(own, int) else work.checked  # not those that it makes itself
 
 
 def _answers(done: Sequence[_Done]) -> list[Answer]:
@@ -152,7 +152,7 @@ def _summary(work: Work, done: Sequence[_Done]) -> EverythingResult:
         for one in done
         for name, answer in one.answers.items()
     ]
-    rows.sort(key=lambda row: row[0] != "twins")  # what exceeds untrained models comes first
+    rows.sort(key=lambda row: not row[0].startswith("twins"))  # what exceeds untrained models comes first
     rows += [(one.part.name, one.why, 0) for one in done if one.why]
     return EverythingResult(
         model=name_of(work.model),

@@ -4,12 +4,23 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import singledispatch
 
+import torch
+
 from tslens.analysis.circuits import AccuracyResult, CompositionResult
-from tslens.analysis.heads import AblationResult, AgreementResult, ProbesResult, RolesResult, SwapsResult
+from tslens.analysis.heads import (
+    AblationResult,
+    AgreementResult,
+    KernelsResult,
+    KindsResult,
+    ProbesResult,
+    RolesResult,
+    SwapsResult,
+    WritesResult,
+)
 from tslens.analysis.lens import TUNED_LENS, ByComponentResult, ByDepthResult, LensesResult, ResidualsResult
-from tslens.analysis.neurons import ProfilesResult
+from tslens.analysis.neurons import HeldOutResult, ProfilesResult
 from tslens.evaluation.loss import LossResult
-from tslens.result import Result
+from tslens.result import CountedResult, Result
 from tslens.twins import TwinsResult
 
 NOTABLE = 5  # that are named in a line
@@ -31,7 +42,7 @@ def _(answer: LossResult, twins: TwinsResult | None) -> str:
 @finding.register
 def _(answer: TwinsResult, twins: TwinsResult | None) -> str:
     leads = [i for i in range(len(answer.labels)) if answer.leads[i]]
-    said = [f"{int(answer.count[i]):,} {answer.labels[i]} ({_of_twins(answer, answer.labels[i])})" for i in leads]
+    said = [answer.said([answer.labels[i]]) for i in leads]
     rest = sum(int(answer.count[i]) > 0 for i in range(len(answer.labels))) - len(leads)
     others = f"{rest} other {'count is' if rest == 1 else 'counts are'} as untrained models have"
     return "; ".join([*said, *([others] if rest else [])]) or "no label"
@@ -70,6 +81,33 @@ def _(answer: AblationResult, twins: TwinsResult | None) -> str:
 def _(answer: ProbesResult, twins: TwinsResult | None) -> str:
     of = answer.accuracy.numel()
     return f"{answer.added} of {of} queries and keys tell parts of speech better than the embedding alone"
+
+
+@finding.register(KindsResult)
+@finding.register(WritesResult)
+def _(answer: KindsResult | WritesResult, twins: TwinsResult | None) -> str:
+    held = answer.held
+    having = f"{int(held.any(0).sum())} of {held[0].numel()} heads (twins: {answer.range_of_twins() or 'not counted'})"
+    often = sorted(range(len(held)), key=lambda kind: -int(held[kind].sum()))[:NOTABLE]
+    return "; ".join([having, *(_most(answer, kind) for kind in often if held[kind].any())])
+
+
+def _most(answer: KindsResult | WritesResult, kind: int) -> str:
+    """How many heads have a kind, and the largest score among them with its interval."""
+    score = answer.score[kind].masked_fill(~answer.held[kind], -torch.inf)
+    layer, head = divmod(int(score.argmax()), score.shape[1])
+    value, low, high = (float(part[kind, layer, head]) for part in (answer.score, answer.low, answer.high))
+    return f"{answer.names[kind]} {int(answer.held[kind].sum())} ({layer}.{head}: {value:.2f}, {low:.2f} to {high:.2f})"
+
+
+@finding.register
+def _(answer: KernelsResult, twins: TwinsResult | None) -> str:
+    return _beside(answer, _counted(answer.counts(), None))
+
+
+@finding.register
+def _(answer: HeldOutResult, twins: TwinsResult | None) -> str:
+    return _beside(answer, answer.said())
 
 
 @finding.register
@@ -121,6 +159,11 @@ def _counted(counts: Mapping[str, int], twins: TwinsResult | None) -> str:
             beside = f" ({_of_twins(twins, label)})" if twins is not None and label in twins.labels else ""
             said.append(f"{n:,} {label}{beside}")
     return ", ".join(said) or "no label"
+
+
+def _beside(answer: CountedResult, said: str) -> str:
+    """What was said of all stories, then the counts on some of them beside those of untrained twins."""
+    return f"{said}. {answer.beside_twins}" if answer.beside_twins else said
 
 
 def _of_twins(twins: TwinsResult, label: str) -> str:

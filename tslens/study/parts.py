@@ -1,7 +1,7 @@
 """The parts of a study: which questions each asks, on how many stories, and about what it costs."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tslens.analysis import circuits, heads, lens, neurons
@@ -10,19 +10,21 @@ from tslens.corpus import Corpus
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
 from tslens.models import spec_of
-from tslens.result import Result
+from tslens.result import CountedResult, Result
 from tslens.scan import Reducer
 from tslens.stories.pairs import TASKS
 from tslens.tuned import tuned_lens
-from tslens.twins import TwinsResult, compare
+from tslens.twins import TwinsResult, compare, control
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 Found = TypeVar("Found", bound=Result)
+Counted = TypeVar("Counted", bound=CountedResult)
 ALL, CHECKED, NONE = "all stories", "checked stories", "no stories"
 REPEATED = 16
 """Rows of repeated random tokens on which heads are ablated."""
+FURTHER = "twins of further labels"
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,16 @@ class Work:
         if not isinstance(answer := self.found.get(name), kind):
             raise InputError(f"It reads the answer {name!r}, and there is none.")
         return answer
+
+    def beside(self, answer: Counted) -> Counted:
+        """The answer, with the counts of untrained twins where these were counted."""
+        twins = self.found.get(FURTHER)
+        return twins.beside(answer) if isinstance(twins, TwinsResult) else answer
+
+    @property
+    def few(self) -> Corpus:
+        """The checked stories."""
+        return replace(self.corpus, texts=self.corpus.texts[: self.checked])
 
     @property
     def heads(self) -> int:
@@ -75,6 +87,29 @@ def _scan(work: Work) -> dict[str, Result]:
 def _twins(work: Work) -> dict[str, Result]:
     reducers: list[Reducer[Any, Any]] = [heads.Roles(), neurons.Profiles()]
     return {"twins": compare(work.model, work.corpus, reducers, n=work.twins, limit=work.checked)}
+
+
+def _further(work: Work) -> dict[str, Result]:
+    reducers: list[Reducer[Any, Any]] = [heads.Kernels(), neurons.HeldOut()]
+    return {FURTHER: compare(work.model, work.corpus, reducers, n=work.twins, limit=work.checked)}
+
+
+def _kinds(work: Work) -> dict[str, Result]:
+    roles = work.answer("roles", heads.RolesResult)
+    of_kinds, of_writes = (
+        control(work.model, work.corpus, reducer, n=work.twins, limit=work.checked)
+        for reducer in (heads.Kinds(made=heads.MADE), heads.Writes())
+    )
+    return {
+        "kinds": heads.kinds(work.model, work.few, roles=roles, control=of_kinds, made=heads.MADE),
+        "writes": heads.writes(work.model, work.few, control=of_writes),
+    }
+
+
+def _kernels(work: Work) -> dict[str, Result]:
+    swaps = work.found.get("swaps")
+    roles = work.answer("roles", heads.RolesResult)
+    return {"kernels": work.beside(heads.kernels(roles, swaps if isinstance(swaps, heads.SwapsResult) else None))}
 
 
 def _swaps(work: Work) -> dict[str, Result]:
@@ -128,6 +163,21 @@ PARTS = (
         {"swaps": heads.SwapsResult, "agreement": heads.AgreementResult},
         _swaps,
         lambda work: 65 * work.checked,
+    ),
+    StudyPart(
+        "kinds",
+        {"kinds": heads.KindsResult, "writes": heads.WritesResult},
+        _kinds,
+        lambda work: 12 * work.checked * (1 + work.twins),
+    ),
+    StudyPart(FURTHER, {FURTHER: TwinsResult}, _further, lambda work: 6 * work.checked * (1 + work.twins)),
+    StudyPart("kernels", {"kernels": heads.KernelsResult}, _kernels, lambda work: work.heads, reads=ALL),
+    StudyPart(
+        "tested labels",
+        {"tested labels": neurons.HeldOutResult},
+        lambda work: {"tested labels": work.beside(work.scan([neurons.HeldOut()])[0])},
+        lambda work: 3 * len(work.corpus),
+        reads=ALL,
     ),
     StudyPart(
         "ablation on stories",

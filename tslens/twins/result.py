@@ -1,18 +1,20 @@
 """The result of a comparison with untrained twins: the count of every label, theirs, and whether it leads."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
 
 from tslens.errors import InputError
-from tslens.result import Result
+from tslens.result import CountedResult, Result
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+Answer = TypeVar("Answer", bound=CountedResult)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,21 @@ class TwinsResult(Result):
         at = self.place(label)
         low, high = int(self.least[at]), int(self.most[at])
         return f"{low:,} to {high:,}" if low < high else f"{low:,}"
+
+    def said(self, labels: Iterable[str]) -> str:
+        """The counts of these labels, in words, each with its interval and the twins' range; without
+        those that neither the model nor a twin earns."""
+        places = [i for i in map(self.place, labels) if self.count[i] or self.most[i]]
+        parts = (
+            f"{int(self.count[i]):,} {self.labels[i]} ({float(self.low[i]):,.0f} to {float(self.high[i]):,.0f}; "
+            f"twins: {self.range_of(self.labels[i])})"
+            for i in places
+        )
+        return ", ".join(parts) or "no label"
+
+    def beside(self, answer: Answer) -> Answer:
+        """An answer, with its counts on these stories beside those of the twins."""
+        return replace(answer, beside_twins=f"On {self.stories:,} stories: {self.said(answer.counts())}.")
 
     def summary(self) -> "pd.DataFrame":
         """Every label that the model or a twin earns: count, interval, the twins' range, p, and whether it leads."""

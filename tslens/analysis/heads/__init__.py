@@ -6,13 +6,13 @@ text; `ablation(model, stories)` the loss without each head. `Roles` is the redu
 roles that contradicts. `probes(model, stories)` reads parts of speech from queries and keys; `Probes` is its reducer.
 `kinds(model, stories)` says which keys each head chooses by their content, `writes` which word
 classes it writes; `Kinds` and `Writes` are their reducers.
-`kernels(roles)` says how the attention of positional heads falls with distance, `contexts` which roles change with the
-context.
+`kernels(roles)` says how the attention of positional heads falls with distance (`Kernels` is its reducer),
+`contexts` which roles change with the context.
 """
 
 from tslens.analysis.heads.ablation import ablation
 from tslens.analysis.heads.ablation_result import AblationResult
-from tslens.analysis.heads.kernels import kernels
+from tslens.analysis.heads.kernels import Kernels, kernels
 from tslens.analysis.heads.kernels_result import FAMILIES, ContextsResult, KernelsResult, contexts
 from tslens.analysis.heads.kinds import MADE, Kinds, kinds
 from tslens.analysis.heads.kinds_result import Control, KindsResult, WritesResult
@@ -39,6 +39,7 @@ __all__ = [
     "AgreementResult",
     "ContextsResult",
     "Control",
+    "Kernels",
     "KernelsResult",
     "Kinds",
     "KindsResult",

@@ -26,6 +26,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from tslens.analysis.heads.kernels_result import SHAPES, KernelsResult
+from tslens.analysis.heads.reducer import Roles, RolesState
 from tslens.analysis.heads.result import RolesResult
 from tslens.analysis.heads.swaps_result import LITTLE, MUCH, SwapsResult
 from tslens.errors import InputError
@@ -78,6 +79,15 @@ def kernels(roles: RolesResult, swaps: SwapsResult | None = None) -> KernelsResu
         kernel=roles.offset_mass,
         corpus=roles.corpus,
     )
+
+
+@dataclass(frozen=True)
+class Kernels(Roles):
+    """A reducer for `KernelsResult`, to count it on untrained twins too; its options are those of `Roles`."""
+
+    def finish(self, state: RolesState) -> KernelsResult:  # type: ignore[override]  # another question
+        """The families of the positional heads' kernels."""
+        return kernels(super().finish(state))
 
 
 def _of_head(roles: RolesResult, layer: int, head: int) -> tuple[str, KernelFit | None]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tslens.analysis.heads.result import COLOURED, RolesResult
 from tslens.errors import InputError
-from tslens.result import Result
+from tslens.result import CountedResult, Result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ SHAPES = ("offset", "window", "exponential", "power")
 
 
 @dataclass(frozen=True, eq=False)
-class KernelsResult(Result):
+class KernelsResult(CountedResult):
     """How the attention of every positional head falls with distance.
 
     The shares have no interval: a `RolesResult` keeps one mean kernel for each head, not one for each group of stories.

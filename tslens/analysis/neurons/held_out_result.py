@@ -10,7 +10,7 @@ from torch import Tensor
 from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
 from tslens.analysis.neurons.result import UNRESOLVED
 from tslens.plots.text import shown
-from tslens.result import Result
+from tslens.result import CountedResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,7 @@ NEAR = 1e-3  # two activations that differ by rounding may change places with th
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class HeldOutResult(Result):
+class HeldOutResult(CountedResult):
     """Labels made from one half of the stories, tested on the other half (see `held_out` for the method).
 
     A label of a part of speech is tested on words outside of the neuron's own top list. Intervals are 95%, by the
@@ -126,15 +126,16 @@ class HeldOutResult(Result):
         frame = frame[frame["label"] != UNRESOLVED].sort_values("auroc_low", ascending=False, kind="stable")
         return frame[columns].reset_index(drop=True)
 
-    def __str__(self) -> str:
+    def said(self) -> str:
+        """How many labels predict, in words."""
         kinds = [("a part of speech", self.label >= 0), ("one word", self.by_word)]
         said = " and ".join(
             f"{int((self.predicts & kind).sum())} of {int(kind.sum())} labels of {name}" for name, kind in kinds
         )
-        return (
-            f"{super().__str__()}\n{said} predict on {self.n_tested:,} other stories (the AUROC's interval "
-            f"is above {LEAST}). The labels are from {self.n_labelled:,} stories."
-        )
+        return f"{said} predict on {self.n_tested:,} other stories (the AUROC's interval is above {LEAST})"
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n{self.said()}. The labels are from {self.n_labelled:,} stories."
 
     def figure(self) -> "Figure":
         """The labelled neurons: AUROC on other stories, and precision in the top decile beside the base rate."""

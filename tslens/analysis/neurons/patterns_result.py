@@ -10,7 +10,7 @@ from torch import Tensor
 from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
 from tslens.analysis.neurons.held_out_result import LEAST, NEAR
 from tslens.plots.text import shown
-from tslens.result import Result
+from tslens.result import CountedResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ Q = 0.05
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class PatternsResult(Result):
+class PatternsResult(CountedResult):
     """Patterns that one half of the stories proposes for each neuron, tested on the other (see `patterns`).
 
     Intervals are 95%, by the jackknife over ten groups of stories. NaN where a neuron has no pattern, or too few tokens

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tslens.result import Result
+from tslens.result import CountedResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,7 @@ NEAR = 1e-3  # two activations that differ by rounding may change places with th
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class SelectivityResult(Result):
+class SelectivityResult(CountedResult):
     """How well each neuron's activation tells each class of tokens from the rest, over all neurons and classes, and how
     much of its variance the token explains (see `selectivity` for the method). Intervals are 95%, over stories."""
 
