@@ -128,14 +128,11 @@ def test_what_is_said_and_drawn(found, tmp_path):
 
 
 def test_counts_are_said_beside_their_twins(found, model):
-    by_hand = replace(
-        found,
-        stories=40,
-        labels=["nouns", "words", "verbs"],
-        **{name: torch.tensor(values) for name, values in (("count", [1501, 0, 0]), ("least", [0, 2, 0]))},
-        **{name: torch.tensor(values) for name, values in (("most", [0, 9, 0]), ("low", [1400.4, 0, 0]))},
-        high=torch.tensor([1601.6, 0, 0]),
-    )
+    labels = ["nouns", "words", "verbs"]
+    count, of_twins = torch.tensor([1501, 0, 0]), torch.tensor([[0, 2, 0], [0, 9, 0]])
+    low, high = torch.tensor([1400.4, 0, 0]), torch.tensor([1601.6, 0, 0])
+    least, most, p = of_twins.amin(0), of_twins.amax(0), torch.ones(3)
+    by_hand = TwinsResult("a", 40, labels, ["b", "c"], count, low, high, least, most, p, low > most, of_twins)
     assert by_hand.said(["nouns", "words"]) == "1,501 nouns (1,400 to 1,602; twins: 0), 0 words (0 to 0; twins: 2 to 9)"
     assert by_hand.said(["verbs"]) == by_hand.said([]) == "no label"
     kernels = heads.kernels(scan(model, list(stories("made", limit=24)), REDUCERS[0]))

@@ -74,12 +74,12 @@ class Null:
         decides alone. Its mean and variance under permutation are exact, its distribution normal (Hoeffding 1951,
         doi:10.1214/aoms/1177729545).
         """
+        from scipy.sparse import csr_array
         from scipy.stats import norm, rankdata
 
         kinds, number = np.unique(words, return_inverse=True)
-        of_word = np.zeros((len(words), len(kinds)))
-        of_word[np.arange(len(words)), number] = 1
-        ranks = (rankdata(values, axis=1) / values.shape[1] - 0.5) @ (of_word / of_word.sum(0))  # [neuron, word]
+        of_word = csr_array((1 / np.bincount(number)[number], (number, np.arange(len(words)))))  # [word, token]
+        ranks = (of_word @ (rankdata(values, axis=1) / values.shape[1] - 0.5).T).T  # [neuron, word]
         like = np.eye(len(kinds))[classes(frequency[kinds])]
         like = like[:, like.any(0)]
         tagged = np.eye(self.in_class.shape[1])[self.tag[kinds]]
