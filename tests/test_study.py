@@ -215,9 +215,13 @@ def test_kinds_kernels_and_tested_labels_stand_beside_their_twins(run: Path, cor
     said = dict(zip(summary.answers, summary.findings, strict=True))
     over = dict(zip(summary.answers, summary.stories.tolist(), strict=True))
     assert summary.answers[0] == parts.FURTHER and {answer.which for answer in answers} == {""}
-    assert over == {parts.FURTHER: 20, "kinds": 20, "writes": 20, "kernels": READ, "tested labels": READ} | {
-        name: READ for name in parts.SCANNED
-    }
+    assert over == {
+        parts.FURTHER: 20,
+        "kinds": 20,
+        "writes": 20,
+        "kernels": READ,
+        "tested labels": READ,
+    } | dict.fromkeys(parts.SCANNED, READ)
     assert len(found["kinds"].of_twins) == 2 and found["kinds"].stories == 24 and found["kinds"].roles
     for name in ("kinds", "writes"):
         assert said[name].startswith(f"{int(found[name].held.any(0).sum())} of 4 heads (twins: ")

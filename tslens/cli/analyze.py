@@ -1,7 +1,8 @@
 """The commands that say what heads and neurons do."""
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -9,9 +10,12 @@ from tslens.cli.delivery import Delivery, delivery
 from tslens.cli.options import Engine, Json, Limit, Model, Precision, Stories, corpus_of, scanned
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tslens.analysis.heads import RolesResult
     from tslens.corpus import Corpus
     from tslens.models import LanguageModel
+    from tslens.scan import Reducer
 
 SHORT = 64
 """Tokens of the shorter context at which roles are compared; half of the context of a model that has less than 128."""
@@ -143,25 +147,41 @@ def neurons(
     from tslens.analysis import neurons as method
     from tslens.forward import check_precision
     from tslens.models import load
-    from tslens.twins import compare
 
-    profiled = method.Profiles(k=top)  # a wrong --top is refused before the work
+    reducer = method.Profiles(k=top)  # a wrong --top is refused before the work
     check_precision(precision)
     with delivery(out, json_) as deliver:
         loaded = load(model)
         corpus = corpus_of(loaded, stories, limit)
-        (profiles,) = scanned(engine, model, loaded, corpus, [profiled], precision)
+        (profiles,) = scanned(engine, model, loaded, corpus, [reducer], precision)
         deliver(profiles, corpus=corpus)
-        further = {"labels": method.HeldOut(k=top), "patterns": method.Patterns(k=top), "classes": method.Selectivity()}
-        for (name, reducer), asked in zip(further.items(), (test, patterns, classes), strict=True):
-            if asked:
-                (answer,) = scanned(engine, model, loaded, corpus, [reducer], precision)
-                if n:
-                    deliver(counted := compare(loaded, corpus, [reducer], n=n), f"of-{name}", printed=False)
-                    answer = counted.beside(answer)
-                deliver(answer, corpus=corpus)
+        scan = partial(scanned, engine, model, loaded, corpus, precision=precision)
+        _tested(deliver, loaded, corpus, scan, top, n, test=test, patterns=patterns, classes=classes)
         if ablate:
             deliver(method.mean_ablation(loaded, corpus, profiles), corpus=corpus)
+
+
+def _tested(
+    deliver: Delivery,
+    loaded: "LanguageModel",
+    corpus: "Corpus",
+    scan: "Callable[[Sequence[Reducer[Any, Any]]], list[Any]]",
+    top: int,
+    n: int,
+    **asked: bool,
+) -> None:
+    """What was asked for besides the profiles, beside `n` untrained twins."""
+    from tslens.analysis import neurons as method
+    from tslens.twins import compare
+
+    reducers = {"test": method.HeldOut(k=top), "patterns": method.Patterns(k=top), "classes": method.Selectivity()}
+    for name, reducer in reducers.items():
+        if asked[name]:
+            (answer,) = scan([reducer])
+            if n:
+                deliver(counted := compare(loaded, corpus, [reducer], n=n), f"of-{name}", printed=False)
+                answer = counted.beside(answer)
+            deliver(answer, corpus=corpus)
 
 
 def twins(

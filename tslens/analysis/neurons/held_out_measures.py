@@ -79,7 +79,7 @@ def leaving_out(
     run = np.append(0, (ordered[1:] != ordered[:-1]).cumsum())  # activations that are equal
     has = np.bincount(run, hit) > 0
     step = np.append(0, (has[1:] | has[:-1]).cumsum())[run]  # runs without a positive that are neighbours are one step
-    right, wrong = (_without_each((step * groups + of)[side], step[-1] + 1, groups) for side in (hit, ~hit))
+    right, wrong = (_without_each((step * groups + of)[side], int(step[-1]) + 1, groups) for side in (hit, ~hit))
     above = int((ordered > threshold).sum())
     right_above, wrong_above = (_without_each(of[:above][side[:above]], 1, groups)[:, 0] for side in (hit, ~hit))
     rights, wrongs = right.cumsum(1), wrong.cumsum(1)
