@@ -127,7 +127,7 @@ def test_what_is_said_and_drawn(found, tmp_path):
         found.place("verbs")
 
 
-def test_counts_are_said_beside_their_twins(found, model):
+def test_counts_are_said_beside_their_twins():
     labels = ["nouns", "words", "verbs"]
     count, of_twins = torch.tensor([1501, 0, 0]), torch.tensor([[0, 2, 0], [0, 9, 0]])
     low, high = torch.tensor([1400.4, 0, 0]), torch.tensor([1601.6, 0, 0])
@@ -135,6 +135,10 @@ def test_counts_are_said_beside_their_twins(found, model):
     by_hand = TwinsResult("a", 40, labels, ["b", "c"], count, low, high, least, most, p, low > most, of_twins)
     assert by_hand.said(["nouns", "words"]) == "1,501 nouns (1,400 to 1,602; twins: 0), 0 words (0 to 0; twins: 2 to 9)"
     assert by_hand.said(["verbs"]) == by_hand.said([]) == "no label"
+
+
+@pytest.mark.thorough
+def test_kernels_are_counted_on_twins(model):
     kernels = heads.kernels(scan(model, list(stories("made", limit=24)), REDUCERS[0]))
     assert str(kernels).endswith("No untrained twin was counted beside these labels.")
     more = twins.compare(model, stories("made", limit=24), [heads.Kernels(positions=32, groups=4)], n=1)

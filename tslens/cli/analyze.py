@@ -137,8 +137,7 @@ def neurons(
     patterns
         Also find sets of words, and words before, that excite a neuron, and test them on the other half.
     n
-        Untrained twins that --test, --classes and --patterns are counted on too, on the first 100 stories. Counts are
-        kept.
+        Untrained twins on which --test, --classes and --patterns are counted too, on the first 100 stories.
     ablate
         Also ablate labelled neurons, and as many others: is the loss higher on the tokens of the label?
     out
