@@ -173,6 +173,7 @@ def _tested(
     from tslens.analysis import neurons as method
     from tslens.twins import compare
 
+    reducers: dict[str, Reducer[Any, Any]]
     reducers = {"test": method.HeldOut(k=top), "patterns": method.Patterns(k=top), "classes": method.Selectivity()}
     for name, reducer in reducers.items():
         if asked[name]:
