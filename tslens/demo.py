@@ -56,6 +56,7 @@ def demo(
         name=name,
         config=files.read_json(run.folder / runs.CONFIG),
         metrics=runs.read_metrics(run.folder),
+        causes=False,  # a minute more; the command adds them
     )
     page = write(draw(data), run.folder / "report.html")
     return Demo(page, findings(data), story, time.perf_counter() - began)
