@@ -56,7 +56,7 @@ bench-gpu:  ## training on one NVIDIA GPU, under eight minutes, one JSON; by $(P
 		$(PYTHON) -m tslens.bench.gpu --out figures/bench/gpu.json; \
 	else $(MAKE) -s $(DEV) && $(BIN)/python -m tslens.bench.gpu --out figures/bench/gpu.json; fi
 
-OF_MODELS := twins heads neurons lens
+OF_MODELS := twins heads neurons lens audit
 OF_TRAINING := optimizers peers shapes sweep dropout contrastive instruct compressor
 
 figures: $(DEV)  ## every study again, many hours; STORIES=files of real stories, STORIES260K=stories260K.bin

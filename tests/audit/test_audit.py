@@ -10,7 +10,7 @@ import torch
 from tslens import cli, models, stats
 from tslens.audit import AuditResult, Planted, Vocabulary, audit, judge, keep, kept, running, tallies, verdict_of
 from tslens.audit.copies import Beginnings, copies, target
-from tslens.audit.judging import PART_OF_SPEECH, Judged, Tally
+from tslens.audit.judging import ANY_KIND, PART_OF_SPEECH, Judged, Tally
 from tslens.audit.settings import WAYS, changed
 from tslens.corpus import cache
 
@@ -34,6 +34,27 @@ def test_tallies_by_hand() -> None:
     assert found["previous token"] == Tally("previous token", planted=2, named=1, random=2, false=1)
     assert found[PART_OF_SPEECH] == Tally(PART_OF_SPEECH, planted=1, named=1, random=1, false=1)
     assert found["self"] == Tally("self", random=2) and found["one word"] == Tally("one word", random=1)
+
+
+def test_kinds_of_keys_by_hand() -> None:
+    """A comma is a mark, so the last comma's head may be said to choose the last mark, and need not."""
+    judged = [
+        dataclasses.replace(made(label, truth), kinds=kinds)
+        for label, truth, kinds in [
+            ("BOS sink", "same name", ("same name",)),
+            ("BOS sink", "same name", ()),
+            ("previous token", "previous token", ("same name",)),
+            ("diffuse", "untrained", ("topic word",)),
+            ("unresolved", "last comma", ("last punctuation",)),
+        ]
+    ]
+    found = tallies(judged)
+    for label, numbers in {
+        "kind of key: same name": (2, 1, 3, 1),
+        "kind of key: last punctuation": (0, 0, 4, 0),
+        ANY_KIND: (2, 1, 5, 2),
+    }.items():
+        assert found[label] == Tally(label, *numbers)
 
 
 def test_targets_of_copies_by_hand(vocabulary: Vocabulary) -> None:
@@ -147,6 +168,20 @@ def test_the_verdict_by_hand(perfect: AuditResult) -> None:
     ]:
         failed = dataclasses.replace(perfect, **{field: value})
         assert failed.verdict == f"The audit fails: {phrase}."
+
+
+def test_a_wrong_kind_of_key_fails_it(perfect: AuditResult) -> None:
+    """A kind that is missed, or more than a twentieth of all kinds; of a single kind few are given, and one may err."""
+    rows = {"labels": ["previous token", "one word", "kind of key: same name", ANY_KIND], "planted": [9, 9, 3, 9]}
+    rows |= {"named": [9, 9, 3, 9], "random": [40, 400, 57, 60], "false": [0, 3, 1, 1]}
+    rows |= {"false_low": [0.0, 0.0, 0.06, 0.02], "false_share": [0.0, 0.01, 0.25, 0.1]}
+    given = {name: value if name == "labels" else torch.tensor(value) for name, value in rows.items()}
+    found = dataclasses.replace(perfect, **given)
+    assert found.passes and "9 of 9 heads that choose a kind of key have it, 1 of 60 have a wrong one" in found.verdict
+    missed = dataclasses.replace(found, named=torch.tensor([9, 9, 2, 8]))
+    assert missed.wrong_labels == ["1 of 3 heads are not given their 'kind of key: same name'"]
+    wrong = dataclasses.replace(found, false_low=torch.tensor([0.0, 0.0, 0.06, 0.06]))
+    assert wrong.wrong_labels == ["10% of the labels 'kind of key: any' are false discoveries (1)"]
 
 
 def test_every_table_says_what_it_can_detect_and_how_to_make_it_again(perfect: AuditResult) -> None:

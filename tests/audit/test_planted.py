@@ -2,19 +2,20 @@
 should, and the labels say so."""
 
 import math
+from collections.abc import Iterable
 
 import pytest
 import torch
 
-from tslens.audit import Planted, Vocabulary, judge, plant, tallies
+from tslens.audit import Planted, Vocabulary, judge, plant, running, tallies
 from tslens.audit.features import BLOCKS, TRUTHS, embedding, place_of, positions, squared_length
-from tslens.audit.judging import LABELS
+from tslens.audit.judging import ALL, ANY_KIND, LABELS, PLANTED_KINDS, Judged
 from tslens.audit.planted import CONTEXT, SMALL, WIDTH
 from tslens.audit.plants import HEADS, NEURONS, PARTS, RANDOM
 
 SHARE = {"previous token": 0.99, "offset 3": 0.95, "self": 0.95, "BOS sink": 0.99, "uniform": 0.9999}
 SHARE |= {"duplicate token": 0.95, "same name": 0.95, "last comma": 0.95, "sentence start": 0.9}
-SHARE |= {"induction": 0.95, "fixed class": 0.95}
+SHARE |= {"induction": 0.95, "fixed class": 0.95, "last mark": 0.95}
 """The least share of a plant's attention that is where it should be, from the fifth token on."""
 
 
@@ -24,7 +25,8 @@ def wanted(name: str, ids: torch.Tensor, vocabulary: Vocabulary) -> torch.Tensor
     i, j = torch.arange(n)[:, None], torch.arange(n)
     same = (ids[:, None] == ids) & (j < i) & (j > 0)
     named = torch.isin(ids, vocabulary.names)
-    last = {"last comma": flags["comma"][ids], "sentence start": torch.zeros(n, dtype=torch.bool)}
+    last = {"last comma": flags["comma"][ids], "last mark": (flags["comma"] | flags["stop"])[ids]}
+    last |= {"sentence start": torch.zeros(n, dtype=torch.bool)}
     last["sentence start"][1:] = flags["stop"][ids][:-1]
     if name in last:
         on = last[name] & (j <= i)
@@ -125,30 +127,42 @@ def test_transformer_lens_detects_the_same_heads(planted: Planted, texts: list[s
         assert all(score[place] < 0.5 for place, kind in planted.heads.items() if kind in RANDOM)
 
 
+def over_seeds(vocabulary: Vocabulary, style: str, texts: list[str], seeds: Iterable[int]) -> list[Judged]:
+    """Every head and neuron of the models of these seeds; the kinds of keys are held against two twins' scores."""
+    kinds = running.kinds_of(plant(vocabulary, style).model, texts, 2)
+    return [j for seed in seeds for j in judge(plant(vocabulary, style, seed=seed), texts, kinds)]
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_pure_plant_is_named_and_random_components_are_not(
     vocabulary: Vocabulary, texts: list[str], seed: int
 ) -> None:
-    judged = judge(plant(vocabulary, ("gpt2", "llama")[seed], seed=seed), texts)
+    judged = over_seeds(vocabulary, ("gpt2", "llama")[seed], texts, [seed])
     assert {(j.truth, j.label) for j in judged if not j.random and not j.right} == set()
     assert {j.truth for j in judged} >= set(NEURONS) | set(RANDOM) | {n for n, p in HEADS.items() if not p.learned}
     counted = tallies(judged)
-    assert list(counted) == list(LABELS)
+    assert list(counted) == list(ALL)
     assert all(counted[label].planted == counted[label].named > 0 for label in LABELS)
     false = [counted[label].false for label in LABELS if label != "one word"]
     assert sum(false) <= 1 and counted["one word"].false <= 0.05 * counted["one word"].random
+    there = {HEADS[j.truth].kind for j in judged if j.truth in HEADS} - {""}
+    kinds = [counted[label] for label, kind in PLANTED_KINDS.items() if kind in there]
+    assert len(kinds) == (6, 4)[seed] and all(tally.named == tally.planted > 0 and tally.false == 0 for tally in kinds)
+    assert {(j.truth, kind) for j in judged for kind in j.wrong_kinds} == set()
 
 
 @pytest.mark.stress
 @pytest.mark.parametrize("style", ["gpt2", "llama"])
 def test_over_twenty_seeds(vocabulary: Vocabulary, style: str, texts: list[str]) -> None:
-    judged = [j for seed in range(20) for j in judge(plant(vocabulary, style, seed=seed), texts)]
+    judged = over_seeds(vocabulary, style, texts, range(20))
     assert {(j.truth, j.label) for j in judged if not j.random and not j.right} == set()
     counted = tallies(judged)
     for label in LABELS:
         of = counted[label].random if label == "one word" else counted[label].false + counted[label].named
         assert counted[label].false <= 0.05 * of, label
+    assert counted[ANY_KIND].named == counted[ANY_KIND].planted > 0
+    assert counted[ANY_KIND].false <= 0.05 * counted[ANY_KIND].named
 
 
 def test_the_program_computes_the_share_of_nouns(planted: Planted, texts: list[str]) -> None:

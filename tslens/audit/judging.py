@@ -17,6 +17,11 @@ ONE_WORD, PART_OF_SPEECH = "one word", "part of speech"
 LABELS = (*EVIDENT, PART_OF_SPEECH, ONE_WORD)
 """The labels that claim something, of heads and then of neurons."""
 
+ANY_KIND = heads.KindsResult.label.format("any")
+PLANTED_KINDS = {heads.KindsResult.label.format(plant.kind): plant.kind for plant in HEADS.values() if plant.kind}
+"""The kinds of keys that are planted, by the names of their counts."""
+ALL = (*LABELS, *PLANTED_KINDS, ANY_KIND)
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -32,6 +37,8 @@ class Judged:
     """What it was called; empty for a neuron without a label."""
     right: bool
     """Whether this is right: of a plant, one of its labels; of a random component, no label that claims something."""
+    kinds: tuple[str, ...] = ()
+    """Kinds of keys that a head is said to choose."""
 
     @property
     def random(self) -> bool:
@@ -43,20 +50,26 @@ class Judged:
         """Whether it is two plants in one head."""
         return self.truth in PARTS
 
+    @property
+    def wrong_kinds(self) -> set[str]:
+        """Kinds of keys that a head is said to choose, and does not."""
+        return set(self.kinds) - right_kinds(self.truth)
 
-def judge(planted: Planted, texts: Sequence[str]) -> list[Judged]:
-    """Every head and neuron of a planted model with its label, by one pass over stories."""
-    roles, profiles = scan(planted.model, texts, [heads.Roles(), neurons.Profiles()])
-    return judge_heads(planted, roles) + judge_neurons(planted, profiles)
+
+def judge(planted: Planted, texts: Sequence[str], kinds: heads.Kinds = heads.Kinds()) -> list[Judged]:
+    """Every head and neuron of a planted model with its label, by one pass over stories. No head has a kind of key
+    where `kinds` has no control."""
+    roles, profiles, chosen = scan(planted.model, texts, [heads.Roles(), neurons.Profiles(), kinds])
+    return judge_heads(planted, roles, chosen) + judge_neurons(planted, profiles)
 
 
-def judge_heads(planted: Planted, roles: RolesResult) -> list[Judged]:
-    """Every head with its role."""
-    found = []
+def judge_heads(planted: Planted, roles: RolesResult, chosen: heads.KindsResult) -> list[Judged]:
+    """Every head with its role, and the kinds of keys that it is said to choose."""
+    found, kinds = [], chosen.kinds
     for (layer, head), truth in planted.heads.items():
         label = roles.roles[layer][head]
         right = label not in EVIDENT if truth in RANDOM else label in right_labels(truth, roles, layer, head)
-        found.append(Judged("head", (layer, head), truth, label, right))
+        found.append(Judged("head", (layer, head), truth, label, right, tuple(kinds[layer][head])))
     return found
 
 
@@ -67,6 +80,12 @@ def right_labels(truth: str, roles: RolesResult, layer: int, head: int) -> tuple
     field, positional = PARTS[truth]
     larger = float(getattr(roles, field)[layer, head]) > 0.5
     return ("unresolved", *(positional if larger else ("content-dependent",)))
+
+
+def right_kinds(truth: str) -> set[str]:
+    """The kinds of keys that a head may be said to choose: none, of one that looks at no content or is random."""
+    plant = HEADS.get(truth)
+    return set() if plant is None else {plant.kind, *plant.also} - {""}
 
 
 def judge_neurons(planted: Planted, profiles: ProfilesResult) -> list[Judged]:
@@ -113,7 +132,7 @@ class Tally:
     named: int = 0
     """Of these, those that got it."""
     random: int = 0
-    """Random components that could get it: heads, or neurons."""
+    """Random components that could get it: heads, or neurons. Of a kind of key all heads that do not choose it."""
     false: int = 0
     """Of these, those that got it."""
 
@@ -123,7 +142,7 @@ class Tally:
 
 
 def tallies(judged: Sequence[Judged]) -> dict[str, Tally]:
-    """One tally for each of `LABELS`."""
+    """One tally for each of `ALL`."""
     found = {}
     for label in LABELS:
         kind = "head" if label in EVIDENT else "neuron"
@@ -137,4 +156,17 @@ def tallies(judged: Sequence[Judged]) -> dict[str, Tally]:
             random=len(random),
             false=sum(kind_of_label(j) == label for j in random),
         )
-    return found
+    return found | _of_kinds([j for j in judged if j.kind == "head"])
+
+
+def _of_kinds(judged: Sequence[Judged]) -> dict[str, Tally]:
+    """One tally for each of `PLANTED_KINDS`, and one of all kinds, those that are not planted too: there every head counts that
+    is said to choose a kind and does not."""
+    found = {}
+    for label, kind in PLANTED_KINDS.items():
+        named = [kind in j.kinds for j in judged if j.truth in HEADS and HEADS[j.truth].kind == kind]
+        others = [kind in j.wrong_kinds for j in judged if kind not in right_kinds(j.truth)]
+        found[label] = Tally(label, len(named), sum(named), len(others), sum(others))
+    planted, right = (sum(getattr(tally, field) for tally in found.values()) for field in ("planted", "named"))
+    wrong = sum(bool(j.wrong_kinds) for j in judged)
+    return found | {ANY_KIND: Tally(ANY_KIND, planted, right, len(judged), wrong)}

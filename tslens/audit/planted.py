@@ -43,7 +43,7 @@ class Planted:
 
 
 def planted_spec(vocabulary: Vocabulary, style: str = "gpt2") -> Spec:
-    """The shape of a planted model: five layers of four heads; six are random, with rotary positions eight."""
+    """The shape of a planted model: five layers of four heads; five are random, with rotary positions eight."""
     return Spec(
         WIDTH,
         len(LAYERS),

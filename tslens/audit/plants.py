@@ -24,6 +24,10 @@ class HeadPlant:
     """Whether it exists with learned positions only."""
     mixture: bool = False
     """Whether it is two plants, one for the queries whose code begins with +1 and one for the others."""
+    kind: str = ""
+    """The kind of key that it chooses by content, one of `heads.KINDS`; empty where it chooses none."""
+    also: tuple[str, ...] = ()
+    """Other kinds that are not wrong."""
 
 
 def _itself(gain: float) -> Kernel:
@@ -34,41 +38,61 @@ def _itself(gain: float) -> Kernel:
 HEADS: dict[str, HeadPlant] = {
     "previous token": HeadPlant(("previous token",), lambda d: [Kernel(1, 25)]),
     "duplicate token": HeadPlant(
-        ("duplicate token",), lambda d: [match("code", "code", 450, d), _itself(25), attract("bos", 383, d)]
+        ("duplicate token",),
+        lambda d: [match("code", "code", 450, d), _itself(25), attract("bos", 383, d)],
+        kind="duplicate token",
     ),
     # On most queries there is no name and the head rests on BOS; names are duplicates, and no role is theirs alone.
     "same name": HeadPlant(
         ("duplicate token", "BOS sink", "content-dependent"),
         lambda d: [match("name", "name", 450, d), _itself(25), attract("bos", 383, d)],
+        kind="same name",
     ),
     # Stories that begin alike have commas and sentences at like places: position predicts a part of where these look.
     "last comma": HeadPlant(
         ("content-dependent", "unresolved"),
         lambda d: [attract("comma", 290, d), attract("bos", 270, d), recent(256, d)],
         learned=True,
+        also=("last punctuation", "word class PUNCT"),
+    ),
+    # The last comma or end of a sentence: quotation marks, which analyses count as marks too, are not its own.
+    "last mark": HeadPlant(
+        ("content-dependent", "unresolved"),
+        lambda d: [attract("comma", 290, d), attract("stop", 290, d), attract("bos", 270, d), recent(256, d)],
+        learned=True,
+        kind="last punctuation",
     ),
     "induction": HeadPlant(
-        ("induction",), lambda d: [match("code", "before", 300, d), attract("bos", 225, d)], first=1
+        ("induction",),
+        lambda d: [match("code", "before", 300, d), attract("bos", 225, d)],
+        first=1,
+        kind="induction",
     ),
     "sentence start": HeadPlant(
         ("content-dependent", "unresolved"),
         lambda d: [attract("after stop", 290, d), attract("bos", 270, d), recent(256, d)],
         first=1,
         learned=True,
+        kind="sentence start",
+        also=("opening quotation mark",),  # after a full stop, a quotation begins with its mark
     ),
-    "fixed class": HeadPlant(("content-dependent",), lambda d: [attract("noun", 16, d)]),
+    "fixed class": HeadPlant(("content-dependent",), lambda d: [attract("noun", 16, d)], kind="word class NOUN"),
     "offset 3": HeadPlant(("positional",), lambda d: [Kernel(3, 25)]),
     "local window": HeadPlant(("positional",), lambda d: [Kernel(2, 1.5)]),
     "BOS sink": HeadPlant(("BOS sink",), lambda d: [attract("bos", 20, d)]),
     "self": HeadPlant(("self",), lambda d: [Kernel(0, 25)]),
     "uniform": HeadPlant(("diffuse",), lambda d: []),
     NOUN_OR_BEFORE: HeadPlant(
-        ("unresolved",), lambda d: [Kernel(1, 12), attract("noun", 300, d, half=True)], mixture=True
+        ("unresolved",),
+        lambda d: [Kernel(1, 12), attract("noun", 300, d, half=True)],
+        mixture=True,
+        also=("word class NOUN",),
     ),
     NOUN_OR_BOS: HeadPlant(
         ("unresolved",),
         lambda d: [Kernel(1, 12), attract("bos", 200, d), attract("noun", 300, d, half=True)],
         mixture=True,
+        also=("word class NOUN",),
     ),
 }
 """Every head that is planted, by its name."""
@@ -82,7 +106,7 @@ other part is content-dependent."""
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("previous token", "duplicate token", "same name", "last comma"),
-    ("sentence start", NOUN_OR_BEFORE, NOUN_OR_BOS),
+    ("sentence start", "last mark", NOUN_OR_BEFORE, NOUN_OR_BOS),
     ("fixed class", "offset 3", "BOS sink"),
     ("local window", "self", "uniform"),
     ("induction",),

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import stats
-from tslens.audit.judging import ONE_WORD
+from tslens.audit.judging import ANY_KIND, ONE_WORD, PLANTED_KINDS
 from tslens.audit.simulated import REJECTED
 from tslens.result import Result
 
@@ -46,7 +46,7 @@ class AuditResult(Result):
     count: Int[Tensor, " label"]
     """Heads or neurons of the model itself that have the label."""
     planted: Int[Tensor, " label"]
-    """Pure plants that should get the label."""
+    """Pure plants that should get the label; of kinds of keys, heads that choose such keys."""
     named: Int[Tensor, " label"]
     """Of these, those that got it."""
     power: Float[Tensor, " label"]
@@ -56,7 +56,7 @@ class AuditResult(Result):
     least_missed: Float[Tensor, " label"]
     """Smallest share of missed plants that is detectable: so many plants show one with a probability of 95%."""
     random: Int[Tensor, " label"]
-    """Random heads, or neurons."""
+    """Random heads, or neurons; of kinds of keys all heads that do not choose such keys, of any kind all heads."""
     false: Int[Tensor, " label"]
     """Of these, those that got the label: false discoveries."""
     false_share: Float[Tensor, " label"]
@@ -113,13 +113,19 @@ class AuditResult(Result):
             for plant, n, right in zip(self.plants, self.plant_n.tolist(), self.plant_right.tolist(), strict=True)
             if right < n
         ]
+        of_kinds = zip(self.labels, self.planted.tolist(), self.named.tolist(), strict=True)
+        found += [
+            f"{n - named} of {n} heads are not given their '{label}'"
+            for label, n, named in of_kinds
+            if label in PLANTED_KINDS and named < n
+        ]
         rows = zip(self.labels, self.false.tolist(), self.false_share.tolist(), self.false_low.tolist(), strict=True)
         found += [
             f"{share:.0%} of the random neurons are called after one word"
             if label == ONE_WORD
             else f"{share:.0%} of the labels '{label}' are false discoveries ({false})"
             for label, false, share, low in rows
-            if low > MOST_FALSE
+            if low > MOST_FALSE and label not in PLANTED_KINDS  # q is over all kinds together
         ]
         return found + [
             f"{way} changes {n} labels" for way, n in zip(self.ways, self.changed.tolist(), strict=True) if n
@@ -150,11 +156,17 @@ class AuditResult(Result):
         """One sentence."""
         if not self.passes:
             return f"The audit fails: {'; '.join(self.failures)}."
-        plants, components = int(self.plant_n.sum()), int(self.random[0] + self.random[-1])
+        of = {label: i for i, label in enumerate(self.labels)}
+        plants, components = int(self.plant_n.sum()), int(self.random[0] + self.random[of[ONE_WORD]])
+        claimed = [i for label, i in of.items() if label not in (ONE_WORD, ANY_KIND, *PLANTED_KINDS)]
+        kinds = ""
+        if (any_ := of.get(ANY_KIND)) is not None:
+            n, right, heads, wrong = (int(part[any_]) for part in (self.planted, self.named, self.random, self.false))
+            kinds = f"{right} of {n} heads that choose a kind of key have it, {wrong} of {heads:,} have a wrong one, "
         return (
-            f"The audit passes: all {plants} plants are called by their name, {int(self.false[:-1].sum())} of "
-            f"{components:,} random heads and neurons have a role or a part of speech, all intervals cover, and no way "
-            "of reading changes a label."
+            f"The audit passes: all {plants} plants are called by their name, {int(self.false[claimed].sum())} of "
+            f"{components:,} random heads and neurons have a role or a part of speech, {kinds}all intervals cover, and "
+            "no way of reading changes a label."
         )
 
     def summary(self) -> "pd.DataFrame":

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from tslens import models, stats
 from tslens.analysis import heads, neurons
 from tslens.audit.copies import copies
 from tslens.audit.features import Vocabulary
-from tslens.audit.judging import LABELS, ONE_WORD, PART_OF_SPEECH, Judged, judge, tallies
+from tslens.audit.judging import ALL, ANY_KIND, ONE_WORD, PART_OF_SPEECH, PLANTED_KINDS, Judged, judge, tallies
 from tslens.audit.planted import plant
 from tslens.audit.result import AuditResult
 from tslens.audit.settings import changed
@@ -22,6 +23,7 @@ from tslens.models.twins import twins
 from tslens.progress import bar, off
 from tslens.result import read_on
 from tslens.scan import scan
+from tslens.twins.scoring import control
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -58,10 +60,9 @@ def audit(
         raise InputError(f"An audit needs {FEWEST} different stories; there are {len(texts)}.")
     if seeds < 1 or n < 1:
         raise InputError(f"seeds={seeds} and twins={n}: an audit needs one of each, or more.")
-    with bar("audit", seeds + n + 4) as shown:
-        judged, lost = _judged(model, texts, seeds, shown.advance)
-        of_twins = _of_twins(model, texts, n, shown.advance)
-        own = _counts(model, texts)
+    with bar("audit", seeds + n + 5) as shown:
+        judged = _by_hand(models.spec_of(model).style, texts, seeds, n, shown.advance)
+        copied, own = _of_model(model, texts, n, shown.advance)
         tests = _simulated(model, texts, runs)
         shown.advance()
         read, ways = changed(model, texts[:READ_AGAIN])
@@ -70,13 +71,11 @@ def audit(
         model=name,
         stories=len(texts),
         models=seeds,
-        labels=list(LABELS),
-        count=_of_labels(own).long(),
-        **_by_label(judged, tests),
+        labels=list(ALL),
+        **_by_label(judged + copied, tests),
         twins=n,
-        of_twins=of_twins,
-        **_by_plant(judged),
-        lost=lost,
+        **_by_plant(judged + copied),
+        **own,
         **_by_test(tests),
         runs=runs,
         ways=list(ways),
@@ -88,23 +87,41 @@ def audit(
     return answer
 
 
-def _judged(
-    model: "LanguageModel", texts: Sequence[str], seeds: int, advance: Callable[[], None]
-) -> tuple[list[Judged], list[str]]:
-    """Everything planted by hand and in copies, with its label; and what the copies cannot carry."""
+def _by_hand(style: str, texts: Sequence[str], seeds: int, n: int, advance: Callable[[], None]) -> list[Judged]:
+    """Everything planted by hand, with its label. Kinds of keys have the thresholds that a user's model has, from `n`
+    untrained twins of the first of these models."""
     vocabulary = Vocabulary.of_words(texts)
+    kinds = kinds_of(plant(vocabulary, style).model, texts, n)
+    advance()
     found: list[Judged] = []
     for seed in range(seeds):
         with off():
-            found += judge(plant(vocabulary, models.spec_of(model).style, seed=seed), texts)
+            found += judge(plant(vocabulary, style, seed=seed), texts, kinds)
         advance()
+    return found
+
+
+def _of_model(
+    model: "LanguageModel", texts: Sequence[str], n: int, advance: Callable[[], None]
+) -> tuple[list[Judged], dict[str, Any]]:
+    """Everything planted in copies of the model, with its label; and what the copies cannot carry, the labels of the
+    model, and those of its twins."""
+    kinds = kinds_of(model, texts, n)
     with off():
         made, lost = copies(model, Vocabulary.of(models.story_tokenizer_of(model), texts), texts)
+        copied = [j for planted in made for j in judge(planted, texts, kinds)]
     advance()
+    own = _of_labels(_counts(model, texts, kinds)).long()
+    advance()
+    of_twins = _of_twins(model, texts, n, kinds, advance)
+    return copied, {"lost": lost, "count": own, "of_twins": of_twins}
+
+
+def kinds_of(model: "LanguageModel", texts: Sequence[str], n: int) -> heads.Kinds:
+    """The reducer for kinds of keys, with the thresholds of `n` untrained twins of the model."""
+    reducer = heads.Kinds(remember=True)
     with off():
-        found += [j for planted in made for j in judge(planted, texts)]
-    advance()
-    return found, lost
+        return replace(reducer, control=control(model, texts, reducer, n=n, limit=len(texts)))
 
 
 def _by_label(judged: Sequence[Judged], tests: Sequence[Simulated]) -> dict[str, Any]:
@@ -116,7 +133,7 @@ def _by_label(judged: Sequence[Judged], tests: Sequence[Simulated]) -> dict[str,
     power = stats.wilson(named.numpy(), planted.numpy())
     of = torch.tensor([t.random if t.label == ONE_WORD else t.false + t.named for t in counted])
     share = stats.wilson(false.numpy(), of.numpy())
-    simulated = {label: [t.value for t in tests if _decides(t, label)] for label in LABELS}
+    simulated = {label: [t.value for t in tests if _decides(t, label)] for label in ALL}
     return {
         "planted": planted,
         "named": named,
@@ -128,7 +145,7 @@ def _by_label(judged: Sequence[Judged], tests: Sequence[Simulated]) -> dict[str,
         "false_low": torch.from_numpy(share.low).float(),
         "least_missed": _detectable(planted),
         "least_false": _detectable(random),
-        "coverage": torch.tensor([min(simulated[label]) for label in LABELS]),
+        "coverage": torch.tensor([min(simulated[label]) for label in ALL]),
     }
 
 
@@ -164,28 +181,31 @@ def _by_test(tests: Sequence[Simulated]) -> dict[str, Any]:
     }
 
 
-def _of_twins(model: "LanguageModel", texts: Sequence[str], n: int, advance: Callable[[], None]) -> torch.Tensor:
+def _of_twins(
+    model: "LanguageModel", texts: Sequence[str], n: int, kinds: heads.Kinds, advance: Callable[[], None]
+) -> torch.Tensor:
     """The mean count of each label in the model's untrained twins."""
     counts = Counter[str]()
     for twin in twins(n):
-        counts.update(_counts(twin.of(model), texts))
+        counts.update(_counts(twin.of(model), texts, kinds))
         advance()
     return _of_labels(counts) / n
 
 
-def _counts(model: "LanguageModel", texts: Sequence[str]) -> Counter[str]:
+def _counts(model: "LanguageModel", texts: Sequence[str], kinds: heads.Kinds) -> Counter[str]:
     """How many heads or neurons have each label, by the names that results give to their counts."""
     counts = Counter[str]()
     with off():
-        for found in scan(model, texts, [heads.Roles(), neurons.Profiles()]):
+        for found in scan(model, texts, [heads.Roles(), neurons.Profiles(), kinds]):
             counts.update(found.counts())
     return counts
 
 
 def _of_labels(counts: Counter[str]) -> torch.Tensor:
-    """The count of each of `LABELS`."""
+    """The count of each of `ALL`."""
     names = {PART_OF_SPEECH: "part-of-speech neurons", ONE_WORD: "one-word neurons"}
-    return torch.tensor([counts[names.get(label, f"{label} heads")] for label in LABELS])
+    names |= {label: label for label in (*PLANTED_KINDS, ANY_KIND)}
+    return torch.tensor([counts[names.get(label, f"{label} heads")] for label in ALL])
 
 
 def _simulated(model: "LanguageModel", texts: Sequence[str], runs: int) -> list[Simulated]:
