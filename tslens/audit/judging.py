@@ -56,10 +56,10 @@ class Judged:
         return set(self.kinds) - right_kinds(self.truth)
 
 
-def judge(planted: Planted, texts: Sequence[str], kinds: heads.Kinds = heads.Kinds()) -> list[Judged]:
+def judge(planted: Planted, texts: Sequence[str], kinds: heads.Kinds | None = None) -> list[Judged]:
     """Every head and neuron of a planted model with its label, by one pass over stories. No head has a kind of key
-    where `kinds` has no control."""
-    roles, profiles, chosen = scan(planted.model, texts, [heads.Roles(), neurons.Profiles(), kinds])
+    without `kinds`, whose control knows what untrained twins score."""
+    roles, profiles, chosen = scan(planted.model, texts, [heads.Roles(), neurons.Profiles(), kinds or heads.Kinds()])
     return judge_heads(planted, roles, chosen) + judge_neurons(planted, profiles)
 
 
