@@ -35,6 +35,9 @@ def _itself(gain: float) -> Kernel:
     return Kernel(0, -gain, n=3)
 
 
+LAST_NOUN = ("word class NOUN", "verb to its subject")
+"""The last noun before a verb is often its subject."""
+
 HEADS: dict[str, HeadPlant] = {
     "previous token": HeadPlant(("previous token",), lambda d: [Kernel(1, 25)]),
     "duplicate token": HeadPlant(
@@ -86,13 +89,13 @@ HEADS: dict[str, HeadPlant] = {
         ("unresolved",),
         lambda d: [Kernel(1, 12), attract("noun", 300, d, half=True)],
         mixture=True,
-        also=("word class NOUN",),
+        also=LAST_NOUN,
     ),
     NOUN_OR_BOS: HeadPlant(
         ("unresolved",),
         lambda d: [Kernel(1, 12), attract("bos", 200, d), attract("noun", 300, d, half=True)],
         mixture=True,
-        also=("word class NOUN",),
+        also=LAST_NOUN,
     ),
 }
 """Every head that is planted, by its name."""

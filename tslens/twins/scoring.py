@@ -19,7 +19,7 @@ from tslens.twins.counting import STORIES, TWINS
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-VERSION = "scores of kinds, 2"
+VERSION = "scores of kinds, 3"
 """Part of the key of kept scores: raise it when the rule of a score changes."""
 PERCENTILE = 99
 NOTHING = -1.0

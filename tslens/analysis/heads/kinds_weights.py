@@ -15,7 +15,8 @@ batch, or on other stories.
 Kinds overlap, so each is measured where no other one explains it. A pair that is in two relations counts for none of
 them. Keys that are related to the query count for no class of words. Classes do not overlap, and leave topic words out.
 Where a kind is a special case of another, it is left out of the general one and must also exceed that, at like
-distance: a repeated name the duplicates, and the opening quotation mark the last marks.
+distance: a repeated name the duplicates, for queries with as many earlier copies, which share a head's attention; and
+the opening quotation mark the last marks.
 """
 
 from collections.abc import Sequence
@@ -60,7 +61,7 @@ ROWS: tuple[int, ...] = (
 """The kind of each row of weights: a kind has a row for each of its nulls."""
 
 FAR = tuple(4 << i for i in range(9))
-EXACT = 8  # distances below are bins of their own; from there four bins an octave
+EXACT = 8  # distances and numbers of copies below are bins of their own; from there four bins an octave
 BINS = 128  # more than any distance has
 PLACES = 24  # more than the octaves of any query's place
 NOTHING = (torch.zeros(0, dtype=torch.long), torch.zeros(0))
@@ -105,7 +106,7 @@ def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[
 
     far, queries = torch.bucketize(distance, torch.tensor(FAR)), len(tokens) * (len(FAR) + 1)
     by_query = at[:, None] * (len(FAR) + 1) + far
-    near = torch.where(distance < EXACT, distance, (4 * distance.double().log2()).floor().long() - 4)
+    near, copies = _bins(distance), _bins((same & seen).sum(1).clamp(min=1))[:, None]
     placed = near * PLACES + at.clamp(min=1).double().log2().floor().long()[:, None]
     frequency, frequencies = torch.bucketize(same.sum(0), torch.tensor(FREQUENCIES)), len(FREQUENCIES) + 1
     class_, classes = marks.classes.clamp(min=0), OTHER + 1
@@ -117,7 +118,8 @@ def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[
         ([*alone, *sets], [free] * len(alone) + others, *by_class),
         (of_class, not_class, by_query * 2 * frequencies + told, queries * 2 * frequencies),
         (of_class, not_class, near * 2 * frequencies + told, BINS * 2 * frequencies),
-        ([alone[NAME], alone[OPENING]], [alone[DUPLICATE], alone[PUNCTUATION]], near, BINS),
+        ([alone[NAME]], [alone[DUPLICATE]], far * BINS + copies, (len(FAR) + 1) * BINS),
+        ([alone[OPENING]], [alone[PUNCTUATION]], near, BINS),
     )
     rows = [
         matched(a, b, cell, cells) for members, pool, cell, cells in parts for a, b in zip(members, pool, strict=True)
@@ -125,6 +127,11 @@ def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[
     if not marks.natural:
         rows = [row if kind == PRONOUN else NOTHING for row, kind in zip(rows, ROWS, strict=True)]
     return _sparse(rows, len(tokens))
+
+
+def _bins(n: Int[Tensor, "*axes"]) -> Int[Tensor, "*axes"]:
+    """The bin of each number, from 1."""
+    return torch.where(n < EXACT, n, (4 * n.double().log2()).floor().long() - 4)
 
 
 def _sparse(rows: Sequence[tuple[Tensor, Tensor]], n: int) -> StoryWeights:
