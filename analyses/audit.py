@@ -41,7 +41,8 @@ def table(found: AuditResult) -> str:
     frame, tests = found.to_frame(), found.simulations()
     rows = [[cell(column, row[column]) for column in COLUMNS] for _, row in frame.iterrows()]
     intervals = [
-        [test["interval or p"], *(f"{test[c]:.3f}" for c in ("value", "p", "detectable"))] for _, test in tests.iterrows()
+        [test["interval or p"], *(f"{test[c]:.3f}" for c in ("value", "p", "detectable"))]
+        for _, test in tests.iterrows()
     ]
     least = 1 - 0.05 ** (1 / found.read)
     return "\n\n".join(
@@ -50,8 +51,8 @@ def table(found: AuditResult) -> str:
             f"{found.verdict}",
             markdown(list(COLUMNS.values()), rows),
             markdown(["interval, or p under the null", "covers, or distance", "p", "detectable"], intervals),
-            f"Read as {', '.join(found.ways)}: {int(found.changed.sum())} of {found.read:,} labels change, each time (a "
-            f"share of {least:.2%} is detectable)."
+            f"Read as {', '.join(found.ways)}: {int(found.changed.sum())} of {found.read:,} labels change, each time "
+            f"(a share of {least:.2%} is detectable)."
             + (f" Copies of {found.model} cannot carry {', '.join(found.lost)}." if found.lost else ""),
             f"`{COMMAND}` makes this again.",
         ]

@@ -160,8 +160,8 @@ def tallies(judged: Sequence[Judged]) -> dict[str, Tally]:
 
 
 def _of_kinds(judged: Sequence[Judged]) -> dict[str, Tally]:
-    """One tally for each of `PLANTED_KINDS`, and one of all kinds, those that are not planted too: there every head counts that
-    is said to choose a kind and does not."""
+    """One tally for each of `PLANTED_KINDS`, and one of all kinds, those that are not planted too: there every head
+    counts that is said to choose a kind and does not."""
     found = {}
     for label, kind in PLANTED_KINDS.items():
         named = [kind in j.kinds for j in judged if j.truth in HEADS and HEADS[j.truth].kind == kind]
