@@ -32,7 +32,7 @@ for _switch in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE",
 # Shapes and types are checked at every call of whatever holds arrays; an int is a float, as everywhere in Python
 # (PEP 484). The story generator is left out: its many small closures would be checked anew at every call.
 CHECKED = ("result", "stats", "models", "forward", "generate", "batching", "draws", "scan", "analysis", "evaluation")
-CHECKED += ("train", "report", "dynamics", "halves")
+CHECKED += ("train", "report", "dynamics", "halves", "sae")
 install_import_hook(
     [f"tslens.{module}" for module in CHECKED],
     "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",

@@ -10,7 +10,7 @@ FLOORS = (
     {"models", "tokenizer", "stories", "runs"},
     {"forward", "generate", "batching", "scan", "halves"},
     {"analysis", "evaluation"},
-    {"train", "report", "bench", "cluster", "demo", "corpus", "tuned", "twins", "dynamics", "study", "audit"},
+    {"train", "report", "bench", "cluster", "demo", "corpus", "tuned", "twins", "dynamics", "study", "audit", "sae"},
     {"cli"},
 )
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}

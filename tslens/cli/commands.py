@@ -69,6 +69,11 @@ COMMANDS: tuple[Command, ...] = (
         "Follow heads, neurons and layers over a run's snapshots, with bands over seeds, and say when each appears.",
     ),
     Command(
+        "analyze features",
+        "tslens.cli.features:features",
+        "Train a sparse autoencoder by SAELens, and read its features beside neurons and a frozen random one's.",
+    ),
+    Command(
         "analyze all",
         "tslens.cli.study:everything",
         "Ask all questions about heads, neurons and layers, each with its checks; print what each found.",

@@ -52,6 +52,7 @@ def draw(answer: "ProfilesResult") -> "Figure":
     surest = sorted(every, key=lambda one: -one.low)[:MOST]
     shown = [one for one in every if one in surest]
     rows = -(-len(shown) // 2)
+    names = [answer.layer_of(layer) for layer in range(len(answer.label))]
     colours = _colours(answer.tags)
     with styled():
         height = max(1.6 + 0.5 * len(answer.label), 0.9 + 0.15 * rows, 3.4)
@@ -64,11 +65,13 @@ def draw(answer: "ProfilesResult") -> "Figure":
             few = f", the {len(shown)} surest of {len(every)}" if len(shown) < len(every) else ""
             for column, part in ((1, shown[:rows]), (2, shown[rows:])):
                 if part:
-                    _draw_named(figure.add_subplot(grid[:, column]), part, rows, colours)
+                    _draw_named(figure.add_subplot(grid[:, column]), part, rows, colours, names)
             figure.axes[2].set_title(f"each with a name, and its number{few}")
         _draw_counts(counts, every, answer.label.shape, colours)
         _draw_rates(rates, answer.firing_rate.tolist())
-        what = f"{len(every)} of {answer.label.numel():,} MLP neurons of {answer.model} have a name"
+        for axes in (counts, rates):
+            axes.set_yticks(range(len(names)), names)
+        what = f"{len(every)} of {answer.label.numel():,} {answer.called} {answer.model} have a name"
         figure.suptitle(f"{what} ({answer.n_tokens:,} tokens)", fontweight="bold")
     return settled(figure)
 
@@ -107,14 +110,14 @@ def _draw_rates(axes: Any, rates: list[list[float]]) -> None:
     axes.invert_yaxis()
 
 
-def _draw_named(axes: Any, part: list[Named], rows: int, colours: dict[str, Any]) -> None:
+def _draw_named(axes: Any, part: list[Named], rows: int, colours: dict[str, Any], names: list[str]) -> None:
     least = min(0.5, *(one.low for one in part)) - 0.01
     for row, one in enumerate(part):
         axes.plot((one.low, one.high), (row, row), color=colours[one.kind], linewidth=1.2, solid_capstyle="butt")
         axes.plot(one.auroc, row, "o", color=colours[one.kind], markersize=3)
         if row == 0 or one.layer != part[row - 1].layer:
             axes.axhline(row - 0.5, color=ABSENT, linewidth=0.6)
-            axes.text(least + 0.005, row, f"layer {one.layer}", va="center", fontsize=7, fontweight="bold")
+            axes.text(least + 0.005, row, f"layer {names[one.layer]}", va="center", fontsize=7, fontweight="bold")
     axes.set_yticks(range(len(part)), [f"{one.label}  {one.neuron}" for one in part], fontsize=6.5)
     axes.tick_params(axis="y", length=0)
     axes.set(xlim=(least, 1.01), ylim=(rows - 0.4, -0.6))

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens import pos
 from tslens.analysis.neurons.finish import result_of
+from tslens.analysis.neurons.logit_effect import written_by_neurons
 from tslens.analysis.neurons.reducer import Profiles
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.sample import Sample, draws_of, places_of, refresh
 from tslens.analysis.neurons.state import ProfilesState
 from tslens.draws import below, draw
 from tslens.errors import InputError
-from tslens.models import Spec, spec_of, story_tokenizer_of
+from tslens.models import Spec, story_tokenizer_of
 from tslens.result import Result
 from tslens.scan import BATCH_TOKENS, Batch, scan
 from tslens.tokenizer import Tokenizer
@@ -75,10 +76,13 @@ class Halves(Generic[Answer]):
 
     def start(self, model: "LanguageModel") -> HalvesState:
         """The empty state."""
-        spec, device = spec_of(model), next(model.parameters()).device
-        tokenizer = story_tokenizer_of(model)
-        sample = Sample.empty(0, BEFORE + NEAR, spec.n_layers, spec.mlp_width, device)
-        return HalvesState(self._profiles.start(model), sample, tokenizer)
+        return self.start_on(model, written_by_neurons(model))
+
+    def start_on(self, model: "LanguageModel", written: Float[Tensor, "layer neuron d_model"]) -> HalvesState:
+        """The empty state for what need not be the model's neurons (see `Profiles.start_on`)."""
+        layers, width, _ = written.shape
+        sample = Sample.empty(0, BEFORE + NEAR, layers, width, written.device)
+        return HalvesState(self._profiles.start_on(model, written), sample, story_tokenizer_of(model))
 
     def update(self, state: HalvesState, activations: Mapping[str, Tensor], batch: Batch) -> HalvesState:
         """One half of the stories updates the profiles, the other the sample."""

@@ -51,7 +51,7 @@ def draw(answer: "HeldOutResult") -> "Figure":
 
 def _name(answer: "HeldOutResult", at: Any) -> str:
     name = answer.label_of(*at).removesuffix(", tail selector").removeprefix("token: ")
-    return printable(f"{name if answer.label[at] >= 0 else f'“{name}”'}  {at[0]}.{at[1]}")
+    return printable(f"{name if answer.label[at] >= 0 else f'“{name}”'}  {answer.layer_of(at[0])}.{at[1]}")
 
 
 def _draw_interval(axes: Any, row: int, answer: "HeldOutResult", at: Any, measure: int, filled: bool) -> None:

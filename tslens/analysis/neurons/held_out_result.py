@@ -80,6 +80,10 @@ class HeldOutResult(CountedResult):
         """The Gini coefficient 2 AUROC - 1: 1 is perfect, 0 chance."""
         return 2 * self.value[..., AUROC] - 1
 
+    def layer_of(self, layer: int) -> str:
+        """The name of a layer."""
+        return str(layer)
+
     def label_of(self, layer: int, neuron: int) -> str:
         """The label, with its qualifier: `NOUN`, `NOUN, tail selector`, `token: and, untested`, or `unresolved`."""
         at = (layer, neuron)

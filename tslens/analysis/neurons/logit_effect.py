@@ -12,20 +12,24 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 
+def written_by_neurons(model: "LanguageModel") -> Float[Tensor, "layer neuron d_model"]:
+    """What each neuron of a model writes to the residual stream per unit of activation: its row of `W_out`."""
+    return torch.stack([model.blocks[i].mlp.W_out.detach() for i in range(spec_of(model).n_layers)])
+
+
 def logit_effect(
-    model: "LanguageModel", n: int
+    model: "LanguageModel", written: Float[Tensor, "layer neuron d_model"], n: int
 ) -> tuple[Int[Tensor, "sign layer neuron effect"], Float[Tensor, "sign layer neuron effect"]]:
     """The `n` tokens whose logits each neuron raises most (sign 0) and lowers most (sign 1), with the change.
 
-    Direct logit attribution: `W_out` through the final norm's gain to `W_U` (the weights as trained, nothing folded;
-    with layer norm's centring, without the division by its scale, which depends on the token), minus the mean over
-    the vocabulary, which softmax ignores.
+    Direct logit attribution: what a neuron writes to the residual stream, through the final norm's gain to `W_U` (the
+    weights as trained, nothing folded; with layer norm's centring, without the division by its scale, which depends on
+    the token), minus the mean over the vocabulary, which softmax ignores.
     """
     named = readout(model)[:, : tokenizer_of(model).size]  # a model may have room for more tokens than there are
     unembed = model.ln_final.w[:, None] * named
     tokens, values = [], []
-    for block in model.blocks:
-        out = block.mlp.W_out
+    for out in written:
         if spec_of(model).style == "gpt2":
             out = out - out.mean(-1, keepdim=True)
         for rows in out.split(512):
@@ -34,5 +38,5 @@ def logit_effect(
             ends = [logits.topk(n, largest=largest) for largest in (True, False)]
             tokens.append(torch.stack([end.indices for end in ends]))
             values.append(torch.stack([end.values for end in ends]))
-    shape = (2, len(model.blocks), -1, n)
+    shape = (2, len(written), -1, n)
     return torch.cat(tokens, 1).view(shape), torch.cat(values, 1).detach().view(shape)

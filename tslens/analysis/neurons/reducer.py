@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens.analysis.neurons.finish import result_of
 from tslens.analysis.neurons.layers import read_layers
-from tslens.analysis.neurons.logit_effect import logit_effect
+from tslens.analysis.neurons.logit_effect import logit_effect, written_by_neurons
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.sample import Sample, draws_of, places_of, refresh
 from tslens.analysis.neurons.state import ProfilesState
 from tslens.analysis.neurons.tops import Tops
 from tslens.errors import InputError
-from tslens.models import Spec, name_of, spec_of, tokenizer_of
+from tslens.models import Spec, name_of, tokenizer_of
 from tslens.scan import BATCH_TOKENS, Batch, scan
 
 if TYPE_CHECKING:
@@ -53,11 +53,16 @@ class Profiles:
 
     def start(self, model: "LanguageModel") -> ProfilesState:
         """The empty state, with the vocabulary and each neuron's effect on the logits."""
-        spec, tokenizer = spec_of(model), tokenizer_of(model)
-        layers, width, window = spec.n_layers, spec.mlp_width, 2 * SIDE + 1
-        device = next(model.parameters()).device
-        tokens, values = logit_effect(model, min(self.effect, tokenizer.size))
+        return self.start_on(model, written_by_neurons(model))
 
+    def start_on(self, model: "LanguageModel", written: Float[Tensor, "layer neuron d_model"]) -> ProfilesState:
+        """The empty state for what need not be the model's neurons: `written` is what each adds to the residual stream.
+
+        Activations come to `update` under the names of neurons, layer after layer from 0.
+        """
+        tokenizer, (layers, width, _), window = tokenizer_of(model), written.shape, 2 * SIDE + 1
+        tokens, values = logit_effect(model, written, min(self.effect, tokenizer.size))
+        device = written.device
         return ProfilesState(
             tops=Tops.empty(layers * width, self.k, window, device),
             sample=Sample.empty(self.sample, window, layers, width, device),

@@ -140,6 +140,15 @@ class ProfilesResult(Result):
     n_stories: int
     """Stories that were read."""
 
+    @property
+    def called(self) -> str:
+        """What the neurons are, in a few words, before the model's name."""
+        return "MLP neurons of"
+
+    def layer_of(self, layer: int) -> str:
+        """The name of a layer."""
+        return str(layer)
+
     def label_of(self, layer: int, neuron: int) -> str:
         """The part of speech the neuron is labelled with, or one word (`token: and`), or `unresolved`."""
         label = int(self.label[layer, neuron])
@@ -209,7 +218,8 @@ class ProfilesResult(Result):
                     seen = [text[token] for token in around]
                     before, after = "".join(seen[:side]), "".join(seen[side + 1 :])
                     place = (f"{stories[i][j][k] % 2**64:016x}", places[i][j][k])
-                    table.writerow((i, j, k + 1, f"{values[i][j][k]:.6g}", *place, before, seen[side], after))
+                    at = self.layer_of(i), j, k + 1, f"{values[i][j][k]:.6g}"
+                    table.writerow((*at, *place, before, seen[side], after))
 
     def neuron(self, layer: int, neuron: int) -> Profile:
         """One neuron with its examples in context; InputError if there is no such neuron."""

@@ -1,0 +1,221 @@
+"""Sparse autoencoders: trained by SAELens, read by the reducers of neurons, beside neurons and random features."""
+
+import sys
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tslens import cli, models, sae
+from tslens.analysis import neurons
+from tslens.models import Spec, build
+from tslens.sae import FROZEN, KINDS, NEURONS, TRAINED, Dictionary, Features, Training, training
+from tslens.scan import Shard, scan, states
+from tslens.stories import stories
+
+HOOK = "blocks.1.hook_resid_post"
+SMALL = Training(HOOK, width=48, k=4, steps=60, batch=128, tokens=4000)
+
+
+@pytest.fixture(scope="module")
+def model(made_words, loud):
+    return loud(build(Spec(16, 2, 2, d_vocab=made_words.size, n_ctx=48), tokenizer=made_words))
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Instead of training, a dictionary of random directions, of another seed for a frozen one."""
+
+    def made(model, texts, asked, *, kind):
+        generator = torch.Generator().manual_seed(1 + (kind == FROZEN))
+        decoder = torch.nn.functional.normalize(torch.randn(asked.width, 16, generator=generator), dim=1)
+        zeros = torch.zeros(asked.width), torch.zeros(16)
+        return Dictionary(kind, asked.hook, decoder.T.clone(), zeros[0], decoder, zeros[1], asked.k, 0.5)
+
+    monkeypatch.setattr("tslens.sae.features.dictionary", made)
+
+
+def test_the_largest_activations_of_a_token_are_its_features_by_hand():
+    encoder = torch.tensor([[1.0, 0.0, 1.0, -1.0], [0.0, 1.0, 1.0, 0.0]])
+    made = Dictionary(TRAINED, HOOK, encoder, torch.tensor([0.0, 0.5, 0.0, 0.0]), encoder.T, torch.ones(2), 2, 0.0)
+    found = made.encode(torch.tensor([[[3.0, 2.0], [0.0, 1.0]]]))  # less the bias: (2, 1) and (-1, 0)
+    assert found.tolist() == [[[2.0, 0.0, 3.0, 0.0], [0.0, 0.5, 0.0, 1.0]]]
+    assert made.rebuilt(torch.tensor([[3.0, 2.0]])).tolist() == [[2.0 + 3.0 + 1.0, 3.0 + 1.0]]
+    only = replace(made, encoder_bias=torch.full((4,), -9.0)).encode(torch.ones(1, 1, 2))
+    assert not only.any()  # none below 0
+    assert torch.equal(replace(made, k=0).encode(only), only)
+
+
+def test_neurons_read_as_a_dictionary_have_the_profiles_and_tests_of_their_layer(model, made_stories):
+    """All that does not depend on how many labels are tested at once."""
+    by = [neurons.Profiles(), neurons.HeldOut()]
+    profile, test = scan(model, made_stories, [Features(SMALL, (), NEURONS, how) for how in by])
+    own, own_test = scan(model, made_stories, by)
+    assert profile.kind == NEURONS and profile.hook == "blocks.1.mlp.hook_post" and profile.label.shape[0] == 1
+    for name in ("firing_rate", "max", "top_values", "top_tokens", "tag_share", "auroc", "promoted_tokens"):
+        a, b = getattr(profile, name)[0].nan_to_num(-1), getattr(own, name)[1].nan_to_num(-1)
+        assert torch.equal(a, b) if "tokens" in name else torch.allclose(a, b, atol=1e-6), name
+    assert torch.equal(test.threshold[0], own_test.threshold[1]) and test.n_tested == own_test.n_tested
+
+
+def test_what_a_feature_writes_decides_its_effect_on_the_logits(model, drawn, made_stories):
+    found = scan(model, made_stories[:3], Features(SMALL, ()))
+    made = Features(SMALL, ()).dictionary(model)
+    gain, unembed = model.ln_final.w.detach(), model.unembed.W_U.detach()
+    change = ((made.decoder[7] - made.decoder[7].mean()) * gain) @ unembed
+    values, tokens = (change - change.mean()).topk(8)
+    assert torch.equal(found.promoted_tokens[0, 7], tokens)
+    assert torch.allclose(found.promoted_values[0, 7], values, atol=1e-5)
+
+
+def test_features_are_those_that_are_active_and_their_answers_name_the_block(model, drawn, made_stories, tmp_path):
+    found = scan(model, made_stories, Features(SMALL, ()))
+    assert found.firing_rate.shape == (1, SMALL.width) and 0 < float(found.firing_rate.sum()) <= SMALL.k
+    assert found.to_frame()["layer"].unique().tolist() == [1] and found.to_frame("label")["layer"].unique() == [1]
+    assert "features of blocks.1.hook_resid_post" in found.figure()._suptitle.get_text()
+    saved = found.save(tmp_path)
+    assert (saved / "tops.csv").read_text().splitlines()[1].startswith("1,0,1,")
+    assert sae.FeaturesResult.load(saved).k == SMALL.k
+    assert set(found.counts()) >= {"part-of-speech features", "one-word features"}
+
+
+def test_features_do_not_depend_on_batches_or_parts(model, drawn, made_stories):
+    asked = Features(SMALL, (), by=neurons.Profiles(k=5, sample=60))
+    whole = scan(model, made_stories, asked)
+    for n in (1, 300):
+        other = scan(model, made_stories, asked, batch_tokens=n)
+        assert torch.equal(other.label, whole.label) and torch.equal(other.by_word, whole.by_word)
+    parts = [states(model, made_stories, [asked], shard=Shard(i, 3))[0] for i in range(3)]
+    merged = asked.finish(asked.merge(asked.merge(parts[0], parts[1]), parts[2]))
+    assert torch.equal(merged.label, whole.label) and torch.allclose(merged.firing_rate, whole.firing_rate)
+
+
+def test_parts_of_different_autoencoders_are_not_merged(refused, model, drawn, made_stories):
+    a, b = (Features(SMALL, (), kind) for kind in (TRAINED, FROZEN))
+    with refused("read by autoencoders that differ"):
+        a.merge(a.start(model), b.start(model))
+
+
+def test_kinds_stand_in_one_table_with_story_intervals_and_tests(model, drawn, made_stories):
+    table, profiles, tested = sae.compare(model, made_stories, SMALL, train_on=())
+    frame = table.to_frame()
+    assert frame["kind"].tolist() == [kind for kind in KINDS for _ in range(2)] and table.stories == len(made_stories)
+    assert frame["number"].tolist() == [64, 64, 48, 48, 48, 48]
+    for i, (profile, test) in enumerate(zip(profiles, tested, strict=True)):
+        fires = profile.firing_rate > 0
+        assert int(table.alive[i]) == int(fires.sum()) and test.kind == profile.kind == KINDS[i]
+        named = [(profile.label >= 0) & fires, profile.by_word & fires]
+        assert table.labelled[i].tolist() == [int(which.sum()) for which in named]
+        assert int(table.tested[i].sum()) == int((~test.value[..., 0].isnan()).sum())
+    assert (table.labelled_low <= table.labelled).all() and (table.labelled <= table.labelled_high).all()
+    assert (table.predicting <= table.tested).all() and (table.holding <= table.tested).all()
+    assert table.figure() is not None
+
+
+def test_refusals(refused, model, made_stories, monkeypatch):
+    with refused("is not in the residual stream"):
+        Training("blocks.0.mlp.hook_post")
+    with refused("4 of 3 features cannot be active"):
+        Training(HOOK, width=3, k=4)
+    with refused("steps is 0"):
+        Training(HOOK, steps=0)
+    with refused("tokens are too few for steps of 128"):
+        sae.dictionary(model, made_stories[:1], SMALL)
+    with refused("no token to train"):
+        sae.dictionary(model, [], SMALL)
+    with refused("is no activation of a"):
+        sae.compare(model, made_stories, replace(SMALL, hook="blocks.9.hook_resid_post"), train_on=["Once."])
+    with refused("1 stories are to be trained on and read"):
+        sae.compare(model, made_stories[:23], SMALL, train_on=made_stories[22:])
+    with refused("needs 20 different stories; there are 3"):
+        sae.compare(model, made_stories[:3], SMALL, train_on=made_stories[3:])
+    monkeypatch.setitem(sys.modules, "sae_lens", None)
+    with refused(r"need SAELens: pip install 'tslens\[sae\]'"):
+        sae.dictionary(model, made_stories, SMALL)
+
+
+def test_the_command_refuses_before_the_work(capsys):
+    assert cli.main(["analyze", "features", "--model", "stories2M", "--hook", "blocks.3.mlp.hook_post"]) == 2
+    assert "is not in the residual stream" in capsys.readouterr().err
+    given = ["--model", "stories2M", "--hook", "blocks.3.hook_resid_post"]
+    assert cli.main(["analyze", "features", *given, "--twins", "-1"]) == 2
+    assert "--twins is -1" in capsys.readouterr().err
+
+
+# With SAELens
+
+
+@pytest.fixture(scope="module")
+def summed():
+    """Directions, and activations that are sums of 2 of them, each with a weight of 1 to 2."""
+    generator = torch.Generator().manual_seed(2)
+    directions = torch.nn.functional.normalize(torch.randn(24, 16, generator=generator), dim=1)
+    which = torch.rand(6000, 24, generator=generator).topk(2).indices
+    weights = torch.zeros(6000, 24).scatter_(1, which, 1 + torch.rand(6000, 2, generator=generator))
+    return directions, weights @ directions
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")  # SAELens's own
+def test_saelens_finds_planted_directions_and_random_features_do_not(model, summed, monkeypatch):
+    directions, acts = summed
+    monkeypatch.setattr(training, "activations", lambda *_: acts)
+    asked = Training(HOOK, width=32, k=2, steps=2000, batch=256, lr=3e-3)
+    found = {kind: training.dictionary(model, (), asked, kind=kind) for kind in (TRAINED, FROZEN)}
+    likeness = {kind: (directions @ made.decoder.T).amax(1) for kind, made in found.items()}
+    assert (likeness[TRAINED] > 0.95).sum() >= 20 and (likeness[FROZEN] > 0.95).sum() <= 1
+    assert found[TRAINED].explained > 0.9 and 0 < found[FROZEN].explained < 0.6
+    again = training.dictionary(model, (), asked)
+    assert torch.equal(again.encoder, found[TRAINED].encoder)
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")  # SAELens's own
+def test_the_features_are_those_of_saelens_itself(model, made_stories, monkeypatch, tmp_path):
+    """Of the autoencoder as SAELens saves it for others, and loads it."""
+    from sae_lens import SAE
+
+    kept = []
+    real = training._trained
+    monkeypatch.setattr(training, "_trained", lambda made, asked: kept.append(made) or real(made, asked))
+    made = training.dictionary(model, made_stories, SMALL)
+    seen = training.activations(model, made_stories, SMALL)
+    kept[0].save_inference_model(str(tmp_path))
+    theirs = SAE.load_from_disk(str(tmp_path))
+    with torch.no_grad():
+        assert torch.allclose(made.encode(seen), theirs.encode(seen), atol=1e-5)
+        assert torch.allclose(made.rebuilt(seen), theirs(seen), atol=1e-4)
+    assert torch.allclose(made.decoder.norm(dim=1), torch.ones(SMALL.width), atol=1e-5)
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")  # SAELens's own
+def test_a_twin_has_an_autoencoder_of_its_own(model, made_stories):
+    from tslens.twins import compare
+
+    asked = Features(SMALL, tuple(stories("made", limit=40, seed=9)), by=neurons.Profiles(k=5, sample=60))
+    own = asked.dictionary(model)
+    beside = compare(model, made_stories, [asked], n=2, limit=24)
+    assert "part-of-speech features" in beside.labels and beside.of_twins.shape[0] == 2
+    (last,) = asked.made.values()  # of the last twin
+    assert not torch.equal(last.decoder, own.decoder)
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore")  # SAELens's own
+def test_the_command_trains_reads_and_writes(tmp_path, capsys):
+    texts = list(stories("made", limit=160))
+    (tmp_path / "read.txt").write_text("\n<|endoftext|>\n".join(texts[:60]))
+    (tmp_path / "fit.txt").write_text("\n<|endoftext|>\n".join(texts[60:]))
+    hook, out = "blocks.3.hook_resid_post", tmp_path / "out"
+    given = ["--model", "stories2M", "--hook", hook, "--stories", str(tmp_path / "read.txt"), "--width", "128"]
+    given += ["--fit-stories", str(tmp_path / "fit.txt"), "--active", "8", "--steps", "200", "--out", str(out)]
+    assert cli.main(["analyze", "features", *given]) == 0
+    assert "part of speech" in capsys.readouterr().out
+    names = {place.name for place in out.iterdir()}
+    assert {"compared-features.csv", "features-trained.csv", "held-out-features-random.svg"} <= names
+    table = sae.ComparedFeaturesResult.load(out)
+    trained, frozen = KINDS.index(TRAINED), KINDS.index(FROZEN)
+    assert table.explained[trained] > table.explained[frozen] and table.explained[KINDS.index(NEURONS)].isnan()
+    assert table.active[trained] <= 8 and table.number.tolist()[1:] == [128, 128]
+    assert models.load("stories2M").cfg.d_mlp == int(table.number[KINDS.index(NEURONS)])

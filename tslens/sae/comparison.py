@@ -1,0 +1,109 @@
+"""Neurons, features and random features of one activation, labelled and tested by the same rules."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens.analysis.neurons import HeldOut, HeldOutResult, Profiles, ProfilesResult
+from tslens.analysis.neurons.held_out_measures import MEASURES
+from tslens.errors import InputError
+from tslens.forward import check_hooks
+from tslens.halves import FEWEST, PAIRS, on_halves, reach
+from tslens.models import name_of, spec_of
+from tslens.progress import bar
+from tslens.sae.dictionary import KINDS, Dictionary
+from tslens.sae.features import Features
+from tslens.sae.result import ComparedFeaturesResult, FeaturesResult, HeldOutFeaturesResult
+from tslens.sae.training import Training
+from tslens.scan import scan
+from tslens.stories.identity import content_hash
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+Q = 0.05
+"""Of a label that holds on other stories."""
+
+
+def compare(
+    model: "LanguageModel", stories: Iterable[str], training: Training, *, train_on: Iterable[str]
+) -> tuple[ComparedFeaturesResult, list[FeaturesResult], list[HeldOutFeaturesResult]]:
+    """The table of neurons, features and random features of a model, then what it is made from: the profiles of each
+    kind, and its labels of one half of the stories tested on the other. Autoencoders are trained on `train_on`.
+
+    Raises:
+        InputError: fewer stories than give an interval, a story that is in both, no SAELens, or as `dictionary` says.
+    """
+    texts, fit = list(dict.fromkeys(stories)), tuple(train_on)
+    if shared := set(map(content_hash, texts)) & set(map(content_hash, fit)):
+        raise InputError(f"{len(shared)} stories are to be trained on and read: they cannot judge. Give others.")
+    if len(texts) < FEWEST:
+        raise InputError(f"An interval of a count needs {FEWEST} different stories; there are {len(texts)}.")
+    check_hooks(spec_of(model), [training.hook])
+    made: list[dict[str, Dictionary]] = [{} for _ in KINDS]
+    asked = [Features(training, fit, kind, made=of_kind) for kind, of_kind in zip(KINDS, made, strict=True)]
+    for reducer in asked:
+        reducer.dictionary(model)  # under a bar of its own
+    halves = []
+    with bar("labels on all stories and on halves", 1 + 2 * PAIRS) as shown:
+        answers = on_halves(model, texts, asked)
+        profiles = next(answers)
+        for half in answers:
+            shown.advance()
+            halves.append(_counts(half))
+    tested = scan(model, texts, [Features(r.training, r.texts, r.kind, HeldOut(), r.made) for r in asked])
+    width = reach(torch.stack(halves).double()).float()
+    return _table(name_of(model), training.hook, profiles, width, tested), profiles, tested
+
+
+def _table(
+    model: str,
+    hook: str,
+    profiles: Sequence[FeaturesResult],
+    width: Float[Tensor, "kind label"],
+    tested: Sequence[HeldOutResult],
+) -> ComparedFeaturesResult:
+    alive = torch.stack([(found.firing_rate > 0).sum() for found in profiles])
+    labelled = _counts(profiles)
+    of_tests = [[_tested(found, which) for which in (found.label >= 0, found.by_word)] for found in tested]
+    counts = torch.tensor([[one[:3] for one in row] for row in of_tests])
+    medians = torch.tensor([[one[3:] for one in row] for row in of_tests])
+    return ComparedFeaturesResult(
+        model=model,
+        hook=hook,
+        stories=profiles[0].n_stories,
+        number=torch.tensor([found.label.numel() for found in profiles]),
+        alive=alive,
+        active=torch.stack([found.firing_rate.sum() for found in profiles]),
+        explained=torch.tensor([found.explained for found in profiles]),
+        labelled=labelled,
+        labelled_low=(labelled - width).clamp(min=0),
+        labelled_high=torch.minimum(labelled + width, alive[:, None]),
+        share=labelled / alive[:, None].clamp(min=1),
+        **{name: counts[..., i] for i, name in enumerate(("tested", "holding", "predicting"))},
+        **{name: medians[..., i] for i, name in enumerate(("auroc", "precision", "base_rate"))},
+    )
+
+
+def _counts(profiles: Sequence[ProfilesResult]) -> Int[Tensor, "kind label"]:
+    """The labels of each kind, of parts of speech and of one word, among what fires."""
+    rows = []
+    for found in profiles:
+        fires = found.firing_rate > 0
+        rows.append(torch.stack([((found.label >= 0) & fires).sum(), (found.by_word & fires).sum()]))
+    return torch.stack(rows)
+
+
+def _tested(found: HeldOutResult, which: Tensor) -> tuple[int, int, int, float, float, float]:
+    """How many of these labels were tested, hold and predict; their median AUROC, precision and base rate."""
+    value = found.value[which]
+    enough = ~value[:, MEASURES.index("auroc")].isnan()
+    holding, predicting = int((found.q[which] <= Q).sum()), int(found.predicts[which].sum())
+    auroc, precision, base = (
+        float(value[enough, MEASURES.index(name)].nanmedian()) if enough.any() else torch.nan
+        for name in ("auroc", "precision", "base_rate")
+    )
+    return int(enough.sum()), holding, predicting, auroc, precision, base
