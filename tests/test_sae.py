@@ -46,15 +46,19 @@ def test_the_largest_activations_of_a_token_are_its_features_by_hand():
     assert torch.equal(replace(made, k=0).encode(only), only)
 
 
+@pytest.mark.thorough
 def test_neurons_read_as_a_dictionary_have_the_profiles_and_tests_of_their_layer(model, made_stories):
-    """All that does not depend on how many labels are tested at once."""
+    """All that does not depend on how many neurons there are: the null is drawn from words of all top lists."""
     by = [neurons.Profiles(), neurons.HeldOut()]
     profile, test = scan(model, made_stories, [Features(SMALL, (), NEURONS, how) for how in by])
     own, own_test = scan(model, made_stories, by)
     assert profile.kind == NEURONS and profile.hook == "blocks.1.mlp.hook_post" and profile.label.shape[0] == 1
-    for name in ("firing_rate", "max", "top_values", "top_tokens", "tag_share", "auroc", "promoted_tokens"):
-        a, b = getattr(profile, name)[0].nan_to_num(-1), getattr(own, name)[1].nan_to_num(-1)
-        assert torch.equal(a, b) if "tokens" in name else torch.allclose(a, b, atol=1e-6), name
+    for name in ("firing_rate", "max", "top_values", "top_tokens", "tag_share", "distinct", "promoted_tokens"):
+        a, b = getattr(profile, name)[0], getattr(own, name)[1]
+        torch.testing.assert_close(a, b, equal_nan=True, msg=name)
+    same = profile.best[0] == own.best[1]
+    assert same.sum() > 10
+    torch.testing.assert_close(profile.auroc[0][same], own.auroc[1][same], equal_nan=True)
     assert torch.equal(test.threshold[0], own_test.threshold[1]) and test.n_tested == own_test.n_tested
 
 
@@ -68,6 +72,7 @@ def test_what_a_feature_writes_decides_its_effect_on_the_logits(model, drawn, ma
     assert torch.allclose(found.promoted_values[0, 7], values, atol=1e-5)
 
 
+@pytest.mark.thorough
 def test_features_are_those_that_are_active_and_their_answers_name_the_block(model, drawn, made_stories, tmp_path):
     found = scan(model, made_stories, Features(SMALL, ()))
     assert found.firing_rate.shape == (1, SMALL.width) and 0 < float(found.firing_rate.sum()) <= SMALL.k
@@ -96,6 +101,7 @@ def test_parts_of_different_autoencoders_are_not_merged(refused, model, drawn, m
         a.merge(a.start(model), b.start(model))
 
 
+@pytest.mark.thorough
 def test_kinds_stand_in_one_table_with_story_intervals_and_tests(model, drawn, made_stories):
     table, profiles, tested = sae.compare(model, made_stories, SMALL, train_on=())
     frame = table.to_frame()
@@ -121,8 +127,6 @@ def test_refusals(refused, model, made_stories, monkeypatch):
         Training(HOOK, steps=0)
     with refused("tokens are too few for steps of 128"):
         sae.dictionary(model, made_stories[:1], SMALL)
-    with refused("no token to train"):
-        sae.dictionary(model, [], SMALL)
     with refused("is no activation of a"):
         sae.compare(model, made_stories, replace(SMALL, hook="blocks.9.hook_resid_post"), train_on=["Once."])
     with refused("1 stories are to be trained on and read"):
@@ -160,10 +164,10 @@ def summed():
 def test_saelens_finds_planted_directions_and_random_features_do_not(model, summed, monkeypatch):
     directions, acts = summed
     monkeypatch.setattr(training, "activations", lambda *_: acts)
-    asked = Training(HOOK, width=32, k=2, steps=2000, batch=256, lr=3e-3)
+    asked = Training(HOOK, width=32, k=2, steps=1500, batch=256, lr=3e-3)
     found = {kind: training.dictionary(model, (), asked, kind=kind) for kind in (TRAINED, FROZEN)}
     likeness = {kind: (directions @ made.decoder.T).amax(1) for kind, made in found.items()}
-    assert (likeness[TRAINED] > 0.95).sum() >= 20 and (likeness[FROZEN] > 0.95).sum() <= 1
+    assert likeness[TRAINED].min() > 0.8 and likeness[TRAINED].median() > 0.98 and likeness[FROZEN].median() < 0.7
     assert found[TRAINED].explained > 0.9 and 0 < found[FROZEN].explained < 0.6
     again = training.dictionary(model, (), asked)
     assert torch.equal(again.encoder, found[TRAINED].encoder)
@@ -204,11 +208,11 @@ def test_a_twin_has_an_autoencoder_of_its_own(model, made_stories):
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")  # SAELens's own
 def test_the_command_trains_reads_and_writes(tmp_path, capsys):
-    texts = list(stories("made", limit=160))
-    (tmp_path / "read.txt").write_text("\n<|endoftext|>\n".join(texts[:60]))
-    (tmp_path / "fit.txt").write_text("\n<|endoftext|>\n".join(texts[60:]))
+    texts = list(stories("made", limit=120))
+    (tmp_path / "read.txt").write_text("\n<|endoftext|>\n".join(texts[:30]))
+    (tmp_path / "fit.txt").write_text("\n<|endoftext|>\n".join(texts[30:]))
     hook, out = "blocks.3.hook_resid_post", tmp_path / "out"
-    given = ["--model", "stories2M", "--hook", hook, "--stories", str(tmp_path / "read.txt"), "--width", "128"]
+    given = ["--model", "stories2M", "--hook", hook, "--stories", str(tmp_path / "read.txt"), "--width", "64"]
     given += ["--fit-stories", str(tmp_path / "fit.txt"), "--active", "8", "--steps", "200", "--out", str(out)]
     assert cli.main(["analyze", "features", *given]) == 0
     assert "part of speech" in capsys.readouterr().out
@@ -217,5 +221,5 @@ def test_the_command_trains_reads_and_writes(tmp_path, capsys):
     table = sae.ComparedFeaturesResult.load(out)
     trained, frozen = KINDS.index(TRAINED), KINDS.index(FROZEN)
     assert table.explained[trained] > table.explained[frozen] and table.explained[KINDS.index(NEURONS)].isnan()
-    assert table.active[trained] <= 8 and table.number.tolist()[1:] == [128, 128]
+    assert table.active[trained] <= 8 and table.number.tolist()[1:] == [64, 64]
     assert models.load("stories2M").cfg.d_mlp == int(table.number[KINDS.index(NEURONS)])

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tslens.analysis.neurons import HeldOut, HeldOutResult, Profiles, ProfilesResult
+from tslens.analysis.neurons import HeldOut, HeldOutResult, ProfilesResult
 from tslens.analysis.neurons.held_out_measures import MEASURES
 from tslens.errors import InputError
 from tslens.forward import check_hooks

@@ -43,7 +43,7 @@ class Features:
     texts: tuple[str, ...] = dataclasses.field(repr=False)
     """Stories to train on; they are part of what decides the answer."""
     kind: str = TRAINED
-    by: Profiles | HeldOut = Profiles()
+    by: Profiles | HeldOut = dataclasses.field(default_factory=Profiles)
     made: dict[str, Dictionary] = dataclasses.field(default_factory=dict, repr=False, compare=False)
     """Cache: the dictionary of the last model, by a hash of its weights. Reducers of one kind may share it."""
 

@@ -85,9 +85,7 @@ def dictionary(
     return replace(made, explained=1 - float(left))
 
 
-def activations(
-    model: "LanguageModel", stories: Sequence[str], training: Training
-) -> Float[Tensor, "token d_model"]:
+def activations(model: "LanguageModel", stories: Sequence[str], training: Training) -> Float[Tensor, "token d_model"]:
     """The activation at the hook, of the stories' tokens but BOS in their order, at most as many as are trained on."""
     spec, device = spec_of(model), next(model.parameters()).device
     forward.check_hooks(spec, [training.hook])
@@ -100,8 +98,6 @@ def activations(
             found.append(acts[mask.to(device)].float().cpu())
             if (n := n + len(found[-1])) >= training.tokens:
                 break
-    if not n:
-        raise InputError("There is no token to train a sparse autoencoder on. Give more stories.")
     return torch.cat(found)[: training.tokens].clone()  # outside of inference mode
 
 
@@ -118,8 +114,8 @@ def _untrained(d_in: int, training: Training) -> Any:
 
 
 def _fit(sae: Any, known: Float[Tensor, "token d_in"], training: Training) -> None:
-    """Train by SAELens's trainer, on activations of the length that SAELens gives them (the square root of their size in
-    the mean), which is folded into the weights at the end."""
+    """Train by SAELens's trainer, on activations scaled as SAELens does (to a mean length of the
+    square root of their size), which is folded into the weights at the end."""
     from sae_lens import SAETrainer
     from sae_lens.config import SAETrainerConfig
 
@@ -127,7 +123,7 @@ def _fit(sae: Any, known: Float[Tensor, "token d_in"], training: Training) -> No
         total_training_samples=training.steps * training.batch,
         train_batch_size_samples=training.batch,
         lr=training.lr,
-        lr_end=0.0,
+        lr_end=training.lr,
         lr_warm_up_steps=min(100, training.steps // 10),
         lr_decay_steps=training.steps // 5,
         dead_feature_window=max(50, training.steps // 10),
