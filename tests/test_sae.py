@@ -103,7 +103,7 @@ def test_parts_of_different_autoencoders_are_not_merged(refused, model, drawn, m
 
 @pytest.mark.thorough
 def test_kinds_stand_in_one_table_with_story_intervals_and_tests(model, drawn, made_stories):
-    table, profiles, tested = sae.compare(model, made_stories, SMALL, train_on=())
+    table, profiles, tested = sae.compared_features(model, made_stories, SMALL, train_on=())
     frame = table.to_frame()
     assert frame["kind"].tolist() == [kind for kind in KINDS for _ in range(2)] and table.stories == len(made_stories)
     assert frame["number"].tolist() == [64, 64, 48, 48, 48, 48]
@@ -128,11 +128,11 @@ def test_refusals(refused, model, made_stories, monkeypatch):
     with refused("tokens are too few for steps of 128"):
         sae.dictionary(model, made_stories[:1], SMALL)
     with refused("is no activation of a"):
-        sae.compare(model, made_stories, replace(SMALL, hook="blocks.9.hook_resid_post"), train_on=["Once."])
+        sae.compared_features(model, made_stories, replace(SMALL, hook="blocks.9.hook_resid_post"), train_on=["Once."])
     with refused("1 stories are to be trained on and read"):
-        sae.compare(model, made_stories[:23], SMALL, train_on=made_stories[22:])
+        sae.compared_features(model, made_stories[:23], SMALL, train_on=made_stories[22:])
     with refused("needs 20 different stories; there are 3"):
-        sae.compare(model, made_stories[:3], SMALL, train_on=made_stories[3:])
+        sae.compared_features(model, made_stories[:3], SMALL, train_on=made_stories[3:])
     monkeypatch.setitem(sys.modules, "sae_lens", None)
     with refused(r"need SAELens: pip install 'tslens\[sae\]'"):
         sae.dictionary(model, made_stories, SMALL)

@@ -69,7 +69,7 @@ def features(
         corpus = corpus_of(loaded, stories, limit)
         fit = _to_train_on(loaded, fit_stories, fit_limit, corpus)
         note(f"training on {len(fit):,} other stories")
-        table, profiles, tested = method.compare(loaded, corpus, training, train_on=fit)
+        table, profiles, tested = method.compared_features(loaded, corpus, training, train_on=fit)
         deliver(table, corpus=corpus)
         for kind, profile, test in zip(("neurons", "trained", "random"), profiles, tested, strict=True):
             deliver(profile, kind, corpus=corpus)

@@ -3,7 +3,7 @@
 Needs the extra: pip install 'tslens[sae]'.
 """
 
-from tslens.sae.comparison import compare
+from tslens.sae.compared import compared_features
 from tslens.sae.dictionary import FROZEN, KINDS, NEURONS, TRAINED, Dictionary
 from tslens.sae.features import Features, FeaturesState
 from tslens.sae.result import LABELS, ComparedFeaturesResult, FeaturesResult, HeldOutFeaturesResult
@@ -23,6 +23,6 @@ __all__ = [
     "HeldOutFeaturesResult",
     "Training",
     "activations",
-    "compare",
+    "compared_features",
     "dictionary",
 ]

@@ -2,6 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -46,5 +47,5 @@ class Dictionary:
 
     def on(self, device: torch.device) -> "Dictionary":
         """The dictionary in a device's memory."""
-        parts = {name: part.to(device) for name, part in vars(self).items() if isinstance(part, Tensor)}
+        parts: dict[str, Any] = {name: x.to(device) for name, x in vars(self).items() if isinstance(x, Tensor)}
         return dataclasses.replace(self, **parts)

@@ -152,8 +152,9 @@ def _trained(sae: Any, training: Training) -> Dictionary:
     """A trained autoencoder as plain data, with decoder rows of length 1 (SAELens's own rule, which it saves by)."""
     with torch.no_grad():
         sae.fold_W_dec_norm()
-        parts = [part.detach().clone() for part in (sae.W_enc, sae.b_enc, sae.W_dec, sae.b_dec)]
-    return Dictionary(TRAINED, training.hook, *parts, training.k, torch.nan)
+        own = (sae.W_enc, sae.b_enc, sae.W_dec, sae.b_dec)
+        encoder, bias, decoder, centre = (part.detach().clone() for part in own)
+    return Dictionary(TRAINED, training.hook, encoder, bias, decoder, centre, training.k, torch.nan)
 
 
 def _frozen(sae: Any, known: Float[Tensor, "token d_in"], training: Training) -> Dictionary:

@@ -28,7 +28,7 @@ Q = 0.05
 """Of a label that holds on other stories."""
 
 
-def compare(
+def compared_features(
     model: "LanguageModel", stories: Iterable[str], training: Training, *, train_on: Iterable[str]
 ) -> tuple[ComparedFeaturesResult, list[FeaturesResult], list[HeldOutFeaturesResult]]:
     """The table of neurons, features and random features of a model, then what it is made from: the profiles of each
@@ -83,8 +83,12 @@ def _table(
         labelled_low=(labelled - width).clamp(min=0),
         labelled_high=torch.minimum(labelled + width, alive[:, None]),
         share=labelled / alive[:, None].clamp(min=1),
-        **{name: counts[..., i] for i, name in enumerate(("tested", "holding", "predicting"))},
-        **{name: medians[..., i] for i, name in enumerate(("auroc", "precision", "base_rate"))},
+        tested=counts[..., 0],
+        holding=counts[..., 1],
+        predicting=counts[..., 2],
+        auroc=medians[..., 0],
+        precision=medians[..., 1],
+        base_rate=medians[..., 2],
     )
 
 
