@@ -13,19 +13,33 @@ if TYPE_CHECKING:
     from tslens.corpus import Corpus
     from tslens.models import LanguageModel
 
+Hook = Annotated[str, Parameter(help="An activation in the residual stream, such as blocks.3.hook_resid_post.")]
+FitStories = Annotated[
+    str | None,
+    Parameter(
+        help="Stories to train the autoencoder on, as for --stories; those that are read are left out. Default: the "
+        "training stories of the model's run or, if they cannot be read, what the model writes itself."
+    ),
+]
+FitLimit = Annotated[int, Parameter(help="Largest number of stories to train the autoencoder on.")]
+Width = Annotated[int, Parameter(help="Features of the autoencoder.")]
+Active = Annotated[int, Parameter(help="Features that are active on a token.")]
+Steps = Annotated[int, Parameter(help="Steps of its training, of 1,024 tokens each.")]
+Seed = Annotated[int, Parameter(help="Seed of its initial weights and of the order of the tokens.")]
+
 
 def features(
     *,
     model: Model,
-    hook: Annotated[str, Parameter(help="An activation in the residual stream, such as blocks.3.hook_resid_post.")],
+    hook: Hook,
     stories: Stories = None,
     limit: Limit = 200,
-    fit_stories: str | None = None,
-    fit_limit: int = 1000,
-    width: int = 1024,
-    active: int = 16,
-    steps: int = 1000,
-    seed: int = 0,
+    fit_stories: FitStories = None,
+    fit_limit: FitLimit = 1000,
+    width: Width = 1024,
+    active: Active = 16,
+    steps: Steps = 1000,
+    seed: Seed = 0,
     twins: int = 0,
     out: Path | None = None,
     json_: Json = False,
@@ -37,19 +51,6 @@ def features(
 
     Parameters
     ----------
-    fit_stories
-        Stories to train the autoencoder on, as for --stories; those that are read are left out. Default: the training
-        stories of the model's run or, if they cannot be read, what the model writes itself.
-    fit_limit
-        Largest number of stories to train the autoencoder on.
-    width
-        Features of the autoencoder.
-    active
-        Features that are active on a token.
-    steps
-        Steps of its training, of 1,024 tokens each.
-    seed
-        Seed of its initial weights and of the order of the tokens.
     twins
         Untrained twins of the model, each with an autoencoder of its own, whose features are counted too.
     out
@@ -58,7 +59,6 @@ def features(
     from tslens import sae as method
     from tslens.forward.trunk import refuse_compressor
     from tslens.models import load
-    from tslens.progress import note
     from tslens.twins import compare
 
     training = method.Training(hook, width, active, steps, seed=seed)  # wrong settings are refused before the work
@@ -68,7 +68,6 @@ def features(
         refuse_compressor(loaded := load(model))
         corpus = corpus_of(loaded, stories, limit)
         fit = _to_train_on(loaded, fit_stories, fit_limit, corpus)
-        note(f"training on {len(fit):,} other stories")
         table, profiles, tested = method.compared_features(loaded, corpus, training, train_on=fit)
         deliver(table, corpus=corpus)
         for kind, profile, test in zip(("neurons", "trained", "random"), profiles, tested, strict=True):
@@ -79,8 +78,9 @@ def features(
 
 
 def _to_train_on(model: "LanguageModel", source: str | None, limit: int, read: "Corpus") -> tuple[str, ...]:
-    """Stories to train on that are not read."""
+    """Stories to train on that are not read; says how many, and of what."""
     from tslens.corpus import SELF, model_stories
+    from tslens.progress import note
 
     most = limit + len(read)
     try:
@@ -90,4 +90,6 @@ def _to_train_on(model: "LanguageModel", source: str | None, limit: int, read: "
             raise
         found = model_stories(model, SELF, limit=most)
     taken = set(read)
-    return tuple(text for text in found if text not in taken)[:limit]
+    fit = tuple(text for text in found if text not in taken)[:limit]
+    note(f"training the autoencoder on {len(fit):,} other stories: {found.source}")
+    return fit

@@ -13,7 +13,7 @@ from tslens.errors import InputError
 from tslens.forward import check_hooks
 from tslens.halves import FEWEST, PAIRS, on_halves, reach
 from tslens.models import name_of, spec_of
-from tslens.progress import bar
+from tslens.progress import bar, off
 from tslens.sae.dictionary import KINDS, Dictionary
 from tslens.sae.features import Features
 from tslens.sae.result import ComparedFeaturesResult, FeaturesResult, HeldOutFeaturesResult
@@ -48,12 +48,13 @@ def compared_features(
     for reducer in asked:
         reducer.dictionary(model)  # under a bar of its own
     halves = []
-    with bar("labels on all stories and on halves", 1 + 2 * PAIRS) as shown:
+    with bar("labels on all stories and on halves", 1 + 2 * PAIRS) as shown, off():
         answers = on_halves(model, texts, asked)
         profiles = next(answers)
+        shown.advance()
         for half in answers:
-            shown.advance()
             halves.append(_counts(half))
+            shown.advance()
     tested = scan(model, texts, [Features(r.training, r.texts, r.kind, HeldOut(), r.made) for r in asked])
     width = reach(torch.stack(halves).double()).float()
     return _table(name_of(model), training.hook, profiles, width, tested), profiles, tested
