@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.stats import rankdata
 
 from tslens import forward, models, pos, scan, stats
 from tslens.analysis import neurons
@@ -450,12 +451,12 @@ def test_rank_sums_by_word_have_the_null_of_permuted_tags():
     values = rng.normal(size=(400, 150))[:, words] + 0.3 * rng.normal(size=(400, 1000))
     frequency = (1e5 / np.arange(1, 151)).astype(int)
     of = null.Null.of(words, word_tags[words], words, word_tags[words], frequency, 4)
-    p = of.p_of_sample(values, words, frequency)
+    p = of.p_of_sample(rankdata(values, axis=1), words, frequency)
     assert 0.03 < (p < 0.05).mean() < 0.07 and (p < 0.001).mean() < 0.004
     by_token = stats.auroc(values, np.broadcast_to(word_tags[words] == 0, values.shape)).p
     assert (by_token < 0.05).mean() > 0.2
     values[0] += 3 * (word_tags[words] == 2)
-    assert of.p_of_sample(values, words, frequency)[0, 2] < 1e-4
+    assert of.p_of_sample(rankdata(values, axis=1), words, frequency)[0, 2] < 1e-4
 
 
 def test_a_tag_that_only_follows_frequency_is_no_evidence():

@@ -168,9 +168,9 @@ PARTS = (
         "kinds",
         {"kinds": heads.KindsResult, "writes": heads.WritesResult},
         _kinds,
-        lambda work: 12 * work.checked * (1 + work.twins),
+        lambda work: 6 * work.checked * (1 + work.twins),
     ),
-    StudyPart(FURTHER, {FURTHER: TwinsResult}, _further, lambda work: 6 * work.checked * (1 + work.twins)),
+    StudyPart(FURTHER, {FURTHER: TwinsResult}, _further, lambda work: 5 * work.checked * (1 + work.twins)),
     StudyPart("kernels", {"kernels": heads.KernelsResult}, _kernels, lambda work: work.heads, reads=ALL),
     StudyPart(
         "tested labels",

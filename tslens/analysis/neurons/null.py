@@ -64,22 +64,22 @@ class Null:
 
     def p_of_sample(
         self,
-        values: Float[np.ndarray, "neuron sample"],
+        ranks: Float[np.ndarray, "neuron sample"],
         words: Int[np.ndarray, " sample"],
         frequency: Int[np.ndarray, " word"],
     ) -> Float[np.ndarray, "neuron tag"]:
         """One-sided p-values that words of a tag rank so high in the sample, under permuted tags.
 
-        The statistic is the sum over the tag's words of the mean rank of a word's tokens, so that no frequent word
-        decides alone. Its mean and variance under permutation are exact, its distribution normal (Hoeffding 1951,
-        doi:10.1214/aoms/1177729545).
+        `ranks` are those of each neuron's activations. The statistic is the sum over the tag's words of the mean rank
+        of a word's tokens, so that no frequent word decides alone. Its mean and variance under permutation are exact,
+        its distribution normal (Hoeffding 1951, doi:10.1214/aoms/1177729545).
         """
         from scipy.sparse import csr_array
-        from scipy.stats import norm, rankdata
+        from scipy.stats import norm
 
         kinds, number = np.unique(words, return_inverse=True)
         of_word = csr_array((1 / np.bincount(number)[number], (number, np.arange(len(words)))))  # [word, token]
-        ranks = (of_word @ (rankdata(values, axis=1) / values.shape[1] - 0.5).T).T  # [neuron, word]
+        ranks = (of_word @ (ranks / ranks.shape[1] - 0.5).T).T  # [neuron, word]
         like = np.eye(len(kinds))[classes(frequency[kinds])]
         like = like[:, like.any(0)]
         tagged = np.eye(self.in_class.shape[1])[self.tag[kinds]]

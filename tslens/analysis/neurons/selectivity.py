@@ -128,6 +128,8 @@ def selectivity(
 
 
 def _result(state: SelectivityState, sample: Sample) -> SelectivityResult:
+    from scipy.stats import rankdata
+
     token, told = sample.contexts[:, TOKEN].numpy(), sample.contexts[:, FACTS].numpy()
     marks = (told[:, None] >> np.arange(len(CLASSES)) & 1).astype(bool)
     group = sample.groups(GROUPS)
@@ -140,8 +142,9 @@ def _result(state: SelectivityState, sample: Sample) -> SelectivityResult:
     enough = (marks.sum(0) >= FEWEST) & ((~marks).sum(0) >= FEWEST)
     for first in track(range(0, len(values), NEURONS), "comparing classes of tokens"):
         some = values[first : first + NEURONS]
-        area = areas(some, marks, group)
-        of_tags, of_name = (null.p_of_sample(some, word, frequency) for null, _ in nulls)
+        ranks = rankdata(some, axis=1)
+        area = areas(ranks, marks, group)
+        of_tags, of_name = (null.p_of_sample(ranks, word, frequency) for null, _ in nulls)
         p = stats.jackknife_p(area[0], area[1:], 0.5, least_error=1e-3)
         p[:, :OF_WORDS] = np.concatenate([of_tags, of_name[:, 1:]], axis=1)
         share = token_share(some, token, group)
