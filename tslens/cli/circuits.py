@@ -23,7 +23,7 @@ def circuit(
     """Find the heads and MLPs that answer a task of minimal pairs: accuracy, patching, and a circuit with controls.
 
     A model that does not do the task has no circuit. Takes minutes: the same search runs on nonsense, on permuted twins
-    and on further pairs.
+    and on further pairs. The circuit is kept beside the model, and its page shows it.
 
     Parameters
     ----------
@@ -39,6 +39,7 @@ def circuit(
     from tslens.analysis import circuits as method
     from tslens.forward.trunk import refuse_compressor
     from tslens.models import load
+    from tslens.report.circuits import keep
     from tslens.stories.pairs import task as known
 
     asked = known(task)  # a wrong task is refused before the work
@@ -49,7 +50,9 @@ def circuit(
         deliver(able)
         if able.does:
             deliver(method.patching(loaded, asked, n=pairs, seed=seed))
-        deliver(method.circuit(loaded, asked, n=pairs, seed=seed))
+        found = method.circuit(loaded, asked, n=pairs, seed=seed)
+        keep(loaded, found)
+        deliver(found)
 
 
 def composition(

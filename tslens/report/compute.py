@@ -10,6 +10,7 @@ from tslens import models
 from tslens.analysis import heads as heads_analysis
 from tslens.analysis import lens as lens_analysis
 from tslens.analysis import neurons as neurons_analysis
+from tslens.analysis.circuits import CircuitResult
 from tslens.analysis.heads import PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
 from tslens.analysis.neurons import ProfilesResult
@@ -20,6 +21,7 @@ from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
 from tslens.generate import Sampling, generate
 from tslens.progress import stage
+from tslens.report import circuits
 from tslens.report.causes import Causes
 from tslens.report.causes import causes as causes_of_heads
 from tslens.scan import Reducer, scan
@@ -73,6 +75,8 @@ class ReportData:
     """How the samples were drawn, in words."""
     film: Sequence[SnapshotResult] = ()
     """The snapshots of its run, earliest first (see `tslens.dynamics.snapshots`); none where they are not shown."""
+    circuits: Sequence[CircuitResult] = ()
+    """Those that were found of this model and kept."""
 
 
 def compute(
@@ -123,6 +127,7 @@ def compute(
         samples=_samples(model, max_new_tokens),
         sampling=f"temperature {SAMPLING.temperature}, top-p {SAMPLING.top_p}, seed {SAMPLING.seed}",
         film=film,
+        circuits=circuits.kept(model),
     )
 
 

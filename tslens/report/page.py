@@ -12,6 +12,7 @@ from typing import Any
 from tslens import __version__, files
 from tslens.corpus import counted
 from tslens.errors import InputError
+from tslens.report import circuits
 from tslens.report.causes_view import table
 from tslens.report.compute import ReportData
 from tslens.report.embed import script_json
@@ -120,8 +121,7 @@ def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any
             f"All {neurons.max.numel():,} MLP neurons over {neurons.n_tokens:,} tokens, {neurons.n_stories:,} stories. "
             + _contexts_shown(data, cuts.detail)
         ),
-        lens_intro="What each layer would say next if it were the last, final norm and unembedding applied to the "
-        "residual stream as it stands (logit lens, nostalgebraist 2020; weights as trained).",
+        circuits=circuits.section(data.circuits, data.name),
         film=section(data.film),
         film_link=link(data.film),
         samples_intro=escape(f"Written by the model: {data.sampling}. The prompt is in bold; nothing was picked."),
