@@ -1,9 +1,10 @@
-"""`tslens audit --model stories2M` passes, on 100 stories that the model writes itself: all 124 plants, in three models
-built by hand and in copies of it, are called by their name, none of 1,863 random heads and neurons has a role or a
-part of speech (a share of 0.2% of neurons is detectable), and all 15 intervals cover 95% over 2,000 simulated
-corpora (two points below are detectable). Labels of one word say nothing about training: 2.9% of random neurons have
-one, and its untrained twins as many as the model (50 and 50). Of heads that choose a kind of key, 20 of 20 are said to,
-and none of 80 heads a kind that it does not choose (two seeds of each style, 60 generated stories).
+"""Each of 303 planted heads has a right role, and each of 120 that choose a kind of key has that kind (100 real
+stories, 20 models built by hand with learned positions, and copies of stories2M); none of 100 random heads has a role (3% is
+detectable), 2 of 403 heads have a wrong kind. Of planted neurons one of 200 misses its part of speech and four of 104
+their word; of 12,300 random ones 5 have a part of speech, 2.5% of the labels given, and 393 (3.2%) one word, of which
+untrained twins have as many as the model (53 and 51). The audit forgives no plant, so it fails: by these five neurons
+and by four of 100 that fire on everything and are called after something. All 15 intervals cover 95% over 2,000
+simulated corpora (two points below are detectable); no way of reading changes one of 3,088 labels.
 
 Which labels of tslens can be believed, and how small an error would have been seen?
 
@@ -43,7 +44,15 @@ def table(found: AuditResult) -> str:
     def cell(column: str, value: float | str) -> str:
         if isinstance(value, str):
             return value
-        return "" if math.isnan(value) else f"{value:.1%}" if column in SHARES else f"{value:,.4g}"
+        return (
+            ""
+            if math.isnan(value)
+            else f"{value:.2%}"
+            if column in SHARES
+            else f"{value:,.0f}"
+            if value == round(value)
+            else f"{value:,.1f}"
+        )
 
     frame, tests = found.to_frame(), found.simulations()
     rows = [[cell(column, row[column]) for column in COLUMNS] for _, row in frame.iterrows()]

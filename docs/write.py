@@ -14,11 +14,11 @@ BLOCK = re.compile(r"(<!-- (?P<name>\w+), by docs/write.py -->\n).*?(<!-- end --
 DATA = {"assets": "The page's scripts and style.", "bundled": "The model that comes with tslens."}
 """Folders of the package that hold no code."""
 
-OF_MODELS = ("twins", "heads", "neurons", "lens")
+OF_MODELS = ("twins", "heads", "neurons", "lens", "audit")
 OF_TRAINING = ("optimizers", "sweep", "shapes", "dropout", "contrastive", "instruct", "compressor", "memory", "peers")
 SHOWN = {
     **{study: [f"{study}/stories2M.svg", f"{study}/stories260K.svg"] for study in ("heads", "neurons")},
-    "twins": ["twins/stories2M.svg"],
+    **{study: [f"{study}/stories2M.svg"] for study in ("twins", "audit")},
     "lens": ["lens/stories2M-by-depth.svg", "lens/stories260K-by-depth.svg"],
 }
 """The figures of a study on this page, where they are not all that it drew."""
@@ -154,6 +154,7 @@ BLOCKS = {
     "comparison": comparison,
     "bench": table("bench"),
     "peers": table("peers"),
+    "audit": table("audit"),
 }
 PAGES = ("README.md", "docs/architecture.md", "docs/benchmarks.md", "docs/findings.md", "docs/howto/several-gpus.md")
 
