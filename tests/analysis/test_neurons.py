@@ -405,14 +405,17 @@ def test_a_neuron_of_one_word_is_named_after_it_where_random_tokens_agree():
     assert found.word_q[2:].isnan().all()
 
 
-def test_a_neuron_that_varies_by_rounding_alone_is_not_named():
-    """It always fires, and its largest activations are one word's by the last bit; scaled up, the same has a name."""
+def test_a_neuron_that_fires_on_everything_alike_is_not_named():
+    """Its largest activations are one word's, by the last bit or by 2%; where they are by a fifth it has a name."""
     words = [7] * 12 + list(range(100, 188))
     bits = torch.cat([torch.rand(12) + 0.9, torch.rand(88)])
     found = judged(
-        [[CCONJ] * 20] * 2, [[7] * 20] * 2, activations=8 + torch.stack([3e-5 * bits, bits]), sample_words=words
+        [[CCONJ] * 20] * 3,
+        [[7] * 20] * 3,
+        activations=8 + torch.stack([3e-5 * bits, bits / 10, bits]),
+        sample_words=words,
     )
-    assert found.by_word.tolist() == [False, True] and found.word_auroc[0] == 0.5
+    assert found.by_word.tolist() == [False, False, True] and found.word_auroc[1] == 0.5
 
 
 def test_noise_is_not_labelled():

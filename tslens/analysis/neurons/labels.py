@@ -41,7 +41,7 @@ HALF = 0.5  # a neuron is named after a part of speech that makes at least half 
 NEARLY = 0.9  # or after a word that makes nearly all of its top tokens
 NEAR_Q = 0.02  # relative
 NEAR_AUROC = 1e-3
-CONSTANT = 1e-5  # of its largest activation: a neuron whose sample varies by less varies by rounding alone
+ALIKE = 0.05  # of its largest activation: a neuron whose sample varies by less fires on everything
 ENOUGH = 10  # tokens of the sample on either side, below which an AUROC is not tested
 
 
@@ -91,7 +91,7 @@ def preference(
     """
     from scipy.stats import rankdata
 
-    values, tags = _without_rounding(values), top_tags.numpy()
+    values, tags = _unless_alike(values), top_tags.numpy()
     row, rank = first_of_each_context(tags, same.numpy())
     words = top_words.numpy()[row, rank]
     counts = each_word_once(row, words, tags[row, rank], len(tags), len(pos.TAGS))
@@ -108,9 +108,9 @@ def preference(
     return Preference(**part, **word, by_word=by_word)
 
 
-def _without_rounding(values: Float[Tensor, "neurons sample"]) -> Float[Tensor, "neurons sample"]:
-    """The activations, all equal for a neuron that always fires alike: which are largest would be rounding's choice."""
-    varies = values.amax(1) - values.amin(1) > CONSTANT * values.abs().amax(1)
+def _unless_alike(values: Float[Tensor, "neurons sample"]) -> Float[Tensor, "neurons sample"]:
+    """The activations; all equal for a neuron that fires on everything, some tokens hardly more than others."""
+    varies = values.amax(1) - values.amin(1) > ALIKE * values.abs().amax(1)
     return torch.where(varies[:, None], values, values.amax(1, keepdim=True))
 
 
