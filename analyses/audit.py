@@ -2,9 +2,9 @@
 stories, 20 models built by hand with learned positions, and copies of stories2M); none of 100 random heads has a role
 (3% is detectable), 2 of 403 heads have a wrong kind. Of planted neurons one of 200 misses its part of speech and four
 of 104 their word; of 12,300 random ones 5 have a part of speech, 2.5% of the labels given, and 393 (3.2%) one word, of
-which untrained twins have as many as the model (53 and 51). The audit forgives no plant, so it fails: by these five
-neurons and by four of 100 that fire on everything and are called after something. All 15 intervals cover 95% over 2,000
-simulated corpora (two points below are detectable); no way of reading changes one of 3,088 labels.
+which untrained twins have as many as the model (53 and 51). The audit forgives no plant, so it fails, by these five
+neurons. All 15 intervals cover 95% over 2,000 simulated corpora (two points below are detectable); no way of reading
+changes one of 3,088 labels.
 
 Which labels of tslens can be believed, and how small an error would have been seen?
 
