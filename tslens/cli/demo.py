@@ -43,6 +43,5 @@ def demo(
     print(f"\nThe whole evidence, in one page that needs no network: {done.page}  ({done.seconds:.0f} s)\n")
     print("Try next:")
     print(f"  tslens analyze heads --model {name}")
-    print(f"  tslens report --model {name} --causes  # every head swapped and ablated too")
     print(f"  tslens generate --model {name} --prompt 'Once upon a time' --n 4")
     print("  tslens models")
