@@ -1,7 +1,10 @@
 """The audit of the bundled model: what it counts, what it says, and that it fails where it should."""
 
+import contextlib
 import dataclasses
+import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -88,9 +91,21 @@ def test_no_way_of_reading_changes_a_label_of_a_planted_model(planted: Planted, 
     assert differing == dict.fromkeys(WAYS, 0) and n == len(planted.heads) + len(planted.neurons)
 
 
+COMMAND = "audit --model stories2M --stories made --limit 60 --seeds 1 --twins 1 --runs 100"
+
+
 @pytest.fixture(scope="module")
-def found(texts: list[str]) -> AuditResult:
-    return audit(models.load("stories2M"), texts, seeds=1, n=1, runs=100)
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder that the command wrote, and what it printed."""
+    out, printed = tmp_path_factory.mktemp("audit") / "found", io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        assert cli.main([*COMMAND.split(), "--out", str(out), "--json"]) == 0
+    return out, printed.getvalue()
+
+
+@pytest.fixture(scope="module")
+def found(told: tuple[Path, str]) -> AuditResult:
+    return AuditResult.load(told[0])
 
 
 @pytest.mark.thorough
@@ -217,15 +232,14 @@ def test_the_verdict_on_the_bundled_model_comes_with_it() -> None:
 
 
 @pytest.mark.thorough
-def test_the_command_says_it_in_one_document(in_tmp, capsys: pytest.CaptureFixture[str]) -> None:
-    command = "audit --model stories2M --stories made --limit 24 --seeds 1 --twins 1 --runs 10 --out found --json"
-    assert cli.main(command.split()) == 0
-    answer = json.loads(capsys.readouterr().out)
+def test_the_command_says_it_in_one_document(told: tuple[Path, str]) -> None:
+    out, printed = told
+    answer = json.loads(printed)
     assert answer["verdict"].startswith("The audit ") and [row["label"] for row in answer["rows"]] == answer["labels"]
-    assert sorted(p.name for p in (in_tmp / "found").iterdir()) == ["AuditResult", "audit.csv", "audit.svg"]
+    assert sorted(p.name for p in out.iterdir()) == ["AuditResult", "audit.csv", "audit.svg"]
     kept = verdict_of(models.load("stories2M"))
     assert kept is not None and kept.verdict == answer["verdict"] and kept.command == answer["command"]
-    assert answer["command"].startswith("tslens audit --model stories2M --stories made --limit 24 --seeds 1")
+    assert answer["command"] == f"tslens {COMMAND}"
 
 
 def test_what_cannot_be_audited_is_refused(texts: list[str], refused) -> None:
