@@ -93,10 +93,10 @@ def test_a_withheld_role_is_said(checked: Causes) -> None:
     assert sentences(found)[1].startswith("Same name. Matters: without it +0.100 by zero, ")
 
 
-def test_the_finding_leads_if_a_head_matters(made: Callable[..., ReportData], checked: Causes) -> None:
+def test_the_finding_does_not_lead_without_twins(made: Callable[..., ReportData], checked: Causes) -> None:
     data = replace(made(layers=1, heads=6), causes=checked)
     (found,) = (finding for finding in findings(data) if "heads matter" in finding.figure)
-    assert found.leads and found.section == "heads"
+    assert not found.leads and found.section == "heads" and "No untrained twin was ablated" in found.evidence
     calm = replace(checked.ablation, increase=checked.ablation.increase * 0)
     none = replace(data, causes=replace(checked, ablation=calm))
     (found,) = (finding for finding in findings(none) if "heads matter" in finding.figure)

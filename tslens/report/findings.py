@@ -99,7 +99,7 @@ def _roles(data: ReportData) -> Finding:
 
 def _causes(causes: Causes) -> Finding:
     figure, said, evidence = claim(causes)
-    return Finding(figure, said, evidence, "heads", not figure.startswith("0 "))
+    return Finding(figure, said, f"{evidence} No untrained twin was ablated beside it.", "heads", leads=False)
 
 
 def _induction(data: ReportData) -> Finding:
