@@ -1,14 +1,13 @@
 """Store of verdicts: in the run's folder, or in the cache, under a hash of the weights and of the rules of labels."""
 
 import contextlib
-import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tslens import files, models
-from tslens.corpus import cache, weights_key
+from tslens import files
 from tslens.errors import InputError
+from tslens.twins import kept as store
 from tslens.twins.counting import VERSION
 
 if TYPE_CHECKING:
@@ -45,10 +44,5 @@ def verdict_of(model: "LanguageModel") -> Verdict | None:
 
 
 def _places(model: "LanguageModel") -> list[Path]:
-    """Where a verdict may lie, and first where one is kept: a model that comes with the package is not written to."""
-    home = models.home_of(model)
-    digest = hashlib.blake2b(f"{VERSION}\0{weights_key(model)}".encode(), digest_size=16).hexdigest()
-    name = Path("audit", f"{digest}.json")
-    if home is None:
-        return [cache() / name]
-    return [cache() / name, home / name] if home in models.bundled().values() else [home / name]
+    """Where a verdict may lie, and first where one is kept."""
+    return store.places(model, f"audit/{store.of_weights(model, str(VERSION))}.json")

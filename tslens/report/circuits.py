@@ -1,13 +1,11 @@
 """The circuits that were found of a model: kept beside it, and their section of the page."""
 
 import contextlib
-import hashlib
 import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tslens.analysis.circuits import CircuitResult
-from tslens.corpus import weights_key
 from tslens.errors import InputError
 from tslens.plots import svg
 from tslens.stories.pairs import TASKS
@@ -40,8 +38,7 @@ def kept(model: "LanguageModel") -> list[CircuitResult]:
 
 
 def _name(model: "LanguageModel", task: str) -> str:
-    digest = hashlib.blake2b(f"{VERSION}\0{weights_key(model)}".encode(), digest_size=16).hexdigest()
-    return f"circuits/{digest}/{task}"
+    return f"circuits/{store.of_weights(model, VERSION)}/{task}"
 
 
 def section(found: Sequence[CircuitResult], name: str) -> str:

@@ -40,6 +40,11 @@ def key(
     return digest.hexdigest()
 
 
+def of_weights(model: "LanguageModel", version: str) -> str:
+    """A name for what depends on a model's weights and on these rules alone."""
+    return hashlib.blake2b(f"{version}\0{weights_key(model)}".encode(), digest_size=16).hexdigest()
+
+
 def places(model: "LanguageModel", name: str) -> list[Path]:
     """Where something of this name is kept: first the place to keep more in; of a bundled model also its folder."""
     home = models.home_of(model)
