@@ -21,7 +21,7 @@ test test-all stress: export PYTHONDONTWRITEBYTECODE =
 # Every step runs even when an earlier one failed, so that one run tells everything. mypy, which uses one core, runs
 # beside the tests where $(TYPES) started it.
 LINT := "ruff check ." "ruff format --check ." "mypy"
-PYTEST := pytest -q -n logical --maxprocesses 8 --dist loadfile
+PYTEST := pytest -q -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 TEST := "ruff check ." "ruff format --check ." "$(PYTEST)" "mypy"
 TYPES = $(BIN)/python -m mypy >.venv/.types 2>&1 & types=$$!;
 steps = summary=; status=0; for step in $(1); do \

@@ -6,6 +6,7 @@ import random
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
@@ -41,6 +42,8 @@ install_import_hook(
 CHECKOUT = Path(__file__).resolve().parents[1]
 THOROUGH = {"browser", "wheel"}
 """Fixtures that need Chromium, or build a wheel: their tests run in `make test-all`."""
+LONGEST = ("audit", "notebooks", "site", "cluster", "study", "documents")
+"""Files that take minutes, longest first: they start first, so that no process ends with one of them alone."""
 MAY_SKIP = "needs a GPU"
 """The reason that `--no-skips` lets pass: what no file of the project can install."""
 
@@ -54,6 +57,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not THOROUGH.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("thorough")
+    last, tests = len(LONGEST), Counter(item.path for item in items)
+    place = {f"test_{name}": i for i, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: (place.get(item.path.stem, last), -tests[item.path]))
 
 
 @pytest.hookimpl(wrapper=True)

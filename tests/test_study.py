@@ -2,7 +2,7 @@
 
 import importlib
 import json
-import os
+import multiprocessing
 import shutil
 import signal
 import subprocess
@@ -105,24 +105,40 @@ def test_a_study_that_was_stopped_continues_with_the_same_answers(
 
 
 @pytest.mark.thorough
-def test_the_summary_comes_first_and_says_what_each_interval_is_over(run: Path, corpus: Corpus) -> None:
-    answers = everything(models.load("tiny"), corpus, **SMALL)
-    summary, found = answers[0].result, {answer.name: answer.result for answer in answers[1:]}
-    assert isinstance(summary, EverythingResult) and summary.answers[0] == "twins"
+def test_the_command_prints_the_summary_and_writes_every_answer(
+    run: Path, corpus: Corpus, in_tmp: Path, capsys
+) -> None:
+    """The summary comes first and says what each interval is over; what is kept answers a second command."""
+    command = ["analyze", "all", "--model", "tiny", "--stories", "stories.txt", "--checked", "20", "--twins", "1"]
+    assert cli.main([*command, "--out", "out"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith(" ") and "agreement" in shown.out and "positional_fraction" not in shown.out
+    assert "20  " in shown.out and "minutes in all" in shown.out
+    assert "written to out" in shown.out and "Answers are kept in runs/tiny/study/" in "".join(shown.err.split("\n"))
+    written = {place.name for place in (in_tmp / "out").iterdir()}
+    assert {"everything.csv", "everything.svg", "roles.csv", "twins.svg", "RolesResult", "on-stories"} <= written
+
+    summary = EverythingResult.load(in_tmp / "out")
     over = dict(zip(summary.answers, summary.stories.tolist(), strict=True))
+    assert summary.answers[0] == "twins" and all(said for said in summary.findings)
     assert over["roles"] == over["loss"] == READ and over["ablation on stories"] == over["twins"] == 20
     assert over["ablation on repeated tokens"] == 0
-    assert isinstance(found["twins"], TwinsResult) and found["twins"].stories == 20
-    assert isinstance(found["ablation on stories"], AblationResult) and found["ablation on stories"].rows == 20
-    assert found["ablation on stories"].corpus == (
-        "20 stories of 22 stories: made ones. Every interval is over the 20."
-    )
-    assert found["roles"].corpus == "22 stories: made ones." and found["ablation on repeated tokens"].corpus == ""
-    assert all(said for said in summary.findings)
-    assert "20  " in str(summary) and "minutes in all" in str(summary)
     assert summary.figure() is not None and len(summary.to_frame()) == len(summary.answers)
+    of_twins, ablated = TwinsResult.load(in_tmp / "out"), AblationResult.load(in_tmp / "out/on-stories")
+    assert of_twins.stories == ablated.rows == 20
+    assert ablated.corpus.startswith("20 stories of 22 stories: stories.txt") and "is over the 20." in ablated.corpus
+    roles = RolesResult.load(in_tmp / "out")
+    assert roles.corpus.startswith("22 stories: stories.txt")
     alone = heads.roles(models.load("tiny"), corpus)
-    assert isinstance(found["roles"], RolesResult) and torch.equal(alone.role_code, found["roles"].role_code)
+    assert torch.equal(alone.role_code, roles.role_code)
+
+    assert cli.main([*command, "--json"]) == 0
+    records = json.loads(capsys.readouterr().out)
+    assert records[0]["result"] == "EverythingResult" and {"RolesResult", "SwapsResult"} <= {
+        record["result"] for record in records
+    }
+    assert cli.main([*command, "--engine", "spark"]) == 2
+    assert "--engine is 'spark'; give local, ray, or ray:N" in capsys.readouterr().err
 
 
 def test_a_question_without_an_answer_says_why_and_the_others_are_answered(
@@ -236,48 +252,28 @@ def test_kinds_kernels_and_tested_labels_stand_beside_their_twins(run: Path, cor
 
 
 @pytest.mark.thorough
-def test_the_command_prints_the_summary_and_writes_every_answer(run: Path, in_tmp: Path, capsys) -> None:
-    command = ["analyze", "all", "--model", "tiny", "--stories", "stories.txt", "--checked", "20", "--twins", "1"]
-    assert cli.main([*command, "--out", "out"]) == 0
-    shown = capsys.readouterr()
-    assert shown.out.startswith(" ") and "agreement" in shown.out and "positional_fraction" not in shown.out
-    assert "written to out" in shown.out and "Answers are kept in runs/tiny/study/" in "".join(shown.err.split("\n"))
-    written = {place.name for place in (in_tmp / "out").iterdir()}
-    assert {"everything.csv", "everything.svg", "roles.csv", "twins.svg", "RolesResult", "on-stories"} <= written
-    assert AblationResult.load(in_tmp / "out/on-stories").rows == 20
-    assert EverythingResult.load(in_tmp / "out").answers[0] == "twins"
-    assert cli.main([*command, "--json"]) == 0
-    records = json.loads(capsys.readouterr().out)
-    assert records[0]["result"] == "EverythingResult" and {"RolesResult", "SwapsResult"} <= {
-        record["result"] for record in records
-    }
-    assert cli.main([*command, "--engine", "spark"]) == 2
-    assert "--engine is 'spark'; give local, ray, or ray:N" in capsys.readouterr().err
-
-
-@pytest.mark.thorough
-def test_a_killed_study_continues_with_the_same_answers(run: Path, in_tmp: Path) -> None:
+def test_a_killed_study_continues_with_the_same_answers(run: Path, corpus: Corpus) -> None:
     """SIGKILL at three different moments, each once a further part is kept."""
-    command = [sys.executable, "-m", "tslens", "analyze", "all", "--model", "tiny", "--stories", "stories.txt"]
-    command += ["--checked", "20", "--twins", "2", "--json"]
+    small = {"checked": 20, "twins": 2}
     kept: dict[Path, int] = {}
     for wanted in (1, 3, 4):
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            while process.poll() is None and len(list((run / "study").glob("*/[!.]*/part.json"))) < wanted:
-                time.sleep(0.02)
-            os.kill(process.pid, signal.SIGKILL)
+        process = multiprocessing.get_context("fork").Process(
+            target=lambda: everything(models.load("tiny"), corpus, **small)
+        )
+        process.start()
+        while process.is_alive() and len(list((run / "study").glob("*/[!.]*/part.json"))) < wanted:
+            time.sleep(0.02)
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
         for record in (run / "study").glob("*/[!.]*/part.json"):
             kept.setdefault(record, record.stat().st_mtime_ns)
     assert 4 <= len(kept) < len(PARTS)
-    continued = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    continued = everything(models.load("tiny"), corpus, **small)
     assert {record: record.stat().st_mtime_ns for record in kept} == kept  # none was written again
     shutil.rmtree(run / "study")
     shutil.rmtree(run / "twins")
-    whole = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    for record in (continued[0], whole[0]):
-        for row in record["rows"]:
-            row.pop("seconds", None)
-    assert continued == whole
+    same(everything(models.load("tiny"), corpus, **small), continued)
 
 
 def test_every_kind_of_answer_has_a_finding() -> None:
