@@ -30,6 +30,7 @@ nb_execution_mode = "off"  # the tests execute the notebooks; the site shows wha
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_use_type_comments = False
 autodoc_typehints_format = "short"
 autodoc_default_options = {"members": True, "show-inheritance": True, "ignore-module-all": True}
 suppress_warnings = ["ref.python"]  # an annotation such as `bytes` is also the name of somebody's field

@@ -109,9 +109,9 @@ def counts(answers) -> list[dict[str, int]]:
 
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")  # Ray's own
-@pytest.mark.parametrize("parts", [1, 2, 5, 40, None])
+@pytest.mark.parametrize("parts", [1, 40, None])
 def test_a_local_cluster_gives_the_answer_of_one_process(place, cluster, parts):
-    """Forty parts of 24 stories are 24."""
+    """Forty parts of 24 stories are 24. Two, three and seven: the test of a trained model."""
     texts = list(CORPUS)
     answers = scan_on_cluster(str(place), texts, REDUCERS, parts=parts)
     whole = scan(models.load(place), texts, REDUCERS)  # named as the workers name it

@@ -43,6 +43,9 @@ def test_seeds_are_followed_and_compared_and_the_page_shows_the_film(
         assert (in_tmp / "out" / f"dynamics-{kind}.svg").read_text().startswith("<svg")
     for kind in (DynamicsResult, EmergenceResult, StabilityResult):
         assert kind.load(in_tmp / "out").runs == ["seed-0", "seed-1"]
+    agreed = StabilityResult.load(in_tmp / "out")
+    assert agreed.pairs == ["seed-0 and seed-1"] and agreed.stories == 20
+    assert 0 < agreed.heads_alike <= 1 and -1 <= agreed.neurons_untrained <= 1
     assert cli.main(report) == 0  # what is kept is shown
     assert 'id="film"' in Path("page.html").read_text()
     assert cli.main([*report, "--no-film"]) == 0

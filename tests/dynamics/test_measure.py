@@ -95,6 +95,8 @@ def test_a_model_that_copies_gains_what_copying_is_worth(made_words, monkeypatch
 
 
 def test_too_few_stories_and_a_compressor_are_refused(there: Path, refused, compressor) -> None:
+    with refused("one run has nothing to agree with"):
+        dynamics.stability(["one"], ["a"] * TEXTS)
     with refused("needs 20 different stories; there are 2"):
         dynamics.snapshots("one", ["a", "b", "a"])
     with refused("compressor"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tslens import dynamics, forward, models
+from tslens import forward, models
 from tslens.dynamics import SnapshotResult, StabilityResult
 from tslens.dynamics.matching import matched, similarity
 
@@ -118,15 +118,3 @@ def test_three_seeds_have_an_interval_by_leaving_each_out(snapshot: Made, tmp_pa
     assert float(found.share_high[at] - found.share[at]) == pytest.approx(4.302653 * error, rel=1e-5)
     found.save(tmp_path)
     assert StabilityResult.load(tmp_path).in_common.equal(found.in_common) or bool(found.in_common.isnan().any())
-
-
-@pytest.mark.thorough
-def test_seeds_of_a_recipe_are_compared(there, refused) -> None:
-    from tslens.stories import stories
-
-    texts = list(stories("made", limit=20))
-    found = dynamics.stability(["one", "two"], texts)
-    assert found.runs == ["one", "two"] and found.pairs == ["one and two"] and found.stories == 20
-    assert 0 < found.heads_alike <= 1 and -1 <= found.neurons_untrained <= 1
-    with refused("one run has nothing to agree with"):
-        dynamics.stability(["one"], texts)

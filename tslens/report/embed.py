@@ -85,6 +85,12 @@ class Words:
         self._pieces = pieces
         self._places: dict[str, int] = {}
 
+    def copy(self) -> "Words":
+        """The same words so far, to go on with."""
+        other = Words(self._pieces)
+        other.texts, other._places = list(self.texts), dict(self._places)
+        return other
+
     def of(self, texts: Iterable[str]) -> NDArray[np.uint16]:
         """Indices of token texts in the page's vocabulary."""
         return np.array([self._place(text) for text in texts], dtype=np.uint16)

@@ -19,7 +19,7 @@ from tslens.report.embed import script_json
 from tslens.report.film import link, section
 from tslens.report.findings import card, findings
 from tslens.report.neurons import Detail, richest, strongest
-from tslens.report.payload import Cuts, build, curve, pack_attention
+from tslens.report.payload import Cuts, Uncut, build, curve, pack_attention
 from tslens.report.shell import around, asset, bundle
 
 BUDGET = 2_000_000
@@ -31,8 +31,9 @@ FIRST_STORY = 0.85  # of the room left, at most, for the attention over the firs
 def draw(data: ReportData, *, budget: int = BUDGET) -> str:
     """The page as HTML. Content beyond `budget` bytes (without CircuitsVis's bundle) is cut, and the page says what."""
     attention: dict[tuple[int, int], Any] = {}
-    cuts = _fit(data, budget, attention)
-    return _assemble(data, cuts, attention)
+    uncut = Uncut.of(data)
+    cuts = _fit(data, uncut, budget, attention)
+    return _assemble(data, uncut, cuts, attention)
 
 
 def write(page: str, path: str | Path) -> Path:
@@ -62,14 +63,15 @@ def display_name(model: str) -> str:
     return re.sub(r"[^\w.+-]+", "_", Path(head).name.removesuffix(".bin")).strip(".") or "model"
 
 
-def _fit(data: ReportData, budget: int, attention: dict[tuple[int, int], Any]) -> Cuts:
+def _fit(data: ReportData, uncut: Uncut, budget: int, attention: dict[tuple[int, int], Any]) -> Cuts:
     """The richest page within the budget: the first story's attention, then neurons, then the other stories'.
 
     Fills `attention` with the packed attention of the stories that were considered.
     """
     nothing = Cuts((0,) * len(data.patterns), Detail(0, 0))
-    bare = _bytes(script_json(build(data, nothing, {})))
-    room = budget - (_bytes(_assemble(data, nothing, {})) - _bytes(bundle())) - 1_000  # for the words on what was cut
+    bare = _bytes(script_json(build(data, uncut, nothing, {})))
+    around_neurons = _bytes(_assemble(data, uncut, nothing, {})) - _bytes(bundle())
+    room = budget - around_neurons - 1_000  # for the words on what was cut
     attended = list(nothing.attended)
     for length in LENGTHS if data.patterns else ():
         n = min(length, len(data.patterns[0].tokens))
@@ -82,7 +84,7 @@ def _fit(data: ReportData, budget: int, attention: dict[tuple[int, int], Any]) -
 
     def size_of(detail: Detail) -> int:
         if detail not in sizes:
-            sizes[detail] = _bytes(script_json(build(data, Cuts(nothing.attended, detail), {}))) - bare
+            sizes[detail] = _bytes(script_json(build(data, uncut, Cuts(nothing.attended, detail), {}))) - bare
         return sizes[detail]
 
     detail = richest(data.neurons.max.numel(), data.neurons.top_tokens.shape[-1], room, size_of)
@@ -100,7 +102,7 @@ def _bytes(text: str) -> int:
     return len(text.encode())
 
 
-def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any]) -> str:
+def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[int, int], Any]) -> str:
     escape = html.escape
     neurons, heads = data.neurons, data.heads
     body = Template(asset("report.html")).substitute(
@@ -128,7 +130,7 @@ def _assemble(data: ReportData, cuts: Cuts, attention: dict[tuple[int, int], Any
         samples="\n".join(_sample(prompt, text) for prompt, text in data.samples),
         about="\n".join(f"<p>{escape(line)}</p>" for line in _about(data, cuts)),
     )
-    content = build(data, cuts, attention)
+    content = build(data, uncut, cuts, attention)
     return around(body, content, name=data.name, title=f"{data.name} · tslens report")
 
 

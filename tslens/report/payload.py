@@ -55,23 +55,40 @@ class Cuts:
     detail: Detail
 
 
-def build(data: ReportData, cuts: Cuts, attention: Mapping[tuple[int, int], Any]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Uncut:
+    """What no cut changes: the page's words before those of neurons, and the fields beside stories and neurons."""
+
+    words: Words
+    content: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, data: ReportData) -> "Uncut":
+        words = Words(data.neurons.pieces)
+        for pattern in data.patterns:
+            words.of(pattern.tokens)
+        causes = pack_text("\n".join(sentences(data.causes))) if data.causes else None
+        content = {
+            "heads": heads(data.heads, data.twins) | {"causes": causes},
+            "lens": lens(data.lenses, words, int(data.description["d_vocab"])),
+            "depth": depth(data.depth),
+            "curve": curve(data.metrics),
+            "film": film(data.film),
+        }
+        return cls(words, content)
+
+
+def build(data: ReportData, uncut: Uncut, cuts: Cuts, attention: Mapping[tuple[int, int], Any]) -> dict[str, Any]:
     """The page's whole JSON. `attention` holds packed triangles by story and number of tokens."""
-    words = Words(data.neurons.pieces)
+    words = uncut.words.copy()
     content = {
         "stories": [
             story(pattern.tokens, words, attended, attention.get((i, attended)))
             for i, (pattern, attended) in enumerate(zip(data.patterns, cuts.attended, strict=True))
         ],
-        "heads": heads(data.heads, data.twins)
-        | {"causes": pack_text("\n".join(sentences(data.causes))) if data.causes else None},
         "neurons": neurons(data.neurons, words, cuts.detail) | {"twins": of_twins(data.twins, " neurons")},
-        "lens": lens(data.lenses, words, int(data.description["d_vocab"])),
-        "depth": depth(data.depth),
-        "curve": curve(data.metrics),
-        "film": film(data.film),
     }
-    return {"vocabulary": words.texts, **content}
+    return {"vocabulary": words.texts, **uncut.content, **content}
 
 
 def story(tokens: Sequence[str], words: Words, attended: int = 0, attention: Any = None) -> dict[str, Any]:

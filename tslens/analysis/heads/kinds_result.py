@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -97,7 +98,7 @@ class ScoresResult(Result):
         """Whether the head has the kind."""
         return self.sure - self.threshold.clamp(min=self.least)[:, None, None] > NEAR
 
-    @property
+    @cached_property
     def kinds(self) -> list[list[list[str]]]:
         """The kinds of each head by layer and head, the largest score first."""
         order, held = self.score.nan_to_num(-1).argsort(dim=0, descending=True, stable=True), self.held
