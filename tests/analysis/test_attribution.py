@@ -1,6 +1,6 @@
 """Direct logit attribution: contributions add up to the logit, TransformerLens's own functions, and planted writers."""
 
-import dataclasses
+import warnings
 
 import pytest
 import torch
@@ -67,24 +67,35 @@ def test_a_target_and_a_contrast_of_ones_own(model) -> None:
     assert torch.allclose(swapped.contribution, -found.contribution, atol=1e-5)
 
 
-def test_without_a_norm_a_contribution_is_a_product_with_the_unembedding(gpt2) -> None:
-    """The arithmetic of a model without a final norm: no centring, no scale, no gain, no bias."""
-    parts = Components.of(gpt2)
-    parts = dataclasses.replace(parts, unembedding=dataclasses.replace(parts.unembedding, kind="none"))
-    ids = torch.tensor(models.tokenizer_of(gpt2).encode([TEXT]))
-    names = component_hooks(models.spec_of(gpt2))
+def test_without_a_norm_a_contribution_is_a_product_with_the_unembedding() -> None:
+    """The arithmetic of a model without norms: no centring, no scale, no gain; the unembedding's bias is its own."""
+    from transformer_lens import HookedTransformer, HookedTransformerConfig
+
+    tokenizer = Tokenizer.train([TEXT], 300)
+    shape = {"n_layers": 2, "d_model": 16, "n_ctx": 64, "d_head": 4, "d_vocab": tokenizer.size, "act_fn": "relu"}
+    config = HookedTransformerConfig(**shape, normalization_type=None, device="cpu", seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = HookedTransformer(config)
+    models.attach_tokenizer(model, tokenizer)
     with torch.no_grad():
-        writes = rows_of(forward.activations(gpt2, ids, names), names, torch.ones_like(ids, dtype=torch.bool))
-        _, cache = gpt2.run_with_cache(ids)
+        model.unembed.b_U.normal_()
+        parts = Components.of(model)
+        ids = torch.tensor(tokenizer.encode([TEXT]))
+        names = component_hooks(models.spec_of(model))
+        writes = rows_of(forward.activations(model, ids, names), names, torch.ones_like(ids, dtype=torch.bool))
+        logits, cache = model.run_with_cache(ids)
         directions = parts.directions(ids[0], parts.vocabulary_mean())
         found = parts.contributions(writes, directions)
-        centred = gpt2.W_U - gpt2.W_U.mean(1, keepdim=True)
-        logits = cache["resid_post", 2][0] @ centred
-    assert found.shape[1] == len(component_names(models.spec_of(gpt2))) - 1  # no bias of a norm that is not there
-    assert torch.allclose(found.sum(1), logits.gather(1, ids[0][:, None])[:, 0], atol=1e-4)
-    assert torch.allclose(found.sum(1), parts.logits(writes, directions), atol=1e-4)
+    named = component_names(models.spec_of(model))
+    assert found.shape[1] == len(named) and named[-1] == "unembedding's bias"
+    true = (logits[0] - logits[0].mean(-1, keepdim=True)).gather(1, ids[0][:, None])[:, 0]
+    assert torch.allclose(found.sum(1), true, atol=1e-4)
+    assert torch.allclose(parts.logits(writes, directions), true, atol=1e-4)
+    centred = model.W_U - model.W_U.mean(1, keepdim=True)
     mlp = (cache["mlp_out", 1][0] * centred.T[ids[0]]).sum(-1)
-    assert torch.allclose(found[:, component_names(models.spec_of(gpt2)).index("MLP 1")], mlp, atol=1e-4)
+    assert torch.allclose(found[:, named.index("MLP 1")], mlp, atol=1e-4)
+    assert torch.allclose(found[:, -1], (model.b_U - model.b_U.mean())[ids[0]], atol=1e-6)
 
 
 def processed(model, **options: bool):

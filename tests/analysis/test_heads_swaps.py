@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from tslens import models, plots, stats
+from tslens import forward, models, plots, stats
 from tslens.analysis import heads
 from tslens.analysis.heads import replaced, swaps_result
 from tslens.analysis.heads.evidence import ratio
-from tslens.analysis.heads.from_block import FromBlock
 from tslens.analysis.heads.replaced import SWAPS, TOKENS, WORD, Lexicon, copies_of, texts_of
 from tslens.analysis.heads.swaps import decided_p, distances, divergences
 from tslens.draws import draw
@@ -227,7 +226,9 @@ def test_the_shift_of_rotary_positions_moves_no_pair_of_the_first_layer_but_thos
     for shift in (0, 9):
         positions[1:] += shift
         with torch.no_grad():
-            FromBlock.of(rotary).patterns(text.tokens[None], lambda _, pattern: seen.append(pattern), positions)
+            forward.EditedForward.of(rotary).patterns(
+                text.tokens[None], lambda _, pattern: seen.append(pattern), positions
+            )
     before, after = (p[0, :, 2:, 1:] / p[0, :, 2:, 1:].sum(-1, keepdim=True) for p in seen)
     torch.testing.assert_close(before, after, atol=1e-5, rtol=1e-4)
     assert not torch.allclose(seen[0][0, :, 2:, 0], seen[1][0, :, 2:, 0], atol=1e-4)

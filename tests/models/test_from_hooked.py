@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tslens import models
-from tslens.models import Spec, from_hooked
+from tslens.models import HookedSpec, Spec, from_hooked
 
 LOCAL = Spec(24, 2, 3, d_vocab=300, n_ctx=16, scaled=False, window=4, local_layers=(1,))
 
@@ -14,8 +14,12 @@ def test_what_was_built_is_read_back(spec: Spec) -> None:
 
 def test_everything_beyond_a_spec_is_named() -> None:
     model = models.build(LOCAL)
+    model.cfg.act_fn, model.cfg.attn_scores_soft_cap = "relu", 30.0
+    found = from_hooked.read(model)
+    assert isinstance(found, HookedSpec) and not found.scores_are_products
+    assert found.because == ("activation 'relu'", "soft caps")  # and nothing that is not its own
     model.cfg.attention_dir, model.cfg.output_logits_soft_cap = "bidirectional", 30.0
-    with pytest.raises(ValueError, match="has attention direction, soft caps, which the fast forward does not"):
+    with pytest.raises(ValueError, match="has attention in both directions, capped logits, which no analysis"):
         from_hooked.read(model)
 
 

@@ -19,8 +19,9 @@ from tslens import forward, stats
 from tslens.audit.features import Vocabulary
 from tslens.audit.planted import Place, Planted
 from tslens.draws import draw
+from tslens.errors import InputError
 from tslens.forward.blocks import apply_rotary
-from tslens.models import LanguageModel, Spec, from_weights, spec_of, story_tokenizer_of, weights
+from tslens.models import HookedSpec, LanguageModel, Spec, from_weights, spec_of, story_tokenizer_of, weights
 
 PLANTS = ("previous token", "BOS sink", "fixed class", "self", "offset 3", "uniform")
 """Heads that are fitted. Duplicate tokens and induction are roles only in models that copy, so they are planted by
@@ -69,6 +70,15 @@ def copies(
     return made, lost
 
 
+def check_can_carry(model: LanguageModel) -> None:
+    """InputError for a model whose copies cannot carry plants of heads and of neurons."""
+    spec = spec_of(model)
+    if not spec.mlp_width:
+        raise InputError("An audit holds labels of heads and neurons against plants, and this model has no neurons.")
+    if isinstance(spec, HookedSpec) and not (spec.scores_are_products and spec.positions == "learned"):
+        raise InputError("An audit fits plants to this model only if it adds positions to the residual stream.")
+
+
 def target(name: str, tokens: Int[Tensor, "row pos"], vocabulary: Vocabulary) -> Float[Tensor, "row query key"]:
     """The attention that a plant should have; where it has no key, it rests on BOS."""
     n = tokens.shape[1]
@@ -88,13 +98,16 @@ def target(name: str, tokens: Int[Tensor, "row pos"], vocabulary: Vocabulary) ->
     return on.float() / on.sum(-1, keepdim=True)
 
 
-def _read(model: LanguageModel, spec: Spec, tokens: Tensor, norm: str) -> Tensor:
-    """What attention or MLP of a layer reads: the norm's output with its gain and bias."""
-    module = model.blocks[int(norm.split(".")[1])].get_submodule(norm.split(".")[2])
+def _read(model: LanguageModel, spec: Spec, tokens: Tensor, layer: int, part: str) -> Tensor:
+    """What attention (`ln1`) or MLP (`ln2`) of a layer reads: the norm's output with its gain and bias."""
+    before, between = (f"blocks.{layer}.hook_resid_{place}" for place in ("pre", "mid"))
+    in_turn = between in forward.hook_names(spec)  # else attention and MLP read the same
+    name = between if part == "ln2" and in_turn else before
     with torch.no_grad():
-        found = forward.activations(model, tokens, [f"{norm}.hook_normalized"])[f"{norm}.hook_normalized"]
-        read: Tensor = found * module.w + (module.b if spec.style == "gpt2" else 0.0)
-        return read
+        stream = forward.activations(model, tokens, [name])[name]
+        gain, bias = forward.gain_of(getattr(model.blocks[layer], part), model)
+        read: Tensor = forward.centred(spec, stream) / forward.norm_scale(spec, stream) * gain
+        return read if bias is None else read + bias
 
 
 def _with_head(
@@ -109,24 +122,24 @@ def _with_head(
     if name == "uniform":
         fitted[0].zero_()
     else:
-        x, wanted = _read(model, spec, rows.fitted, f"blocks.{layer}.ln1"), target(name, rows.fitted, vocabulary)
+        x, wanted = _read(model, spec, rows.fitted, layer, "ln1"), target(name, rows.fitted, vocabulary)
         _fit(fitted, spec, layer, x, wanted, generator)
-    x, wanted = _read(model, spec, rows.held_out, f"blocks.{layer}.ln1"), target(name, rows.held_out, vocabulary)
+    x, wanted = _read(model, spec, rows.held_out, layer, "ln1"), target(name, rows.held_out, vocabulary)
     with torch.no_grad():
         pattern = _scores(fitted, spec, layer, x).softmax(-1)
     share = float(torch.minimum(pattern, wanted).sum(-1)[:, 2:].mean())
     tensors = {key: value.clone() for key, value in weights(model).items()}
     tensors[prefix + "W_Q"][head], tensors[prefix + ("_W_K" if grouped else "W_K")][key_head] = fitted[0]
-    if spec.style == "gpt2":
+    if spec.biased:
         tensors[prefix + "b_Q"][head], tensors[prefix + "b_K"][key_head] = fitted[1][:, 0]
     return from_weights(spec, tensors, vocabulary.tokenizer, origin="a planted copy"), share
 
 
 def _scores(fitted: list[Tensor], spec: Spec, layer: int, x: Float[Tensor, "row pos d_model"]) -> Tensor:
     weight, bias = fitted
-    q, k = (x @ weight[i] + (bias[i] if spec.style == "gpt2" else 0.0) for i in (0, 1))
+    q, k = (x @ weight[i] + (bias[i] if spec.biased else 0.0) for i in (0, 1))
     q, k = q[:, :, None], k[:, :, None]
-    if spec.style == "llama":
+    if spec.positions == "rotary":
         cos_sin = forward.rotary_cos_sin(spec, torch.arange(x.shape[1]))
         q, k = (apply_rotary(part, cos_sin, spec.rotary_adjacent) for part in (q, k))
     return forward.attention_scores(spec, layer, q, k)[:, 0]
@@ -159,7 +172,7 @@ def _with_neurons(
     found, lost = dict[Place, str](), list[str]()
     for layer in range(spec.n_layers):
         tensors = {key: value.clone() for key, value in weights(model).items()}
-        x = [_read(model, spec, tokens, f"blocks.{layer}.ln2")[:, 1:].flatten(0, 1) for tokens in _both(rows)]
+        x = [_read(model, spec, tokens, layer, "ln2")[:, 1:].flatten(0, 1) for tokens in _both(rows)]
         for number, name in enumerate(NEURONS):
             place = (layer, (int(draw(torch.tensor(seed), torch.tensor(layer))) + number) % spec.mlp_width)
             area = _write_neuron(tensors, spec, place, x, [_fires(name, t, vocabulary) for t in _both(rows)])
@@ -189,7 +202,7 @@ def _write_neuron(
     from sklearn.linear_model import LogisticRegression
 
     layer, neuron = place
-    gated = spec.style == "llama"
+    gated = f"blocks.{layer}.mlp.W_gate" in tensors
     model = LogisticRegression(C=100.0, class_weight="balanced", max_iter=500, fit_intercept=not gated)
     if not fires[0].any() or not fires[1].any():
         return float("nan")

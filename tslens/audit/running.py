@@ -10,7 +10,7 @@ import torch
 
 from tslens import models, stats
 from tslens.analysis import heads, neurons
-from tslens.audit.copies import copies
+from tslens.audit.copies import check_can_carry, copies
 from tslens.audit.features import Vocabulary
 from tslens.audit.judging import ALL, ANY_KIND, ONE_WORD, PART_OF_SPEECH, PLANTED_KINDS, Judged, judge, tallies
 from tslens.audit.planted import plant
@@ -60,8 +60,11 @@ def audit(
         raise InputError(f"An audit needs {FEWEST} different stories; there are {len(texts)}.")
     if seeds < 1 or n < 1:
         raise InputError(f"seeds={seeds} and twins={n}: an audit needs one of each, or more.")
+    check_can_carry(model)
     with bar("audit", seeds + n + 5) as shown:
-        judged = _by_hand(models.spec_of(model).style, texts, seeds, n, shown.advance)
+        judged = _by_hand(
+            "llama" if models.spec_of(model).positions == "rotary" else "gpt2", texts, seeds, n, shown.advance
+        )
         copied, own = _of_model(model, texts, n, shown.advance)
         tests = _simulated(model, texts, runs)
         shown.advance()

@@ -2,7 +2,8 @@
 
 The hooked forward is for inspection; this one is for training, generation and scanning. Both read the same parameters,
 and a test compares their values and gradients for every configuration that `models.Spec` can describe. Any activation
-that TransformerLens names can be requested; only requested ones are kept.
+that TransformerLens names can be requested; only requested ones are kept. What the fast forward does not cover takes
+the slow path (`forward.hooked`) behind the same functions.
 """
 
 from tslens.forward.attention import (
@@ -10,10 +11,23 @@ from tslens.forward.attention import (
     attention_scores,
     causal_mask,
     fused_attention,
-    query_key_hooks,
+    of_story,
+    score_hooks,
+    scores,
     window_of,
 )
-from tslens.forward.blocks import Layer, block, final_norm, layers, norm, rotary_cos_sin, run_blocks
+from tslens.forward.blocks import (
+    Layer,
+    block,
+    centred,
+    final_norm,
+    gain_of,
+    layers,
+    norm,
+    norm_scale,
+    rotary_cos_sin,
+    run_blocks,
+)
 from tslens.forward.edited import EditedForward
 from tslens.forward.hooks import check_hooks, hook_names
 from tslens.forward.linear import FusedLinear
@@ -32,6 +46,7 @@ __all__ = [
     "bf16_speedup",
     "block",
     "causal_mask",
+    "centred",
     "check_hooks",
     "check_precision",
     "cross_entropy",
@@ -39,18 +54,22 @@ __all__ = [
     "embed",
     "final_norm",
     "fused_attention",
+    "gain_of",
     "hook_names",
     "layers",
     "logits",
     "loss",
     "norm",
+    "norm_scale",
+    "of_story",
     "per_token_loss",
-    "query_key_hooks",
     "residual",
     "resolve_dtype",
     "rotary_cos_sin",
     "row_losses",
     "run_blocks",
+    "score_hooks",
+    "scores",
     "targets_of",
     "token_losses",
     "unembed",

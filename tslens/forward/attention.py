@@ -1,6 +1,6 @@
 """Attention: masks, scores, and both kernels, fused and eager."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import torch
 import torch.nn.functional as F
@@ -36,7 +36,7 @@ def fused_attention(spec: Spec) -> Attention:
         if mask is None and q.dtype is torch.bfloat16 and q.device.type == "cpu":
             groups = q.shape[2] // k.shape[2]
             k, v = (t.repeat_interleave(groups, dim=2) if groups > 1 else t for t in (k, v))
-            return causal_attention(q, k, v, spec.d_head**-0.5 if spec.scaled else 1.0)
+            return causal_attention(q, k, v, spec.score_scale(layer))
         z = F.scaled_dot_product_attention(
             q.transpose(1, 2),
             k.transpose(1, 2),
@@ -51,10 +51,34 @@ def fused_attention(spec: Spec) -> Attention:
     return attend
 
 
-def query_key_hooks(spec: Spec, layer: int) -> tuple[str, str]:
-    """The activations that `attention_scores` takes: queries and keys, after rotation where the style rotates them."""
-    prefix = f"blocks.{layer}.attn.hook_" + ("rot_" if spec.style == "llama" else "")
+def score_hooks(spec: Spec, layer: int) -> tuple[str, ...]:
+    """The activations that `scores` takes: queries and keys, after rotation where the model rotates them; the scores
+    themselves where they are no products of what hooks show."""
+    if not spec.scores_are_products:
+        return (f"blocks.{layer}.attn.hook_attn_scores",)
+    prefix = f"blocks.{layer}.attn.hook_" + ("rot_" if spec.positions == "rotary" else "")
     return prefix + "q", prefix + "k"
+
+
+def scores(
+    spec: Spec, layer: int, activations: Mapping[str, Tensor], hidden: float = float("-inf")
+) -> Float[Tensor, "batch head query key"]:
+    """The scores of a layer before the softmax, in float32, from `score_hooks`; `hidden` where a query may not attend.
+
+    A scan that needs all patterns of a model requests queries and keys, which are small, and calls this per layer.
+    """
+    first, *keys = (activations[name].float() for name in score_hooks(spec, layer))
+    return attention_scores(spec, layer, first, keys[0], hidden) if keys else first.clamp(min=hidden)
+
+
+def of_story(activations: Mapping[str, Tensor], row: int, n: int) -> dict[str, Tensor]:
+    """The activations of one row of a batch, a batch of its own, cut to its first `n` positions; in float32."""
+
+    def cut(name: str, value: Tensor) -> Tensor:
+        pairs = name.endswith(("hook_attn_scores", "hook_pattern"))
+        return value[row : row + 1, :, :n, :n] if pairs else value[row : row + 1, :n]
+
+    return {name: cut(name, value).float() for name, value in activations.items()}
 
 
 def attention_scores(
@@ -64,14 +88,10 @@ def attention_scores(
     k: Float[Tensor, "batch pos kv_head d_head"],
     hidden: float = float("-inf"),
 ) -> Float[Tensor, "batch head query key"]:
-    """Scores before the softmax, with `hidden` added where a query may not attend.
-
-    A scan that needs all patterns of a model requests queries and keys, which are small, and calls this per layer.
-    """
+    """Scores of these queries and keys before the softmax, with `hidden` added where a query may not attend."""
     groups = q.shape[2] // k.shape[2]
     k = k.repeat_interleave(groups, dim=2) if groups > 1 else k
-    scale = spec.d_head**-0.5 if spec.scaled else 1.0
-    scores = torch.matmul(q.transpose(1, 2) * scale, k.permute(0, 2, 3, 1))
+    scores = torch.matmul(q.transpose(1, 2) * spec.score_scale(layer), k.permute(0, 2, 3, 1))
     seen = causal_mask(q.shape[1], window_of(spec, layer), q.device)
     scores += torch.zeros(seen.shape, dtype=scores.dtype, device=q.device).masked_fill_(~seen, hidden)
     return scores

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +15,7 @@ from tslens.forward.attention import Attention
 from tslens.forward.hooks import ActivationCache
 from tslens.forward.linear import FusedLinear, bf16_on_cpu
 from tslens.models import Spec
+from tslens.models.spec import Norm
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -70,11 +71,28 @@ def layers(
     return result
 
 
-def norm(x: Tensor, weight: Tensor, bias: Tensor | None, eps: float, style: str) -> Tensor:
-    """Layer norm (`gpt2`) or RMS norm (`llama`) over the last axis, computed in the residual stream's precision."""
-    if style == "gpt2":
+def norm(x: Tensor, weight: Tensor, bias: Tensor | None, eps: float, kind: Norm) -> Tensor:
+    """Layer norm or RMS norm over the last axis, computed in the residual stream's precision; or nothing."""
+    if kind == "layer":
         return F.layer_norm(x, x.shape[-1:], weight, bias, eps)
-    return F.rms_norm(x, x.shape[-1:], weight, eps)
+    return F.rms_norm(x, x.shape[-1:], weight, eps) if kind == "rms" else x
+
+
+def centred(spec: Spec, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
+    """A vector of the residual stream as the parts of a model can read it: without its mean before a layer norm."""
+    return x - x.mean(-1, keepdim=True) if spec.norm == "layer" else x
+
+
+def norm_scale(spec: Spec, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows 1"]:
+    """What a norm divides the residual stream by; 1 where there is none."""
+    squares = centred(spec, x).pow(2).mean(-1, keepdim=True)
+    return torch.ones_like(squares) if spec.norm == "none" else (squares + spec.eps).sqrt()
+
+
+def gain_of(module: Any, model: "LanguageModel") -> Gain:
+    """A norm's weight, and its bias where it has one; ones where it has no weight (no norm, or a folded one)."""
+    weight, bias = getattr(module, "w", None), getattr(module, "b", None)
+    return model.embed.W_E.new_ones(model.cfg.d_model) if weight is None else weight, bias
 
 
 def rotary_cos_sin(spec: Spec, positions: Int[Tensor, "*rows pos"]) -> tuple[Tensor, Tensor]:
@@ -151,12 +169,12 @@ def run_blocks(
 
 def final_norm(model: "LanguageModel", spec: Spec, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
     """The final norm of the residual stream after the last block, as the unembedding reads it."""
-    return norm(x, *final_gain(model), spec.eps, spec.style)
+    return norm(x, *final_gain(model), spec.eps, spec.norm)
 
 
 def final_gain(model: "LanguageModel") -> Gain:
     """The final norm's weight, and its bias where the style has one."""
-    return model.ln_final.w, getattr(model.ln_final, "b", None)
+    return gain_of(getattr(model, "ln_final", None), model)
 
 
 def _see(cache: ActivationCache | None, layer: int, name: str, value: Tensor) -> None:
@@ -207,7 +225,7 @@ def _neurons(
         (pre,) = _normed(spec, w.norm2, w.mlp_in, x)
         see("mlp.hook_pre", pre)
         return F.gelu(pre, approximate="tanh")
-    return w.mlp_in.gelu(norm(x, *w.norm2, spec.eps, spec.style).to(w.mlp_in.dtype))
+    return w.mlp_in.gelu(norm(x, *w.norm2, spec.eps, spec.norm).to(w.mlp_in.dtype))
 
 
 def _normed(spec: Spec, gain: Gain, product: FusedLinear, x: Tensor) -> Sequence[Tensor]:
@@ -215,7 +233,7 @@ def _normed(spec: Spec, gain: Gain, product: FusedLinear, x: Tensor) -> Sequence
     product is not), which saves two fewer tensors per layer."""
 
     def run(x: Tensor) -> Sequence[Tensor]:
-        return product(norm(x, *gain, spec.eps, spec.style).to(product.dtype))
+        return product(norm(x, *gain, spec.eps, spec.norm).to(product.dtype))
 
     # A compiler chooses by itself what to recompute; with checkpoints it would compute a product again too.
     again = x.requires_grad and not torch.compiler.is_compiling() and not bf16_on_cpu(x.device, product.dtype)
@@ -227,7 +245,6 @@ def cache_norm(spec: Spec, name: str, x: Tensor, weights: Gain, cache: Activatio
     """A norm's scale, and its output before gain and bias, as TransformerLens's two hook points show them."""
     if not any(cache.wants(f"{name}.hook_{part}") for part in ("scale", "normalized")):
         return
-    centred = x - x.mean(-1, keepdim=True) if spec.style == "gpt2" else x
-    scale = (centred.pow(2).mean(-1, keepdim=True) + spec.eps).sqrt()
+    scale = norm_scale(spec, x)
     cache(f"{name}.hook_scale", scale)
-    cache(f"{name}.hook_normalized", centred / scale)
+    cache(f"{name}.hook_normalized", centred(spec, x) / scale)

@@ -5,12 +5,14 @@ from collections.abc import Iterable, Sequence
 from torch import Tensor
 
 from tslens.errors import InputError
-from tslens.models import Spec
+from tslens.models import HookedSpec, Spec
 from tslens.nearest import did_you_mean
 
 
 def hook_names(spec: Spec) -> list[str]:
-    """Every activation that the fast forward can return, by TransformerLens's names."""
+    """Every activation that can be requested, by TransformerLens's names."""
+    if isinstance(spec, HookedSpec):
+        return list(spec.hooks)
     block = ["hook_resid_pre", "ln1.hook_scale", "ln1.hook_normalized", "attn.hook_q", "attn.hook_k", "attn.hook_v"]
     if spec.style == "llama":
         block += ["attn.hook_rot_q", "attn.hook_rot_k"]
@@ -25,11 +27,15 @@ def hook_names(spec: Spec) -> list[str]:
 
 def check_hooks(spec: Spec, names: Iterable[str]) -> None:
     """InputError with the nearest name for a hook that this model does not have."""
-    known = hook_names(spec)
+    known = set(hook_names(spec))
     for name in names:
+        if name not in known and not spec.mlp_width and "mlp" in name:
+            raise InputError(
+                "This model is attention only: it has no MLPs and no neurons. Ask about its heads, lens or residuals."
+            )
         if name not in known:
             raise InputError(
-                f"{name!r} is no activation of a {spec.name} model.{did_you_mean(name, known)} "
+                f"{name!r} is no activation of a {spec.name} model.{did_you_mean(name, sorted(known))} "
                 "They are named as in TransformerLens, such as 'blocks.0.mlp.hook_post'."
             )
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from tslens.forward.run import residual, unembed
+from tslens.models import output_bias
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -90,7 +91,7 @@ def loss(
     `mask` is False on padding, which does not count. Divide for the mean. `dropout` as in `residual`.
     """
     final, targets = _predictions(model, tokens, mask, dtype, dropout)
-    total = cross_entropy(model.unembed.W_U, final.flatten(0, 1), targets.flatten(), mask is not None, dtype)
+    total = _summed(model, final.flatten(0, 1), targets.flatten(), mask is not None, dtype)
     return total, (targets >= 0).sum()
 
 
@@ -104,11 +105,18 @@ def row_losses(
 ) -> tuple[Float[Tensor, " batch"], Int[Tensor, " batch"]]:
     """As `loss`, for each row, for an objective that is no plain sum. Holds one gradient of the unembedding per row."""
     final, targets = _predictions(model, tokens, mask, dtype, dropout)
-    sums = [
-        cross_entropy(model.unembed.W_U, row, wanted, mask is not None, dtype)
-        for row, wanted in zip(final, targets, strict=True)
-    ]
+    sums = [_summed(model, row, wanted, mask is not None, dtype) for row, wanted in zip(final, targets, strict=True)]
     return torch.stack(sums), (targets >= 0).sum(1)
+
+
+def _summed(
+    model: "LanguageModel", final: Float[Tensor, "place d_model"], targets: Tensor, masked: bool, dtype: torch.dtype
+) -> Float[Tensor, ""]:
+    """`cross_entropy` under the model's unembedding; a bias is one more dimension, which is 1 everywhere."""
+    weight, bias = model.unembed.W_U, output_bias(model)
+    if bias is not None:
+        weight, final = torch.cat([weight, bias[None]]), F.pad(final, (0, 1), value=1.0)
+    return cross_entropy(weight, final, targets, masked, dtype)
 
 
 def _predictions(

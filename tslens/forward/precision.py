@@ -15,7 +15,7 @@ from torch import Tensor
 from tslens.errors import InputError
 from tslens.forward.linear import FusedLinear, Map, cpu_has_bf16
 from tslens.forward.losses import cross_entropy
-from tslens.models import CompressorSpec, LanguageModel, Spec, spec_of
+from tslens.models import CompressorSpec, HookedSpec, LanguageModel, Spec, spec_of
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 WORTHWHILE = 1.1  # times as fast as float32, from which on bfloat16 is taken
@@ -36,7 +36,7 @@ def check_precision(name: str) -> None:
 def resolve_dtype(name: str, model: LanguageModel) -> torch.dtype:
     """The dtype of a model's matrix products: `float32`, `bfloat16`, or `auto` (the faster one here, measured).
 
-    InputError for another name.
+    InputError for another name, and for `bfloat16` on a model that runs through TransformerLens's forward.
     """
     return dtype_for(name, spec_of(model, compressors=True), next(model.parameters()).device)
 
@@ -44,6 +44,12 @@ def resolve_dtype(name: str, model: LanguageModel) -> torch.dtype:
 def dtype_for(name: str, shape: Spec | CompressorSpec, device: torch.device) -> torch.dtype:
     """As `resolve_dtype`, for a shape on a device."""
     check_precision(name)
+    if isinstance(shape, HookedSpec):
+        if name == "bfloat16":
+            raise InputError(
+                "Products in bfloat16 are the fast forward's; this model takes the slow path. Give float32."
+            )
+        return torch.float32
     return worthwhile(bf16_speedup(shape, device)) if name == "auto" else PRECISIONS[name]
 
 

@@ -9,12 +9,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens.errors import InputError
-from tslens.forward import compressor
+from tslens.forward import compressor, hooked
 from tslens.forward.attention import eager_attention, fused_attention
 from tslens.forward.blocks import cache_norm, final_gain, final_norm, layers, rotary_cos_sin, run_blocks
 from tslens.forward.hooks import ActivationCache, check_hooks
 from tslens.forward.linear import ROWS
-from tslens.models import CompressorSpec, Spec, spec_of
+from tslens.models import CompressorSpec, HookedSpec, Spec, output_bias, spec_of
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -39,7 +39,7 @@ def residual(
     `dropout` (Srivastava et al. 2014), for training only, acts where GPT-2's does on the residual stream: on the
     embeddings and on what attention and MLP add. GPT-2 drops attention probabilities too; fused attention holds none.
     Shapes are TransformerLens's. InputError for a hook that does not exist (with the nearest name), for a row longer
-    than the context, and for a model that the fast forward does not cover.
+    than the context, and for a model that no analysis can read.
     """
     spec = spec_of(model, compressors=True)
     if isinstance(spec, CompressorSpec):
@@ -61,6 +61,11 @@ def _run(
     n = tokens.shape[1]
     if n > spec.n_ctx:
         raise InputError(f"A row of {n} tokens is longer than this model's context of {spec.n_ctx}. Cut it.")
+    if isinstance(spec, HookedSpec):
+        if cache is not None:
+            check_hooks(spec, cache.names)
+        stream = hooked.residual(model, spec, tokens, cache)
+        return stream if cache is not None and cache.alone else final_norm(model, spec, stream)
     positions = torch.arange(n, device=tokens.device)
     x, attend = embed(model, spec, tokens, positions), fused_attention(spec)
     if cache is not None:
@@ -105,7 +110,8 @@ def unembed(
 ) -> Float[Tensor, "*rows d_vocab"]:
     """Logits of normalised residuals, in fp32."""
     w_u: Tensor = model.unembed.W_U
-    return (final.to(dtype) @ w_u.to(dtype)).float()
+    found, bias = (final.to(dtype) @ w_u.to(dtype)).float(), output_bias(model)
+    return found if bias is None else found + bias
 
 
 def logits(

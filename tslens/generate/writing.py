@@ -10,8 +10,9 @@ from tslens.errors import InputError
 from tslens.generate.beams import beam_search
 from tslens.generate.cache import TransformerWriter, Writer
 from tslens.generate.compressor import CompressorWriter
+from tslens.generate.hooked import HookedWriter
 from tslens.generate.sampling import Sampling, sample_token
-from tslens.models import CompressorSpec, Spec, spec_of, tokenizer_of
+from tslens.models import CompressorSpec, HookedSpec, Spec, spec_of, tokenizer_of
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -72,6 +73,8 @@ def _together(spec: Spec | CompressorSpec, rows: list[list[int]]) -> list[list[i
 def _writer(
     model: "LanguageModel", spec: Spec | CompressorSpec, rows: list[list[int]], places: int, dtype: torch.dtype
 ) -> Writer:
+    if isinstance(spec, HookedSpec):
+        return HookedWriter(model, rows)
     if isinstance(spec, Spec):
         return TransformerWriter(model, spec, rows, places, dtype)
     return CompressorWriter(model, spec, rows, places, dtype)

@@ -9,12 +9,14 @@ from tslens.models.hooked import (
     attach_tokenizer,
     hooked_config,
     load_weights,
+    output_bias,
     readout,
     story_tokenizer_of,
     tokenizer_of,
     untied,
     weights,
 )
+from tslens.models.hooked_spec import HookedSpec
 from tslens.models.loading import (
     available,
     bundled,
@@ -32,6 +34,7 @@ from tslens.models.validation import spec_of
 
 __all__ = [
     "CompressorSpec",
+    "HookedSpec",
     "LanguageModel",
     "ModelSpec",
     "Spec",
@@ -47,6 +50,7 @@ __all__ = [
     "load",
     "load_weights",
     "name_of",
+    "output_bias",
     "readout",
     "save",
     "spec_from_config",

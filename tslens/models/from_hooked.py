@@ -1,4 +1,4 @@
-"""The spec of a HookedTransformer, read from its configuration and weights; refuses what no spec can describe."""
+"""The spec of a HookedTransformer, read from its configuration and weights."""
 
 import dataclasses
 from typing import TYPE_CHECKING
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from tslens.errors import InputError
+from tslens.models.hooked_spec import hooked_spec
 from tslens.models.spec import Spec
 from tslens.models.tied import is_tied
 
@@ -26,27 +27,26 @@ READ_ANEW = ("normalization_type", "dtype")  # what TransformerLens itself chang
 
 
 def read(model: "LanguageModel") -> Spec:
-    """The spec that would build this model, read from the model. InputError names what a spec cannot describe."""
+    """The spec that would build this model; a `HookedSpec` where the fast forward does not cover the model.
+
+    Raises:
+        InputError: the weights are not float32, or no analysis can read the model.
+    """
     c = model.cfg
     dtypes = {c.dtype, *(p.dtype for p in model.parameters())} - {torch.float32}
     if dtypes:
         raise InputError(
-            f"This model has weights in {min(map(str, dtypes))}, and the fast forward reads float32: "
+            f"This model has weights in {min(map(str, dtypes))}, and tslens reads float32: "
             "model.to(torch.float32) brings them back; its products run in bfloat16 with precision='bfloat16'."
         )
     if found := _beyond(model):
-        raise InputError(
-            f"This model has {', '.join(found)}, which the fast forward does not cover. "
-            "Use the hooked forward (model.run_with_cache) for it."
-        )
+        return hooked_spec(model, found)
     spec = _spec_from_cfg(model)
     shaped = spec.parameter_shapes()
-    if biased := [n for n, p in model.named_parameters() if n not in shaped and bool(p.detach().any())]:
+    outside = {n: p for n, p in model.named_parameters() if n not in shaped}
+    if biased := [n for n, p in outside.items() if bool(p.detach().any())]:
         style = "GPT-2" if spec.style == "gpt2" else "Llama"
-        raise InputError(
-            f"This model uses {biased[0]!r}, which a {style}-style model does not have. "
-            "Use the hooked forward (model.run_with_cache) for it."
-        )
+        return hooked_spec(model, [f"{biased[0]!r}, which a {style}-style model does not have"], [*outside])
     return spec
 
 
@@ -57,7 +57,8 @@ def _beyond(model: "LanguageModel") -> list[str]:
         "attention direction": c.attention_dir != "causal",
         "attention only": c.attn_only,
         "parallel attention and MLP": c.parallel_attn_mlp,
-        f"activation {c.act_fn!r}": c.act_fn not in ("gelu_new", "silu") or (c.act_fn == "silu") != bool(c.gated_mlp),
+        f"activation {c.act_fn!r}": not c.attn_only
+        and (c.act_fn not in ("gelu_new", "silu") or (c.act_fn == "silu") != bool(c.gated_mlp)),
         f"normalisation {c.normalization_type!r}": c.normalization_type not in ("LN", "RMS"),
         f"positions {c.positional_embedding_type!r}": c.positional_embedding_type not in ("standard", "rotary"),
         "partial rotary": c.positional_embedding_type == "rotary" and c.rotary_dim != c.d_head,
@@ -78,11 +79,11 @@ def _beyond(model: "LanguageModel") -> list[str]:
     }
     if c.normalization_type == "LN":
         unknown["layer norm with rotary positions or a gated MLP"] = (
-            c.positional_embedding_type != "standard" or c.act_fn != "gelu_new"
+            c.positional_embedding_type != "standard" or c.gated_mlp
         )
-    else:
-        unknown["RMS norm with learned positions or a plain MLP"] = (
-            c.positional_embedding_type != "rotary" or c.act_fn != "silu"
+    elif c.normalization_type == "RMS":
+        unknown["RMS norm with learned positions or a plain MLP"] = c.positional_embedding_type != "rotary" or not (
+            c.gated_mlp or c.attn_only
         )
     return [what for what, bad in unknown.items() if bad]
 

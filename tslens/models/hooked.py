@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from tslens.errors import InputError
+from tslens.models.hooked_spec import HookedSpec
 from tslens.models.protocols import LanguageModel, TextTokenizer
 from tslens.models.record import record_of
 from tslens.models.spec import Spec
@@ -44,6 +45,8 @@ def hooked_config(spec: Spec) -> "HookedTransformerConfig":
     """The shape as a TransformerLens configuration."""
     from transformer_lens import HookedTransformerConfig
 
+    if isinstance(spec, HookedSpec):
+        return HookedTransformerConfig(**spec.config, init_weights=False, device="cpu")
     gpt2 = spec.style == "gpt2"
     return HookedTransformerConfig(
         n_layers=spec.n_layers,
@@ -155,6 +158,14 @@ def readout(model: LanguageModel) -> Tensor:
     the decoder's, along the direct path to the first of the next two tokens."""
     own = record_of(model).readout
     return model.unembed.W_U if own is None else own.to(next(model.parameters()).device)
+
+
+def output_bias(model: LanguageModel) -> Tensor | None:
+    """What the unembedding adds to the logits, `[d_vocab]`; None where it adds nothing, as in every model that the fast
+    forward covers."""
+    checked = record_of(model).checked
+    spec = spec_of(model, compressors=True) if checked is None else checked.spec
+    return model.unembed.b_U if isinstance(spec, HookedSpec) else None
 
 
 def attach_tokenizer(model: LanguageModel, tokenizer: Tokenizer) -> None:

@@ -13,6 +13,7 @@ from tslens.models import huggingface, llama2c
 from tslens.models.building import from_weights
 from tslens.models.compressor_spec import CompressorSpec
 from tslens.models.hooked import tokenizer_of, weights
+from tslens.models.hooked_spec import HookedSpec
 from tslens.models.record import record_of
 from tslens.models.spec import Spec
 from tslens.models.validation import spec_of
@@ -99,9 +100,14 @@ def save(
     tokenizer = tokenizer_of(model)
     if not isinstance(tokenizer, Tokenizer):
         raise InputError(f"{name_of(model)} is a view of another model, with no tokenizer of its own: save that model.")
+    spec = spec_of(model, compressors=True)
+    if isinstance(spec, HookedSpec):
+        raise InputError(
+            f"{name_of(model)} has no folder of tslens: keep it with torch.save(model.state_dict(), FILE)."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(folder / runs.TOKENIZER)
-    config = {**(facts or {}), **spec_of(model, compressors=True).to_config(), "tokenizer": tokenizer.hash}
+    config = {**(facts or {}), **spec.to_config(), "tokenizer": tokenizer.hash}
     tensors = {name: w if dtype is None else w.to(dtype) for name, w in weights(model).items()}
     runs.write(folder, config, tensors)
     return folder

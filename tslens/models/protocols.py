@@ -35,6 +35,8 @@ class LanguageModel(Protocol):
         process_weights_: Any
         set_tokenizer: Any
         run_with_cache: Any
+        hooks: Any
+        hook_dict: Any
         generate: Any
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

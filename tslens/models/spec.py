@@ -12,6 +12,11 @@ from typing import Any, ClassVar, Literal, TypeVar
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 
+Norm = Literal["layer", "rms", "none"]
+"""What parts of a model read: the residual stream without its mean and scaled, scaled alone, or as it is."""
+Positions = Literal["learned", "rotary", "queries and keys", "scores"]
+"""Where positions enter: added to the residual stream, by turning queries and keys, added to these, or to scores."""
+
 DEFAULT_HEADS = 4
 MOST_LAYERS = 1000
 
@@ -78,7 +83,8 @@ class Spec(ModelSpec):
 
     `gpt2`: learned positions, layer norm, GELU (tanh form), biases. `llama`: rotary positions, RMS norm, gated SiLU
     MLP, no biases, grouped key/value heads. `window` limits the attention of `local_layers` to that many tokens
-    (GPT-Neo), `scaled=False` leaves out the division by sqrt(d_head) (GPT-Neo too).
+    (GPT-Neo), `scaled=False` leaves out the division by sqrt(d_head) (GPT-Neo too). `hooked` is for shapes that are
+    read from other models (`models.hooked_spec`), which answer the same questions.
     """
 
     d_model: int
@@ -86,7 +92,7 @@ class Spec(ModelSpec):
     n_heads: int = DEFAULT_HEADS
     d_vocab: int = 4096
     n_ctx: int = 256
-    style: Literal["gpt2", "llama"] = "gpt2"
+    style: Literal["gpt2", "llama", "hooked"] = "gpt2"
     n_key_value_heads: int | None = None
     d_mlp: int | None = None
     tied: bool = True
@@ -137,6 +143,30 @@ class Spec(ModelSpec):
         if self.d_mlp is not None:
             return self.d_mlp
         return 4 * self.d_model if self.style == "gpt2" else 32 * math.ceil(8 * self.d_model / 3 / 32)
+
+    @property
+    def norm(self) -> Norm:
+        """The norm before attention, before the MLP, and before the unembedding."""
+        return "layer" if self.style == "gpt2" else "rms"
+
+    @property
+    def positions(self) -> Positions:
+        """Where positions enter."""
+        return "learned" if self.style == "gpt2" else "rotary"
+
+    @property
+    def biased(self) -> bool:
+        """Whether attention, MLP and norms have biases."""
+        return self.style == "gpt2"
+
+    @property
+    def scores_are_products(self) -> bool:
+        """Whether attention scores are scaled products of the queries and keys that hooks show."""
+        return True
+
+    def score_scale(self, layer: int) -> float:
+        """What the products of queries and keys of a layer are multiplied by."""
+        return self.d_head**-0.5 if self.scaled else 1.0
 
     @property
     def name(self) -> str:

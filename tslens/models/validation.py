@@ -7,9 +7,11 @@ import torch
 from tslens.errors import InputError
 from tslens.models.compressor_spec import CompressorSpec
 from tslens.models.from_hooked import READ_ANEW, READ_ONCE, read, scales
+from tslens.models.hooked_spec import HookedSpec
 from tslens.models.protocols import LanguageModel
 from tslens.models.record import Checked, record_of
 from tslens.models.spec import Spec
+from tslens.progress import note
 
 
 @overload
@@ -17,7 +19,8 @@ def spec_of(model: LanguageModel, *, compressors: Literal[False] = False) -> Spe
 @overload
 def spec_of(model: LanguageModel, *, compressors: bool) -> Spec | CompressorSpec: ...
 def spec_of(model: LanguageModel, *, compressors: bool = False) -> Spec | CompressorSpec:
-    """The spec that would build this model; InputError names what a `Spec` cannot describe, hooks included.
+    """The spec that would build this model; for one that the fast forward does not cover a `HookedSpec`, and one line
+    that says why. InputError for a model that no analysis can read, and for one with hooks.
 
     A compressor is refused unless `compressors` is true, because most analyses need a single HookedTransformer.
     The result is cached, and everything it depends on is compared at every call: configuration, modules, dtypes, and
@@ -31,16 +34,18 @@ def spec_of(model: LanguageModel, *, compressors: bool = False) -> Spec | Compre
         return record.checked.spec  # reading tensors would cut the compiled graph in two
     checked = record.checked
     _refuse_hooks(model, checked)
-    if checked is None or checked.mark != _mark(model, checked) or _written(checked):
+    if checked is None or checked.mark != _mark(model, checked) or _written(checked) != bool(_outside(checked.spec)):
         if checked is not None:
             _refuse_changes(model, checked)
-        checked = remember(model, read(model))
+        known, checked = checked, remember(model, read(model))
+        if isinstance(checked.spec, HookedSpec) and (known is None or not isinstance(known.spec, HookedSpec)):
+            note(f"{record.name or checked.spec.name}: slow path, because of {', '.join(checked.spec.because)}.")
     return checked.spec
 
 
 def remember(model: Any, spec: Spec) -> Checked:
     """Store in the model's record this spec and what it was read from."""
-    shapes, tree = spec.parameter_shapes(), list(model.named_modules())
+    shapes, tree = spec.parameter_shapes().keys() - _outside(spec), list(model.named_modules())
     frozen = [
         (owner._parameters, name, p)
         for path, owner in tree
@@ -58,6 +63,10 @@ def remember(model: Any, spec: Spec) -> Checked:
     checked.mark = _mark(model, checked)
     record_of(model).checked = checked
     return checked
+
+
+def _outside(spec: Spec) -> tuple[str, ...]:
+    return spec.outside if isinstance(spec, HookedSpec) else ()
 
 
 def _configured(model: Any) -> tuple[Any, ...]:
@@ -79,7 +88,8 @@ def _mark(model: Any, checked: Checked) -> Any:
 
 
 def _written(checked: Checked) -> bool:
-    """Whether a parameter that must be zero is not: `p.data[0] = 1` leaves no other trace."""
+    """Whether a parameter that must be zero is not: `p.data[0] = 1` leaves no other trace. (Of a model that takes the
+    slow path for this reason alone, one must not be zero.)"""
     return bool(checked.flat) and bool(torch.cat(checked.flat).any())
 
 
@@ -91,7 +101,7 @@ def _refuse_hooks(model: Any, checked: Checked | None) -> None:
             if name is None:
                 continue  # a module that was since replaced
             raise InputError(
-                f"{name or 'the model'} holds a hook, which the fast forward would not run: remove it with "
+                f"{name or 'the model'} holds a hook, which analyses would not run: remove it with "
                 "model.reset_hooks(including_permanent=True), or use the hooked forward (model.run_with_hooks)."
             )
 

@@ -6,7 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tslens import forward
 from tslens.errors import InputError
+from tslens.forward.blocks import final_gain
 from tslens.models import Spec, spec_of
 
 if TYPE_CHECKING:
@@ -15,29 +17,28 @@ if TYPE_CHECKING:
 
 def centred(matrix: Float[Tensor, "... d_model width"], spec: Spec) -> Float[Tensor, "... d_model width"]:
     """A matrix that reads the stream, without what a layer norm takes from the stream anyway (its mean)."""
-    return matrix - matrix.mean(-2, keepdim=True) if spec.style == "gpt2" else matrix
+    return forward.centred(spec, matrix.mT).mT
 
 
 def head_matrices(model: "LanguageModel", layer: int) -> dict[str, Float[Tensor, "head ..."]]:
     """Q, K, V `[head d_model d_head]` with the gain of the norm before them folded in, O `[head d_head d_model]`; heads
     that share keys and values each have a copy. They are TransformerLens's with folded norms and centred weights."""
     spec, block = spec_of(model), model.blocks[layer]
-    gain, attention = block.ln1.w.detach()[:, None], block.attn
+    gain, attention = forward.gain_of(block.ln1, model)[0].detach()[:, None], block.attn
     found = {name: centred(gain * getattr(attention, f"W_{name}").detach(), spec) for name in "QKV"}
-    out = attention.W_O.detach()
-    return found | {"O": out - out.mean(-1, keepdim=True) if spec.style == "gpt2" else out}
+    return found | {"O": forward.centred(spec, attention.W_O.detach())}
 
 
 def logit_matrix(model: "LanguageModel") -> Float[Tensor, "d_model d_vocab"]:
     """The unembedding with the gain of the final norm folded in, up to what is the same for all tokens."""
     spec = spec_of(model)
-    w: Tensor = model.ln_final.w.detach()[:, None] * model.unembed.W_U.detach()
+    w: Tensor = final_gain(model)[0].detach()[:, None] * model.unembed.W_U.detach()
     return centred(w - w.mean(1, keepdim=True), spec)
 
 
 def rotation(d: int, generator: torch.Generator, spec: Spec) -> Float[Tensor, "d d"]:
     """A random rotation of the residual stream; where the norm removes the mean, one that leaves the mean alone."""
-    free = d - 1 if spec.style == "gpt2" else d
+    free = d - 1 if spec.norm == "layer" else d
     drawn, upper = torch.linalg.qr(torch.randn(free, free, generator=generator))
     turn: Tensor = drawn * upper.diagonal().sign()  # uniform over rotations (Mezzadri 2007, math-ph/0609050)
     if free == d:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 LENGTH = 48  # tokens that are repeated
-LOGIT_ROWS = 512  # positions whose logits exist at a time
 
 
 def paths(
@@ -143,12 +141,11 @@ def attention_on_repeats(
     """The mean attention of each head on the previous token, and in the second half on the token that followed the
     earlier occurrence."""
     spec, length = spec_of(model), (tokens.shape[1] - 1) // 2
-    hooks = [name for layer in range(spec.n_layers) for name in forward.query_key_hooks(spec, layer)]
+    hooks = [name for layer in range(spec.n_layers) for name in forward.score_hooks(spec, layer)]
     seen = forward.activations(model, tokens, hooks)
     found: tuple[list[Tensor], list[Tensor]] = ([], [])
     for layer in range(spec.n_layers):
-        q, k = (seen[name] for name in forward.query_key_hooks(spec, layer))
-        pattern = forward.attention_scores(spec, layer, q, k).softmax(-1)
+        pattern = forward.scores(spec, layer, seen).softmax(-1)
         found[0].append(pattern.diagonal(-1, -2, -1)[..., 1:].mean((0, 2)))
         found[1].append(pattern.diagonal(1 - length, -2, -1)[..., 2:].mean((0, 2)))
     return torch.stack(found[0]), torch.stack(found[1])
@@ -163,10 +160,8 @@ def token_losses(
     run: forward.EditedForward, residual: Float[Tensor, "row pos d_model"], tokens: Int[Tensor, "row pos"]
 ) -> Float[Tensor, "row prediction"]:
     """Cross-entropy of every token but the first, in nats."""
-    rows, wanted = run.normed(residual[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten()
-    parts = zip(rows.split(LOGIT_ROWS), wanted.split(LOGIT_ROWS), strict=True)
-    losses = [F.cross_entropy(forward.unembed(run.model, part), goal, reduction="none") for part, goal in parts]
-    return torch.cat(losses).double().view(len(tokens), -1)
+    every = torch.ones_like(tokens[:, 1:], dtype=torch.bool)
+    return run.losses(residual, tokens, every).view(len(tokens), -1)
 
 
 def _p(values: Float[np.ndarray, "row kind source target"]) -> np.ndarray:

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tslens import forward
-from tslens.models import Spec, story_tokenizer_of
+from tslens.models import Spec, output_bias, story_tokenizer_of
 from tslens.stories.pairs import Pairs, Task
 from tslens.stories.pairs import pairs as made_pairs
 
@@ -50,8 +50,10 @@ class Runs:
         device = residual.device
         ends = residual[torch.arange(len(residual), device=device), self.pairs.length.to(device) - 1]
         w: Tensor = self.forward.model.unembed.W_U
-        towards = w[:, self.pairs.right.to(device)] - w[:, self.pairs.wrong.to(device)]
-        return (self.forward.normed(ends).double() * towards.T.double()).sum(-1)
+        right, wrong = self.pairs.right.to(device), self.pairs.wrong.to(device)
+        found: Tensor = (self.forward.normed(ends).double() * (w[:, right] - w[:, wrong]).T.double()).sum(-1)
+        bias = output_bias(self.forward.model)
+        return found if bias is None else found + (bias[right] - bias[wrong]).double()
 
     def margins(
         self, start: Float[Tensor, "pair pos d_model"], edits: "Mapping[str, Edit] | None" = None, first: int = 0

@@ -104,7 +104,7 @@ def tokens(
         stream, towards = read_tokens(model, through), logit_matrix(model)
         q, keys, v = _as_computed(model, stream, layer, head)
         out = model.blocks[layer].attn.W_O[head]
-        qk = top_pairs(q * (spec.d_head**-0.5 if spec.scaled else 1.0), keys.T, k)
+        qk = top_pairs(q * spec.score_scale(layer), keys.T, k)
         ov = top_pairs(v, out @ towards, k)
         ranks = own_ranks(v, out @ towards)
         score = copying_score(out, towards @ v)
@@ -149,7 +149,7 @@ def _as_computed(
 ) -> list[Float[Tensor, "token d_head"]]:
     """Every token's query, key and value in one head (no rotation); values less their mean over tokens."""
     spec, block = spec_of(model), model.blocks[layer]
-    read = forward.norm(stream, block.ln1.w, getattr(block.ln1, "b", None), spec.eps, spec.style)
+    read = forward.norm(stream, *forward.gain_of(block.ln1, model), spec.eps, spec.norm)
     q, k, v = (read @ getattr(block.attn, f"W_{n}")[head] + getattr(block.attn, f"b_{n}")[head] for n in "QKV")
     return [q, k, v - v.mean(0)]
 

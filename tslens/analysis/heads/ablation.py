@@ -26,7 +26,6 @@ from torch import Tensor
 from tslens import forward, progress, stats
 from tslens.analysis.heads.ablation_result import AblationResult
 from tslens.analysis.heads.evidence import MIN_GROUPS, GroupEstimate, ratio
-from tslens.analysis.heads.from_block import FromBlock
 from tslens.analysis.heads.repeated import copying
 from tslens.analysis.heads.result import RolesResult
 from tslens.analysis.heads.role_tokens import PREDICTED
@@ -114,8 +113,8 @@ def _passes(
     weights: dict[str, tuple[Tensor, Tensor]],
 ) -> tuple[Float[Tensor, " row"], Gained]:
     """The mean loss of every row with all heads, and what is gained without each."""
-    spec, blocks, n = spec_of(model), FromBlock.of(model), len(read.tokens)
-    edited = forward.EditedForward.of(model)
+    spec, edited, n = spec_of(model), forward.EditedForward.of(model), len(read.tokens)
+    scored = read.scored[:, 1:]
     names = [f"blocks.{i}.{part}" for i in range(spec.n_layers) for part in ("hook_resid_pre", "attn.hook_z")]
     row = read.scored[:, 1:].nonzero()[:, 0].cpu()
     shape = (n, len(kinds), spec.n_layers, spec.n_heads)
@@ -127,7 +126,7 @@ def _passes(
 
     with torch.inference_mode():
         seen = forward.activations(model, read.tokens, names)
-        full = blocks.losses(edited(seen[names[0]])[0], read.tokens, read.scored).cpu()
+        full = edited.losses(edited(seen[names[0]])[0], read.tokens, scored).cpu()
         for layer in progress.track(range(spec.n_layers), "ablating"):
             start, z = (seen[f"blocks.{layer}.{part}"] for part in ("hook_resid_pre", "attn.hook_z"))
             for head in range(spec.n_heads):
@@ -139,7 +138,7 @@ def _passes(
                     without = z.clone()
                     without[:, :, head] = instead
                     after, _ = edited(start, {f"blocks.{layer}.attn.hook_z": without}, first=layer)
-                    more = blocks.losses(after, read.tokens, read.scored).cpu() - full
+                    more = edited.losses(after, read.tokens, scored).cpu() - full
                     gained.overall[:, i, layer, head] = by_row(more)
                     if pair is not None:
                         gained.on[:, i, layer, head], gained.off[:, i, layer, head] = (by_row(more * w) for w in pair)

@@ -111,7 +111,7 @@ class Kinds:
 
     def hooks(self, spec: Spec) -> Sequence[str]:
         """Queries and keys of every layer, as they enter the dot product."""
-        return [name for i in range(spec.n_layers) for name in forward.query_key_hooks(spec, i)]
+        return [name for i in range(spec.n_layers) for name in forward.score_hooks(spec, i)]
 
     def start(self, model: "LanguageModel") -> KindsState:
         """Empty sums, and the scores on repeated random tokens, which need no stories."""
@@ -125,8 +125,7 @@ class Kinds:
         """Add the stories of a batch, one after the other: a story's weights are large."""
         groups = batch.groups(self.groups).tolist()
         for row, story in enumerate(self._marked(state.tokenizer, batch)):
-            cut = {name: found[row : row + 1, : len(story.tokens)].float() for name, found in activations.items()}
-            add_story(state, groups[row], cut, story)
+            add_story(state, groups[row], forward.of_story(activations, row, len(story.tokens)), story)
         return state
 
     def _marked(self, tokenizer: Tokenizer, batch: Batch) -> Iterator[MarkedStory]:
@@ -162,8 +161,7 @@ def add_story(state: KindsState, group: int, activations: Mapping[str, Tensor], 
     spec = state.spec
     state.stories[group] += 1
     for layer in range(spec.n_layers):
-        q, k = (activations[name] for name in forward.query_key_hooks(spec, layer))
-        pattern = forward.attention_scores(spec, layer, q, k, HIDDEN).softmax(-1)[0]
+        pattern = forward.scores(spec, layer, activations, HIDDEN).softmax(-1)[0]
         add_pattern(state, group, layer, pattern, story.weights(forward.window_of(spec, layer)))
 
 

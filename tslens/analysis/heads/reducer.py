@@ -48,7 +48,7 @@ class Roles:
 
     def hooks(self, spec: Spec) -> Sequence[str]:
         """Queries and keys of every layer, as they enter the dot product (rotated where the model rotates them)."""
-        return [name for i in range(spec.n_layers) for name in forward.query_key_hooks(spec, i)]
+        return [name for i in range(spec.n_layers) for name in forward.score_hooks(spec, i)]
 
     def start(self, model: "LanguageModel") -> RolesState:
         """Empty sums, and the scores on repeated random tokens, which need no stories."""
@@ -59,15 +59,14 @@ class Roles:
 
     def update(self, state: RolesState, activations: Mapping[str, Tensor], batch: Batch) -> RolesState:
         """Add the stories of a batch, layer by layer."""
-        spec, keys = state.spec, dict[int | None, Keys]()
+        spec, keys, device = state.spec, dict[int | None, Keys](), state.sums.pattern.device
         for layer in range(spec.n_layers):
-            q, k = (activations[name] for name in forward.query_key_hooks(spec, layer))
             window = forward.window_of(spec, layer)
             if window not in keys:
-                visible = forward.causal_mask(q.shape[1], window, q.device)
-                of_batch = (batch.groups(self.groups).to(q.device), self.groups, batch.seeds.to(q.device))
-                keys[window] = keys_of(batch.tokens.to(q.device), batch.mask.to(q.device), visible, *of_batch)
-            scores = forward.attention_scores(spec, layer, q.float(), k.float(), HIDDEN)
+                visible = forward.causal_mask(batch.tokens.shape[1], window, device)
+                of_batch = (batch.groups(self.groups).to(device), self.groups, batch.seeds.to(device))
+                keys[window] = keys_of(batch.tokens.to(device), batch.mask.to(device), visible, *of_batch)
+            scores = forward.scores(spec, layer, activations, HIDDEN)
             add_layer(state.sums, layer, *attend(scores), keys[window])
         add_batch(state.sums, next(iter(keys.values())))
         return state

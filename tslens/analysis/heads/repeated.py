@@ -98,14 +98,10 @@ def patterns(
 ) -> Float[Tensor, "layer row head query key"]:
     """The attention of every layer over rows of one length; `dtype` is that of the model's matrix products."""
     spec = spec_of(model)
-    hooks = [name for i in range(spec.n_layers) for name in forward.query_key_hooks(spec, i)]
+    hooks = [name for i in range(spec.n_layers) for name in forward.score_hooks(spec, i)]
     with torch.inference_mode():
         seen = forward.activations(model, tokens.to(next(model.parameters()).device), hooks, dtype=dtype)
-        layers = []
-        for i in range(spec.n_layers):
-            q, k = (seen[name] for name in forward.query_key_hooks(spec, i))
-            layers.append(forward.attention_scores(spec, i, q.float(), k.float()).softmax(-1))
-        return torch.stack(layers)
+        return torch.stack([forward.scores(spec, i, seen).softmax(-1) for i in range(spec.n_layers)])
 
 
 def repetition_scores(model: "LanguageModel", *, rows: int = 32, length: int = 48, seed: int = 0) -> RepetitionScores:

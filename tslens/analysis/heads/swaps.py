@@ -37,7 +37,6 @@ from torch import Tensor
 
 from tslens import forward, progress, stats
 from tslens.analysis.heads.evidence import MIN_GROUPS, GroupEstimate, ratio
-from tslens.analysis.heads.from_block import FromBlock
 from tslens.analysis.heads.replaced import SWAPS, Lexicon, Text, copies_of, texts_of
 from tslens.analysis.heads.sums import FIRST
 from tslens.analysis.heads.swaps_result import KEYS, LITTLE, MUCH, SwapsResult, verdicts
@@ -91,18 +90,18 @@ def swaps(
         raise InputError(f"An interval needs {MIN_GROUPS} stories or more; there are {len(read)}. Give more stories.")
     seeds = draw(torch.tensor([s.hash for s in read]), torch.tensor([s.occurrence for s in read])).tolist()
     texts = texts_of([story.text for story in read], tokenizer, context)
-    lexicon, blocks = Lexicon.of(texts), FromBlock.of(model)
+    lexicon, run = Lexicon.of(texts), forward.EditedForward.of(model)
     with torch.inference_mode():
         found = [
-            changes(blocks, text, lexicon, seed, copies)
+            changes(run, text, lexicon, seed, copies)
             for text, seed in progress.track(list(zip(texts, seeds, strict=True)), "swapping words")
         ]
     return _result(model, found, texts, lexicon, copies, context)
 
 
-def changes(blocks: FromBlock, text: Text, lexicon: Lexicon, seed: int, copies: int) -> Changes:
+def changes(run: forward.EditedForward, text: Text, lexicon: Lexicon, seed: int, copies: int) -> Changes:
     """What one story's attention changes by."""
-    spec, device = blocks.spec, blocks.model.unembed.W_U.device
+    spec, device = run.spec, next(run.model.parameters()).device
     made = copies_of(text, lexicon, seed, copies, WHOLE_COPIES)
     shape = (len(SWAPS), spec.n_layers, spec.n_heads)
     swapped = torch.zeros(2, len(KEYS), *shape, dtype=torch.float64)
@@ -114,7 +113,7 @@ def changes(blocks: FromBlock, text: Text, lexicon: Lexicon, seed: int, copies: 
     def see_story(layer: int, pattern: Tensor) -> None:
         own.append(pattern[0])
 
-    blocks.patterns(text.tokens[None].to(device), see_story)
+    run.patterns(text.tokens[None].to(device), see_story)
     for kind in range(len(SWAPS)):
 
         def see(layer: int, pattern: Tensor, kind: int = kind) -> None:
@@ -122,16 +121,19 @@ def changes(blocks: FromBlock, text: Text, lexicon: Lexicon, seed: int, copies: 
             swapped[:, :, kind, layer] = divergences(own[layer], pattern[copies:], uniform)
             beside[:, kind, layer] = distances(own[layer], pattern[:copies], uniform, stays)
 
-        blocks.patterns(made.tokens[kind].to(device), see)
-    return Changes(swapped, beside, _shifted(blocks, text, own, seed))
+        run.patterns(made.tokens[kind].to(device), see)
+    return Changes(swapped, beside, _shifted(run, text, own, seed))
 
 
-def _shifted(blocks: FromBlock, text: Text, own: Sequence[Tensor], seed: int) -> Float[Tensor, "part keys layer head"]:
-    """Change and divergence where all positions but that of BOS move; NaN where the context has no room."""
-    spec, n = blocks.spec, len(text.tokens)
+def _shifted(
+    run: forward.EditedForward, text: Text, own: Sequence[Tensor], seed: int
+) -> Float[Tensor, "part keys layer head"]:
+    """Change and divergence where all positions but that of BOS move; NaN where the context has no room, or the model
+    knows distances alone."""
+    spec, n = run.spec, len(text.tokens)
     found = torch.zeros(2, len(KEYS), spec.n_layers, spec.n_heads, dtype=torch.float64)
-    room = spec.n_ctx - n - LEAST_SHIFT + 1
-    device = blocks.model.unembed.W_U.device
+    room = 0 if spec.positions == "scores" else spec.n_ctx - n - LEAST_SHIFT + 1
+    device = next(run.model.parameters()).device
     for i in range(SHIFTS if room > 0 else 0):
         by = LEAST_SHIFT + int(
             below(torch.tensor(room), draw(torch.tensor(seed), torch.tensor(_SHIFT), torch.tensor(i)))
@@ -142,7 +144,7 @@ def _shifted(blocks: FromBlock, text: Text, own: Sequence[Tensor], seed: int) ->
         def see(layer: int, pattern: Tensor) -> None:
             found[:, :, layer] += divergences(own[layer], pattern, _uniform(spec, layer, n, device))
 
-        blocks.patterns(text.tokens[None].to(device), see, positions)
+        run.patterns(text.tokens[None].to(device), see, positions)
     return found
 
 

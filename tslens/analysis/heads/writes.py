@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tslens import pos, stats
+from tslens import forward, pos, stats
 from tslens.analysis.heads.evidence import ratio
 from tslens.analysis.heads.kinds_result import NO_TWINS, Control, WritesResult
 from tslens.analysis.heads.kinds_weights import matched
@@ -74,9 +74,7 @@ class Writes:
         """Empty sums, and the weights."""
         spec, gain = spec_of(model), final_gain(model)[0].detach().float()
         tokenizer = story_tokenizer_of(model)
-        reading = model.unembed.W_U.detach().float().T * gain
-        if spec.style == "gpt2":
-            reading = reading - reading.mean(-1, keepdim=True)
+        reading = forward.centred(spec, model.unembed.W_U.detach().float().T * gain)
         queries = torch.zeros(self.groups, len(CLASSES), dtype=torch.float64)
         excess = torch.zeros(self.groups, spec.n_layers, spec.n_heads, len(CLASSES), dtype=torch.float64)
         output = [block.attn.W_O.detach().float() for block in model.blocks]
@@ -91,7 +89,7 @@ class Writes:
             words, offsets = words_of(text, tagged), state.tokenizer.offsets(text)[:n]
             classes = marks_of(words, offsets).classes
             begins = torch.tensor(pos.align(text, tagged, offsets)[1])
-            cut = {name: found[row, :n].float() for name, found in activations.items()}
+            cut = {name: found[0] for name, found in forward.of_story(activations, row, n).items()}
             state.stories[groups[row]] += 1
             add_story(state, groups[row], cut, batch.tokens[row, :n], torch.where(begins, classes, -1))
         return state
@@ -146,8 +144,7 @@ def add_story(
         places, values = matched(members, pool, frequency, len(FREQUENCIES) + 1)
         weights[row, places] = values
     last = activations[_last(state.spec)]
-    last = last - last.mean(-1, keepdim=True) if state.spec.style == "gpt2" else last
-    scale = (last.square().mean(-1) + state.spec.eps).sqrt()[:-1][at.to(last.device)]
+    scale = forward.norm_scale(state.spec, last)[:-1, 0][at.to(last.device)]
     read = state.reading[kinds.to(last.device)]
     weighted = (mixture.nan_to_num() * weights.T[:, None]).to(last.device)
     for layer, output in enumerate(state.output):

@@ -47,7 +47,7 @@ def attribution(
         writes = rows_of(seen, names, torch.ones_like(tokens, dtype=torch.bool))
         targets = _targets(parts, writes, tokens[0], asked)
         if other is not None:
-            reference = parts.unembedding.weight.T[other]
+            reference = parts.columns[other]
         else:
             reference = parts.vocabulary_mean() * float(centred)
         directions = parts.directions(targets, reference)

@@ -19,13 +19,16 @@ from tslens.models import Spec
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-EMBED, POSITION, ATTENTION_BIASES, NORM_BIAS = "embedding", "position", "attention biases", "final norm's bias"
+EMBED, POSITION, ATTENTION_BIASES = "embedding", "position", "attention biases"
+LAST_BIASES = {"ln_final.b": "final norm's bias", "unembed.b_U": "unembedding's bias"}
+"""Components that are one parameter each, and stand where the model has it."""
 
 
 def component_hooks(spec: Spec) -> list[str]:
     """The activations that hold every write to the residual stream, and the last residual."""
-    start = ["hook_embed", "hook_pos_embed"] if spec.style == "gpt2" else ["hook_embed"]
-    block = [f"blocks.{i}.{name}" for i in range(spec.n_layers) for name in ("attn.hook_z", "hook_mlp_out")]
+    start = ["hook_embed", "hook_pos_embed"] if spec.positions == "learned" else ["hook_embed"]
+    parts = ("attn.hook_z", "hook_mlp_out") if spec.mlp_width else ("attn.hook_z",)
+    block = [f"blocks.{i}.{name}" for i in range(spec.n_layers) for name in parts]
     return [*start, *block, f"blocks.{spec.n_layers - 1}.hook_resid_post"]
 
 
@@ -35,11 +38,14 @@ def component_names(spec: Spec) -> list[str]:
     A head's value bias is its own; the output bias of an attention belongs to no head, and those of all layers are one
     component.
     """
-    gpt2 = spec.style == "gpt2"
+    positions, biases = spec.positions == "learned", [ATTENTION_BIASES] if spec.biased else []
     layers = [
-        name for i in range(spec.n_layers) for name in (*(f"head {i}.{h}" for h in range(spec.n_heads)), f"MLP {i}")
+        name
+        for i in range(spec.n_layers)
+        for name in (*(f"head {i}.{h}" for h in range(spec.n_heads)), *([f"MLP {i}"] if spec.mlp_width else []))
     ]
-    return [EMBED, *([POSITION] if gpt2 else []), *layers, *([ATTENTION_BIASES, NORM_BIAS] if gpt2 else [])]
+    last = [name for parameter, name in LAST_BIASES.items() if parameter in spec.parameter_shapes()]
+    return [EMBED, *([POSITION] if positions else []), *layers, *biases, *last]
 
 
 @dataclass(frozen=True)
@@ -58,42 +64,50 @@ class Components:
         unembedding = Unembedding.of(model)
         output = [block.attn.W_O.detach() for block in model.blocks]
         added = torch.stack([block.attn.b_O.detach() for block in model.blocks]).sum(0)
-        return cls(unembedding, output, added if unembedding.spec.style == "gpt2" else None)
+        return cls(unembedding, output, added if unembedding.spec.biased else None)
 
-    def vocabulary_mean(self) -> Float[Tensor, " d_model"]:
+    @property
+    def columns(self) -> Float[Tensor, "d_vocab direction"]:
+        """The direction of each token's logit; where the unembedding has a bias, that is one more coordinate."""
+        w, bias = self.unembedding.weight.T, self.unembedding.bias
+        return w if bias is None else torch.cat([w, bias[:, None]], dim=1)
+
+    def vocabulary_mean(self) -> Float[Tensor, " direction"]:
         """The mean direction of all tokens: a logit less the mean of all logits does not depend on what shifts all."""
-        return self.unembedding.weight.mean(1)
+        return self.columns.mean(0)
 
-    def directions(self, targets: Int[Tensor, " row"], reference: Float[Tensor, "*row d_model"]) -> Tensor:
-        """The direction of each target's logit, less the reference, as columns of the unembedding."""
-        columns: Tensor = self.unembedding.weight.T
-        return columns[targets] - reference
+    def directions(self, targets: Int[Tensor, " row"], reference: Float[Tensor, "*row direction"]) -> Tensor:
+        """The direction of each target's logit, less the reference."""
+        return self.columns[targets] - reference
 
     def contributions(
-        self, writes: Mapping[str, Tensor], directions: Float[Tensor, "row d_model"]
+        self, writes: Mapping[str, Tensor], directions: Float[Tensor, "row direction"]
     ) -> Float[Tensor, "row component"]:
         """What each component adds to each row's logit in this direction; `writes` are `component_hooks` by row."""
         unembedding, spec = self.unembedding, self.unembedding.spec
+        directions, bias = directions.tensor_split([spec.d_model], dim=1)
         final = writes[f"blocks.{spec.n_layers - 1}.hook_resid_post"]
         read = unembedding.read_direction(directions) / unembedding.scale(final)
         found = [torch.linalg.vecdot(writes["hook_embed"].float(), read)[:, None]]
-        if spec.style == "gpt2":
+        if spec.positions == "learned":
             found.append(torch.linalg.vecdot(writes["hook_pos_embed"].float(), read)[:, None])
         for layer, output in enumerate(self.output):
             z = writes[f"blocks.{layer}.attn.hook_z"].float()
             found.append(torch.linalg.vecdot(z, torch.einsum("rd,hed->rhe", read, output)))
-            found.append(torch.linalg.vecdot(writes[f"blocks.{layer}.hook_mlp_out"].float(), read)[:, None])
+            if spec.mlp_width:
+                found.append(torch.linalg.vecdot(writes[f"blocks.{layer}.hook_mlp_out"].float(), read)[:, None])
         if self.biases is not None:
             found.append((read @ self.biases)[:, None])
         if (constant := unembedding.constant(directions)) is not None:
             found.append(constant[:, None])
-        return torch.cat(found, dim=1)
+        return torch.cat([*found, bias], dim=1)
 
-    def logits(self, writes: Mapping[str, Tensor], directions: Float[Tensor, "row d_model"]) -> Float[Tensor, " row"]:
+    def logits(self, writes: Mapping[str, Tensor], directions: Float[Tensor, "row direction"]) -> Float[Tensor, " row"]:
         """The logit of each row in this direction, from the last residual as a whole."""
         final = writes[f"blocks.{self.unembedding.spec.n_layers - 1}.hook_resid_post"]
+        directions, bias = directions.tensor_split([final.shape[1]], dim=1)
         found: Tensor = torch.linalg.vecdot(self.unembedding.normed(final), directions)
-        return found
+        return found + bias.sum(1)
 
 
 def rows_of(activations: Mapping[str, Tensor], names: Sequence[str], at: Tensor) -> dict[str, Tensor]:

@@ -98,10 +98,12 @@ class Residuals:
         for stream in range(shape[0]):
             for depth in range(0 if stream == 0 else 1, shape[1]):
                 counts = state.counts[state.tokens > 0, stream, depth].double()
-                quantiles[stream, depth] = quantiles_of(counts.sum(0), torch.tensor(LEVELS))
-                ends[stream, depth] = median_interval(counts)
+                if counts.any():
+                    quantiles[stream, depth] = quantiles_of(counts.sum(0), torch.tensor(LEVELS))
+                    ends[stream, depth] = median_interval(counts)
         bos = (state.bos.sum(0) / state.stories.sum()).float()
         bos[1:, 0] = nothing
+        bos[state.counts.sum((0, 2, 3)) == 0] = nothing
         return ResidualsResult(
             model=state.model,
             stories=int(state.stories.sum()),
@@ -120,9 +122,9 @@ class Residuals:
 
 
 def writes(spec: Spec) -> tuple[list[str], list[str]]:
-    """What attention and what MLP add to the residual stream, by layer."""
+    """What attention and what MLP add to the residual stream, by layer; nothing for an MLP that is not there."""
     attention, mlp = ([f"blocks.{i}.hook_{part}_out" for i in range(spec.n_layers)] for part in ("attn", "mlp"))
-    return attention, mlp
+    return attention, mlp if spec.mlp_width else []
 
 
 def bins_of(norms: Float[Tensor, " token"]) -> Int[Tensor, " token"]:

@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tslens import forward
+from tslens.forward.blocks import final_gain
 from tslens.models import readout, spec_of, tokenizer_of
 
 if TYPE_CHECKING:
@@ -27,12 +29,10 @@ def logit_effect(
     the token), minus the mean over the vocabulary, which softmax ignores.
     """
     named = readout(model)[:, : tokenizer_of(model).size]  # a model may have room for more tokens than there are
-    unembed = model.ln_final.w[:, None] * named
+    spec, unembed = spec_of(model), final_gain(model)[0][:, None] * named
     tokens, values = [], []
     for out in written:
-        if spec_of(model).style == "gpt2":
-            out = out - out.mean(-1, keepdim=True)
-        for rows in out.split(512):
+        for rows in forward.centred(spec, out).split(512):
             logits = rows @ unembed
             logits = logits - logits.mean(-1, keepdim=True)
             ends = [logits.topk(n, largest=largest) for largest in (True, False)]

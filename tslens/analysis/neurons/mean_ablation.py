@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from tslens import forward, stats
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 FEWEST = 4  # stories, below which there is no interval
-CHUNK = 512  # positions whose logits exist at a time
 LEAST_ERROR = 1e-6  # losses are float32: what varies by less is not known to vary
 
 Place = tuple[int, int]
@@ -141,28 +140,14 @@ def _increases(
         used = sorted({layer for layer, _ in places})
         names = [f"blocks.{layer}.{part}" for layer in used for part in ("mlp.hook_post", "hook_resid_post")]
         last, seen = run(run.embedded(tokens), keep=names)
-        full = _losses(model, run, last, tokens, scored)
+        full = run.losses(last, tokens, scored)
         more = torch.zeros(len(places), *scored.shape, dtype=torch.float64)
         for i, (layer, neuron) in enumerate(track(places, "ablating neurons")):
             acts = seen[f"blocks.{layer}.mlp.hook_post"][..., neuron]
             change = (acts[real].mean() - acts)[..., None] * model.blocks[layer].mlp.W_out[neuron]
             after, _ = run(seen[f"blocks.{layer}.hook_resid_post"] + change, first=layer + 1)
-            more[i][scored.cpu()] = (_losses(model, run, after, tokens, scored) - full).cpu()
+            more[i][scored.cpu()] = (run.losses(after, tokens, scored) - full).cpu()
     return float(full.mean()), more
-
-
-def _losses(
-    model: "LanguageModel",
-    run: forward.EditedForward,
-    residual: Float[Tensor, "row pos d_model"],
-    tokens: Int[Tensor, "row pos"],
-    scored: Bool[Tensor, "row pred"],
-) -> Float[Tensor, " scored"]:
-    """The cross-entropy of every scored token in nats, row after row."""
-    rows, wanted = run.normed(residual[:, :-1][scored]), tokens[:, 1:][scored]
-    parts = zip(rows.split(CHUNK), wanted.split(CHUNK), strict=True)
-    found = [torch.nn.functional.cross_entropy(forward.unembed(model, x), y, reduction="none") for x, y in parts]
-    return torch.cat(found).double()
 
 
 @dataclass(frozen=True)
