@@ -8,7 +8,11 @@ import torch
 
 from tslens import cli, models, sae
 from tslens.analysis import neurons
+from tslens.analysis.neurons.held_out_measures import MEASURES
+from tslens.corpus import weights_key
+from tslens.evaluation.loss import loss
 from tslens.models import Spec, build
+from tslens.report.features import kept
 from tslens.sae import FROZEN, KINDS, NEURONS, TRAINED, Dictionary, Features, Training, training
 from tslens.scan import Shard, scan, states
 from tslens.stories import stories
@@ -103,7 +107,7 @@ def test_parts_of_different_autoencoders_are_not_merged(refused, model, drawn, m
 
 @pytest.mark.thorough
 def test_kinds_stand_in_one_table_with_story_intervals_and_tests(model, drawn, made_stories):
-    table, profiles, tested = sae.compared_features(model, made_stories, SMALL, train_on=())
+    table, profiles, tested = sae.compared_features(model, made_stories, sae.readers(SMALL, ()))
     frame = table.to_frame()
     assert frame["kind"].tolist() == [kind for kind in KINDS for _ in range(2)] and table.stories == len(made_stories)
     assert frame["number"].tolist() == [64, 64, 48, 48, 48, 48]
@@ -118,6 +122,127 @@ def test_kinds_stand_in_one_table_with_story_intervals_and_tests(model, drawn, m
     assert table.figure() is not None
 
 
+def exact(width, hook=HOOK):
+    """A dictionary that rebuilds any activation: every direction and its opposite."""
+    both = torch.cat([torch.eye(width), -torch.eye(width)])
+    return Dictionary(
+        TRAINED, hook, both.T.contiguous(), torch.zeros(2 * width), both, torch.zeros(width), 2 * width, 1
+    )
+
+
+def silent(width, hook=HOOK):
+    """A dictionary whose features never fire, of mean 0."""
+    none = torch.zeros(8, width)
+    return Dictionary(FROZEN, hook, none.T.contiguous(), torch.full((8,), -1.0), none, torch.zeros(width), 4, 0.0)
+
+
+def reading(model, trained, frozen):
+    """Readers that have these dictionaries of a model."""
+    asked = sae.readers(Training(trained.hook, width=len(trained.encoder_bias), k=trained.k), ())
+    for reader, made in zip(asked[1:], (trained, frozen), strict=True):
+        reader.made[weights_key(model)] = made
+    return asked
+
+
+@pytest.mark.thorough
+def test_what_rebuilds_all_recovers_all_and_what_rebuilds_nothing_recovers_nothing():
+    model, hook = models.load("stories2M"), "blocks.2.hook_mlp_out"
+    texts = list(stories("made", limit=6))
+    found = sae.recovered(model, texts, reading(model, exact(192, hook), silent(192, hook)))
+    assert found.recovered[0].tolist() == pytest.approx([1, 0, 0], abs=1e-4)
+    assert (found.recovered_high - found.recovered_low).abs().max() < 1e-3
+    assert found.loss[0].tolist() == pytest.approx([float(found.own_loss), *[float(found.zero_loss)] * 2], rel=1e-5)
+    assert float(found.own_loss) == pytest.approx(loss(model, texts).nats_per_token, rel=1e-5)
+    assert found.dead[0].tolist() == [0, 8, 0] and found.active[0].tolist() == [192, 0, 0]  # of x and -x one is above 0
+    assert found.to_frame()["instead"].tolist() == [TRAINED, FROZEN, "mean activation"]
+    assert "recover 100.0%" in found.said() and "192.0 of 384 features" in found.said()
+    assert found.figure() is not None
+
+
+def test_the_loss_is_that_of_transformerlens_with_the_activation_replaced_by_its_hooks(model, made_stories):
+    """Also where the text is longer than the context; only BOS keeps its activation."""
+    texts, generator = made_stories[:3], torch.Generator().manual_seed(3)
+    decoder = torch.randn(48, 16, generator=generator)
+    made = Dictionary(TRAINED, HOOK, decoder.T.clone(), torch.zeros(48), decoder, torch.ones(16), 4, 0.5)
+    found = sae.recovered(model, texts, reading(model, made, silent(16)))
+
+    def instead(edit):
+        def hook(activation, hook):
+            return torch.cat([activation[:, :1], edit(activation[:, 1:])], 1)
+
+        total, predictions = 0.0, 0
+        tokenizer = models.tokenizer_of(model)
+        for row in tokenizer.encode(texts):
+            tokens = torch.tensor([*row, tokenizer.bos][: model.cfg.n_ctx + 1])
+            logits = model.run_with_hooks(tokens[None, :-1], fwd_hooks=[(HOOK, hook)])[0].detach()
+            total += float(torch.nn.functional.cross_entropy(logits, tokens[1:], reduction="sum"))
+            predictions += len(tokens) - 1
+        return total / predictions
+
+    expected = [instead(edit) for edit in (lambda x: x, torch.zeros_like, made.rebuilt)]
+    losses = [float(found.own_loss), float(found.zero_loss), float(found.loss[0, 0])]
+    assert losses == pytest.approx(expected, rel=1e-5) and len({round(x, 3) for x in losses}) == 3
+
+
+def test_active_and_dead_features_are_those_of_the_profiles(model, drawn, made_stories):
+    asked = sae.readers(SMALL, ())
+    found = sae.recovered(model, made_stories, asked)
+    rate = scan(model, made_stories, asked[1]).firing_rate
+    assert float(found.active[0, 0]) == pytest.approx(float(rate.sum()), rel=1e-5)
+    assert float(found.dead[0, 0]) == int((rate == 0).sum())
+
+
+def test_nothing_is_recovered_where_zeros_cost_nothing(model, made_stories):
+    """Random weights of high gain predict worse than no activation at all."""
+    found = sae.recovered(model, made_stories[:6], reading(model, exact(16), silent(16)))
+    assert float(found.zero_loss) < float(found.own_loss) and found.recovered.isnan().all()
+    assert "nothing is there to recover" in found.said() and found.figure() is not None
+
+
+def test_what_twins_recover_is_kept(model, drawn, made_stories, tmp_path, monkeypatch):
+    monkeypatch.setenv("TSLENS_CACHE", str(tmp_path))
+    texts, asked = made_stories[:6], sae.readers(SMALL, ())
+    found = sae.recovered(model, texts, asked, twins=2)
+    assert found.models == [models.name_of(model), "permuted twin 0", "fresh twin 0"]
+    assert len(set(found.own_loss.tolist())) == 3 and len(asked[1].made) == 3
+    again = sae.readers(SMALL, ())
+    kept = sae.recovered(model, texts, again, twins=2)
+    assert torch.equal(kept.loss, found.loss) and len(again[1].made) == 1
+    sae.recovered(model, texts, (fewer := sae.readers(replace(SMALL, k=3), ())), twins=1)
+    assert len(fewer[1].made) == 2
+    assert sae.RecoveredResult.load(found.save(tmp_path)).models == found.models
+    assert "Untrained twins: " in found.said()
+
+
+@pytest.mark.thorough
+def test_the_best_features_are_those_whose_precision_is_most_surely_above_the_base_rate(
+    model, drawn, made_stories, tmp_path
+):
+    profile, tested = scan(model, made_stories, [Features(SMALL, ()), Features(SMALL, (), by=neurons.HeldOut())])
+    label, word = torch.full_like(tested.label, -1), torch.zeros_like(tested.by_word)
+    label[0, :4], word[0, 4] = 0, True
+    value, low, q = (
+        torch.full_like(tested.value, 0.6),
+        torch.full_like(tested.low, torch.nan),
+        torch.ones_like(tested.q),
+    )
+    base, precision = MEASURES.index("base_rate"), MEASURES.index("precision")
+    value[0, :5, base] = torch.tensor([0.1, 0.1, 0.4, 0.0, 0.1])
+    low[0, :5, precision] = torch.tensor([0.3, 0.5, 0.6, 0.9, 0.2])
+    q[0, [0, 1, 2, 4]] = 0.01  # the label of 3 does not hold
+    low[0, 5, precision], q[0, 5] = 0.9, 0.01  # 5 has no label
+    judged = replace(tested, label=label, by_word=word, value=value, low=low, q=q)
+    found = sae.best(profile, judged)
+    assert found.features == [1, 0, 2, 4] and found.by_word.tolist() == [False, False, False, True]
+    assert sae.best(profile, judged, n=1).features == [1, 4]
+    for number, contexts in zip(found.features, found.contexts, strict=True):
+        assert contexts[0][1] == profile.pieces[int(profile.top_tokens[0, number, 0])]
+        assert len(set(map(tuple, contexts))) == len(contexts) <= 3
+        assert "endoftext" not in "".join("".join(parts) for parts in contexts)
+    assert sae.BestFeaturesResult.load(found.save(tmp_path)).contexts == found.contexts
+    assert len(found.to_frame()) == 4 and sae.best(profile, replace(judged, q=torch.ones_like(q))).features == []
+
+
 def test_refusals(refused, model, made_stories, monkeypatch):
     with refused("is not in the residual stream"):
         Training("blocks.0.mlp.hook_post")
@@ -128,11 +253,13 @@ def test_refusals(refused, model, made_stories, monkeypatch):
     with refused("tokens are too few for steps of 128"):
         sae.dictionary(model, made_stories[:1], SMALL)
     with refused("is no activation of a"):
-        sae.compared_features(model, made_stories, replace(SMALL, hook="blocks.9.hook_resid_post"), train_on=["Once."])
+        sae.compared_features(model, made_stories, sae.readers(replace(SMALL, hook="blocks.9.hook_resid_post"), []))
     with refused("1 stories are to be trained on and read"):
-        sae.compared_features(model, made_stories[:23], SMALL, train_on=made_stories[22:])
+        sae.compared_features(model, made_stories[:23], sae.readers(SMALL, made_stories[22:]))
+    with refused("1 stories are to be trained on and read"):
+        sae.recovered(model, made_stories[:3], sae.readers(SMALL, made_stories[2:]))
     with refused("needs 20 different stories; there are 3"):
-        sae.compared_features(model, made_stories[:3], SMALL, train_on=made_stories[3:])
+        sae.compared_features(model, made_stories[:3], sae.readers(SMALL, made_stories[3:]))
     monkeypatch.setitem(sys.modules, "sae_lens", None)
     with refused(r"need SAELens: pip install 'tslens\[sae\]'"):
         sae.dictionary(model, made_stories, SMALL)
@@ -144,6 +271,9 @@ def test_the_command_refuses_before_the_work(capsys):
     given = ["--model", "stories2M", "--hook", "blocks.3.hook_resid_post"]
     assert cli.main(["analyze", "features", *given, "--twins", "-1"]) == 2
     assert "--twins is -1" in capsys.readouterr().err
+    assert cli.main(["analyze", "features", *given]) == 2  # it does not train on what the model writes instead
+    said = capsys.readouterr().err
+    assert "stories2M was trained on cannot be read here" in said and "Name some with --fit-stories" in said
 
 
 # With SAELens
@@ -201,8 +331,9 @@ def test_a_twin_has_an_autoencoder_of_its_own(model, made_stories):
     own = asked.dictionary(model)
     beside = compare(model, made_stories, [asked], n=2, limit=24)
     assert "part-of-speech features" in beside.labels and beside.of_twins.shape[0] == 2
-    (last,) = asked.made.values()  # of the last twin
-    assert not torch.equal(last.decoder, own.decoder)
+    decoders = [made.decoder for made in asked.made.values()]
+    assert len(decoders) == 3 and torch.equal(decoders[0], own.decoder)
+    assert not any(torch.equal(a, b) for i, a in enumerate(decoders) for b in decoders[:i])
 
 
 @pytest.mark.thorough
@@ -217,9 +348,13 @@ def test_the_command_trains_reads_and_writes(tmp_path, capsys):
     assert cli.main(["analyze", "features", *given]) == 0
     assert "part of speech" in capsys.readouterr().out
     names = {place.name for place in out.iterdir()}
-    assert {"compared-features.csv", "features-trained.csv", "held-out-features-random.svg"} <= names
+    assert {"recovered.csv", "compared-features.csv", "features-trained.csv", "held-out-features-random.svg"} <= names
     table = sae.ComparedFeaturesResult.load(out)
     trained, frozen = KINDS.index(TRAINED), KINDS.index(FROZEN)
     assert table.explained[trained] > table.explained[frozen] and table.explained[KINDS.index(NEURONS)].isnan()
     assert table.active[trained] <= 8 and table.number.tolist()[1:] == [64, 64]
-    assert models.load("stories2M").cfg.d_mlp == int(table.number[KINDS.index(NEURONS)])
+    model = models.load("stories2M")
+    assert model.cfg.d_mlp == int(table.number[KINDS.index(NEURONS)])
+    found = sae.RecoveredResult.load(out)
+    assert found.recovered[0, 0] > found.recovered[0, 1] > found.recovered[0, 2]  # the trained, the random, the mean
+    assert [one.compared.hook for one in kept(model)] == [hook]

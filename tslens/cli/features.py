@@ -18,7 +18,7 @@ FitStories = Annotated[
     str | None,
     Parameter(
         help="Stories to train the autoencoder on, as for --stories; those that are read are left out. Default: the "
-        "training stories of the model's run or, if they cannot be read, what the model writes itself."
+        "training stories of the model's run, if they can be read here; `self` is what the model writes."
     ),
 ]
 FitLimit = Annotated[int, Parameter(help="Largest number of stories to train the autoencoder on.")]
@@ -46,8 +46,9 @@ def features(
 ) -> None:
     """Train a sparse autoencoder by SAELens, and read its features beside neurons and a frozen random one's.
 
-    All three are labelled by the same rules at the same q, and their labels tested on other stories. Needs the extra
-    tslens[sae].
+    All three are labelled by the same rules at the same q, and their labels tested on other stories; what the features
+    rebuild takes the activation's place, and the loss that is left is compared. What was found is kept beside the
+    model, and its page shows it. Needs the extra tslens[sae].
 
     Parameters
     ----------
@@ -59,6 +60,7 @@ def features(
     from tslens import sae as method
     from tslens.forward.trunk import refuse_compressor
     from tslens.models import load
+    from tslens.report.features import FoundFeatures, keep
     from tslens.twins import compare
 
     training = method.Training(hook, width, active, steps, seed=seed)  # wrong settings are refused before the work
@@ -66,29 +68,41 @@ def features(
         raise InputError(f"--twins is {twins}; give 0 or more.")
     with delivery(out, json_) as deliver:
         refuse_compressor(loaded := load(model))
+        to_fit = _to_train_on(loaded, fit_stories, fit_limit + limit)
         corpus = corpus_of(loaded, stories, limit)
-        fit = _to_train_on(loaded, fit_stories, fit_limit, corpus)
-        table, profiles, tested = method.compared_features(loaded, corpus, training, train_on=fit)
-        deliver(table, corpus=corpus)
+        asked = method.readers(training, _others(to_fit, corpus, fit_limit))
+        table, profiles, tested = method.compared_features(loaded, corpus, asked)
+        trained = method.KINDS.index(method.TRAINED)
+        recovered = method.recovered(loaded, corpus, asked, twins=twins)
+        beside = compare(loaded, corpus, [asked[trained]], n=twins) if twins else None
+        keep(loaded, FoundFeatures(table, recovered, method.best(profiles[trained], tested[trained]), beside))
+        for answer in filter(None, (table, recovered, beside)):
+            deliver(answer, corpus=corpus)
         for kind, profile, test in zip(("neurons", "trained", "random"), profiles, tested, strict=True):
             deliver(profile, kind, corpus=corpus)
             deliver(test, kind, corpus=corpus)
-        if twins:
-            deliver(compare(loaded, corpus, [method.Features(training, fit)], n=twins), corpus=corpus)
 
 
-def _to_train_on(model: "LanguageModel", source: str | None, limit: int, read: "Corpus") -> tuple[str, ...]:
-    """Stories to train on that are not read; says how many, and of what."""
-    from tslens.corpus import SELF, model_stories
-    from tslens.progress import note
+def _to_train_on(model: "LanguageModel", source: str | None, limit: int) -> "Corpus":
+    """Stories to train on; InputError if the model's own cannot be read and no others are named."""
+    from tslens.corpus import model_stories
+    from tslens.models import name_of
 
-    most = limit + len(read)
     try:
-        found = model_stories(model, source or "train", limit=most)
-    except InputError:
+        return model_stories(model, source or "train", limit=limit)
+    except InputError as error:
         if source is not None:
             raise
-        found = model_stories(model, SELF, limit=most)
+        raise InputError(
+            f"The stories that {name_of(model)} was trained on cannot be read here, and its autoencoder is trained on "
+            "stories too. Name some with --fit-stories (`--fit-stories self` takes what the model writes)."
+        ) from error
+
+
+def _others(found: "Corpus", read: "Corpus", limit: int) -> tuple[str, ...]:
+    """At most `limit` stories to train on that are not read; says how many, and of what."""
+    from tslens.progress import note
+
     taken = set(read)
     fit = tuple(text for text in found if text not in taken)[:limit]
     note(f"training the autoencoder on {len(fit):,} other stories: {found.source}")

@@ -21,9 +21,10 @@ from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
 from tslens.generate import Sampling, generate
 from tslens.progress import stage
-from tslens.report import circuits
+from tslens.report import circuits, features
 from tslens.report.causes import Causes
 from tslens.report.causes import causes as causes_of_heads
+from tslens.report.features import FoundFeatures
 from tslens.scan import Reducer, scan
 from tslens.twins import FEWEST, STORIES, TWINS, TwinsResult, compare
 
@@ -77,6 +78,8 @@ class ReportData:
     """The snapshots of its run, earliest first (see `tslens.dynamics.snapshots`); none where they are not shown."""
     circuits: Sequence[CircuitResult] = ()
     """Those that were found of this model and kept."""
+    features: Sequence[FoundFeatures] = ()
+    """Those of sparse autoencoders that were found of this model and kept."""
 
 
 def compute(
@@ -128,6 +131,7 @@ def compute(
         sampling=f"temperature {SAMPLING.temperature}, top-p {SAMPLING.top_p}, seed {SAMPLING.seed}",
         film=film,
         circuits=circuits.kept(model),
+        features=features.kept(model),
     )
 
 

@@ -12,6 +12,8 @@ from tslens.corpus import counted
 from tslens.report.causes import Causes
 from tslens.report.causes_view import claim
 from tslens.report.compute import ReportData
+from tslens.report.features import FoundFeatures
+from tslens.report.features import claim as claim_of_features
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ def findings(data: ReportData) -> list[Finding]:
     said = [say(data) for say in of_all]
     if data.causes is not None:
         said.insert(2, _causes(data.causes))
+    said += map(_features, data.features)
     return sorted(said, key=lambda finding: not finding.leads)
 
 
@@ -100,6 +103,12 @@ def _roles(data: ReportData) -> Finding:
 def _causes(causes: Causes) -> Finding:
     figure, said, evidence = claim(causes)
     return Finding(figure, said, f"{evidence} No untrained twin was ablated beside it.", "heads", leads=False)
+
+
+def _features(found: FoundFeatures) -> Finding:
+    figure, said = claim_of_features(found, 0)
+    where = f"of a sparse autoencoder of {found.compared.hook}"
+    return Finding(figure, f"{where} {said}", found.recovered.said(), "features", found.exceeds[0])
 
 
 def _induction(data: ReportData) -> Finding:

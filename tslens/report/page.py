@@ -12,7 +12,7 @@ from typing import Any
 from tslens import __version__, files
 from tslens.corpus import counted
 from tslens.errors import InputError
-from tslens.report import circuits
+from tslens.report import circuits, features
 from tslens.report.causes_view import table
 from tslens.report.compute import ReportData
 from tslens.report.embed import script_json
@@ -124,14 +124,14 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
             + _contexts_shown(data, cuts.detail)
         ),
         circuits=circuits.section(data.circuits, data.name),
+        features=features.section(data.features, data.name),
         film=section(data.film),
         film_link=link(data.film),
         samples_intro=escape(f"Written by the model: {data.sampling}. The prompt is in bold; nothing was picked."),
         samples="\n".join(_sample(prompt, text) for prompt, text in data.samples),
         about="\n".join(f"<p>{escape(line)}</p>" for line in _about(data, cuts)),
     )
-    content = build(data, uncut, cuts, attention)
-    return around(body, content, name=data.name, title=f"{data.name} · tslens report")
+    return around(body, build(data, uncut, cuts, attention), name=data.name, title=f"{data.name} · tslens report")
 
 
 def _lede(data: ReportData) -> str:

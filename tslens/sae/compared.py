@@ -1,6 +1,7 @@
 """Neurons, features and random features of one activation, labelled and tested by the same rules."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,12 +15,10 @@ from tslens.forward import check_hooks
 from tslens.halves import FEWEST, PAIRS, on_halves, reach
 from tslens.models import name_of, spec_of
 from tslens.progress import bar, off
-from tslens.sae.dictionary import KINDS, Dictionary
-from tslens.sae.features import Features
+from tslens.result import read_on
+from tslens.sae.features import Features, apart
 from tslens.sae.result import ComparedFeaturesResult, FeaturesResult, HeldOutFeaturesResult
-from tslens.sae.training import Training
 from tslens.scan import scan
-from tslens.stories.identity import content_hash
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -29,22 +28,19 @@ Q = 0.05
 
 
 def compared_features(
-    model: "LanguageModel", stories: Iterable[str], training: Training, *, train_on: Iterable[str]
+    model: "LanguageModel", stories: Iterable[str], asked: Sequence[Features]
 ) -> tuple[ComparedFeaturesResult, list[FeaturesResult], list[HeldOutFeaturesResult]]:
-    """The table of neurons, features and random features of a model, then what it is made from: the profiles of each
-    kind, and its labels of one half of the stories tested on the other. Autoencoders are trained on `train_on`.
+    """The table of neurons, features and random features of a model (`asked`: see `readers`), then what it is made
+    from: the profiles of each kind, and its labels of one half of the stories tested on the other.
 
     Raises:
-        InputError: fewer stories than give an interval, a story that is in both, no SAELens, or as `dictionary` says.
+        InputError: fewer stories than give an interval, a story that is trained on too, no SAELens, or as
+            `dictionary` says.
     """
-    texts, fit = list(dict.fromkeys(stories)), tuple(train_on)
-    if shared := set(map(content_hash, texts)) & set(map(content_hash, fit)):
-        raise InputError(f"{len(shared)} stories are to be trained on and read: they cannot judge. Give others.")
+    texts, hook = apart(stories, asked), asked[0].training.hook
     if len(texts) < FEWEST:
         raise InputError(f"An interval of a count needs {FEWEST} different stories; there are {len(texts)}.")
-    check_hooks(spec_of(model), [training.hook])
-    made: list[dict[str, Dictionary]] = [{} for _ in KINDS]
-    asked = [Features(training, fit, kind, made=of_kind) for kind, of_kind in zip(KINDS, made, strict=True)]
+    check_hooks(spec_of(model), [hook])
     for reducer in asked:
         reducer.dictionary(model)  # under a bar of its own
     halves = []
@@ -55,9 +51,10 @@ def compared_features(
         for half in answers:
             halves.append(_counts(half))
             shown.advance()
-    tested = scan(model, texts, [Features(r.training, r.texts, r.kind, HeldOut(), r.made) for r in asked])
+    tested = scan(model, texts, [replace(reducer, by=HeldOut()) for reducer in asked])
     width = reach(torch.stack(halves).double()).float()
-    return _table(name_of(model), training.hook, profiles, width, tested), profiles, tested
+    table = read_on(_table(name_of(model), hook, profiles, width, tested), stories)
+    return table, profiles, tested
 
 
 def _table(

@@ -43,7 +43,11 @@ class Dictionary:
 
     def rebuilt(self, activation: Float[Tensor, "*place d_in"]) -> Float[Tensor, "*place d_in"]:
         """The activation, as far as the features explain it."""
-        return self.encode(activation) @ self.decoder + self.decoder_bias
+        return self.decode(self.encode(activation))
+
+    def decode(self, features: Float[Tensor, "*place written"]) -> Float[Tensor, "*place d_in"]:
+        """What these features write, together with the mean."""
+        return features @ self.decoder + self.decoder_bias
 
     def on(self, device: torch.device) -> "Dictionary":
         """The dictionary in a device's memory."""

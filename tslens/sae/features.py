@@ -1,7 +1,7 @@
 """What does each feature of a sparse autoencoder fire on? The reducer that asks it as of neurons."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,10 +11,11 @@ from tslens.analysis.neurons import HeldOut, HeldOutResult, Profiles
 from tslens.corpus import weights_key
 from tslens.errors import InputError
 from tslens.models import Spec
-from tslens.sae.dictionary import NEURONS, TRAINED, Dictionary
+from tslens.sae.dictionary import KINDS, NEURONS, TRAINED, Dictionary
 from tslens.sae.result import FeaturesResult, HeldOutFeaturesResult
 from tslens.sae.training import Training, dictionary
 from tslens.scan import Batch
+from tslens.stories.identity import content_hash
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -45,7 +46,7 @@ class Features:
     kind: str = TRAINED
     by: Profiles | HeldOut = dataclasses.field(default_factory=Profiles)
     made: dict[str, Dictionary] = dataclasses.field(default_factory=dict, repr=False, compare=False)
-    """Cache: the dictionary of the last model, by a hash of its weights. Reducers of one kind may share it."""
+    """Cache: the dictionary of each model, by a hash of its weights. Reducers of one kind may share it."""
 
     def hooks(self, spec: Spec) -> Sequence[str]:
         """The activation that the dictionary reads."""
@@ -59,7 +60,6 @@ class Features:
         """The dictionary of a model, made now if it is not kept."""
         key = weights_key(model)
         if key not in self.made:
-            self.made.clear()
             self.made[key] = self._dictionary(model)
         return self.made[key].on(next(model.parameters()).device)
 
@@ -97,3 +97,18 @@ class Features:
         if isinstance(found, HeldOutResult):
             return HeldOutFeaturesResult(**own)
         return FeaturesResult(**own, k=made.k, explained=made.explained)
+
+
+def readers(training: Training, texts: Iterable[str]) -> tuple[Features, ...]:
+    """A reducer for each of `KINDS`: neurons, features of an autoencoder trained on `texts`, and random features."""
+    fit = tuple(texts)
+    return tuple(Features(training, fit, kind) for kind in KINDS)
+
+
+def apart(stories: Iterable[str], asked: Sequence[Features]) -> list[str]:
+    """The different stories to read; InputError if one of them is also trained on."""
+    texts = list(dict.fromkeys(stories))
+    fit = {content_hash(text) for reader in asked for text in reader.texts}
+    if shared := set(map(content_hash, texts)) & fit:
+        raise InputError(f"{len(shared)} stories are to be trained on and read: they cannot judge. Give others.")
+    return texts

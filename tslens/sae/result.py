@@ -4,12 +4,12 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens.analysis.neurons import HeldOutResult, ProfilesResult
 from tslens.result import Result
-from tslens.sae.dictionary import KINDS
+from tslens.sae.dictionary import FROZEN, KINDS, TRAINED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,6 +130,11 @@ class ComparedFeaturesResult(Result):
     fewer tokens is 0), the share that is of the label."""
     base_rate: Float[Tensor, "kind label"]
     """The median share of the label among all tokens: the precision of a random activation."""
+
+    @property
+    def beyond_random(self) -> Bool[Tensor, " label"]:
+        """Of which labels the trained features have more than the random ones: one interval lies above the other."""
+        return self.labelled_low[KINDS.index(TRAINED)] > self.labelled_high[KINDS.index(FROZEN)]
 
     def figure(self) -> "Figure":
         """The share of those that fire that have a label, with its interval."""
