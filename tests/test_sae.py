@@ -155,7 +155,7 @@ def test_what_rebuilds_all_recovers_all_and_what_rebuilds_nothing_recovers_nothi
     assert float(found.own_loss) == pytest.approx(loss(model, texts).nats_per_token, rel=1e-5)
     assert found.dead[0].tolist() == [0, 8, 0] and found.active[0].tolist() == [192, 0, 0]  # of x and -x one is above 0
     assert found.to_frame()["instead"].tolist() == [TRAINED, FROZEN, "mean activation"]
-    assert "recover 100.0%" in found.said() and "192.0 of 384 features" in found.said()
+    assert "recover 100.0%" in found.said() and "192.0 of 384 are active" in found.said()
     assert found.figure() is not None
 
 
@@ -236,9 +236,10 @@ def test_the_best_features_are_those_whose_precision_is_most_surely_above_the_ba
     assert found.features == [1, 0, 2, 4] and found.by_word.tolist() == [False, False, False, True]
     assert sae.best(profile, judged, n=1).features == [1, 4]
     for number, contexts in zip(found.features, found.contexts, strict=True):
-        assert contexts[0][1] == profile.pieces[int(profile.top_tokens[0, number, 0])]
+        assert contexts[0][1].replace("↵", "\n") == profile.pieces[int(profile.top_tokens[0, number, 0])]
         assert len(set(map(tuple, contexts))) == len(contexts) <= 3
-        assert "endoftext" not in "".join("".join(parts) for parts in contexts)
+        text = "".join("".join(parts) for parts in contexts)
+        assert "endoftext" not in text and "\n" not in text
     assert sae.BestFeaturesResult.load(found.save(tmp_path)).contexts == found.contexts
     assert len(found.to_frame()) == 4 and sae.best(profile, replace(judged, q=torch.ones_like(q))).features == []
 

@@ -1,5 +1,6 @@
 """Features on the page: kept beside the model whose weights they are of; what exceeds twins and random ones leads."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ from tslens import models, report
 from tslens.report import ReportData
 from tslens.report.features import COUNTS, FoundFeatures, claim, keep, kept, section
 from tslens.report.findings import findings
-from tslens.report.page import BUDGET
 from tslens.report.shell import bundle
 from tslens.sae import KINDS, BestFeaturesResult, ComparedFeaturesResult, RecoveredResult
 from tslens.stories import stories
@@ -94,7 +94,7 @@ def test_a_count_leads_only_beyond_random_features_and_every_twin() -> None:
     figure, said = claim(found(), 0)
     assert figure == "40 of 48 features"
     assert said == (
-        "have a part of speech (37 to 43); random features 8 (5 to 11), those of untrained twins 3 on 30 stories, "
+        "have a part of speech (37 to 43); random features 8 (5 to 11), those of 1 untrained twins 3 on 30 stories, "
         "where the model has 38: more than both."
     )
     assert claim(found(), 1)[1].endswith("where the model has 9: not surely more than both.")
@@ -105,7 +105,10 @@ def test_the_section_leads_with_what_exceeds_its_controls() -> None:
     shown = section([found()], "m")
     assert EVIL not in shown and f"cat {EVIL}".replace("<", "&lt;").replace(">", "&gt;") in shown
     assert shown.index("have a part of speech") < shown.index('<p class="muted">9 of 48 features have one word')
-    assert "recover 90.0% [85.0%, 95.0%], random features 50.0%" in shown and "Untrained twins: 1 of 1 lose" in shown
+    assert (
+        "features recover 90.0% [85.0%, 95.0%], random features 50.0%" in shown
+        and "Untrained twins: 1 of 1 lose" in shown
+    )
     assert [shown.index(f">{kind}</td>") for kind in KINDS] == sorted(shown.index(f">{kind}</td>") for kind in KINDS)
     words_first = section([found(compared=compared(words=40), twins=words_lead())], "m")
     assert words_first.index("have one word") < words_first.index("have a part of speech")
@@ -130,10 +133,14 @@ def test_findings_lead_with_features_that_exceed_their_controls(made: Callable[.
 
 
 @pytest.mark.thorough
-def test_a_page_with_features_of_eight_activations_fits_the_budget(made: Callable[..., ReportData]) -> None:
-    many = [found(best=best(12, f" {EVIL * 4}")) for _ in range(8)]
-    data = made(layers=8, heads=8, tokens=128, d_mlp=1024, ranks=20, stories=2, features=many)
-    assert len(report.draw(data).encode()) - len(bundle().encode()) <= BUDGET
+def test_features_take_their_room_from_what_the_budget_cuts(made: Callable[..., ReportData]) -> None:
+    data = made(tokens=64, stories=3, d_mlp=128, ranks=20)
+    whole = len(report.draw(data).encode())
+    more = dataclasses.replace(data, features=[found(best=best(12)), found()])
+    assert len(report.draw(more).encode()) > whole
+    page = report.draw(more, budget=whole - len(bundle().encode()))
+    assert len(page.encode()) <= whole and page.count('class="panel features"') == 2
+    assert "more would have outgrown the page's budget" in page
 
 
 def test_the_features_stand_on_the_page(
@@ -141,5 +148,5 @@ def test_the_features_stand_on_the_page(
 ) -> None:
     page = opener(report.write(report.draw(made(features=[found()])), tmp_path / "report.html"))
     assert page.one("#features h3").text.startswith(HOOK)
-    assert page.one("#features mark").text == f"cat {EVIL}"
+    assert page.one("#features mark").text.strip() == f"cat {EVIL}"
     assert page.complaints() == []

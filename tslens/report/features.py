@@ -4,6 +4,7 @@ import contextlib
 import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tslens.errors import InputError
@@ -73,10 +74,14 @@ def kept(model: "LanguageModel") -> list[FoundFeatures]:
     for folder in store.places(model, _folder(model)):
         for place in sorted(folder.iterdir()) if folder.is_dir() else ():
             with contextlib.suppress(OSError, InputError):
-                parts = (kind.load(place) for kind in (ComparedFeaturesResult, RecoveredResult, BestFeaturesResult))
-                twins = TwinsResult.load(place) if (place / TwinsResult.__name__).is_dir() else None
-                found.setdefault(place.name, FoundFeatures(*parts, twins))  # type: ignore[arg-type]
+                found.setdefault(place.name, _load(place))
     return [found[hook] for hook in sorted(found)]
+
+
+def _load(place: Path) -> FoundFeatures:
+    twins = TwinsResult.load(place) if (place / TwinsResult.__name__).is_dir() else None
+    parts = ComparedFeaturesResult.load(place), RecoveredResult.load(place), BestFeaturesResult.load(place)
+    return FoundFeatures(*parts, twins)
 
 
 def _folder(model: "LanguageModel") -> str:
@@ -129,8 +134,8 @@ def claim(found: FoundFeatures, label: int) -> tuple[str, str]:
     name, verdict = COUNTS[label], "more than both" if found.exceeds[label] else "not surely more than both"
     there = int(found.twins.count[found.twins.place(name)])
     return f"{own} of {alive:,} features", (
-        f"{said}those of untrained twins {found.twins.range_of(name)} on {found.twins.stories:,} stories, where the "
-        f"model has {there:,}: {verdict}."
+        f"{said}those of {len(found.twins.twins)} untrained twins {found.twins.range_of(name)} on "
+        f"{found.twins.stories:,} stories, where the model has {there:,}: {verdict}."
     )
 
 
@@ -174,7 +179,7 @@ def _feature(best: BestFeaturesResult, at: int) -> Iterator[str]:
         yield f"{value:.2f}<span>{low:.2f} to {high:.2f}</span>{more}"
     yield f"{float(best.firing_rate[at]):.1%}"
     marked = (
-        f"{html.escape(before)}<mark>{html.escape(token)}</mark>{html.escape(after)}"
+        f"{html.escape(before.lstrip())}<mark>{html.escape(token)}</mark>{html.escape(after)}"
         for before, token, after in best.contexts[at]
     )
     yield "".join(f'<span class="context">{text}</span>' for text in marked)

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens.analysis.neurons.held_out_measures import MEASURES
-from tslens.plots.text import shown
+from tslens.plots.text import one_line, shown
 from tslens.result import Result
 from tslens.sae.compared import Q
 from tslens.sae.result import FeaturesResult, HeldOutFeaturesResult
@@ -114,8 +114,8 @@ def best(profile: FeaturesResult, tested: HeldOutFeaturesResult, *, n: int = BES
 def _contexts(
     windows: Int[Tensor, "rank window"], positions: Int[Tensor, " rank"], pieces: Sequence[str]
 ) -> list[list[str]]:
-    """The first different contexts as text, in three parts, without BOS."""
-    text, middle = [*pieces, ""], windows.shape[1] // 2  # -1 is nothing
+    """The first different contexts as text on one line, in three parts, without BOS."""
+    text, middle = [*map(one_line, pieces), ""], windows.shape[1] // 2  # -1 is nothing
     bos = middle - positions[:, None] == torch.arange(windows.shape[1])
     rows = dict.fromkeys(map(tuple, windows.masked_fill(bos, -1).tolist()))
     parts = slice(middle), slice(middle, middle + 1), slice(middle + 1, None)

@@ -96,13 +96,15 @@ class RecoveredResult(Result):
         what = (
             "no more than chance, so nothing is there to recover"
             if shares[0] != shares[0]
-            else f"of these the features recover {named[0]}, random features {named[1]}, the mean alone {named[2]}"
+            else f"of these, features recover {named[0]}, random features {named[1]}, the mean alone {named[2]}"
         )
         twins = f" Untrained twins: {self.range_of_twins()}." if len(self.models) > 1 else ""
-        sparse = f"{float(self.active[0, 0]):.1f} of {self.width:,} features are active on a token"
+        explained = [f"{share:.0%}" for share in self.explained[:, 0].tolist()]
+        of_twins = f" (untrained twins: {', '.join(explained[1:])})" if len(explained) > 1 else ""
         return (
-            f"In place of {self.hook} {loses}; {what}.{twins} {sparse}, and {int(self.dead[0, 0]):,} never fire on "
-            f"{self.stories:,} stories."
+            f"In place of {self.hook} {loses}; {what}.{twins} They explain {explained[0]} of the variance{of_twins}; "
+            f"{float(self.active[0, 0]):.1f} of {self.width:,} are active on a token, and {int(self.dead[0, 0]):,} "
+            f"never fire on {self.stories:,} stories."
         )
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
