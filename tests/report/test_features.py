@@ -140,7 +140,7 @@ def test_features_take_their_room_from_what_the_budget_cuts(made: Callable[..., 
     assert len(report.draw(more).encode()) > whole
     page = report.draw(more, budget=whole - len(bundle().encode()))
     assert len(page.encode()) <= whole and page.count('class="panel features"') == 2
-    assert "more would have outgrown the page's budget" in page
+    assert "more would have outgrown" in page
 
 
 def test_the_features_stand_on_the_page(
