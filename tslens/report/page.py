@@ -70,8 +70,7 @@ def _fit(data: ReportData, uncut: Uncut, budget: int, attention: dict[tuple[int,
     """
     nothing = Cuts((0,) * len(data.patterns), Detail(0, 0))
     bare = _bytes(script_json(build(data, uncut, nothing, {})))
-    around_neurons = _bytes(_assemble(data, uncut, nothing, {})) - _bytes(bundle())
-    room = budget - around_neurons - 1_000  # for the words on what was cut
+    room = budget - _bytes(_assemble(data, uncut, nothing, {})) + _bytes(bundle()) - 1_000  # for words on what was cut
     attended = list(nothing.attended)
     for length in LENGTHS if data.patterns else ():
         n = min(length, len(data.patterns[0].tokens))
@@ -103,8 +102,7 @@ def _bytes(text: str) -> int:
 
 
 def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[int, int], Any]) -> str:
-    escape = html.escape
-    neurons, heads = data.neurons, data.heads
+    escape, neurons, heads = html.escape, data.neurons, data.heads
     body = Template(asset("report.html")).substitute(
         version=__version__,
         name=escape(data.name),
