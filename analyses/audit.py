@@ -3,8 +3,11 @@ stories, 20 models built by hand with learned positions, and copies of stories2M
 (3% is detectable), 2 of 403 heads have a wrong kind. Of planted neurons one of 200 misses its part of speech and four
 of 104 their word; of 12,300 random ones 5 have a part of speech, 2.5% of the labels given, and 393 (3.2%) one word, of
 which untrained twins have as many as the model (53 and 51). The audit forgives no plant, so it fails, by these five
-neurons. All 15 intervals cover 95% over 2,000 simulated corpora (two points below are detectable); no way of reading
-changes one of 3,088 labels.
+neurons. The four are all those planted in copies of stories2M: all 20 of their strongest tokens are "the", and they
+are called DET, because a class may rest on one word where few words as frequent are of it, as 9 of the 209 parts of
+speech of stories2M do. The 20 strongest tokens of the fifth are one observation, the "time" of "Once upon a time" in 20
+stories that begin alike, and one word names no noun neuron. All 15 intervals cover 95% over 2,000 simulated corpora
+(two points below are detectable); no way of reading changes one of 3,088 labels.
 
 Which labels of tslens can be believed, and how small an error would have been seen?
 

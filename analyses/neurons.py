@@ -15,6 +15,7 @@ from _models import study
 
 from tslens.analysis import neurons
 from tslens.plots import save
+from tslens.twins import compare
 
 asked = study("neurons")
 for name, model in asked.models.items():
@@ -30,6 +31,10 @@ for name, model in asked.models.items():
     found = neurons.patterns(model, asked.stories)
     save(found.figure(), asked.folder / f"{name}-patterns.svg", found.summary())
     print(found)
+    for what, reducer in (("patterns", neurons.Patterns()), ("classes", neurons.Selectivity())):
+        beside = compare(model, asked.stories, [reducer])
+        save(beside.figure(), asked.folder / f"{name}-{what}-twins.svg", beside.summary())
+        print(beside)
     if answer.counts()["part-of-speech neurons"]:
         without = neurons.mean_ablation(model, asked.stories, answer, rows=64)
         save(without.figure(), asked.folder / f"{name}-ablation.svg", without.summary())
