@@ -15,7 +15,7 @@ from tslens.models.twins import KINDS, Twin
 from tslens.scan import scan
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
-from tslens.twins import TwinsResult, counting, kept, scoring
+from tslens.twins import TwinsResult, counting, kept, reading, scoring
 
 REDUCERS = [heads.Roles(positions=32, groups=4), neurons.Profiles(k=5, sample=60)]
 
@@ -59,8 +59,8 @@ def test_every_count_has_its_twins(found):
 @pytest.mark.thorough
 def test_a_second_call_reads_all_counts_and_another_corpus_does_not(found, model, monkeypatch):
     counted: list[str] = []
-    real = counting._counts
-    monkeypatch.setattr(counting, "_counts", lambda m, *rest: counted.append(models.name_of(m)) or real(m, *rest))
+    real = reading.answers_of
+    monkeypatch.setattr(reading, "answers_of", lambda m, *rest: counted.append(models.name_of(m)) or real(m, *rest))
     again = twins.compare(model, stories("made", limit=30), REDUCERS, n=3, limit=24)
     assert not counted and torch.equal(again.of_twins, found.of_twins) and torch.equal(again.low, found.low)
     more = twins.compare(model, stories("made", limit=30), REDUCERS, n=4, limit=24)
@@ -91,11 +91,51 @@ def test_thresholds_are_percentiles_of_the_scores_of_all_twins_and_are_kept(monk
     pairs = zip(answers, by_the_other, strict=True)
     held = [replace(one, threshold=torch.tensor(least).float()).held for one, least in pairs]
     assert found.named == tuple(int(of_twin.any(0).sum()) for of_twin in held)
-    monkeypatch.setattr("tslens.twins.scoring.scan", lambda *_: pytest.fail("all is kept"))
+    monkeypatch.setattr(reading, "answers_of", lambda *_: pytest.fail("all is kept"))
     assert twins.control(model, corpus_, reducer, n=2) == found
     assert scoring.control(model, corpus_, reducer, n=1).named == ()
     with refused("2 twins on 0 stories"):
         twins.control(model, [], reducer, n=2)
+
+
+@pytest.mark.thorough
+def test_twins_that_are_read_once_for_all_have_the_counts_of_a_scan_for_each(model, monkeypatch, tmp_path):
+    """Two comparisons and two controls build each twin once, keep one state for roles and kernels, and find all kept."""
+    counted = [REDUCERS, [heads.Kernels(positions=32, groups=4), neurons.HeldOut(k=5, sample=60)]]
+    scored = [heads.Kinds(made=3), heads.Writes()]
+    texts = list(stories("made", limit=24))
+    alone = {
+        kind: [scan(Twin(kind, 0).of(model), texts, reducers) for reducers in counted]
+        + [scan(Twin(kind, 0).of(model), [*texts, *reducer.texts], [reducer]) for reducer in scored]
+        for kind in KINDS
+    }
+    built: list[str] = []
+    begun: list[object] = []
+    of, start = Twin.of, heads.Roles.start
+    monkeypatch.setenv("TSLENS_CACHE", str(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(Twin, "of", lambda twin, m: built.append(str(twin)) or of(twin, m))
+        patch.setattr(heads.Roles, "start", lambda roles, m: begun.append(m) or start(roles, m))
+        twins.read_ahead(model, texts, counted=counted, scored=scored, n=2)
+    assert built == ["permuted twin 0", "fresh twin 0"]
+    assert len(begun) == len(built) + len(counted)  # once for each twin, and once for each comparison on the model itself
+    monkeypatch.setattr(reading, "answers_of", lambda *_: pytest.fail("all is kept"))
+    for i, reducers in enumerate(counted):
+        found = twins.compare(model, texts, reducers, n=2)
+        for row, kind in zip(found.of_twins.tolist(), KINDS, strict=True):
+            assert dict(zip(found.labels, row, strict=True)) == counting._all_of(alone[kind][i])
+    for i, reducer in enumerate(scored, start=len(counted)):
+        pooled = torch.cat([alone[kind][i][0].score.flatten(1) for kind in KINDS], 1).nan_to_num(-1.0).double().numpy()
+        expected = np.percentile(pooled, 99, axis=1).clip(min=0).tolist()
+        assert twins.control(model, texts, reducer, n=2).thresholds == pytest.approx(expected, abs=1e-6)
+
+
+def test_nothing_is_read_ahead_where_nothing_can_be_kept(model, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TSLENS_CACHE", str(tmp_path / "file"))
+    monkeypatch.setattr(reading, "answers_of", lambda *_: pytest.fail("it would be read again"))
+    assert not kept.is_writable(model)
+    twins.read_ahead(model, stories("made", limit=24), counted=[REDUCERS])
 
 
 def test_named_by_hand():

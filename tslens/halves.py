@@ -1,9 +1,8 @@
 """Answers on all of some stories and on halves of them: the interval of any number that these answers give."""
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tslens.draws import draw
-from tslens.models import Spec
-from tslens.scan import Batch, Reducer, states
+from tslens.scan import Begun, Reducer, states
 from tslens.stories.identity import content_hash
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ def on_halves(
     The model reads every text once. Groups and halves depend on the texts alone, not on their order.
     """
     ordered = sorted(texts, key=content_hash)
-    begun = [_Begun(reducer, reducer.start(model)) for reducer in reducers]
+    begun = [Begun(reducer, partial(copy.deepcopy, reducer.start(model))) for reducer in reducers]
     groups = [states(model, ordered[i::GROUPS], begun) for i in range(GROUPS)]
 
     def on(members: Iterable[int]) -> list[Any]:
@@ -57,25 +55,3 @@ def reach(halves: Float[Tensor, "half *axes"]) -> Float[Tensor, "*axes"]:
 
     return halves.std(0) * float(t.ppf(0.975, GROUPS - 1))
 
-
-@dataclass(frozen=True)
-class _Begun:
-    """A reducer whose empty state is made once and copied: it may hold what takes a forward pass."""
-
-    reducer: Reducer[Any, Any]
-    empty: Any
-
-    def hooks(self, spec: Spec) -> Sequence[str]:
-        return self.reducer.hooks(spec)
-
-    def start(self, model: "LanguageModel") -> Any:
-        return copy.deepcopy(self.empty)
-
-    def update(self, state: Any, activations: Mapping[str, Tensor], batch: Batch) -> Any:
-        return self.reducer.update(state, activations, batch)
-
-    def merge(self, a: Any, b: Any) -> Any:
-        return self.reducer.merge(a, b)
-
-    def finish(self, state: Any) -> Any:
-        return self.reducer.finish(state)

@@ -4,7 +4,8 @@ A reducer is one question about activations over a corpus. Memory does not grow 
 asked for are ever kept, and because states merge, parts of a corpus can be scanned in different places.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload, runtime_checkable
 
 import torch
@@ -19,7 +20,7 @@ from tslens.result import Result, read_on
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-__all__ = ["BATCH_TOKENS", "Batch", "Reducer", "Shard", "batches", "scan", "states"]
+__all__ = ["BATCH_TOKENS", "Batch", "Begun", "Reducer", "Shard", "batches", "scan", "states"]
 
 State = TypeVar("State")
 Answer = TypeVar("Answer", bound=Result)
@@ -49,6 +50,30 @@ class Reducer(Protocol[State, Answer_co]):
     def finish(self, state: State) -> Answer_co:
         """The result."""
         ...
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A reducer whose state is given: that of an earlier pass, or a copy of an empty one that costs a pass to begin."""
+
+    reducer: Reducer[Any, Any]
+    begin: Callable[[], Any]
+    """Gives the state."""
+
+    def hooks(self, spec: Spec) -> Sequence[str]:
+        return self.reducer.hooks(spec)
+
+    def start(self, model: "LanguageModel") -> Any:
+        return self.begin()
+
+    def update(self, state: Any, activations: Mapping[str, Tensor], batch: Batch) -> Any:
+        return self.reducer.update(state, activations, batch)
+
+    def merge(self, a: Any, b: Any) -> Any:
+        return self.reducer.merge(a, b)
+
+    def finish(self, state: Any) -> Any:
+        return self.reducer.finish(state)
 
 
 def states(

@@ -112,6 +112,7 @@ def test_heads_with_kinds_names_what_heads_choose_and_write(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(twins, "control", partial(twins.control, n=2))
+    monkeypatch.setattr(twins, "read_ahead", partial(twins.read_ahead, n=2))
     monkeypatch.setattr(heads, "MADE", 4)
     command = ["analyze", "heads", "--model", "tiny", "--stories", "stories.txt", "--kinds", "--out", str(tmp_path)]
     assert cli.main(command) == 0

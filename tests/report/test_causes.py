@@ -174,6 +174,7 @@ def test_those_of_the_bundled_model_come_with_it(tmp_path: Path, monkeypatch: py
 @pytest.mark.thorough
 def test_the_page_of_a_model_with_all_its_causes(model: Any, texts: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "control", partial(module.control, n=2))
+    monkeypatch.setattr(module, "read_ahead", partial(module.read_ahead, n=2))
     monkeypatch.setattr(heads, "MADE", 4)
     data = report.compute(model, texts, shown=1, twins=0, causes=True, max_new_tokens=4)
     assert data.causes is not None and data.causes.kinds is not None and data.causes.writes is not None

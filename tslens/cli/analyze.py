@@ -86,16 +86,18 @@ def _further(
     """What was asked for besides the roles."""
     from tslens.analysis import heads as method
     from tslens.models import spec_of
-    from tslens.twins import control
+    from tslens.twins import control, read_ahead
 
     swapped = method.swaps(loaded, corpus) if swap else None
     if swapped is not None:
         deliver(swapped, corpus=corpus)
         deliver(method.agreement(roles, swapped), corpus=corpus)
     if kinds:
-        twins = control(loaded, corpus, method.Kinds(made=method.MADE))
+        of_kinds, of_writes = method.Kinds(made=method.MADE), method.Writes()
+        read_ahead(loaded, corpus, scored=[of_kinds, of_writes])
+        twins = control(loaded, corpus, of_kinds)
         deliver(method.kinds(loaded, corpus, roles=roles, control=twins, precision=precision), corpus=corpus)
-        twins = control(loaded, corpus, method.Writes())
+        twins = control(loaded, corpus, of_writes)
         deliver(method.writes(loaded, corpus, control=twins, precision=precision), corpus=corpus)
         deliver(method.kernels(roles, swapped), corpus=corpus)
         short = min(SHORT, spec_of(loaded).n_ctx // 2)

@@ -32,7 +32,7 @@ from tslens.errors import InputError
 from tslens.progress import note
 from tslens.result import Result
 from tslens.scan import Reducer
-from tslens.twins import FEWEST, STORIES, TWINS, control
+from tslens.twins import FEWEST, STORIES, TWINS, control, read_ahead
 from tslens.twins import kept as store
 
 if TYPE_CHECKING:
@@ -117,13 +117,14 @@ def _kinds(
     seconds = (TWINS + 1) * (len(texts) + method.MADE) * (KIND_SECONDS + 2 * a_story)
     if not shelf.affords(seconds, "Kinds of keys, on untrained twins too", {KindsResult: "", WritesResult: ""}):
         return None, None
-    stories = shelf.corpus
+    stories, of_kinds, of_writes = shelf.corpus, method.Kinds(made=method.MADE), method.Writes()
 
     def kinds() -> KindsResult:
-        return method.kinds(model, texts, control=control(model, stories, method.Kinds(made=method.MADE)))
+        read_ahead(model, stories, scored=[of_kinds, of_writes])
+        return method.kinds(model, texts, control=control(model, stories, of_kinds))
 
     def writes() -> WritesResult:
-        return method.writes(model, texts, control=control(model, stories, method.Writes()))
+        return method.writes(model, texts, control=control(model, stories, of_writes))
 
     return shelf.of(KindsResult, "", kinds), shelf.of(WritesResult, "", writes)
 

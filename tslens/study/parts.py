@@ -14,7 +14,7 @@ from tslens.result import CountedResult, Result
 from tslens.scan import Reducer
 from tslens.stories.pairs import TASKS
 from tslens.tuned import tuned_lens
-from tslens.twins import TwinsResult, compare, control
+from tslens.twins import TwinsResult, compare, control, read_ahead
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -84,18 +84,23 @@ def _scan(work: Work) -> dict[str, Result]:
     return dict(zip(SCANNED, work.scan(reducers), strict=True))
 
 
-def _twins(work: Work) -> dict[str, Result]:
-    reducers: list[Reducer[Any, Any]] = [heads.Roles(), neurons.Profiles()]
-    return {"twins": compare(work.model, work.corpus, reducers, n=work.twins, limit=work.checked)}
+def _read_twins(work: Work) -> None:
+    """Read every twin once for all parts; the parts then find the answers kept."""
+    scored: tuple[heads.Kinds | heads.Writes, ...] = (heads.Kinds(made=heads.MADE), heads.Writes())
+    read_ahead(work.model, work.corpus, counted=list(COUNTED.values()), scored=scored, n=work.twins, limit=work.checked)
 
 
-def _further(work: Work) -> dict[str, Result]:
-    reducers: list[Reducer[Any, Any]] = [heads.Kernels(), neurons.HeldOut()]
-    return {FURTHER: compare(work.model, work.corpus, reducers, n=work.twins, limit=work.checked)}
+def _compared(name: str) -> Callable[[Work], dict[str, Result]]:
+    def ask(work: Work) -> dict[str, Result]:
+        _read_twins(work)
+        return {name: compare(work.model, work.corpus, COUNTED[name], n=work.twins, limit=work.checked)}
+
+    return ask
 
 
 def _kinds(work: Work) -> dict[str, Result]:
     roles = work.answer("roles", heads.RolesResult)
+    _read_twins(work)
     of_kinds, of_writes = (
         control(work.model, work.corpus, reducer, n=work.twins, limit=work.checked)
         for reducer in (heads.Kinds(made=heads.MADE), heads.Writes())
@@ -148,6 +153,12 @@ SCANNED: Mapping[str, type[Result]] = {
 }
 """The answers of the one pass over the whole corpus."""
 
+COUNTED: Mapping[str, Sequence[Reducer[Any, Any]]] = {
+    "twins": (heads.Roles(), neurons.Profiles()),
+    FURTHER: (heads.Kernels(), neurons.HeldOut()),
+}
+"""What is counted on untrained twins, by part."""
+
 PARTS = (
     StudyPart(
         "loss",
@@ -157,7 +168,7 @@ PARTS = (
         reads=ALL,
     ),
     StudyPart("scan", SCANNED, _scan, lambda work: 6 * len(work.corpus), reads=ALL),
-    StudyPart("twins", {"twins": TwinsResult}, _twins, lambda work: 6 * work.checked * (1 + work.twins)),
+    StudyPart("twins", {"twins": TwinsResult}, _compared("twins"), lambda work: 6 * work.checked * (1 + work.twins)),
     StudyPart(
         "swaps",
         {"swaps": heads.SwapsResult, "agreement": heads.AgreementResult},
@@ -170,7 +181,7 @@ PARTS = (
         _kinds,
         lambda work: 6 * work.checked * (1 + work.twins),
     ),
-    StudyPart(FURTHER, {FURTHER: TwinsResult}, _further, lambda work: 5 * work.checked * (1 + work.twins)),
+    StudyPart(FURTHER, {FURTHER: TwinsResult}, _compared(FURTHER), lambda work: 5 * work.checked * (1 + work.twins)),
     StudyPart("kernels", {"kernels": heads.KernelsResult}, _kernels, lambda work: work.heads, reads=ALL),
     StudyPart(
         "tested labels",

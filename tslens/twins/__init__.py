@@ -4,5 +4,6 @@ from tslens.halves import FEWEST
 from tslens.twins.counting import STORIES, TWINS, compare
 from tslens.twins.result import TwinsResult
 from tslens.twins.scoring import control
+from tslens.twins.together import read_ahead
 
-__all__ = ["FEWEST", "STORIES", "TWINS", "TwinsResult", "compare", "control"]
+__all__ = ["FEWEST", "STORIES", "TWINS", "TwinsResult", "compare", "control", "read_ahead"]

@@ -1,6 +1,5 @@
 """Counts of the labels of a model and of its untrained twins on the same stories, kept beside the model."""
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -11,10 +10,11 @@ from tslens import models
 from tslens.errors import InputError
 from tslens.halves import FEWEST, PAIRS, on_halves, reach
 from tslens.models.twins import twins
-from tslens.progress import bar, note, off
+from tslens.progress import off, stage
 from tslens.result import read_on
-from tslens.scan import Reducer, scan
+from tslens.scan import Reducer
 from tslens.twins import kept as store
+from tslens.twins.reading import Question, ask
 from tslens.twins.result import TwinsResult
 
 if TYPE_CHECKING:
@@ -54,32 +54,34 @@ def compare(
     """
     if n < 1:
         raise InputError(f"{n} twins are no control; give 1 or more, {TWINS} for p = 0.05.")
-    texts = list(dict.fromkeys(islice(stories, limit)))
+    texts = read_texts(stories, limit)
     if len(texts) < FEWEST:
         raise InputError(f"An interval of a count needs {FEWEST} different stories; there are {len(texts)}.")
-    name = store.key(str(VERSION), model, texts, stories, reducers)
-    kept, place = store.read(model, name, _is_whole)
-    chosen = twins(n)
-    left = [twin for twin in chosen if str(twin) not in kept]
-    with bar("labels of untrained twins", len(left)) as shown:
-        if MODEL not in kept:
-            with off():
-                kept |= _on_halves(model, texts, reducers)
-            store.write(place, kept)
-        for i, twin in enumerate(left):
-            began = time.monotonic()
-            with off():
-                kept[str(twin)] = _counts(twin.of(model), texts, reducers)
-            store.write(place, kept)
-            shown.advance()
-            if i == 0 and len(left) > 1:
-                seconds = (time.monotonic() - began) * (len(left) - 1)
-                note(f"Counting {len(left)} untrained twins on {len(texts)} stories, once: about {seconds:.0f} s more.")
-    found = _result(models.name_of(model), len(texts), kept, [str(twin) for twin in chosen])
+    asked, chosen = question(model, texts, stories, reducers), twins(n)
+    ask(model, texts, [asked], chosen)
+    found = result_of(models.name_of(model), len(texts), asked.kept, [str(twin) for twin in chosen])
     return cast(TwinsResult, read_on(found, stories))
 
 
-def _result(model: str, stories: int, kept: Mapping[str, Counts], names: list[str]) -> TwinsResult:
+def read_texts(stories: Iterable[str], limit: int) -> list[str]:
+    """The first stories, each text once."""
+    return list(dict.fromkeys(islice(stories, limit)))
+
+
+def question(
+    model: "LanguageModel", texts: Sequence[str], stories: object, reducers: Sequence[Reducer[Any, Any]]
+) -> Question:
+    """What is asked of the twins: how many heads or neurons have each label. The model's own counts are there."""
+    kept, place = store.read(model, store.key(str(VERSION), model, texts, stories, reducers), _is_whole)
+    if MODEL not in kept:
+        with stage("counting labels"), off():
+            kept |= _on_halves(model, texts, reducers)
+        store.write(place, kept)
+    return Question(reducers, _all_of, kept, place)
+
+
+def result_of(model: str, stories: int, kept: Mapping[str, Counts], names: list[str]) -> TwinsResult:
+    """The counts of a model, of halves of its stories and of the twins of these names, as kept."""
     labels = list(kept[MODEL])
     own, halves, of_twins = (
         torch.tensor([[kept[name][label] for label in labels] for name in rows])
@@ -102,10 +104,6 @@ def _result(model: str, stories: int, kept: Mapping[str, Counts], names: list[st
         leads=low > most,
         of_twins=of_twins,
     )
-
-
-def _counts(model: "LanguageModel", texts: Sequence[str], reducers: Sequence[Reducer[Any, Any]]) -> Counts:
-    return _all_of(scan(model, texts, reducers))
 
 
 def _all_of(answers: Iterable[Counted]) -> Counts:

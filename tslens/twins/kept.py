@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,14 @@ def places(model: "LanguageModel", name: str) -> list[Path]:
     bundled = home in models.bundled().values()
     first = home if home is not None and not bundled else cache()
     return [folder / name for folder in (first, *([home] if home is not None and bundled else []))]
+
+
+def is_writable(model: "LanguageModel") -> bool:
+    """Whether what is found on twins can be kept."""
+    folder = places(model, "twins")[0]
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    return os.access(folder, os.W_OK)
 
 
 def read(model: "LanguageModel", name: str, is_whole: Callable[[Any], bool]) -> tuple[dict[str, Any], Path]:

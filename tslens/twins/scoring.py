@@ -1,8 +1,7 @@
 """What the heads of untrained twins score for each kind: the threshold of the model's own heads."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +10,9 @@ from numpy.typing import NDArray
 from tslens.analysis import heads
 from tslens.errors import InputError
 from tslens.models.twins import twins
-from tslens.progress import off, track
-from tslens.scan import scan
 from tslens.twins import kept as store
-from tslens.twins.counting import STORIES, TWINS
+from tslens.twins.counting import STORIES, TWINS, read_texts
+from tslens.twins.reading import Question, ask
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -43,23 +41,31 @@ def control(
     Raises:
         InputError: no twin, no story, or a model that has no twins.
     """
-    texts = list(dict.fromkeys(islice(stories, limit)))
+    texts = read_texts(stories, limit)
     if n < 1 or not texts:
         raise InputError(
             f"{n} twins on {len(texts)} stories are no control; give both 1 or more, {TWINS} twins as for counts."
         )
-    name = store.key(VERSION, model, texts, stories, [reducer])
-    kept, place = store.read(model, name, _is_whole)
-    chosen, again = twins(n), replace(reducer, remember=True) if isinstance(reducer, heads.Kinds) else reducer
-    for twin in track([twin for twin in chosen if str(twin) not in kept], "scores of untrained twins"):
-        with off():
-            found = scan(twin.of(model), [*texts, *again.texts], again)
-        both = {"score": found.score, "sure": found.sure}
-        kept[str(twin)] = {part: of_heads.flatten(1).nan_to_num(NOTHING).tolist() for part, of_heads in both.items()}
-        store.write(place, kept)
-    score, sure = (np.asarray([kept[str(twin)][part] for twin in chosen]) for part in ("score", "sure"))
+    asked, chosen = question(model, texts, stories, reducer), twins(n)
+    ask(model, texts, [asked], chosen)
+    score, sure = (np.asarray([asked.kept[str(twin)][part] for twin in chosen]) for part in ("score", "sure"))
     least = heads.KindsResult.least if isinstance(reducer, heads.Kinds) else heads.WritesResult.least
     return heads.Control(tuple(map(float, _thresholds(score))), tuple(_named(score, sure, least)))
+
+
+def question(
+    model: "LanguageModel", texts: Sequence[str], stories: object, reducer: heads.Kinds | heads.Writes
+) -> Question:
+    """What is asked of the twins: the score of each of their heads for each kind."""
+    kept, place = store.read(model, store.key(VERSION, model, texts, stories, [reducer]), _is_whole)
+    again = replace(reducer, remember=True) if isinstance(reducer, heads.Kinds) else reducer
+    return Question([again], _scores, kept, place, own=again.texts)
+
+
+def _scores(answers: Sequence[heads.KindsResult | heads.WritesResult]) -> dict[str, list[list[float]]]:
+    (found,) = answers
+    both = {"score": found.score, "sure": found.sure}
+    return {part: of_heads.flatten(1).nan_to_num(NOTHING).tolist() for part, of_heads in both.items()}
 
 
 def _thresholds(score: NDArray[np.float64]) -> NDArray[np.float64]:

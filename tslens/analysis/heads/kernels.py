@@ -85,6 +85,11 @@ def kernels(roles: RolesResult, swaps: SwapsResult | None = None) -> KernelsResu
 class Kernels(Roles):
     """A reducer for `KernelsResult`, to count it on untrained twins too; its options are those of `Roles`."""
 
+    @property
+    def reads(self) -> Roles:
+        """The reducer that reads the same, to another end: a pass for both feeds one state."""
+        return Roles(self.positions, self.groups, self.seed)
+
     def finish(self, state: RolesState) -> KernelsResult:  # type: ignore[override]  # another question
         """The families of the positional heads' kernels."""
         return kernels(super().finish(state))
