@@ -100,7 +100,7 @@ def test_thresholds_are_percentiles_of_the_scores_of_all_twins_and_are_kept(monk
 
 @pytest.mark.thorough
 def test_twins_that_are_read_once_for_all_have_the_counts_of_a_scan_for_each(model, monkeypatch, tmp_path):
-    """Two comparisons and two controls build each twin once, keep one state for roles and kernels, and find all kept."""
+    """Two comparisons and two controls build each twin once, one state serves roles and kernels, and all is kept."""
     counted = [REDUCERS, [heads.Kernels(positions=32, groups=4), neurons.HeldOut(k=5, sample=60)]]
     scored = [heads.Kinds(made=3), heads.Writes()]
     texts = list(stories("made", limit=24))
@@ -118,7 +118,9 @@ def test_twins_that_are_read_once_for_all_have_the_counts_of_a_scan_for_each(mod
         patch.setattr(heads.Roles, "start", lambda roles, m: begun.append(m) or start(roles, m))
         twins.read_ahead(model, texts, counted=counted, scored=scored, n=2)
     assert built == ["permuted twin 0", "fresh twin 0"]
-    assert len(begun) == len(built) + len(counted)  # once for each twin, and once for each comparison on the model itself
+    assert len(begun) == len(built) + len(
+        counted
+    )  # once for each twin, and once for each comparison on the model itself
     monkeypatch.setattr(reading, "answers_of", lambda *_: pytest.fail("all is kept"))
     for i, reducers in enumerate(counted):
         found = twins.compare(model, texts, reducers, n=2)

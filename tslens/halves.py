@@ -54,4 +54,3 @@ def reach(halves: Float[Tensor, "half *axes"]) -> Float[Tensor, "*axes"]:
     from scipy.stats import t
 
     return halves.std(0) * float(t.ppf(0.975, GROUPS - 1))
-
