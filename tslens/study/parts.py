@@ -168,7 +168,12 @@ PARTS = (
         reads=ALL,
     ),
     StudyPart("scan", SCANNED, _scan, lambda work: 6 * len(work.corpus), reads=ALL),
-    StudyPart("twins", {"twins": TwinsResult}, _compared("twins"), lambda work: 6 * work.checked * (1 + work.twins)),
+    StudyPart(
+        "twins",
+        {"twins": TwinsResult},
+        _compared("twins"),
+        lambda work: work.checked * (80 + 13 * work.twins),  # every twin is read here, for the later parts too
+    ),
     StudyPart(
         "swaps",
         {"swaps": heads.SwapsResult, "agreement": heads.AgreementResult},
@@ -179,9 +184,9 @@ PARTS = (
         "kinds",
         {"kinds": heads.KindsResult, "writes": heads.WritesResult},
         _kinds,
-        lambda work: 6 * work.checked * (1 + work.twins),
+        lambda work: 20 * work.checked,
     ),
-    StudyPart(FURTHER, {FURTHER: TwinsResult}, _compared(FURTHER), lambda work: 5 * work.checked * (1 + work.twins)),
+    StudyPart(FURTHER, {FURTHER: TwinsResult}, _compared(FURTHER), lambda work: work.checked),
     StudyPart("kernels", {"kernels": heads.KernelsResult}, _kernels, lambda work: work.heads, reads=ALL),
     StudyPart(
         "tested labels",
