@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tslens.cli.delivery import delivery
+from tslens.cli.delivery import Delivery, delivery
 from tslens.cli.options import Json, Limit, Model, Stories, corpus_of
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tslens.corpus import Corpus
     from tslens.models import LanguageModel
+    from tslens.result import Result
 
 Hook = Annotated[str, Parameter(help="An activation in the residual stream, such as blocks.3.hook_resid_post.")]
 FitStories = Annotated[
@@ -76,11 +79,22 @@ def features(
         recovered = method.recovered(loaded, corpus, asked, twins=twins)
         beside = compare(loaded, corpus, [asked[trained]], n=twins) if twins else None
         keep(loaded, FoundFeatures(table, recovered, method.best(profiles[trained], tested[trained]), beside))
-        for answer in filter(None, (table, recovered, beside)):
-            deliver(answer, corpus=corpus)
-        for kind, profile, test in zip(("neurons", "trained", "random"), profiles, tested, strict=True):
-            deliver(profile, kind, corpus=corpus)
-            deliver(test, kind, corpus=corpus)
+        _delivered(deliver, corpus, (table, recovered, beside), profiles, tested)
+
+
+def _delivered(
+    deliver: Delivery,
+    corpus: "Corpus",
+    compared: "Sequence[Result | None]",
+    profiles: "Sequence[Result]",
+    tested: "Sequence[Result]",
+) -> None:
+    """What compares all kinds first, then the features of each."""
+    for answer in filter(None, compared):
+        deliver(answer, corpus=corpus)
+    for kind, *answers in zip(("neurons", "trained", "random"), profiles, tested, strict=True):
+        for answer in answers:
+            deliver(answer, kind, corpus=corpus)
 
 
 def _to_train_on(model: "LanguageModel", source: str | None, limit: int) -> "Corpus":

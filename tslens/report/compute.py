@@ -98,9 +98,8 @@ def compute(
 ) -> ReportData:
     """Scan `stories` for heads, neurons and lens, and analyse `shown` of them in full, after the user's own `texts`.
 
-    `twins` untrained twins are counted on the first stories (`tslens.twins`), none where these are too few. With
-    `causes` every head is swapped and ablated; by default where that is kept or takes less than a minute. The page
-    repeats the description of the stories. InputError if there is no story, and as for the analyses.
+    `twins` untrained twins are counted on the first stories, none where these are too few. With `causes` every head is
+    swapped and ablated, by default where that takes under a minute. InputError as for the analyses, and for no story.
     """
     corpus = list(stories)
     described = stories if isinstance(stories, Corpus) else Corpus(tuple(corpus), getattr(stories, "name", GIVEN))
