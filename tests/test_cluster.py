@@ -122,7 +122,7 @@ def test_a_local_cluster_gives_the_answer_of_one_process(place, cluster, parts):
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 def test_labels_of_a_trained_model_on_a_cluster_are_those_of_one_process(cluster):
-    corpus, reducers = list(stories("made", limit=60)), [heads.Roles(), neurons.Profiles()]
+    corpus, reducers = list(stories("made", limit=30)), [heads.Roles(), neurons.Profiles()]
     whole = scan(models.load("stories2M"), corpus, reducers)
     assert sum(counts(whole)[0].values()) and sum(counts(whole)[1].values())
     for parts in (2, 3, 7):

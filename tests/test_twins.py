@@ -1,6 +1,5 @@
 """A model's labels beside its twins': counted on the same stories, ranked, kept."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -31,7 +30,7 @@ def model():
 
 @pytest.mark.thorough
 def test_the_parts_of_speech_of_a_trained_model_lead_and_its_words_do_not():
-    found = twins.compare(models.load("stories2M"), stories("made", limit=60), [neurons.Profiles()], n=3, limit=50)
+    found = twins.compare(models.load("stories2M"), stories("made", limit=60), [neurons.Profiles()], n=2, limit=50)
     leads = dict(zip(found.labels, found.leads.tolist(), strict=True))
     assert leads["part-of-speech neurons"] and not leads["one-word neurons"]
 
@@ -152,8 +151,8 @@ def test_named_by_hand():
 
 @pytest.mark.thorough
 def test_spoilt_counts_are_counted_again(found, model):
-    (place,) = (path for path in (cache() / "twins").iterdir() if len(json.loads(path.read_text())) == 17)
-    place.write_text('{"the model": 3}')
+    for place in (cache() / "twins").iterdir():
+        place.write_text('{"the model": 3}')
     again = twins.compare(model, stories("made", limit=30), REDUCERS, n=1, limit=24)
     assert torch.equal(again.count, found.count)
 
