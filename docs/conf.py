@@ -4,7 +4,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sphinx.addnodes import pending_xref
 from sphinx.ext import napoleon
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from tslens import __version__
 
@@ -74,7 +76,21 @@ def _read_sections(app: "Sphinx", what: str, name: str, obj: object, options: ob
         lines[:] = napoleon.GoogleDocstring(list(lines), config, app, what, name, obj, options).lines()
 
 
+class OwnNames(SphinxPostTransform):
+    """Names in annotations that no object of tslens has, as text: Sphinx would compare each with all objects."""
+
+    default_priority = 5  # before references are resolved
+
+    def run(self, **_: object) -> None:
+        """Replace the references of one page."""
+        own = {name.rpartition(".")[2] for name in self.env.domains["py"].data["objects"]}
+        for node in list(self.document.findall(pending_xref)):
+            if node["refdomain"] == "py" and node["reftarget"].rpartition(".")[2] not in own:
+                node.replace_self(node.children)
+
+
 def setup(app: "Sphinx") -> None:
     """Register what is done before and during a build."""
+    app.add_post_transform(OwnNames)
     app.connect("builder-inited", _copy_pages)
     app.connect("autodoc-process-docstring", _read_sections)

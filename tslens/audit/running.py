@@ -122,7 +122,7 @@ def _of_model(
 
 def kinds_of(model: "LanguageModel", texts: Sequence[str], n: int) -> heads.Kinds:
     """The reducer for kinds of keys, with the thresholds of `n` untrained twins of the model."""
-    reducer = heads.Kinds(remember=True)
+    reducer = heads.Kinds(known={})
     with off():
         return replace(reducer, control=control(model, texts, reducer, n=n, limit=len(texts)))
 

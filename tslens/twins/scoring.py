@@ -58,8 +58,9 @@ def question(
 ) -> Question:
     """What is asked of the twins: the score of each of their heads for each kind."""
     kept, place = store.read(model, store.key(VERSION, model, texts, stories, [reducer]), _is_whole)
-    again = replace(reducer, remember=True) if isinstance(reducer, heads.Kinds) else reducer
-    return Question([again], _scores, kept, place, own=again.texts)
+    if isinstance(reducer, heads.Kinds) and reducer.known is None:
+        reducer = replace(reducer, known={})
+    return Question([reducer], _scores, kept, place, own=reducer.texts)
 
 
 def _scores(answers: Sequence[heads.KindsResult | heads.WritesResult]) -> dict[str, list[list[float]]]:

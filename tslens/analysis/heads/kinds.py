@@ -89,8 +89,9 @@ class Kinds:
     """Groups of stories behind the intervals."""
     seed: int = 0
     """Seed of the random tokens that are repeated."""
-    remember: bool = field(default=False, repr=False)
-    """Whether what is worked out of a story's words serves the next scans too, in memory (`tslens.twins.control`)."""
+    known: dict[tuple[str, int, bool], MarkedStory] | None = field(default=None, repr=False, compare=False)
+    """Stories of one tokenizer, by text, tokens and whether they are generated, for other scans that read them too
+    (`tslens.twins.control`). Each scan adds its own up to `MEMORY`; None: a story is forgotten after its batch."""
 
     def __post_init__(self) -> None:
         self.control.threshold(len(KINDS))  # refuses those of other kinds
@@ -104,10 +105,6 @@ class Kinds:
     def texts(self) -> list[str]:
         """The generated stories, to be scanned with others."""
         return list(self.truth)
-
-    @cached_property
-    def _known(self) -> dict[tuple[str, int], MarkedStory]:
-        return {}
 
     def hooks(self, spec: Spec) -> Sequence[str]:
         """Queries and keys of every layer, as they enter the dot product."""
@@ -129,15 +126,17 @@ class Kinds:
         return state
 
     def _marked(self, tokenizer: Tokenizer, batch: Batch) -> Iterator[MarkedStory]:
-        named = list(zip(batch.texts, batch.mask.sum(1).tolist(), strict=True))
-        new = [text for text, n in named if (text, n) not in self._known]
+        known = {} if self.known is None else self.known
+        lengths = batch.mask.sum(1).tolist()
+        named = [(text, n, text in self.truth) for text, n in zip(batch.texts, lengths, strict=True)]
+        new = [key[0] for key in named if key not in known]
         words = dict(zip(new, self._words(new), strict=True))
-        for row, (text, n) in enumerate(named):
-            story = self._known.get((text, n))
+        for row, (text, n, _) in enumerate(named):
+            story = known.get(named[row])
             if story is None:
                 story = MarkedStory(batch.tokens[row, :n], marks_of(words[text], tokenizer.offsets(text)[:n]))
-                if self.remember and sum(n * n for _, n in self._known) < MEMORY:
-                    self._known[text, n] = story
+                if self.known is not None and sum(n * n for _, n, _ in known) < MEMORY:
+                    known[named[row]] = story
             yield story
 
     def _words(self, texts: Sequence[str]) -> list[StoryWords]:

@@ -90,39 +90,41 @@ def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[
     """The weights of one story. A key without null key has none; nor have BOS and the query. Where the marks are not
     those of a natural story, pronouns alone have any."""
     at = torch.arange(len(tokens))
-    distance = (at[:, None] - at).clamp(min=1)
     seen = visible & (at[:, None] > at) & (at > 0) & (at[:, None] >= FIRST) & (marks.classes >= 0)
-    same = tokens[:, None] == tokens
-    related = _related(marks, same, seen)
+    same, (query, key) = tokens[:, None] == tokens, seen.nonzero(as_tuple=True)  # from here on by pair
+    related = _related(marks, same)[:, query, key]
     alone = related & (related.sum(0) == 1)
-    free = seen & ~related.any(0)
-    speech = [free & marks.speech, free & ~marks.speech]
-    content = torch.isin(marks.classes, torch.tensor([CLASSES.index(name) for name in CONTENT]))
-    topic, plain = free & content & marks.topic, free & content & ~marks.topic
-    untopical = free & ~marks.topic
-    of_class = [untopical & (marks.classes == i) for i in range(len(CLASSES))]
-    not_class = [untopical & (marks.classes != i) for i in range(len(CLASSES))]
+    of_key, topical, free = marks.classes[key], marks.topic[key], ~related.any(0)
+    speech = [free & marks.speech[key], free & ~marks.speech[key]]
+    content = torch.isin(of_key, torch.tensor([CLASSES.index(name) for name in CONTENT]))
+    topic, plain, untopical = free & content & topical, free & content & ~topical, free & ~topical
+    of_class = [untopical & (of_key == i) for i in range(len(CLASSES))]
+    not_class = [untopical & (of_key != i) for i in range(len(CLASSES))]
     sets, others = [*speech, topic], [*speech[::-1], plain]
 
-    far, queries = torch.bucketize(distance, torch.tensor(FAR)), len(tokens) * (len(FAR) + 1)
-    by_query = at[:, None] * (len(FAR) + 1) + far
-    near, copies = _bins(distance), _bins((same & seen).sum(1).clamp(min=1))[:, None]
-    placed = near * PLACES + at.clamp(min=1).double().log2().floor().long()[:, None]
-    frequency, frequencies = torch.bucketize(same.sum(0), torch.tensor(FREQUENCIES)), len(FREQUENCIES) + 1
-    class_, classes = marks.classes.clamp(min=0), OTHER + 1
-    told = frequency * 2 + marks.speech
-    by_class = (placed * classes + class_, BINS * PLACES * classes)
+    distance, queries = query - key, len(tokens) * (len(FAR) + 1)
+    far = torch.bucketize(distance, torch.tensor(FAR))
+    by_query, near = query * (len(FAR) + 1) + far, _bins(distance)
+    copies = _bins((same & seen).sum(1).clamp(min=1))[query]
+    placed = near * PLACES + at.clamp(min=1).double().log2().floor().long()[query]
+    frequency, frequencies = torch.bucketize(same.sum(0), torch.tensor(FREQUENCIES))[key], len(FREQUENCIES) + 1
+    classes, told = OTHER + 1, frequency * 2 + marks.speech[key]
+    by_class = (placed * classes + of_key, BINS * PLACES * classes)
     parts = (
         ([*alone], [free] * len(alone), by_query * frequencies + frequency, queries * frequencies),
-        (sets, others, by_query * classes + class_, queries * classes),
+        (sets, others, by_query * classes + of_key, queries * classes),
         ([*alone, *sets], [free] * len(alone) + others, *by_class),
         (of_class, not_class, by_query * 2 * frequencies + told, queries * 2 * frequencies),
         (of_class, not_class, near * 2 * frequencies + told, BINS * 2 * frequencies),
         ([alone[NAME]], [alone[DUPLICATE]], far * BINS + copies, (len(FAR) + 1) * BINS),
         ([alone[OPENING]], [alone[PUNCTUATION]], near, BINS),
     )
+    place = query * len(tokens) + key
     rows = [
-        matched(a, b, cell, cells) for members, pool, cell, cells in parts for a, b in zip(members, pool, strict=True)
+        (place[found], weights)
+        for members, pool, cell, cells in parts
+        for a, b in zip(members, pool, strict=True)
+        for found, weights in [matched(a, b, cell, cells)]
     ]
     if not marks.natural:
         rows = [row if kind == PRONOUN else NOTHING for row, kind in zip(rows, ROWS, strict=True)]
@@ -144,16 +146,14 @@ def _sparse(rows: Sequence[tuple[Tensor, Tensor]], n: int) -> StoryWeights:
     return StoryWeights(matrix, queries)
 
 
-def _related(
-    marks: TokenMarks, same: Bool[Tensor, "query key"], seen: Bool[Tensor, "query key"]
-) -> Bool[Tensor, "related query key"]:
+def _related(marks: TokenMarks, same: Bool[Tensor, "query key"]) -> Bool[Tensor, "related query key"]:
     """The keys of each of `RELATED`, by query."""
     of_words = marks.relations.clone()
     of_words[PUNCTUATION] &= ~of_words[OPENING]
     duplicate = same & ~of_words[NAME]
     follows = torch.zeros_like(same)
     follows[:, 2:] = (same & torch.ones_like(same).tril(-1))[:, 1:-1]
-    return torch.cat([of_words, duplicate[None], follows[None]]) & seen
+    return torch.cat([of_words, duplicate[None], follows[None]])
 
 
 def matched(
@@ -161,6 +161,8 @@ def matched(
 ) -> tuple[Int[Tensor, " place"], Float[Tensor, " place"]]:
     """The places with weights, flat: 1 on each member whose cell holds null keys, and as much less, spread evenly, on
     these."""
+    if not (members.any() and pool.any()):
+        return NOTHING
     chosen, null, of = members.flatten().nonzero()[:, 0], pool.flatten().nonzero()[:, 0], cell.flatten()
     in_chosen, in_null = of[chosen], of[null]
     n_members, n_null = (torch.bincount(each, minlength=cells) for each in (in_chosen, in_null))
