@@ -136,10 +136,9 @@ class Lexicon:
         """Whether there is another word of the class (so another of its length, and other tokens)."""
         return len(self.ranked[place.kind]) > 1
 
-    def any_tokens(self, place: Place, drawn: int) -> Word:
-        """As many tokens, each by frequency and another than the one before; `drawn` is a 64-bit draw."""
-        draws = draw(torch.tensor(drawn), torch.arange(len(place.word))).tolist()
-        return tuple(_other(self.single_tokens, (own,), one)[0] for own, one in zip(place.word, draws, strict=True))
+    def any_tokens(self, place: Place, drawn: Sequence[int]) -> Word:
+        """As many tokens, each by frequency and another than the one before, by a 64-bit draw each."""
+        return tuple(_other(self.single_tokens, (own,), one)[0] for own, one in zip(place.word, drawn, strict=False))
 
     def any_word(self, place: Place, drawn: int) -> Word:
         """Another word of as many tokens, by frequency."""
@@ -167,7 +166,8 @@ def _other(of: Counts, own: Word, drawn: int) -> Word:
 
 
 def _below(n: int, drawn: int) -> int:
-    return int(below(torch.tensor(n), torch.tensor(drawn)))
+    """As `below`, of one number: a tensor for each is what takes the time."""
+    return ((drawn >> 33) & ((1 << 31) - 1)) * n >> 31
 
 
 def copies_of(text: Text, lexicon: Lexicon, seed: int, halves: int, wholes: int) -> Copies:
@@ -177,13 +177,16 @@ def copies_of(text: Text, lexicon: Lexicon, seed: int, halves: int, wholes: int)
     number = torch.arange(halves + wholes)[:, None]
     key = draw(torch.tensor(seed), number, torch.arange(len(places)))
     chosen = below(torch.tensor(2), draw(key, torch.tensor(_PLACES))).bool() | (number >= halves)
-    words = draw(key, torch.tensor(_WORDS)).tolist()
-    swapped = torch.zeros(len(number), len(text.tokens), dtype=torch.bool)
-    tokens = text.tokens.repeat(len(SWAPS), len(number), 1)
+    drawn = draw(key, torch.tensor(_WORDS))
+    longest = max((len(place.word) for place in places), default=0)
+    words, of_tokens = drawn.tolist(), draw(drawn[..., None], torch.arange(longest)).tolist()
+    swapped = np.zeros((len(number), len(text.tokens)), dtype=bool)
+    tokens = np.tile(text.tokens.numpy(), (len(SWAPS), len(number), 1))
     for copy, which in chosen.nonzero().tolist():
-        place = places[which]
+        place, one = places[which], words[copy][which]
         at = slice(place.first, place.first + len(place.word))
         swapped[copy, at] = True
-        for kind, replace in enumerate((lexicon.any_tokens, lexicon.any_word, lexicon.same_class)):
-            tokens[kind, copy, at] = torch.tensor(replace(place, words[copy][which]))
-    return Copies(swapped, tokens)
+        tokens[TOKENS, copy, at] = lexicon.any_tokens(place, of_tokens[copy][which])
+        tokens[WORD, copy, at] = lexicon.any_word(place, one)
+        tokens[CLASS, copy, at] = lexicon.same_class(place, one)
+    return Copies(torch.from_numpy(swapped), torch.from_numpy(tokens))
