@@ -9,13 +9,14 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jaxtyping
 import numpy as np
 import pytest
-from jaxtyping import install_import_hook
 
 from tslens.errors import InputError
 
@@ -31,10 +32,20 @@ for _switch in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE",
     os.environ[_switch] = "1"
 
 # Shapes and types are checked at every call of whatever holds arrays; an int is a float, as everywhere in Python
-# (PEP 484). The story generator is left out: its many small closures would be checked anew at every call.
+# (PEP 484). Functions within functions are left out, which would be compiled anew at every call of the outer one.
 CHECKED = ("result", "stats", "models", "forward", "generate", "batching", "draws", "scan", "analysis", "evaluation")
 CHECKED += ("train", "report", "dynamics", "halves", "sae")
-install_import_hook(
+_jaxtyped = jaxtyping.jaxtyped
+
+
+def _checked(fn: Any = None, *, typechecker: Any) -> Any:
+    if fn is None:
+        return partial(_checked, typechecker=typechecker)
+    return fn if "<locals>" in getattr(fn, "__qualname__", "") else _jaxtyped(fn, typechecker=typechecker)
+
+
+jaxtyping.jaxtyped = _checked  # what the hook decorates every function with
+jaxtyping.install_import_hook(
     [f"tslens.{module}" for module in CHECKED],
     "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
 )

@@ -5,7 +5,7 @@ generator made the story.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,7 +63,7 @@ class StoryWords:
 
 def words_of(text: str, tagged: Sequence[pos.Tagged]) -> StoryWords:
     """The words of a story with every relation that its text shows."""
-    said = [_stem(text[a:b]) for a, b, _ in tagged]
+    said = _stems(text[a:b] for a, b, _ in tagged)
     tags = [tag for *_, tag in tagged]
     starts = np.array([a for a, *_ in tagged], dtype=np.int64)
     quotations = [range(*np.searchsorted(starts, span).tolist()) for span in sentences.quotations(text)]
@@ -79,7 +79,7 @@ def words_of(text: str, tagged: Sequence[pos.Tagged]) -> StoryWords:
             *_starts(starts, tags, sentences.spans(text)),
             *((OPENING, word, within[0]) for within in quotations if within for word in within[1:-1]),
         ],
-        classes=[_class(word, tag) for word, tag in zip(said, tags, strict=True)],
+        classes=_classes(said, tags),
         topic=[counts and times[word] >= TOPIC for word, counts in zip(said, content, strict=True)],
         speech=_inside(len(said), quotations),
         natural=True,
@@ -89,7 +89,7 @@ def words_of(text: str, tagged: Sequence[pos.Tagged]) -> StoryWords:
 def words_of_made(story: MadeStory) -> StoryWords:
     """The words of a generated story with one relation, which the text does not show: from each pronoun of one
     character to the names and nouns before it that stand for this character."""
-    said = [_stem(story.text[a:b]) for a, b, _ in story.tags]
+    said = _stems(story.text[a:b] for a, b, _ in story.tags)
     tags = [tag for *_, tag in story.tags]
     owners = Counter(start for start, *_ in story.pronouns)
     word_at = {start: i for i, (start, *_) in enumerate(story.tags)}
@@ -100,19 +100,23 @@ def words_of_made(story: MadeStory) -> StoryWords:
         for i in range(word_at[start] if owners[start] == 1 else 0):
             if (tags[i] == "PROPN" and said[i] in names) or (tags[i] == "NOUN" and said[i] == character.kind):
                 pairs.append((PRONOUN, word_at[start], i))
-    classes = [_class(word, tag) for word, tag in zip(said, tags, strict=True)]
+    classes = _classes(said, tags)
     spans, nothing = [(a, b) for a, b, _ in story.tags], [False] * len(said)
     return StoryWords(spans, pairs, classes, topic=nothing, speech=nothing, natural=False)
 
 
-def _stem(word: str) -> str:
-    """A word in small letters, without a clitic: Tom's is tom, she's is she."""
-    return word.lower().replace("’", "'").split("'")[0] or word
+def _stems(words: Iterable[str]) -> list[str]:
+    """Words in small letters, without a clitic: Tom's is tom, she's is she."""
+    return [word.lower().replace("’", "'").split("'")[0] or word for word in words]
 
 
-def _class(word: str, tag: str) -> int:
-    named = "article" if tag == "DET" and word in _ARTICLES else "quotation mark" if word in _QUOTES else tag
-    return CLASSES.index(named) if named in CLASSES else OTHER
+def _classes(words: Sequence[str], tags: Sequence[str]) -> list[int]:
+    """The class of each word."""
+    named = [
+        "article" if tag == "DET" and word in _ARTICLES else "quotation mark" if word in _QUOTES else tag
+        for word, tag in zip(words, tags, strict=True)
+    ]
+    return [CLASSES.index(name) if name in CLASSES else OTHER for name in named]
 
 
 def _inside(n: int, quotations: Sequence[range]) -> list[bool]:
