@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 FLOORS = (
-    {"byte_bpe", "draws", "errors", "files", "lock", "nearest", "progress", "result", "stats", "plots", "pos"},
+    {"byte_bpe", "draws", "errors", "files", "lock", "nearest", "progress", "result", "threads"}
+    | {"stats", "plots", "pos"},
     {"models", "tokenizer", "stories", "runs"},
     {"forward", "generate", "batching", "scan", "halves"},
     {"analysis", "evaluation"},

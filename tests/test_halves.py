@@ -58,6 +58,22 @@ def test_a_half_and_its_complement_are_the_whole(model):
     assert len({tuple(half) for half in halves}) == 2 * PAIRS
 
 
+class Longest(Seen):
+    """Goes on from what another reducer saw."""
+
+    reads = Seen()
+
+    def conclude(self, answer):
+        return SeenResult([max(answer.texts, key=len)])
+
+
+def test_a_reducer_that_goes_on_from_another_s_answer_reads_nothing(model):
+    texts, longest = list(stories("made", limit=23)), Longest()
+    for seen, found in on_halves(model, texts, [longest.reads, longest]):
+        assert found.texts == longest.conclude(seen).texts
+    assert longest.started == 0 and longest.reads.started == 1
+
+
 def test_the_order_of_stories_changes_no_half(model):
     texts = list(stories("made", limit=23))
     there, back = ([each.texts for (each,) in on_halves(model, order, [Seen()])] for order in (texts, texts[::-1]))

@@ -109,6 +109,21 @@ def test_texts_together_are_tagged_as_alone(made):
     assert pos.tag_texts(texts) == [pos.tag_words(text) for text in texts]
 
 
+def test_stories_are_tagged_once_and_few_are_kept(made, monkeypatch):
+    texts = [story.text for story in made[:12]]
+    alone = [tuple(pos.tag_words(text)) for text in texts]
+    monkeypatch.setattr(pos, "_stories", {})
+    monkeypatch.setattr(pos, "CHARACTERS", sum(map(len, texts[:8])))
+    read: list[str] = []
+    real = pos.tag_texts
+    monkeypatch.setattr(pos, "tag_texts", lambda some: read.extend(some) or real(some))
+    assert pos.tag_stories([*texts[:8], texts[0]]) == [*alone[:8], alone[0]] and read == texts[:8]
+    assert pos.tag_stories(texts[4:]) == alone[4:] and read == texts  # those from before are let go
+    assert pos.tag_stories(texts[8:]) == alone[8:] and read == texts and set(pos._stories) == set(texts[8:])
+    monkeypatch.setattr(pos, "CHARACTERS", 9)
+    assert pos.tag_stories(texts) == alone and not pos._stories  # too many to be kept
+
+
 def test_the_search_finds_what_hanta_finds(made):
     """HanTa drops all but a few paths on its way and we do not, so a word in thousands may differ."""
     sentences = [s for story in made[:25] for s in split(story.text)[1]]
@@ -131,6 +146,13 @@ def test_tokens_know_their_word_and_whether_they_start_it():
     found, starts = pos.tag_tokens(text, offsets)
     assert found == ["X", "PROPN", "PROPN", "NOUN", "NOUN", "VERB", "PUNCT"]
     assert starts == [False, True, False, True, False, True, True]
+
+
+def test_the_first_word_under_each_token_by_hand():
+    """Words at 2 to 5, 5 to 6 and 8 to 9; tokens before all, across two, between, behind, and two empty ones."""
+    offsets = [(0, 2), (0, 3), (4, 6), (6, 8), (7, 12), (9, 12), (3, 3), (0, 0)]
+    assert pos.words_under([(2, 5), (5, 6), (8, 9)], offsets).tolist() == [-1, 0, 0, -1, 2, -1, -1, -1]
+    assert pos.words_under([], offsets).tolist() == [-1] * 8 and pos.words_under([(2, 5)], []).tolist() == []
 
 
 def test_tokens_of_a_trained_tokenizer_cover_their_words(made):

@@ -324,6 +324,15 @@ def test_jackknife_of_a_mean_is_student_s_interval() -> None:
     assert np.allclose(p, scipy_stats.ttest_1samp(values, 0.5, alternative="greater").pvalue)
 
 
+def test_orders_and_ranks_are_those_of_stable_sorts_and_of_scipy() -> None:
+    """Many rows, ties, both zeros, both infinities."""
+    scores = np.random.default_rng(0).normal(size=(150, 90)).round(1).astype(np.float32)
+    scores[:, :4] = 0.0, -0.0, np.inf, -np.inf
+    assert np.array_equal(stats.argsort_falling(scores), np.argsort(-scores, axis=1, kind="stable"))
+    assert np.array_equal(stats.mean_ranks(scores), scipy_stats.rankdata(scores, axis=1))
+    assert stats.mean_ranks(np.float32([[3, 1, 3]])).tolist() == [[2.5, 1, 2.5]]
+
+
 def test_jackknife_where_nothing_varies_or_nothing_is_known() -> None:
     constant = stats.jackknife(1.0, np.ones(5))
     assert (constant.low, constant.high) == (1.0, 1.0)

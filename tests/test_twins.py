@@ -1,6 +1,7 @@
 """A model's labels beside its twins': counted on the same stories, ranked, kept."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 from tslens import corpus, models, twins
 from tslens.analysis import heads, neurons
 from tslens.corpus import Corpus, cache
+from tslens.halves import on_halves
 from tslens.models import Spec, build
 from tslens.models.twins import KINDS, Twin
 from tslens.scan import scan
@@ -99,7 +101,10 @@ def test_thresholds_are_percentiles_of_the_scores_of_all_twins_and_are_kept(monk
 
 @pytest.mark.thorough
 def test_twins_that_are_read_once_for_all_have_the_counts_of_a_scan_for_each(model, monkeypatch, tmp_path):
-    """Two comparisons and two controls build each twin once, one state serves roles and kernels, and all is kept."""
+    """Two comparisons and two controls build each twin once, one state serves roles and kernels, and all is kept: also
+    what both comparisons count on the model itself and on halves of the stories, read once."""
+    monkeypatch.setattr(counting, "PAIRS", 1)
+    monkeypatch.setattr(counting, "on_halves", partial(on_halves, pairs=1))
     counted = [REDUCERS, [heads.Kernels(positions=32, groups=4), neurons.HeldOut(k=5, sample=60)]]
     scored = [heads.Kinds(made=3), heads.Writes()]
     texts = list(stories("made", limit=24))
@@ -108,6 +113,7 @@ def test_twins_that_are_read_once_for_all_have_the_counts_of_a_scan_for_each(mod
         + [scan(Twin(kind, 0).of(model), [*texts, *reducer.texts], [reducer]) for reducer in scored]
         for kind in KINDS
     }
+    own = [counting._on_halves(model, texts, [reducers])[0] for reducers in counted]
     built: list[str] = []
     begun: list[object] = []
     of, start = Twin.of, heads.Roles.start
@@ -117,14 +123,15 @@ def test_twins_that_are_read_once_for_all_have_the_counts_of_a_scan_for_each(mod
         patch.setattr(heads.Roles, "start", lambda roles, m: begun.append(m) or start(roles, m))
         twins.read_ahead(model, texts, counted=counted, scored=scored, n=2)
     assert built == ["permuted twin 0", "fresh twin 0"]
-    assert len(begun) == len(built) + len(
-        counted
-    )  # once for each twin, and once for each comparison on the model itself
+    assert len(begun) == len(built) + 1  # once for each twin, and once on the model itself
     monkeypatch.setattr(reading, "answers_of", lambda *_: pytest.fail("all is kept"))
     for i, reducers in enumerate(counted):
         found = twins.compare(model, texts, reducers, n=2)
         for row, kind in zip(found.of_twins.tolist(), KINDS, strict=True):
             assert dict(zip(found.labels, row, strict=True)) == counting._all_of(alone[kind][i])
+        of_twins = {kind: counting._all_of(alone[kind][i]) for kind in KINDS}
+        expected = counting.result_of(found.model, len(texts), own[i] | of_twins, list(KINDS))
+        assert torch.equal(found.count, expected.count) and torch.equal(found.high, expected.high)
     for i, reducer in enumerate(scored, start=len(counted)):
         pooled = torch.cat([alone[kind][i][0].score.flatten(1) for kind in KINDS], 1).nan_to_num(-1.0).double().numpy()
         expected = np.percentile(pooled, 99, axis=1).clip(min=0).tolist()

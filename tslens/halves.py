@@ -1,7 +1,7 @@
 """Answers on all of some stories and on halves of them: the interval of any number that these answers give."""
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tslens.draws import draw
-from tslens.scan import Begun, Reducer, states
+from tslens.scan import Begun, Reducer, concluded, reading, states
 from tslens.stories.identity import content_hash
+from tslens.threads import in_threads
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -28,15 +29,22 @@ def on_halves(
 ) -> Iterator[list[Any]]:
     """The answers of the reducers on all texts, then those on halves of them, each half followed by its complement.
 
-    The model reads every text once. Groups and halves depend on the texts alone, not on their order.
+    The model reads every text once, also for reducers of which one goes on from another's answer. Groups and halves
+    depend on the texts alone, not on their order.
     """
-    ordered = sorted(texts, key=content_hash)
-    begun = [Begun(reducer, partial(copy.deepcopy, reducer.start(model))) for reducer in reducers]
+    ordered, asked = sorted(texts, key=content_hash), list[Reducer[Any, Any]]()
+    for reducer in map(reading, reducers):
+        asked += [reducer] if reducer not in asked else []
+    begun = [Begun(reducer, partial(copy.deepcopy, reducer.start(model))) for reducer in asked]
     groups = [states(model, ordered[i::GROUPS], begun) for i in range(GROUPS)]
 
-    def on(members: Iterable[int]) -> list[Any]:
-        parts = zip(*(copy.deepcopy(groups[i]) for i in members), strict=True)  # merging changes the first
-        return [r.finish(reduce(r.merge, part)) for r, part in zip(reducers, parts, strict=True)]
+    def on(members: Sequence[int]) -> list[Any]:
+        def answer(i: int) -> Any:
+            first, *others = (groups[group][i] for group in members)
+            return asked[i].finish(reduce(asked[i].merge, others, copy.deepcopy(first)))  # merging changes the first
+
+        found = in_threads(answer, range(len(asked)))
+        return [concluded(r, found[asked.index(reading(r))]) for r in reducers]
 
     yield on(range(GROUPS))
     for pair in range(pairs):

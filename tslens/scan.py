@@ -20,7 +20,7 @@ from tslens.result import Result, read_on
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-__all__ = ["BATCH_TOKENS", "Batch", "Begun", "Reducer", "Shard", "batches", "scan", "states"]
+__all__ = ["BATCH_TOKENS", "Batch", "Begun", "Reducer", "Shard", "batches", "concluded", "reading", "scan", "states"]
 
 State = TypeVar("State")
 Answer = TypeVar("Answer", bound=Result)
@@ -44,7 +44,7 @@ class Reducer(Protocol[State, Answer_co]):
         ...
 
     def merge(self, a: State, b: State) -> State:
-        """The state of both corpora; associative."""
+        """The state of both corpora; associative. It may change `a` in place, and leaves `b` as it is."""
         ...
 
     def finish(self, state: State) -> Answer_co:
@@ -74,6 +74,18 @@ class Begun:
 
     def finish(self, state: Any) -> Any:
         return self.reducer.finish(state)
+
+
+def reading(reducer: Reducer[Any, Any]) -> Reducer[Any, Any]:
+    """The reducer that reads the stories for this one: itself, or that which it `reads` and whose answer it goes on
+    from (`conclude`)."""
+    own: Reducer[Any, Any] = getattr(reducer, "reads", reducer)
+    return own
+
+
+def concluded(reducer: Reducer[Any, Any], answer: Any) -> Any:
+    """The reducer's answer from that of the reducer that reads for it."""
+    return reducer.conclude(answer) if hasattr(reducer, "reads") else answer  # type: ignore[attr-defined]
 
 
 def states(

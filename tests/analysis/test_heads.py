@@ -1,5 +1,6 @@
 """Heads: synthetic heads whose nature is known, the keys of [7, 8, 7, 8] by hand, and laws that any pattern keeps."""
 
+import copy
 from collections.abc import Iterator
 
 import numpy as np
@@ -422,6 +423,24 @@ def test_scores_on_repeated_tokens_are_read_off_the_hooked_patterns(model) -> No
     assert torch.allclose(scores.induction.float(), induction, atol=1e-5)
     if not spec_of(model).local_layers:
         assert scores.induction_uniform[0] == pytest.approx(float(np.mean([1 / (q + 1) for q in second])))
+
+
+def test_scores_on_repeated_tokens_are_kept_for_few_models_as_they_are(model, monkeypatch) -> None:
+    """A weight that is changed past autograd counts; other random tokens do too."""
+    real, computed = repeated._scores_on, []
+    monkeypatch.setattr(repeated, "_scored", {})
+    monkeypatch.setattr(repeated, "_scores_on", lambda *args: computed.append(0) or real(*args))
+    other = copy.deepcopy(model)
+    first = repeated.repetition_scores(model, rows=4, length=10)
+    assert repeated.repetition_scores(other, rows=4, length=10) is first and len(computed) == 1
+    other.blocks[0].attn.W_Q.data[0] *= 2
+    changed = repeated.repetition_scores(other, rows=4, length=10)
+    assert not torch.equal(changed.previous, first.previous) and len(computed) == 2
+    for seed in range(1, repeated.SCORED + 1):
+        repeated.repetition_scores(model, rows=4, length=10, seed=seed)
+    assert len(repeated._scored) == repeated.SCORED
+    again = repeated.repetition_scores(model, rows=4, length=10)
+    assert again is not first and torch.equal(again.previous, first.previous)
 
 
 def test_answer_draws_prints_and_comes_back(model, tmp_path) -> None:

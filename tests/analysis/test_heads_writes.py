@@ -8,7 +8,7 @@ import torch
 from tslens import models, pos
 from tslens.analysis import heads
 from tslens.analysis.heads.kinds_words import CLASSES, marks_of, words_of
-from tslens.analysis.heads.writes import WritesState, add_story, class_mixtures
+from tslens.analysis.heads.writes import WritesState, add_story, class_counts
 from tslens.forward.blocks import final_gain
 from tslens.models import Spec
 from tslens.scan import Shard, states
@@ -42,7 +42,7 @@ def planted(words: Tokenizer) -> heads.WritesResult:
         tokens = torch.tensor(words.encode([story.text])[0])
         offsets = words.offsets(story.text)
         classes = marks_of(words_of(story.text, story.tags), offsets).classes
-        classes = torch.where(torch.tensor(pos.align(story.text, story.tags, offsets)[1]), classes, -1)
+        classes = torch.where(torch.tensor(pos.align(story.tags, offsets)[1]), classes, -1)
         written = torch.zeros(len(tokens), n, size)
         follows = torch.cat([classes[1:], torch.tensor([-1])])
         for c in range(len(CLASSES)):
@@ -70,14 +70,50 @@ def test_result_round_trip(planted: heads.WritesResult, tmp_path) -> None:
     assert heads.WritesResult.load(tmp_path).kinds == planted.kinds
 
 
-def test_class_mixtures_by_hand() -> None:
-    """Words 0 (ADJ, twice), 1 (ADJ) and 2 (ADP). Where 0 follows, ADJ is word 1 alone; where 2 does, ADJ is two thirds
-    word 0, and ADP has no other word."""
+def test_class_counts_by_hand() -> None:
+    """Words 0 (ADJ, twice), 1 (ADJ) and 2 (ADP). Where 0 follows, ADJ is word 1 alone; where 2 does, no other word is
+    left beside ADJ, and none in ADP."""
     adj, adp = CLASSES.index("ADJ"), CLASSES.index("ADP")
-    found = class_mixtures(torch.tensor([0, 0, 1, 2]), torch.tensor([adj, adj, adj, adp]), 3)
-    assert found[0, :, adj].tolist() == [0, 1, -1] and found[2, :, adj].tolist() == [1, 0, -1]
-    assert found[3, :, adj].isnan().all() and found[3, :, adp].isnan().all()
-    assert found[0, :, adp].tolist() == [0, -1, 1]
+    counts, left = class_counts(torch.tensor([0, 0, 1, 2]), torch.tensor([adj, adj, adj, adp]), 3)
+    assert counts[:, :, adj].tolist() == [[2, 1, 0], [0, 0, 1]] and counts[:, :, adp].tolist() == [[0, 0, 1], [2, 1, 0]]
+    assert left[:, :, adj].tolist() == [[1, 1, 2, 3], [1, 1, 1, 0]]
+    assert left[:, :, adp].tolist() == [[1, 1, 1, 0], [1, 1, 2, 3]]
+
+
+@pytest.mark.thorough
+def test_the_excess_is_that_of_the_mixtures_of_words(words: Tokenizer) -> None:
+    """Word for word: at each place the mean over the words of the class, but the one that follows, less that over the
+    words of the others."""
+    generator = torch.Generator().manual_seed(5)
+    classes = torch.tensor([-1, *torch.randint(-1, 4, (40,), generator=generator).tolist()])
+    tokens = torch.cat([torch.zeros(1).long(), torch.randint(1, 9, (40,), generator=generator)])
+    z, read = torch.randn(41, 2, 4, generator=generator), torch.randn(words.size, 8, generator=generator)
+    output = torch.randn(2, 4, 8, generator=generator)
+    sums = (torch.zeros(1).long(), torch.zeros(1, len(CLASSES)).double(), torch.zeros(1, 1, 2, len(CLASSES)).double())
+    state = WritesState("one", Spec(8, 1, 2, d_vocab=words.size, style="llama"), words, [output], read, *sums)
+    activations = {"blocks.0.attn.hook_z": z, "blocks.0.hook_resid_post": torch.ones(41, 8)}
+    add_story(state, 0, activations, tokens, classes)
+    at = [i for i in range(40) if classes[i + 1] >= 0]
+    logits = torch.einsum("nhd,hdm,tm->nht", z, output, read)
+    often = {i: sum(1 for j in at if tokens[j + 1] == tokens[i + 1]) for i in at}
+    for c in range(4):
+        effect, bins = {}, {i: sum(often[i] > edge for edge in (1, 3, 7, 15)) for i in at}
+        for i in at:
+            others = [j for j in at if tokens[j + 1] != tokens[i + 1]]
+            sides = [
+                [int(tokens[j + 1]) for j in others if (classes[j + 1] == c) == inside] for inside in (True, False)
+            ]
+            if all(sides):
+                effect[i] = logits[i][:, sides[0]].mean(1) - logits[i][:, sides[1]].mean(1)
+        expected = torch.zeros(2)
+        for which in set(bins.values()):
+            own, null = (
+                [i for i in effect if bins[i] == which and (classes[i + 1] == c) == is_] for is_ in (True, False)
+            )
+            if own and null:
+                expected += sum(effect[i] for i in own) - len(own) * sum(effect[i] for i in null) / len(null)
+        assert torch.allclose(state.excess[0, 0, :, c].float(), expected, atol=1e-4), c
+    assert state.excess.abs().max() > 1
 
 
 @pytest.mark.thorough
@@ -92,7 +128,7 @@ def test_the_effect_is_that_of_direct_attribution(style: str, words: Tokenizer, 
     offsets = words.offsets(text)[:96]
     tagged = pos.tag_words(text)
     classes = marks_of(words_of(text, tagged), offsets).classes
-    classes = torch.where(torch.tensor(pos.align(text, tagged, offsets)[1]), classes, -1)
+    classes = torch.where(torch.tensor(pos.align(tagged, offsets)[1]), classes, -1)
     _, cache = model.run_with_cache(tokens[None])
     for layer in range(2):
         out = torch.einsum("phd,hdm->phm", cache[f"blocks.{layer}.attn.hook_z"][0], model.blocks[layer].attn.W_O)

@@ -13,11 +13,11 @@ from tslens import forward, models, pos, scan, stats
 from tslens.analysis import neurons
 from tslens.analysis.neurons import figure, labels, layers, null, reducer, words
 from tslens.analysis.neurons.sample import draws_of, places_of
-from tslens.analysis.neurons.threads import in_threads
 from tslens.plots import text
 from tslens.scan import Batch
 from tslens.stories.generator import generate
 from tslens.stories.identity import content_hash
+from tslens.threads import in_threads
 from tslens.tokenizer import Tokenizer
 
 N = 30
@@ -293,7 +293,7 @@ def test_a_neuron_for_nouns_is_called_noun_and_noise_is_not(model):
     """Activations made from the generator's own truth: neuron 0 likes nouns, neuron 1 verbs, others nothing."""
     tokenizer = models.tokenizer_of(model)
     made = list(generate(40, seed=8))
-    truth = [pos.align(s.text, s.tags, tokenizer.offsets(s.text))[0][:256] for s in made]
+    truth = [pos.align(s.tags, tokenizer.offsets(s.text))[0][:256] for s in made]
     profiles = neurons.Profiles(sample=600)
     state = profiles.start(model)
     torch.manual_seed(4)

@@ -16,7 +16,7 @@ from tslens.analysis import neurons
 from tslens.analysis.neurons.finish import result_of
 from tslens.analysis.neurons.halved import tags_in
 from tslens.analysis.neurons.held_out import judged
-from tslens.analysis.neurons.held_out_measures import ENOUGH, MEASURES, leaving_out, measured
+from tslens.analysis.neurons.held_out_measures import ENOUGH, MEASURES, area, leaving_out, measured
 from tslens.models import Spec, build
 from tslens.scan import Shard, states
 from tslens.stories.generator import generate
@@ -42,7 +42,7 @@ def model(made: list[Any]) -> Any:
 def state(model: Any, made: list[Any]) -> Any:
     """The state after made-up activations that follow the generator's true tags; `FEW_NOUNS` follows 25 nouns."""
     tokenizer = models.tokenizer_of(model)
-    truth = {s.text: pos.align(s.text, s.tags, tokenizer.offsets(s.text))[0] for s in made}
+    truth = {s.text: pos.align(s.tags, tokenizer.offsets(s.text))[0] for s in made}
     rows = tokenizer.encode([story.text for story in made])
     seen = np.bincount(
         [
@@ -140,7 +140,8 @@ def test_the_halves_share_no_text_and_every_token_counts(state: Any, made: list[
     assert state.profiles.n_stories + state.n_tested == len(made)
     assert 0.3 < state.n_tested / len(made) < 0.7
     lengths = [min(len(ids), 320) - 1 for ids in models.tokenizer_of(model).encode([story.text for story in made])]
-    assert state.profiles.n_tokens + len(state.sample.keys) == sum(lengths)  # fewer than `tokens`, so all are kept
+    drawn = state.sample.drawn()  # fewer than `tokens`, so all are kept
+    assert state.profiles.n_tokens + len(drawn.keys) == sum(lengths)
 
 
 def test_measures_are_those_of_scikit_learn_with_and_without_a_group() -> None:
@@ -148,6 +149,8 @@ def test_measures_are_those_of_scikit_learn_with_and_without_a_group() -> None:
     values = rng.normal(size=600).round(1).astype(np.float32)  # many ties
     positive, group = rng.random(600) < 1 / (1 + np.exp(2 - values)), rng.integers(0, 5, 600)
     found = leaving_out(values, positive, group, 1.0)
+    assert area(values, positive) == found[0, MEASURES.index("auroc")]
+    assert np.isnan(area(values, np.arange(600) < ENOUGH - 1))
     for row, left in zip(found, [-1, *range(5)], strict=True):
         kept = group != left
         x, y = values[kept], positive[kept]

@@ -5,9 +5,11 @@ Universal Dependencies.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from jaxtyping import Int
 from numpy.typing import NDArray
 
 from tslens.pos.trigrams import trigrams
@@ -23,6 +25,11 @@ NO_WORD = "X"  # of BOS, a line break, and whatever is under no word
 
 Tagged = tuple[int, int, str]
 """A word: start, end (exclusive) and universal tag."""
+
+
+CHARACTERS = 500_000
+_stories: dict[str, tuple[Tagged, ...]] = {}
+"""The words of the last stories, of at most `CHARACTERS` together (about 20 MB)."""
 
 
 @runtime_checkable
@@ -51,21 +58,24 @@ def tag_tokens(text: str, offsets: Sequence[tuple[int, int]]) -> tuple[list[str]
     A token with white space before its word belongs to the word; one that covers several words, to the first. A token
     that covers no word, such as BOS at (0, 0), has the tag X and starts none.
     """
-    return align(text, tag_words(text), offsets)
+    return align(tag_words(text), offsets)
 
 
-def align(text: str, words: Sequence[Tagged], offsets: Sequence[tuple[int, int]]) -> tuple[list[str], list[bool]]:
+def align(words: Sequence[Tagged], offsets: Sequence[tuple[int, int]]) -> tuple[list[str], list[bool]]:
     """As `tag_tokens`, for words that are tagged already."""
-    at = np.full(len(text), -1, dtype=np.int64)
-    for i, (start, end, _) in enumerate(words):
-        at[start:end] = i
-    tags, starts = [], []
-    for start, end in offsets:
-        under = at[start:end]
-        word = int(under[under >= 0][0]) if (under >= 0).any() else -1
-        tags.append(words[word][2] if word >= 0 else NO_WORD)
-        starts.append(word >= 0 and words[word][0] >= start)
+    under = words_under([(start, end) for start, end, _ in words], offsets).tolist()
+    tags = [words[word][2] if word >= 0 else NO_WORD for word in under]
+    starts = [word >= 0 and words[word][0] >= start for word, (start, _) in zip(under, offsets, strict=True)]
     return tags, starts
+
+
+def words_under(words: Sequence[tuple[int, int]], offsets: Sequence[tuple[int, int]]) -> Int[np.ndarray, " token"]:
+    """The first of these words, which follow one another, under each token; -1 where there is none."""
+    begin, end = np.array(words, dtype=np.int64).reshape(-1, 2).T
+    start, stop = np.array(offsets, dtype=np.int64).reshape(-1, 2).T
+    word = end.searchsorted(start, side="right")
+    covered = np.append(begin, np.iinfo(np.int64).max)[word] < stop
+    return np.where(covered & (start < stop), word, -1)
 
 
 def accuracy(stories: Iterable[_Story], level: float = 0.95) -> Interval:
@@ -84,6 +94,19 @@ def accuracy(stories: Iterable[_Story], level: float = 0.95) -> Interval:
         return right / words
 
     return bootstrap(np.array(counts), share, level=level)
+
+
+def tag_stories(texts: Sequence[str]) -> list[tuple[Tagged, ...]]:
+    """`tag_texts` of stories that are read several times: by several reducers, and by every untrained twin."""
+    known = {text: words for text in texts if (words := _stories.get(text)) is not None}
+    new = [text for text in dict.fromkeys(texts) if text not in known]
+    found: dict[str, tuple[Tagged, ...]] = {text: tuple(words) for text, words in zip(new, tag_texts(new), strict=True)}
+    if sum(map(len, chain(_stories, found))) > CHARACTERS:
+        _stories.clear()
+    if sum(map(len, found)) <= CHARACTERS:
+        _stories.update(found)
+    known |= found
+    return [known[text] for text in texts]
 
 
 def tag_texts(texts: Sequence[str]) -> list[list[Tagged]]:

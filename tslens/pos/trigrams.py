@@ -5,6 +5,7 @@ The probabilities are HanTa's own, from the English weights that it ships; the s
 
 from collections.abc import Sequence
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ class Trigrams:
         self.rows: dict[tuple[str, bool], int] = {}
         self.candidates = np.zeros((0, self.CANDIDATES), dtype=np.int64)
         self.logp = np.zeros((0, self.CANDIDATES), dtype=np.float32)
+        self._one_at_a_time = Lock()  # a thread that meets a new word changes the tables
 
     def tags(self, sentences: Sequence[Sequence[Unit]]) -> list[list[str]]:
         """The BNC tag of every unit (Viterbi 1967 over pairs of tags)."""
@@ -46,7 +48,9 @@ class Trigrams:
             together = max(1, self.UNITS // len(sentences[order[0]]))
             chosen, order = order[:together], order[together:]
             chosen = [i for i in chosen if sentences[i]]
-            for i, tags in zip(chosen, self._search([sentences[i] for i in chosen]), strict=True):
+            with self._one_at_a_time:
+                tags_of_chosen = self._search([sentences[i] for i in chosen])
+            for i, tags in zip(chosen, tags_of_chosen, strict=True):
                 found[i] = tags
         return found
 

@@ -14,12 +14,14 @@ from tslens.stats.intervals import (
     wilson,
 )
 from tslens.stats.multiple import benjamini_hochberg
+from tslens.stats.ranks import argsort_falling, mean_ranks
 from tslens.stats.resampling import bootstrap
 from tslens.stats.roc import Auroc, auroc, hanley_mcneil
 
 __all__ = [
     "Auroc",
     "Interval",
+    "argsort_falling",
     "auroc",
     "benjamini_hochberg",
     "bootstrap",
@@ -27,6 +29,7 @@ __all__ = [
     "jackknife",
     "jackknife_p",
     "mean_interval",
+    "mean_ranks",
     "paired_difference",
     "ratio_of_sums",
     "wilson",

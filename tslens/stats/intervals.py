@@ -135,11 +135,11 @@ def jackknife(estimate: ArrayLike, without: ArrayLike, level: float = 0.95) -> I
     Statistics 17): `without` has the groups along its first axis and the shape of `estimate` after it. Student's t
     with one degree of freedom fewer than groups. For a corpus read in one pass: only sums per group are kept.
     """
-    from scipy import stats
+    from scipy.special import stdtrit  # the quantiles of `scipy.stats.t`, which takes ten times as long for one
 
     check_level(level)
     centre, error, freedom = _jackknife_error(estimate, without)
-    reach = stats.t.ppf((1 + level) / 2, freedom) * error
+    reach = stdtrit(freedom, (1 + level) / 2) * error
     return Interval(scalar(centre), scalar(centre - reach), scalar(centre + reach), level, "delete-a-group jackknife")
 
 
@@ -149,13 +149,13 @@ def jackknife_p(estimate: ArrayLike, without: ArrayLike, null: ArrayLike = 0.0, 
     If the statistic does not vary at all, p is 0 above the null and 1 elsewhere. A standard error below `least_error`
     is raised to it, so that rounding does not decide.
     """
-    from scipy import stats
+    from scipy.special import stdtr
 
     centre, error, freedom = _jackknife_error(estimate, without)
     error = np.maximum(error, least_error)
     distance = centre - np.asarray(null, dtype=float)
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = stats.t.sf(distance / error, freedom)
+        p = stdtr(freedom, -distance / error)
     p = np.where(error == 0, np.where(distance > 0, 0.0, 1.0), p)
     return scalar(np.where(np.isnan(distance) | np.isnan(error), np.nan, p))
 

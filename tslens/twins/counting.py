@@ -57,7 +57,7 @@ def compare(
     texts = read_texts(stories, limit)
     if len(texts) < FEWEST:
         raise InputError(f"An interval of a count needs {FEWEST} different stories; there are {len(texts)}.")
-    asked, chosen = question(model, texts, stories, reducers), twins(n)
+    (asked,), chosen = questions(model, texts, stories, [reducers]), twins(n)
     ask(model, texts, [asked], chosen)
     found = result_of(models.name_of(model), len(texts), asked.kept, [str(twin) for twin in chosen])
     return cast(TwinsResult, read_on(found, stories))
@@ -68,16 +68,20 @@ def read_texts(stories: Iterable[str], limit: int) -> list[str]:
     return list(dict.fromkeys(islice(stories, limit)))
 
 
-def question(
-    model: "LanguageModel", texts: Sequence[str], stories: object, reducers: Sequence[Reducer[Any, Any]]
-) -> Question:
-    """What is asked of the twins: how many heads or neurons have each label. The model's own counts are there."""
-    kept, place = store.read(model, store.key(str(VERSION), model, texts, stories, reducers), _is_whole)
-    if MODEL not in kept:
+def questions(
+    model: "LanguageModel", texts: Sequence[str], stories: object, several: Sequence[Sequence[Reducer[Any, Any]]]
+) -> list[Question]:
+    """What each of several comparisons asks of the twins: how many heads or neurons have each label. The model's own
+    counts are there; those that are not kept come from one reading for all comparisons."""
+    kept = [store.read(model, store.key(str(VERSION), model, texts, stories, one), _is_whole) for one in several]
+    if left := [i for i, (known, _) in enumerate(kept) if MODEL not in known]:
         with stage("counting labels"), off():
-            kept |= _on_halves(model, texts, reducers)
-        store.write(place, kept)
-    return Question(reducers, _all_of, kept, place)
+            counted = _on_halves(model, texts, [several[i] for i in left])
+        for i, found in zip(left, counted, strict=True):
+            known, place = kept[i]
+            known |= found
+            store.write(place, known)
+    return [Question(one, _all_of, known, place) for one, (known, place) in zip(several, kept, strict=True)]
 
 
 def result_of(model: str, stories: int, kept: Mapping[str, Counts], names: list[str]) -> TwinsResult:
@@ -114,12 +118,15 @@ def _all_of(answers: Iterable[Counted]) -> Counts:
 
 
 def _on_halves(
-    model: "LanguageModel", texts: Sequence[str], reducers: Sequence[Reducer[Any, Any]]
-) -> dict[str, Counts]:
-    """The counts on all texts, and those on halves of them (see `on_halves`)."""
-    answers = on_halves(model, texts, reducers)
-    found = {MODEL: _all_of(next(answers))}
-    return found | {f"half {i}": _all_of(half) for i, half in enumerate(answers)}
+    model: "LanguageModel", texts: Sequence[str], several: Sequence[Sequence[Reducer[Any, Any]]]
+) -> list[dict[str, Counts]]:
+    """For each comparison the counts on all texts, and those on halves of them (see `on_halves`)."""
+    found: list[dict[str, Counts]] = [{} for _ in several]
+    for i, answers in enumerate(on_halves(model, texts, [reducer for reducers in several for reducer in reducers])):
+        rest = iter(answers)
+        for counts, reducers in zip(found, several, strict=True):
+            counts[f"half {i - 1}" if i else MODEL] = _all_of(islice(rest, len(reducers)))
+    return found
 
 
 def _is_whole(found: Any) -> bool:

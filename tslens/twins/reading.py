@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tslens.models.twins import Twin
 from tslens.progress import bar, note, off
-from tslens.scan import Begun, Reducer, states
+from tslens.scan import Begun, Reducer, concluded, reading, states
+from tslens.threads import in_threads
 from tslens.twins import kept as store
 
 if TYPE_CHECKING:
@@ -58,16 +59,22 @@ def _ask_one(made: "LanguageModel", texts: Sequence[str], questions: Sequence[Qu
 
 def answers_of(model: "LanguageModel", texts: Sequence[str], questions: Sequence[Question]) -> list[Any]:
     """The answers of all reducers, question by question: one pass over the texts for all of them, and one over the
-    question's own stories. Reducers that read the same (`reads`) share one state."""
+    question's own stories. Reducers that read the same share one state and its answer."""
     asked = [(reducer, question.own) for question in questions for reducer in question.reducers]
     read: list[tuple[Reducer[Any, Any], Sequence[str]]] = []
     rows = []
     for reducer, own in asked:
-        reading = (getattr(reducer, "reads", reducer), own)
-        rows.append(read.index(reading) if reading in read else len(read))
-        read += [reading] if rows[-1] == len(read) else []
+        same = (reading(reducer), own)
+        rows.append(read.index(same) if same in read else len(read))
+        read += [same] if rows[-1] == len(read) else []
     found = states(model, texts, [reducer for reducer, _ in read])
     for i, (reducer, own) in enumerate(read):
         if own:
             (found[i],) = states(model, own, [Begun(reducer, partial(found.__getitem__, i))])
-    return [reducer.finish(found[row]) for (reducer, _), row in zip(asked, rows, strict=True)]
+
+    def finished(i: int) -> Any:
+        found[i], state = None, found[i]  # which is let go when it is finished
+        return read[i][0].finish(state)
+
+    found = in_threads(finished, range(len(read)))
+    return [concluded(reducer, found[row]) for (reducer, _), row in zip(asked, rows, strict=True)]

@@ -58,8 +58,8 @@ def question(
 ) -> Question:
     """What is asked of the twins: the score of each of their heads for each kind."""
     kept, place = store.read(model, store.key(VERSION, model, texts, stories, [reducer]), _is_whole)
-    if isinstance(reducer, heads.Kinds) and reducer.known is None:
-        reducer = replace(reducer, known={})
+    if reducer.known is None:
+        reducer = replace(reducer, known={})  # type: ignore[arg-type]  # a field of either
     return Question([reducer], _scores, kept, place, own=reducer.texts)
 
 

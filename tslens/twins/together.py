@@ -35,6 +35,6 @@ def read_ahead(
     if n < 1 or not texts or not store.is_writable(model):
         return
     enough = counted if len(texts) >= FEWEST else ()
-    questions = [counting.question(model, texts, stories, reducers) for reducers in enough]
+    questions = counting.questions(model, texts, stories, enough)
     questions += [scoring.question(model, texts, stories, reducer) for reducer in scored]
     ask(model, texts, questions, twins(n))

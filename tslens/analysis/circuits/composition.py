@@ -88,12 +88,12 @@ def composition(model: "LanguageModel", *, draws: int = 100, seed: int = 0) -> C
     written = _right_factor(v, o)
     read = torch.stack([_left_factor(q, k.mT), _left_factor(k, q.mT), _left_factor(v, o)])
     size = written.norm(dim=(1, 2))[:, None] * read.norm(dim=(2, 3))[:, None]
-    score = _products(written, read) / size
+    score = _products(written, read, spec.n_heads) / size
     generator = torch.Generator().manual_seed(seed)
     null = []
     for _ in progress.track(range(draws), "rotating heads at random"):
         turn = rotation(spec.d_model, generator, spec).double()
-        null.append(_products(written @ turn, read) / size)
+        null.append(_products(written @ turn, read, spec.n_heads) / size)
     drawn = torch.stack(null)
     layer = torch.arange(spec.n_layers).repeat_interleave(spec.n_heads)
     before = (layer[:, None] < layer).expand(score.shape)
@@ -127,7 +127,12 @@ def _left_factor(
 
 
 def _products(
-    written: Float[Tensor, "source d_head d_model"], read: Float[Tensor, "kind target d_model d_head"]
+    written: Float[Tensor, "source d_head d_model"], read: Float[Tensor, "kind target d_model d_head"], heads: int
 ) -> Float[Tensor, "kind source target"]:
-    """The norm of every product."""
-    return torch.stack([torch.einsum("sad,tdb->stab", written, part).norm(dim=(2, 3)) for part in read])
+    """The norm of every product of a head of a layer, of so many heads, with one of an earlier layer; else NaN."""
+    found = written.new_full((len(read), len(written), len(written)), torch.nan)
+    for first in range(heads, len(written), heads):
+        layer = slice(first, first + heads)
+        for into, part in zip(found, read, strict=True):
+            into[:first, layer] = torch.einsum("sad,tdb->stab", written[:first], part[layer]).norm(dim=(2, 3))
+    return found

@@ -113,7 +113,7 @@ def _passes(
     weights: dict[str, tuple[Tensor, Tensor]],
 ) -> tuple[Float[Tensor, " row"], Gained]:
     """The mean loss of every row with all heads, and what is gained without each."""
-    spec, edited, n = spec_of(model), forward.EditedForward.of(model), len(read.tokens)
+    spec, n = spec_of(model), len(read.tokens)
     scored = read.scored[:, 1:]
     names = [f"blocks.{i}.{part}" for i in range(spec.n_layers) for part in ("hook_resid_pre", "attn.hook_z")]
     row = read.scored[:, 1:].nonzero()[:, 0].cpu()
@@ -125,7 +125,7 @@ def _passes(
         return torch.zeros(n, dtype=torch.float64).index_add_(0, row, losses)
 
     with torch.inference_mode():
-        seen = forward.activations(model, read.tokens, names)
+        edited, seen = forward.EditedForward.of(model), forward.activations(model, read.tokens, names)
         full = edited.losses(edited(seen[names[0]])[0], read.tokens, scored).cpu()
         for layer in progress.track(range(spec.n_layers), "ablating"):
             start, z = (seen[f"blocks.{layer}.{part}"] for part in ("hook_resid_pre", "attn.hook_z"))

@@ -87,12 +87,16 @@ class Kernels(Roles):
 
     @property
     def reads(self) -> Roles:
-        """The reducer that reads the same, to another end: a pass for both feeds one state."""
+        """The reducer that reads for this one: a pass for both feeds one state."""
         return Roles(self.positions, self.groups, self.seed)
 
-    def finish(self, state: RolesState) -> KernelsResult:  # type: ignore[override]  # another question
+    def conclude(self, roles: RolesResult) -> KernelsResult:
         """The families of the positional heads' kernels."""
-        return kernels(super().finish(state))
+        return kernels(roles)
+
+    def finish(self, state: RolesState) -> KernelsResult:  # type: ignore[override]  # another question
+        """As `conclude`, from what was read."""
+        return self.conclude(super().finish(state))
 
 
 def _of_head(roles: RolesResult, layer: int, head: int) -> tuple[str, KernelFit | None]:

@@ -140,7 +140,7 @@ class Kinds:
             yield story
 
     def _words(self, texts: Sequence[str]) -> list[StoryWords]:
-        tagged = iter(pos.tag_texts([text for text in texts if text not in self.truth]))
+        tagged = iter(pos.tag_stories([text for text in texts if text not in self.truth]))
         return [
             words_of_made(self.truth[text]) if text in self.truth else words_of(text, next(tagged)) for text in texts
         ]

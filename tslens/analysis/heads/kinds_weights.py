@@ -78,8 +78,9 @@ class StoryWeights:
 
     def excess(self, pattern: Float[Tensor, "head query key"]) -> Float64[Tensor, "head row"]:
         """The weighted sums of attention, for every head."""
-        flat = np.ascontiguousarray(pattern.cpu().double().flatten(1).numpy().T)
-        return torch.from_numpy(np.asarray(self.matrix @ flat).T)
+        flat = torch.empty(pattern[0].numel(), len(pattern), dtype=torch.float64)
+        flat.copy_(pattern.flatten(1).T)
+        return torch.from_numpy(np.asarray(self.matrix @ flat.numpy()).T)
 
     def dense(self, n: int) -> Float[Tensor, "row query key"]:
         """All weights, those that are 0 too."""

@@ -188,11 +188,7 @@ class TokenMarks:
 
 def marks_of(words: StoryWords, offsets: Sequence[tuple[int, int]]) -> TokenMarks:
     """The marks of tokens at these characters of the story."""
-    at = np.full(max((end for _, end in words.spans), default=0) + 1, -1, dtype=np.int64)
-    for i, (start, end) in enumerate(words.spans):
-        at[start:end] = i
-    under = (at[start:end] for start, end in offsets)
-    word = torch.tensor([int(some[some >= 0][0]) if (some >= 0).any() else -1 for some in under], dtype=torch.long)
+    word = torch.from_numpy(pos.words_under(words.spans, offsets))
     n = len(words.spans)
     related = torch.zeros(len(RELATIONS), n + 1, n + 1, dtype=torch.bool)  # the last is no word
     if words.pairs:

@@ -65,7 +65,7 @@ def texts_of(stories: Sequence[str], tokenizer: Tokenizer, context: int) -> list
     """The stories as tokens with their words. A word that shares a token with another, or that the context cuts, has
     no place."""
     found = []
-    for story, words in zip(stories, pos.tag_texts(stories), strict=True):
+    for story, words in zip(stories, pos.tag_stories(stories), strict=True):
         ids, spans = tokenizer.encode([story])[0], tokenizer.offsets(story)
         found.append(Text(torch.tensor(ids[:context]), tuple(_places(story, words, ids, spans, context))))
     return found

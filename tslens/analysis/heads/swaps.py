@@ -90,8 +90,9 @@ def swaps(
         raise InputError(f"An interval needs {MIN_GROUPS} stories or more; there are {len(read)}. Give more stories.")
     seeds = draw(torch.tensor([s.hash for s in read]), torch.tensor([s.occurrence for s in read])).tolist()
     texts = texts_of([story.text for story in read], tokenizer, context)
-    lexicon, run = Lexicon.of(texts), forward.EditedForward.of(model)
+    lexicon = Lexicon.of(texts)
     with torch.inference_mode():
+        run = forward.EditedForward.of(model)
         found = [
             changes(run, text, lexicon, seed, copies)
             for text, seed in progress.track(list(zip(texts, seeds, strict=True)), "swapping words")
@@ -160,13 +161,13 @@ def divergences(
     uniform: Float[Tensor, "query key"],
 ) -> Float[Tensor, "part keys head"]:
     """Of the sums in `change`, the upper and the lower one, over copies and queries (from the third on), by `KEYS`."""
-    n = (1 / uniform.amax(-1))[FIRST:, None]
+    n = (1 / uniform.amax(-1))[FIRST:].double()
     before, after, even = story[:, FIRST:], copies[:, :, FIRST:], uniform[FIRST:]
 
     def by_keys(difference: Tensor) -> Tensor:
-        terms = (difference.square() * n).double()
-        rest = terms[..., 1:].sum((-2, -1))
-        return torch.stack([rest + terms[..., 0].sum(-1), rest])
+        squares = difference.square_()
+        rest = squares[..., 1:].sum(-1).double()  # a row in single precision, for speed
+        return torch.stack([(rest + squares[..., 0]) @ n, rest @ n])
 
     from_uniform = by_keys(before - even) * len(copies) + by_keys(after - even).sum(1)
     return torch.stack([by_keys(after - before).sum(1), from_uniform]).cpu()
@@ -181,8 +182,8 @@ def distances(
     """Sums of ``|P - P'|`` and of ``|P - U|`` over the pairs that stay as they were."""
     pairs = (stays & (uniform > 0))[:, None, FIRST:].float()
     before, after, even = story[:, FIRST:], copies[:, :, FIRST:], uniform[FIRST:]
-    changed = ((before - after).abs() * pairs).double().sum((0, 2, 3))
-    from_uniform = ((before - even).abs() * pairs.sum(0)).double().sum((1, 2))
+    changed = torch.linalg.vector_norm((before - after).mul_(pairs), 1, dim=-1).double().sum((0, 2))
+    from_uniform = ((before - even).abs_() * pairs.sum(0)).sum(-1).double().sum(1)
     return torch.stack([changed, from_uniform]).cpu()
 
 

@@ -9,7 +9,7 @@ does, writes nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -57,6 +57,9 @@ class Writes:
     """What untrained twins score (`tslens.twins.control`); without any no head writes a class."""
     groups: int = 16
     """Groups of stories behind the intervals."""
+    known: dict[tuple[str, int], Tensor] | None = field(default=None, repr=False, compare=False)
+    """Classes of a story's tokens, by text and tokens, for other scans of the same few stories with the same tokenizer
+    (`tslens.twins.control`); None: they are forgotten after the batch."""
 
     def __post_init__(self) -> None:
         self.control.threshold(len(CLASSES))  # refuses those of other kinds
@@ -84,15 +87,23 @@ class Writes:
     def update(self, state: WritesState, activations: Mapping[str, Tensor], batch: Batch) -> WritesState:
         """Add the stories of a batch, one after the other."""
         groups = batch.groups(self.groups).tolist()
-        for row, (text, tagged) in enumerate(zip(batch.texts, pos.tag_texts(batch.texts), strict=True)):
-            n = int(batch.mask[row].sum())
-            words, offsets = words_of(text, tagged), state.tokenizer.offsets(text)[:n]
-            classes = marks_of(words, offsets).classes
-            begins = torch.tensor(pos.align(text, tagged, offsets)[1])
+        for row, classes in enumerate(self._classes(state.tokenizer, batch)):
+            n = len(classes)
             cut = {name: found[0] for name, found in forward.of_story(activations, row, n).items()}
             state.stories[groups[row]] += 1
-            add_story(state, groups[row], cut, batch.tokens[row, :n], torch.where(begins, classes, -1))
+            add_story(state, groups[row], cut, batch.tokens[row, :n], classes)
         return state
+
+    def _classes(self, tokenizer: Tokenizer, batch: Batch) -> list[Int[Tensor, " pos"]]:
+        """For each story the class of the word that each token begins; -1 where it begins none."""
+        known = {} if self.known is None else self.known
+        named = list(zip(batch.texts, batch.mask.sum(1).tolist(), strict=True))
+        new = [(text, n) for text, n in named if (text, n) not in known]
+        for (text, n), tagged in zip(new, pos.tag_stories([text for text, _ in new]), strict=True):
+            offsets = tokenizer.offsets(text)[:n]
+            begins = torch.tensor(pos.align(tagged, offsets)[1])
+            known[text, n] = torch.where(begins, marks_of(words_of(text, tagged), offsets).classes, -1)
+        return [known[key] for key in named]
 
     def merge(self, a: WritesState, b: WritesState) -> WritesState:
         """Add the sums."""
@@ -134,39 +145,42 @@ def add_story(
     """Add one story. `classes` are those of the words that tokens begin; -1 where a token begins none."""
     at = (classes[1:] >= 0).nonzero().flatten()  # a word follows
     kinds, which = tokens[1:][at].unique(return_inverse=True)
-    mixture = class_mixtures(which, classes[1:][at], len(kinds))
+    counts, left = class_counts(which, classes[1:][at], len(kinds))
     same = torch.bincount(which, minlength=len(kinds))[which]
     frequency = torch.bucketize(same, torch.tensor(FREQUENCIES))
     of_class = torch.arange(len(CLASSES))[:, None] == classes[1:][at]
-    known = mixture.isfinite().all(1).T  # the class and the rest have another word
+    known = (left > 0).all(0).T  # the class and the rest have another word
     weights = torch.zeros(len(CLASSES), len(at))
     for row, (members, pool) in enumerate(zip(of_class & known, ~of_class & known, strict=True)):
         places, values = matched(members, pool, frequency, len(FREQUENCIES) + 1)
         weights[row, places] = values
     last = activations[_last(state.spec)]
-    scale = forward.norm_scale(state.spec, last)[:-1, 0][at.to(last.device)]
+    at, which = at.to(last.device), which.to(last.device)
+    scale = forward.norm_scale(state.spec, last)[:-1, 0][at]
     read = state.reading[kinds.to(last.device)]
-    weighted = (mixture.nan_to_num() * weights.T[:, None]).to(last.device)
+    share = (weights.T / left.clamp(min=1) * torch.tensor([1.0, -1.0])[:, None, None]).to(last.device)
+    counts = counts.to(last.device)
+    on_own = (share * counts[:, which]).sum(0)
     for layer, output in enumerate(state.output):
-        z = activations[f"blocks.{layer}.attn.hook_z"][:-1][at.to(last.device)] / scale[:, None, None]
-        on_words = torch.einsum("nhd,hdw->nhw", z, output @ read.T)
-        state.excess[group, layer] += torch.einsum("nhw,nwc->hc", on_words, weighted).double().cpu()
+        z = activations[f"blocks.{layer}.attn.hook_z"][:-1][at] / scale[:, None, None]
+        written = output @ read.T  # [head d_head word]
+        by_class = torch.einsum("hdw,swc->shdc", written, counts) * torch.einsum("nhd,snc->shdc", z, share)
+        own = torch.einsum("nhd,hdn->nh", z, written[:, :, which])
+        state.excess[group, layer] += (by_class.sum((0, 2)) - own.T @ on_own).double().cpu()
     state.queries[group] += (weights > 0).sum(1).double()
 
 
-def class_mixtures(
+def class_counts(
     which: Int[Tensor, " place"], classes: Int[Tensor, " place"], words: int
-) -> Float[Tensor, "place word kind"]:
-    """For each place and class the mixture of the story's words: those of the class (weights add up to 1) less those of
-    other classes, by how often they stand in the story, without the place's own word. NaN where either has no other."""
+) -> tuple[Float[Tensor, "side word kind"], Float[Tensor, "side place kind"]]:
+    """For each class how often each of the story's words stands in it, and in the others; and for each place the sums
+    of both over words, without the place's own word: 0 where there is no other. A mean over the words of a side but
+    this one is a sum over all of them less the word's own part, divided by what is left."""
     counts = torch.zeros(words, len(CLASSES) + 1)
     counts.index_put_((which, classes), torch.ones(len(which)), accumulate=True)
     own = counts[:, : len(CLASSES)]
-    both = torch.stack([own, counts.sum(1, keepdim=True) - own])[:, None]  # [side 1 word kind]
-    left = both * ~torch.nn.functional.one_hot(which, words).bool()[None, :, :, None]
-    inside, outside = left / left.sum(2, keepdim=True)
-    mixture: Tensor = inside - outside
-    return mixture
+    both = torch.stack([own, counts.sum(1, keepdim=True) - own])
+    return both, both.sum(1, keepdim=True) - both[:, which]
 
 
 def writes(

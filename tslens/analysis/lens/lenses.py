@@ -14,7 +14,7 @@ from tslens.analysis.lens.means import Means, means
 from tslens.analysis.lens.reducer import groups_of_rows, measured, predicted_rows
 from tslens.analysis.lens.tags import tags_of_rows
 from tslens.analysis.lens.translators import TranslatorsResult, check_fits
-from tslens.analysis.lens.unembedding import Unembedding, depth_names, hooks
+from tslens.analysis.lens.unembedding import Unembedding, depth_names, hooks, likeliest
 from tslens.errors import InputError
 from tslens.models import Spec, story_tokenizer_of
 from tslens.scan import BATCH_TOKENS, Batch, scan
@@ -82,19 +82,20 @@ class Lenses:
         ]
         cell = groups_of_rows(batch, self.groups) * len(pos.TAGS) + tags_of_rows(batch, state.tokenizer)
         sums, shape = state.sums.flatten(0, 1), (len(self.lenses), len(names))
-        for part, found in measured(unembedding, read, targets):
+        for part, found, final in measured(unembedding, read, targets):
             parts = found.unflatten(2, shape)
             gain = parts[:, 1, :1] - parts[:, 1]
             sums.index_add_(0, cell[part], torch.cat([parts, gain[:, None]], dim=1).double().cpu())
-            self._add_final(state, unembedding.log_probabilities(rows[-1][part]).double().cpu())
+            self._add_final(state, final.double().cpu())
         state.tokens.flatten().index_add_(0, cell, torch.ones(len(cell), dtype=torch.float64))
         state.stories += len(batch.texts)
         return state
 
     def _add_final(self, state: LensSums, final: Float[Tensor, "row d_vocab"]) -> None:
-        state.predicted += final.exp().sum(0)
-        state.negative_entropy += float((final.exp() * final).sum())
-        state.likeliest += torch.bincount(final.argmax(-1), minlength=len(state.likeliest))
+        probabilities = final.exp()
+        state.predicted += probabilities.sum(0)
+        state.negative_entropy += float(torch.linalg.vecdot(probabilities, final).sum())
+        state.likeliest += torch.bincount(likeliest(final), minlength=len(state.likeliest))
 
     def _refuse_fitted(self, batch: Batch) -> None:
         for name, lens in self.lenses.items():

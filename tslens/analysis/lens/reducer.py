@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tslens.analysis.lens.means import Means, means
 from tslens.analysis.lens.result import ByDepthResult
-from tslens.analysis.lens.unembedding import ROWS, Unembedding, depth_names, hooks
+from tslens.analysis.lens.unembedding import ROWS, Unembedding, depth_names, hooks, likeliest
 from tslens.models import Spec
 from tslens.scan import BATCH_TOKENS, Batch, scan
 
@@ -53,7 +53,7 @@ class ByDepth:
         """Add the tokens of a batch."""
         rows, targets = predicted_rows(activations, hooks(state.unembedding.spec), batch)
         groups = groups_of_rows(batch, self.groups)
-        for part, found in measured(state.unembedding, rows, targets):
+        for part, found, _ in measured(state.unembedding, rows, targets):
             state.sums.index_add_(0, groups[part], found.double().cpu())
         state.tokens.index_add_(0, groups, torch.ones(len(groups), dtype=torch.float64))
         state.stories.index_add_(0, batch.groups(self.groups), torch.ones(len(batch.texts), dtype=torch.float64))
@@ -80,20 +80,32 @@ class ByDepth:
 
 def measured(
     unembedding: Unembedding, rows: Sequence[Tensor], targets: Tensor
-) -> Iterator[tuple[slice, Float[Tensor, "row 3 depth"]]]:
-    """Loss, KL from each of these residuals to the last of them, and agreement with it, a few rows at a time."""
+) -> Iterator[tuple[slice, Float[Tensor, "row 3 depth"], Float[Tensor, "row d_vocab"]]]:
+    """Loss, KL from each of these residuals to the last of them, and agreement with it, a few rows at a time; and the
+    log-probabilities of the last.
+
+    With p the last's probabilities, the KL is E_p[log p] + log Z - E_p[logit], and E_p[logit] is a product with
+    the residual: one mean of the unembedding's columns for all depths, and no log-probability is written out.
+    """
     for start in range(0, len(targets), ROWS):
         part = slice(start, min(start + ROWS, len(targets)))
-        final = unembedding.log_probabilities(rows[-1][part])
-        weights, best = final.exp(), final.argmax(-1)
-        own = torch.linalg.vecdot(weights, final)
+        final, target = unembedding.log_probabilities(rows[-1][part]), targets[part, None]
+        weights, best = final.exp(), likeliest(final)
+        own, (mean, constant) = torch.linalg.vecdot(weights, final), unembedding.mean_column(weights)
+        last = torch.stack([-final.gather(1, target)[:, 0], torch.zeros_like(own), torch.ones_like(own)], dim=1)
         found = []
         for residual in rows:
-            logp = final if residual is rows[-1] else unembedding.log_probabilities(residual[part])
-            loss = -logp.gather(1, targets[part, None])[:, 0]
-            kl = own - torch.linalg.vecdot(weights, logp)
-            found.append(torch.stack([loss, kl, (logp.argmax(-1) == best).float()], dim=1))
-        yield part, torch.stack(found, dim=2)
+            if residual is rows[-1]:
+                found.append(last)
+                continue
+            normed = unembedding.normed(residual[part])
+            logits = unembedding.logits(normed)
+            first = likeliest(logits)
+            highest, of_target = logits.gather(1, first[:, None]), logits.gather(1, target)[:, 0]
+            log_z = highest[:, 0] + logits.sub_(highest).exp_().sum(-1).log()
+            kl = own + log_z - torch.linalg.vecdot(normed, mean) - constant
+            found.append(torch.stack([log_z - of_target, kl, (first == best).float()], dim=1))
+        yield part, torch.stack(found, dim=2), final
 
 
 def predicted_rows(

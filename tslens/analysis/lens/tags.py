@@ -16,7 +16,7 @@ def tags_of_rows(batch: Batch, tokenizer: Tokenizer) -> Int[Tensor, " row"]:
     the story: the rows of `reducer.predicted_rows`. The whole story is tagged, however little of it is read."""
     found: list[int] = []
     lengths = batch.mask.sum(1).tolist()
-    for text, words, length in zip(batch.texts, pos.tag_texts(batch.texts), lengths, strict=True):
-        tags, _ = pos.align(text, words, tokenizer.offsets(text)[1:length])
+    for text, words, length in zip(batch.texts, pos.tag_stories(batch.texts), lengths, strict=True):
+        tags, _ = pos.align(words, tokenizer.offsets(text)[1:length])
         found += [NUMBERS[tag] for tag in tags]
     return torch.tensor(found, dtype=torch.int64)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 ROWS = 256  # positions whose logits exist at a time
+
+
+def likeliest(logits: Float[Tensor, "row d_vocab"]) -> Int[Tensor, " row"]:
+    """The first of each row's largest logits. NumPy finds it several times as fast as PyTorch."""
+    return torch.from_numpy(logits.numpy().argmax(-1)) if logits.device.type == "cpu" else logits.argmax(-1)
 
 
 def hooks(spec: Spec) -> list[str]:
@@ -49,8 +55,20 @@ class Unembedding:
 
     def log_probabilities(self, residual: Float[Tensor, "row d_model"]) -> Float[Tensor, "row d_vocab"]:
         """Log-probabilities of the next token if this residual were the last."""
-        logits = self.normed(residual) @ self.weight
-        return (logits if self.bias is None else logits + self.bias).log_softmax(-1)
+        return self.logits(self.normed(residual)).log_softmax(-1)
+
+    def logits(self, normed: Float[Tensor, "row d_model"]) -> Float[Tensor, "row d_vocab"]:
+        """Logits of a residual after the final norm."""
+        logits = normed @ self.weight
+        return logits if self.bias is None else logits + self.bias
+
+    def mean_column(
+        self, weights: Float[Tensor, "row d_vocab"]
+    ) -> tuple[Float[Tensor, "row d_model"], Float[Tensor, " row"]]:
+        """The mean of the unembedding's columns by these weights, and that of its bias: with a normed residual, the
+        mean logit is their product and the second."""
+        mean = weights @ self.weight.T
+        return mean, weights.new_zeros(len(mean)) if self.bias is None else weights @ self.bias
 
     def normed(self, residual: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "*rows d_model"]:
         """The residual after the final norm, as the unembedding reads it."""

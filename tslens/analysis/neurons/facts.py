@@ -26,7 +26,7 @@ def facts(batch: Batch, tokenizer: Tokenizer) -> Int[Tensor, "batch pos"]:
     are tagged whole, however little of them is read."""
     found = torch.zeros(batch.tokens.shape, dtype=torch.int64)
     lengths = batch.mask.sum(1).tolist()
-    for row, (text, tagged, n) in enumerate(zip(batch.texts, pos.tag_texts(batch.texts), lengths, strict=True)):
+    for row, (text, tagged, n) in enumerate(zip(batch.texts, pos.tag_stories(batch.texts), lengths, strict=True)):
         found[row, :n] = torch.tensor(facts_of(text, tagged, tokenizer.offsets(text)[:n]))
     return found
 
@@ -45,7 +45,7 @@ def facts_of(text: str, tagged: Sequence[pos.Tagged], offsets: Sequence[tuple[in
         first = next(((start, end) for start, end in spoken if begin <= start < stop), None)
         if first is not None:
             at[slice(*first)] |= START
-    tags, _ = pos.align(text, tagged, offsets)
+    tags, _ = pos.align(tagged, offsets)
     found, quarter = [], max(len(offsets) - 1, 1) / 4
     for i, ((start, end), tag) in enumerate(zip(offsets, tags, strict=True)):
         under = [place for place in range(start, end) if not text[place].isspace()]

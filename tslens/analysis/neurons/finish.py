@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tslens import pos
+from tslens import pos, stats
 from tslens.analysis.neurons.labels import preference
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.sample import Sample
@@ -130,8 +130,7 @@ def _tags(
 
 def _examples(values: Float[Tensor, "neurons sample"]) -> Int[Tensor, "neurons quantile example"]:
     """The tokens of the sample around each quantile of each neuron, the larger activation first."""
-    n = values.shape[1]
-    order = values.argsort(dim=1, descending=True, stable=True)
+    n, order = values.shape[1], torch.from_numpy(stats.argsort_falling(values.numpy()))
     about = torch.tensor([round((1 - q) * (n - 1)) for q in QUANTILES])[:, None]
     places = (about + torch.arange(EXAMPLES) - EXAMPLES // 2).clamp(0, n - 1)
     examples: Tensor = order[:, places.flatten()].unflatten(1, places.shape)

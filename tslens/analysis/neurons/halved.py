@@ -68,7 +68,7 @@ class Halves(Generic[Answer]):
 
     @property
     def _profiles(self) -> Profiles:
-        return Profiles(self.k, self.sample, effect=1)
+        return Profiles(self.k, self.sample, effect=0)
 
     def hooks(self, spec: Spec) -> Sequence[str]:
         """Each layer's neurons after the nonlinearity (and the gate, where there is one)."""
@@ -106,7 +106,7 @@ class Halves(Generic[Answer]):
         state.n_tested += len(batch.texts)
         if not len(read):
             return
-        state.sample = state.sample.with_room(min(self.tokens, len(state.sample.keys) + len(read)))
+        state.sample = state.sample.with_room(len(read), self.tokens)
         device = state.sample.keys.device
         before = [F.pad(batch.tokens, (i, 0), value=-1)[:, :-i] for i in range(1, NEAR + 1)]
         facts = torch.stack([batch.tokens, tags_in(batch, state.tokenizer), *before], -1).flatten(0, 1).to(torch.int32)
@@ -117,7 +117,7 @@ class Halves(Generic[Answer]):
     def merge(self, a: HalvesState, b: HalvesState) -> HalvesState:
         """The state of both corpora; associative, and equal to one pass over both."""
         self._profiles.merge(a.profiles, b.profiles)
-        a.sample = a.sample.with_room(min(self.tokens, len(a.sample.keys) + len(b.sample.keys)))
+        a.sample = a.sample.with_room(len(b.sample.keys), self.tokens)
         if len(a.sample.keys):
             a.sample.merge(b.sample)
         a.n_tested += b.n_tested
@@ -155,7 +155,7 @@ class Halves(Generic[Answer]):
                 "Labels are made from one half of the stories and tested on the other, and one half has no token. "
                 "Give more stories: 100 or more say something."
             )
-        return result_of(state.profiles), state.sample.on_cpu().in_order()
+        return result_of(state.profiles), state.sample.on_cpu().drawn()
 
 
 def is_tested(batch: Batch) -> Bool[Tensor, " batch"]:
@@ -167,8 +167,8 @@ def tags_in(batch: Batch, tokenizer: Tokenizer) -> Int[Tensor, "batch pos"]:
     """The part of speech of each token, as an index into `pos.TAGS`, -1 where padded. The whole story is tagged."""
     number = {tag: i for i, tag in enumerate(pos.TAGS)}
     width, rows = batch.tokens.shape[1], []
-    for text, tagged in zip(batch.texts, pos.tag_texts(batch.texts), strict=True):
-        tags, _ = pos.align(text, tagged, tokenizer.offsets(text)[:width])
+    for text, tagged in zip(batch.texts, pos.tag_stories(batch.texts), strict=True):
+        tags, _ = pos.align(tagged, tokenizer.offsets(text)[:width])
         rows.append(F.pad(torch.tensor([number[tag] for tag in tags]), (0, width - len(tags)), value=-1))
     return torch.stack(rows)
 

@@ -20,12 +20,14 @@ import torch
 from tslens import stats
 from tslens.analysis.neurons.finish import QUANTILES
 from tslens.analysis.neurons.halved import DECILE, TAG, TOKEN, Halves, HalvesState
-from tslens.analysis.neurons.held_out_measures import AUROC, GROUPS, MEASURES, measured
+from tslens.analysis.neurons.held_out_measures import GROUPS, MEASURES, area, measured
 from tslens.analysis.neurons.held_out_result import HeldOutResult
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.sample import Sample
 from tslens.analysis.neurons.words import words
 from tslens.progress import track
+
+NEURONS = 256  # whose activations are brought together at a time: one by one, each is far from the next in memory
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,19 +52,21 @@ def judged(profiles: ProfilesResult, sample: Sample, n_tested: int) -> HeldOutRe
     value, low, high = (torch.full((*shape, len(MEASURES)), torch.nan) for _ in range(3))
     same_words, p = torch.full(shape, torch.nan), torch.full(shape, torch.nan, dtype=torch.float64)
     tokens, positives = (torch.zeros(shape, dtype=torch.int64) for _ in range(2))
-    named = ((profiles.label >= 0) | profiles.by_word).nonzero().tolist()
-    for at in track([tuple(place) for place in named], "testing labels"):
-        label = int(profiles.label[at])
+    named, block = ((profiles.label >= 0) | profiles.by_word).nonzero(), np.empty((0, 0), dtype=np.float32)
+    for i, at in enumerate(track([tuple(place) for place in named.tolist()], "testing labels")):
+        if i % NEURONS == 0:
+            block = sample.values[:, *named[i : i + NEURONS].T].T.contiguous().numpy()
+        label, own, values = int(profiles.label[at]), np.zeros(len(word_of), dtype=bool), block[i % NEURONS]
         if label >= 0:
             positive = tags == label
-            kept = ~np.isin(of_sample, word_of[profiles.top_tokens[at][profiles.top_tokens[at] >= 0].numpy()])
+            own[word_of[profiles.top_tokens[at][profiles.top_tokens[at] >= 0].numpy()]] = True
         else:
-            positive, kept = of_sample == word_of[int(profiles.word[at])], np.full(len(tags), True)
-        values, edge = sample.values[:, at[0], at[1]].numpy(), float(threshold[at])
+            positive = of_sample == word_of[int(profiles.word[at])]
+        kept, edge = ~own[of_sample], float(threshold[at])
         found = measured(values[kept], positive[kept], group[kept], edge)
         for field, numbers in ((value, found.value), (low, found.low), (high, found.high)):
             field[at] = torch.from_numpy(numbers)
-        same_words[at] = float(measured(values, positive, group, edge).value[AUROC])
+        same_words[at] = area(values, positive)
         p[at], tokens[at], positives[at] = found.p, int(kept.sum()), int((positive & kept).sum())
     return HeldOutResult(
         label=profiles.label,

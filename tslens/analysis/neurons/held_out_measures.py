@@ -76,23 +76,41 @@ def leaving_out(
     there = np.bincount(group) > 0
     groups, order = int(there.sum()), np.argsort(-values)
     ordered, hit, of = values[order], positive[order], (there.cumsum() - 1)[group[order]]
-    run = np.append(0, (ordered[1:] != ordered[:-1]).cumsum())  # activations that are equal
+    run = _runs(ordered)
     has = np.bincount(run, hit) > 0
     step = np.append(0, (has[1:] | has[:-1]).cumsum())[run]  # runs without a positive that are neighbours are one step
-    right, wrong = (_without_each((step * groups + of)[side], int(step[-1]) + 1, groups) for side in (hit, ~hit))
+    wrong, right = _without_each(hit, of, step, groups)
     above = int((ordered > threshold).sum())
-    right_above, wrong_above = (_without_each(of[:above][side[:above]], 1, groups)[:, 0] for side in (hit, ~hit))
-    rights, wrongs = right.cumsum(1), wrong.cumsum(1)
+    wrong_above, right_above = _without_each(hit[:above], of[:above], np.zeros(above, dtype=int), groups)[:, :, 0]
+    wrongs, rights = wrong.cumsum(1), right.cumsum(1)
+    n, m = rights[:, -1], wrongs[:, -1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        n, m = rights[:, -1], wrongs[:, -1]
-        area = (wrong * (rights - right / 2)).sum(1) / (n * m)
-        purity = (right * np.nan_to_num(rights / (rights + wrongs))).sum(1) / n
+        area = (wrong * (2 * rights - right)).sum(1) / 2 / (n * m)
+        purity = (right * (rights / np.maximum(rights + wrongs, 1))).sum(1) / n
         precision = right_above / np.maximum(right_above + wrong_above, 1)
         return np.stack([area, precision, right_above / n, purity, n / (n + m)], axis=1)
 
 
-def _without_each(cells: Int[np.ndarray, " token"], steps: int, groups: int) -> Int[np.ndarray, "left_out step"]:
-    """Tokens by step, of all groups and then without each in turn; a token's cell is its step and its group."""
-    by_group = np.bincount(cells, minlength=steps * groups).reshape(steps, groups).T
-    whole = by_group.sum(0, keepdims=True)
-    return np.concatenate([whole, whole - by_group])
+def area(values: Float[np.ndarray, " token"], positive: Bool[np.ndarray, " token"]) -> float:
+    """The AUROC of `measured` without its interval."""
+    order = np.argsort(-values)
+    hit, run = positive[order], _runs(values[order])
+    right, wrong = np.bincount(run, hit), np.bincount(run, ~hit)
+    n, m = right.sum(), wrong.sum()
+    return float((wrong * (right.cumsum() - right / 2)).sum() / (n * m)) if min(n, m) >= ENOUGH else np.nan
+
+
+def _runs(ordered: Float[np.ndarray, " token"]) -> Int[np.ndarray, " token"]:
+    """A number for each of these ordered activations, the same for those that are equal."""
+    return np.append(0, (ordered[1:] != ordered[:-1]).cumsum())
+
+
+def _without_each(
+    hit: Bool[np.ndarray, " token"], of: Int[np.ndarray, " token"], step: Int[np.ndarray, " token"], groups: int
+) -> Float[np.ndarray, "side left_out step"]:
+    """Tokens that are no hit, then those that are one, by step: of all groups, then without each in turn."""
+    steps = int(step.max(initial=0)) + 1
+    cells = (hit * groups + of) * steps + step
+    by_group = np.bincount(cells, minlength=2 * groups * steps).reshape(2, groups, steps).astype(float)
+    whole = by_group.sum(1, keepdims=True)
+    return np.concatenate([whole, whole - by_group], axis=1)

@@ -89,8 +89,6 @@ def preference(
     `top_tags` is -1 where there is no token; places with the same number in `same` have the same context and count
     once; `top_words` and `sample_words` are word numbers (see `words.words`), `sample_story` the numbers of stories.
     """
-    from scipy.stats import rankdata
-
     values, tags = _unless_alike(values), top_tags.numpy()
     row, rank = first_of_each_context(tags, same.numpy())
     words = top_words.numpy()[row, rank]
@@ -100,7 +98,7 @@ def preference(
     seen = np.concatenate([words[once], of_sample])
     tags_seen = np.concatenate([tags[row, rank][once], tags_of_sample])
     null = Null.of(seen, tags_seen, of_sample, tags_of_sample, frequency.numpy(), len(pos.TAGS))
-    p = null.p(row, words, len(tags)), null.p_of_sample(rankdata(values.numpy(), axis=1), of_sample, frequency.numpy())
+    p = null.p(row, words, len(tags)), null.p_of_sample(stats.mean_ranks(values.numpy()), of_sample, frequency.numpy())
     drawn = values.numpy(), sample_story.numpy()
     part = _part_of_speech(counts, *p, null.base, tags_of_sample, *drawn)
     word = _one_word(*commonest_word(row, words, len(tags)), of_sample, *drawn)

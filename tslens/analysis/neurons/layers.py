@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens.analysis.neurons.state import ProfilesState
-from tslens.analysis.neurons.threads import in_threads
 from tslens.analysis.neurons.tops import BLOCK, reaching, rounding
+from tslens.threads import in_threads
 
 
 def read_layers(

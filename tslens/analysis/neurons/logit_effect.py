@@ -28,6 +28,9 @@ def logit_effect(
     weights as trained, nothing folded; with layer norm's centring, without the division by its scale, which depends on
     the token), minus the mean over the vocabulary, which softmax ignores.
     """
+    if n == 0:
+        none = written.new_zeros(2, *written.shape[:2], 0)
+        return none.long(), none
     named = readout(model)[:, : tokenizer_of(model).size]  # a model may have room for more tokens than there are
     spec, unembed = spec_of(model), final_gain(model)[0][:, None] * named
     tokens, values = [], []

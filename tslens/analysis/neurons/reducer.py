@@ -31,8 +31,8 @@ SIDE = 5  # tokens of context either side
 class Profiles:
     """The reducer for `ProfilesResult`: one pass that costs little more than running the model.
 
-    Per neuron `k` top tokens and `effect` promoted and suppressed tokens; a random sample of `sample` tokens. BOS is
-    excluded unless `bos`: it is no word, and many neurons have their largest activation on it.
+    Per neuron `k` top tokens and `effect` promoted and suppressed tokens (0: none); a random sample of `sample` tokens.
+    BOS is excluded unless `bos`: it is no word, and many neurons have their largest activation on it.
     """
 
     k: int = 20
@@ -41,9 +41,9 @@ class Profiles:
     bos: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("k", "sample", "effect"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name}={getattr(self, name)} leaves nothing to show; give 1 or more.")
+        for name, least in (("k", 1), ("sample", 1), ("effect", 0)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name}={getattr(self, name)} leaves nothing to show; give {least} or more.")
         if self.k > MOST:
             raise InputError(f"k={self.k} tokens of every neuron would not fit in memory; give {MOST:,} at most.")
 

@@ -38,16 +38,20 @@ class Sample:
             torch.full((size,), NOWHERE, device=device),
             torch.full((size, 3), -1, device=device),
             torch.full((size, window), -1, dtype=torch.int32, device=device),
-            torch.zeros(size, layers, width, device=device),
+            torch.empty(size, layers, width, device=device),  # takes no memory before it is filled
         )
 
-    def with_room(self, size: int) -> "Sample":
-        """The sample with at least `size` slots, of which the new ones are empty."""
-        more, (layers, width) = size - len(self.keys), self.values.shape[1:]
-        if more <= 0:
+    def with_room(self, more: int, most: int) -> "Sample":
+        """The sample with room for `more` tokens beside those drawn, and for `most` in all. It doubles where it grows,
+        so that what was drawn is seldom copied."""
+        n, (layers, width) = len(self.keys), self.values.shape[1:]
+        needed = min(int((self.keys != NOWHERE).sum()) + more, most)
+        if needed <= n:
             return self
-        empty = Sample.empty(more, self.contexts.shape[1], layers, width, self.keys.device)
-        return Sample(**{name: torch.cat([part, getattr(empty, name)]) for name, part in vars(self).items()})
+        grown = Sample.empty(min(max(needed, 2 * n), most), self.contexts.shape[1], layers, width, self.keys.device)
+        for name, part in vars(self).items():
+            getattr(grown, name)[:n] = part
+        return grown
 
     def on_cpu(self) -> "Sample":
         """The sample in the processor's memory."""
@@ -81,6 +85,11 @@ class Sample:
         """The drawn tokens, ordered by key: a random order."""
         order = self.keys.argsort(stable=True)[: int((self.keys != NOWHERE).sum())]
         return Sample(self.keys[order], self.places[order], self.contexts[order], self.values[order])
+
+    def drawn(self) -> "Sample":
+        """The drawn tokens alone, in no order."""
+        filled = self.keys != NOWHERE
+        return self if filled.all() else Sample(**{name: part[filled] for name, part in vars(self).items()})
 
     def groups(self, n: int) -> Int[np.ndarray, " sample"]:
         """The group of stories of each token, of `n` equal ones, in the order of the stories' hashes."""

@@ -86,7 +86,7 @@ class Selectivity:
         if not len(read):
             return state
         state.seen += torch.bincount(batch.tokens.flatten()[read], minlength=len(state.seen))
-        state.sample = state.sample.with_room(min(self.tokens, len(state.sample.keys) + len(read)))
+        state.sample = state.sample.with_room(len(read), self.tokens)
         device, layers = state.sample.keys.device, state.sample.values.shape[1]
         kept = torch.stack([batch.tokens, facts(batch, state.tokenizer)], -1).flatten(0, 1).to(torch.int32)
         acts = [activations[f"blocks.{i}.mlp.hook_post"].flatten(0, 1) for i in range(layers)]
@@ -95,7 +95,7 @@ class Selectivity:
 
     def merge(self, a: SelectivityState, b: SelectivityState) -> SelectivityState:
         """The state of both corpora; associative."""
-        a.sample = a.sample.with_room(min(self.tokens, len(a.sample.keys) + len(b.sample.keys)))
+        a.sample = a.sample.with_room(len(b.sample.keys), self.tokens)
         if len(a.sample.keys):
             a.sample.merge(b.sample)
         a.seen += b.seen

@@ -100,12 +100,14 @@ def tags_of(contexts: Int[Tensor, "places window"], pieces: Sequence[str], bos: 
         texts.append(b"".join(parts).decode(errors="ignore"))
         spans.append((start, end))
     places = list(zip(texts, spans, strict=True))
-    new = [place for place in dict.fromkeys(places) if place not in _tagged]
+    known = {place: tag for place in places if (tag := _tagged.get(place))}  # another thread may clear those kept
+    new = [place for place in dict.fromkeys(places) if place not in known]
     found = {
         (text, (start, end)): next((tag for first, last, tag in words if last > start and first < end), pos.NO_WORD)
         for words, (text, (start, end)) in zip(pos.tag_texts([text for text, _ in new]), new, strict=True)
     }
-    tags = [number[found.get(place) or _tagged[place]] for place in places]
+    known |= found
+    tags = [number[known[place]] for place in places]
     if len(_tagged) + len(found) > CONTEXTS:
         _tagged.clear()
     _tagged.update(islice(found.items(), CONTEXTS))
