@@ -169,11 +169,11 @@ class TestAuroc:
         # pairs (2,1) (2,2) (3,1) (3,2): wins 1 + 0.5 + 1 + 1 of 4; over = [.75, 1], under = [1, .75],
         # each with sample variance 1/32, so the variance is 1/64 + 1/64, with one degree of freedom; Newcombe's,
         # which counts for two, is .875 x .125 (1 + .125 / 1.125 + .875 / 1.875) / 4 = 0.043142; logit(.875) = ln 7
-        found = stats.auroc([2, 1, 3, 2], [True, False, True, False])
+        found = stats.auroc([2, 1, 3, 2], [True, False, True, False], level=0.5)
         assert found.estimate == 0.875
         error = math.sqrt((1 / 32 + 2 * 0.0431424) / 3) / (0.875 * 0.125)
         for end, sign in ((found.low, -1), (found.high, 1)):
-            assert math.log(end / (1 - end)) == pytest.approx(math.log(7) + sign * 3.182446 * error, rel=1e-5)
+            assert math.log(end / (1 - end)) == pytest.approx(math.log(7) + sign * 0.764892 * error, rel=1e-5)
         assert found.p == pytest.approx(scipy_stats.t.sf(math.log(7) / error, 3), rel=1e-5)
         assert found.method == "DeLong, moderated, by logit and t"
 
@@ -215,10 +215,51 @@ class TestAuroc:
         one, other = two_sided(x, y), two_sided(y, x)
         assert (one.estimate, one.low) == pytest.approx((1 - other.estimate, 1 - other.high))
 
-    def test_perfect_separation_still_has_width(self) -> None:
-        interval = two_sided([5, 6, 7], [1, 2, 3])
-        assert interval.estimate == interval.high == 1
-        assert interval.low < 0.95
+    @pytest.mark.parametrize("others", [10, 990])
+    def test_perfect_separation_is_as_certain_as_its_pairs(self, others: int) -> None:
+        """All of 10 disjoint pairs are in order, which an area of A makes happen with a probability of A^10 at most."""
+        found = two_sided(np.arange(10) + 0.5 + others, np.arange(others))
+        assert found.estimate == found.high == 1
+        assert (found.low, found.p) == pytest.approx((0.025**0.1, 0.5**10))
+        mirrored = two_sided(np.arange(others), np.arange(10) + 0.5 + others)
+        assert (mirrored.low, mirrored.high, mirrored.p) == pytest.approx((0, 1 - 0.025**0.1, 1 - 0.5**10))
+
+    def test_few_disorders_are_bounded_by_divergence(self) -> None:
+        """One positive of 20 is below 50 of 1000 negatives. So large an area is e^(-20 KL) likely at most."""
+        scores = np.concatenate([np.arange(1001, 1020), [949.5], np.arange(1000)])
+        found, area = stats.auroc(scores, np.arange(1020) < 20), 1 - 50 / 20_000
+        divergence = area * math.log(area / found.low) + (1 - area) * math.log((1 - area) / (1 - found.low))
+        assert found.estimate == pytest.approx(area) and 20 * divergence == pytest.approx(math.log(40))
+        assert found.p == pytest.approx(
+            0.5**20 * math.exp(-20 * (area * math.log(area) + (1 - area) * math.log(1 - area)))
+        )
+
+    def test_stories_that_hold_both_classes_are_half_as_many_pairs(self) -> None:
+        """Whatever a story has in common moves its positives and its negatives: 20 stories are 10 pairs of stories."""
+        found = stats.auroc(np.arange(200) % 2, np.arange(200) % 2, clusters=np.arange(200) // 10)
+        assert (found.low, found.p) == pytest.approx((0.025**0.1, 0.5**10))
+
+    def test_a_few_scores_that_decide_the_error_are_few_degrees_of_freedom(self) -> None:
+        """Of 30 positives one is below 30 of 60 negatives: its residual makes nearly all of the variance."""
+        positive, negative = np.append(np.arange(29) + 100, 29.5), np.arange(60)
+        found, area = two_sided(positive, negative), 1 - 0.5 / 30
+        over, under = np.append(np.ones(29), 0.5), np.append(np.ones(30), np.full(30, 29 / 30))
+        r = np.concatenate([(over - area) / math.sqrt(30 * 29), (under - area) / math.sqrt(60 * 59)])
+        freedom = 2 / ((r**4).sum() / (r**2).sum() ** 2 - 1 / 30)
+        prior = float(newcombe(*(np.array([value]) for value in (area, 30.0, 60.0)))[0])
+        error = math.sqrt((freedom * (r**2).sum() + 2 * prior) / (freedom + 2)) / (area * (1 - area))
+        assert 2 < freedom < 3
+        reach = scipy_stats.t.ppf(0.975, freedom + 2) * error
+        assert scipy_stats.logistic.ppf(found.high) - scipy_stats.logistic.ppf(area) == pytest.approx(reach)
+
+    def test_near_1_it_covers_where_few_scores_decide(self) -> None:
+        """Exponential scores: with 29 degrees of freedom 85% of these intervals held the area."""
+        rng, area = np.random.default_rng(17), 0.97
+        scores = rng.exponential(size=(1000, 330))
+        scores[:, :30] *= area / (1 - area)
+        found = stats.auroc(scores, np.arange(330) < 30)
+        hits = int(((found.low <= area) & (area <= found.high)).sum())
+        assert scipy_stats.binomtest(hits, 1000, 0.95, alternative="less").pvalue > 0.001
 
     def test_too_few_have_no_interval_and_none_has_no_area(self) -> None:
         positive = np.array([[True] * 4, [True, False, False, False], [True, True, False, False]])
@@ -249,12 +290,12 @@ class TestAuroc:
         # placements: positive 3 above all negatives (1), positive 1.5 above one of two (1/2); area 3/4.
         # negatives: 1 below both (1), 2 below one (1/2). Clusters: (3, 1), (1.5, 2). Two clusters make squares twice as
         # large, so cluster 1 has sqrt(2) (1/8 + 1/8), cluster 2 the opposite: variance 1/4, one degree of freedom.
-        found = stats.auroc([3, 1, 1.5, 2], [True, False, True, False], clusters=["a", "a", "b", "b"])
+        found = stats.auroc([3, 1, 1.5, 2], [True, False, True, False], level=0.5, clusters=["a", "a", "b", "b"])
         assert found.estimate == 0.75
         # By score the variance would be 1/8, so clusters make it twice as large, and Newcombe's as well.
         prior = 2 * 0.75 * 0.25 * (1 + 0.25 / 1.25 + 0.75 / 1.75) / 4
         error = math.sqrt((1 / 4 + 2 * prior) / 3) / (0.75 * 0.25)
-        assert math.log(3) - math.log(found.low / (1 - found.low)) == pytest.approx(scipy_stats.t.ppf(0.975, 3) * error)
+        assert math.log(3) - math.log(found.low / (1 - found.low)) == pytest.approx(scipy_stats.t.ppf(0.75, 3) * error)
 
     def test_one_cluster_has_no_interval_and_labels_must_fit(self) -> None:
         scores, positive = np.arange(12.0), np.arange(12) % 2 == 0

@@ -57,7 +57,7 @@ def reach(halves: Float[Tensor, "half *axes"]) -> Float[Tensor, "*axes"]:
     """Half the length of the 95% interval of numbers, from the same numbers on halves of the stories.
 
     Repeated half-sampling (Shao and Wu 1989, doi:10.1214/aos/1176347263), which holds for counts and maxima too. A
-    bootstrap would read stories twice, which tie with themselves in every list of top tokens.
+    bootstrap would read stories twice, which count once in every list of top tokens.
     """
     from scipy.stats import t
 

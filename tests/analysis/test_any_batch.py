@@ -13,6 +13,7 @@ from tslens import models
 from tslens.analysis import lens, neurons
 from tslens.scan import Shard, states
 from tslens.stories import stories
+from tslens.stories.identity import content_hash
 
 CORPUS = list(stories("made", limit=14, seed=5))
 CORPUS += [CORPUS[3], CORPUS[3], CORPUS[8]]  # some twice or three times, as in real corpora
@@ -68,9 +69,11 @@ def test_the_answer_is_that_of_the_corpus(
                 assert torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y, field.name
 
 
-def test_something_is_labelled_and_something_ties(whole: list[Any]) -> None:
-    """Without either the test above would say nothing."""
+def test_something_is_labelled_and_something_is_read_twice(whole: list[Any]) -> None:
+    """Without either the test above would say nothing. And what is read twice is in a list once."""
     profiles = whole[0]
     assert ((profiles.label >= 0) | profiles.by_word).sum() >= 3
-    values = profiles.top_values[..., -2:]
-    assert ((values[..., 0] - values[..., 1]) < 2e-5).sum() > 10
+    story = profiles.story_hashes[profiles.top_story]
+    twice = torch.isin(story, torch.tensor([content_hash(CORPUS[i]) for i in (3, 8)]))
+    places = torch.stack([story, profiles.top_pos], -1)
+    assert twice.sum() > 100 and ((places[..., :, None, :] == places[..., None, :, :]).all(-1).sum((-1, -2)) == 6).all()

@@ -12,7 +12,8 @@ from scipy.stats import rankdata
 from tslens import forward, models, pos, scan, stats
 from tslens.analysis import neurons
 from tslens.analysis.neurons import figure, labels, layers, null, reducer, words
-from tslens.analysis.neurons.sample import draws_of, places_of
+from tslens.analysis.neurons.sample import draws_of, places_of, prefixes_of
+from tslens.analysis.neurons.tops import NOWHERE
 from tslens.plots import text
 from tslens.scan import Batch
 from tslens.stories.generator import generate
@@ -90,6 +91,11 @@ def made_up(model, values, lengths):
     return {"blocks.0.mlp.hook_post": acts, "blocks.1.mlp.hook_post": torch.zeros(rows, width, 24)}, batch
 
 
+def of_story(batch, story):
+    """The batch of one row as that of another story, with tokens of its own."""
+    return dataclasses.replace(batch, hashes=torch.tensor([story]), tokens=(batch.tokens + 3 * story) % 500)
+
+
 def equal(a, b):
     for field in dataclasses.fields(a):
         x, y = getattr(a, field.name), getattr(b, field.name)
@@ -106,8 +112,25 @@ def equal(a, b):
             assert x == y, field.name
 
 
-def test_tops_are_those_of_a_plain_topk(answer, everything, texts):
+@pytest.fixture(scope="module")
+def once(model, texts):
+    """Row in `everything` of one place for each prefix: that with the smallest key."""
+    ids, kept, row = models.tokenizer_of(model).encode(texts), {}, 0
+    keys = {}
+    for batch in batches(model, texts):
+        keys |= dict(zip(batch.indices.tolist(), draws_of(batch).view(batch.tokens.shape).tolist(), strict=True))
+    for story, tokens in enumerate(ids):
+        for p in range(1, len(tokens[:256])):
+            prefix = tuple(tokens[: p + 1])
+            kept[prefix] = min(kept.get(prefix, (NOWHERE, 0)), (keys[story][p], row))
+            row += 1
+    return torch.tensor([row for _, row in kept.values()])
+
+
+def test_tops_are_those_of_a_plain_topk(answer, everything, once, texts):
     acts, places = everything
+    assert len(once) < len(acts)  # some stories begin alike
+    acts, places = acts[once], [places[row] for row in once.tolist()]
     values, where = acts.topk(K, dim=0)  # [rank, layer, neuron]
     torch.testing.assert_close(answer.top_values, values.permute(1, 2, 0), atol=1e-5, rtol=1e-4)
     gap = (values[:-1] - values[1:]).abs().amin(0)
@@ -183,12 +206,63 @@ def test_ties_go_to_the_smaller_keys_in_any_order(model):
         state = profiles.start(model)
         for story in order:
             acts, batch = made_up(model, 1 + 1e-6 * torch.randn(1, 40, 1), [40])
-            profiles.update(state, acts, dataclasses.replace(batch, hashes=torch.tensor([story])))
+            profiles.update(state, acts, of_story(batch, story))
         found.append(state.tops.ranked().places[0].tolist())
     batch = dataclasses.replace(made_up(model, torch.ones(3, 40, 1), [40] * 3)[1], hashes=torch.arange(3))
     keys = {(h, 0, p): key for (h, _, p), key in zip(places_of(batch).tolist(), draws_of(batch).tolist(), strict=True)}
     smallest = sorted((key, place) for place, key in keys.items() if place[2])[:3]
     assert found == [[list(place) for _, place in smallest]] * 6
+
+
+@pytest.mark.parametrize("k", [5, 30])
+def test_a_prefix_has_one_place_in_any_order_batch_or_shard(model, k):
+    """Six stories begin with the same 24 tokens, where the activations are largest and alike but for rounding."""
+    torch.manual_seed(2)
+    values = torch.cat([2 + 0.1 * torch.rand(1, 24, 1).expand(6, 24, 1), torch.rand(6, 16, 1)], 1)
+    _, whole = made_up(model, values, [40] * 6)
+    tokens = torch.cat([whole.tokens[:1, :24].expand(6, 24), whole.tokens[:, 24:]], 1)
+    whole = dataclasses.replace(whole, tokens=tokens, hashes=torch.arange(6))
+    profiles, found = neurons.Profiles(k=k), []
+
+    def read(stories, state=None):
+        rows, state = torch.tensor(stories), state or profiles.start(model)
+        batch = dataclasses.replace(
+            whole,
+            **{name: getattr(whole, name)[rows] for name in ("tokens", "mask", "indices", "hashes", "occurrences")},
+            texts=("",) * len(rows),
+        )
+        acts = made_up(model, values[rows] + 1e-6 * torch.randn(len(rows), 40, 1), [40] * len(rows))[0]
+        return profiles.update(state, acts, batch)
+
+    for order in ([0, 1, 2, 3, 4, 5], [5, 3, 1, 4, 2, 0], [2, 5, 0, 4, 3, 1]):
+        one_by_one = profiles.start(model)
+        for story in order:
+            one_by_one = read([story], one_by_one)
+        a, b, c = read(order[:2]), read(order[2:3]), read(order[3:])
+        found += [read(order), read(order[4:], read(order[:4])), one_by_one, profiles.merge(a, profiles.merge(b, c))]
+        found.append(profiles.merge(profiles.merge(read(order[3:]), read(order[:2])), read(order[2:3])))
+    keys = draws_of(whole).view(6, 40)
+    once = [(float(values[0, p, 0]), int(keys[:, p].argmin()), p) for p in range(1, 24)]
+    once += [(float(values[story, p, 0]), story, p) for story in range(6) for p in range(24, 40)]
+    expected = {(story, p) for _, story, p in sorted(once)[-k:]}
+    for state in found:
+        assert {(h, p) for h, _, p in state.tops.places[0].tolist()} == expected
+        assert torch.equal(state.tops.ranked().keys[0], found[0].tops.ranked().keys[0])
+
+
+def test_a_prefix_is_known_by_its_tokens_alone(model, texts):
+    """However wide the batch; and different prefixes, one token longer or with two tokens exchanged, differ."""
+    seen = {}
+    for size in (600, 5000):
+        for batch in batches(model, [*texts, texts[0][: len(texts[0]) // 2]], size):
+            hashes = prefixes_of(batch).view(batch.tokens.shape)
+            for tokens, found, mask in zip(batch.tokens.tolist(), hashes.tolist(), batch.mask.tolist(), strict=True):
+                for p in range(sum(mask)):
+                    assert seen.setdefault(tuple(tokens[: p + 1]), found[p]) == found[p]
+    assert len(set(seen.values())) == len(seen) > 1000
+    _, batch = made_up(model, torch.zeros(1, 3, 1), [3])
+    one, other = (dataclasses.replace(batch, tokens=torch.tensor([row])) for row in ([1, 2, 3], [1, 3, 2]))
+    assert (prefixes_of(one) == prefixes_of(other)).tolist() == [True, False, False]
 
 
 def test_values_apart_are_never_taken_for_ties(model):
@@ -206,8 +280,7 @@ def test_blocks_pass_over_nothing(model):
     for _ in range(6):
         values = torch.randn(1, 1 + 16 * 4 * 3 + 7, 24)
         acts, batch = made_up(model, values, [values.shape[1]])
-        batch = dataclasses.replace(batch, hashes=torch.tensor([len(seen)]))
-        profiles.update(state, acts, batch)
+        profiles.update(state, acts, of_story(batch, len(seen)))
         seen.append(values[0, 1:])
     assert torch.equal(state.tops.ranked().values[:24], torch.cat(seen).topk(4, dim=0).values.T)
 
@@ -354,6 +427,17 @@ def test_one_word_twenty_times_is_one_trial():
     found = judged([[NOUN] * 20] * 2, [[7] * 20, list(range(20))])
     assert found.distinct.tolist() == [1, 20]
     assert found.label.tolist() == [-1, NOUN]
+
+
+def test_one_word_is_no_class_even_where_its_tag_is_rare():
+    """Of 89 words 3 are conjunctions, so that one of them on top has a p of 0.03, and all excite the neuron most. A
+    second top word that is none makes no class of it either."""
+    words, rare = [7] * 12 + [8, 9] + list(range(100, 186)), [CCONJ] * 14 + [NOUN] * 86
+    up = torch.cat([torch.rand(12) + 2, torch.rand(2) + 1.5, torch.rand(86)])
+    top, tags = [[7] * 20, [7] * 19 + [8], [7] * 19 + [100]], [[CCONJ] * 20, [CCONJ] * 20, [CCONJ] * 19 + [NOUN]]
+    found = judged(tags, top, activations=up.expand(3, 100), sample_tags=rare, sample_words=words)
+    assert found.distinct.tolist() == [1, 2, 2] and (found.q < 0.01).all()
+    assert found.label.tolist() == [-1, CCONJ, -1] and found.by_word.tolist() == [True, False, True]
 
 
 def test_a_word_has_the_tag_it_has_most_often():

@@ -28,6 +28,9 @@ def population(n: int = 400) -> tuple[np.ndarray, np.ndarray]:
 def test_coverage_counts_by_hand() -> None:
     found = covered("x", Interval(0, np.array([-1.0, 0.1, -2.0, -1.0]), np.array([1.0, 2.0, -1.0, 0.0]), 0.95, ""), 0.0)
     assert found.value == 0.5 and found.runs == 4 and found.p == pytest.approx(0.0140, abs=5e-4)  # P(X <= 2), exact
+    always = Interval(0, np.full(200, -1.0), np.full(200, 1.0), 0.95, "")
+    assert not covered("x", always, 0.0).passes and covered("x", always, 0.0, least=True).passes
+    assert not covered("x", always, 2.0, least=True).passes
     assert Simulated("x", "coverage", 1.0, 10, REJECTED).passes and not Simulated("x", "coverage", 1, 9, 9e-4).passes
 
 
@@ -59,7 +62,7 @@ def test_the_true_fraction_is_that_of_many_stories() -> None:
 def test_every_interval_is_simulated_and_reproducible() -> None:
     nats, tokens = population()
     found, again = (simulated(nats, tokens, runs=60, seed=5) for _ in range(2))
-    assert found == again and len({test.name for test in found}) == len(found) == 19
+    assert found == again and len({test.name for test in found}) == len(found) == 23
     assert {test.kind for test in found} == {"coverage", "uniform p"}
 
 

@@ -74,13 +74,18 @@ def test_rows_are_chosen_by_name_or_by_its_beginning() -> None:
 
 
 def test_the_loop_of_ones_own_finds_the_same_tops() -> None:
-    """What the scan is held against answers the same question."""
+    """What the scan is held against answers the same question, but counts a prefix once for every story."""
     model, stories = scanning._model(TINY), list(scanning.corpus(TINY.scanned))
     (state,) = scan.states(model, stories, [Profiles(k=scanning.K, bos=True)])
-    best = None
+    best, seen = None, set()
     for number, batch in enumerate(scanning._batches(TINY)):
         _, cache = model.run_with_cache(batch.tokens, names_filter=["blocks.1.mlp.hook_post"])
-        best = scanning._merged(best, cache["blocks.1.mlp.hook_post"][batch.mask], number)
+        new = batch.mask.clone()
+        for row, p in batch.mask.nonzero().tolist():
+            prefix = tuple(batch.tokens[row, : p + 1].tolist())
+            new[row, p] = prefix not in seen
+            seen.add(prefix)
+        best = scanning._merged(best, cache["blocks.1.mlp.hook_post"][new], number)
     assert best is not None
     torch.testing.assert_close(best[0].T, state.tops.ranked().values[64:], atol=1e-5, rtol=1e-4)
 

@@ -37,11 +37,17 @@ def auroc(
 
     The error is that of DeLong, DeLong and Clarke-Pearson (1988, doi:10.2307/2531595), by ranks (Sun and Xu 2014,
     doi:10.1109/LSP.2014.2337313), so n log n and not n^2; clusters are the units as in Obuchowski (1997,
-    doi:10.2307/2533958). Few positives near 1 vary less than others would: the variance is drawn towards that of
-    Newcombe's method 5 (2006, doi:10.1002/sim.2324), which counts as `PRIOR` degrees of freedom (as in Smyth 2004,
-    doi:10.2202/1544-6115.1027). The interval is symmetric in the area's logit, with Student's t and the degrees of
-    freedom of the rarer class. From 10 normal positives it covers 95 to 96%, where DeLong's own covers 88%; where one
-    positive in six does not differ from a negative, 10 positives are too few (85%) and 30 nearly enough (92%).
+    doi:10.2307/2533958). Its degrees of freedom are what the spread of its squares is worth (Satterthwaite 1946,
+    doi:10.2307/3002019), at most the units of the rarer class less one: near an area of 1 a few scores decide it. It is
+    drawn towards that of Newcombe's method 5 (2006, doi:10.1002/sim.2324), which counts as `PRIOR` degrees of freedom
+    (as in Smyth 2004, doi:10.2202/1544-6115.1027).
+
+    The interval is symmetric in the area's logit, with Student's t. At 1 and next to it a logit's error means nothing,
+    so no end is further than the bound for every distribution (Hoeffding 1963, doi:10.1080/01621459.1963.10500830,
+    section 5), nor p larger: if 10 positives are above all negatives, the area is 0.69 or more. From 10, 30 or 100
+    positives, normal or exponential, it covers 93% or more at every area from 0.5 to 0.999 (above 0.95 up to 100%),
+    where DeLong's own, from 10, covers 91 to 93% at 0.5 and 54 to 90% at 0.97; where one positive in six does not
+    differ from a negative, 95% or more from 30 positives and 90% from 10.
     """
     check_level(level)
     values, sides = np.broadcast_arrays(np.asarray(scores), np.asarray(positive, dtype=bool))
@@ -49,8 +55,12 @@ def auroc(
     values, sides = values.reshape(flat), sides.reshape(flat)
     of = None if clusters is None else _grouped(np.asarray(clusters), values.shape[1])
     found = [_delong(values[i : i + ROWS], sides[i : i + ROWS], of) for i in range(0, len(values), ROWS)]
-    area, variance, freedom, m, n = (np.concatenate(column) for column in zip(*found, strict=True))
+    area, variance, freedom, pairs, m, n = (np.concatenate(column) for column in zip(*found, strict=True))
     low, high, p = _by_logit(area, variance, freedom, m, n, level)
+    tail = (1 - level) / 2
+    low, high = np.maximum(low, _bound(area, pairs, tail)), np.minimum(high, 1 - _bound(1 - area, pairs, tail))
+    chance = np.exp(-pairs * _divergence(area, 0.5))
+    p = np.where(area > 0.5, np.minimum(p, chance), np.maximum(p, 1 - chance))
     few = np.minimum(m, n) < enough
     low, high, p = (np.where(few, np.nan, found) for found in (low, high, p))
     area, low, high, p = (scalar(found.reshape(shape)) for found in (area, low, high, p))
@@ -74,6 +84,23 @@ def _by_logit(
     return np.where(known & (area == 0), 0.0, low), np.where(known & (area == 1), 1.0, high), p
 
 
+def _bound(area: Array, pairs: Array, tail: float) -> Array:
+    """The largest area of which so large an estimate has a probability of `tail` at most, whatever the distribution."""
+    low, high = np.zeros_like(area), area
+    for _ in range(50):
+        middle = (low + high) / 2
+        far = pairs * _divergence(area, middle) >= -np.log(tail)
+        low, high = np.where(far, middle, low), np.where(far, high, middle)
+    return low
+
+
+def _divergence(area: Array, other: Array | float) -> Array:
+    """The divergence, in nats, of a coin that shows heads with the probability `area` from `other`."""
+    from scipy.special import rel_entr
+
+    return np.asarray(rel_entr(area, other) + rel_entr(1 - area, 1 - np.asarray(other)))
+
+
 def _grouped(clusters: NDArray[Any], count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """An order that brings the scores of a cluster together, and where each cluster begins in it."""
     if clusters.shape != (count,):
@@ -84,8 +111,9 @@ def _grouped(clusters: NDArray[Any], count: int) -> tuple[NDArray[np.intp], NDAr
 
 def _delong(
     values: NDArray[Any], positive: NDArray[np.bool_], of: tuple[NDArray[np.intp], NDArray[np.intp]] | None
-) -> tuple[Array, Array, Array, Array, Array]:
-    """Area, its variance and degrees of freedom, and the numbers of positives and negatives, for each row."""
+) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """For each row the area, its variance and degrees of freedom, how many disjoint pairs of a positive and a negative
+    its units hold, and the numbers of positives and negatives."""
     order = values.argsort(axis=1)
     hit = np.take_along_axis(positive, order, 1).astype(float)
     m, miss = hit.sum(1), 1 - hit
@@ -95,14 +123,22 @@ def _delong(
         area = np.where(n > 0, np.nansum(over * hit, axis=1) / m, np.nan)
         over = np.where(hit > 0, over - area[:, None], 0.0) / m[:, None]
         under = np.where(miss > 0, under - area[:, None], 0.0) / n[:, None]
-        variance = of_scores = sum((r**2).sum(1) * k / (k - 1) for r, k in ((over, m), (under, n)))
-        fewest = np.minimum(m, n)
+        of_scores = sum((r**2).sum(1) * k / (k - 1) for r, k in ((over, m), (under, n)))
+        counts = m, n
         if of is not None:
-            variance, fewest = _of_clusters((over, under), (hit, miss), order, *of)
+            over, under, hit, miss = (_by_cluster(part, order, *of) for part in (over, under, hit, miss))
+            counts = (hit > 0).sum(1).astype(float), (miss > 0).sum(1).astype(float)
+        factors = [np.sqrt(k / np.where(k > 1, k - 1, np.nan))[:, None] for k in counts]
+        residuals = (over * factors[0] + under * factors[1]) ** 2
+        variance, fewest = residuals.sum(1), np.minimum(*counts)
         alike = np.where(of_scores > 0, variance / of_scores, 1)  # effect of the design
         prior = alike * newcombe(np.clip(area, 0.5 / (m * n), 1 - 0.5 / (m * n)), m, n)
-        variance = ((fewest - 1) * variance + PRIOR * prior) / (fewest - 1 + PRIOR)
-    return area, variance, fewest - 1 + PRIOR, m, n
+        unsure = np.maximum(
+            (residuals**2).sum(1) / variance**2 - 1 / fewest, 0
+        )  # squared error of the variance, relative
+        freedom = np.where(variance > 0, np.minimum(2 / unsure, fewest - 1), 0)
+        variance = (freedom * variance + PRIOR * prior) / (freedom + PRIOR)
+    return area, variance, freedom + PRIOR, np.minimum(fewest, residuals.shape[1] // 2), m, n
 
 
 def _placements(ordered: NDArray[Any], hit: Array, m: Array, n: Array) -> tuple[Array, Array]:
@@ -118,24 +154,11 @@ def _placements(ordered: NDArray[Any], hit: Array, m: Array, n: Array) -> tuple[
     return ((first + last + 1) / 2 - hits_below) / n[:, None], 1 - hits_below / m[:, None]
 
 
-def _of_clusters(
-    residuals: tuple[Array, Array],
-    having: tuple[Array, Array],
-    order: NDArray[np.intp],
-    together: NDArray[np.intp],
-    begins: NDArray[np.intp],
-) -> tuple[Array, Array]:
-    """The variance where clusters are the units, and in how many there are scores of the class that is in fewer."""
-
-    def by_cluster(ordered: Array) -> Array:
-        back = np.empty_like(ordered)
-        np.put_along_axis(back, order, ordered, 1)
-        return np.asarray(np.add.reduceat(back[:, together], begins, axis=1))
-
-    numbers = [(by_cluster(has) > 0).sum(1).astype(float) for has in having]
-    factors = [np.sqrt(k / np.where(k > 1, k - 1, np.nan))[:, None] for k in numbers]
-    whole = sum(by_cluster(r) * f for r, f in zip(residuals, factors, strict=True))
-    return np.asarray(whole**2).sum(1), np.minimum(*numbers)
+def _by_cluster(ordered: Array, order: NDArray[np.intp], together: NDArray[np.intp], begins: NDArray[np.intp]) -> Array:
+    """The sum over each cluster of what is given in the order of the scores."""
+    back = np.empty_like(ordered)
+    np.put_along_axis(back, order, ordered, 1)
+    return np.asarray(np.add.reduceat(back[:, together], begins, axis=1))
 
 
 def hanley_mcneil(area: Array, m: Array, n: Array) -> Array:

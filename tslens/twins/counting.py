@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 TWINS, STORIES = 19, 100
-VERSION = 2
+VERSION = 3
 """Part of the key of kept counts: raise it when the rule of a label changes."""
 MODEL = "the model"
 

@@ -23,7 +23,7 @@ class TwinsResult(Result):
 
     Model and twins are counted on the same stories. The interval is 95%, over stories: counts on halves of the stories
     give its width (repeated half-sampling; Shao and Wu 1989, doi:10.1214/aos/1176347263). It stands for a bootstrap,
-    in which a story that is drawn twice would tie with itself in every list of top tokens.
+    in which a story that is drawn twice would count once in every list of top tokens.
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("label",)

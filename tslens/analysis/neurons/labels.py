@@ -5,7 +5,8 @@ frequent tag. And a top list alone misleads (Bolukbasi et al. 2021, arXiv 2104.0
 of speech, and random tokens test it. The null of both is `null.Null`: tags permuted among words of like frequency.
 
 - The candidate (`best`) is the tag that is the least likely to be so common among the neuron's distinct top words. Its
-  p there is at most 0.05; it makes at least half of the words, and its Wilson interval is above the base rate.
+  p there is at most 0.05; it makes at least half of the words, and two of them at least, and its Wilson interval is
+  above the base rate. One word is one trial, also where few words as frequent have its tag, which makes its p small.
 - In the random sample, tokens of that tag excite the neuron more than others: by rank sums over words, q (the false
   discovery rate, Benjamini-Hochberg, over all neurons) is at most 0.05, and the AUROC's interval (DeLong, by story)
   above 0.5.
@@ -37,6 +38,7 @@ from tslens.analysis.neurons.words import commonest_word, each_word_once, first_
 Values = TypeVar("Values", Tensor, NDArray[Any])
 
 FALSE_DISCOVERIES = CHANCE = 0.05
+TRIALS = 2  # different top words of a part of speech, at least, behind its name
 HALF = 0.5  # a neuron is named after a part of speech that makes at least half of its different top words
 NEARLY = 0.9  # or after a word that makes nearly all of its top tokens
 NEAR_Q = 0.02  # relative
@@ -131,8 +133,7 @@ def _part_of_speech(
     named = (
         _clear(q, apart.low)
         & (p_of_top[each, best] <= CHANCE * (1 - NEAR_Q))
-        & (n > 0)
-        & (chosen >= HALF * n)
+        & (chosen >= np.maximum(HALF * n, TRIALS))
         & (share.low > base[best])
     )
     return {

@@ -13,7 +13,7 @@ from tslens.analysis.neurons.finish import result_of
 from tslens.analysis.neurons.layers import read_layers
 from tslens.analysis.neurons.logit_effect import logit_effect, written_by_neurons
 from tslens.analysis.neurons.result import ProfilesResult
-from tslens.analysis.neurons.sample import Sample, draws_of, places_of, refresh
+from tslens.analysis.neurons.sample import Sample, draws_of, places_of, prefixes_of, refresh
 from tslens.analysis.neurons.state import ProfilesState
 from tslens.analysis.neurons.tops import Tops
 from tslens.errors import InputError
@@ -89,9 +89,10 @@ class Profiles:
         state.precision = str(layers[0].dtype).removeprefix("torch.")
         if len(read):
             stories = [(0 if self.bos else 1, length) for length in batch.mask.sum(1).tolist()]
-            where = [part.to(device) for part in (draws_of(batch), places_of(batch), contexts(batch))]
-            read_layers(state, layers, stories, *where)
-            refresh(state.sample, [acts.flatten(0, 1) for acts in layers], read.to(device), *where)
+            where = (read, draws_of(batch), prefixes_of(batch), places_of(batch), contexts(batch))
+            read, keys, prefixes, *rest = (part.to(device) for part in where)
+            read_layers(state, layers, stories, read, keys, prefixes, *rest)
+            refresh(state.sample, [acts.flatten(0, 1) for acts in layers], read, keys, *rest)
         return state
 
     def merge(self, a: ProfilesState, b: ProfilesState) -> ProfilesState:

@@ -82,7 +82,8 @@ class ProfilesResult(Result):
     is larger."""
 
     top_values: Float[Tensor, "layer neuron rank"]
-    """Largest activations, descending except for rounding differences; NaN where the corpus has fewer tokens."""
+    """Largest activations, descending except for rounding differences; NaN where the corpus has fewer tokens. Places of
+    stories that are the same up to there count once."""
     top_tokens: Int[Tensor, "layer neuron rank"]
     """Their token ids (-1 where there is none)."""
     top_tags: Int[Tensor, "layer neuron rank"]

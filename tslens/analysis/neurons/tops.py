@@ -4,19 +4,21 @@ A list's smallest value is a threshold: only activations that reach it are exami
 of rows rules out nearly all blocks. A list is an unordered set until `ranked`.
 
 Stories that begin with the same words have the same activations there, except for rounding, which depends on the batch.
-So values that differ by no more than `TIE` count as equal, and of equal ones the smaller keys stay.
+So values that differ by no more than `TIE` count as equal, and of equal ones the smaller keys stay. A prefix is one
+observation, in however many stories: a list has one place of it, that with the smallest key.
 """
 
 import dataclasses
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 NOWHERE = torch.iinfo(torch.int64).max
 BLOCK = 16  # rows that are first compared by their largest value
 ROUND = 32  # candidates of a neuron that are weighed at a time
+PREFIX_BITS = 20  # of a prefix, by which most that are in no list are told without reading the lists
 TIE = 2e-5  # of 1, or of larger values; padding moved activations of stories2M by 1e-7 in the mean and 8e-6 at most
 
 
@@ -32,6 +34,8 @@ class Tops:
     values: Float[Tensor, "neurons rank"]
     keys: Int[Tensor, "neurons rank"]
     """The key of each place in the corpus (see `sample.draws_of`); `NOWHERE` while a list is not full."""
+    prefixes: Int[Tensor, "neurons rank"]
+    """The hash of the tokens up to each place (see `sample.prefixes_of`): all of a list differ."""
     places: Int[Tensor, "neurons rank 3"]
     """Hash and occurrence of the story, and the position in it."""
     contexts: Int[Tensor, "neurons rank window"]
@@ -43,6 +47,7 @@ class Tops:
         return cls(
             torch.full((neurons, k), -torch.inf, device=device),
             torch.full((neurons, k), NOWHERE, device=device),
+            torch.full((neurons, k), NOWHERE, device=device),
             torch.full((neurons, k, 3), -1, device=device),
             torch.full((neurons, k, window), -1, dtype=torch.int32, device=device),
         )
@@ -53,17 +58,44 @@ class Tops:
         tied = self.values <= (floor + rounding(floor))[:, None]
         return floor, torch.where(tied, self.keys, -1).amax(1)
 
-    def admit(self, neurons: Tensor, values: Tensor, keys: Tensor, places: Tensor, contexts: Tensor) -> None:
-        """Put candidates (one row of each argument) that reach the bounds into their neurons' lists."""
-        order = neurons.argsort(stable=True)
+    def admit(
+        self,
+        neurons: Int[Tensor, " found"],
+        values: Float[Tensor, " found"],
+        at: Int[Tensor, " found"],
+        rows: Sequence[Int[Tensor, "row ..."]],
+    ) -> None:
+        """Put candidates that reach the bounds into their neurons' lists: the rows `at` of `rows`, which are the fields
+        after `values`. Those of one neuron have different prefixes."""
+        new = (~self._renewed(neurons, values, at, rows)).nonzero().flatten()
+        order = new[neurons[new].argsort(stable=True)]
         _, count = neurons[order].unique_consecutive(return_counts=True)
         number = torch.arange(len(order), device=order.device) - (count.cumsum(0) - count).repeat_interleave(count)
         for first in range(0, int(count.max()) if len(order) else 0, ROUND):
             now = order[(number >= first) & (number < first + ROUND)]
-            self._admit_few(neurons[now], values[now], keys[now], places[now], contexts[now])
+            self._admit_few(neurons[now], values[now], at[now], rows)
 
-    def _admit_few(self, neurons: Tensor, values: Tensor, keys: Tensor, places: Tensor, contexts: Tensor) -> None:
+    def _renewed(self, neurons: Tensor, values: Tensor, at: Tensor, rows: Sequence[Tensor]) -> Bool[Tensor, " found"]:
+        """The candidates whose prefixes are in their neurons' lists. They take the place of those with larger keys."""
+        keys, prefixes, *_ = rows
+        in_some = torch.zeros(1 << PREFIX_BITS, dtype=torch.bool, device=at.device)
+        in_some[self.prefixes >> 64 - PREFIX_BITS] = True  # of negative ones too, counted from the end
+        maybe = in_some[prefixes >> 64 - PREFIX_BITS][at].nonzero().flatten()
+        found, slot = (self.prefixes[neurons[maybe]] == prefixes[at[maybe], None]).nonzero(as_tuple=True)
+        known = torch.zeros_like(neurons, dtype=torch.bool).index_fill_(0, maybe[found], True)
+        earlier = keys[at[maybe[found]]] < self.keys[neurons[maybe[found]], slot]
+        now = maybe[found[earlier]]
+        self._put(neurons[now], slot[earlier], values[now], at[now], rows)
+        return known
+
+    def _put(self, neurons: Tensor, slots: Tensor, values: Tensor, at: Tensor, rows: Sequence[Tensor]) -> None:
+        self.values[neurons, slots] = values
+        for part, row in zip((self.keys, self.prefixes, self.places, self.contexts), rows, strict=True):
+            part[neurons, slots] = row[at]
+
+    def _admit_few(self, neurons: Tensor, values: Tensor, at: Tensor, rows: Sequence[Tensor]) -> None:
         """`admit` for candidates that are sorted by neuron, few of each."""
+        keys = rows[0][at]
         k, device = self.values.shape[1], neurons.device
         owners, row, count = neurons.unique_consecutive(return_inverse=True, return_counts=True)
         column = torch.arange(len(row), device=device) - (count.cumsum(0) - count)[row]
@@ -85,20 +117,15 @@ class Tops:
         index = torch.full_like(kept[:, k:], -1, dtype=torch.int64)
         index[row, column] = torch.arange(len(row), device=device)
         new = index[kept[:, k:]]  # row after row, as many in each as slots were freed
-        into = owners[into]
-        self.values[into, slot] = values[new]
-        self.keys[into, slot] = keys[new]
-        self.places[into, slot] = places[new]
-        self.contexts[into, slot] = contexts[new]
+        self._put(owners[into], slot, values[new], at[new], rows)
 
     def merge(self, other: "Tops") -> None:
         """Merge the lists of another corpus into these."""
         n, k = other.values.shape
         every = torch.arange(n, device=other.values.device).repeat_interleave(k)
         filled = other.keys.flatten() != NOWHERE
-        lists = (other.values, other.keys, other.places, other.contexts)
-        parts = (every, *(part.flatten(0, 1) for part in lists))
-        self.admit(*(part[filled] for part in parts))
+        values, *rows = (part.flatten(0, 1) for part in vars(other).values())
+        self.admit(every[filled], values[filled], filled.nonzero().flatten(), rows)
 
     def ranked(self) -> "Tops":
         """The lists in order: the largest value first, ties by the smallest key."""
@@ -107,11 +134,8 @@ class Tops:
         step = torch.nn.functional.pad(lower.cumsum(1), (1, 0))  # of values that tie
         by_key = self.keys.gather(1, falling).argsort(dim=1, stable=True)
         order = falling.gather(1, by_key.gather(1, step.gather(1, by_key).argsort(dim=1, stable=True)))
-        return Tops(
-            self.values.gather(1, order),
-            self.keys.gather(1, order),
-            *(part.gather(1, order[:, :, None].expand_as(part)) for part in (self.places, self.contexts)),
-        )
+        by_field = {2: order, 3: order[:, :, None]}
+        return Tops(*(part.gather(1, by_field[part.ndim].expand_as(part)) for part in vars(self).values()))
 
 
 def reaching(
