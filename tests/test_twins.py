@@ -207,6 +207,6 @@ def test_the_counts_of_the_bundled_model_come_with_it():
     model = models.load("stories2M")
     read = Corpus(tuple(map(str, range(twins.STORIES))), "itself", recipe=corpus._key(model))
     name = kept.key(str(counting.VERSION), model, read.texts, read, [heads.Roles(), neurons.Profiles()])
-    found, _ = kept.read(model, name, counting._is_whole)
+    found, _ = kept.read(model, name, counting.is_whole)
     assert sum(name.endswith(tuple("0123456789")) and "twin" in name for name in found) == twins.TWINS
-    assert counting._is_whole(found)
+    assert counting.is_whole(found)

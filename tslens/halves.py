@@ -47,10 +47,15 @@ def on_halves(
         return [concluded(r, found[asked.index(reading(r))]) for r in reducers]
 
     yield on(range(GROUPS))
+    yield from map(on, halves(pairs))
+
+
+def halves(pairs: int = PAIRS) -> Iterator[list[int]]:
+    """The groups of `pairs` halves, each followed by those of its complement."""
     for pair in range(pairs):
         order = np.argsort(draw(torch.tensor(pair), torch.arange(GROUPS)).numpy()).tolist()
         for half in (order[: GROUPS // 2], order[GROUPS // 2 :]):
-            yield on(sorted(half))
+            yield sorted(half)
 
 
 def reach(halves: Float[Tensor, "half *axes"]) -> Float[Tensor, "*axes"]:

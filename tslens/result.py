@@ -213,9 +213,11 @@ class CountedResult(Result):
 
     beside_twins: str = dataclasses.field(default="", kw_only=True)
     """The counts on some of the stories beside those of untrained twins, in words; empty where no twin was counted."""
+    of_twins: dict[str, list[int]] = dataclasses.field(default_factory=dict, kw_only=True)
+    """The count of each twin, by label."""
 
     def counts(self) -> dict[str, int]:
-        """The number of heads or neurons with each label that claims something."""
+        """The number of heads, neurons, or positions in 1,000, with each label that claims something."""
         raise NotImplementedError
 
     def __str__(self) -> str:

@@ -31,6 +31,7 @@ def heads(
     swap: bool = False,
     probe: bool = False,
     kinds: bool = False,
+    n: Annotated[int, Parameter(name="--twins")] = 0,
     out: Path | None = None,
     engine: Engine = "local",
     precision: Precision = "float32",
@@ -52,6 +53,8 @@ def heads(
         Also name what the keys are that a head chooses by content and which word classes it writes, beyond null and
         untrained twins, whose scores are kept; the family of each positional head's kernel; and the roles that a
         context of 64 tokens changes.
+    n
+        Untrained twins whose heads --ablate ablates too, on the same 32 stories: each costs as much as the model.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
@@ -68,7 +71,7 @@ def heads(
             return
         corpus = corpus_of(loaded, stories, limit)
         deliver(roles := scanned(engine, model, loaded, corpus, [method.Roles()], precision)[0], corpus=corpus)
-        _further(deliver, loaded, corpus, roles, precision, swap=swap, kinds=kinds, ablate=ablate, probe=probe)
+        _further(deliver, loaded, corpus, roles, precision, n, swap=swap, kinds=kinds, ablate=ablate, probe=probe)
 
 
 def _further(
@@ -77,16 +80,17 @@ def _further(
     corpus: "Corpus",
     roles: "RolesResult",
     precision: str,
+    n: int,
     *,
     swap: bool,
     kinds: bool,
     ablate: bool,
     probe: bool,
 ) -> None:
-    """What was asked for besides the roles."""
+    """What was asked for besides the roles; ablations beside `n` untrained twins."""
     from tslens.analysis import heads as method
     from tslens.models import spec_of
-    from tslens.twins import control, read_ahead
+    from tslens.twins import ablated, control, read_ahead
 
     swapped = method.swaps(loaded, corpus) if swap else None
     if swapped is not None:
@@ -105,7 +109,11 @@ def _further(
         deliver(method.contexts({f"{short} tokens": at_short, "the whole context": roles}), corpus=corpus)
     if ablate:
         deliver(method.ablation(loaded, rows=16), "on-repeated-tokens")
-        deliver(method.ablation(loaded, corpus, roles=roles), "on-stories", corpus=corpus)
+        found = method.ablation(loaded, corpus, roles=roles)
+        if n:
+            deliver(counted := ablated(loaded, corpus, n=n), "of-ablation", printed=False)
+            found = counted.beside(found)
+        deliver(found, "on-stories", corpus=corpus)
     if probe:
         deliver(method.probes(loaded, corpus, precision=precision), corpus=corpus)
 
@@ -195,7 +203,7 @@ def twins(
     out: Path | None = None,
     json_: Json = False,
 ) -> None:
-    """Count the labels of heads and neurons beside those that untrained twins of the model earn.
+    """Count labels of heads and neurons, and positions that layers settle, beside those of untrained twins of the model.
 
     A twin has the model's shape: freshly initialised, or with the values of every weight permuted. The counts are kept.
 
@@ -206,7 +214,6 @@ def twins(
     out
         A folder for the figure (SVG), the table (CSV) and the whole answer.
     """
-    from tslens.analysis import heads, neurons
     from tslens.forward.trunk import refuse_compressor
     from tslens.models import load
     from tslens.twins import compare
@@ -214,5 +221,5 @@ def twins(
     with delivery(out, json_) as deliver:
         refuse_compressor(loaded := load(model))
         corpus = corpus_of(loaded, stories, limit)
-        found = compare(loaded, corpus, [heads.Roles(), neurons.Profiles()], n=n, limit=limit or len(corpus))
+        found = compare(loaded, corpus, n=n, limit=limit or len(corpus))
         deliver(found, corpus=corpus)

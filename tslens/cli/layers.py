@@ -42,6 +42,7 @@ def lens(
     tuned: bool = False,
     fit: Fit = Fit(),
     top: int = 5,
+    n: Annotated[int, Parameter(name="--twins")] = 0,
     out: Path | None = None,
     engine: Engine = "local",
     precision: Precision = "float32",
@@ -57,6 +58,8 @@ def lens(
         Show the tuned lens too, over stories by part of speech as well. It is fitted once, in minutes, and kept.
     top
         Tokens kept for each position of the prompt.
+    n
+        Untrained twins in which the positions that each layer settles are counted too, on the first 100 stories.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
@@ -64,6 +67,7 @@ def lens(
     from tslens.forward import check_precision
     from tslens.forward.trunk import refuse_compressor
     from tslens.models import load
+    from tslens.twins import compare
 
     check_precision(precision)
     with delivery(out, json_) as deliver:
@@ -79,7 +83,11 @@ def lens(
             if fitted is not None:
                 deliver(method.of_prompt(loaded, prompt, top, translators=fitted, precision=precision), "tuned")
         if corpus is not None and fitted is None:
-            deliver(scanned(engine, model, loaded, corpus, [method.ByDepth()], precision)[0], corpus=corpus)
+            (answer,) = scanned(engine, model, loaded, corpus, [method.ByDepth()], precision)
+            if n:
+                deliver(counted := compare(loaded, corpus, [method.ByDepth()], n=n), printed=False)
+                answer = counted.beside(answer)
+            deliver(answer, corpus=corpus)
         elif corpus is not None and fitted is not None:
             both = method.lenses(loaded, corpus, fitted, precision=precision)
             deliver(both, figures=both.figures(), corpus=corpus)

@@ -39,7 +39,7 @@ def lines(
 
 
 def panels(*charts: Mapping[str, Any]) -> "Figure":
-    """Several charts of lines side by side, each given as the arguments of `lines`."""
+    """Several charts of lines side by side, each given as the arguments of `lines`; `controls` are grey lines behind."""
     if not charts:
         raise ValueError("panels need at least one chart; got none")
     with styled():
@@ -61,10 +61,14 @@ def _draw_lines(
     log_x: bool = False,
     log_y: bool = False,
     ticks: Sequence[Any] | None = None,
+    controls: Sequence[Any] = (),
 ) -> None:
     if not series:
         raise ValueError("lines need at least one series; got none")
     longest, places = 0, set[float]()
+    for i, control in enumerate(controls):
+        label = "untrained twins" if i == 0 else None
+        axes.plot(numbers(control, 1, "a control"), color=PALETTE[6], linewidth=0.8, alpha=0.6, label=label)
     for i, (name, values) in enumerate(series.items()):
         y = numbers(values, 1, f"series {name!r}")
         at = np.arange(len(y)) if x is None else numbers(x[name] if isinstance(x, Mapping) else x, 1, "x")
@@ -89,7 +93,7 @@ def _draw_lines(
         axes.set_xticks(sorted(places))
     if ticks is not None:
         name_ticks(axes, "x", ticks, longest, 0.0)
-    if len(series) > 1:
+    if len(series) > 1 or len(controls):
         axes.legend()
 
 

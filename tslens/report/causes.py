@@ -32,7 +32,17 @@ from tslens.errors import InputError
 from tslens.progress import note
 from tslens.result import Result
 from tslens.scan import Reducer
-from tslens.twins import FEWEST, STORIES, TWINS, control, read_ahead
+from tslens.twins import (
+    ABLATED_STORIES,
+    ABLATED_TWINS,
+    FEWEST,
+    STORIES,
+    TWINS,
+    TwinsResult,
+    ablated,
+    control,
+    read_ahead,
+)
 from tslens.twins import kept as store
 
 if TYPE_CHECKING:
@@ -69,6 +79,8 @@ class Causes:
     """The word classes that heads write; None as well."""
     ablation: AblationResult
     """The loss without each head; its roles are the `names`."""
+    ablated: TwinsResult | None = None
+    """How many heads matter, of the model and of untrained twins; None where these would have taken too long."""
 
     def in_order(self) -> list[tuple[int, int, str]]:
         """Layer, head and finding of every head: first those that matter and have no name, then as they matter."""
@@ -83,8 +95,10 @@ def causes(
     *,
     wanted: bool | None = None,
     a_story: float = math.inf,
+    twins: int = TWINS,
 ) -> Causes | None:
-    """Swap words for every head and ablate it, and name the kinds of its keys.
+    """Swap words for every head and ablate it, and the heads of up to five of `twins` untrained ones; name the kinds of
+    its keys.
 
     With `wanted` None the parts that are kept, and those that take less than a minute, where a scan takes `a_story`
     seconds a story. None where that leaves nothing, or where the stories are too few.
@@ -94,10 +108,10 @@ def causes(
         return None
     shelf = Shelf(model, corpus, texts, wanted is True)
     swapped = min(SWAPPED, len(texts)) * PASSES * a_story
-    ablated = PASS * roles.role_code.numel() * min(ABLATED, len(texts)) * a_story
+    a_row = PASS * roles.role_code.numel() * a_story
     asked = "/".join(ROLES[code] for code in roles.role_code.flatten().tolist())
     parts: dict[type[Result], str] = {SwapsResult: "", AblationResult: asked}
-    if not shelf.affords(swapped + ablated, "Swapped words and ablated heads", parts):
+    if not shelf.affords(swapped + min(ABLATED, len(texts)) * a_row, "Swapped words and ablated heads", parts):
         return None
     swaps = shelf.of(SwapsResult, "", lambda: method.swaps(model, texts, limit=SWAPPED, copies=COPIES))
     agreement = method.agreement(roles, swaps)
@@ -108,7 +122,16 @@ def causes(
     kernels = method.kernels(kept, swaps)
     kinds = None if kinds is None else replace(kinds, roles=kept.roles)
     named = replace(ablation, roles=names(kept, kinds, writes))
-    return Causes(kept, swaps, agreement, kernels, kinds, writes, named)
+    beside = _of_twins(model, shelf, min(twins, ABLATED_TWINS), a_row)
+    return Causes(kept, swaps, agreement, kernels, kinds, writes, named, beside)
+
+
+def _of_twins(model: "LanguageModel", shelf: "Shelf", n: int, a_row: float) -> TwinsResult | None:
+    """The heads that matter of `n` untrained twins, where ablating a model takes `a_row` seconds a story."""
+    asked, seconds = f"{n} twins, {ABLATED_STORIES} stories", (n + 1) * ABLATED_STORIES * a_row
+    if n and shelf.affords(seconds, "Ablated heads of untrained twins", {TwinsResult: asked}):
+        return shelf.of(TwinsResult, asked, lambda: ablated(model, shelf.corpus, n=n))
+    return None
 
 
 def _kinds(

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Sequence
 
-from tslens.analysis.heads.ablation_result import BOUND, FINDINGS, has_role
+from tslens.analysis.heads.ablation_result import BOUND, FINDINGS, MATTERING, has_role
 from tslens.analysis.heads.replaced import TOKENS
 from tslens.analysis.heads.swaps_result import OF_ALL_KEYS
 from tslens.report.causes import Causes
@@ -46,7 +46,16 @@ def _intro(causes: Causes) -> str:
         "The tokens that a role predicts are compared with others of the same stories and frequency; shown is the "
         "least of the three differences. Heads that matter and have no name come first. "
     )
-    return f'<p class="muted small">{html.escape(said + _agreement(causes) + _beyond(causes))}</p>'
+    return f'<p class="muted small">{html.escape(said + _beside(causes) + _agreement(causes) + _beyond(causes))}</p>'
+
+
+def _beside(causes: Causes) -> str:
+    """How many heads of untrained twins matter by the same rule."""
+    twins = causes.ablated
+    if twins is None:
+        return "No head of an untrained twin was ablated beside them. "
+    own, of_twins = int(twins.count[twins.place(MATTERING)]), twins.range_of(MATTERING)
+    return f"On {twins.stories} stories {own} heads matter, and {of_twins} of each of {len(twins.twins)} untrained twins. "
 
 
 def _agreement(causes: Causes) -> str:
@@ -169,7 +178,7 @@ def claim(causes: Causes) -> tuple[str, str, str]:
     )
     return (
         f"{len(mattering)} of {total} heads matter",
-        f"to the loss however they are ablated ({', '.join(found.kinds)}): {without}{missed}.",
+        f"to the loss however they are ablated ({', '.join(found.kinds)}): {without}{missed}",
         f"Nats per token on {found.rows} stories. The most: layer {layer}, head {head} ({found.roles[layer][head]}), "
         f"{costs}. {_agreement(causes)}".rstrip(),
     )

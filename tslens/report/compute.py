@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from tslens import models
 from tslens.analysis import heads as heads_analysis
 from tslens.analysis import lens as lens_analysis
-from tslens.analysis import neurons as neurons_analysis
 from tslens.analysis.circuits import CircuitResult
 from tslens.analysis.heads import PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
@@ -25,8 +24,8 @@ from tslens.report import circuits, features
 from tslens.report.causes import Causes
 from tslens.report.causes import causes as causes_of_heads
 from tslens.report.features import FoundFeatures
-from tslens.scan import Reducer, scan
-from tslens.twins import FEWEST, STORIES, TWINS, TwinsResult, compare
+from tslens.scan import scan
+from tslens.twins import FEWEST, QUESTIONS, STORIES, TWINS, TwinsResult, compare
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -106,9 +105,8 @@ def compute(
     if not corpus:
         raise InputError("There is no story to report on: the source is empty or everything was filtered out.")
     measured, a_story = _timed_loss(model, corpus)
-    reducers: list[Reducer[Any, Any]] = [heads_analysis.Roles(), neurons_analysis.Profiles(), lens_analysis.ByDepth()]
-    heads, neurons, depth = scan(model, corpus, reducers)
-    checked = causes_of_heads(model, described, heads, wanted=causes, a_story=a_story)
+    heads, neurons, depth = scan(model, corpus, QUESTIONS)
+    checked = causes_of_heads(model, described, heads, wanted=causes, a_story=a_story, twins=twins)
     patterns, lenses = _in_full(model, _choose(model, [*texts], corpus, max(shown, len(texts))))
     return ReportData(
         name=name or models.name_of(model),
@@ -119,7 +117,7 @@ def compute(
         remark=described.remark,
         loss=measured,
         audit=verdict_of(model),
-        twins=_twins(model, described, reducers[:2], twins),
+        twins=_twins(model, described, twins),
         causes=checked,
         heads=heads if checked is None else checked.roles,
         neurons=neurons,
@@ -153,9 +151,9 @@ def _samples(model: "LanguageModel", max_new_tokens: int) -> list[tuple[str, str
     return list(zip(PROMPTS, written, strict=True))
 
 
-def _twins(model: "LanguageModel", corpus: Corpus, reducers: Sequence[Reducer[Any, Any]], n: int) -> TwinsResult | None:
+def _twins(model: "LanguageModel", corpus: Corpus, n: int) -> TwinsResult | None:
     enough = len(set(islice(corpus, STORIES))) >= FEWEST
-    return compare(model, corpus, reducers, n=n) if n and enough else None
+    return compare(model, corpus, n=n) if n and enough else None
 
 
 def _choose(model: "LanguageModel", own: list[str], corpus: list[str], count: int) -> list[str]:

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 import torch
 
 from tslens.analysis.heads import EVIDENT, ROLES
+from tslens.analysis.heads.ablation_result import MATTERING
+from tslens.analysis.lens import settled
+from tslens.analysis.lens.result import PER
 from tslens.corpus import counted
 from tslens.report.causes import Causes
 from tslens.report.causes_view import claim
 from tslens.report.compute import ReportData
 from tslens.report.features import FoundFeatures
 from tslens.report.features import claim as claim_of_features
+from tslens.twins import TwinsResult
 
 
 @dataclass(frozen=True)
@@ -47,17 +51,17 @@ def card(finding: Finding) -> str:
     return f'<li{aside}>{figure}<p class="claim">{claim}</p><p class="evidence">{evidence}</p></li>'
 
 
-def _beside_twins(data: ReportData, label: str) -> tuple[str, str, bool]:
+def _beside(twins: TwinsResult | None, label: str) -> tuple[str, str, bool]:
     """For a count: its twins' in parentheses, a sentence of evidence, and whether it leads."""
-    twins = data.twins
     if twins is None:
         return "not compared with untrained twins", "No untrained twin was counted.", False
     at = twins.place(label)
-    leads = bool(twins.leads[at])
+    leads, fewer = bool(twins.leads[at]), bool(twins.high[at] < twins.least[at])
+    but = "" if leads else ": every untrained twin has more" if fewer else ": this says nothing about training"
     evidence = (
         f"On {counted(twins.stories)}: {int(twins.count[at]):,} [{float(twins.low[at]):,.1f}, "
         f"{float(twins.high[at]):,.1f}], {len(twins.twins)} untrained twins {twins.range_of(label)}, "
-        f"p = {float(twins.p[at]):.2f}{'' if leads else ': this says nothing about training'}."
+        f"p = {float(twins.p[at]):.2f}{but}."
     )
     return f"untrained twins: {twins.range_of(label)}", evidence, leads
 
@@ -79,7 +83,7 @@ def _roles(data: ReportData) -> Finding:
     counts = Counter(name for name in names if name in EVIDENT)
     described = [f"{names.count(kind)} {kind}" for kind in ("content-dependent", "diffuse") if kind in names]
     others = f"Of the others {' and '.join(described)}: descriptions, not roles." if described else ""
-    beside, evidence, leads = _beside_twins(data, "heads with a role")
+    beside, evidence, leads = _beside(data.twins, "heads with a role")
     figure = f"{sum(counts.values())} of {len(names)} heads"
     if not counts:
         return Finding(
@@ -101,8 +105,9 @@ def _roles(data: ReportData) -> Finding:
 
 
 def _causes(causes: Causes) -> Finding:
-    figure, said, evidence = claim(causes)
-    return Finding(figure, said, f"{evidence} No untrained twin was ablated beside it.", "heads", leads=False)
+    figure, said, more = claim(causes)
+    beside, evidence, leads = _beside(causes.ablated, MATTERING)
+    return Finding(figure, f"{said} ({beside}).", f"{evidence} {more}", "heads", leads)
 
 
 def _features(found: FoundFeatures) -> Finding:
@@ -119,7 +124,7 @@ def _induction(data: ReportData) -> Finding:
         float(t.flatten()[best]) for t in (heads.induction_random, heads.induction, heads.induction_lift)
     )
     found = int((heads.role_code == ROLES.index("induction")).sum())
-    beside, evidence, leads = _beside_twins(data, "induction heads")
+    beside, evidence, leads = _beside(data.twins, "induction heads")
     nearest = "the strongest" if found else "the nearest"
     return Finding(
         f"{found} induction {'head' if found == 1 else 'heads'}",
@@ -150,7 +155,7 @@ def _published_rule(data: ReportData) -> Finding:
 def _parts_of_speech(data: ReportData) -> Finding:
     n = data.neurons
     counts = Counter(n.tags[label] for label in n.label.flatten().tolist() if label >= 0)
-    beside, evidence, leads = _beside_twins(data, "part-of-speech neurons")
+    beside, evidence, leads = _beside(data.twins, "part-of-speech neurons")
     figure = f"{sum(counts.values()):,} of {n.label.numel():,} neurons"
     claim = "prefer a part of speech, in their top tokens and on random ones too"
     if not counts:
@@ -171,7 +176,7 @@ def _parts_of_speech(data: ReportData) -> Finding:
 def _words(data: ReportData) -> Finding:
     n = data.neurons
     found = int(n.by_word.sum())
-    beside, evidence, leads = _beside_twins(data, "one-word neurons")
+    beside, evidence, leads = _beside(data.twins, "one-word neurons")
     silent = int((n.firing_rate == 0).sum())
     more = f" {silent:,} never fire." if silent else ""
     if found:
@@ -199,13 +204,18 @@ def _depth(data: ReportData) -> Finding:
     depth = data.depth
     at = len(depth.depths) - 2
     low, high = float(depth.agreement_low[at]), float(depth.agreement_high[at])
+    beside, evidence, leads = _beside(data.twins, label := settled(depth.depths[at]))
+    if (twins := data.twins) is not None:
+        least, most = (float(of[twins.place(label)]) / PER for of in (twins.least, twins.most))
+        beside, evidence = f"untrained twins: {least:.0%} to {most:.0%}", f"Of 1,000 positions: {evidence}"
     return Finding(
         f"{float(depth.agreement[at]):.0%} settled",
         "before the last block: at that share of positions the lens's likeliest token is already the model's own "
-        f"({float(depth.agreement[0]):.0%} before any block).",
-        f"Over {counted(depth.stories)}: {_interval(low, high, '.0%')}. Read by depth, the loss goes from "
+        f"({float(depth.agreement[0]):.0%} before any block; {beside}).",
+        f"Over {counted(depth.stories)}: {_interval(low, high, '.0%')}. {evidence} Read by depth, the loss goes from "
         f"{float(depth.loss[0]):.2f} through {float(depth.loss[at]):.2f} to {float(depth.loss[-1]):.2f} nats a token.",
         "lens",
+        leads,
     )
 
 

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from tslens.analysis.heads import COLOURED, EVIDENT, ROLES, PatternResult, RolesResult
-from tslens.analysis.lens import ByDepthResult, OfPromptResult
+from tslens.analysis.lens import ByDepthResult, OfPromptResult, settled
+from tslens.analysis.lens.result import PER
 from tslens.plots import PALETTE
 from tslens.report.causes_view import sentences
 from tslens.report.compute import ReportData
@@ -71,7 +72,7 @@ class Uncut:
         content = {
             "heads": heads(data.heads, data.twins) | {"causes": causes},
             "lens": lens(data.lenses, words, int(data.description["d_vocab"])),
-            "depth": depth(data.depth),
+            "depth": depth(data.depth, data.twins),
             "curve": curve(data.metrics),
             "film": film(data.film),
         }
@@ -167,8 +168,8 @@ def lens(answers: Sequence[OfPromptResult], words: Words, vocabulary: int) -> di
     return {"depths": answers[0].depths, "k": k, "vocabulary": vocabulary, "stories": stories}
 
 
-def depth(answer: ByDepthResult) -> list[dict[str, Any]]:
-    """Two charts: the loss of each depth, and its agreement with the last depth."""
+def depth(answer: ByDepthResult, twins: TwinsResult | None = None) -> list[dict[str, Any]]:
+    """Two charts: the loss of each depth, and its agreement with the last depth, beside that of untrained twins."""
     common = {"x": list(range(len(answer.depths))), "xLabel": "blocks passed", "zero": True, "dots": True}
     return [
         {
@@ -185,7 +186,7 @@ def depth(answer: ByDepthResult) -> list[dict[str, Any]]:
             "name": "agreement-by-depth",
             "label": "Share of positions where the lens agrees with the final layer, by depth",
             "yLabel": "share of positions",
-            "series": [_line("same top token", answer, "agreement")],
+            "series": [_line("same top token", answer, "agreement"), *_line_of_twins(twins, answer.depths)],
         },
     ]
 
@@ -193,6 +194,17 @@ def depth(answer: ByDepthResult) -> list[dict[str, Any]]:
 def _line(name: str, answer: ByDepthResult, field: str) -> dict[str, Any]:
     low, high = (_numbers(getattr(answer, f"{field}_{end}")) for end in ("low", "high"))
     return {"name": name, "values": _numbers(getattr(answer, field)), "low": low, "high": high}
+
+
+def _line_of_twins(twins: TwinsResult | None, depths: Sequence[str]) -> list[dict[str, Any]]:
+    """The median agreement of untrained twins at each depth, and the least and largest; nothing without twins."""
+    if twins is None:
+        return []
+    shares = [twins.of_twins[:, twins.place(settled(depth))] / PER for depth in depths[:-1]]
+    of_twins = torch.stack([*shares, torch.ones(len(twins.twins))])
+    middle, low, high = of_twins.median(1).values, of_twins.amin(1), of_twins.amax(1)
+    ends = {"values": _numbers(middle), "low": _numbers(low), "high": _numbers(high)}
+    return [{"name": f"{len(twins.twins)} untrained twins: median, least and largest", **ends}]
 
 
 def curve(metrics: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from tslens.analysis.heads import (
     SwapsResult,
     WritesResult,
 )
-from tslens.analysis.lens import TUNED_LENS, ByComponentResult, ByDepthResult, LensesResult, ResidualsResult
+from tslens.analysis.lens import TUNED_LENS, ByComponentResult, ByDepthResult, LensesResult, ResidualsResult, settled
 from tslens.analysis.neurons import HeldOutResult, ProfilesResult
 from tslens.evaluation.loss import LossResult
 from tslens.result import CountedResult, Result
@@ -74,7 +74,7 @@ def _(answer: AgreementResult, twins: TwinsResult | None) -> str:
 def _(answer: AblationResult, twins: TwinsResult | None) -> str:
     if answer.copying and not answer.q.isfinite().any():
         return answer.copying
-    return _listed(Counter(answer.checks()["finding"]))
+    return _beside(answer, _listed(Counter(answer.checks()["finding"])))
 
 
 @finding.register
@@ -114,7 +114,9 @@ def _(answer: HeldOutResult, twins: TwinsResult | None) -> str:
 def _(answer: ByDepthResult, twins: TwinsResult | None) -> str:
     shares = answer.agreement_low.tolist()
     first = next((i for i, share in enumerate(shares) if share >= 0.5), len(shares) - 1)
-    return f"from depth {answer.depths[first]} on the likeliest token is the final one at most positions"
+    said = f"from depth {answer.depths[first]} on the likeliest token is the final one at most positions"
+    label = settled(answer.depths[-2])
+    return f"{said}; {twins.said([label])}" if twins is not None and label in twins.labels else said
 
 
 @finding.register

@@ -14,7 +14,16 @@ from tslens.result import CountedResult, Result
 from tslens.scan import Reducer
 from tslens.stories.pairs import TASKS
 from tslens.tuned import tuned_lens
-from tslens.twins import TwinsResult, compare, control, read_ahead
+from tslens.twins import (
+    ABLATED_STORIES,
+    ABLATED_TWINS,
+    QUESTIONS,
+    TwinsResult,
+    ablated,
+    compare,
+    control,
+    read_ahead,
+)
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -124,7 +133,17 @@ def _swaps(work: Work) -> dict[str, Result]:
 
 def _ablation(work: Work) -> dict[str, Result]:
     roles = work.answer("roles", heads.RolesResult)
-    return {"ablation on stories": heads.ablation(work.model, work.corpus, roles=roles, rows=work.checked)}
+    found = heads.ablation(work.model, work.corpus, roles=roles, rows=work.checked)
+    try:
+        beside = ablated(work.model, work.corpus, n=min(work.twins, ABLATED_TWINS), limit=work.checked)
+    except InputError:  # too few stories, or no twin
+        return {"ablation on stories": found}
+    return {"ablation on stories": beside.beside(found), "twins of ablation": beside}
+
+
+def _ablating(work: Work, rows: int) -> float:
+    """What ablating every head on so many rows costs."""
+    return 0.6 * len(ABLATIONS) * work.heads * rows
 
 
 def _tuned(work: Work) -> dict[str, Result]:
@@ -154,7 +173,7 @@ SCANNED: Mapping[str, type[Result]] = {
 """The answers of the one pass over the whole corpus."""
 
 COUNTED: Mapping[str, Sequence[Reducer[Any, Any]]] = {
-    "twins": (heads.Roles(), neurons.Profiles()),
+    "twins": QUESTIONS,
     FURTHER: (heads.Kernels(), neurons.HeldOut()),
 }
 """What is counted on untrained twins, by part."""
@@ -197,15 +216,15 @@ PARTS = (
     ),
     StudyPart(
         "ablation on stories",
-        {"ablation on stories": heads.AblationResult},
+        {"ablation on stories": heads.AblationResult, "twins of ablation": TwinsResult},
         _ablation,
-        lambda work: 0.6 * len(ABLATIONS) * work.heads * work.checked,
+        lambda work: _ablating(work, work.checked) + _ablating(work, ABLATED_STORIES) * (1 + ABLATED_TWINS),
     ),
     StudyPart(
         "ablation on repeated tokens",
         {"ablation on repeated tokens": heads.AblationResult},
         lambda work: {"ablation on repeated tokens": heads.ablation(work.model, rows=REPEATED)},
-        lambda work: 0.6 * len(ABLATIONS) * work.heads * REPEATED,
+        lambda work: _ablating(work, REPEATED),
         reads=NONE,
     ),
     StudyPart(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import torch
 
 from tslens import models
+from tslens.analysis import heads, lens, neurons
 from tslens.errors import InputError
 from tslens.halves import FEWEST, PAIRS, on_halves, reach
 from tslens.models.twins import twins
@@ -24,6 +25,8 @@ TWINS, STORIES = 19, 100
 VERSION = 3
 """Part of the key of kept counts: raise it when the rule of a label changes."""
 MODEL = "the model"
+QUESTIONS: tuple[Reducer[Any, Any], ...] = (heads.Roles(), neurons.Profiles(), lens.ByDepth())
+"""What is counted unless something else is asked: roles, labels of neurons, and positions that the lens settles."""
 
 Counts = dict[str, int]
 
@@ -32,14 +35,14 @@ class Counted(Protocol):
     """A Result that counts its labels."""
 
     def counts(self) -> Counts:
-        """The number of heads or neurons with each label that claims something."""
+        """The number of heads, neurons, or positions in 1,000, with each label that claims something."""
         ...
 
 
 def compare(
     model: "LanguageModel",
     stories: Iterable[str],
-    reducers: Sequence[Reducer[Any, Any]],
+    reducers: Sequence[Reducer[Any, Any]] = QUESTIONS,
     *,
     n: int = TWINS,
     limit: int = STORIES,
@@ -73,7 +76,7 @@ def questions(
 ) -> list[Question]:
     """What each of several comparisons asks of the twins: how many heads or neurons have each label. The model's own
     counts are there; those that are not kept come from one reading for all comparisons."""
-    kept = [store.read(model, store.key(str(VERSION), model, texts, stories, one), _is_whole) for one in several]
+    kept = [store.read(model, store.key(str(VERSION), model, texts, stories, one), is_whole) for one in several]
     if left := [i for i, (known, _) in enumerate(kept) if MODEL not in known]:
         with stage("counting labels"), off():
             counted = _on_halves(model, texts, [several[i] for i in left])
@@ -129,7 +132,7 @@ def _on_halves(
     return found
 
 
-def _is_whole(found: Any) -> bool:
+def is_whole(found: Any) -> bool:
     """Whether a file holds counts: of the model, of all halves, and of some twins, all of the same labels."""
     if not isinstance(found, dict) or not all(isinstance(counts, dict) for counts in found.values()):
         return False

@@ -19,7 +19,8 @@ Answer = TypeVar("Answer", bound=CountedResult)
 
 @dataclass(frozen=True, eq=False)
 class TwinsResult(Result):
-    """How many heads or neurons of a model have each label, beside the counts of its untrained twins.
+    """How many heads or neurons of a model have each label, beside the counts of its untrained twins; of positions, how
+    many in 1,000.
 
     Model and twins are counted on the same stories. The interval is 95%, over stories: counts on halves of the stories
     give its width (repeated half-sampling; Shao and Wu 1989, doi:10.1214/aos/1176347263). It stands for a bootstrap,
@@ -80,7 +81,9 @@ class TwinsResult(Result):
 
     def beside(self, answer: Answer) -> Answer:
         """An answer, with its counts on these stories beside those of the twins."""
-        return replace(answer, beside_twins=f"On {self.stories:,} stories: {self.said(answer.counts())}.")
+        labels = answer.counts()
+        of_twins = {label: self.of_twins[:, self.place(label)].tolist() for label in labels}
+        return replace(answer, beside_twins=f"On {self.stories:,} stories: {self.said(labels)}.", of_twins=of_twins)
 
     def summary(self) -> "pd.DataFrame":
         """Every label that the model or a twin earns: count, interval, the twins' range, p, and whether it leads."""
@@ -102,5 +105,5 @@ class TwinsResult(Result):
             self.high[seen],
             self.of_twins.T[seen],
             title=f"{self.model}: labels on {self.stories} stories, and those of {len(self.twins)} untrained twins",
-            x_label="heads or neurons",
+            x_label="heads, neurons, or positions in 1,000",
         )

@@ -24,7 +24,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tslens import forward, progress, stats
-from tslens.analysis.heads.ablation_result import AblationResult
+from tslens.analysis.heads.ablation_result import AblationResult, matters
 from tslens.analysis.heads.evidence import MIN_GROUPS, GroupEstimate, ratio
 from tslens.analysis.heads.repeated import copying
 from tslens.analysis.heads.result import RolesResult
@@ -32,6 +32,7 @@ from tslens.analysis.heads.role_tokens import PREDICTED
 from tslens.analysis.heads.rows import TokenRows, partners, repeated_rows, story_rows
 from tslens.batching import contrast_weights
 from tslens.errors import InputError
+from tslens.halves import FEWEST, GROUPS, halves
 from tslens.models import name_of, spec_of
 
 if TYPE_CHECKING:
@@ -169,9 +170,10 @@ def _result(
     evidence: bool = True,
 ) -> AblationResult:
     """Estimates over rows. Every token counts the same, so a row counts by its tokens."""
-    scored = read.scored.sum(1).double().cpu()[:, None, None, None]
+    scored = read.scored.sum(1).double().cpu()
+    of_rows = scored[:, None, None, None].expand_as(gained.overall)
     predicted = gained.predicted[:, None].expand_as(gained.on)
-    increase = ratio(gained.overall, scored.expand_as(gained.overall))
+    increase = ratio(gained.overall, of_rows)
     on, off = ratio(gained.on, predicted), ratio(gained.off, predicted)
     contrast = on - off
     spec, tokens = spec_of(model), int(scored.sum())
@@ -182,7 +184,7 @@ def _result(
         kinds=tuple(kinds),
         rows=len(read.tokens),
         tokens=tokens,
-        baseline=float((baseline * scored.flatten()).sum() / tokens),
+        baseline=float((baseline * scored).sum() / tokens),
         roles=roles.roles if roles is not None else [["unresolved"] * spec.n_heads for _ in range(spec.n_layers)],
         increase=increase.value.float(),
         low=increase.interval[0].float(),
@@ -195,7 +197,20 @@ def _result(
         on_predicted=on.value.float(),
         on_others=off.value.float(),
         predicted=gained.predicted.sum(0).float(),
+        of_halves=_on_halves(gained.overall, of_rows) if evidence else [],
     )
+
+
+def _on_halves(
+    gained: Float[Tensor, "row kind layer head"], scored: Float[Tensor, "row kind layer head"]
+) -> list[int]:
+    """How many heads matter on halves of the rows, which are in the order of their hashes; none where they are too few."""
+    row, counts = torch.arange(len(gained)), []
+    for groups in halves() if len(row) >= FEWEST else ():
+        half = torch.isin(row % GROUPS, torch.tensor(groups))
+        found = ratio(gained[half], scored[half])
+        counts.append(int(matters(found.value, found.interval[0], _q(found, True)).sum()))
+    return counts
 
 
 def _q(found: GroupEstimate, evidence: bool) -> Float[Tensor, "kind layer head"]:

@@ -1,14 +1,14 @@
 """The result of ablating every head: what each costs, and what that says of its role."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tslens.result import Result
+from tslens.result import CountedResult, Result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +32,9 @@ FINDINGS = (
 )
 """What ablation says of a head and its role, in the order in which heads are listed."""
 
+MATTERING = "heads that matter"
+"""The label under which they are counted."""
+
 NO_ROLE = ("unresolved", "diffuse", "content-dependent")
 """Roles that name nothing that a head does; also whatever begins with one of them."""
 
@@ -41,8 +44,15 @@ def has_role(role: str) -> bool:
     return not role.startswith(NO_ROLE)
 
 
+def matters(
+    increase: Float[Tensor, "kind *axes"], low: Float[Tensor, "kind *axes"], q: Float[Tensor, "kind *axes"]
+) -> Bool[Tensor, "*axes"]:
+    """Whether the loss rises by `BOUND` at least, surely, by every kind of ablation."""
+    return ((increase >= BOUND) & (low > 0) & (q < Q)).all(0)
+
+
 @dataclass(frozen=True, eq=False)
-class AblationResult(Result):
+class AblationResult(CountedResult):
     """The increase of the loss without each head, by kind of ablation (see `ablation`), in nats per token.
 
     Intervals are 95%, paired, from the jackknife over rows (stories); every q is two-sided, by Benjamini and Hochberg
@@ -92,18 +102,30 @@ class AblationResult(Result):
     predicted: Float[Tensor, "layer head"]
     """Number of tokens that the head's role predicts and that have such others."""
 
+    of_halves: list[int] = field(default_factory=list, kw_only=True)
+    """Heads that matter on halves of the rows, each half followed by its complement (see `tslens.halves`); empty where
+    the rows are too few for halves, or are no evidence."""
+
+    @property
+    def mattering(self) -> Bool[Tensor, "layer head"]:
+        """Whether the model loses by every kind of ablation of the head: what `finding` says first."""
+        return matters(self.increase, self.low, self.q)
+
+    def counts(self) -> dict[str, int]:
+        """The number of heads that matter."""
+        return {MATTERING: int(self.mattering.sum())}
+
     def finding(self, layer: int, head: int) -> str:
         """What the ablations say of a head, one of `FINDINGS`: only what all kinds that were asked for say."""
-        increase, low, high, q = (x[:, layer, head].numpy() for x in (self.increase, self.low, self.high, self.q))
+        low, high, q = (x[:, layer, head].numpy() for x in (self.low, self.high, self.q))
         more, more_q = self.contrast_low[:, layer, head].numpy(), self.contrast_q[:, layer, head].numpy()
         role, asked = has_role(self.roles[layer][head]), bool(self.predicted[layer, head] > 0)
         if np.isnan(q).any():
             return "no evidence"
-        matters = bool(((increase >= BOUND) & (low > 0) & (q < Q)).all())
         serves = asked and bool(((more > 0) & (more_q < Q)).all())
-        if matters and not role:
+        if self.mattering[layer, head] and not role:
             return "matters, and has no role"
-        if matters:
+        if self.mattering[layer, head]:
             where = "most" if serves else "not more"
             return f"matters, {where} on the tokens its role predicts" if asked else "matters"
         if serves:
@@ -143,8 +165,8 @@ class AblationResult(Result):
         return self.checks()
 
     def __str__(self) -> str:
-        said = f"\nOn {self.on}: {self.copying}" if self.copying else ""
-        return super().__str__() + said
+        said = f"{Result.__str__(self)}\nOn {self.on}: {self.copying}"
+        return said if self.copying else super().__str__()
 
     def figure(self) -> "Figure":
         """The least increase of the loss over the kinds, by head: what the model loses however the head is ablated."""

@@ -17,7 +17,7 @@ from tslens.analysis.lens.prompt import of_prompt
 from tslens.analysis.lens.reducer import ByDepth, by_depth
 from tslens.analysis.lens.residuals import Residuals, residuals
 from tslens.analysis.lens.residuals_result import ResidualsResult
-from tslens.analysis.lens.result import ByDepthResult, OfPromptResult
+from tslens.analysis.lens.result import ByDepthResult, OfPromptResult, settled
 from tslens.analysis.lens.ridge import Translators
 from tslens.analysis.lens.translators import TranslatorsResult
 from tslens.analysis.lens.tuning import STEPS, translators
@@ -44,5 +44,6 @@ __all__ = [
     "lenses",
     "of_prompt",
     "residuals",
+    "settled",
     "translators",
 ]

@@ -9,13 +9,20 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.plots.text import in_cell
-from tslens.result import Result
+from tslens.result import CountedResult, Result
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
 COLUMNS = 24  # positions in a figure
+PER = 1000
+"""Positions of which a label says how many are settled."""
+
+
+def settled(depth: str) -> str:
+    """The label of positions whose likeliest token is the model's own after a depth, as a number of 1,000."""
+    return f"of {PER:,} positions settled {'before any block' if depth == 'embed' else f'after block {depth}'}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +103,7 @@ class OfPromptResult(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class ByDepthResult(Result):
+class ByDepthResult(CountedResult):
     """The logit lens over a corpus, by depth. Intervals are 95%, over whole stories.
 
     Weights are as trained; folding norms and centring weights would change none of these numbers.
@@ -132,10 +139,17 @@ class ByDepthResult(Result):
     agreement_high: Float[Tensor, " depth"]
     """Upper end of its interval."""
 
+    def counts(self) -> dict[str, int]:
+        """Of 1,000 positions, how many each depth before the last settles: with the model's own likeliest token."""
+        shares = self.agreement[:-1].tolist()
+        return {settled(depth): round(PER * share) for depth, share in zip(self.depths[:-1], shares, strict=True)}
+
     def figure(self) -> "Figure":
-        """Loss and divergence from the last depth, and agreement with it, by depth; bands are the intervals."""
+        """Loss and divergence from the last depth, and agreement with it, by depth; bands are the intervals, grey lines
+        untrained twins, where they were counted."""
         from tslens import plots
 
+        twins = zip(*(self.of_twins[settled(depth)] for depth in self.depths[:-1]), strict=True) if self.of_twins else ()
         common = {"x_label": "after block", "ticks": self.depths}
         nats = {
             "series": {"loss": self.loss, "KL of the final from this": self.kl},
@@ -151,5 +165,6 @@ class ByDepthResult(Result):
             "bands": {"agreement": (self.agreement_low, self.agreement_high)},
             "title": "Same likeliest token as the final",
             "y_label": "share of positions",
+            "controls": [[count / PER for count in (*twin, PER)] for twin in twins],
         }
         return plots.panels(nats | common, share | common)
