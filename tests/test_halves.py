@@ -7,7 +7,7 @@ import torch
 from scipy.stats import t
 
 from tslens import models
-from tslens.halves import GROUPS, PAIRS, on_halves, reach
+from tslens.halves import GROUPS, PAIRS, halves, on_halves, reach
 from tslens.result import Result
 from tslens.stories import stories
 
@@ -49,13 +49,19 @@ def model(made_words):
     return models.build(models.Spec(8, 1, 2, d_vocab=made_words.size, n_ctx=16), tokenizer=made_words)
 
 
+def test_each_half_of_the_groups_is_followed_by_its_complement():
+    found = list(halves())
+    assert len(found) == len({tuple(half) for half in found}) == 2 * PAIRS
+    assert all(sorted(half + rest) == list(range(GROUPS)) for half, rest in zip(found[::2], found[1::2], strict=True))
+
+
 def test_a_half_and_its_complement_are_the_whole(model):
     texts, reducer = list(stories("made", limit=23)), Seen()
-    whole, *halves = [answer.texts for (answer,) in on_halves(model, texts, [reducer])]
-    assert whole == sorted(texts) and len(halves) == 2 * PAIRS and reducer.started == 1
-    for half, rest in zip(halves[::2], halves[1::2], strict=True):
+    whole, *parts = [answer.texts for (answer,) in on_halves(model, texts, [reducer])]
+    assert whole == sorted(texts) and len(parts) == 2 * PAIRS and reducer.started == 1
+    for half, rest in zip(parts[::2], parts[1::2], strict=True):
         assert sorted(half + rest) == whole and abs(len(half) - len(rest)) <= GROUPS // 2
-    assert len({tuple(half) for half in halves}) == 2 * PAIRS
+    assert len({tuple(half) for half in parts}) == 2 * PAIRS
 
 
 class Longest(Seen):

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from tslens import corpus, models, twins
-from tslens.analysis import heads, neurons
+from tslens.analysis import heads, lens, neurons
 from tslens.corpus import Corpus, cache
-from tslens.halves import on_halves
+from tslens.halves import on_halves, reach
 from tslens.models import Spec, build
 from tslens.models.twins import KINDS, Twin
 from tslens.scan import scan
@@ -195,6 +195,37 @@ def test_kernels_are_counted_on_twins(model):
     assert dict(zip(more.labels, more.count.tolist(), strict=True)) == kernels.counts()
 
 
+def test_positions_that_the_lens_settles_are_counted_on_twins(model):
+    texts = list(stories("made", limit=24))
+    found = twins.compare(model, texts, [lens.ByDepth(groups=4)], n=2)
+    assert found.labels == [f"of 1,000 positions settled {place}" for place in ("before any block", "after block 0")]
+    for row, kind in zip(found.of_twins.tolist(), KINDS, strict=True):
+        shares = scan(Twin(kind, 0).of(model), texts, lens.ByDepth(groups=4)).agreement[:-1]
+        assert row == (1000 * shares).round().tolist()
+    own = scan(model, texts, lens.ByDepth(groups=4))
+    beside = found.beside(own)
+    assert beside.beside_twins == f"On 24 stories: {found.said(own.counts())}."
+    assert beside.of_twins == dict(zip(found.labels, found.of_twins.T.tolist(), strict=True))
+
+
+@pytest.mark.thorough
+def test_heads_that_matter_are_counted_on_twins_and_kept(model, monkeypatch, refused):
+    texts = list(stories("made", limit=24))
+    found = twins.ablated(model, texts, n=2, rows=20)
+    alone = [heads.ablation(Twin(kind, 0).of(model), texts, rows=20).counts() for kind in KINDS]
+    own = heads.ablation(model, texts, rows=20)
+    assert found.labels == ["heads that matter"] and found.stories == 20
+    assert [{found.labels[0]: row} for (row,) in found.of_twins.tolist()] == alone
+    assert {found.labels[0]: int(found.count)} == own.counts()
+    width = float(reach(torch.tensor(own.of_halves).double()))
+    assert float(found.high - found.count) == pytest.approx(width, abs=1e-5)
+    monkeypatch.setattr(heads, "ablation", lambda *_, **__: pytest.fail("all is kept"))
+    again = twins.ablated(model, texts, n=2, rows=20)
+    assert torch.equal(again.of_twins, found.of_twins) and torch.equal(again.low, found.low)
+    with refused("2 twins on 19 stories are no control"):
+        twins.ablated(model, texts[:19], n=2)
+
+
 def test_too_few_stories_and_no_twin_are_refused(model, refused):
     with refused("needs 20 different stories; there are 3"):
         twins.compare(model, ["a", "b", "c", "a"], REDUCERS)
@@ -206,7 +237,7 @@ def test_the_counts_of_the_bundled_model_come_with_it():
     """Those that its page shows by default: on the stories that it writes itself, by the rules of today."""
     model = models.load("stories2M")
     read = Corpus(tuple(map(str, range(twins.STORIES))), "itself", recipe=corpus._key(model))
-    name = kept.key(str(counting.VERSION), model, read.texts, read, [heads.Roles(), neurons.Profiles()])
+    name = kept.key(str(counting.VERSION), model, read.texts, read, twins.QUESTIONS)
     found, _ = kept.read(model, name, counting.is_whole)
     assert sum(name.endswith(tuple("0123456789")) and "twin" in name for name in found) == twins.TWINS
     assert counting.is_whole(found)

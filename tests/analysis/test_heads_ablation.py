@@ -11,12 +11,14 @@ import torch
 
 from tslens import models, plots
 from tslens.analysis import heads
-from tslens.analysis.heads.ablation_result import BOUND, FINDINGS, has_role
+from tslens.analysis.heads.ablation_result import BOUND, FINDINGS, MATTERING, has_role, matters
 from tslens.analysis.heads.repeated import copying, repeated_tokens, repetition_scores
 from tslens.analysis.heads.role_tokens import after_duplicates, by_two, continuations
 from tslens.analysis.heads.rows import partners, story_rows
-from tslens.batching import contrast_weights
+from tslens.batching import chosen, contrast_weights
+from tslens.halves import GROUPS, halves
 from tslens.models import Spec, build
+from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
 
 KINDS = ("zero", "mean", "position mean", "resample")
@@ -207,6 +209,27 @@ def test_findings_by_hand(model: Any, roles: heads.RolesResult, made_stories: li
     assert of((0, 3), -large, large, 0.1) == "not decided"
     assert replace(found, q=torch.full((2, 2, 4), torch.nan)).finding(0, 0) == "no evidence"
     assert not has_role("content-dependent, kind unknown") and has_role("previous token")
+
+
+def test_heads_matter_where_every_kind_says_so() -> None:
+    """Three heads by two kinds: the second loses less than 0.01 by one kind, the third may lose nothing by one."""
+    increase = torch.tensor([[0.2, 0.2, 0.2], [0.3, BOUND / 2, 0.2]])
+    low = torch.tensor([[0.1, 0.1, 0.1], [0.1, BOUND / 4, -0.1]])
+    assert matters(increase, low, torch.zeros(2, 3)).tolist() == [True, False, False]
+    assert matters(increase, low, torch.tensor([[0.0], [0.06]]).expand(2, 3)).tolist() == [False] * 3
+
+
+def test_halves_count_what_ablation_finds_on_them_alone(model: Any) -> None:
+    """By `zero`, which does not depend on the other rows."""
+    texts = list(stories("made", limit=22))
+    asked: dict[str, Any] = {"kinds": ("zero",), "rows": 22, "context": 24}
+    found = heads.ablation(model, texts, **asked)
+    ordered = chosen(texts, models.tokenizer_of(model), rows=22, context=24).texts
+    for groups, count in zip(halves(), found.of_halves, strict=True):
+        half = [text for i, text in enumerate(ordered) if i % GROUPS in groups]
+        alone = heads.ablation(model, half, **asked)
+        assert alone.counts() == {MATTERING: count} and not alone.of_halves  # 12 rows are too few for halves
+    assert found.counts() == {MATTERING: int(found.mattering.sum())} and len(set(found.of_halves)) > 1
 
 
 def test_repeated_tokens_are_no_evidence_where_the_model_does_not_copy(model: Any) -> None:

@@ -1,6 +1,7 @@
 """The logit lens: against the hooked model's own residuals, the last depth against the model itself, and refusals."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -133,6 +134,16 @@ def test_answers_draw_print_and_come_back(model, tmp_path) -> None:
     assert list(by_depth.to_frame()["depth"]) == ["embed", "0", "1"]
     with pytest.raises(ValueError, match="no position 99"):
         of_prompt.figure(99)
+
+
+def test_positions_are_counted_in_a_thousand_and_drawn_beside_their_twins(model) -> None:
+    found = replace(scan(model, TEXTS, lens.ByDepth()), agreement=torch.tensor([0.1234, 0.5678, 1.0]))
+    before, after = "of 1,000 positions settled before any block", "of 1,000 positions settled after block 0"
+    assert found.counts() == {before: 123, after: 568}
+    beside = replace(found, of_twins={before: [100, 300], after: [610, 930]})
+    lines = beside.figure().axes[1].lines
+    assert [line.get_ydata().tolist() for line in lines[:2]] == [[0.1, 0.61, 1.0], [0.3, 0.93, 1.0]]
+    assert len(found.figure().axes[1].lines) == len(lines) - 2 == 1
 
 
 def test_an_id_beyond_the_tokenizers_is_shown_by_a_name() -> None:

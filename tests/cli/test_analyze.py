@@ -125,6 +125,21 @@ def test_heads_with_kinds_names_what_heads_choose_and_write(
     }
 
 
+@pytest.mark.thorough
+def test_ablations_and_the_lens_stand_beside_untrained_twins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read = ["--model", "tiny", "--stories", "made", "--limit", "24", "--twins", "1", "--out", str(tmp_path)]
+    assert cli.main(["analyze", "heads", "--ablate", *read]) == 0
+    found = twins.TwinsResult.load(tmp_path / "of-ablation")
+    assert f"On 24 stories: {found.said(['heads that matter'])}." in capsys.readouterr().out
+    assert (tmp_path / "twins-of-ablation.svg").is_file() and found.twins == ["permuted twin 0"]
+    assert cli.main(["analyze", "lens", *read]) == 0
+    found = twins.TwinsResult.load(tmp_path)
+    assert f"On 24 stories: {found.said(found.labels)}." in capsys.readouterr().out
+    assert "untrained twins" in (tmp_path / "by-depth.svg").read_text() and found.stories == 24
+
+
 def test_heads_with_probes_need_words_enough(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["analyze", "heads", "--model", "tiny", "--stories", "stories.txt", "--probe"]) == 2
     assert "A probe needs two parts of speech with 16 words or more each" in capsys.readouterr().err

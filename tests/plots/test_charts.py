@@ -20,3 +20,12 @@ from tslens import plots
 def test_refusals(draw: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         draw()
+
+
+def test_controls_are_grey_lines_behind_with_one_entry_in_the_legend() -> None:
+    drawn = plots.panels({"series": {"own": [0.1, 0.5, 1.0]}, "controls": [[0.2, 0.7, 1.0], [0.3, 0.9, 1.0]]})
+    first, second, own = drawn.axes[0].lines
+    assert [line.get_ydata()[1] for line in (first, second, own)] == [0.7, 0.9, 0.5]
+    assert first.get_color() == second.get_color() != own.get_color()
+    legend = drawn.axes[0].get_legend()
+    assert legend is not None and [text.get_text() for text in legend.get_texts()] == ["untrained twins", "own"]

@@ -23,9 +23,10 @@ from tslens.analysis.heads import (
     SwapsResult,
     WritesResult,
 )
+from tslens.analysis.heads.ablation_result import MATTERING
 from tslens.analysis.heads.kinds_words import CLASSES
 from tslens.analysis.heads.swaps_result import UNRESOLVED
-from tslens.analysis.lens import ByDepthResult, OfPromptResult
+from tslens.analysis.lens import ByDepthResult, OfPromptResult, settled
 from tslens.analysis.neurons import ProfilesResult
 from tslens.dynamics import SnapshotResult
 from tslens.dynamics.snapshot import UNITS
@@ -61,17 +62,23 @@ def drawn(cls: type, sizes: dict[str, int], **fixed: Any) -> Any:
     return cls(**fields)
 
 
-def twins_of(model: str) -> TwinsResult:
-    """Counts of which those of roles and of parts of speech exceed every twin's."""
+def twins_of(model: str, depths: list[str]) -> TwinsResult:
+    """Counts of which those of roles, of parts of speech and of what the embedding settles exceed every twin's."""
     labels = ["heads with a role", "induction heads", "part-of-speech neurons", "one-word neurons"]
-    count = torch.tensor([2, 1, 30, 8])
-    of_twins = torch.tensor([[0, 0, 0, 8], [0, 1, 0, 16]])
+    labels += map(settled, depths[:-1])
+    later = len(depths) - 2
+    count = torch.tensor([2, 1, 30, 8, 300, *[550] * later])
+    of_twins = torch.tensor([[0, 0, 0, 8, 100, *[610] * later], [0, 1, 0, 16, 200, *[930] * later]])
+    return beside(model, 100, labels, count, of_twins)
+
+
+def beside(model: str, stories: int, labels: list[str], count: torch.Tensor, of_twins: torch.Tensor) -> TwinsResult:
+    """These counts beside those of two twins."""
     least, most = of_twins.amin(0), of_twins.amax(0)
     low, high = count - 0.5, count + 0.5
-    p = torch.tensor([1 / 3, 2 / 3, 1 / 3, 1.0])
-    return TwinsResult(
-        model, 100, labels, ["permuted twin 0", "fresh twin 0"], count, low, high, least, most, p, low > most, of_twins
-    )
+    p = (1 + (of_twins >= count).sum(0)) / 3
+    twins = ["permuted twin 0", "fresh twin 0"]
+    return TwinsResult(model, stories, labels, twins, count, low, high, least, most, p, low > most, of_twins)
 
 
 def causes_of(roles: RolesResult, shape: dict[str, int]) -> Causes:
@@ -87,7 +94,8 @@ def causes_of(roles: RolesResult, shape: dict[str, int]) -> Causes:
     of |= {"tokens": 3000, "baseline": 2.0, "roles": names(roles, kinds, writes)}
     ablation = drawn(AblationResult, shape | {"kind": 3}, **of)
     agreement, kernels = heads_analysis.agreement(roles, swaps), heads_analysis.kernels(roles, swaps)
-    return Causes(roles, swaps, agreement, kernels, kinds, writes, ablation)
+    ablated = beside(roles.model, 32, [MATTERING], torch.tensor([3]), torch.tensor([[0], [1]]))
+    return Causes(roles, swaps, agreement, kernels, kinds, writes, ablation, ablated)
 
 
 def made_data(
@@ -153,7 +161,7 @@ def made_data(
         "loss": LossResult(
             torch.rand(9) * 50 + 50, torch.randint(30, 60, (9,)), torch.randint(120, 200, (9,)), 0, spec.name
         ),
-        "twins": twins_of(spec.name),
+        "twins": twins_of(spec.name, depths),
         "audit": None,
         "heads": drawn(
             RolesResult, shape, model=spec.name, stories=9, queries=300, groups=3,

@@ -20,9 +20,10 @@ from tslens.report import ReportData
 from tslens.report import causes as module
 from tslens.report.causes import Causes, names
 from tslens.report.causes_view import claim, sentences, table
-from tslens.report.findings import findings
+from tslens.report.findings import Finding, findings
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
+from tslens.twins import ABLATED_TWINS, TwinsResult
 
 WORDS = ("previous token", "content-dependent", "content-dependent", "diffuse", "positional", "unresolved")
 
@@ -49,7 +50,7 @@ def checked(made: Callable[..., ReportData]) -> Causes:
     verdict = torch.tensor([[[POSITION, CONTENT, CONTENT, POSITION, POSITION, POSITION]]]).expand(2, 1, 6)
     swaps = replace(found.swaps, verdict_code=verdict)
     agreement, kernels = heads.agreement(roles, swaps), heads.kernels(roles, swaps)
-    return Causes(roles, swaps, agreement, kernels, kinds, writes, ablation)
+    return Causes(roles, swaps, agreement, kernels, kinds, writes, ablation, found.ablated)
 
 
 def test_names_are_roles_or_else_kinds(checked: Causes) -> None:
@@ -93,15 +94,28 @@ def test_a_withheld_role_is_said(checked: Causes) -> None:
     assert sentences(found)[1].startswith("Same name. Matters: without it +0.100 by zero, ")
 
 
-def test_the_finding_does_not_lead_without_twins(made: Callable[..., ReportData], checked: Causes) -> None:
+def test_heads_that_matter_lead_only_where_untrained_twins_have_fewer(
+    made: Callable[..., ReportData], checked: Causes
+) -> None:
     data = replace(made(layers=1, heads=6), causes=checked)
-    (found,) = (finding for finding in findings(data) if "heads matter" in finding.figure)
-    assert not found.leads and found.section == "heads" and "No untrained twin was ablated" in found.evidence
-    calm = replace(checked.ablation, increase=checked.ablation.increase * 0)
-    none = replace(data, causes=replace(checked, ablation=calm))
-    (found,) = (finding for finding in findings(none) if "heads matter" in finding.figure)
-    assert not found.leads and found.figure == "0 of 6 heads matter"
-    assert not any("heads matter" in finding.figure for finding in findings(replace(data, causes=None)))
+
+    def of(causes: Causes | None) -> list[Finding]:
+        return [one for one in findings(replace(data, causes=causes)) if "heads matter" in one.figure]
+
+    (found,) = of(checked)
+    assert found.leads and found.section == "heads" and found.claim.endswith("(untrained twins: 0 to 1).")
+    assert found.evidence.startswith("On 32 stories: 3 [2.5, 3.5], 2 untrained twins 0 to 1, p = 0.33.")
+    assert "On 32 stories 3 heads matter, and 0 to 1 of each of 2 untrained twins." in table(checked)
+    assert checked.ablated is not None
+    more = replace(checked.ablated, most=torch.tensor([3]), leads=torch.tensor([False]))
+    (found,) = of(replace(checked, ablated=more))
+    assert not found.leads and "says nothing about training" in found.evidence
+    (found,) = of(replace(checked, ablated=None))
+    assert not found.leads and "not compared with untrained twins" in found.claim
+    assert "No head of an untrained twin was ablated" in table(replace(checked, ablated=None))
+    calm = replace(checked, ablation=replace(checked.ablation, increase=checked.ablation.increase * 0))
+    (found,) = of(calm)
+    assert found.figure == "0 of 6 heads matter" and of(None) == []
 
 
 def test_of_many_heads_the_first_are_listed_and_all_have_a_sentence(made: Callable[..., ReportData]) -> None:
@@ -138,13 +152,15 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 def test_what_is_kept_is_not_computed_again(
     model: Any, texts: Corpus, roles: heads.RolesResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = module.causes(model, texts, roles, a_story=1e-6)
+    found = module.causes(model, texts, roles, a_story=1e-6, twins=2)
     assert found is not None and found.kinds is None and found.writes is None
     assert found.ablation.rows == 24 and found.ablation.kinds == ("zero", "mean", "resample")
+    assert found.ablated is not None and found.ablated.stories == 24 and len(found.ablated.twins) == 2
     monkeypatch.setattr(heads, "swaps", lambda *_, **__: pytest.fail("swaps are kept"))
     monkeypatch.setattr(heads, "ablation", lambda *_, **__: pytest.fail("ablations are kept"))
-    again = module.causes(model, texts, roles, a_story=1e6)
+    again = module.causes(model, texts, roles, a_story=1e6, twins=2)
     assert again is not None and torch.equal(again.ablation.increase, found.ablation.increase)
+    assert again.ablated is not None and torch.equal(again.ablated.of_twins, found.ablated.of_twins)
     other = replace(roles, role_code=roles.role_code.flip(0, 1) * 0)
     assert module.causes(model, texts, other, a_story=1e6) is None  # other roles predict other tokens: asked anew
 
@@ -167,6 +183,7 @@ def test_those_of_the_bundled_model_come_with_it(tmp_path: Path, monkeypatch: py
     texts = [f"Story {i}." for i in range(100)]
     shelf = module.Shelf(bundled, Corpus(tuple(texts), "self", recipe=_key(bundled)), texts, wanted=False)
     parts: dict[type[Any], str] = {heads.SwapsResult: "", heads.KindsResult: "", heads.WritesResult: ""}
+    parts[TwinsResult] = module.of_twins(ABLATED_TWINS)
     assert shelf.affords(1e9, "all", parts) and shelf.of(heads.KindsResult, "", pytest.fail).kinds
     assert not shelf.affords(1e9, "all", {heads.AblationResult: "of other roles"})
 

@@ -105,3 +105,18 @@ def test_the_causal_half_gives_both_signs(made: Callable[..., ReportData]) -> No
     data.heads.r_causal[:] = torch.tensor([[0.6, 0.5, -0.7, -0.51]])
     claim = finding_about(data, "published rule").claim
     assert claim.endswith("it is above 0.5 in 1 and below -0.5, where attention fades with distance, in 2.")
+
+
+def test_the_depth_leads_only_where_untrained_twins_settle_less(made: Callable[..., ReportData]) -> None:
+    data = made(layers=2)  # of the twins the last block finds 61% and 93% settled
+    data.depth.agreement[1] = 0.55
+    found = finding_about(data, "before the last block")
+    assert found.figure == "55% settled" and not found.leads
+    assert "untrained twins: 61% to 93%)." in found.claim
+    assert "On 100 stories: 550 of 1,000 positions [549.5, 550.5], 2 untrained twins 610 to 930" in found.evidence
+    assert "every untrained twin has more." in found.evidence
+    assert data.twins is not None
+    fewer = dataclasses.replace(data.twins, leads=torch.ones_like(data.twins.leads))
+    assert finding_about(dataclasses.replace(data, twins=fewer), "before the last block").leads
+    alone = finding_about(dataclasses.replace(data, twins=None), "before the last block")
+    assert not alone.leads and "not compared with untrained twins" in alone.claim

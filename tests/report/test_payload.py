@@ -6,7 +6,7 @@ import torch
 from tslens.report import ReportData
 from tslens.report.embed import Words, unpack
 from tslens.report.neurons import Detail, best_supported, different_tokens, neurons
-from tslens.report.payload import curve, heads, lens
+from tslens.report.payload import curve, depth, heads, lens
 
 
 def test_scores_are_listed_head_by_head(made: Callable[..., ReportData]) -> None:
@@ -95,6 +95,14 @@ def test_the_lens_has_every_position_of_every_depth(made: Callable[..., ReportDa
     assert words.texts[top[2, 4, 0]] == data.lenses[0].top_tokens[2][4][0]
     assert unpack(content["stories"][0]["rank"]).reshape(3, 10)[:, -1].tolist() == [0, 0, 0]
     assert lens([], words, 29) is None
+
+
+def test_the_chart_of_agreement_has_the_range_of_untrained_twins(made: Callable[..., ReportData]) -> None:
+    data = made(layers=2)
+    own, twins = depth(data.depth, data.twins)[1]["series"]
+    assert own["name"] == "same top token" and twins["name"].startswith("2 untrained twins")
+    assert twins["low"] == [0.1, 0.61, 1.0] and twins["high"] == [0.2, 0.93, 1.0]
+    assert len(depth(data.depth)[1]["series"]) == 1
 
 
 def test_the_curve_is_against_tokens_or_else_steps() -> None:

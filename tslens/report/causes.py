@@ -36,6 +36,7 @@ from tslens.twins import (
     ABLATED_STORIES,
     ABLATED_TWINS,
     FEWEST,
+    QUESTIONS,
     STORIES,
     TWINS,
     TwinsResult,
@@ -118,32 +119,42 @@ def causes(
     left = torch.where(agreement.withheld, ROLES.index("unresolved"), roles.role_code)
     kept = replace(roles, role_code=left)
     ablation = shelf.of(AblationResult, asked, lambda: method.ablation(model, texts, roles=kept, rows=ABLATED))
-    kinds, writes = _kinds(model, texts, shelf, a_story)
+    kinds, writes = _kinds(model, texts, shelf, a_story, [QUESTIONS] if twins >= TWINS else [])
     kernels = method.kernels(kept, swaps)
     kinds = None if kinds is None else replace(kinds, roles=kept.roles)
     named = replace(ablation, roles=names(kept, kinds, writes))
-    beside = _of_twins(model, shelf, min(twins, ABLATED_TWINS), a_row)
+    beside = _ablated(model, shelf, min(twins, ABLATED_TWINS), a_row)
     return Causes(kept, swaps, agreement, kernels, kinds, writes, named, beside)
 
 
-def _of_twins(model: "LanguageModel", shelf: "Shelf", n: int, a_row: float) -> TwinsResult | None:
+def of_twins(n: int) -> str:
+    """What is asked of `n` untrained twins: part of the key of the answer."""
+    return f"{n} twins, {ABLATED_STORIES} stories"
+
+
+def _ablated(model: "LanguageModel", shelf: "Shelf", n: int, a_row: float) -> TwinsResult | None:
     """The heads that matter of `n` untrained twins, where ablating a model takes `a_row` seconds a story."""
-    asked, seconds = f"{n} twins, {ABLATED_STORIES} stories", (n + 1) * ABLATED_STORIES * a_row
+    asked, seconds = of_twins(n), (n + 1) * ABLATED_STORIES * a_row
     if n and shelf.affords(seconds, "Ablated heads of untrained twins", {TwinsResult: asked}):
         return shelf.of(TwinsResult, asked, lambda: ablated(model, shelf.corpus, n=n))
     return None
 
 
 def _kinds(
-    model: "LanguageModel", texts: Sequence[str], shelf: "Shelf", a_story: float
+    model: "LanguageModel",
+    texts: Sequence[str],
+    shelf: "Shelf",
+    a_story: float,
+    counted: Sequence[Sequence[Reducer[Any, Any]]],
 ) -> tuple[KindsResult | None, WritesResult | None]:
+    """Kinds and word classes beyond untrained twins, of which `counted` is asked on the way."""
     seconds = (TWINS + 1) * (len(texts) + method.MADE) * (KIND_SECONDS + 2 * a_story)
     if not shelf.affords(seconds, "Kinds of keys, on untrained twins too", {KindsResult: "", WritesResult: ""}):
         return None, None
     stories, of_kinds, of_writes = shelf.corpus, method.Kinds(made=method.MADE), method.Writes()
 
     def kinds() -> KindsResult:
-        read_ahead(model, stories, scored=[of_kinds, of_writes])
+        read_ahead(model, stories, counted=counted, scored=[of_kinds, of_writes])
         return method.kinds(model, texts, control=control(model, stories, of_kinds))
 
     def writes() -> WritesResult:

@@ -51,7 +51,7 @@ def card(finding: Finding) -> str:
     return f'<li{aside}>{figure}<p class="claim">{claim}</p><p class="evidence">{evidence}</p></li>'
 
 
-def _beside(twins: TwinsResult | None, label: str) -> tuple[str, str, bool]:
+def _beside(twins: TwinsResult | None, label: str, unit: str = "") -> tuple[str, str, bool]:
     """For a count: its twins' in parentheses, a sentence of evidence, and whether it leads."""
     if twins is None:
         return "not compared with untrained twins", "No untrained twin was counted.", False
@@ -59,7 +59,7 @@ def _beside(twins: TwinsResult | None, label: str) -> tuple[str, str, bool]:
     leads, fewer = bool(twins.leads[at]), bool(twins.high[at] < twins.least[at])
     but = "" if leads else ": every untrained twin has more" if fewer else ": this says nothing about training"
     evidence = (
-        f"On {counted(twins.stories)}: {int(twins.count[at]):,} [{float(twins.low[at]):,.1f}, "
+        f"On {counted(twins.stories)}: {int(twins.count[at]):,}{unit} [{float(twins.low[at]):,.1f}, "
         f"{float(twins.high[at]):,.1f}], {len(twins.twins)} untrained twins {twins.range_of(label)}, "
         f"p = {float(twins.p[at]):.2f}{but}."
     )
@@ -204,10 +204,10 @@ def _depth(data: ReportData) -> Finding:
     depth = data.depth
     at = len(depth.depths) - 2
     low, high = float(depth.agreement_low[at]), float(depth.agreement_high[at])
-    beside, evidence, leads = _beside(data.twins, label := settled(depth.depths[at]))
+    beside, evidence, leads = _beside(data.twins, label := settled(depth.depths[at]), f" of {PER:,} positions")
     if (twins := data.twins) is not None:
         least, most = (float(of[twins.place(label)]) / PER for of in (twins.least, twins.most))
-        beside, evidence = f"untrained twins: {least:.0%} to {most:.0%}", f"Of 1,000 positions: {evidence}"
+        beside = f"untrained twins: {least:.0%} to {most:.0%}"
     return Finding(
         f"{float(depth.agreement[at]):.0%} settled",
         "before the last block: at that share of positions the lens's likeliest token is already the model's own "
