@@ -51,7 +51,7 @@ def tuned_lens(
     asked = {"source": source, "limit": limit, "steps": steps, "seed": seed}
     if not refit and (kept := _kept(model, place, asked, texts)) is not None:
         return kept
-    corpus = _fit_stories(model, source, limit, {content_hash(text) for text in texts})
+    corpus = fit_stories(model, source, limit, texts)
     note(f"fitting the tuned lens on {corpus.description}")
     fitted = lens.translators(model, corpus, steps=steps, seed=seed)
     try:
@@ -99,8 +99,13 @@ def _key(fitted: TranslatorsResult) -> str:
     return digest.hexdigest()
 
 
-def _fit_stories(model: "LanguageModel", source: str | None, limit: int, held_out: set[int]) -> Corpus:
-    """At most `limit` stories to fit on, none of them held out."""
+def fit_stories(model: "LanguageModel", source: str | None, limit: int, stories: Iterable[str]) -> Corpus:
+    """At most `limit` stories to fit on, none of them one of `stories`, which are held out; from where `tuned_lens` says.
+
+    Raises:
+        InputError: no story is left, or they cannot be read.
+    """
+    held_out = {content_hash(text) for text in stories}
     more = limit + len(held_out)
     if source is not None:
         found = model_stories(model, source, limit=more)

@@ -224,6 +224,25 @@ def test_the_null_ignores_the_context(model, made_stories) -> None:
     assert judged.null_agreement == pytest.approx(p.argmax(-1).bincount().max().item() / len(p), abs=0.01)
 
 
+def test_a_lens_that_is_fitted_where_it_reads_is_the_closed_form_of_each_model(model, made_stories) -> None:
+    fit, read = made_stories[:16], made_stories[16:]
+    asked = lens.Refitted(fit)
+    (first,), (second,) = states(model, read[:3], [asked]), states(model, read[3:], [asked])
+    found = asked.finish(asked.merge(first, second))
+    alone = lens.lenses(model, read, lens.translators(model, fit, steps=0))
+    for name in ("agreement", "kl", "loss"):
+        assert torch.allclose(getattr(found, name), getattr(alone, name), atol=1e-4)
+    labels = [
+        f"of 1,000 positions settled {place} by the {one}"
+        for one in found.lenses
+        for place in ("before any block", "after block 0")
+    ]
+    assert found.counts() == dict(zip(labels, (1000 * found.agreement[:, :2]).round().flatten().tolist(), strict=True))
+    twins = dataclasses.replace(found, of_twins={label: [100 * i, 900] for i, label in enumerate(labels)})
+    lines = twins.figure().axes[1].lines
+    assert [line.get_ydata().tolist() for line in lines[:2]] == [[0.2, 0.3, 1.0], [0.9, 0.9, 1.0]]  # the tuned lens
+
+
 def test_stories_of_the_fit_cannot_judge_it(model, made_stories) -> None:
     fitted = scan(model, made_stories[:12], lens.Translators())
     with pytest.raises(ValueError, match=r"tuned lens was fitted on 1 of the 13 stories just read, such as number 12"):

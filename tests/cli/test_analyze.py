@@ -138,6 +138,11 @@ def test_ablations_and_the_lens_stand_beside_untrained_twins(
     found = twins.TwinsResult.load(tmp_path)
     assert f"On 24 stories: {found.said(found.labels)}." in capsys.readouterr().out
     assert "untrained twins" in (tmp_path / "by-depth.svg").read_text() and found.stories == 24
+    fit = ["--tuned", "--fit-stories", "made@train", "--fit-limit", "30", "--steps", "0"]
+    assert cli.main(["analyze", "lens", *read, *fit]) == 0
+    found = twins.TwinsResult.load(tmp_path)
+    assert "of 1,000 positions settled after block 0 by the tuned lens" in found.labels
+    assert f"On 24 stories: {found.said(found.labels)}." in capsys.readouterr().out
 
 
 def test_heads_with_probes_need_words_enough(capsys: pytest.CaptureFixture[str]) -> None:

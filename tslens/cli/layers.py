@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from tslens.analysis.lens import TranslatorsResult
     from tslens.models import LanguageModel
 
+FIT_TWINS = 200
+"""Stories that the tuned lens of each untrained twin is fitted on, in closed form, and the model's beside them."""
+
 
 @Parameter(name="*", help="How the tuned lens is fitted.")
 @dataclass(frozen=True)
@@ -59,7 +62,8 @@ def lens(
     top
         Tokens kept for each position of the prompt.
     n
-        Untrained twins in which the positions that each layer settles are counted too, on the first 100 stories.
+        Untrained twins in which the positions that each layer settles are counted too, on the first 100 stories; with
+        --tuned by both lenses, the model's and the twins' tuned lenses fitted in closed form on 200 stories.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
@@ -67,6 +71,7 @@ def lens(
     from tslens.forward import check_precision
     from tslens.forward.trunk import refuse_compressor
     from tslens.models import load
+    from tslens.tuned import fit_stories
     from tslens.twins import compare
 
     check_precision(precision)
@@ -90,6 +95,10 @@ def lens(
             deliver(answer, corpus=corpus)
         elif corpus is not None and fitted is not None:
             both = method.lenses(loaded, corpus, fitted, precision=precision)
+            if n:
+                again = method.Refitted(fit_stories(loaded, fit.fit_stories, FIT_TWINS, corpus).texts)
+                deliver(counted := compare(loaded, corpus, [again], n=n), printed=False)
+                both = counted.beside(both)
             deliver(both, figures=both.figures(), corpus=corpus)
 
 

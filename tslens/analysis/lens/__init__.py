@@ -15,6 +15,7 @@ from tslens.analysis.lens.lenses import Lenses, lenses
 from tslens.analysis.lens.lenses_result import LOGIT_LENS, TUNED_LENS, LensesResult
 from tslens.analysis.lens.prompt import of_prompt
 from tslens.analysis.lens.reducer import ByDepth, by_depth
+from tslens.analysis.lens.refitted import Refitted
 from tslens.analysis.lens.residuals import Residuals, residuals
 from tslens.analysis.lens.residuals_result import ResidualsResult
 from tslens.analysis.lens.result import ByDepthResult, OfPromptResult, settled
@@ -34,6 +35,7 @@ __all__ = [
     "Lenses",
     "LensesResult",
     "OfPromptResult",
+    "Refitted",
     "Residuals",
     "ResidualsResult",
     "Translators",

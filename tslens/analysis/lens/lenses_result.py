@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tslens.result import Result
+from tslens.analysis.lens.result import PER, settled
+from tslens.result import CountedResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +20,7 @@ FEWEST = 100  # tokens of a part of speech that a figure shows
 
 
 @dataclass(frozen=True, eq=False)
-class LensesResult(Result):
+class LensesResult(CountedResult):
     """Logit lens and tuned lens on the same tokens, by depth, and by part of speech of the token that is predicted.
 
     Intervals are 95%, over whole stories. None of the stories is one that the tuned lens was fitted on. Weights are as
@@ -110,13 +111,26 @@ class LensesResult(Result):
         """Write `by-tag.csv` (see `by_tag`)."""
         self.by_tag().to_csv(folder / "by-tag.csv", index=False)
 
+    def counts(self) -> dict[str, int]:
+        """Of 1,000 positions, how many each lens settles at each depth before the last: with the model's own likeliest
+        token."""
+        return {
+            settled(depth, lens): round(PER * share)
+            for lens, shares in zip(self.lenses, self.agreement.tolist(), strict=True)
+            for depth, share in zip(self.depths[:-1], shares[:-1], strict=True)
+        }
+
     def figure(self) -> "Figure":
         """KL, agreement and loss by depth, a line for each lens and one for a prediction that ignores the context.
 
-        Bands are the intervals. The KL axis is logarithmic; at the last depth it is 0.
+        Bands are the intervals. Grey lines are the tuned lens of untrained twins, where they were counted. The KL axis
+        is logarithmic; at the last depth it is 0.
         """
         from tslens import plots
 
+        labels = [settled(depth, TUNED_LENS) for depth in self.depths[:-1]]
+        twins = zip(*map(self.of_twins.__getitem__, labels), strict=True) if self.of_twins else ()
+        controls = [[count / PER for count in (*twin, PER)] for twin in twins]
         charts = []
         for field, title, unit, null in (
             ("kl", f"{self.model}: KL of the final from this", "nats per token", self.null_kl),
@@ -136,6 +150,7 @@ class LensesResult(Result):
                     "y_label": unit,
                     "ticks": self.depths,
                     "log_y": field == "kl",
+                    "controls": controls if field == "agreement" else (),
                 }
             )
         return plots.panels(*charts)

@@ -20,9 +20,10 @@ PER = 1000
 """Positions of which a label says how many are settled."""
 
 
-def settled(depth: str) -> str:
+def settled(depth: str, lens: str = "") -> str:
     """The label of positions whose likeliest token is the model's own after a depth, as a number of 1,000."""
-    return f"of {PER:,} positions settled {'before any block' if depth == 'embed' else f'after block {depth}'}"
+    place = "before any block" if depth == "embed" else f"after block {depth}"
+    return f"of {PER:,} positions settled {place}{f' by the {lens}' if lens else ''}"
 
 
 @dataclass(frozen=True, eq=False)
