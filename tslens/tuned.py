@@ -100,7 +100,7 @@ def _key(fitted: TranslatorsResult) -> str:
 
 
 def fit_stories(model: "LanguageModel", source: str | None, limit: int, stories: Iterable[str]) -> Corpus:
-    """At most `limit` stories to fit on, none of them one of `stories`, which are held out; from where `tuned_lens` says.
+    """At most `limit` stories to fit on, from where `tuned_lens` says; none of them is one of `stories`, which judge.
 
     Raises:
         InputError: no story is left, or they cannot be read.

@@ -203,7 +203,7 @@ def twins(
     out: Path | None = None,
     json_: Json = False,
 ) -> None:
-    """Count labels of heads and neurons, and positions that layers settle, beside those of untrained twins of the model.
+    """Count labels of heads and neurons, and positions that layers settle, beside those of untrained twins.
 
     A twin has the model's shape: freshly initialised, or with the values of every weight permuted. The counts are kept.
 

@@ -39,7 +39,7 @@ def lines(
 
 
 def panels(*charts: Mapping[str, Any]) -> "Figure":
-    """Several charts of lines side by side, each given as the arguments of `lines`; `controls` are grey lines behind."""
+    """Several charts of lines side by side, each as the arguments of `lines`; `controls` are grey lines behind."""
     if not charts:
         raise ValueError("panels need at least one chart; got none")
     with styled():

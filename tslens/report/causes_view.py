@@ -55,7 +55,9 @@ def _beside(causes: Causes) -> str:
     if twins is None:
         return "No head of an untrained twin was ablated beside them. "
     own, of_twins = int(twins.count[twins.place(MATTERING)]), twins.range_of(MATTERING)
-    return f"On {twins.stories} stories {own} heads matter, and {of_twins} of each of {len(twins.twins)} untrained twins. "
+    return (
+        f"On {twins.stories} stories {own} heads matter, and {of_twins} of each of {len(twins.twins)} untrained twins. "
+    )
 
 
 def _agreement(causes: Causes) -> str:

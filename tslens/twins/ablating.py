@@ -31,7 +31,12 @@ VERSION = "heads that matter, 1"
 
 
 def ablated(
-    model: "LanguageModel", stories: Iterable[str], *, n: int = ABLATED_TWINS, rows: int = ABLATED_STORIES, limit: int = STORIES
+    model: "LanguageModel",
+    stories: Iterable[str],
+    *,
+    n: int = ABLATED_TWINS,
+    rows: int = ABLATED_STORIES,
+    limit: int = STORIES,
 ) -> TwinsResult:
     """Count the heads that matter (`heads.ablation`: zero, mean and resample) of a model and of `n` untrained twins.
 

@@ -201,10 +201,8 @@ def _result(
     )
 
 
-def _on_halves(
-    gained: Float[Tensor, "row kind layer head"], scored: Float[Tensor, "row kind layer head"]
-) -> list[int]:
-    """How many heads matter on halves of the rows, which are in the order of their hashes; none where they are too few."""
+def _on_halves(gained: Float[Tensor, "row kind layer head"], scored: Float[Tensor, "row kind layer head"]) -> list[int]:
+    """How many heads matter on halves of the rows, which are in the order of their hashes; none of too few rows."""
     row, counts = torch.arange(len(gained)), []
     for groups in halves() if len(row) >= FEWEST else ():
         half = torch.isin(row % GROUPS, torch.tensor(groups))

@@ -1,4 +1,4 @@
-"""How many positions does a tuned lens settle that is fitted on whichever model is read? (untrained twins have their own)
+"""How many positions does a tuned lens settle that is fitted on whichever model is read, an untrained twin too?
 
 The tuned lens of a model says nothing of its twins: each has its own translators. They are the closed form, on fewer
 stories than the model's, because every twin costs a fit; the model beside them is fitted in the same way.

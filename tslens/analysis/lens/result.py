@@ -150,7 +150,9 @@ class ByDepthResult(CountedResult):
         untrained twins, where they were counted."""
         from tslens import plots
 
-        twins = zip(*(self.of_twins[settled(depth)] for depth in self.depths[:-1]), strict=True) if self.of_twins else ()
+        twins = (
+            zip(*(self.of_twins[settled(depth)] for depth in self.depths[:-1]), strict=True) if self.of_twins else ()
+        )
         common = {"x_label": "after block", "ticks": self.depths}
         nats = {
             "series": {"loss": self.loss, "KL of the final from this": self.kl},
