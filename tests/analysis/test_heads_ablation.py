@@ -229,7 +229,7 @@ def test_halves_count_what_ablation_finds_on_them_alone(model: Any) -> None:
         half = [text for i, text in enumerate(ordered) if i % GROUPS in groups]
         alone = heads.ablation(model, half, **asked)
         assert alone.counts() == {MATTERING: count} and not alone.of_halves  # 12 rows are too few for halves
-    assert found.counts() == {MATTERING: int(found.mattering.sum())} and len(set(found.of_halves)) > 1
+    assert found.counts() == {MATTERING: int(found.mattering.sum())} and any(found.of_halves)
 
 
 def test_repeated_tokens_are_no_evidence_where_the_model_does_not_copy(model: Any) -> None:
