@@ -128,9 +128,8 @@ class LensesResult(CountedResult):
         """
         from tslens import plots
 
-        labels = [settled(depth, TUNED_LENS) for depth in self.depths[:-1]]
-        twins = zip(*map(self.of_twins.__getitem__, labels), strict=True) if self.of_twins else ()
-        controls = [[count / PER for count in (*twin, PER)] for twin in twins]
+        rows = [self.of_twins[settled(depth, TUNED_LENS)] for depth in self.depths[:-1]] if self.of_twins else []
+        controls = [[count / PER for count in (*twin, PER)] for twin in zip(*rows, strict=True)]
         charts = []
         for field, title, unit, null in (
             ("kl", f"{self.model}: KL of the final from this", "nats per token", self.null_kl),

@@ -168,6 +168,6 @@ class ByDepthResult(CountedResult):
             "bands": {"agreement": (self.agreement_low, self.agreement_high)},
             "title": "Same likeliest token as the final",
             "y_label": "share of positions",
-            "controls": [[count / PER for count in (*twin, PER)] for twin in twins],
+            "controls": controls,
         }
         return plots.panels(nats | common, share | common)
