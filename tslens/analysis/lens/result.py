@@ -150,9 +150,8 @@ class ByDepthResult(CountedResult):
         untrained twins, where they were counted."""
         from tslens import plots
 
-        twins = (
-            zip(*(self.of_twins[settled(depth)] for depth in self.depths[:-1]), strict=True) if self.of_twins else ()
-        )
+        rows = [self.of_twins[settled(depth)] for depth in self.depths[:-1]] if self.of_twins else []
+        controls = [[count / PER for count in (*twin, PER)] for twin in zip(*rows, strict=True)]
         common = {"x_label": "after block", "ticks": self.depths}
         nats = {
             "series": {"loss": self.loss, "KL of the final from this": self.kl},
