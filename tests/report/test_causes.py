@@ -105,7 +105,7 @@ def test_heads_that_matter_lead_only_where_untrained_twins_have_fewer(
     (found,) = of(checked)
     assert found.leads and found.section == "heads" and found.claim.endswith("(untrained twins: 0 to 1).")
     assert found.evidence.startswith("On 32 stories: 3 [2.5, 3.5], 2 untrained twins 0 to 1, p = 0.33.")
-    assert "On 32 stories 3 heads matter, and 0 to 1 of each of 2 twins." in table(checked)
+    assert "On 32 stories 3 heads matter, and 0 to 1 of each of 2 untrained twins." in table(checked)
     assert checked.ablated is not None
     more = replace(checked.ablated, most=torch.tensor([3]), leads=torch.tensor([False]))
     (found,) = of(replace(checked, ablated=more))
