@@ -50,9 +50,8 @@ def heads(
     probe
         Also read the part of speech from every head's queries and keys, on held-out stories and words.
     kinds
-        Also name what the keys are that a head chooses by content and which word classes it writes, beyond null and
-        untrained twins, whose scores are kept; the family of each positional head's kernel; and the roles that a
-        context of 64 tokens changes.
+        Also name what keys a head chooses by content and which word classes it writes, beyond null and untrained
+        twins; the family of each positional head's kernel; and the roles that a context of 64 tokens changes.
     n
         Untrained twins whose heads --ablate ablates too, on the same 32 stories: each costs as much as the model.
     out

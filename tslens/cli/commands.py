@@ -61,7 +61,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "analyze twins",
         "tslens.cli.analyze:twins",
-        "Count the labels of heads and neurons beside those that untrained twins of the model earn.",
+        "Count labels of heads and neurons, and positions that layers settle, beside those of untrained twins.",
     ),
     Command(
         "analyze dynamics",

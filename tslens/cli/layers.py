@@ -3,16 +3,18 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from tslens.cli.delivery import delivery
+from tslens.cli.delivery import Delivery, delivery
 from tslens.cli.options import Engine, Json, Limit, Model, Precision, Stories, corpus_of, scanned
 
 if TYPE_CHECKING:
-    from tslens.analysis.lens import TranslatorsResult
+    from tslens.analysis.lens import ByDepthResult, LensesResult, TranslatorsResult
+    from tslens.corpus import Corpus
     from tslens.models import LanguageModel
+    from tslens.scan import Reducer
 
 FIT_TWINS = 200
 """Stories that the tuned lens of each untrained twin is fitted on, in closed form, and the model's beside them."""
@@ -71,8 +73,6 @@ def lens(
     from tslens.forward import check_precision
     from tslens.forward.trunk import refuse_compressor
     from tslens.models import load
-    from tslens.tuned import fit_stories
-    from tslens.twins import compare
 
     check_precision(precision)
     with delivery(out, json_) as deliver:
@@ -80,26 +80,52 @@ def lens(
         if stories is not None or prompt is None:
             refuse_compressor(loaded)
             corpus = corpus_of(loaded, stories, limit)
-        fitted = _fitted(loaded, corpus or (), fit) if tuned else None
-        if fitted is not None:
+        if fitted := _fitted(loaded, corpus or (), fit) if tuned else None:
             deliver(fitted)
         if prompt is not None:
-            deliver(method.of_prompt(loaded, prompt, top, precision=precision))
-            if fitted is not None:
-                deliver(method.of_prompt(loaded, prompt, top, translators=fitted, precision=precision), "tuned")
-        if corpus is not None and fitted is None:
+            for translators, which in ((None, ""), (fitted, "tuned"))[: 1 + tuned]:
+                deliver(method.of_prompt(loaded, prompt, top, translators=translators, precision=precision), which)
+        if corpus is not None and fitted:
+            _lenses(deliver, loaded, corpus, fitted, fit.fit_stories, precision, n)
+        elif corpus is not None:
             (answer,) = scanned(engine, model, loaded, corpus, [method.ByDepth()], precision)
-            if n:
-                deliver(counted := compare(loaded, corpus, [method.ByDepth()], n=n), printed=False)
-                answer = counted.beside(answer)
-            deliver(answer, corpus=corpus)
-        elif corpus is not None and fitted is not None:
-            both = method.lenses(loaded, corpus, fitted, precision=precision)
-            if n:
-                again = method.Refitted(fit_stories(loaded, fit.fit_stories, FIT_TWINS, corpus).texts)
-                deliver(counted := compare(loaded, corpus, [again], n=n), printed=False)
-                both = counted.beside(both)
-            deliver(both, figures=both.figures(), corpus=corpus)
+            _beside(deliver, loaded, corpus, answer, method.ByDepth(), n)
+
+
+def _lenses(
+    deliver: Delivery,
+    model: "LanguageModel",
+    corpus: "Corpus",
+    fitted: "TranslatorsResult",
+    source: str | None,
+    precision: str,
+    n: int,
+) -> None:
+    """Deliver both lenses over stories; those of twins are fitted on stories of `source`, or of the model's run."""
+    from tslens.analysis import lens as method
+    from tslens.tuned import fit_stories
+
+    both = method.lenses(model, corpus, fitted, precision=precision)
+    twin_fit = fit_stories(model, source, FIT_TWINS, corpus).texts if n else ()
+    _beside(deliver, model, corpus, both, method.Refitted(twin_fit), n)
+
+
+def _beside(
+    deliver: Delivery,
+    model: "LanguageModel",
+    corpus: "Corpus",
+    answer: "ByDepthResult | LensesResult",
+    counted: "Reducer[Any, Any]",
+    n: int,
+) -> None:
+    """Deliver what was found over stories, beside what is `counted` on `n` untrained twins if there are any."""
+    from tslens.analysis.lens import LensesResult
+    from tslens.twins import compare
+
+    if n:
+        deliver(twins := compare(model, corpus, [counted], n=n), printed=False)
+        answer = twins.beside(answer)
+    deliver(answer, figures=answer.figures() if isinstance(answer, LensesResult) else None, corpus=corpus)
 
 
 def attribution(
