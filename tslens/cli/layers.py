@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -11,10 +11,9 @@ from tslens.cli.delivery import Delivery, delivery
 from tslens.cli.options import Engine, Json, Limit, Model, Precision, Stories, corpus_of, scanned
 
 if TYPE_CHECKING:
-    from tslens.analysis.lens import ByDepthResult, LensesResult, TranslatorsResult
+    from tslens.analysis.lens import TranslatorsResult
     from tslens.corpus import Corpus
     from tslens.models import LanguageModel
-    from tslens.scan import Reducer
 
 FIT_TWINS = 200
 """Stories that the tuned lens of each untrained twin is fitted on, in closed form, and the model's beside them."""
@@ -64,12 +63,11 @@ def lens(
     top
         Tokens kept for each position of the prompt.
     n
-        Untrained twins in which the positions that each layer settles are counted too, on the first 100 stories; with
-        --tuned by both lenses, the model's and the twins' tuned lenses fitted in closed form on 200 stories.
+        Untrained twins whose settled positions are counted too, on 100 stories; with --tuned by both lenses, those
+        of the twins fitted in closed form on 200 stories.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
-    from tslens.analysis import lens as method
     from tslens.forward import check_precision
     from tslens.forward.trunk import refuse_compressor
     from tslens.models import load
@@ -83,13 +81,36 @@ def lens(
         if fitted := _fitted(loaded, corpus or (), fit) if tuned else None:
             deliver(fitted)
         if prompt is not None:
-            for translators, which in ((None, ""), (fitted, "tuned"))[: 1 + tuned]:
-                deliver(method.of_prompt(loaded, prompt, top, translators=translators, precision=precision), which)
+            _of_prompt(deliver, loaded, prompt, top, fitted, precision)
         if corpus is not None and fitted:
             _lenses(deliver, loaded, corpus, fitted, fit.fit_stories, precision, n)
         elif corpus is not None:
-            (answer,) = scanned(engine, model, loaded, corpus, [method.ByDepth()], precision)
-            _beside(deliver, loaded, corpus, answer, method.ByDepth(), n)
+            _by_depth(deliver, engine, model, loaded, corpus, precision, n)
+
+
+def _of_prompt(
+    deliver: Delivery, model: "LanguageModel", prompt: str, top: int, fitted: "TranslatorsResult | None", precision: str
+) -> None:
+    """Deliver the logit lens of a prompt, then the tuned lens if there is one."""
+    from tslens.analysis import lens as method
+
+    deliver(method.of_prompt(model, prompt, top, precision=precision))
+    if fitted:
+        deliver(method.of_prompt(model, prompt, top, translators=fitted, precision=precision), "tuned")
+
+
+def _by_depth(
+    deliver: Delivery, engine: str, name: str, model: "LanguageModel", corpus: "Corpus", precision: str, n: int
+) -> None:
+    """Deliver the logit lens over stories, beside `n` untrained twins if there are any."""
+    from tslens.analysis.lens import ByDepth
+    from tslens.twins import compare
+
+    (answer,) = scanned(engine, name, model, corpus, [ByDepth()], precision)
+    if n:
+        deliver(twins := compare(model, corpus, [ByDepth()], n=n), printed=False)
+        answer = twins.beside(answer)
+    deliver(answer, corpus=corpus)
 
 
 def _lenses(
@@ -104,28 +125,14 @@ def _lenses(
     """Deliver both lenses over stories; those of twins are fitted on stories of `source`, or of the model's run."""
     from tslens.analysis import lens as method
     from tslens.tuned import fit_stories
-
-    both = method.lenses(model, corpus, fitted, precision=precision)
-    twin_fit = fit_stories(model, source, FIT_TWINS, corpus).texts if n else ()
-    _beside(deliver, model, corpus, both, method.Refitted(twin_fit), n)
-
-
-def _beside(
-    deliver: Delivery,
-    model: "LanguageModel",
-    corpus: "Corpus",
-    answer: "ByDepthResult | LensesResult",
-    counted: "Reducer[Any, Any]",
-    n: int,
-) -> None:
-    """Deliver what was found over stories, beside what is `counted` on `n` untrained twins if there are any."""
-    from tslens.analysis.lens import LensesResult
     from tslens.twins import compare
 
+    both = method.lenses(model, corpus, fitted, precision=precision)
     if n:
-        deliver(twins := compare(model, corpus, [counted], n=n), printed=False)
-        answer = twins.beside(answer)
-    deliver(answer, figures=answer.figures() if isinstance(answer, LensesResult) else None, corpus=corpus)
+        again = method.Refitted(fit_stories(model, source, FIT_TWINS, corpus).texts)
+        deliver(twins := compare(model, corpus, [again], n=n), printed=False)
+        both = twins.beside(both)
+    deliver(both, figures=both.figures(), corpus=corpus)
 
 
 def attribution(
