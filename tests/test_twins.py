@@ -32,7 +32,7 @@ def model():
 
 @pytest.mark.thorough
 def test_the_parts_of_speech_of_a_trained_model_lead_and_its_words_do_not():
-    found = twins.compare(models.load("stories2M"), stories("made", limit=60), [neurons.Profiles()], n=2, limit=50)
+    found = twins.compare(models.load("stories2M"), stories("made", limit=60), [neurons.Profiles()], n=3, limit=30)
     leads = dict(zip(found.labels, found.leads.tolist(), strict=True))
     assert leads["part-of-speech neurons"] and not leads["one-word neurons"]
 
