@@ -298,13 +298,12 @@ def label(profiles: Any, place: str) -> str:
 
 @pytest.mark.thorough
 def test_every_class_that_a_neuron_fires_on_is_its_label(texts: list[str]) -> None:
-    """Where the sample holds few tokens of a class, the interval of a perfect AUROC is too wide for a label."""
+    """The one word of a class is named itself: one word is no class."""
     compiled = load("nouns")
     profiles = neurons.profiles(compiled.model, texts)
     found = {truth.partition(":")[2]: label(profiles, place) for place, truth in compiled.neurons.items()}
-    rare = {tag: found.pop(tag) for tag in ("ADP", "ADV", "PROPN", "CCONJ")}
-    assert found == {tag: tag for tag in found} and len(found) == 5
-    assert all(name in (tag, UNRESOLVED) for tag, name in rare.items())
+    assert found.pop("CCONJ") == "token: and"
+    assert found == {tag: tag for tag in found} and len(found) == 8
 
 
 @pytest.mark.thorough
@@ -313,21 +312,21 @@ def test_a_neuron_of_two_classes_is_named_after_the_word_it_fires_on_or_not_at_a
     profiles = neurons.profiles(compiled.model, texts)
     found = {truth: label(profiles, place) for place, truth in compiled.neurons.items() if truth.startswith("pair")}
     own = {truth: pair_of(truth.partition(":")[2]).split()[-1] for truth in found}
-    assert {truth: name for truth, name in found.items() if name not in (own[truth], UNRESOLVED)} == {}
+    fitting = {truth: ("token: and" if tag == "CCONJ" else tag, UNRESOLVED) for truth, tag in own.items()}
+    assert {truth: name for truth, name in found.items() if name not in fitting[truth]} == {}
     assert sum(name != UNRESOLVED for name in found.values()) > 30
 
 
 @pytest.mark.thorough
 def test_a_neuron_of_one_word_has_no_other_word_for_its_name(texts: list[str]) -> None:
-    """The three articles are named. A mark or "and" has its class for a name, which one or two words are. The other
-    words have ten tokens among the thousand of the sample, or fewer: too few for a label."""
+    """Marks and "and" too, of whose classes the top list holds one word. Words of which the sample holds few tokens may
+    have no label."""
     compiled = load("words")
-    profiles, classes = neurons.profiles(compiled.model, texts), facts()["classes"]
+    profiles = neurons.profiles(compiled.model, texts)
     found = {truth.partition(":")[2]: label(profiles, place) for place, truth in compiled.neurons.items()}
-    small = {word for word, tag in classes.items() if tag in ("PUNCT", "CCONJ")}
-    assert {word: found[word] for word in small} == {word: classes[word] for word in small}
-    named = {word: name for word, name in found.items() if word not in small and name != UNRESOLVED}
-    assert named == {word: f"token: {word}" for word in ("the", "a", "every")}
+    named = {word: name for word, name in found.items() if name != UNRESOLVED}
+    assert named == {word: f"token: {word}" for word in named} and len(named) > 35
+    assert {",", ".", "and", "the", "a", "every", "dog"} <= named.keys()
 
 
 @pytest.mark.thorough

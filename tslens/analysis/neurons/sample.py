@@ -79,7 +79,8 @@ class Sample:
 
     def merge(self, other: "Sample") -> None:
         """Merge the sample of another corpus into this one."""
-        self.admit(other.keys, other.places, other.contexts, lambda rows: other.values[rows])
+        with torch.inference_mode():  # as samples that grew in a scan were made
+            self.admit(other.keys, other.places, other.contexts, lambda rows: other.values[rows])
 
     def in_order(self) -> "Sample":
         """The drawn tokens, ordered by key: a random order."""
