@@ -58,6 +58,7 @@ bench-gpu:  ## training on one NVIDIA GPU, under eight minutes, one JSON; by $(P
 
 OF_MODELS := twins heads neurons lens audit
 OF_TRAINING := optimizers peers shapes sweep dropout contrastive instruct compressor
+OF_NO_STORIES := memory dynamics
 
 figures: $(DEV)  ## every study again, many hours; STORIES=files of real stories, STORIES260K=stories260K.bin
 	@test -n "$(STORIES)" -a -n "$(STORIES260K)" || { echo "make figures: they show real stories and two models;" \
@@ -66,7 +67,7 @@ figures: $(DEV)  ## every study again, many hours; STORIES=files of real stories
 		$(BIN)/python "analyses/$$study.py" --stories "$(STORIES)" --model "stories260K=llama2c:$(STORIES260K)"; done
 	@set -e; for study in $(OF_TRAINING); do echo "$$study"; \
 		$(BIN)/python "analyses/$$study.py" --stories "$(STORIES)"; done
-	@$(BIN)/python analyses/memory.py
+	@set -e; for study in $(OF_NO_STORIES); do echo "$$study"; $(BIN)/python "analyses/$$study.py"; done
 
 clean:  ## remove what make made; runs/ and figures/ stay
 	rm -rf .venv build dist docs/_build *.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -44,14 +44,15 @@ class Runs:
     stories: str
     folder: Path
     jobs: int = 1
+    vocabulary: int = VOCABULARY
 
     @property
     def tokenizer(self) -> Path:
         """The file of the tokenizer that all runs share, trained when first asked for."""
-        file = self.folder / f"tokenizer-{VOCABULARY}.json"
+        file = self.folder / f"tokenizer-{self.vocabulary}.json"
         if not file.is_file():
             self.folder.mkdir(parents=True, exist_ok=True)
-            Tokenizer.train(stories(self.stories, split="train"), VOCABULARY).save(file)
+            Tokenizer.train(stories(self.stories, split="train"), self.vocabulary).save(file)
         return file
 
     def train(self, wanted: Mapping[str, tuple[str, Mapping[str, Any]]]) -> None:

@@ -16,6 +16,7 @@ DATA = {"assets": "The page's scripts and style.", "bundled": "The model that co
 
 OF_MODELS = ("twins", "heads", "neurons", "lens", "audit")
 OF_TRAINING = ("optimizers", "sweep", "shapes", "dropout", "contrastive", "instruct", "compressor", "memory", "peers")
+OF_TRAINING += ("dynamics",)
 SHOWN = {
     **{study: [f"{study}/stories2M.svg", f"{study}/stories260K.svg"] for study in ("heads", "neurons")},
     **{study: [f"{study}/stories2M.svg"] for study in ("twins", "audit")},
