@@ -2,8 +2,8 @@
 of 3,072 the loss of three seeds falls from 4.98 (4.96 to 5.00) to 2.95 (2.58 to 3.31) nats a token, and their strongest
 induction head rises from 0.01 to 0.29 (0.02 to 0.55), half of its final value from step 1,962 on (1,661 to 2,152). With
 one layer no induction head ever appears, and the loss ends at 4.78 (4.63 to 4.93) where two layers end at 2.61 (2.60 to
-2.62). The previous-token head, which both have, has half of its final value from step 1,831 on (1,365 to 2,248) with two
-layers: not surely earlier. Before training both scores are 0.01.
+2.62). The previous-token head, which both have, has half of its final value from step 1,831 on (1,365 to 2,248) with
+two layers: not surely earlier. Before training the scores of these two heads are 0.02 and 0.01.
 
 When do previous-token and induction heads appear, and does a model of one layer get them (Olsson et al. 2022, arXiv
 2209.11895)? Models of one and of two layers read stories in which, from any place on, a song of 4 to 16 random words or
