@@ -39,15 +39,16 @@ def on_halves(
     groups = [states(model, ordered[i::GROUPS], begun) for i in range(GROUPS)]
 
     def on(members: Sequence[int]) -> list[Any]:
-        def answer(i: int) -> Any:
+        found = []
+        for i, reducer in enumerate(asked):
             first, *others = (groups[group][i] for group in members)
-            return asked[i].finish(reduce(asked[i].merge, others, copy.deepcopy(first)))  # merging changes the first
-
-        found = in_threads(answer, range(len(asked)))
+            found.append(reducer.finish(reduce(reducer.merge, others, copy.deepcopy(first))))  # which merging changes
         return [concluded(r, found[asked.index(reading(r))]) for r in reducers]
 
     yield on(range(GROUPS))
-    yield from map(on, halves(pairs))
+    each = halves(pairs)
+    for half, complement in zip(each, each, strict=True):
+        yield from in_threads(on, [half, complement])
 
 
 def halves(pairs: int = PAIRS) -> Iterator[list[int]]:

@@ -14,6 +14,7 @@ from tslens import progress
 from tslens.corpus import Corpus, counted
 from tslens.errors import InputError
 from tslens.forward.trunk import refuse_compressor
+from tslens.memory import give_back
 from tslens.models import name_of
 from tslens.result import Result
 from tslens.scan import Reducer, scan
@@ -108,6 +109,7 @@ def _ask(part: StudyPart, work: Work) -> _Done:
         answers = {name: _described(answer, part, work) for name, answer in part.ask(work).items()}
     except InputError as error:
         why = f"no answer: {error}"
+    give_back()
     return _Done(part, answers, why, time.monotonic() - began)
 
 

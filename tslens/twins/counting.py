@@ -1,7 +1,7 @@
 """Counts of the labels of a model and of its untrained twins on the same stories, kept beside the model."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import torch
@@ -10,10 +10,11 @@ from tslens import models
 from tslens.analysis import heads, lens, neurons
 from tslens.errors import InputError
 from tslens.halves import FEWEST, PAIRS, on_halves, reach
+from tslens.memory import give_back
 from tslens.models.twins import twins
 from tslens.progress import off, stage
 from tslens.result import read_on
-from tslens.scan import Reducer
+from tslens.scan import Reducer, reading
 from tslens.twins import kept as store
 from tslens.twins.reading import Question, ask
 from tslens.twins.result import TwinsResult
@@ -75,7 +76,7 @@ def questions(
     model: "LanguageModel", texts: Sequence[str], stories: object, several: Sequence[Sequence[Reducer[Any, Any]]]
 ) -> list[Question]:
     """What each of several comparisons asks of the twins: how many heads or neurons have each label. The model's own
-    counts are there; those that are not kept come from one reading for all comparisons."""
+    counts are there; those that are not kept are read once for all comparisons."""
     kept = [store.read(model, store.key(str(VERSION), model, texts, stories, one), is_whole) for one in several]
     if left := [i for i, (known, _) in enumerate(kept) if MODEL not in known]:
         with stage("counting labels"), off():
@@ -123,12 +124,22 @@ def _all_of(answers: Iterable[Counted]) -> Counts:
 def _on_halves(
     model: "LanguageModel", texts: Sequence[str], several: Sequence[Sequence[Reducer[Any, Any]]]
 ) -> list[dict[str, Counts]]:
-    """For each comparison the counts on all texts, and those on halves of them (see `on_halves`)."""
-    found: list[dict[str, Counts]] = [{} for _ in several]
-    for i, answers in enumerate(on_halves(model, texts, [reducer for reducers in several for reducer in reducers])):
-        rest = iter(answers)
-        for counts, reducers in zip(found, several, strict=True):
-            counts[f"half {i - 1}" if i else MODEL] = _all_of(islice(rest, len(reducers)))
+    """For each comparison the counts on all texts, and those on halves of them (see `on_halves`). Reducers that read
+    the same are read together, others one after the other: the states of many halves are large."""
+    asked = [reducer for reducers in several for reducer in reducers]
+    counted: list[list[Counts]] = [[] for _ in asked]
+    for first, reducer in enumerate(asked):
+        if not counted[first]:
+            same = [i for i, other in enumerate(asked) if reading(other) == reading(reducer)]
+            for answers in on_halves(model, texts, [asked[i] for i in same]):
+                for i, answer in zip(same, answers, strict=True):
+                    counted[i].append(answer.counts())
+            give_back()
+    rest, found = iter(counted), []
+    for reducers in several:
+        of_halves = zip(*islice(rest, len(reducers)), strict=True)
+        merged = [dict(chain.from_iterable(counts.items() for counts in parts)) for parts in of_halves]
+        found.append({f"half {i - 1}" if i else MODEL: counts for i, counts in enumerate(merged)})
     return found
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tslens.memory import give_back
 from tslens.models.twins import Twin
 from tslens.progress import bar, note, off
 from tslens.scan import Begun, Reducer, concluded, reading, states
@@ -44,6 +45,7 @@ def ask(model: "LanguageModel", texts: Sequence[str], questions: Sequence[Questi
             began = time.monotonic()
             with off():
                 _ask_one(twin.of(model), texts, [question for question in questions if question.open_to(twin)], twin)
+                give_back()
             shown.advance()
             if i == 0 and len(left) > 1:
                 seconds = (time.monotonic() - began) * (len(left) - 1)
