@@ -226,6 +226,14 @@ def test_heads_that_matter_are_counted_on_twins_and_kept(model, monkeypatch, ref
         twins.ablated(model, texts[:19], n=2)
 
 
+@pytest.mark.thorough
+def test_heads_of_a_twin_are_held_against_every_kind_of_ablation(monkeypatch):
+    trained, texts = models.load("stories2M"), [text[:150] for text in stories("made", limit=24)]
+    monkeypatch.setattr(Twin, "of", lambda self, model: model)
+    found = twins.ablated(trained, texts, n=1, rows=20)
+    assert int(found.most) == int(found.count) > 0
+
+
 def test_too_few_stories_and_no_twin_are_refused(model, refused):
     with refused("needs 20 different stories; there are 3"):
         twins.compare(model, ["a", "b", "c", "a"], REDUCERS)

@@ -23,7 +23,7 @@ from tslens.report.causes_view import claim, sentences, table
 from tslens.report.findings import Finding, findings
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
-from tslens.twins import ABLATED_TWINS, TwinsResult
+from tslens.twins import TWINS, TwinsResult
 
 WORDS = ("previous token", "content-dependent", "content-dependent", "diffuse", "positional", "unresolved")
 
@@ -183,7 +183,7 @@ def test_those_of_the_bundled_model_come_with_it(tmp_path: Path, monkeypatch: py
     texts = [f"Story {i}." for i in range(100)]
     shelf = module.Shelf(bundled, Corpus(tuple(texts), "self", recipe=_key(bundled)), texts, wanted=False)
     parts: dict[type[Any], str] = {heads.SwapsResult: "", heads.KindsResult: "", heads.WritesResult: ""}
-    parts[TwinsResult] = module.of_twins(ABLATED_TWINS)
+    parts[TwinsResult] = module.of_twins(TWINS)
     assert shelf.affords(1e9, "all", parts) and shelf.of(heads.KindsResult, "", pytest.fail).kinds
     assert not shelf.affords(1e9, "all", {heads.AblationResult: "of other roles"})
 

@@ -53,7 +53,7 @@ def heads(
         Also name what keys a head chooses by content and which word classes it writes, beyond null and untrained
         twins; the family of each positional head's kernel; and the roles that a context of 64 tokens changes.
     n
-        Untrained twins whose heads --ablate ablates too, on the same 32 stories: each costs as much as the model.
+        Untrained twins whose heads --ablate ablates too, on the same 32 stories; 19 give a p of 0.05 at best.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """

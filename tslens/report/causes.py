@@ -34,7 +34,6 @@ from tslens.result import Result
 from tslens.scan import Reducer
 from tslens.twins import (
     ABLATED_STORIES,
-    ABLATED_TWINS,
     FEWEST,
     QUESTIONS,
     STORIES,
@@ -98,7 +97,7 @@ def causes(
     a_story: float = math.inf,
     twins: int = TWINS,
 ) -> Causes | None:
-    """Swap words for every head and ablate it, and the heads of up to five of `twins` untrained ones; name the kinds of
+    """Swap words for every head and ablate it, and the heads of `twins` untrained ones; name the kinds of
     its keys.
 
     With `wanted` None the parts that are kept, and those that take less than a minute, where a scan takes `a_story`
@@ -123,7 +122,7 @@ def causes(
     kernels = method.kernels(kept, swaps)
     kinds = None if kinds is None else replace(kinds, roles=kept.roles)
     named = replace(ablation, roles=names(kept, kinds, writes))
-    beside = _ablated(model, shelf, min(twins, ABLATED_TWINS), a_row)
+    beside = _ablated(model, shelf, twins, a_row)
     return Causes(kept, swaps, agreement, kernels, kinds, writes, named, beside)
 
 
@@ -133,8 +132,8 @@ def of_twins(n: int) -> str:
 
 
 def _ablated(model: "LanguageModel", shelf: "Shelf", n: int, a_row: float) -> TwinsResult | None:
-    """The heads that matter of `n` untrained twins, where ablating a model takes `a_row` seconds a story."""
-    asked, seconds = of_twins(n), (n + 1) * ABLATED_STORIES * a_row
+    """The heads that matter of `n` untrained twins, where ablating all heads takes `a_row` seconds a story."""
+    asked, seconds = of_twins(n), (n / 3 + 1) * ABLATED_STORIES * a_row  # see `ablated`
     if n and shelf.affords(seconds, "Ablated heads of untrained twins", {TwinsResult: asked}):
         return shelf.of(TwinsResult, asked, lambda: ablated(model, shelf.corpus, n=n))
     return None

@@ -16,7 +16,6 @@ from tslens.stories.pairs import TASKS
 from tslens.tuned import tuned_lens
 from tslens.twins import (
     ABLATED_STORIES,
-    ABLATED_TWINS,
     QUESTIONS,
     TwinsResult,
     ablated,
@@ -135,7 +134,7 @@ def _ablation(work: Work) -> dict[str, Result]:
     roles = work.answer("roles", heads.RolesResult)
     found = heads.ablation(work.model, work.corpus, roles=roles, rows=work.checked)
     try:
-        beside = ablated(work.model, work.corpus, n=min(work.twins, ABLATED_TWINS), limit=work.checked)
+        beside = ablated(work.model, work.corpus, n=work.twins, limit=work.checked)
     except InputError:  # too few stories, or no twin
         return {"ablation on stories": found}
     return {"ablation on stories": beside.beside(found), "twins of ablation": beside}
@@ -218,7 +217,9 @@ PARTS = (
         "ablation on stories",
         {"ablation on stories": heads.AblationResult, "twins of ablation": TwinsResult},
         _ablation,
-        lambda work: _ablating(work, work.checked) + _ablating(work, ABLATED_STORIES) * (1 + ABLATED_TWINS),
+        lambda work: (
+            _ablating(work, work.checked) + _ablating(work, ABLATED_STORIES) * (1 + work.twins / len(ABLATIONS))
+        ),
     ),
     StudyPart(
         "ablation on repeated tokens",

@@ -1,7 +1,7 @@
 """What an untrained model earns too says nothing: labels counted on a model beside its untrained twins."""
 
 from tslens.halves import FEWEST
-from tslens.twins.ablating import ABLATED_STORIES, ABLATED_TWINS, ablated
+from tslens.twins.ablating import ABLATED_STORIES, ablated
 from tslens.twins.counting import QUESTIONS, STORIES, TWINS, compare
 from tslens.twins.result import TwinsResult
 from tslens.twins.scoring import control
@@ -9,7 +9,6 @@ from tslens.twins.together import read_ahead
 
 __all__ = [
     "ABLATED_STORIES",
-    "ABLATED_TWINS",
     "FEWEST",
     "QUESTIONS",
     "STORIES",
