@@ -142,7 +142,9 @@ class ScoresResult(Result):
             return f"{super().__str__()}\nNo head has a kind: the scores have not been compared with untrained twins'."
         heads, twins = self.held.any(0), self.range_of_twins()
         said = f"{int(heads.sum())} of {heads.numel()} heads have a kind that is named here"
-        return f"{super().__str__()}\n{said}{f' (untrained twins: {twins})' if twins else ''}."
+        beside = f" (untrained twins: {twins})" if twins else ""
+        also = f" and {self.least:g}" if self.least else ""
+        return f"{super().__str__()}\n{said}{beside}: its lower end exceeds twins_99th{also}, and q < {Q}."
 
     def figure(self) -> "Figure":
         """The score of every kind for every head, with a dot where the head has the kind."""
