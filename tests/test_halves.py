@@ -1,10 +1,11 @@
 """Answers on halves of the stories: complements, order, and the interval that they give."""
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import pytest
 import torch
-from scipy.stats import t
+from scipy.stats import binomtest, t
 
 from tslens import models
 from tslens.halves import GROUPS, PAIRS, halves, on_halves, reach
@@ -86,19 +87,23 @@ def test_the_order_of_stories_changes_no_half(model):
     assert there == back
 
 
-def test_the_reach_is_that_of_t_on_the_spread_of_halves():
-    halves = torch.tensor([[1.0, 5.0], [3.0, 5.0], [1.0, 5.0], [3.0, 5.0]], dtype=torch.float64)
-    spread = (4 / 3) ** 0.5  # of 1, 3, 1, 3
-    assert reach(halves).tolist() == pytest.approx([spread * t.ppf(0.975, GROUPS - 1), 0.0])
+def test_halves_that_are_no_complements_share_half_of_their_groups():
+    found = list(halves())
+    assert len(found) == 2 * PAIRS == 2 * (GROUPS - 1)
+    assert {len(set(a) & set(b)) for a, b in combinations(found[::2], 2)} == {GROUPS // 4}
+
+
+def test_the_reach_is_that_of_t_on_the_differences_between_complements():
+    halves = torch.tensor([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0], [8.0, 5.0]], dtype=torch.float64)
+    spread = ((1 + 9) / 2) ** 0.5  # of -1 and -3
+    assert reach(halves).tolist() == pytest.approx([spread * t.ppf(0.975, 2), 0.0])
 
 
 def test_the_reach_covers_a_mean_as_often_as_it_says():
-    """The mean of 40 draws, its halves as of stories: the interval covers the true mean about 19 times in 20."""
-    generator = torch.Generator().manual_seed(1)
-    order = torch.stack([torch.randperm(GROUPS, generator=generator) for _ in range(PAIRS)])
-    covered = []
-    for _ in range(400):
-        groups = torch.randn(GROUPS, 4, generator=generator, dtype=torch.float64).mean(1)
-        halves = torch.stack([groups[side].mean() for row in order for side in (row[:5], row[5:])])
-        covered.append(abs(float(groups.mean())) <= float(reach(halves[:, None])))
-    assert 0.9 <= sum(covered) / len(covered) <= 0.995
+    """The mean over groups of stories: the test rejects intervals that cover less than 93.3% or more than 96.5%."""
+    runs = 4000
+    groups = torch.randn(GROUPS, runs, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    width = reach(torch.stack([groups[half].mean(0) for half in halves()]))
+    covered = int((groups.mean(0).abs() <= width).sum())
+    assert binomtest(covered, runs, 0.95).pvalue > 0.001
+    assert width == pytest.approx(groups.std(0) / GROUPS**0.5 * t.ppf(0.975, GROUPS - 1))  # that of t itself

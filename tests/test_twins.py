@@ -1,16 +1,15 @@
 """A model's labels beside its twins': counted on the same stories, ranked, kept."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
-from tslens import corpus, models, twins
+from tslens import corpus, halves, models, twins
 from tslens.analysis import heads, lens, neurons
 from tslens.corpus import Corpus, cache
-from tslens.halves import on_halves, reach
+from tslens.halves import reach
 from tslens.models import Spec, build
 from tslens.models.twins import KINDS, Twin
 from tslens.scan import scan
@@ -104,7 +103,7 @@ def test_twins_that_are_read_once_for_all_have_the_counts_of_a_scan_for_each(mod
     """Two comparisons and two controls build each twin once, one state serves roles and kernels, and all is kept: also
     what both comparisons count on the model itself and on halves of the stories, read once."""
     monkeypatch.setattr(counting, "PAIRS", 1)
-    monkeypatch.setattr(counting, "on_halves", partial(on_halves, pairs=1))
+    monkeypatch.setattr(halves, "halves", lambda: iter([[0, 1, 2, 3], [4, 5, 6, 7]]))
     counted = [REDUCERS, [heads.Kernels(positions=32, groups=4), neurons.HeldOut(k=5, sample=60)]]
     scored = [heads.Kinds(made=3), heads.Writes()]
     texts = list(stories("made", limit=24))

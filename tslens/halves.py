@@ -5,12 +5,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tslens.draws import draw
 from tslens.scan import Begun, Reducer, concluded, reading, states
 from tslens.stories.identity import content_hash
 from tslens.threads import in_threads
@@ -18,14 +15,14 @@ from tslens.threads import in_threads
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-GROUPS, PAIRS = 10, 6
-"""Groups of stories, and pairs of complementary halves of them."""
-FEWEST = 2 * GROUPS
+GROUPS, PAIRS = 8, 7
+"""Groups of stories, and pairs of complementary halves of them: the rows of a Hadamard matrix."""
+FEWEST = 20
 """Stories that an interval needs."""
 
 
 def on_halves(
-    model: "LanguageModel", texts: Sequence[str], reducers: Sequence[Reducer[Any, Any]], *, pairs: int = PAIRS
+    model: "LanguageModel", texts: Sequence[str], reducers: Sequence[Reducer[Any, Any]]
 ) -> Iterator[list[Any]]:
     """The answers of the reducers on all texts, then those on halves of them, each half followed by its complement.
 
@@ -46,25 +43,31 @@ def on_halves(
         return [concluded(r, found[asked.index(reading(r))]) for r in reducers]
 
     yield on(range(GROUPS))
-    each = halves(pairs)
+    each = halves()
     for half, complement in zip(each, each, strict=True):
         yield from in_threads(on, [half, complement])
 
 
-def halves(pairs: int = PAIRS) -> Iterator[list[int]]:
-    """The groups of `pairs` halves, each followed by those of its complement."""
-    for pair in range(pairs):
-        order = np.argsort(draw(torch.tensor(pair), torch.arange(GROUPS)).numpy()).tolist()
-        for half in (order[: GROUPS // 2], order[GROUPS // 2 :]):
-            yield sorted(half)
+def halves() -> Iterator[list[int]]:
+    """The groups of every half, each followed by those of its complement. Two halves that are no complements share half
+    of their groups, so that the differences between complements are independent where groups are."""
+    for pair in range(1, GROUPS):
+        sides = [(pair & group).bit_count() % 2 for group in range(GROUPS)]
+        for side in (0, 1):
+            yield [group for group in range(GROUPS) if sides[group] == side]
 
 
 def reach(halves: Float[Tensor, "half *axes"]) -> Float[Tensor, "*axes"]:
     """Half the length of the 95% interval of numbers, from the same numbers on halves of the stories.
 
-    Repeated half-sampling (Shao and Wu 1989, doi:10.1214/aos/1176347263), which holds for counts and maxima too. A
-    bootstrap would read stories twice, which count once in every list of top tokens.
+    Balanced half-sampling (McCarthy 1969, doi:10.2307/1402116; for other numbers than means, Shao and Wu 1989,
+    doi:10.1214/aos/1176347263): half the difference between complements varies as a mean over all stories does, and t
+    has a degree of freedom for each. A bootstrap would read stories twice, which count once in every list of top
+    tokens. The interval is that of a number on as many stories: labels become more or fewer with more of them. It
+    covers a count of units above a threshold in 94% of corpora of 100 stories and in 91% of corpora of 20, one of
+    significant units in 93% and 78%.
     """
     from scipy.stats import t
 
-    return halves.std(0) * float(t.ppf(0.975, GROUPS - 1))
+    apart = (halves[::2] - halves[1::2]) / 2
+    return (apart**2).mean(0).sqrt() * float(t.ppf(0.975, len(apart)))

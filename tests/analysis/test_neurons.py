@@ -415,18 +415,35 @@ def judged(top_tags, top_words, same=None, activations=None, sample_tags=None, s
     )
 
 
+NOT_ON_TOP = torch.cat([torch.linspace(0.7, 0.8, 20), torch.linspace(0, 1, 80)])
+"""Activations on the sample that tell nouns from verbs, though the words with the largest are verbs."""
+
+
 def test_a_context_that_recurs_counts_once():
-    found = judged([[NOUN] * 20] * 2, [list(range(20))] * 2, [[0] * 20, list(range(1, 21))])
-    assert found.distinct.tolist() == [1, 20]
-    assert found.label.tolist() == [-1, NOUN]  # one trial proves nothing
-    assert found.lift.tolist() == pytest.approx([5.0, 5.0])
+    up = NOT_ON_TOP.expand(2, 100)
+    found = judged([[NOUN] * 20] * 2, [list(range(20))] * 2, [[0] * 20, list(range(1, 21))], up)
+    assert found.label.tolist() == [-1, NOUN] and (found.auroc_low > 0.5)[1]  # one trial proves nothing
+    assert found.lift[1] == pytest.approx(5.0)
     assert found.share_low[1] == pytest.approx(stats.wilson(20, 20).low)
 
 
 def test_one_word_twenty_times_is_one_trial():
-    found = judged([[NOUN] * 20] * 2, [[7] * 20, list(range(20))])
-    assert found.distinct.tolist() == [1, 20]
-    assert found.label.tolist() == [-1, NOUN]
+    found = judged([[NOUN] * 20] * 2, [[7] * 20, list(range(20))], activations=NOT_ON_TOP.expand(2, 100))
+    assert found.label.tolist() == [-1, NOUN] and found.distinct[1] == 20
+
+
+def test_where_one_word_is_on_top_words_of_the_sample_choose_the_class():
+    """Of two neurons that fire on every noun of the sample, one does so most on a single word. Its p counts for every
+    tag; and a neuron that fires on that word alone is of no class."""
+    nouns = torch.cat([torch.linspace(1, 2, 20), torch.linspace(0, 0.9, 80)])
+    alone = torch.cat([torch.full((1,), 5.0), torch.linspace(0, 1, 99).flip(0)[torch.randperm(99)]])
+    top, words = [[NOUN] * 20] * 3, [[1000] * 20, list(range(20)), [1000] * 20]
+    found = judged(top, words, activations=torch.stack([nouns, nouns, alone]))
+    assert found.label.tolist() == [NOUN, NOUN, -1]
+    assert found.distinct[0] == 20 and found.share[0] == 1
+    (one,) = judged(top[:1], words[:1], activations=nouns[None]).q
+    (many,) = judged(top[1:2], words[1:2], activations=nouns[None]).q
+    assert float(one) == pytest.approx(float(many) * len(pos.TAGS), rel=1e-3)
 
 
 def test_one_word_is_no_class_even_where_its_tag_is_rare():
@@ -436,14 +453,14 @@ def test_one_word_is_no_class_even_where_its_tag_is_rare():
     up = torch.cat([torch.rand(12) + 2, torch.rand(2) + 1.5, torch.rand(86)])
     top, tags = [[7] * 20, [7] * 19 + [8], [7] * 19 + [100]], [[CCONJ] * 20, [CCONJ] * 20, [CCONJ] * 19 + [NOUN]]
     found = judged(tags, top, activations=up.expand(3, 100), sample_tags=rare, sample_words=words)
-    assert found.distinct.tolist() == [1, 2, 2] and (found.q < 0.01).all()
+    assert found.distinct[1] == 2 and found.q[1] < 0.01
     assert found.label.tolist() == [-1, CCONJ, -1] and found.by_word.tolist() == [True, False, True]
 
 
 def test_a_word_has_the_tag_it_has_most_often():
-    found = judged([[NOUN, NOUN, VERB, VERB, -1]], [[7, 7, 7, 8, 0]])
-    assert found.distinct.tolist() == [2]
-    assert found.tag_share[0, [NOUN, VERB]].tolist() == [0.5, 0.5]
+    found = judged([[NOUN, NOUN, *[VERB] * 5, -1]], [[7, 7, 7, 8, 9, 10, 11, 0]])
+    assert found.distinct.tolist() == [5]
+    assert found.tag_share[0, [NOUN, VERB]].tolist() == pytest.approx([0.2, 0.8])
 
 
 @pytest.mark.parametrize("nouns", [0.0, -0.5])

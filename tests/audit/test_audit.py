@@ -13,11 +13,12 @@ import torch
 from tslens import cli, models, stats
 from tslens.analysis import heads
 from tslens.audit import AuditResult, Planted, Vocabulary, audit, keep, kept, running, tallies, verdict_of
-from tslens.audit.copies import Beginnings, copies, target
+from tslens.audit.copies import PURE_HEAD, Beginnings, copies, target
 from tslens.audit.judging import ANY_KIND, PART_OF_SPEECH, Judged, Tally
 from tslens.audit.planted import plant
 from tslens.audit.settings import WAYS, changed
 from tslens.corpus import cache
+from tslens.tokenizer import Tokenizer
 
 
 def made(label: str, truth: str, *, kind: str = "head", right: bool = True) -> Judged:
@@ -82,7 +83,17 @@ def test_a_copy_differs_in_its_plants_alone(texts: list[str]) -> None:
         assert all(".W_Q" in n or ".b_Q" in n or "K" in n.split(".")[-1] or ".mlp." in n for n in changed)
     names = [name for planted in made for name in planted.heads.values()]
     assert {"BOS sink", "uniform"} <= set(names) and len(names) + sum("attention" in text for text in lost) == 6
-    assert Beginnings.of(model, texts).fitted.shape[1] <= 64
+    rows = Beginnings.of(model, texts).held_out
+    for planted in made:  # all of its plants together leave each as pure as it was alone
+        _, cache = planted.model.run_with_cache(rows)
+        for (layer, head), name in planted.heads.items():
+            wanted = target(name, rows, vocabulary)
+            assert float(torch.minimum(cache["pattern", layer][:, head], wanted).sum(-1)[:, 2:].mean()) >= PURE_HEAD
+
+
+def test_tokens_that_are_pieces_of_words_tell_no_part_of_speech(texts: list[str]) -> None:
+    whole, pieces = Vocabulary.of_words(texts), Vocabulary.of(Tokenizer.train(texts, 500), texts)
+    assert min(whole.told.values()) > 0.9 > 0.6 > max(pieces.told.values())
 
 
 @pytest.mark.thorough

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from tslens import stats
+from tslens import halves, stats
 from tslens.analysis.heads.evidence import positional_fraction
 from tslens.analysis.heads.sums import Sums
 from tslens.stats import Interval
@@ -123,7 +123,7 @@ def simulated(
     found += [_auroc_of_stories(runs, rng(), n) for n in (100, 20, 10)]
     found += [_auroc(positives, NEAR_1, runs, rng()) for positives in (100, 30, 10)]
     found += [_fraction(runs, seed, name, reach) for name, reach in DECAYS.items()]
-    found += [_groups(runs, rng()), *_p_values(runs, rng())]
+    found += [_groups(runs, rng()), *_p_values(runs, rng()), _count(runs, rng())]
     return found
 
 
@@ -194,6 +194,19 @@ def _groups(runs: int, rng: np.random.Generator) -> Simulated:
 
 def _jackknifed(over: NDArray[np.float64], under: NDArray[np.float64]) -> Interval:
     return stats.jackknife(over.sum(0) / under.sum(0), (over.sum(0) - over) / (under.sum(0) - under))
+
+
+def _count(runs: int, rng: np.random.Generator) -> Simulated:
+    """How many of 50 units lie above a threshold by their mean over 100 stories: from halves of these."""
+    each = STORIES / halves.GROUPS
+    of_groups = rng.normal(size=(halves.GROUPS, runs, 50)) + OWN * rng.normal(size=(halves.GROUPS, runs, 1))
+    of_groups = of_groups / math.sqrt(each) + np.linspace(-0.3, 0.5, 50)
+    above = of_groups.mean(0) > 0.1
+    of_halves = np.stack([(of_groups[half].mean(0) > 0.1).sum(1) for half in halves.halves()])
+    width = halves.reach(torch.from_numpy(of_halves).double()).numpy()
+    found = above.sum(1)
+    interval = Interval(found, found - width, found + width, LEVEL, "balanced half-samples")
+    return covered("count of labels, 100 stories", interval, float(found.mean()))
 
 
 def _p_values(runs: int, rng: np.random.Generator) -> list[Simulated]:

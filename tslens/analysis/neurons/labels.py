@@ -11,7 +11,10 @@ of speech, and random tokens test it. The null of both is `null.Null`: tags perm
   discovery rate, Benjamini-Hochberg, over all neurons) is at most 0.05, and the AUROC's interval (DeLong, by story)
   above 0.5.
 
-A class of few words (punctuation, conjunctions) is rarely a label: three words are three trials.
+A class of few words (punctuation, conjunctions) is rarely a label: three words are three trials. And a neuron of a
+large class may fire most on one frequent word of it, twenty times. So where fewer than `FEW` different words are on top
+and give no candidate, the words of the random sample with the largest activations take their place, as many as there
+are top tokens. The sample that tests the candidate has then chosen it too, so p counts once for every tag (Bonferroni).
 
 A neuron without such a label whose top tokens are nearly all one word is labelled with the word if tokens of that word
 in the sample excite it more than others (AUROC, q over all such neurons). Where the sample has too few of them, it gets
@@ -33,6 +36,7 @@ from torch import Tensor
 
 from tslens import pos, stats
 from tslens.analysis.neurons.null import Null
+from tslens.analysis.neurons.tops import TIE
 from tslens.analysis.neurons.words import commonest_word, each_word_once, first_of_each_context
 
 Values = TypeVar("Values", Tensor, NDArray[Any])
@@ -40,6 +44,7 @@ Values = TypeVar("Values", Tensor, NDArray[Any])
 FALSE_DISCOVERIES = CHANCE = 0.05
 TRIALS = 2  # different top words of a part of speech, at least, behind its name
 HALF = 0.5  # a neuron is named after a part of speech that makes at least half of its different top words
+FEW = 5  # different top words, below which words of the sample may choose
 NEARLY = 0.9  # or after a word that makes nearly all of its top tokens
 NEAR_Q = 0.02  # relative
 NEAR_AUROC = 1e-3
@@ -100,9 +105,15 @@ def preference(
     seen = np.concatenate([words[once], of_sample])
     tags_seen = np.concatenate([tags[row, rank][once], tags_of_sample])
     null = Null.of(seen, tags_seen, of_sample, tags_of_sample, frequency.numpy(), len(pos.TAGS))
-    p = null.p(row, words, len(tags)), null.p_of_sample(stats.mean_ranks(values.numpy()), of_sample, frequency.numpy())
+    p = null.p(row, words, len(tags))
+    p_of_sample = null.p_of_sample(stats.mean_ranks(values.numpy()), of_sample, frequency.numpy())
     drawn = values.numpy(), sample_story.numpy()
-    part = _part_of_speech(counts, *p, null.base, tags_of_sample, *drawn)
+    if len(few := ((counts.sum(1) < FEW) & ~_candidate(counts, p, null.base)[1]).nonzero()[0]):
+        chosen = _words_on_top(values.numpy()[few], of_sample, tags.shape[1])
+        counts[few] = each_word_once(*chosen, null.tag[chosen[1]], len(few), len(pos.TAGS))
+        p[few] = null.p(*chosen, len(few))
+        p_of_sample[few] = (p_of_sample[few] * len(pos.TAGS)).clip(max=1)
+    part = _part_of_speech(counts, p, p_of_sample, null.base, tags_of_sample, *drawn)
     word = _one_word(*commonest_word(row, words, len(tags)), of_sample, *drawn)
     by_word = (part["label"] < 0) & _clear(word["word_q"], word["word_auroc_low"])
     return Preference(**part, **word, by_word=by_word)
@@ -114,6 +125,31 @@ def _unless_alike(values: Float[Tensor, "neurons sample"]) -> Float[Tensor, "neu
     return torch.where(varies[:, None], values, values.amax(1, keepdim=True))
 
 
+def _words_on_top(
+    values: NDArray[np.float32], words: NDArray[np.int64], k: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Neuron and word of the `k` different words with the largest activations, and of those that tie with the last."""
+    order = words.argsort(kind="stable")
+    kinds, first = np.unique(words[order], return_index=True)
+    largest = np.maximum.reduceat(values[:, order], first, axis=1)
+    last = np.partition(largest, -min(k, len(kinds)), axis=1)[:, -min(k, len(kinds))]
+    row, word = (largest >= (last - TIE * np.maximum(np.abs(last), 1))[:, None]).nonzero()
+    return row, kinds[word]
+
+
+def _candidate(
+    counts: NDArray[np.int64], p: NDArray[np.float64], base: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], stats.Interval]:
+    """The tag that is the least likely to be so common among a neuron's words, whether it may be a label by them, and
+    its share of them."""
+    n, best = counts.sum(1), p.argmin(1)
+    each = np.arange(len(counts))
+    chosen = counts[each, best]
+    share = stats.wilson(chosen, n)
+    common = (chosen >= np.maximum(HALF * n, TRIALS)) & (share.low > base[best])
+    return best, common & (p[each, best] <= CHANCE * (1 - NEAR_Q)), share
+
+
 def _part_of_speech(
     counts: NDArray[np.int64],
     p_of_top: NDArray[np.float64],
@@ -123,19 +159,12 @@ def _part_of_speech(
     values: NDArray[np.float32],
     story: NDArray[np.int64],
 ) -> dict[str, Tensor]:
-    """The part of speech that stands out among the distinct top words, whose `counts` are `[neuron, tag]`."""
-    n = counts.sum(1)
-    best, each = p_of_top.argmin(1), np.arange(len(counts))
+    """The part of speech that stands out among the words, whose `counts` are `[neuron, tag]`."""
+    n, each = counts.sum(1), np.arange(len(counts))
+    best, may_be, share = _candidate(counts, p_of_top, base)
     apart = stats.auroc(values, sample_tags[None, :] == best[:, None], clusters=story, enough=ENOUGH)
     q = stats.benjamini_hochberg(np.where(np.isnan(apart.p), 1, p_of_sample[each, best]))
-    chosen = counts[each, best]
-    share = stats.wilson(chosen, n)
-    named = (
-        _clear(q, apart.low)
-        & (p_of_top[each, best] <= CHANCE * (1 - NEAR_Q))
-        & (chosen >= np.maximum(HALF * n, TRIALS))
-        & (share.low > base[best])
-    )
+    named = _clear(q, apart.low) & may_be
     return {
         "label": _tensor(np.where(named, best, -1)),
         "best": _tensor(best),

@@ -43,7 +43,8 @@ class ProfilesResult(Result):
     best: Int[Tensor, "layer neuron"]
     """Index into `tags` of the part of speech that stands out most among the distinct top words, labelled or not."""
     share: Float[Tensor, "layer neuron"]
-    """Share of `best` among the distinct words of the top tokens."""
+    """Share of `best` among the different top words: those of the top tokens, or where these are fewer than five and
+    decide nothing, those of the random sample with the largest activations."""
     share_low: Float[Tensor, "layer neuron"]
     """Lower bound of the share, Wilson 95%."""
     share_high: Float[Tensor, "layer neuron"]
@@ -60,7 +61,7 @@ class ProfilesResult(Result):
     auroc_high: Float[Tensor, "layer neuron"]
     """Upper bound of the AUROC."""
     distinct: Int[Tensor, "layer neuron"]
-    """Number of distinct words among the top tokens: the trials behind `share`."""
+    """Number of different top words: the trials behind `share`."""
     by_word: Bool[Tensor, "layer neuron"]
     """Whether the neuron has no part of speech and is labelled with `word` instead."""
     word: Int[Tensor, "layer neuron"]
@@ -76,7 +77,7 @@ class ProfilesResult(Result):
     word_auroc_low: Float[Tensor, "layer neuron"]
     """Lower bound of `word_auroc`, 95% over stories."""
     tag_share: Float[Tensor, "layer neuron tag"]
-    """Share of each part of speech among the distinct words of the top tokens."""
+    """Share of each part of speech among the different top words."""
     tag_base: Float[Tensor, " tag"]
     """Base rate of each part of speech: its share of the random sample's tokens or of its distinct words, whichever
     is larger."""
