@@ -263,6 +263,7 @@ def test_an_answer_prints_draws_comes_back_and_withholds_what_it_contradicts(
     agreed = heads.agreement(roles, decided)
     assert (agreed.labelled, agreed.confirmed, agreed.contradicted) == (3, 1, 2)
     assert agreed.agreement == pytest.approx(1 / 3)
+    assert agreed.withhold(roles).roles == agreed.kept
     assert agreed.kept == [["previous token", "unresolved"], ["unresolved", "diffuse"]]
     assert "0.1 (content-dependent), 1.0 (positional)" in str(agreed) and plots.svg(agreed.figure()).startswith("<svg")
     assert heads.agreement(roles, replace(found, verdict_code=torch.full((2, 2, 2), 2))).contradicted == 0

@@ -105,6 +105,11 @@ class AuditResult(Result):
     """The command that makes this again."""
 
     @property
+    def _claimed(self) -> list[int]:
+        """The places of roles and parts of speech among the labels."""
+        return [i for i, label in enumerate(self.labels) if label not in (ONE_WORD, ANY_KIND, *PLANTED_KINDS)]
+
+    @property
     def wrong_labels(self) -> list[str]:
         """What is wrong with labels, one phrase each: plants called something else, false discoveries, labels that
         depend on how stories are read."""
@@ -127,6 +132,10 @@ class AuditResult(Result):
             for label, false, share, low in rows
             if low > MOST_FALSE and label not in PLANTED_KINDS  # q is over all kinds together
         ]
+        claimed = self._claimed
+        false, given = int(self.false[claimed].sum()), int((self.false + self.named)[claimed].sum())
+        if false > MOST_FALSE * given:
+            found.append(f"{false} of {given} roles and parts of speech are given to random components")
         return found + [
             f"{way} changes {n} labels" for way, n in zip(self.ways, self.changed.tolist(), strict=True) if n
         ]
@@ -157,16 +166,17 @@ class AuditResult(Result):
         if not self.passes:
             return f"The audit fails: {'; '.join(self.failures)}."
         of = {label: i for i, label in enumerate(self.labels)}
-        plants, components = int(self.plant_n.sum()), int(self.random[0] + self.random[of[ONE_WORD]])
-        claimed = [i for label, i in of.items() if label not in (ONE_WORD, ANY_KIND, *PLANTED_KINDS)]
+        named = int(self.planted[[*self._claimed, of[ONE_WORD]]].sum())
+        others, components = int(self.plant_n.sum()) - named, int(self.random[0] + self.random[of[ONE_WORD]])
         kinds = ""
         if (any_ := of.get(ANY_KIND)) is not None:
             n, right, heads, wrong = (int(part[any_]) for part in (self.planted, self.named, self.random, self.false))
             kinds = f"{right} of {n} heads that choose a kind of key have it, {wrong} of {heads:,} have a wrong one, "
+        false = int(self.false[self._claimed].sum())
         return (
-            f"The audit passes: all {plants} plants are called by their name, {int(self.false[claimed].sum())} of "
-            f"{components:,} random heads and neurons have a role or a part of speech, {kinds}all intervals cover, and "
-            "no way of reading changes a label."
+            f"The audit passes: all {named} plants with one right label have it and {others} others none that is "
+            f"wrong, {false} of {components:,} random heads and neurons have a role or a part of speech, {kinds}all "
+            "intervals cover, and no way of reading changes a label."
         )
 
     def summary(self) -> "pd.DataFrame":

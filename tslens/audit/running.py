@@ -58,8 +58,8 @@ def audit(
     name, texts = models.name_of(model), list(dict.fromkeys(islice(stories, limit)))
     if len(texts) < FEWEST:
         raise InputError(f"An audit needs {FEWEST} different stories; there are {len(texts)}.")
-    if seeds < 1 or n < 1:
-        raise InputError(f"seeds={seeds} and twins={n}: an audit needs one of each, or more.")
+    if min(seeds, n, runs) < 1:
+        raise InputError(f"seeds={seeds}, twins={n} and runs={runs}: an audit needs one of each, or more.")
     check_can_carry(model)
     with bar("audit", seeds + n + 5) as shown:
         judged = _by_hand(
@@ -187,10 +187,11 @@ def _by_test(tests: Sequence[Simulated]) -> dict[str, Any]:
 def _of_twins(
     model: "LanguageModel", texts: Sequence[str], n: int, kinds: heads.Kinds, advance: Callable[[], None]
 ) -> torch.Tensor:
-    """The mean count of each label in the model's untrained twins."""
+    """The mean count of each label in the model's untrained twins; kinds of keys by the thresholds of the others."""
     counts = Counter[str]()
     for twin in twins(n):
-        counts.update(_counts(twin.of(model), texts, kinds))
+        others = control(model, texts, heads.Kinds(known=kinds.known), n=n, limit=len(texts), without=twin)
+        counts.update(_counts(twin.of(model), texts, replace(kinds, control=others)))
         advance()
     return _of_labels(counts) / n
 

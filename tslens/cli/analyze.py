@@ -94,7 +94,8 @@ def _further(
     swapped = method.swaps(loaded, corpus) if swap else None
     if swapped is not None:
         deliver(swapped, corpus=corpus)
-        deliver(method.agreement(roles, swapped), corpus=corpus)
+        deliver(agreement := method.agreement(roles, swapped), corpus=corpus)
+        roles = agreement.withhold(roles)
     if kinds:
         of_kinds, of_writes = method.Kinds(made=method.MADE), method.Writes()
         read_ahead(loaded, corpus, scored=[of_kinds, of_writes])

@@ -13,8 +13,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import torch
-
 from tslens.analysis import heads as method
 from tslens.analysis.heads import (
     ROLES,
@@ -115,8 +113,7 @@ def causes(
         return None
     swaps = shelf.of(SwapsResult, "", lambda: method.swaps(model, texts, limit=SWAPPED, copies=COPIES))
     agreement = method.agreement(roles, swaps)
-    left = torch.where(agreement.withheld, ROLES.index("unresolved"), roles.role_code)
-    kept = replace(roles, role_code=left)
+    kept = agreement.withhold(roles)
     ablation = shelf.of(AblationResult, asked, lambda: method.ablation(model, texts, roles=kept, rows=ABLATED))
     kinds, writes = _kinds(model, texts, shelf, a_story, [QUESTIONS] if twins >= TWINS else [])
     kernels = method.kernels(kept, swaps)

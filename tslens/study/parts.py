@@ -55,6 +55,12 @@ class Work:
             raise InputError(f"It reads the answer {name!r}, and there is none.")
         return answer
 
+    @property
+    def roles(self) -> heads.RolesResult:
+        """The roles of heads, without those that swaps contradict; InputError where there are none."""
+        roles, agreement = self.answer("roles", heads.RolesResult), self.found.get("agreement")
+        return agreement.withhold(roles) if isinstance(agreement, heads.AgreementResult) else roles
+
     def beside(self, answer: Counted) -> Counted:
         """The answer, with the counts of untrained twins where these were counted."""
         twins = self.found.get(FURTHER)
@@ -107,22 +113,20 @@ def _compared(name: str) -> Callable[[Work], dict[str, Result]]:
 
 
 def _kinds(work: Work) -> dict[str, Result]:
-    roles = work.answer("roles", heads.RolesResult)
     _read_twins(work)
     of_kinds, of_writes = (
         control(work.model, work.corpus, reducer, n=work.twins, limit=work.checked)
         for reducer in (heads.Kinds(made=heads.MADE), heads.Writes())
     )
     return {
-        "kinds": heads.kinds(work.model, work.few, roles=roles, control=of_kinds, made=heads.MADE),
+        "kinds": heads.kinds(work.model, work.few, roles=work.roles, control=of_kinds, made=heads.MADE),
         "writes": heads.writes(work.model, work.few, control=of_writes),
     }
 
 
 def _kernels(work: Work) -> dict[str, Result]:
     swaps = work.found.get("swaps")
-    roles = work.answer("roles", heads.RolesResult)
-    return {"kernels": work.beside(heads.kernels(roles, swaps if isinstance(swaps, heads.SwapsResult) else None))}
+    return {"kernels": work.beside(heads.kernels(work.roles, swaps if isinstance(swaps, heads.SwapsResult) else None))}
 
 
 def _swaps(work: Work) -> dict[str, Result]:
@@ -131,8 +135,7 @@ def _swaps(work: Work) -> dict[str, Result]:
 
 
 def _ablation(work: Work) -> dict[str, Result]:
-    roles = work.answer("roles", heads.RolesResult)
-    found = heads.ablation(work.model, work.corpus, roles=roles, rows=work.checked)
+    found = heads.ablation(work.model, work.corpus, roles=work.roles, rows=work.checked)
     try:
         beside = ablated(work.model, work.corpus, n=work.twins, limit=work.checked)
     except InputError:  # too few stories, or no twin
@@ -140,7 +143,7 @@ def _ablation(work: Work) -> dict[str, Result]:
     return {"ablation on stories": beside.beside(found), "twins of ablation": beside}
 
 
-def _ablating(work: Work, rows: int) -> float:
+def _ablating(work: Work, rows: float) -> float:
     """What ablating every head on so many rows costs."""
     return 0.6 * len(ABLATIONS) * work.heads * rows
 
@@ -217,9 +220,7 @@ PARTS = (
         "ablation on stories",
         {"ablation on stories": heads.AblationResult, "twins of ablation": TwinsResult},
         _ablation,
-        lambda work: (
-            _ablating(work, work.checked) + _ablating(work, ABLATED_STORIES) * (1 + work.twins / len(ABLATIONS))
-        ),
+        lambda work: _ablating(work, work.checked + ABLATED_STORIES * (1 + work.twins / len(ABLATIONS))),
     ),
     StudyPart(
         "ablation on repeated tokens",

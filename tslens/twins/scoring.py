@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tslens.analysis import heads
 from tslens.errors import InputError
-from tslens.models.twins import twins
+from tslens.models.twins import Twin, twins
 from tslens.twins import kept as store
 from tslens.twins.counting import STORIES, TWINS, read_texts
 from tslens.twins.reading import Question, ask
@@ -31,9 +31,11 @@ def control(
     *,
     n: int = TWINS,
     limit: int = STORIES,
+    without: Twin | None = None,
 ) -> heads.Control:
     """For each kind the 99th percentile of its score over all heads of `n` untrained twins together, at least 0; for
-    each twin how many of its heads have a kind, by the thresholds of the other twins.
+    each twin how many of its heads have a kind, by the thresholds of the other twins. `without` one of them, the
+    thresholds are those of the others.
 
     They are read on the first `limit` stories, each text once, and on the reducer's own. The scores are kept as the
     counts of twins are.
@@ -46,7 +48,9 @@ def control(
         raise InputError(
             f"{n} twins on {len(texts)} stories are no control; give both 1 or more, {TWINS} twins as for counts."
         )
-    asked, chosen = question(model, texts, stories, reducer), twins(n)
+    asked, chosen = question(model, texts, stories, reducer), [twin for twin in twins(n) if twin != without]
+    if not chosen:
+        return heads.Control()
     ask(model, texts, [asked], chosen)
     score, sure = (np.asarray([asked.kept[str(twin)][part] for twin in chosen]) for part in ("score", "sure"))
     least = heads.KindsResult.least if isinstance(reducer, heads.Kinds) else heads.WritesResult.least

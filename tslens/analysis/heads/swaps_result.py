@@ -1,7 +1,7 @@
 """Results of swaps and shifts: what decides each head's attention, and which roles the swaps contradict."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens.analysis.heads.replaced import SWAPS, TOKENS, WORD
-from tslens.analysis.heads.result import RolesResult
+from tslens.analysis.heads.result import ROLES, RolesResult
 from tslens.errors import InputError
 from tslens.result import Result
 
@@ -182,6 +182,10 @@ class AgreementResult(Result):
         """The role of each head; `unresolved` where it is withheld."""
         pairs = zip(self.roles, self.withheld.tolist(), strict=True)
         return [["unresolved" if gone else role for role, gone in zip(*pair, strict=True)] for pair in pairs]
+
+    def withhold(self, answer: RolesResult) -> RolesResult:
+        """These roles, `unresolved` where one is withheld."""
+        return replace(answer, role_code=torch.where(self.withheld, ROLES.index("unresolved"), answer.role_code))
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """As `Result.to_frame`, with role and verdict in words."""
