@@ -132,7 +132,10 @@ def test_ablations_and_the_lens_stand_beside_untrained_twins(
     read = ["--model", "tiny", "--stories", "made", "--limit", "24", "--twins", "1", "--out", str(tmp_path)]
     assert cli.main(["analyze", "heads", "--ablate", *read]) == 0
     found = twins.TwinsResult.load(tmp_path / "of-ablation")
-    assert f"On 24 stories: {found.said(['heads that matter'])}." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"On 24 stories: {found.said(['heads that matter'])}." in said
+    of_roles = twins.TwinsResult.load(tmp_path / "of-roles")
+    assert "induction heads" in of_roles.labels and f"On 24 stories: {of_roles.said(of_roles.labels)}." in said
     assert (tmp_path / "twins-of-ablation.svg").is_file() and found.twins == ["permuted twin 0"]
     assert cli.main(["analyze", "lens", *read]) == 0
     found = twins.TwinsResult.load(tmp_path)

@@ -53,13 +53,15 @@ def heads(
         Also name what keys a head chooses by content and which word classes it writes, beyond null and untrained
         twins; the family of each positional head's kernel; and the roles that a context of 64 tokens changes.
     n
-        Untrained twins whose heads --ablate ablates too, on the same 32 stories; 19 give a p of 0.05 at best.
+        Untrained twins whose roles are counted too, on the first 100 stories, and with --ablate the heads that matter,
+        on the same 32 stories; 19 give a p of 0.05 at best.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
     from tslens.analysis import heads as method
     from tslens.forward import check_precision
     from tslens.models import load
+    from tslens.twins import compare
 
     check_precision(precision)
     with delivery(out, json_) as deliver:
@@ -69,7 +71,11 @@ def heads(
         if stories is None and text is not None and not (ablate or swap or probe or kinds):
             return
         corpus = corpus_of(loaded, stories, limit)
-        deliver(roles := scanned(engine, model, loaded, corpus, [method.Roles()], precision)[0], corpus=corpus)
+        (roles,) = scanned(engine, model, loaded, corpus, [method.Roles()], precision)
+        if n:
+            deliver(counted := compare(loaded, corpus, [method.Roles()], n=n), "of-roles", printed=False)
+            roles = counted.beside(roles)
+        deliver(roles, corpus=corpus)
         _further(deliver, loaded, corpus, roles, precision, n, swap=swap, kinds=kinds, ablate=ablate, probe=probe)
 
 
@@ -147,7 +153,8 @@ def neurons(
     patterns
         Also find sets of words, and words before, that excite a neuron, and test them on the other half.
     n
-        Untrained twins on which --test, --classes and --patterns are counted too, on the first 100 stories.
+        Untrained twins on which labels are counted too, also by --test, --classes and --patterns, on the first 100
+        stories; 19 give a p of 0.05 at best.
     ablate
         Also ablate labelled neurons, and as many others: is the loss higher on the tokens of the label?
     out
@@ -156,6 +163,7 @@ def neurons(
     from tslens.analysis import neurons as method
     from tslens.forward import check_precision
     from tslens.models import load
+    from tslens.twins import compare
 
     reducer = method.Profiles(k=top)  # a wrong --top is refused before the work
     check_precision(precision)
@@ -163,6 +171,9 @@ def neurons(
         loaded = load(model)
         corpus = corpus_of(loaded, stories, limit)
         (profiles,) = scanned(engine, model, loaded, corpus, [reducer], precision)
+        if n:
+            deliver(counted := compare(loaded, corpus, [reducer], n=n), "of-labels", printed=False)
+            profiles = counted.beside(profiles)
         deliver(profiles, corpus=corpus)
         scan = partial(scanned, engine, model, loaded, corpus, precision=precision)
         _tested(deliver, loaded, corpus, scan, top, n, test=test, patterns=patterns, classes=classes)

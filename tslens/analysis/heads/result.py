@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens.analysis.heads.pattern import check_head
-from tslens.result import Result
+from tslens.result import CountedResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +55,7 @@ SUMMARY = (
 
 
 @dataclass(frozen=True, eq=False)
-class RolesResult(Result):
+class RolesResult(CountedResult):
     """The role of every head with its evidence, and the measures that it is derived from.
 
     Averages are over queries that have at least two keys besides BOS; stories are weighted by their length.

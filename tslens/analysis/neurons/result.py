@@ -11,7 +11,7 @@ from torch import Tensor
 from tslens.analysis.neurons.view import Profile
 from tslens.errors import InputError
 from tslens.plots.text import commonest, listed, shown
-from tslens.result import Result
+from tslens.result import CountedResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ UNRESOLVED = "unresolved"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class ProfilesResult(Result):
+class ProfilesResult(CountedResult):
     """Every MLP neuron of every layer: its top tokens beside quantile and random samples, its statistics, the part of
     speech (or the one word) it prefers with evidence (see `labels`), and its direct effect on the logits.
 
