@@ -1,9 +1,10 @@
-"""Part of the late decision is the logit lens's own: before its last block stories2M agrees with its final answer at
-55% of the positions by the logit lens (54 to 55) and at 70% by a tuned lens (68 to 71), stories260K at 49% (48 to
-50) and 64% (63 to 64). By the tuned lens punctuation is settled there more often (80%, 77 to 82; 73%, 71 to 74)
-than nouns (62%, 59 to 65; 58%, 56 to 59). MLPs write the answer: over a token half a story away the last one adds
-2.9 and 3.7 to its logit, the strongest head 0.4 and 0.1 (100 stories; the tuned lenses were fitted on 1,000
-others).
+"""Before its last block stories2M agrees with its final answer at 55% of the positions by the logit lens (54 to 55)
+and at 70% by a tuned lens (68 to 71), stories260K at 49% (48 to 50) and 64% (63 to 64); so part of the late decision
+is the logit lens's own. Untrained twins agree at 12 to 85% and 18 to 100% by the logit lens, at 68 to 94% and 25 to
+100% by tuned lenses: these shares say nothing about training. By the tuned lens punctuation is settled there more
+often (80%, 77 to 82; 73%, 71 to 74) than nouns (62%, 59 to 65; 58%, 56 to 59). MLPs write the answer: over a token
+half a story away the last one adds 2.9 and 3.7 to its logit, the strongest head 0.4 and 0.1 (100 stories; the tuned
+lenses were fitted on 1,000 others, those of twins on 200).
 
 At which depth do small story models know the next token?
 `python analyses/lens.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
@@ -13,17 +14,23 @@ from _models import study
 
 from tslens.analysis import lens
 from tslens.plots import save
+from tslens.twins import compare
 
 PROMPT = "Once upon a time there was a little girl named Lily. She had a red ball. Lily loved to play with her"
+OF_TWINS = 200
+"""Stories that the tuned lens of each twin is fitted on, in closed form."""
 
 asked = study("lens", limit=100)
 for name, model in asked.models.items():
-    answer = lens.by_depth(model, asked.stories)
+    fit = list(asked.training)
+    beside = compare(model, asked.stories, [lens.ByDepth(), lens.Refitted(fit[:OF_TWINS])])
+    save(beside.figure(), asked.folder / f"{name}-twins.svg", beside.to_frame())
+    answer = beside.beside(lens.by_depth(model, asked.stories))
     save(answer.figure(), asked.folder / f"{name}-by-depth.svg", answer.to_frame())
     one = lens.of_prompt(model, PROMPT)
     save(one.figure(), asked.folder / f"{name}-prompt.svg", one.summary())
-    fitted = lens.translators(model, asked.training)
-    both = lens.lenses(model, asked.stories, fitted)
+    fitted = lens.translators(model, fit)
+    both = beside.beside(lens.lenses(model, asked.stories, fitted))
     save(both.figure(), asked.folder / f"{name}-lenses.svg", both.to_frame())
     save(both.tag_figure(lens.TUNED_LENS), asked.folder / f"{name}-lenses-by-tag.svg", both.by_tag())
     written = lens.by_component(model, asked.stories)

@@ -14,12 +14,13 @@ BLOCK = re.compile(r"(<!-- (?P<name>\w+), by docs/write.py -->\n).*?(<!-- end --
 DATA = {"assets": "The page's scripts and style.", "bundled": "The model that comes with tslens."}
 """Folders of the package that hold no code."""
 
-OF_MODELS = ("twins", "heads", "neurons", "lens", "audit")
+OF_MODELS = ("twins", "heads", "kinds", "neurons", "lens", "circuits", "audit")
 OF_TRAINING = ("optimizers", "sweep", "shapes", "dropout", "contrastive", "instruct", "compressor", "memory", "peers")
 OF_TRAINING += ("dynamics",)
 SHOWN = {
-    **{study: [f"{study}/stories2M.svg", f"{study}/stories260K.svg"] for study in ("heads", "neurons")},
+    **{study: [f"{study}/stories2M.svg", f"{study}/stories260K.svg"] for study in ("heads", "kinds", "neurons")},
     **{study: [f"{study}/stories2M.svg"] for study in ("twins", "audit")},
+    "circuits": ["circuits/stories2M-character-circuit.svg", "circuits/stories2M-character-patching.svg"],
     "lens": ["lens/stories2M-by-depth.svg", "lens/stories260K-by-depth.svg"],
 }
 """The figures of a study on this page, where they are not all that it drew."""
