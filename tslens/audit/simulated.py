@@ -189,23 +189,18 @@ def _groups(runs: int, rng: np.random.Generator) -> Simulated:
     """A ratio of sums over 16 groups of stories that hold different numbers of tokens: share of attention explained."""
     under = rng.lognormal(3, 0.4, (GROUPS, runs))
     over = under * (0.6 + 0.1 * rng.normal(size=(GROUPS, runs)))
-    return covered("share of attention, jackknife", _jackknifed(over, under), 0.6)
-
-
-def _jackknifed(over: NDArray[np.float64], under: NDArray[np.float64]) -> Interval:
-    return stats.jackknife(over.sum(0) / under.sum(0), (over.sum(0) - over) / (under.sum(0) - under))
+    of_most = (over.sum(0) - over) / (under.sum(0) - under)
+    return covered("share of attention, jackknife", stats.jackknife(over.sum(0) / under.sum(0), of_most), 0.6)
 
 
 def _count(runs: int, rng: np.random.Generator) -> Simulated:
     """How many of 50 units lie above a threshold by their mean over 100 stories: from halves of these."""
-    each = STORIES / halves.GROUPS
     of_groups = rng.normal(size=(halves.GROUPS, runs, 50)) + OWN * rng.normal(size=(halves.GROUPS, runs, 1))
-    of_groups = of_groups / math.sqrt(each) + np.linspace(-0.3, 0.5, 50)
-    above = of_groups.mean(0) > 0.1
-    of_halves = np.stack([(of_groups[half].mean(0) > 0.1).sum(1) for half in halves.halves()])
-    width = halves.reach(torch.from_numpy(of_halves).double()).numpy()
-    found = above.sum(1)
-    interval = Interval(found, found - width, found + width, LEVEL, "balanced half-samples")
+    of_groups = of_groups / math.sqrt(STORIES / halves.GROUPS) + np.linspace(-0.3, 0.5, 50)
+    chosen = [list(range(halves.GROUPS)), *halves.halves()]
+    found, *parts = ((of_groups[groups].mean(0) > 0.1).sum(1) for groups in chosen)
+    width = halves.reach(torch.tensor(np.stack(parts)).double()).numpy()
+    interval = Interval(found, found - width, found + width, LEVEL, "half-samples")
     return covered("count of labels, 100 stories", interval, float(found.mean()))
 
 

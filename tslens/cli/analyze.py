@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from cyclopts import Parameter
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from tslens.analysis.heads import RolesResult
     from tslens.corpus import Corpus
     from tslens.models import LanguageModel
+    from tslens.result import CountedResult
     from tslens.scan import Reducer
 
+Counted = TypeVar("Counted", bound="CountedResult")
 SHORT = 64
 """Tokens of the shorter context at which roles are compared; half of the context of a model that has less than 128."""
 
@@ -50,33 +52,46 @@ def heads(
     probe
         Also read the part of speech from every head's queries and keys, on held-out stories and words.
     kinds
-        Also name what keys a head chooses by content and which word classes it writes, beyond null and untrained
-        twins; the family of each positional head's kernel; and the roles that a context of 64 tokens changes.
+        Also name keys chosen by content and word classes written, beyond twins; kernel families; roles at 64 tokens.
     n
-        Untrained twins whose roles are counted too, on the first 100 stories, and with --ablate the heads that matter,
-        on the same 32 stories; 19 give a p of 0.05 at best.
+        Untrained twins whose roles, and with --ablate heads that matter, are counted too; 19 give p = 0.05 at best.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
     from tslens.analysis import heads as method
     from tslens.forward import check_precision
     from tslens.models import load
-    from tslens.twins import compare
 
     check_precision(precision)
     with delivery(out, json_) as deliver:
-        loaded = load(model)
+        loaded, reducer = load(model), method.Roles()
         if text is not None:
             deliver(attention := method.pattern(loaded, text, precision=precision), figures=attention.figures())
-        if stories is None and text is not None and not (ablate or swap or probe or kinds):
+        if text is not None and stories is None and not (ablate or swap or probe or kinds):
             return
         corpus = corpus_of(loaded, stories, limit)
-        (roles,) = scanned(engine, model, loaded, corpus, [method.Roles()], precision)
-        if n:
-            deliver(counted := compare(loaded, corpus, [method.Roles()], n=n), "of-roles", printed=False)
-            roles = counted.beside(roles)
-        deliver(roles, corpus=corpus)
+        (found,) = scanned(engine, model, loaded, corpus, [reducer], precision)
+        roles = _beside(deliver, loaded, corpus, reducer, found, n, "of-roles")
         _further(deliver, loaded, corpus, roles, precision, n, swap=swap, kinds=kinds, ablate=ablate, probe=probe)
+
+
+def _beside(
+    deliver: Delivery,
+    loaded: "LanguageModel",
+    corpus: "Corpus",
+    reducer: "Reducer[Any, Any]",
+    answer: Counted,
+    n: int,
+    which: str,
+) -> Counted:
+    """Deliver an answer, beside the counts of `n` untrained twins if there are any."""
+    from tslens.twins import compare
+
+    if n:
+        deliver(counted := compare(loaded, corpus, [reducer], n=n), which, printed=False)
+        answer = counted.beside(answer)
+    deliver(answer, corpus=corpus)
+    return answer
 
 
 def _further(
@@ -153,8 +168,7 @@ def neurons(
     patterns
         Also find sets of words, and words before, that excite a neuron, and test them on the other half.
     n
-        Untrained twins on which labels are counted too, also by --test, --classes and --patterns, on the first 100
-        stories; 19 give a p of 0.05 at best.
+        Untrained twins on which labels are counted too, on the first 100 stories; 19 give a p of 0.05 at best.
     ablate
         Also ablate labelled neurons, and as many others: is the loss higher on the tokens of the label?
     out
@@ -163,7 +177,6 @@ def neurons(
     from tslens.analysis import neurons as method
     from tslens.forward import check_precision
     from tslens.models import load
-    from tslens.twins import compare
 
     reducer = method.Profiles(k=top)  # a wrong --top is refused before the work
     check_precision(precision)
@@ -171,10 +184,7 @@ def neurons(
         loaded = load(model)
         corpus = corpus_of(loaded, stories, limit)
         (profiles,) = scanned(engine, model, loaded, corpus, [reducer], precision)
-        if n:
-            deliver(counted := compare(loaded, corpus, [reducer], n=n), "of-labels", printed=False)
-            profiles = counted.beside(profiles)
-        deliver(profiles, corpus=corpus)
+        profiles = _beside(deliver, loaded, corpus, reducer, profiles, n, "of-labels")
         scan = partial(scanned, engine, model, loaded, corpus, precision=precision)
         _tested(deliver, loaded, corpus, scan, top, n, test=test, patterns=patterns, classes=classes)
         if ablate:
@@ -192,17 +202,13 @@ def _tested(
 ) -> None:
     """What was asked for besides the profiles, beside `n` untrained twins."""
     from tslens.analysis import neurons as method
-    from tslens.twins import compare
 
     reducers: dict[str, Reducer[Any, Any]]
     reducers = {"test": method.HeldOut(k=top), "patterns": method.Patterns(k=top), "classes": method.Selectivity()}
     for name, reducer in reducers.items():
         if asked[name]:
             (answer,) = scan([reducer])
-            if n:
-                deliver(counted := compare(loaded, corpus, [reducer], n=n), f"of-{name}", printed=False)
-                answer = counted.beside(answer)
-            deliver(answer, corpus=corpus)
+            _beside(deliver, loaded, corpus, reducer, answer, n, f"of-{name}")
 
 
 def twins(

@@ -199,8 +199,7 @@ class AgreementResult(Result):
         """The counts, and the heads whose role is withheld."""
         import pandas as pd
 
-        frame = self.to_frame()
-        gone = frame[frame["withheld"]]
+        gone = self.to_frame().query("withheld")
         named = ", ".join(f"{row.layer}.{row.head} ({row.role})" for row in gone.itertuples()) or "none"
         counts = {"labelled": self.labelled, "confirmed": self.confirmed, "contradicted": self.contradicted}
         return pd.DataFrame([counts | {"agreement": self.agreement, "withheld": named}])
@@ -227,13 +226,10 @@ def agreement(roles: RolesResult, swaps: SwapsResult) -> AgreementResult:
         InputError: the two are of different models.
     """
     if roles.role_code.shape != swaps.verdict_code.shape[1:] or roles.model != swaps.model:
-        raise InputError(
-            f"Roles of {roles.model} and swaps of {swaps.model} are not of one model. Give two of the same."
-        )
+        raise InputError(f"Roles of {roles.model} and swaps of {swaps.model} are not of one model. Give one's own.")
     said = torch.tensor([[claimed(role) for role in row] for row in roles.roles])
     whole = torch.tensor([[role in OF_ALL_KEYS for role in row] for row in roles.roles])
-    of_all, of_rest = swaps.verdict_code
-    found = torch.where(whole, of_all, of_rest)
+    found = torch.where(whole, swaps.verdict_code[0], swaps.verdict_code[1])
     labelled, decided, same = said != UNRESOLVED, found != UNRESOLVED, said == found
     return AgreementResult(
         model=roles.model,
