@@ -1,10 +1,10 @@
 """On 300 stories 219 of the 3,072 neurons of stories2M prefer one part of speech (47 nouns, 43 verbs, 39 adjectives),
-as no neuron of its untrained twins does, and 51 one word (in twins as many), by their top tokens and on random tokens
-too; of the 860 of stories260K one and 81. A part of speech rarely says where a neuron fires: made on 157 stories, 56
-of 244 labels predict it on 143 others and on other words (AUROC above 0.7 with its whole interval); of words 54 of 57
-do. Nor does the model miss the neuron there: without it the loss is higher on the tokens of the label for 8 of 200
-labelled neurons, and for none of 200 unlabelled ones of the same layers. The token alone explains 35% of a neuron's
-variance in the median (each different word once; tags permuted among words of like frequency; q <= 0.05).
+and 51 one word (untrained twins, read on 100, have none and as many), by their top tokens and on random tokens too; of
+the 860 of stories260K one and 81. A part of speech rarely says where a neuron fires: made on 157 stories, 56 of 244
+labels predict it on 143 others and on other words (AUROC above 0.7 with its whole interval); of words 54 of 57 do. Nor
+does the model miss the neuron there: without it the loss is higher on the tokens of the label for 8 of 200 labelled
+neurons, and for none of 200 unlabelled ones of the same layers. The token alone explains 35% of a neuron's variance in
+the median (each different word once; tags permuted among words of like frequency; q <= 0.05).
 
 By all their activations, 18 of 21 classes select more neurons of stories2M than of any of 19 untrained twins: the
 first quarter of a story 83 (79 to 87; twins 0 to 8), its last quarter 55 (51 to 59; twins 0), names 24 (20 to 28;

@@ -42,6 +42,7 @@ from tslens.twins import (
     read_ahead,
 )
 from tslens.twins import kept as store
+from tslens.twins.ablating import VERSION as RULES
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -125,7 +126,7 @@ def causes(
 
 def of_twins(n: int) -> str:
     """What is asked of `n` untrained twins: part of the key of the answer."""
-    return f"{n} twins, {ABLATED_STORIES} stories"
+    return f"{RULES}, {n} twins, {ABLATED_STORIES} stories"
 
 
 def _ablated(model: "LanguageModel", shelf: "Shelf", n: int, a_row: float) -> TwinsResult | None:

@@ -226,7 +226,7 @@ def agreement(roles: RolesResult, swaps: SwapsResult) -> AgreementResult:
         InputError: the two are of different models.
     """
     if roles.role_code.shape != swaps.verdict_code.shape[1:] or roles.model != swaps.model:
-        raise InputError(f"Roles of {roles.model} and swaps of {swaps.model} are not of one model. Give one's own.")
+        raise InputError(f"Roles of {roles.model} and swaps of {swaps.model} are not of one model. Give two of one.")
     said = torch.tensor([[claimed(role) for role in row] for row in roles.roles])
     whole = torch.tensor([[role in OF_ALL_KEYS for role in row] for row in roles.roles])
     found = torch.where(whole, swaps.verdict_code[0], swaps.verdict_code[1])
