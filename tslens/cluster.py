@@ -3,6 +3,7 @@
 Needs the extra: pip install 'tslens[cluster]'.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import TYPE_CHECKING, Any
 
@@ -76,12 +77,20 @@ def scan_on_cluster(
     return [read_on(r.finish(state), stories) for r, state in zip(reducers, merged, strict=True)]
 
 
-def _ray() -> Any:
-    """Ray, connected to a cluster: the running one or one of this machine."""
+def imported() -> Any:
+    """The module `ray`; InputError where it is not installed. A worker's death is told by `scan_on_cluster`: Ray's own
+    message would stand in standard output, among tables and JSON. (Where Ray is imported already, it still does.)"""
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", r"worker died or was killed|Task \w+ failed")
     try:
         import ray
     except ImportError as error:
         raise InputError("Scanning on a cluster needs Ray: pip install 'tslens[cluster]'.") from error
+    return ray
+
+
+def _ray() -> Any:
+    """Ray, connected to a cluster: the running one or one of this machine."""
+    ray = imported()
     if not ray.is_initialized():
         with progress.stage("starting Ray"):
             ray.init(include_dashboard=False, log_to_driver=False)
