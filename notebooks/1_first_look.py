@@ -43,8 +43,10 @@ print(generate(model, "Once upon a time there was a little", max_new_tokens=120,
 from tslens.analysis import heads, lens, neurons
 from tslens.scan import scan
 
-corpus = model_stories(model, limit=50)
-roles, profiles, depth = scan(model, corpus, [heads.Roles(), neurons.Profiles(), lens.ByDepth()])
+corpus = model_stories(model, limit=100)
+roles, profiles, tested, depth = scan(
+    model, corpus, [heads.Roles(), neurons.Profiles(), neurons.HeldOut(), lens.ByDepth()]
+)
 
 # %% [markdown]
 # ## Heads
@@ -84,8 +86,14 @@ heads.pattern(model, story).figure(layer=1, head=0)
 # %%
 profiles
 
+# %% [markdown]
+# Does a label predict where the neuron fires? One half of the stories gives it, the other tests it, on other words;
+# what does not predict there is a `tail selector`: it says what the top tokens are, and no more.
+
 # %%
-best = profiles.to_frame().query("label != 'unresolved'").sort_values("q").iloc[0]
+print(tested.said())
+profiles = tested.qualify(profiles)
+best = tested.summary().iloc[0]
 profiles.neuron(int(best["layer"]), int(best["neuron"]))
 
 # %% [markdown]
@@ -102,11 +110,11 @@ lens.of_prompt(model, "Once upon a time there was a little girl named Lily. She 
 # %% [markdown]
 # ## The page
 #
-# The same answers as one HTML file, to open, search and send around; it needs no network. Four untrained twins are
-# counted here to be quick; `tslens report` counts 19, and checks every head by swapped words and ablation.
+# The same answers as one HTML file, to open, search and send around; it needs no network. Labels are counted on 19
+# untrained twins too, and every head is checked by swapped words and ablation; for the bundled model both are kept.
 
 # %%
 from tslens.report import compute, draw, write
 
-page = draw(compute(model, corpus, name="stories2M", shown=2, twins=4, causes=False))
+page = draw(compute(model, corpus, name="stories2M", shown=2))
 write(page, "stories2M-report.html").stat().st_size

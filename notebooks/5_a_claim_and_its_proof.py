@@ -45,13 +45,12 @@ roles.figure()
 # ## Would an untrained model earn it too?
 #
 # The same count on 19 untrained twins: freshly initialised, or with the values of every weight permuted. A count leads
-# only if its interval over stories lies above every twin's.
+# only if its interval over stories lies above every twin's. (For the bundled model the counts are kept.)
 
 # %%
-from tslens.analysis import neurons
 from tslens.twins import compare
 
-beside = compare(model, corpus, [heads.Roles(), neurons.Profiles()])
+beside = compare(model, corpus)
 beside.summary()
 
 # %% [markdown]

@@ -227,7 +227,7 @@ def test_the_bar_moves_over_the_whole_and_its_parts_costs_add_up(run: Path, corp
 
 @pytest.mark.thorough
 def test_kinds_kernels_and_tested_labels_stand_beside_their_twins(run: Path, corpus: Corpus, monkeypatch) -> None:
-    asked = ("scan", "kinds", parts.FURTHER, "kernels", "tested labels")
+    asked = ("scan", "twins", "kinds", "kernels", "tested labels")
     monkeypatch.setattr(STUDY, "PARTS", [part for part in PARTS if part.name in asked])
     monkeypatch.setattr(parts.heads, "MADE", 4)
     model = models.load("tiny")
@@ -235,9 +235,9 @@ def test_kinds_kernels_and_tested_labels_stand_beside_their_twins(run: Path, cor
     found, summary = {answer.name: answer.result for answer in answers}, answers[0].result
     said = dict(zip(summary.answers, summary.findings, strict=True))
     over = dict(zip(summary.answers, summary.stories.tolist(), strict=True))
-    assert summary.answers[0] == parts.FURTHER and {answer.which for answer in answers} == {""}
+    assert summary.answers[0] == parts.TWINS and {answer.which for answer in answers} == {""}
     assert over == {
-        parts.FURTHER: 20,
+        parts.TWINS: 20,
         "kinds": 20,
         "writes": 20,
         "kernels": READ,
@@ -246,7 +246,7 @@ def test_kinds_kernels_and_tested_labels_stand_beside_their_twins(run: Path, cor
     assert len(found["kinds"].of_twins) == 2 and found["kinds"].stories == 24 and found["kinds"].roles
     for name in ("kinds", "writes"):
         assert said[name].startswith(f"{int(found[name].held.any(0).sum())} of 4 heads (twins: ")
-    twins = found[parts.FURTHER]
+    twins = found[parts.TWINS]
     assert {"offset kernels", "one-word neurons that predict"} <= set(twins.labels)
     for name in ("kernels", "tested labels"):
         assert found[name].beside_twins == f"On 20 stories: {twins.said(found[name].counts())}."

@@ -301,10 +301,29 @@ def test_an_answer_prints_draws_comes_back_and_is_refused(
         neurons.HeldOut(tokens=0)
     with refused("k=0 leaves nothing"):
         neurons.HeldOut(k=0)
-    with refused("one half has no token"):
-        neurons.held_out(model, CORPUS[:1])
     with refused("pairs"):
         neurons.held_out(compressor, CORPUS)
+
+
+def test_without_a_token_in_one_of_the_halves_no_label_is_tested(model: Any) -> None:
+    profiles, tested = scan.scan(model, CORPUS[:1], [neurons.Profiles(), neurons.HeldOut()])
+    assert "one half of the stories has no token" in str(tested) and not any(tested.counts().values())
+    assert {test for row in tested.qualify(profiles).tests for test in row} <= {"", "untested"}
+
+
+def test_labels_on_all_stories_say_what_other_stories_say_of_them(answer: Any, state: Any) -> None:
+    """A label that the half did not give is untested; `and` and `And` are one word."""
+    profiles = result_of(state.profiles)
+    label, word = profiles.label.clone(), profiles.word.clone()
+    label[0, NOTHING] = pos.TAGS.index("VERB")
+    capital = profiles.pieces.index(next(p for p in profiles.pieces if p.strip() == "And"))
+    word[0, WORD] = capital
+    found = answer.qualify(dataclasses.replace(profiles, label=label, word=word))
+    assert [found.tests[0][i] for i in (NOUNS, ADJECTIVES, WORD, NOTHING)] == ["predicts"] * 3 + ["untested"]
+    assert found.label_of(0, NOUNS) == found.name_of(0, NOUNS) == "NOUN" and found.label_of(0, WORD) == "token: And"
+    assert found.label_of(0, NOTHING) == "VERB, untested" and found.tests[0][EVERYTHING] == ""
+    tail = dataclasses.replace(answer, low=answer.low - 1).qualify(profiles)
+    assert tail.label_of(0, NOUNS) == "NOUN, tail selector" and "NOUN, tail selector" in set(tail.to_frame()["label"])
 
 
 @pytest.mark.thorough

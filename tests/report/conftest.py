@@ -27,7 +27,8 @@ from tslens.analysis.heads.ablation_result import MATTERING
 from tslens.analysis.heads.kinds_words import CLASSES
 from tslens.analysis.heads.swaps_result import UNRESOLVED
 from tslens.analysis.lens import ByDepthResult, OfPromptResult, settled
-from tslens.analysis.neurons import ProfilesResult
+from tslens.analysis.neurons import HeldOutResult, ProfilesResult
+from tslens.analysis.neurons.held_out_measures import MEASURES
 from tslens.dynamics import SnapshotResult
 from tslens.dynamics.snapshot import UNITS
 from tslens.evaluation.loss import LossResult
@@ -64,11 +65,12 @@ def drawn(cls: type, sizes: dict[str, int], **fixed: Any) -> Any:
 
 def twins_of(model: str, depths: list[str]) -> TwinsResult:
     """Counts of which those of roles, of parts of speech and of what the embedding settles exceed every twin's."""
-    labels = ["heads with a role", "induction heads", "part-of-speech neurons", "one-word neurons"]
+    of_neurons = ["part-of-speech neurons", "one-word neurons"]
+    labels = ["heads with a role", "induction heads", *of_neurons, *(f"{label} that predict" for label in of_neurons)]
     labels += map(settled, depths[:-1])
     later = len(depths) - 2
-    count = torch.tensor([2, 1, 30, 8, 300, *[550] * later])
-    of_twins = torch.tensor([[0, 0, 0, 8, 100, *[610] * later], [0, 1, 0, 16, 200, *[930] * later]])
+    count = torch.tensor([2, 1, 30, 8, 20, 5, 300, *[550] * later])
+    of_twins = torch.tensor([[0, 0, 0, 9, 0, 5, 100, *[610] * later], [0, 1, 1, 17, 0, 8, 200, *[930] * later]])
     return beside(model, 100, labels, count, of_twins)
 
 
@@ -148,6 +150,10 @@ def made_data(
     sample_story, sample_pos = torch.randint(0, 60, (60,)), torch.randint(1, 300, (60,))
     values = torch.rand(layers, d_mlp, ranks).sort(-1, descending=True).values * 5
     label = torch.randint(-1, 4, (layers, d_mlp))
+    by_word = (label < 0) & (torch.rand(label.shape) < 0.3)
+    word = torch.randint(1, len(words), label.shape)
+    value = 0.6 + 0.4 * torch.rand(*label.shape, len(MEASURES))
+    value[..., MEASURES.index("base_rate")] = 0.2
     fields: dict[str, Any] = {
         "name": f"made {EVIL}",
         "description": models.describe(models.build(spec)),
@@ -170,7 +176,7 @@ def made_data(
         "neurons": drawn(
             ProfilesResult, shape, top_story=top_story, top_pos=top_pos, top_contexts=windows(top_story, top_pos),
             top_tokens=windows(top_story, top_pos)[..., 5], top_values=values, max=values[..., 0], label=label,
-            best=label.clamp(min=0), by_word=(label < 0) & (torch.rand(label.shape) < 0.3),
+            best=label.clamp(min=0), by_word=by_word, word=word,
             sample_story=sample_story, sample_pos=sample_pos,
             sample_contexts=windows(sample_story, sample_pos), sample_tokens=windows(sample_story, sample_pos)[..., 5],
             quantile_samples=torch.randint(0, 60, (layers, d_mlp, 3, 2)),
@@ -186,6 +192,13 @@ def made_data(
         "sampling": "temperature 0.7",
     }  # fmt: skip
     fields["causes"] = causes_of(fields["heads"], shape)
+    alike = torch.rand(label.shape) < 0.08  # so that one neuron in 15 has a label that half of the stories give too
+    fields["tested"] = drawn(
+        HeldOutResult, shape | {"measure": len(MEASURES)}, label=label.where(alike, -1),
+        by_word=by_word & alike, word=word, value=value, low=value - 0.1, high=(value + 0.1).clamp(max=1),
+        tags=fields["neurons"].tags, pieces=words, model=spec.name, n_labelled=30, n_tested=30, n_tokens=9000,
+    )  # fmt: skip
+    fields["neurons"] = fields["tested"].qualify(fields["neurons"])
     return ReportData(**fields | changed)
 
 

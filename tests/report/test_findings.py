@@ -4,6 +4,7 @@ from collections.abc import Callable
 import torch
 
 from tslens.analysis.heads import ROLES
+from tslens.analysis.neurons.held_out_measures import AUROC
 from tslens.report import ReportData
 from tslens.report.findings import Finding, findings
 
@@ -33,7 +34,8 @@ def test_what_twins_earn_too_is_no_role_and_does_not_lead(made: Callable[..., Re
     assert roles.figure == "1 of 4 heads" and "1 self (" in roles.claim
     assert roles.evidence.endswith("Of the others 2 content-dependent and 1 diffuse: descriptions, not roles.")
     (words,) = (f for claim, f in by_claim.items() if "one word" in claim)
-    assert not words.leads and "(untrained twins: 8 to 16)" in words.claim and "says nothing about" in words.evidence
+    assert not words.leads and "(untrained twins: 5 to 8)" in words.claim and "says nothing about" in words.evidence
+    assert "(untrained twins: 9 to 17)." in words.evidence
     without = findings(dataclasses.replace(data, twins=None, causes=None))  # causes have twins of their own
     assert not any(f.leads for f in without if f.section in ("heads", "neurons"))
     assert any("not compared with untrained twins" in f.claim for f in without)
@@ -42,8 +44,8 @@ def test_what_twins_earn_too_is_no_role_and_does_not_lead(made: Callable[..., Re
 def test_nothing_found_is_said(made: Callable[..., ReportData]) -> None:
     data = made()
     data.heads.role_code[:] = ROLES.index("unresolved")
-    data.neurons.label[:] = -1
-    data.neurons.by_word[:] = False
+    data.tested.label[:] = -1
+    data.tested.by_word[:] = False
     figures = [finding.figure for finding in findings(data)]
     assert "0 of 8 heads" in figures
     assert "0 of 64 neurons" in figures
@@ -75,26 +77,32 @@ def finding_about(data: ReportData, words: str) -> Finding:
     return found
 
 
-def test_the_best_supported_neuron_is_shown_with_both_its_statistics(made: Callable[..., ReportData]) -> None:
-    data = made(layers=1, d_mlp=3)
-    n = data.neurons
-    n.label[:] = torch.tensor([[0, 0, -1]])
-    n.by_word[:] = torch.tensor([[False, False, True]])
-    n.share_low[:] = torch.tensor([[0.3, 0.8, 0.9]])
-    n.auroc_low[:] = 0.625
+def test_labels_that_predict_are_counted_and_the_best_of_them_is_shown(made: Callable[..., ReportData]) -> None:
+    data = made(layers=1, d_mlp=4)
+    tested = data.tested
+    tested.label[:] = torch.tensor([[0, 0, -1, 1]])
+    tested.by_word[:] = torch.tensor([[False, False, True, False]])
+    tested.low[..., AUROC] = torch.tensor([[0.71, 0.825, 0.9, 0.6]])
     found = finding_about(data, "part of speech")
-    assert found.figure == "2 of 3 neurons"
+    assert found.figure == "2 of 4 neurons" and found.leads
     assert ": 2 NOUN (untrained twins: 0)." in found.claim
-    assert "For instance 0.1, NOUN" in found.evidence
-    assert "[0.62, " in found.evidence
+    assert "gives 3 such labels; 1 of them do not predict" in found.evidence
+    assert "On all stories 3 neurons have one (untrained twins: 0 to 1)." in found.evidence
+    assert "For instance 0.1, NOUN: AUROC" in found.evidence and "[0.82, " in found.evidence
+    tested.low[..., AUROC] = 0.6
+    none = finding_about(data, "part of speech")
+    assert none.figure == "0 of 4 neurons" and not none.leads and "For instance" not in none.evidence
+    untested = dataclasses.replace(data, tested=dataclasses.replace(tested, n_tested=0))
+    assert "one half of the stories has no token" in finding_about(untested, "part of speech").evidence
 
 
 def test_neurons_of_one_word_alone(made: Callable[..., ReportData]) -> None:
     data = made(layers=1, d_mlp=2)
-    n = data.neurons
+    n = data.tested
     n.label[:] = -1
     n.by_word[:] = torch.tensor([[False, True]])
     n.word[:] = n.pieces.index(" and")
+    n.low[..., AUROC] = 0.8
     found = finding_about(data, "one word")
     assert found.figure == "1 of 2 neurons"
     assert "For instance 0.1, token: and" in found.evidence

@@ -102,7 +102,7 @@ def test_what_is_cut_is_said(made: Callable[..., ReportData]) -> None:
     whole = len(page.encode()) - len(bundle().encode())
     assert "Attention is here for" not in page and "That is here for" not in page and "in full for" not in page
     assert "beside samples that nobody chose" in page
-    for less, least, most, rest in ((20_000, 256, 256, 0), (60_000, 30, 100, 3)):
+    for less, least, most, rest in ((20_000, 256, 256, 0), (64_000, 30, 100, 3)):
         page = report.draw(data, budget=whole - less)
         assert len(page.encode()) - len(bundle().encode()) <= whole - less
         content = embedded(page)

@@ -3,9 +3,10 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
 from tslens.report import ReportData
 from tslens.report.embed import Words, unpack
-from tslens.report.neurons import Detail, best_supported, different_tokens, neurons
+from tslens.report.neurons import Detail, best_supported, different_tokens, label_tests, neurons
 from tslens.report.payload import curve, depth, heads, lens
 
 
@@ -38,6 +39,22 @@ def test_contexts_are_those_of_the_answer(made: Callable[..., ReportData]) -> No
         assert [words.texts[t] for t in corpus[place + 1 : place + 1 + len(after)]] == after
     values = unpack(content["values"]).reshape(2, 16, 6)
     assert np.allclose(values, answer.top_values, atol=1e-3)
+
+
+def test_a_label_stands_beside_its_test_on_other_stories(made: Callable[..., ReportData]) -> None:
+    """Of five neurons one label predicts, one does not, one is too rare, one is another on half of the stories."""
+    data = made(layers=1, d_mlp=5)
+    answer, tested = data.neurons, data.tested
+    answer.label[:], answer.by_word[:] = torch.tensor([[0, 1, 2, 0, -1]]), False
+    tested.label[:], tested.by_word[:] = torch.tensor([[0, 1, 2, 1, 3]]), False
+    tested.low[..., AUROC] = torch.tensor([[0.8, 0.6, torch.nan, 0.9, 0.9]])
+    content = label_tests(tested.qualify(answer), tested)
+    said = [content["names"][i] for i in unpack(content["test"])]
+    assert said == ["predicts", "tail selector", "untested", "untested", ""]
+    assert unpack(content["neurons"]).tolist() == [0, 1, 2]
+    assert np.allclose(unpack(content["auroc_low"]), [0.8, 0.6, np.nan], atol=1e-3, equal_nan=True)
+    precision = tested.value[0, :3, MEASURES.index("precision")]
+    assert np.allclose(unpack(content["precision"]), precision, atol=1e-3)
 
 
 def test_a_neuron_that_is_not_in_full_keeps_its_strongest_contexts(made: Callable[..., ReportData]) -> None:

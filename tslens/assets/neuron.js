@@ -25,7 +25,7 @@ function contextList(view, items) {
 
 // Everything the page knows of a neuron: top contexts, chosen and unchosen examples, evidence, and what it writes.
 function neuronDetail(view, n) {
-  const slot = view.slots.get(n), left = topContexts(view, n), right = el("div", {}, el("h4", {}, "Evidence"), el("p", { class: "small" }, neuronEvidence(view, n)));
+  const slot = view.slots.get(n), left = topContexts(view, n), right = el("div", {}, el("h4", {}, "Evidence"), el("p", { class: "small" }, neuronEvidence(view, n)), el("p", { class: "small" }, testEvidence(view, n)));
   if (slot !== undefined) {
     right.append(...logitEffects(view, slot));
     appendSamples(view, slot, left, right);
@@ -47,6 +47,16 @@ function neuronEvidence(view, n) {
   return neurons.label[n] === UNLABELLED
     ? `No part of speech passes: the nearest is ${tags[neurons.best[n]]}, ${percent(neurons.share[n], 0)} of ${neurons.distinct[n]} different top words, ${two(neurons.lift[n])} times its base rate, ${interval}, q = ${q.toFixed(3)}.${word}`
     : `${tags[neurons.label[n]]}: ${percent(neurons.share[n], 0)} [${percent(neurons.share_low[n], 0)}, ${percent(neurons.share_high[n], 0)}] of ${neurons.distinct[n]} different top words, ${two(neurons.lift[n])} times its base rate; ${interval}; false discovery rate of both ${q < 0.001 ? "below 0.001" : q.toFixed(3)}.${word}`;
+}
+
+// What other stories say of the label; empty where there is none.
+function testEvidence(view, n) {
+  const { tests } = view.neurons, i = tests.at.get(n), test = testOf(view, n);
+  if (test === "") return "";
+  if (i === undefined) return `Untested: ${tests.labelled} of the stories alone do not give this label.`;
+  const whole = (x) => percent(x, 0);
+  if (test === "untested") return `Untested: there are ${tests.positives[i]} such tokens on the ${tests.tested} other stories.`;
+  return `${test === "predicts" ? "Predicts" : "Does not predict (a tail selector)"}: made on ${tests.labelled} stories and tested on ${tests.tested} others${view.neurons.by_word[n] ? "" : ", without the words of its own top list"}, AUROC ${two(tests.auroc[i])} [${two(tests.auroc_low[i])}, ${two(tests.auroc_high[i])}]; of its highest tenth ${whole(tests.precision[i])} are such tokens (of all ${whole(tests.base_rate[i])}), which finds ${whole(tests.recall[i])} of them.`;
 }
 
 // A sentence on the one word that is most of a neuron's top tokens; empty where there is none.

@@ -5,11 +5,13 @@ const UNLABELLED = 255; // in `neurons.label`: no part of speech
 
 // Every function below takes `view`: the section's data, what is chosen in it, and the nodes that change.
 function neuronsSection({ neurons, stories = [], vocabulary }) {
+  neurons.tests ??= { names: [""], test: new Uint8Array(neurons.label.length), neurons: [], auroc: [] };
+  neurons.tests.at = new Map(Array.from(neurons.tests.neurons, (n, i) => [n, i]));
   const view = {
     neurons, vocabulary, ...contextPlaces(neurons),
     start: stories.length ? vocabulary[stories[0].tokens[0]] : null, // the text of BOS, which is not shown
     lower: vocabulary.map((t) => t.trim().toLowerCase()), running: null,
-    columns: neuronColumns(neurons), sort: "label", down: true, page: 0, open: null, rows: null,
+    columns: neuronColumns(neurons), sort: neurons.tests.neurons.length ? "test" : "label", down: true, page: 0, open: null, rows: null,
     header: el("tr"), body: el("tbody"), status: el("span", { role: "status", id: "neuron-count", class: "muted" }),
   };
   byId("neurons-view").append(el("div", { class: "panel" }, neuronFilters(view),
@@ -27,22 +29,29 @@ function contextPlaces(neurons) {
 
 const kindOf = ({ neurons }, n) => (neurons.label[n] !== UNLABELLED ? neurons.tags[neurons.label[n]] : neurons.by_word[n] ? "one word" : "unresolved");
 const wordOf = ({ neurons, vocabulary }, n) => visible(vocabulary[neurons.word[n]].trim()) || "␣";
+const testOf = ({ neurons }, n) => neurons.tests.names[neurons.tests.test[n]]; // what other stories say of its label
 const labelOf = (view, n) => (kindOf(view, n) === "one word" ? `token: ${wordOf(view, n)}` : kindOf(view, n));
-const liftOf = (neurons, n) => (neurons.label[n] !== UNLABELLED ? neurons.lift[n] : NaN);
 const two = (x) => (Number.isFinite(x) ? x.toFixed(2) : "–");
 
 function neuronColumns(neurons) {
   return [
     { key: "id", text: "Neuron", value: (n) => n, down: false },
     { key: "label", text: "Fires on", value: (n) => (neurons.label[n] !== UNLABELLED ? neurons.share_low[n] : neurons.by_word[n] ? neurons.word_auroc_low[n] - 1 : -1), help: "The part of speech it prefers, with its share among its different top words, or one word with its share among its top tokens; unresolved where the evidence is missing there or on random tokens. Sorted by the lower end of the interval" },
+    { key: "test", text: "Other stories", number: true, value: (n) => testedAt(neurons, n), help: "AUROC of the label on stories and words that it was not made from: the chance that such a token excites the neuron more than another, 0.5 being none. A label whose interval is not above 0.7 is a tail selector: it says what the top tokens are, and does not predict. Sorted by the lower end of the interval: labels that predict first, parts of speech before words" },
     { key: "auroc", text: "AUROC", number: true, value: (n) => (neurons.by_word[n] ? neurons.word_auroc_low[n] : neurons.auroc_low[n]), help: "The chance that a random token of that kind excites it more than another random token, 0.5 being none. Sorted by the lower end of the interval" },
-    { key: "lift", text: "× base rate", number: true, value: (n) => liftOf(neurons, n), help: "Of a part of speech: its share among the different top words, over its base rate" },
     { key: "kinds", text: "Tokens", number: true, value: (n) => neurons.kinds[n], help: "Different tokens among its top ones: with one alone, the label may be that token's and not the part of speech's" },
     { key: "rate", text: "Fires", number: true, value: (n) => neurons.firing_rate[n], help: "Share of tokens with an activation above 0" },
     { key: "max", text: "Max", number: true, value: (n) => neurons.max[n], help: "Largest activation over the corpus" },
     { key: "words", text: "Top tokens" },
     { key: "context", text: "Strongest context" },
   ];
+}
+
+// The lower end of the AUROC on other stories: first labels that predict, of these parts of speech before words, which
+// untrained models earn too; then tail selectors, then untested labels.
+function testedAt({ tests, by_word }, n) {
+  const test = tests.names[tests.test[n]];
+  return test === "" ? -2 : test === "untested" ? -1 : tests.auroc_low[tests.at.get(n)] + (test === "predicts" ? 2 : 0) - by_word[n];
 }
 
 // Above the table: the search, and choices of layer, label and order.
@@ -145,13 +154,13 @@ function sortNeurons(view, column) {
 }
 
 function neuronRow(view, n) {
-  const { neurons, begin, vocabulary } = view, lift = liftOf(neurons, n), open = n === view.open;
+  const { neurons, begin, vocabulary } = view, open = n === view.open;
   const top = begin[n] < begin[n + 1] ? neurons.tops[begin[n]] : NONE32, share = neurons.label[n] === UNLABELLED ? neurons.word_share : neurons.share;
   return el("tr", { class: open ? "row open" : "row", "data-neuron": n, onclick: (event) => { if (!getSelection().toString()) toggleNeuron(view, n, event.target.closest("button")); } },
     el("td", { class: "id" }, el("button", { type: "button", "aria-expanded": String(open) }, `${Math.floor(n / neurons.width)}.${n % neurons.width}`)),
-    el("td", {}, kindOf(view, n) === "unresolved" ? el("span", { class: "muted" }, "unresolved") : [labelOf(view, n), el("span", { class: "muted" }, ` ${percent(share[n], 0)}`)]),
+    el("td", {}, kindOf(view, n) === "unresolved" ? el("span", { class: "muted" }, "unresolved") : [labelOf(view, n), el("span", { class: "muted" }, testOf(view, n) === "predicts" ? ` ${percent(share[n], 0)}` : `, ${testOf(view, n)}`)]),
+    el("td", { class: "n", "data-label": "other stories" }, two(neurons.tests.auroc[neurons.tests.at.get(n)] ?? NaN)),
     el("td", { class: "n", "data-label": "AUROC" }, two((neurons.by_word[n] ? neurons.word_auroc : neurons.auroc)[n])),
-    el("td", { class: "n", "data-label": "× base" }, Number.isFinite(lift) ? lift.toFixed(1) : "–"),
     el("td", { class: "n", "data-label": "tokens" }, String(neurons.kinds[n])),
     el("td", { class: "n", "data-label": "fires" }, percent(neurons.firing_rate[n])),
     el("td", { class: "n", "data-label": "max" }, neurons.max[n].toFixed(2)),

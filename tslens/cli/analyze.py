@@ -1,24 +1,18 @@
-"""The commands that say what heads and neurons do."""
+"""The commands that say what heads do, and which labels untrained twins earn too."""
 
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tslens.cli.delivery import Delivery, delivery
+from tslens.cli.delivery import Delivery, beside_twins, delivery
 from tslens.cli.options import Engine, Json, Limit, Model, Precision, Stories, corpus_of, scanned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tslens.analysis.heads import RolesResult
     from tslens.corpus import Corpus
     from tslens.models import LanguageModel
-    from tslens.result import CountedResult
-    from tslens.scan import Reducer
 
-Counted = TypeVar("Counted", bound="CountedResult")
 SHORT = 64
 """Tokens of the shorter context at which roles are compared; half of the context of a model that has less than 128."""
 
@@ -71,27 +65,8 @@ def heads(
             return
         corpus = corpus_of(loaded, stories, limit)
         (found,) = scanned(engine, model, loaded, corpus, [reducer], precision)
-        roles = _beside(deliver, loaded, corpus, reducer, found, n, "of-roles")
+        roles = beside_twins(deliver, loaded, corpus, reducer, found, n, "of-roles")
         _further(deliver, loaded, corpus, roles, precision, n, swap=swap, kinds=kinds, ablate=ablate, probe=probe)
-
-
-def _beside(
-    deliver: Delivery,
-    loaded: "LanguageModel",
-    corpus: "Corpus",
-    reducer: "Reducer[Any, Any]",
-    answer: Counted,
-    n: int,
-    which: str,
-) -> Counted:
-    """Deliver an answer, beside the counts of `n` untrained twins if there are any."""
-    from tslens.twins import compare
-
-    if n:
-        deliver(counted := compare(loaded, corpus, [reducer], n=n), which, printed=False)
-        answer = counted.beside(answer)
-    deliver(answer, corpus=corpus)
-    return answer
 
 
 def _further(
@@ -137,78 +112,6 @@ def _further(
         deliver(found, "on-stories", corpus=corpus)
     if probe:
         deliver(method.probes(loaded, corpus, precision=precision), corpus=corpus)
-
-
-def neurons(
-    *,
-    model: Model,
-    stories: Stories = None,
-    limit: Limit = 200,
-    top: int = 20,
-    test: bool = False,
-    classes: bool = False,
-    patterns: bool = False,
-    n: Annotated[int, Parameter(name="--twins")] = 0,
-    ablate: bool = False,
-    out: Path | None = None,
-    engine: Engine = "local",
-    precision: Precision = "float32",
-    json_: Json = False,
-) -> None:
-    """Find what every MLP neuron fires on: top tokens beside samples, part of speech, effect on the logits.
-
-    Parameters
-    ----------
-    top
-        Tokens kept for each neuron.
-    test
-        Also test labels: made from one half of the stories, they predict where neurons fire on the other.
-    classes
-        Also compare all tokens: which part of speech, place or name each neuron selects, and what the token explains.
-    patterns
-        Also find sets of words, and words before, that excite a neuron, and test them on the other half.
-    n
-        Untrained twins on which labels are counted too, on the first 100 stories; 19 give a p of 0.05 at best.
-    ablate
-        Also ablate labelled neurons, and as many others: is the loss higher on the tokens of the label?
-    out
-        A folder for the figure (SVG), the table (CSV) and the whole answer.
-    """
-    from tslens.analysis import neurons as method
-    from tslens.forward import check_precision
-    from tslens.models import load
-
-    reducer = method.Profiles(k=top)  # a wrong --top is refused before the work
-    check_precision(precision)
-    with delivery(out, json_) as deliver:
-        loaded = load(model)
-        corpus = corpus_of(loaded, stories, limit)
-        (profiles,) = scanned(engine, model, loaded, corpus, [reducer], precision)
-        profiles = _beside(deliver, loaded, corpus, reducer, profiles, n, "of-labels")
-        scan = partial(scanned, engine, model, loaded, corpus, precision=precision)
-        _tested(deliver, loaded, corpus, scan, top, n, test=test, patterns=patterns, classes=classes)
-        if ablate:
-            deliver(method.mean_ablation(loaded, corpus, profiles), corpus=corpus)
-
-
-def _tested(
-    deliver: Delivery,
-    loaded: "LanguageModel",
-    corpus: "Corpus",
-    scan: "Callable[[Sequence[Reducer[Any, Any]]], list[Any]]",
-    top: int,
-    n: int,
-    **asked: bool,
-) -> None:
-    """What was asked for besides the profiles, beside `n` untrained twins."""
-    from tslens.analysis import neurons as method
-
-    reducers: dict[str, Reducer[Any, Any]]
-    reducers = {"test": method.HeldOut(k=top), "patterns": method.Patterns(k=top), "classes": method.Selectivity()}
-    for name, reducer in reducers.items():
-        if asked[name]:
-            (answer,) = scan([reducer])
-            _beside(deliver, loaded, corpus, reducer, answer, n, f"of-{name}")
 
 
 def twins(

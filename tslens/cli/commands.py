@@ -30,7 +30,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "analyze neurons",
-        "tslens.cli.analyze:neurons",
+        "tslens.cli.neurons:neurons",
         "Find what every MLP neuron fires on: top tokens beside samples, part of speech, effect on the logits.",
     ),
     Command(

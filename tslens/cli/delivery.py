@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tslens.errors import InputError
 from tslens.files import scratch_folder
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tslens.corpus import Corpus
-    from tslens.result import Result
+    from tslens.models import LanguageModel
+    from tslens.result import CountedResult, Result
+    from tslens.scan import Reducer
+
+Counted = TypeVar("Counted", bound="CountedResult")
 
 
 class Delivery:
@@ -146,3 +150,22 @@ def _finite(value: object) -> object:
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def beside_twins(
+    deliver: Delivery,
+    loaded: "LanguageModel",
+    corpus: "Corpus",
+    reducer: "Reducer[Any, Any]",
+    answer: Counted,
+    n: int,
+    which: str,
+) -> Counted:
+    """Deliver an answer, beside the counts of `n` untrained twins if there are any."""
+    from tslens.twins import compare
+
+    if n:
+        deliver(counted := compare(loaded, corpus, [reducer], n=n), which, printed=False)
+        answer = counted.beside(answer)
+    deliver(answer, corpus=corpus)
+    return answer

@@ -12,7 +12,7 @@ from tslens.analysis import lens as lens_analysis
 from tslens.analysis.circuits import CircuitResult
 from tslens.analysis.heads import PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
-from tslens.analysis.neurons import ProfilesResult
+from tslens.analysis.neurons import HeldOut, HeldOutResult, Profiles, ProfilesResult
 from tslens.audit import Verdict, verdict_of
 from tslens.corpus import Corpus
 from tslens.dynamics import SnapshotResult
@@ -25,7 +25,7 @@ from tslens.report.causes import Causes
 from tslens.report.causes import causes as causes_of_heads
 from tslens.report.features import FoundFeatures
 from tslens.scan import scan
-from tslens.twins import FEWEST, QUESTIONS, STORIES, TWINS, TwinsResult, compare
+from tslens.twins import FEWEST, STORIES, TWINS, TwinsResult, compare
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -35,6 +35,7 @@ SHOWN_TOKENS = 128
 """Number of tokens of a story shown with attention and lens, BOS included."""
 SAMPLING = Sampling(temperature=0.7, top_p=0.95)
 GIVEN = "the given stories"
+ASKED = heads_analysis.Roles(), Profiles(), HeldOut(), lens_analysis.ByDepth()
 PROMPTS = ("", "", "", "Once upon a time there was a little", "Ben and his dog", "One rainy day, Anna")
 
 
@@ -64,6 +65,9 @@ class ReportData:
     heads: RolesResult
     """The roles, without those that swaps contradict."""
     neurons: ProfilesResult
+    """Their labels say whether they predict on other stories."""
+    tested: HeldOutResult
+    """Labels made on one half of the stories and tested on the other."""
     depth: ByDepthResult
     patterns: Sequence[PatternResult]
     """Attention over the stories shown in full."""
@@ -105,7 +109,7 @@ def compute(
     if not corpus:
         raise InputError("There is no story to report on: the source is empty or everything was filtered out.")
     measured, a_story = _timed_loss(model, corpus)
-    heads, neurons, depth = scan(model, corpus, QUESTIONS)
+    heads, neurons, tested, depth = scan(model, corpus, ASKED)
     checked = causes_of_heads(model, described, heads, wanted=causes, a_story=a_story, twins=twins)
     patterns, lenses = _in_full(model, _choose(model, [*texts], corpus, max(shown, len(texts))))
     return ReportData(
@@ -120,7 +124,8 @@ def compute(
         twins=_twins(model, described, twins),
         causes=checked,
         heads=heads if checked is None else checked.roles,
-        neurons=neurons,
+        neurons=tested.qualify(neurons),
+        tested=tested,
         depth=depth,
         patterns=patterns,
         lenses=lenses,

@@ -3,7 +3,7 @@
 import html
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -11,6 +11,7 @@ from tslens.analysis.heads import EVIDENT, ROLES
 from tslens.analysis.heads.ablation_result import MATTERING
 from tslens.analysis.lens import settled
 from tslens.analysis.lens.result import PER
+from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
 from tslens.corpus import counted
 from tslens.report.causes import Causes
 from tslens.report.causes_view import claim
@@ -153,45 +154,44 @@ def _published_rule(data: ReportData) -> Finding:
 
 
 def _parts_of_speech(data: ReportData) -> Finding:
-    n = data.neurons
-    counts = Counter(n.tags[label] for label in n.label.flatten().tolist() if label >= 0)
-    beside, evidence, leads = _beside(data.twins, "part-of-speech neurons")
-    figure = f"{sum(counts.values()):,} of {n.label.numel():,} neurons"
-    claim = "prefer a part of speech, in their top tokens and on random ones too"
-    if not counts:
-        return Finding(figure, f"{claim} ({beside}).", evidence, "neurons", False)
-    at = _best(torch.where(n.label >= 0, n.share_low, -1.0))
-    return Finding(
-        figure,
-        f"{claim}: {_listed(counts)} ({beside}).",
-        f"{evidence} For instance {at[0]}.{at[1]}, {n.label_of(*at)}: {float(n.share[at]):.0%} "
-        f"[{float(n.share_low[at]):.0%}, {float(n.share_high[at]):.0%}] of its {int(n.distinct[at])} different top "
-        f"words, {float(n.lift[at]):.1f} times the base rate, AUROC on random tokens {float(n.auroc[at]):.2f} "
-        f"[{float(n.auroc_low[at]):.2f}, {float(n.auroc_high[at]):.2f}], q {_small(float(n.q[at]))}.",
-        "neurons",
-        leads,
-    )
+    t = data.tested
+    named = t.label >= 0
+    counts = Counter(t.tags[label] for label in t.label[named & t.predicts].tolist())
+    claim = "have a part of speech that predicts where they fire, on other stories and other words"
+    said = f"{claim}: {_listed(counts)}" if counts else claim
+    return _predicting(data, "part-of-speech neurons", named, int((data.neurons.label >= 0).sum()), said)
 
 
 def _words(data: ReportData) -> Finding:
-    n = data.neurons
-    found = int(n.by_word.sum())
-    beside, evidence, leads = _beside(data.twins, "one-word neurons")
-    silent = int((n.firing_rate == 0).sum())
-    more = f" {silent:,} never fire." if silent else ""
-    if found:
-        at = _best(torch.where(n.by_word, n.word_auroc_low, -1.0))
-        share, area = float(n.word_share[at]), float(n.word_auroc[at])
-        more = (
-            f" For instance {at[0]}.{at[1]}, {n.label_of(*at)}: {share:.0%} of its top tokens, AUROC {area:.2f}.{more}"
-        )
-    return Finding(
-        f"{found:,} of {n.label.numel():,} neurons",
-        f"prefer one word, in their top tokens and on random ones too ({beside}).",
-        f"{evidence}{more}",
-        "neurons",
-        leads and found > 0,
+    claim = "prefer one word, and fire on it in other stories too"
+    found = _predicting(data, "one-word neurons", data.tested.by_word, int(data.neurons.by_word.sum()), claim)
+    silent = int((data.neurons.firing_rate == 0).sum())
+    return replace(found, evidence=f"{found.evidence} {silent:,} never fire.") if silent else found
+
+
+def _predicting(data: ReportData, label: str, named: torch.Tensor, on_all: int, claim: str) -> Finding:
+    """Of the neurons that one half of the stories gives a label, those whose label predicts on the other half."""
+    t = data.tested
+    predicts = named & t.predicts
+    found = int(predicts.sum())
+    beside, evidence, leads = _beside(data.twins, f"{label} that predict")
+    earned = "" if data.twins is None else f" (untrained twins: {data.twins.range_of(label)})"
+    more = (
+        f"One half of the stories gives {int(named.sum()):,} such labels; {int(named.sum()) - found:,} of them do not "
+        f"predict on the other (tail selectors) or are untested. On all stories {on_all:,} neurons have one{earned}."
+        if t.n_tested
+        else f"{t.said()}."
     )
+    if found:
+        at = _best(torch.where(predicts, t.low[..., AUROC], -1.0))
+        (area, hits), low, high = t.value[at][:2].tolist(), t.low[at].tolist(), t.high[at].tolist()
+        base = float(t.value[at][MEASURES.index("base_rate")])
+        more += (
+            f" For instance {at[0]}.{at[1]}, {t.label_of(*at)}: AUROC {area:.2f} [{low[0]:.2f}, {high[0]:.2f}], and of "
+            f"its highest tenth {hits:.0%} [{low[1]:.0%}, {high[1]:.0%}] are such tokens, of all {base:.0%}."
+        )
+    figure = f"{found:,} of {named.numel():,} neurons"
+    return Finding(figure, f"{claim} ({beside}).", f"{evidence} {more}", "neurons", leads and found > 0)
 
 
 def _best(support: torch.Tensor) -> tuple[int, int]:

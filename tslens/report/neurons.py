@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from tslens.analysis.neurons import ProfilesResult
+from tslens.analysis.neurons import HeldOutResult, ProfilesResult
+from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
+from tslens.analysis.neurons.result import PREDICTS, TAIL, UNTESTED
 from tslens.report.embed import NONE32, Words, as_numpy, flatten, pack, pack_floats
 
 EFFECTS = 8  # tokens whose logits a neuron raises most, and as many that it lowers
 RESTS = (10, 5, 3, 1)  # strongest contexts of a neuron that is not shown in full
-REST = 0.55  # of the room left, at most, for those: the best supported neurons want some too
+REST = 0.7
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,23 @@ def neurons(answer: ProfilesResult, words: Words, detail: Detail) -> dict[str, A
         content[name] = pack(words.of_ids(ids.ravel()))
     content["samples"] = _samples(answer, full, used, middles[shown.sum() :])
     return content
+
+
+def label_tests(answer: ProfilesResult, tested: HeldOutResult) -> dict[str, Any]:
+    """What other stories say of every label, and the measures of those that were tested, neuron by neuron."""
+    names = ["", PREDICTS, TAIL, UNTESTED]
+    flat = tested.same_label(answer).flatten().nonzero().flatten()
+    shown = {name: tested.value[..., MEASURES.index(name)] for name in ("auroc", "precision", "recall", "base_rate")}
+    shown |= {"auroc_low": tested.low[..., AUROC], "auroc_high": tested.high[..., AUROC]}
+    return {
+        "names": names,
+        "test": pack(np.array([names.index(test) for row in answer.tests for test in row], dtype=np.uint8)),
+        "neurons": pack(as_numpy(flat).astype(np.uint32)),
+        "positives": pack(as_numpy(tested.positives.flatten()[flat]).astype(np.uint32)),
+        "labelled": tested.n_labelled,
+        "tested": tested.n_tested,
+        **{name: pack_floats(values.flatten()[flat]) for name, values in shown.items()},
+    }
 
 
 def best_supported(answer: ProfilesResult) -> Int[np.ndarray, " neuron"]:

@@ -17,7 +17,7 @@ from tslens.report.causes_view import sentences
 from tslens.report.compute import ReportData
 from tslens.report.embed import Words, as_numpy, pack, pack_floats, pack_text, triangles
 from tslens.report.film import film
-from tslens.report.neurons import Detail, neurons
+from tslens.report.neurons import Detail, label_tests, neurons
 from tslens.twins import TwinsResult
 
 ROLE_MEANINGS = {
@@ -87,7 +87,8 @@ def build(data: ReportData, uncut: Uncut, cuts: Cuts, attention: Mapping[tuple[i
             story(pattern.tokens, words, attended, attention.get((i, attended)))
             for i, (pattern, attended) in enumerate(zip(data.patterns, cuts.attended, strict=True))
         ],
-        "neurons": neurons(data.neurons, words, cuts.detail) | {"twins": of_twins(data.twins, " neurons")},
+        "neurons": neurons(data.neurons, words, cuts.detail)
+        | {"twins": of_twins(data.twins, " neurons"), "tests": label_tests(data.neurons, data.tested)},
     }
     return {"vocabulary": words.texts, **uncut.content, **content}
 

@@ -32,7 +32,7 @@ Counted = TypeVar("Counted", bound=CountedResult)
 ALL, CHECKED, NONE = "all stories", "checked stories", "no stories"
 REPEATED = 16
 """Rows of repeated random tokens on which heads are ablated."""
-FURTHER = "twins of further labels"
+TWINS = "twins"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Work:
 
     def beside(self, answer: Counted) -> Counted:
         """The answer, with the counts of untrained twins where these were counted."""
-        twins = self.found.get(FURTHER)
+        twins = self.found.get(TWINS)
         return twins.beside(answer) if isinstance(twins, TwinsResult) else answer
 
     @property
@@ -101,15 +101,12 @@ def _scan(work: Work) -> dict[str, Result]:
 def _read_twins(work: Work) -> None:
     """Read every twin once for all parts; the parts then find the answers kept."""
     scored: tuple[heads.Kinds | heads.Writes, ...] = (heads.Kinds(made=heads.MADE), heads.Writes())
-    read_ahead(work.model, work.corpus, counted=list(COUNTED.values()), scored=scored, n=work.twins, limit=work.checked)
+    read_ahead(work.model, work.corpus, counted=[QUESTIONS], scored=scored, n=work.twins, limit=work.checked)
 
 
-def _compared(name: str) -> Callable[[Work], dict[str, Result]]:
-    def ask(work: Work) -> dict[str, Result]:
-        _read_twins(work)
-        return {name: compare(work.model, work.corpus, COUNTED[name], n=work.twins, limit=work.checked)}
-
-    return ask
+def _twins(work: Work) -> dict[str, Result]:
+    _read_twins(work)
+    return {TWINS: compare(work.model, work.corpus, n=work.twins, limit=work.checked)}
 
 
 def _kinds(work: Work) -> dict[str, Result]:
@@ -174,12 +171,6 @@ SCANNED: Mapping[str, type[Result]] = {
 }
 """The answers of the one pass over the whole corpus."""
 
-COUNTED: Mapping[str, Sequence[Reducer[Any, Any]]] = {
-    "twins": QUESTIONS,
-    FURTHER: (heads.Kernels(), neurons.HeldOut()),
-}
-"""What is counted on untrained twins, by part."""
-
 PARTS = (
     StudyPart(
         "loss",
@@ -190,9 +181,9 @@ PARTS = (
     ),
     StudyPart("scan", SCANNED, _scan, lambda work: 6 * len(work.corpus), reads=ALL),
     StudyPart(
-        "twins",
-        {"twins": TwinsResult},
-        _compared("twins"),
+        TWINS,
+        {TWINS: TwinsResult},
+        _twins,
         lambda work: work.checked * (80 + 13 * work.twins),  # every twin is read here, for the later parts too
     ),
     StudyPart(
@@ -207,7 +198,6 @@ PARTS = (
         _kinds,
         lambda work: 20 * work.checked,
     ),
-    StudyPart(FURTHER, {FURTHER: TwinsResult}, _compared(FURTHER), lambda work: work.checked),
     StudyPart("kernels", {"kernels": heads.KernelsResult}, _kernels, lambda work: work.heads, reads=ALL),
     StudyPart(
         "tested labels",

@@ -26,8 +26,15 @@ TWINS, STORIES = 19, 100
 VERSION = 4
 """Part of the key of kept counts: raise it when the rule of a label changes."""
 MODEL = "the model"
-QUESTIONS: tuple[Reducer[Any, Any], ...] = (heads.Roles(), neurons.Profiles(), lens.ByDepth())
-"""What is counted unless something else is asked: roles, labels of neurons, and positions that the lens settles."""
+QUESTIONS: tuple[Reducer[Any, Any], ...] = (
+    heads.Roles(),
+    heads.Kernels(),
+    neurons.Profiles(),
+    neurons.HeldOut(),
+    lens.ByDepth(),
+)
+"""What is counted unless something else is asked: roles and kernels of heads, labels of neurons and those that predict
+where they fire on other stories, and positions that the lens settles."""
 
 Counts = dict[str, int]
 

@@ -38,7 +38,7 @@ def named(answer: "ProfilesResult") -> list[Named]:
             kind = label = answer.tags[tag]
             evidence = answer.auroc[at], answer.auroc_low[at], answer.auroc_high[at]
         else:
-            kind, label = ONE_WORD, f"“{answer.label_of(*at).removeprefix('token: ')}”"
+            kind, label = ONE_WORD, f"“{answer.name_of(*at).removeprefix('token: ')}”"
             area, low = answer.word_auroc[at], answer.word_auroc_low[at]
             evidence = area, low, (2 * area.logit() - low.logit()).sigmoid()  # as far either way in logits
         found.append(Named(layer, neuron, kind, printable(label), *map(float, evidence)))

@@ -148,9 +148,13 @@ class Halves(Generic[Answer]):
         reducer = cls(k, sample, tokens)
         return scan(model, stories, reducer, context=context, batch_tokens=batch_tokens, precision=precision)
 
+    def empty(self, state: HalvesState) -> bool:
+        """Whether one of the halves has no token."""
+        return not (len(state.sample.keys) and state.profiles.n_tokens)
+
     def halves(self, state: HalvesState) -> tuple[ProfilesResult, Sample]:
         """What the first half gives, and the tokens of the other; InputError where one of them has no token."""
-        if not (len(state.sample.keys) and state.profiles.n_tokens):
+        if self.empty(state):
             raise InputError(
                 "Labels are made from one half of the stories and tested on the other, and one half has no token. "
                 "Give more stories: 100 or more say something."

@@ -17,7 +17,7 @@ import dataclasses
 import numpy as np
 import torch
 
-from tslens import stats
+from tslens import pos, stats
 from tslens.analysis.neurons.finish import QUANTILES
 from tslens.analysis.neurons.halved import DECILE, TAG, TOKEN, Halves, HalvesState
 from tslens.analysis.neurons.held_out_measures import GROUPS, MEASURES, area, measured
@@ -35,11 +35,36 @@ class HeldOut(Halves[HeldOutResult]):
     """The reducer for `HeldOutResult`: does each neuron's label predict where it fires on other stories and words?"""
 
     def finish(self, state: HalvesState) -> HeldOutResult:
-        """The labels of one half, tested on the other; InputError where one of the halves has no token."""
-        return judged(*self.halves(state), state.n_tested)
+        """The labels of one half, tested on the other; no label where one of the halves has no token."""
+        return nothing(state) if self.empty(state) else judged(*self.halves(state), state.n_tested)
 
 
 held_out = HeldOut.of
+
+
+def nothing(state: HalvesState) -> HeldOutResult:
+    """No label and no test."""
+    shape = state.profiles.total.shape
+    unknown, none = torch.full(shape, torch.nan), torch.zeros(shape, dtype=torch.int64)
+    return HeldOutResult(
+        label=none - 1,
+        by_word=none.bool(),
+        word=none - 1,
+        value=torch.full((*shape, len(MEASURES)), torch.nan),
+        low=torch.full((*shape, len(MEASURES)), torch.nan),
+        high=torch.full((*shape, len(MEASURES)), torch.nan),
+        auroc_same_words=unknown,
+        q=unknown,
+        threshold=unknown,
+        tokens=none,
+        positives=none,
+        tags=list(pos.TAGS),
+        pieces=state.profiles.pieces,
+        model=state.profiles.model,
+        n_labelled=0,
+        n_tested=0,
+        n_tokens=0,
+    )
 
 
 def judged(profiles: ProfilesResult, sample: Sample, n_tested: int) -> HeldOutResult:

@@ -8,7 +8,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
-from tslens.analysis.neurons.result import UNRESOLVED
+from tslens.analysis.neurons.result import PREDICTS, TAIL, UNRESOLVED, UNTESTED, ProfilesResult
+from tslens.analysis.neurons.words import words
 from tslens.plots.text import shown
 from tslens.result import CountedResult
 
@@ -93,9 +94,34 @@ class HeldOutResult(CountedResult):
             name = f"token: {shown(self.pieces[int(self.word[at])])}"
         else:
             return UNRESOLVED
-        if self.low[at][AUROC].isnan():
-            return f"{name}, untested"
-        return name if self.predicts[at] else f"{name}, tail selector"
+        test = self.test_of(layer, neuron)
+        return name if test == PREDICTS else f"{name}, {test}"
+
+    def test_of(self, layer: int, neuron: int) -> str:
+        """What other stories say of the label: `predicts`, `tail selector`, or `untested`."""
+        if self.low[layer, neuron, AUROC].isnan():
+            return UNTESTED
+        return PREDICTS if self.predicts[layer, neuron] else TAIL
+
+    def qualify(self, profiles: ProfilesResult) -> ProfilesResult:
+        """The profiles on all stories, each label with what this test says of it: `untested` where the half of them
+        that gives labels gave another, or none."""
+        labelled, same = (profiles.label >= 0) | profiles.by_word, self.same_label(profiles)
+        layers, width = labelled.shape
+        return dataclasses.replace(
+            profiles,
+            tests=[
+                [(self.test_of(i, j) if same[i, j] else UNTESTED) if labelled[i, j] else "" for j in range(width)]
+                for i in range(layers)
+            ],
+        )
+
+    def same_label(self, profiles: ProfilesResult) -> Bool[Tensor, "layer neuron"]:
+        """Whether the label that was tested is the one that the profiles give, space and capitals of a word aside."""
+        word_of = words(self.pieces)
+        one, other = (word_of[answer.word.clamp(min=0)] for answer in (self, profiles))
+        part = (self.label >= 0) & (self.label == profiles.label)
+        return part | (self.by_word & profiles.by_word & (one == other))
 
     def counts(self) -> dict[str, int]:
         """The number of neurons whose label predicts: of all parts of speech, of each, and of one word."""
@@ -132,6 +158,8 @@ class HeldOutResult(CountedResult):
 
     def said(self) -> str:
         """How many labels predict, in words."""
+        if not self.n_tested:
+            return "No label is tested: one half of the stories has no token. 100 stories or more say something"
         kinds = [("a part of speech", self.label >= 0), ("one word", self.by_word)]
         said = " and ".join(
             f"{int((self.predicts & kind).sum())} of {int(kind.sum())} labels of {name}" for name, kind in kinds

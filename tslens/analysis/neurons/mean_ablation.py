@@ -78,7 +78,7 @@ def mean_ablation(
         baseline=baseline,
         layer=torch.tensor([layer for layer, _ in places]),
         neuron=torch.tensor([neuron for _, neuron in places]),
-        labels=[profiles.label_of(*place) for place in places],
+        labels=[profiles.name_of(*place) for place in places],
         control=torch.tensor([neuron for _, neuron in controls]),
         served=torch.stack([on.sum() for on, _ in served]).float(),
         **of_labelled,

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 UNRESOLVED = "unresolved"
+PREDICTS, TAIL, UNTESTED = "predicts", "tail selector", "untested"
+"""What other stories say of a label."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -141,6 +143,9 @@ class ProfilesResult(CountedResult):
     """Tokens that were read, BOS excluded."""
     n_stories: int
     """Stories that were read."""
+    tests: list[list[str]] = dataclasses.field(default_factory=list, kw_only=True)
+    """By layer and neuron what other stories say of its label (`HeldOutResult.qualify`): `predicts`, `tail selector` or
+    `untested`, empty where it has none. Empty where labels were not tested."""
 
     @property
     def called(self) -> str:
@@ -152,6 +157,11 @@ class ProfilesResult(CountedResult):
         return str(layer)
 
     def label_of(self, layer: int, neuron: int) -> str:
+        """The neuron's `name_of`, and unless it predicts where the neuron fires: `NOUN, tail selector`."""
+        test = self.tests[layer][neuron] if self.tests else ""
+        return f"{self.name_of(layer, neuron)}{f', {test}' if test not in ('', PREDICTS) else ''}"
+
+    def name_of(self, layer: int, neuron: int) -> str:
         """The part of speech the neuron is labelled with, or one word (`token: and`), or `unresolved`."""
         label = int(self.label[layer, neuron])
         if label < 0 and self.by_word[layer, neuron]:
