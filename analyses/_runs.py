@@ -38,7 +38,7 @@ def options(study: str, tokens: int) -> argparse.ArgumentParser:
 
 
 @dataclass(frozen=True)
-class Runs:
+class StudyRuns:
     """The runs of a folder, all on the same stories by the same tokenizer."""
 
     stories: str

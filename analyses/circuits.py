@@ -16,6 +16,7 @@ from tslens.analysis import circuits
 from tslens.errors import InputError
 from tslens.plots import save
 from tslens.stories.pairs import TASKS
+from tslens.twins import TWINS
 
 COPIES = ("2.2", "3.1", "3.2")  # heads of stories2M in the circuits of what was said before
 
@@ -35,7 +36,7 @@ for name, model in asked.models.items():
         found = circuits.circuit(model, task)
         save(found.figure(), asked.folder / f"{name}-{task}-circuit.svg", found.summary())
         print(found, f"{found.seconds:.0f} s", sep="\n")
-    read = circuits.composition(model)
+    read = circuits.composition(model, n=TWINS)
     save(read.figure(), asked.folder / f"{name}-composition.svg", read.to_frame().dropna())
     for what, texts in (("random tokens", None), ("stories", asked.stories)):
         ways = circuits.paths(model, texts)

@@ -12,7 +12,7 @@ compared is the validation loss, seed by seed. `python analyses/compressor.py --
 
 import numpy as np
 import pandas as pd
-from _runs import Plan, Runs, differences, options, over_seeds, planned
+from _runs import Plan, StudyRuns, differences, options, over_seeds, planned
 
 from tslens import models
 from tslens.files import read_json
@@ -26,7 +26,7 @@ parser = options("compressor", tokens=1_000_000)
 parser.add_argument("--shape", default="128x4")
 parser.add_argument("--rates", type=float, nargs="+", default=[2.5e-3, 5e-3, 1e-2, 2e-2], help="of Muon")
 asked = parser.parse_args()
-runs = Runs(asked.stories, asked.out, asked.jobs)
+runs = StudyRuns(asked.stories, asked.out, asked.jobs)
 
 
 def plan(kind: str, rate: float, seed: int) -> Plan:

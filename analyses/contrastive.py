@@ -17,7 +17,7 @@ sentences are shuffled. `python analyses/contrastive.py --stories FILE`, run aga
 from typing import Any
 
 import pandas as pd
-from _runs import BATCH, Plan, Runs, differences, options, planned, steps_for
+from _runs import BATCH, Plan, StudyRuns, differences, options, planned, steps_for
 
 from tslens import load
 from tslens.plots import panels, save
@@ -33,7 +33,7 @@ parser.add_argument("--alphas", type=float, nargs="+", default=[0.1, 0.5], help=
 parser.add_argument("--margin", type=float, default=1.0, help="of the bounded form, in nats per token")
 parser.add_argument("--judged", type=int, default=500, help="validation stories at the end")
 asked = parser.parse_args()
-runs = Runs(asked.stories, asked.out, asked.jobs)
+runs = StudyRuns(asked.stories, asked.out, asked.jobs)
 KINDS: dict[str, dict[str, Any]] = {
     PLAIN: {},
     "no push": {"objective.name": "contrastive", "objective.alpha": 0.0},

@@ -12,7 +12,7 @@ the validation loss, without dropout, seed by seed. `python analyses/dropout.py 
 """
 
 import numpy as np
-from _runs import Plan, Runs, differences, options, planned
+from _runs import Plan, StudyRuns, differences, options, planned
 
 from tslens.plots import bars, save
 
@@ -21,7 +21,7 @@ SHARES = (0.0, 0.1, 0.2, 0.4)
 parser = options("dropout", tokens=1_000_000)
 parser.add_argument("--shape", default="128x4")
 asked = parser.parse_args()
-runs = Runs(asked.stories, asked.out, asked.jobs)
+runs = StudyRuns(asked.stories, asked.out, asked.jobs)
 
 
 def plan(share: float, seed: int) -> Plan:

@@ -17,7 +17,7 @@ import re
 from pathlib import Path
 
 import pandas as pd
-from _runs import Plan, Runs, options
+from _runs import Plan, StudyRuns, options
 
 from tslens import dynamics, files
 from tslens.dynamics.snapshot import INDUCTION, LOSS, PREVIOUS, REPETITION
@@ -80,7 +80,7 @@ def plan(shape: str, seed: int) -> Plan:
 
 
 source = asked.stories or str(songs(asked.out))
-runs = Runs(source, asked.out, asked.jobs, VOCABULARY)
+runs = StudyRuns(source, asked.out, asked.jobs, VOCABULARY)
 runs.train(dict(plan(shape, seed) for seed in range(asked.seeds) for shape in SHAPES.values()))
 held_out = list(stories(source, split="validation", limit=dynamics.STORIES))
 found = {

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from _runs import Plan, Runs, options, planned
+from _runs import Plan, StudyRuns, options, planned
 
 from tslens import load
 from tslens.generate import Sampling, generate
@@ -65,7 +65,7 @@ if not source.is_file():
     part.write_text("".join(json.dumps({"text": text}) + "\n" for text in made), encoding="utf-8")
     part.replace(source)
 
-runs = Runs(str(source.resolve()), asked.out, asked.jobs)
+runs = StudyRuns(str(source.resolve()), asked.out, asked.jobs)
 
 
 def plan(loss_on: str, seed: int) -> Plan:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from _runs import CONTEXT, Plan, Runs, options, over_seeds, steps_for
+from _runs import CONTEXT, Plan, StudyRuns, options, over_seeds, steps_for
 
 from tslens import files
 from tslens.plots import lines, save
@@ -30,11 +30,11 @@ parser = options("optimizers", tokens=1_000_000)
 parser.add_argument("--shape", default="128x4")
 parser.add_argument("--batch", type=int, default=8, help=f"rows of {CONTEXT} tokens")
 asked = parser.parse_args()
-runs = Runs(asked.stories, asked.out, asked.jobs)
+runs = StudyRuns(asked.stories, asked.out, asked.jobs)
 seeds = range(asked.seeds)
 
 
-class Choice(NamedTuple):
+class Trial(NamedTuple):
     """What one run is trained with."""
 
     method: str
@@ -65,24 +65,24 @@ class Choice(NamedTuple):
         return self.run(seed), (asked.shape, settings | long | {"seed": seed})
 
 
-NANOGPT = Choice("adamw", 6e-4, "cosine", min_lr_ratio=0.1)
+NANOGPT = Trial("adamw", 6e-4, "cosine", min_lr_ratio=0.1)
 
 
-def trained(wanted: Iterable[tuple[Choice, int]]) -> None:
+def trained(wanted: Iterable[tuple[Trial, int]]) -> None:
     """See that these runs are there."""
     runs.train(dict(choice.plan(seed) for choice, seed in wanted))
 
 
-def curve(choice: Choice, seed: int) -> pd.DataFrame:
+def curve(choice: Trial, seed: int) -> pd.DataFrame:
     """The validation loss over tokens of a finished run."""
     return runs.curve(choice.run(seed))[["tokens", "validation_loss"]]
 
 
-def ending(choice: Choice, seed: int) -> float:
+def ending(choice: Trial, seed: int) -> float:
     return runs.ending(choice.run(seed))
 
 
-def endings(choice: Choice) -> np.ndarray:
+def endings(choice: Trial) -> np.ndarray:
     return np.array([ending(choice, seed) for seed in seeds])
 
 
@@ -90,8 +90,8 @@ def tuned(method: str) -> float:
     """The learning rate of the lowest validation loss, with a worse one on either side."""
     rates = sorted(GRIDS[method])
     while True:
-        trained((Choice(method, rate, "cosine"), TUNING_SEED) for rate in rates)
-        losses = [ending(Choice(method, rate, "cosine"), TUNING_SEED) for rate in rates]
+        trained((Trial(method, rate, "cosine"), TUNING_SEED) for rate in rates)
+        losses = [ending(Trial(method, rate, "cosine"), TUNING_SEED) for rate in rates]
         best = int(np.argmin(losses))
         if 0 < best < len(rates) - 1:
             print(
@@ -102,14 +102,14 @@ def tuned(method: str) -> float:
         rates = [rates[0] / 2, *rates] if best == 0 else [*rates, rates[-1] * 2]
 
 
-def trained_shares(best: Choice) -> list[float]:
+def trained_shares(best: Trial) -> list[float]:
     """The shares of the tokens at which `best` was trained with every seed."""
     names = {share: [best._replace(share=share).run(seed) for seed in seeds] for share in (*SHARES, 0.8, 1.0)}
     whole = [share for share, each in names.items() if all(map(runs.is_finished, each))]
     return sorted(whole)
 
 
-def reaches(best: Choice, target: np.ndarray) -> list[float]:
+def reaches(best: Trial, target: np.ndarray) -> list[float]:
     """The share of the tokens after which `best`, ending there, has each seed's target loss: on straight lines
     between the shares that were trained."""
     shares = trained_shares(best)
@@ -126,7 +126,7 @@ def shown(values: list[float]) -> str:
 
 
 rates = {method: tuned(method) for method in GRIDS}
-compared = [NANOGPT, *(Choice(method, rates[method], schedule) for method in GRIDS for schedule in SCHEDULES)]
+compared = [NANOGPT, *(Trial(method, rates[method], schedule) for method in GRIDS for schedule in SCHEDULES)]
 trained((choice, seed) for seed in seeds for choice in compared)
 best = min(compared, key=lambda choice: endings(choice).mean())
 target = endings(NANOGPT)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from _runs import Runs, options, steps_for
+from _runs import StudyRuns, options, steps_for
 
 import tslens
 from tslens.models import Spec
@@ -31,7 +31,7 @@ parser.add_argument(
 parser.set_defaults(seeds=1)
 parser.add_argument("--batch", type=int, default=8)
 asked = parser.parse_args()
-runs = Runs(asked.stories, asked.out, asked.jobs)
+runs = StudyRuns(asked.stories, asked.out, asked.jobs)
 
 
 def tokens(shape: str, compute: float) -> float:

@@ -14,7 +14,7 @@ by seed. `python analyses/sweep.py --stories FILE`, run again, resumes.
 
 import numpy as np
 import pandas as pd
-from _runs import Plan, Runs, differences, options, planned
+from _runs import Plan, StudyRuns, differences, options, planned
 
 from tslens.models import Spec
 from tslens.plots import bars, save
@@ -27,7 +27,7 @@ SWEEPS = {
 }
 
 asked = options("sweep", tokens=1_000_000).parse_args()
-runs = Runs(asked.stories, asked.out, asked.jobs)
+runs = StudyRuns(asked.stories, asked.out, asked.jobs)
 shapes = list(dict.fromkeys(shape for sweep in SWEEPS.values() for shape in sweep))
 
 

@@ -86,7 +86,8 @@ def test_a_planted_circle_is_found(tmp_path, a, b, there):
 
 def test_no_two_classes_of_one_name():
     places = defaultdict(list)
-    for name, path in modules(PACKAGE).items():
+    scripts = {f"analyses.{path.stem}": path for path in (PACKAGE.parent / "analyses").glob("*.py")}
+    for name, path in (modules(PACKAGE) | scripts).items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(name)

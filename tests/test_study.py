@@ -245,7 +245,7 @@ def test_kinds_kernels_and_tested_labels_stand_beside_their_twins(run: Path, cor
     } | dict.fromkeys(parts.SCANNED, READ)
     assert len(found["kinds"].of_twins) == 2 and found["kinds"].stories == 24 and found["kinds"].roles
     for name in ("kinds", "writes"):
-        assert said[name].startswith(f"{int(found[name].held.any(0).sum())} of 4 heads (twins: ")
+        assert said[name].startswith(found[name].said()) and len(found[name].of_halves) == 14
     twins = found[parts.TWINS]
     assert {"offset kernels", "one-word neurons that predict"} <= set(twins.labels)
     for name in ("kernels", "tested labels"):

@@ -3,7 +3,16 @@
 from jaxtyping import Int
 from torch import Tensor
 
+from tslens.errors import InputError
+
+SEEDS = 2**32
 GOLDEN = -7046029254386353131  # 2^64 by the golden ratio, as a signed number
+
+
+def check_seed(seed: int) -> None:
+    """InputError unless a seed is a whole number from 0 to 2^32 - 1."""
+    if not isinstance(seed, int) or not 0 <= seed < SEEDS:
+        raise InputError(f"seed is {seed}; it must be a whole number from 0 to {SEEDS - 1}.")
 
 
 def splitmix64(x: Int[Tensor, "*axes"]) -> Int[Tensor, "*axes"]:

@@ -15,6 +15,7 @@ from tslens import files, models
 from tslens.analysis import lens
 from tslens.analysis.lens import TranslatorsResult
 from tslens.corpus import SELF, Corpus, cache, model_stories, weights_key
+from tslens.draws import check_seed
 from tslens.errors import InputError
 from tslens.progress import note
 from tslens.result import is_saved
@@ -47,6 +48,7 @@ def tuned_lens(
         InputError: it was fitted on other weights than the model now has (and not `refit`), or the stories asked for
             cannot be read or are too few.
     """
+    check_seed(seed)
     place, texts = place_of(model), list(held_out)
     asked = {"source": source, "limit": limit, "steps": steps, "seed": seed}
     if not refit and (kept := _kept(model, place, asked, texts)) is not None:

@@ -51,7 +51,9 @@ def test_a_reader_of_what_a_head_writes_is_far_above_chance(tokenizer: Tokenizer
     made = models.build(dataclasses.replace(GPT2, d_vocab=tokenizer.size, n_layers=2), tokenizer=tokenizer)
     with torch.no_grad():
         made.blocks[1].attn.W_K[2] = made.blocks[0].attn.W_O[1].T.clone()
-    found = circuits.composition(made, draws=60)
+    found = circuits.composition(made, draws=60, n=2)
+    assert found.above >= 1 and len(found.of_twins) == 2 and max(found.of_twins) <= 4
+    assert f"(untrained twins: {min(found.of_twins)} to {max(found.of_twins)})" in str(found)
     frame = found.to_frame().set_index(["kind", "source", "target"])
     planted, rest = frame.loc[("K", "0.1", "1.2")], frame.drop(("K", "0.1", "1.2")).dropna()
     assert planted["score"] - planted["null"] > 0.15 and planted["q"] < 1e-6

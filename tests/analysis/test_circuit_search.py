@@ -1,5 +1,6 @@
 """The search for circuits: a chain of heads that is built in is found with its edges, its controls find nothing."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,25 @@ def test_its_edges_are_the_chain(answer: circuits.CircuitResult) -> None:
     assert (answer.edge_low <= answer.edge_effect + 1e-6).all() and (
         answer.edge_effect <= answer.edge_high + 1e-6
     ).all()
+
+
+def test_without_mlps_the_chain_is_the_same(planted: Any, characters: pairs.Pairs, words: Tokenizer) -> None:
+    """The same weights as an attention-only model: its nodes are heads alone."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from transformer_lens import HookedTransformer, HookedTransformerConfig
+
+        config = HookedTransformerConfig.from_dict(planted.cfg.to_dict() | {"attn_only": True, "act_fn": None})
+        model: Any = HookedTransformer(config)
+    kept = set(model.state_dict())
+    model.load_state_dict({name: value for name, value in planted.state_dict().items() if name in kept})
+    models.attach_tokenizer(model.eval(), words)
+    found = circuits.circuit(model, characters, random=20, others=1, donated=2, resamples=2)
+    assert found.nodes == [name for name in NODES if not name.startswith("MLP")] and found.chosen == CHAIN
+    assert found.does and found.evidence[0]["low"] >= 0.9 and "2 of 8 nodes (0.1, 1.2) keep" in found.verdict
+    patched = circuits.patching(model, characters[torch.arange(12)], resamples=20)
+    assert not [name for name in patched.places if name.startswith("MLP")]
+    assert {row["kind"] for row in patched.agreement} == {"residual", "attention", "head"}
 
 
 def test_its_controls_find_nothing_like_it(answer: circuits.CircuitResult) -> None:

@@ -1,6 +1,6 @@
 """Kinds of keys: planted heads are named and not as others, relations by hand, weights by hand, batches and shards."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -10,6 +10,7 @@ import torch
 from tslens import models, pos
 from tslens.analysis import heads
 from tslens.analysis.heads import kinds_words
+from tslens.analysis.heads.evidence import on_halves
 from tslens.analysis.heads.kinds import KindsState, add_pattern, finish
 from tslens.analysis.heads.kinds_result import UNKNOWN, Control
 from tslens.analysis.heads.kinds_weights import DUPLICATE, INDUCTION, KINDS, ROWS, matched, story_weights
@@ -127,6 +128,30 @@ def test_a_positional_head_has_no_kind(answer: heads.KindsResult, other: str) ->
 
 
 @pytest.mark.thorough
+def test_the_number_of_heads_with_a_kind_has_an_interval_over_stories(answer: heads.KindsResult) -> None:
+    low, high = answer.interval
+    assert len(answer.of_halves) == 14 and low <= answer.having <= high and answer.leads
+    assert f"{answer.having} of {len(PLANTED)} heads ({low:.0f} to {high:.0f}; untrained twins: 0 to 2)" in str(answer)
+    few = replace(answer, of_twins=[answer.having])
+    assert not few.leads and "So many say nothing about training." in str(few)
+    assert not replace(answer, of_halves=[]).leads
+
+
+def test_halves_and_their_complements_have_all_groups() -> None:
+    @dataclass
+    class Sums:
+        stories: torch.Tensor
+        queries: torch.Tensor
+        excess: torch.Tensor
+
+    sums = Sums(torch.full((16,), 3), torch.arange(16), torch.arange(16) ** 2)
+    counts = on_halves(sums, lambda half: int(half.queries.sum() + half.excess.sum()))
+    whole = int(sums.queries.sum() + sums.excess.sum())
+    assert len(counts) == 14 and {a + b for a, b in zip(counts[::2], counts[1::2], strict=True)} == {whole}
+    assert on_halves(replace(sums, stories=torch.ones(16).long()), lambda half: 1) == []  # 16 stories
+
+
+@pytest.mark.thorough
 def test_heads_with_random_tastes_hardly_exceed_their_own_threshold(
     sums: tuple[KindsState, KindsState], answer: heads.KindsResult
 ) -> None:
@@ -155,7 +180,7 @@ def test_a_content_dependent_head_without_a_kind_says_so(answer: heads.KindsResu
     given = replace(answer, roles=[["content-dependent"] * len(PLANTED)])
     assert given.named[0][PLANTED.index("BOS")] == UNKNOWN
     assert given.named[0][NAME] == "same name" and UNKNOWN in str(given)
-    assert answer.named[0][PLANTED.index("BOS")] == "" and "(untrained twins: 0 to 2)" in str(answer)
+    assert answer.named[0][PLANTED.index("BOS")] == "" and "untrained twins: 0 to 2)" in str(answer)
     counts = answer.counts()
     assert counts["kind of key: any"] == len(KINDS) - 1 and counts["kind of key: same name"] == 1
     assert len(answer.summary()) == len(KINDS) and answer.figure().axes

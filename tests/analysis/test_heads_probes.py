@@ -163,6 +163,7 @@ def test_an_answer_prints_draws_comes_back_and_is_refused(
     monkeypatch.setattr(probes_fit, "TYPES", 3)
     found = heads.probes(model, corpus, words=500)
     assert found.words <= 500 and (found.low <= found.accuracy).all()
+    assert list(found.counts().values()) == [found.carried, found.added]  # what twins are counted by
     assert "exceed shuffled labels" in str(found) and plots.svg(found.figure()).startswith("<svg")
     assert heads.ProbesResult.load(found.save(tmp_path)).classes == found.classes
     with refused("words=0 leaves nothing"):

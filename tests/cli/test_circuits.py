@@ -49,9 +49,10 @@ def test_a_circuit_of_the_bundled_model_with_its_patching_and_controls(
 @pytest.mark.thorough
 def test_composition_paths_and_the_tokens_of_a_head(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["analyze", "composition", "--model", "tiny", "--head", "1.0", "--stories", "made", "--limit", "12"]
+    command += ["--twins", "2"]
     assert cli.main([*command, "--out", "found"]) == 0
     printed = capsys.readouterr().out
-    assert "attended" in printed and "induction" in printed
+    assert "attended" in printed and "induction" in printed and "random rotations (untrained twins: " in printed
     names = {path.name for path in (tiny / "found").iterdir()}
     assert {"tokens.svg", "composition.svg", "paths-on-random-tokens.csv", "paths-on-stories.svg"} <= names
 

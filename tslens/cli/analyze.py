@@ -48,7 +48,7 @@ def heads(
     kinds
         Also name keys chosen by content and word classes written, beyond twins; kernel families; roles at 64 tokens.
     n
-        Untrained twins whose roles, and with --ablate heads that matter, are counted too; 19 give p = 0.05 at best.
+        Untrained twins whose roles, and heads that matter or probes, are counted too; 19 give p = 0.05 at best.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
@@ -111,7 +111,8 @@ def _further(
             found = counted.beside(found)
         deliver(found, "on-stories", corpus=corpus)
     if probe:
-        deliver(method.probes(loaded, corpus, precision=precision), corpus=corpus)
+        probed = method.probes(loaded, corpus, precision=precision)
+        beside_twins(deliver, loaded, corpus, method.Probes(), probed, n, "of-probes")
 
 
 def twins(

@@ -63,6 +63,7 @@ def composition(
     ] = None,
     stories: Stories = None,
     limit: Limit = 200,
+    n: Annotated[int, Parameter(name="--twins", help="Untrained twins whose composition scores are counted too.")] = 19,
     out: Path | None = None,
     json_: Json = False,
 ) -> None:
@@ -85,7 +86,7 @@ def composition(
         refuse_compressor(loaded)
         if place is not None:
             deliver(method.tokens(loaded, *place))
-        deliver(method.composition(loaded))
+        deliver(method.composition(loaded, n=n))
         if loaded.cfg.n_layers > 1:
             corpus = corpus_of(loaded, stories, limit)
             deliver(method.paths(loaded), "on-random-tokens")

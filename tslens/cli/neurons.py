@@ -34,14 +34,14 @@ def neurons(
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
-    """Find what every MLP neuron fires on, with evidence; a label that predicts on no other story is a `tail selector`.
+    """Find what every MLP neuron fires on: top tokens beside samples, part of speech, effect on the logits.
 
     Parameters
     ----------
     top
         Tokens kept for each neuron.
     test
-        Also show these tests, with intervals.
+        Also show the tests behind `tail selector`: each label on stories and words that it was not made from.
     classes
         Also compare all tokens: which part of speech, place or name each neuron selects, and what the token explains.
     patterns
@@ -101,14 +101,16 @@ def _selected(
     scan: "Callable[[Sequence[Reducer[Any, Any]]], list[Any]]",
     top: int,
     n: int,
-    **asked: bool,
+    *,
+    patterns: bool,
+    classes: bool,
 ) -> None:
     """What was asked for besides the profiles, beside `n` untrained twins."""
     from tslens.analysis import neurons as method
 
-    reducers: dict[str, Reducer[Any, Any]]
-    reducers = {"patterns": method.Patterns(k=top), "classes": method.Selectivity()}
-    for name, reducer in reducers.items():
-        if asked[name]:
+    reducers: list[tuple[str, bool, Reducer[Any, Any]]]
+    reducers = [("patterns", patterns, method.Patterns(k=top)), ("classes", classes, method.Selectivity())]
+    for name, asked, reducer in reducers:
+        if asked:
             (answer,) = scan([reducer])
             beside_twins(deliver, loaded, corpus, reducer, answer, n, f"of-{name}")

@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tslens.draws import check_seed
 from tslens.errors import InputError
 
-SEEDS = 2**32
 COLDEST = 1e-6  # a lower temperature is the same as 0, and scores divided by it overflow
 MOST_BEAMS = 256  # each is a row, with a cache of its own
 
@@ -31,8 +31,7 @@ class Sampling:
             raise InputError(
                 f"temperature is {self.temperature}; it must be 0 (greedy), or finite and {COLDEST} or more."
             )
-        if not isinstance(self.seed, int) or not 0 <= self.seed < SEEDS:
-            raise InputError(f"seed is {self.seed}; it must be a whole number from 0 to {SEEDS - 1}.")
+        check_seed(self.seed)
         if self.top_k is not None and self.top_k < 1:
             raise InputError(f"top_k is {self.top_k}; it must be at least 1.")
         if self.top_p is not None and not 0 < self.top_p <= 1:

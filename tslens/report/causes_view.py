@@ -81,9 +81,11 @@ def _beyond(causes: Causes) -> str:
     if causes.kinds is None or causes.writes is None:
         return "Which content a head attends to was not read: --causes includes it."
     return " ".join(
-        f"{int(answer.held.any(0).sum())} of {answer.held[0].numel()} heads {what} (untrained twins: "
-        f"{answer.range_of_twins()})."
-        for answer, what in ((causes.kinds, "choose keys of a named kind"), (causes.writes, "write a word class"))
+        f"{what}: {answer.said()}."
+        for answer, what in (
+            (causes.kinds, "Heads that choose keys of a named kind"),
+            (causes.writes, "Heads that write a word class"),
+        )
     )
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from tslens import forward, progress
 from tslens.batching import batches
+from tslens.draws import check_seed
 from tslens.errors import InputError
 from tslens.models import spec_of, tokenizer_of
 from tslens.sae.dictionary import FROZEN, TRAINED, Dictionary
@@ -48,6 +49,7 @@ class Training:
                 f"{self.hook!r} is not in the residual stream. "
                 f"Give a block's {', '.join(WRITTEN[:-1])} or {WRITTEN[-1]}, such as blocks.0.{WRITTEN[-1]}."
             )
+        check_seed(self.seed)
         for name in ("width", "k", "steps", "batch", "tokens"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")

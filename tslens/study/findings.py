@@ -87,7 +87,7 @@ def _(answer: ProbesResult, twins: TwinsResult | None) -> str:
 @finding.register(WritesResult)
 def _(answer: KindsResult | WritesResult, twins: TwinsResult | None) -> str:
     held = answer.held
-    having = f"{int(held.any(0).sum())} of {held[0].numel()} heads (twins: {answer.range_of_twins() or 'not counted'})"
+    having = answer.said() + ("" if answer.of_twins else " (twins: not counted)")
     often = sorted(range(len(held)), key=lambda kind: -int(held[kind].sum()))[:NOTABLE]
     return "; ".join([having, *(_most(answer, kind) for kind in often if held[kind].any())])
 
@@ -144,8 +144,7 @@ def _(answer: ResidualsResult, twins: TwinsResult | None) -> str:
 
 @finding.register
 def _(answer: CompositionResult, twins: TwinsResult | None) -> str:
-    pairs = int(answer.q.isfinite().sum())
-    return f"{int((answer.q < 0.05).sum()):,} of {pairs:,} scores of pairs of heads are above random rotations"
+    return answer.said()
 
 
 @finding.register

@@ -230,8 +230,8 @@ PARTS = (
     StudyPart(
         "composition",
         {"composition": circuits.CompositionResult},
-        lambda work: {"composition": circuits.composition(work.model)},
-        lambda work: 100,
+        lambda work: {"composition": circuits.composition(work.model, n=work.twins)},
+        lambda work: 100 * (1 + work.twins),
         reads=NONE,
     ),
     StudyPart(

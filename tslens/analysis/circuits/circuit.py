@@ -66,7 +66,7 @@ def circuit(
     on, held = halves(len(pairs), seed)
     with progress.stage("searching for the circuit"):
         found = found_on(model, pairs, on, held)
-    rows = [evidence.of_itself(found), evidence.at_random(found, spec, random, seed)]
+    rows = [evidence.of_itself(found), evidence.at_random(found, random, seed)]
     rows += [*evidence.donated(found, donated, seed), *_elsewhere(model, pairs, on, held, others)]
     sets = [found.members, *_again(model, task, pairs, seed, resamples)]
     tests, minimal = evidence.tests(found)

@@ -4,7 +4,8 @@ Elhage et al. 2021, "A mathematical framework for transformer circuits": how muc
 another reads, as queries, keys or values.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -14,7 +15,9 @@ from torch import Tensor
 
 from tslens import progress, stats
 from tslens.analysis.circuits.matrices import head_matrices, rotation
+from tslens.draws import check_seed
 from tslens.models import name_of, spec_of
+from tslens.models.twins import twins
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 KINDS = ("Q", "K", "V")
 SHOWN = 20  # rows of the printed table
+Q = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,22 @@ class CompositionResult(Result):
     """Distance from that mean in standard deviations of the rotations."""
     q: Float[Tensor, "kind source target"]
     """False discovery rate of the claim that the score is above its null (normal; Benjamini-Hochberg over all)."""
+    of_twins: list[int] = field(default_factory=list, kw_only=True)
+    """The scores of each untrained twin that are above their null; empty where no twin was asked."""
+
+    @property
+    def above(self) -> int:
+        """The number of scores above their null, at q < 0.05."""
+        return int((self.q < Q).sum())
+
+    def said(self) -> str:
+        """That number in words, beside those of untrained twins."""
+        twins = f"{min(self.of_twins)} to {max(self.of_twins)}" if self.of_twins else "not counted"
+        scores = f"{self.above:,} of {int(self.q.isfinite().sum()):,} scores of pairs of heads"
+        return f"{scores} are above random rotations (untrained twins: {twins})"
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n{self.said()}."
 
     def summary(self) -> "pd.DataFrame":
         """The pairs of heads farthest above their null."""
@@ -77,11 +97,21 @@ class CompositionResult(Result):
         )
 
 
-def composition(model: "LanguageModel", *, draws: int = 100, seed: int = 0) -> CompositionResult:
-    """The composition scores of every pair of heads, and their null of `draws` random rotations.
+def composition(model: "LanguageModel", *, draws: int = 100, seed: int = 0, n: int = 0) -> CompositionResult:
+    """The composition scores of every pair of heads, their null of `draws` random rotations, and how many scores of
+    each of `n` untrained twins are above theirs.
 
     The weights are taken with the norms folded in and the means removed that a layer norm removes.
     """
+    check_seed(seed)
+    with progress.bar("rotating heads at random", draws * (n + 1)) as shown:
+        own, *others = (
+            _composition(one, draws, seed, shown) for one in chain([model], (twin.of(model) for twin in twins(n)))
+        )
+    return replace(own, of_twins=[other.above for other in others])
+
+
+def _composition(model: "LanguageModel", draws: int, seed: int, shown: progress.Bar) -> CompositionResult:
     spec = spec_of(model)
     made = [head_matrices(model, layer) for layer in range(spec.n_layers)]
     q, k, v, o = (torch.cat([part[name] for part in made]).double().cpu() for name in "QKVO")
@@ -91,9 +121,10 @@ def composition(model: "LanguageModel", *, draws: int = 100, seed: int = 0) -> C
     score = _products(written, read, spec.n_heads) / size
     generator = torch.Generator().manual_seed(seed)
     null = []
-    for _ in progress.track(range(draws), "rotating heads at random"):
+    for _ in range(draws):
         turn = rotation(spec.d_model, generator, spec).double()
         null.append(_products(written @ turn, read, spec.n_heads) / size)
+        shown.advance()
     drawn = torch.stack(null)
     layer = torch.arange(spec.n_layers).repeat_interleave(spec.n_heads)
     before = (layer[:, None] < layer).expand(score.shape)

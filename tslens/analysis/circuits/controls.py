@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.analysis.circuits.accuracy import both_margins
-from tslens.analysis.circuits.nodes import Circuits, screen
+from tslens.analysis.circuits.nodes import Circuits, node_names, screen
 from tslens.analysis.circuits.search import Scale, search
 from tslens.models import story_tokenizer_of
 from tslens.stories.pairs import Pairs
@@ -103,11 +103,10 @@ def nonsense(model: "LanguageModel", pairs: Pairs, seed: int) -> Pairs:
     )
 
 
-def random_sets(found: Found, heads: int, n: int, seed: int) -> Float[Tensor, " set"]:
-    """The faithfulness, on the other half, of `n` random sets with as many heads and as many MLPs as the circuit;
-    `heads` are those of a layer."""
+def random_sets(found: Found, n: int, seed: int) -> Float[Tensor, " set"]:
+    """The faithfulness, on the other half, of `n` random sets with as many heads and as many MLPs as the circuit."""
     scale = Scale.of(found.held)
-    mlp = torch.arange(len(found.members)) % (heads + 1) == heads
+    mlp = torch.tensor([name.startswith("MLP") for name in node_names(found.held.runs.spec)])
     generator = torch.Generator().manual_seed(seed)
     kept = []
     for _ in range(n):

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tslens.analysis.circuits.nodes import hooks_of
+from tslens.analysis.circuits.nodes import hooks_of, in_block
 from tslens.analysis.circuits.runs import Runs
 from tslens.models import Spec
 
@@ -54,7 +54,7 @@ def _writers(
     heads = runs.spec.n_heads
     yield INPUT, runs.clean - runs.corrupt
     for node in members.nonzero().flatten().tolist():
-        layer, part = divmod(node, heads + 1)
+        layer, part = divmod(node, in_block(runs.spec))
         if part == heads:
             name = f"blocks.{layer}.hook_mlp_out"
             yield f"MLP {layer}", clean[name] - corrupt[name]
@@ -72,7 +72,7 @@ def _readers(
     """Every member and the logits, each with the margin when something is missing from what it reads."""
     heads = runs.spec.n_heads
     for node in members.nonzero().flatten().tolist():
-        layer, part = divmod(node, heads + 1)
+        layer, part = divmod(node, in_block(runs.spec))
         start = clean[f"blocks.{layer}.hook_resid_pre"]
         if part == heads:
             yield f"MLP {layer}", _through(runs, start, layer, [f"blocks.{layer}.hook_mlp_in"], None)

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from tslens.analysis.circuits import hypotheses
 from tslens.analysis.circuits.controls import Found, donors, jaccard, jaccard_by_chance, random_sets
-from tslens.models import Spec
 
 
 def of_itself(found: Found) -> dict[str, Any]:
@@ -28,9 +27,9 @@ def of_itself(found: Found) -> dict[str, Any]:
     }
 
 
-def at_random(found: Found, spec: Spec, n: int, seed: int) -> dict[str, Any]:
+def at_random(found: Found, n: int, seed: int) -> dict[str, Any]:
     """Random sets of its size: their median, their central 95%, and the rank of the circuit among them."""
-    kept = random_sets(found, spec.n_heads, n, seed)
+    kept = random_sets(found, n, seed)
     own = found.faithfulness().estimate
     low, middle, high = (float(kept.quantile(q)) for q in (0.025, 0.5, 0.975))
     return {

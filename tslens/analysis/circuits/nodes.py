@@ -20,17 +20,25 @@ BATCH = 64  # pairs whose activations have gradients at a time
 
 
 def node_names(spec: Spec) -> list[str]:
-    """The nodes in the order of a forward pass: the heads of a block by their numbers (`1.3`), then its MLP."""
+    """The nodes in the order of a forward pass: the heads of a block by their numbers (`1.3`), then its MLP if it has
+    one."""
+    mlp = ["MLP"] if spec.mlp_width else []
     return [
         name
         for layer in range(spec.n_layers)
-        for name in (*(f"{layer}.{head}" for head in range(spec.n_heads)), f"MLP {layer}")
+        for name in (*(f"{layer}.{head}" for head in range(spec.n_heads)), *(f"{part} {layer}" for part in mlp))
     ]
+
+
+def in_block(spec: Spec) -> int:
+    """The nodes of a block."""
+    return spec.n_heads + bool(spec.mlp_width)
 
 
 def hooks_of(spec: Spec) -> list[str]:
     """The activations that the nodes are: the outputs of the heads, and of the MLPs."""
-    return [f"blocks.{layer}.{part}" for layer in range(spec.n_layers) for part in ("attn.hook_z", "hook_mlp_out")]
+    parts = ("attn.hook_z", "hook_mlp_out") if spec.mlp_width else ("attn.hook_z",)
+    return [f"blocks.{layer}.{part}" for layer in range(spec.n_layers) for part in parts]
 
 
 def screen(model: "LanguageModel", pairs: Pairs) -> Float[Tensor, "pair node"]:
@@ -42,7 +50,8 @@ def screen(model: "LanguageModel", pairs: Pairs) -> Float[Tensor, "pair node"]:
         columns = []
         for layer in range(spec.n_layers):
             columns.append(found[f"blocks.{layer}.attn.hook_z"].sum((1, 3)))
-            columns.append(found[f"blocks.{layer}.hook_mlp_out"].sum((1, 2))[:, None])
+            if spec.mlp_width:
+                columns.append(found[f"blocks.{layer}.hook_mlp_out"].sum((1, 2))[:, None])
         parts.append(torch.cat(columns, dim=1).double().cpu())
     return torch.cat(parts)
 
@@ -81,15 +90,16 @@ class Circuits:
 
     def _edits(self, members: list[bool]) -> "dict[str, Edit]":
         spec = self.runs.spec
-        edits: dict[str, Edit] = {}
+        n, edits = in_block(spec), dict[str, "Edit"]()
         for layer in range(spec.n_layers):
-            own = members[layer * (spec.n_heads + 1) : (layer + 1) * (spec.n_heads + 1)]
+            own = members[layer * n : (layer + 1) * n]
+            heads, mlps = own[: spec.n_heads], own[spec.n_heads :]
             z, mlp = f"blocks.{layer}.attn.hook_z", f"blocks.{layer}.hook_mlp_out"
-            if not any(own[:-1]):
+            if not any(heads):
                 edits[z] = self.outside[z]
-            elif not all(own[:-1]):
-                edits[z] = _mixed(self.outside[z], own[:-1])
-            if not own[-1]:
+            elif not all(heads):
+                edits[z] = _mixed(self.outside[z], heads)
+            if not all(mlps):
                 edits[mlp] = self.outside[mlp]
         return edits
 

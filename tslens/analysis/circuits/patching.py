@@ -79,7 +79,7 @@ def patching(
 def _places(spec: Spec) -> Iterator[Place]:
     """Every place that is patched, in the order of the table."""
     for kind, part in PARTS.items():
-        for layer in range(spec.n_layers):
+        for layer in range(spec.n_layers) if kind != "MLP" or spec.mlp_width else ():
             yield f"{kind} {layer}", part, layer, None
     for layer in range(spec.n_layers):
         for head in range(spec.n_heads):
@@ -87,9 +87,10 @@ def _places(spec: Spec) -> Iterator[Place]:
 
 
 def _kinds(places: list[Place]) -> Iterator[tuple[str, list[int]]]:
-    """The places of each kind."""
+    """The places of each kind that the model has."""
     for kind in (*PARTS, "head"):
-        yield kind, [i for i, (name, *_) in enumerate(places) if name.startswith(kind)]
+        if chosen := [i for i, (name, *_) in enumerate(places) if name.startswith(kind)]:
+            yield kind, chosen
 
 
 def _batch(

@@ -17,6 +17,7 @@ from torch import Tensor
 from tslens import forward, progress, stats
 from tslens.analysis.circuits.edges import without
 from tslens.analysis.circuits.paths_result import PathsResult
+from tslens.draws import check_seed
 from tslens.errors import InputError
 from tslens.models import Spec, name_of, spec_of, story_tokenizer_of
 
@@ -37,6 +38,7 @@ def paths(
     Raises:
         InputError: one layer, fewer than 2 rows, or a context or texts too short to repeat 2 tokens.
     """
+    check_seed(seed)
     spec, run = spec_of(model), forward.EditedForward.of(model)
     tokens = repeated(model, texts, rows, seed).to(next(model.parameters()).device)
     names = [f"blocks.{i}.{part}" for i in range(spec.n_layers) for part in ("hook_resid_pre", "attn.hook_z")]

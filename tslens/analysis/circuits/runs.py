@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tslens import forward
+from tslens.draws import check_seed
 from tslens.models import Spec, output_bias, story_tokenizer_of
 from tslens.stories.pairs import Pairs, Task
 from tslens.stories.pairs import pairs as made_pairs
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 def pairs_for(model: "LanguageModel", task: "str | Task | Pairs", n: int, seed: int) -> Pairs:
     """Pairs of a task in the model's own tokens, or those given."""
+    check_seed(seed)
     if isinstance(task, Pairs):
         return task
     return made_pairs(task, story_tokenizer_of(model), n, context=model.cfg.n_ctx, seed=seed)

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tslens.analysis.circuits.nodes import Circuits
+from tslens.analysis.circuits.nodes import Circuits, in_block
 
 KEEPS = 0.9
 """Share of (m(model) - m(nothing)) that a circuit keeps, m being the mean margin."""
@@ -29,7 +29,7 @@ class Scale:
     @classmethod
     def of(cls, circuits: Circuits) -> "Scale":
         """The mean margins of the empty set and of all nodes."""
-        n = circuits.runs.spec.n_layers * (circuits.runs.spec.n_heads + 1)
+        n = circuits.runs.spec.n_layers * in_block(circuits.runs.spec)
         ends = (torch.zeros(n, dtype=torch.bool), torch.ones(n, dtype=torch.bool))
         return cls(*(float(circuits.margins(members).mean()) for members in ends))
 

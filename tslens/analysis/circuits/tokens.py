@@ -12,6 +12,7 @@ from torch import Tensor
 
 from tslens import forward
 from tslens.analysis.circuits.matrices import check_head, logit_matrix, rotation
+from tslens.draws import check_seed
 from tslens.models import name_of, spec_of, story_tokenizer_of
 from tslens.result import Result
 
@@ -97,8 +98,8 @@ def tokens(
     Raises:
         InputError: there is no such head.
     """
-    spec, tokenizer = spec_of(model), story_tokenizer_of(model)
-    check_head(spec, layer, head)
+    check_seed(seed)
+    check_head(spec := spec_of(model), layer, head)
     through = through_mlp and layer > 0
     with torch.inference_mode():
         stream, towards = read_tokens(model, through), logit_matrix(model)
@@ -111,8 +112,8 @@ def tokens(
         generator, device = torch.Generator().manual_seed(seed), out.device
         turns = (rotation(spec.d_model, generator, spec).to(device) for _ in range(draws))
         drawn = torch.tensor([copying_score(out @ turn, towards @ v) for turn in turns])
-    p = (1 + int((drawn.abs() >= abs(score)).sum())) / (1 + draws)
-    pieces = tokenizer.pieces(range(tokenizer.size)) + [""] * (len(stream) - tokenizer.size)
+    known = (tokenizer := story_tokenizer_of(model)).pieces(range(tokenizer.size))
+    pieces = known + [""] * (len(stream) - len(known))
     return TokensResult(
         model=name_of(model),
         head=f"{layer}.{head}",
@@ -125,7 +126,7 @@ def tokens(
         ov=ov[0].cpu(),
         copying=score,
         copying_null=float(drawn.mean()),
-        copying_p=p,
+        copying_p=(1 + int((drawn.abs() >= abs(score)).sum())) / (1 + draws),
         copied=float((ranks < COPIES).float().mean()),
         copied_chance=COPIES / len(stream),
     )

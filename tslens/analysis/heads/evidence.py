@@ -1,7 +1,9 @@
 """Measures of every head with intervals and p-values, from sums per group of stories."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -10,9 +12,23 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.analysis.heads.sums import Sums
+from tslens.halves import FEWEST, GROUPS, halves
 
 ROUNDING = 1e-6  # the sums come from float32: what varies by less is not known to vary at all
 MIN_GROUPS = 4  # with fewer groups of stories an interval says nothing, and is NaN
+
+
+GROUPED = ("stories", "queries", "excess")
+
+
+@runtime_checkable
+class GroupSums(Protocol):
+    """A dataclass of sums by group of stories: how many stories there are, queries, and what heads have in excess."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    stories: Tensor
+    queries: Tensor
+    excess: Tensor
 
 
 @dataclass(frozen=True)
@@ -53,6 +69,16 @@ class GroupEstimate:
 
     def __sub__(self, other: "GroupEstimate") -> "GroupEstimate":
         return GroupEstimate(self.value - other.value, self.without - other.without)
+
+
+def on_halves(state: GroupSums, count: Callable[[Any], int]) -> list[int]:
+    """A count on balanced halves of the stories (`tslens.halves`), given what it is for sums of some of their groups;
+    none of too few stories."""
+    group, counts = torch.arange(len(state.stories)), []
+    for half in halves() if int(state.stories.sum()) >= FEWEST else ():
+        rows = torch.isin(group % GROUPS, torch.tensor(half))
+        counts.append(count(replace(state, **{name: getattr(state, name)[rows] for name in GROUPED})))
+    return counts
 
 
 def ratio(over: Float[Tensor, "group ..."], under: Float[Tensor, "group ..."]) -> GroupEstimate:

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward, pos, stats
-from tslens.analysis.heads.evidence import GroupEstimate, ratio
+from tslens.analysis.heads.evidence import GroupEstimate, on_halves, ratio
 from tslens.analysis.heads.kinds_result import NO_TWINS, Control, KindsResult
 from tslens.analysis.heads.kinds_weights import DUPLICATE, INDUCTION, KINDS, ROWS, StoryWeights, story_weights
 from tslens.analysis.heads.kinds_words import StoryWords, TokenMarks, marks_of, words_of, words_of_made
@@ -173,7 +173,14 @@ def add_pattern(
 
 
 def finish(state: KindsState, control: Control = NO_TWINS) -> KindsResult:
-    """The `KindsResult` of these sums. Of a kind's nulls, the one that it exceeds least counts."""
+    """The `KindsResult` of these sums, with the number of heads that have a kind on halves of the stories."""
+    whole = _scored(state, control)
+    halves = on_halves(state, lambda half: _scored(half, control).having) if control.thresholds else []
+    return replace(whole, of_halves=halves)
+
+
+def _scored(state: KindsState, control: Control) -> KindsResult:
+    """Of a kind's nulls, the one that it exceeds least counts."""
     there = state.stories > 0
     found = ratio(state.excess[there], state.queries[there][:, :, None])
     (low, high), p = found.interval, torch.as_tensor(found.p_above(0.0))

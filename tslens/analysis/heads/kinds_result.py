@@ -1,7 +1,7 @@
 """Results about content: which keys every head chooses, and which words it writes, beyond null and untrained twins."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,6 +13,7 @@ from tslens.analysis.heads.kinds_weights import KINDS
 from tslens.analysis.heads.kinds_words import CLASSES
 from tslens.analysis.heads.roles import NEAR, NEXT_TO_NOTHING, Q
 from tslens.errors import InputError
+from tslens.halves import reach
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -81,6 +82,9 @@ class ScoresResult(Result):
     """Upper end of its interval."""
     q: Float[Tensor, "kind layer head"]
     """False discovery rate at which the score exceeds 0 for every null (Benjamini-Hochberg over heads and kinds)."""
+    of_halves: list[int] = field(default_factory=list, kw_only=True)
+    """The heads that have a kind on each of balanced halves of the stories (`tslens.halves`), by the same thresholds;
+    empty without twins and of too few stories."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,6 +101,24 @@ class ScoresResult(Result):
     def held(self) -> Bool[Tensor, "kind layer head"]:
         """Whether the head has the kind."""
         return self.sure - self.threshold.clamp(min=self.least)[:, None, None] > NEAR
+
+    @property
+    def having(self) -> int:
+        """The number of heads that have a kind."""
+        return int(self.held.any(0).sum())
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its 95% interval over stories; NaN where it is not known."""
+        if not self.of_halves:
+            return torch.nan, torch.nan
+        width = float(reach(torch.tensor(self.of_halves).double()))
+        return max(0.0, self.having - width), self.having + width
+
+    @property
+    def leads(self) -> bool:
+        """Whether the interval's lower end exceeds the number of every untrained twin."""
+        return bool(self.of_twins) and self.interval[0] > max(self.of_twins)
 
     @cached_property
     def kinds(self) -> list[list[list[str]]]:
@@ -140,11 +162,20 @@ class ScoresResult(Result):
     def __str__(self) -> str:
         if self.threshold.isnan().all():
             return f"{super().__str__()}\nNo head has a kind: the scores have not been compared with untrained twins'."
-        heads, twins = self.held.any(0), self.range_of_twins()
-        said = f"{int(heads.sum())} of {heads.numel()} heads have a kind that is named here"
-        beside = f" (untrained twins: {twins})" if twins else ""
         also = f" and {self.least:g}" if self.least else ""
-        return f"{super().__str__()}\n{said}{beside}: its lower end exceeds twins_99th{also}, and q < {Q}."
+        return (
+            f"{super().__str__()}\n{self.said()} have a kind that is named here: its lower end exceeds "
+            f"twins_99th{also}, and q < {Q}."
+            f"{'' if self.leads or not self.of_twins else ' So many say nothing about training.'}"
+        )
+
+    def said(self) -> str:
+        """How many heads have a kind, in words: '5 of 16 heads (4 to 6; untrained twins: 0 to 1)'."""
+        low, high = self.interval
+        known = [f"{low:.0f} to {high:.0f}"] if self.of_halves else []
+        known += [f"untrained twins: {self.range_of_twins()}"] if self.of_twins else []
+        beside = f" ({'; '.join(known)})" if known else ""
+        return f"{self.having} of {self.held[0].numel()} heads{beside}"
 
     def figure(self) -> "Figure":
         """The score of every kind for every head, with a dot where the head has the kind."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from jaxtyping import Float
 from torch import Tensor
 
-from tslens.result import Result
+from tslens.result import CountedResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,7 @@ Q = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class ProbesResult(Result):
+class ProbesResult(CountedResult):
     """Balanced accuracy of linear probes for the part of speech, on stories and words that they were not fitted on.
 
     Intervals are 95%, from the jackknife over groups of stories.
@@ -69,6 +69,11 @@ class ProbesResult(Result):
     def added(self) -> int:
         """How many tell them better than the embedding alone does, and than with shuffled labels."""
         return int(((self.q_shuffled < Q) & (self.q_embedding < Q)).sum())
+
+    def counts(self) -> dict[str, int]:
+        """The number of queries and keys that tell parts of speech: better than with shuffled labels, and better than
+        the embedding alone."""
+        return {"queries and keys beyond shuffled labels": self.carried, "queries and keys beyond tokens": self.added}
 
     def summary(self) -> "pd.DataFrame":
         """Every head's queries and keys, the best first."""

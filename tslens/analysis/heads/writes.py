@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward, pos, stats
-from tslens.analysis.heads.evidence import ratio
+from tslens.analysis.heads.evidence import on_halves, ratio
 from tslens.analysis.heads.kinds_result import NO_TWINS, Control, WritesResult
 from tslens.analysis.heads.kinds_weights import matched
 from tslens.analysis.heads.kinds_words import CLASSES, marks_of, words_of
@@ -111,7 +111,12 @@ class Writes:
         return replace(a, **sums)
 
     def finish(self, state: WritesState) -> WritesResult:
-        """Scores, intervals, q, and the classes that exceed the thresholds."""
+        """Scores, intervals, q, the classes that exceed the thresholds, and on halves how many heads have one."""
+        whole = self._scored(state)
+        halves = on_halves(state, lambda half: self._scored(half).having) if self.control.thresholds else []
+        return replace(whole, of_halves=halves)
+
+    def _scored(self, state: WritesState) -> WritesResult:
         there = state.stories > 0
         found = ratio(state.excess[there], state.queries[there][:, None, None])
         (low, high), p = found.interval, found.p_above(0.0)

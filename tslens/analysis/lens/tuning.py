@@ -13,6 +13,7 @@ from tslens.analysis.lens.reducer import predicted_rows
 from tslens.analysis.lens.ridge import CHECK, Translators, is_check
 from tslens.analysis.lens.translators import CLOSED, IDENTITY, TUNED, TranslatorsResult
 from tslens.analysis.lens.unembedding import Unembedding, hooks
+from tslens.draws import check_seed
 from tslens.errors import InputError
 from tslens.models import spec_of, story_tokenizer_of
 from tslens.progress import bar
@@ -45,6 +46,7 @@ def translators(
     Raises:
         InputError: too few stories to fit on and to check on, or a penalty that is not above 0.
     """
+    check_seed(seed)
     if steps < 0:
         raise InputError(f"steps={steps} is no number of steps; give 0 for the closed form alone, or more.")
     texts = sorted(stories, key=content_hash)
