@@ -16,10 +16,11 @@ DATA = {"assets": "The page's scripts and style.", "bundled": "The model that co
 
 OF_MODELS = ("twins", "heads", "kinds", "neurons", "lens", "circuits", "audit")
 OF_TRAINING = ("optimizers", "sweep", "shapes", "dropout", "contrastive", "instruct", "compressor", "memory", "peers")
-OF_TRAINING += ("dynamics",)
+OF_TRAINING += ("dynamics", "epoch")
 SHOWN = {
     **{study: [f"{study}/stories2M.svg", f"{study}/stories260K.svg"] for study in ("heads", "kinds", "neurons")},
     **{study: [f"{study}/stories2M.svg"] for study in ("twins", "audit")},
+    "epoch": ["epoch/256x8-kinds.svg", "epoch/512x12-roles.svg"],
     "circuits": ["circuits/stories2M-character-circuit.svg", "circuits/stories2M-character-patching.svg"],
     "lens": ["lens/stories2M-by-depth.svg", "lens/stories260K-by-depth.svg"],
 }
