@@ -78,8 +78,9 @@ def scan_on_cluster(
 
 
 def imported() -> Any:
-    """The module `ray`; InputError where it is not installed. A worker's death is told by `scan_on_cluster`: Ray's own
-    message would stand in standard output, among tables and JSON. (Where Ray is imported already, it still does.)"""
+    """The module `ray`; InputError where it is not installed. Ray tells of a worker's death in standard output, among
+    tables and JSON: that is left out, unless Ray was imported before. Workers that die every time are an error of
+    `scan_on_cluster`."""
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", r"worker died or was killed|Task \w+ failed")
     try:
         import ray

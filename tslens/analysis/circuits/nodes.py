@@ -22,12 +22,11 @@ BATCH = 64  # pairs whose activations have gradients at a time
 def node_names(spec: Spec) -> list[str]:
     """The nodes in the order of a forward pass: the heads of a block by their numbers (`1.3`), then its MLP if it has
     one."""
-    mlp = ["MLP"] if spec.mlp_width else []
-    return [
-        name
-        for layer in range(spec.n_layers)
-        for name in (*(f"{layer}.{head}" for head in range(spec.n_heads)), *(f"{part} {layer}" for part in mlp))
-    ]
+    names = []
+    for layer in range(spec.n_layers):
+        names += [f"{layer}.{head}" for head in range(spec.n_heads)]
+        names += [f"MLP {layer}"] if spec.mlp_width else []
+    return names
 
 
 def in_block(spec: Spec) -> int:
