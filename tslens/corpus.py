@@ -69,10 +69,9 @@ def model_stories(
 ) -> Corpus:
     """Stories to read a model on, at most `limit`, in memory.
 
-    Without `source`, or with `validation`: the validation stories that its run kept; for a model trained on generated
-    stories, their validation split, generated again; for any other model, stories that it writes itself (500 if
-    `limit` is None). `train`: the training split of its training source. `self`: stories that it writes itself, at
-    temperature 1 with fixed seeds. Anything else is a source for `stories`.
+    Without `source`: the validation stories that its run kept (`validation`); where it kept none, stories that the
+    model writes itself (`self`), at temperature 1 with fixed seeds (500 if `limit` is None). `train`: the training
+    split of its training source. Anything else is a source for `stories`.
 
     InputError if the requested stories do not exist, and, if `self_written` is False, if the model would have to write
     them itself.
@@ -81,7 +80,7 @@ def model_stories(
         raise InputError(f"limit={limit} leaves no story; give 1 or more")
     name, record = models.name_of(model), models.training_record(model)
     if source is None or source == "validation":
-        found = _own_validation(model, record, limit)
+        found = _kept(model, record, limit)
         if found is not None:
             return found
         if source is None and self_written:
@@ -102,19 +101,14 @@ def model_stories(
     return Corpus(texts, read.name, relation(record, read))
 
 
-def _own_validation(model: "LanguageModel", record: Mapping[str, Any], limit: int | None) -> Corpus | None:
-    """The validation stories that the model's run kept, or that can be generated again; None if there are neither."""
+def _kept(model: "LanguageModel", record: Mapping[str, Any], limit: int | None) -> Corpus | None:
+    """The validation stories that the model's run kept; None if it kept none."""
     home, trained_on = models.home_of(model), _trained_on(record)
     place = None if home is None else home / "data" / VALIDATION
-    if place is not None and place.is_file():
-        of = f" (of {trained_on})" if trained_on else ""
-        return Corpus(tuple(validation_stories.read(place)[:limit]), f"validation stories that {_run(model)} kept{of}")
-    data, objective = ((record.get("recipe") or {}).get(section) or {} for section in ("data", "objective"))
-    filtered = (objective if isinstance(objective, dict) else {}) | data  # where older runs have their filter
-    if trained_on in MADE_SOURCES and filtered.get("filter", "none") == "none":
-        read = stories(trained_on, split="validation", limit=limit, seed=data.get("seed", 0))
-        return Corpus(tuple(read), f"{read.name}, the validation split of its training source, generated again")
-    return None
+    if place is None or not place.is_file():
+        return None
+    of = f" (of {trained_on})" if trained_on else ""
+    return Corpus(tuple(validation_stories.read(place)[:limit]), f"validation stories that {_run(model)} kept{of}")
 
 
 def _run(model: "LanguageModel") -> str:

@@ -20,8 +20,7 @@ Stories = Annotated[
         help="Stories to read: a file, a dataset or `made` (from the embedded generator), each also as "
         "SOURCE@validation or SOURCE@train; `validation` or `train`, those of the model's own run; or `self`, what the "
         "model writes. "
-        "Default: the validation stories that its run kept; for a model trained on generated stories that kept none, "
-        "their validation split, generated again; for any other model, what it writes itself."
+        "Default: the validation stories that its run kept, else what it writes itself."
     ),
 ]
 LossStories = Annotated[
@@ -29,8 +28,7 @@ LossStories = Annotated[
     Parameter(
         help="What to read: a file, a dataset or `made` (the embedded generator's), each also as SOURCE@validation or "
         "SOURCE@train; or `train`, what the model's own run was trained on. Default: the validation stories that its "
-        "run kept or, for a model trained on generated stories that kept none, their validation split, generated "
-        "again; any other model needs it."
+        "run kept; a model that kept none needs it."
     ),
 ]
 Limit = Annotated[int, Parameter(help="Largest number of stories to read.")]

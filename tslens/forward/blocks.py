@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -19,6 +19,7 @@ from tslens.models.spec import Norm
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
+    from tslens.models.protocols import NormPart, Stack
 
 Gain = tuple[Tensor, Tensor | None]
 """A norm's weight, and its bias where the style has one."""
@@ -38,9 +39,7 @@ class Layer:
     mlp_out: FusedLinear
 
 
-def layers(
-    model: "LanguageModel", spec: Spec, dtype: torch.dtype = torch.float32, *, pack: bool = False
-) -> list[Layer]:
+def layers(model: "Stack", spec: Spec, dtype: torch.dtype = torch.float32, *, pack: bool = False) -> list[Layer]:
     """The blocks' weights in the layout of the kernels: views of the parameters where possible, or with `pack` copies
     for many products without gradients."""
 
@@ -89,7 +88,7 @@ def norm_scale(spec: Spec, x: Float[Tensor, "*rows d_model"]) -> Float[Tensor, "
     return torch.ones_like(squares) if spec.norm == "none" else (squares + spec.eps).sqrt()
 
 
-def gain_of(module: Any, model: "LanguageModel") -> Gain:
+def gain_of(module: "NormPart | None", model: "LanguageModel") -> Gain:
     """A norm's weight, and its bias where it has one; ones where it has no weight (no norm, or a folded one)."""
     weight, bias = getattr(module, "w", None), getattr(module, "b", None)
     return model.embed.W_E.new_ones(model.cfg.d_model) if weight is None else weight, bias

@@ -4,7 +4,7 @@ Encoder and decoder attend over two positions. Attention over two keys is a gate
 function of the difference of the two scores, and is computed so, without an attention kernel.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.forward.attention import Attention, fused_attention
-from tslens.forward.blocks import Layer, final_norm, layers, run_blocks
+from tslens.forward.blocks import Layer, final_norm, gain_of, layers, norm, run_blocks
 from tslens.forward.linear import ROWS
 from tslens.models import Spec
 from tslens.models.compressor_spec import as_pairs, next_first
@@ -63,7 +63,7 @@ def encode(
     encoder, spec = model.encoder, model.spec.encoder
     x = F.embedding(pairs, model.token_embedding()) + encoder.pos_embed.W_pos
     x = run_blocks(spec, weights, x, None, pair_attention(spec, real[:, None].expand(-1, 2, -1)), dropout=dropout)
-    x = torch.where(real[..., None], final_norm(encoder, spec, x), 0.0).flatten(1)
+    x = torch.where(real[..., None], norm(x, *gain_of(encoder.ln_final, model), spec.eps, spec.norm), 0.0).flatten(1)
     dtype = weights[0].out.dtype
     return F.linear(x.to(dtype), encoder.W_pair.T.to(dtype), encoder.b_pair.to(dtype)).float()
 
@@ -81,7 +81,7 @@ def pair_attention(spec: Spec, sees: Bool[Tensor, "#pair 2 2"]) -> Attention:
     return attend
 
 
-def refuse_hooks(model: Any) -> None:
+def refuse_hooks(model: "LanguageModel") -> None:
     """InputError if a module holds a hook, which the fast forward would silently ignore."""
     if torch.compiler.is_compiling():
         return

@@ -19,6 +19,7 @@ from tslens.models.hooked_spec import HookedSpec
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
+    from tslens.models.protocols import AttentionPart
 
 See = Callable[[str, Tensor], Tensor]
 """What sees an activation by its name, and returns the one to go on with."""
@@ -111,14 +112,14 @@ def shifted_embedding(
     return embedded(model, tokens, ["hook_pos_embed"] if learned else [], see)
 
 
-def _turned(attention: torch.nn.Module, value: Float[Tensor, "batch pos head d_head"], at: Tensor) -> Tensor:
+def _turned(attention: "AttentionPart", value: Float[Tensor, "batch pos head d_head"], at: Tensor) -> Tensor:
     """Queries or keys that were turned by 0, 1, 2, ..., turned by `at`: a turn by a sum is one turn after the other."""
     made, more = value.clone(), at - torch.arange(len(at), device=at.device)
     for by in more.unique().tolist():
         if by:
             some = value[:, more == by]
             alone = some.flatten(0, 1)[:, None]  # each its own row, so that all turn by the same
-            made[:, more == by] = attention.apply_rotary(alone, by)[:, 0].view_as(some)  # type: ignore[operator]
+            made[:, more == by] = attention.apply_rotary(alone, by)[:, 0].view_as(some)
     return made
 
 

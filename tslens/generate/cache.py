@@ -1,7 +1,6 @@
 """The key/value cache, so that no token is read twice."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -10,6 +9,7 @@ from torch import Tensor
 
 from tslens import forward
 from tslens.models import LanguageModel, Spec
+from tslens.models.protocols import Stack
 
 BLOCK = 16  # places by which a cache grows at least
 
@@ -21,7 +21,7 @@ class Cache:
     larger tensor would copy that part each time.
     """
 
-    def __init__(self, stack: Any, spec: Spec, pad: Sequence[int], places: int, dtype: torch.dtype) -> None:
+    def __init__(self, stack: "Stack", spec: Spec, pad: Sequence[int], places: int, dtype: torch.dtype) -> None:
         self.spec, self.dtype = spec, dtype
         self.device = next(stack.parameters()).device
         self.layers = forward.layers(stack, spec, dtype, pack=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from tslens.models.protocols import TextTokenizer
+from tslens.models.protocols import LanguageModel, TextTokenizer
 from tslens.models.spec import Spec
 
 ATTRIBUTE = "tslens_record"
@@ -24,7 +24,7 @@ class Checked:
     configured: tuple[Any, ...]
     modules: list[tuple[dict[str, Any], str, nn.Module]]
     parameters: list[dict[str, Any]]
-    frozen: list[tuple[dict[str, Any], str, Tensor]]
+    frozen: list[tuple[dict[str, nn.Parameter | None], str, nn.Parameter]]
     """Parameters that must be zero, as (dictionary that holds the parameter, name in it, parameter)."""
     flat: list[Tensor]
     mark: Any = None
@@ -48,7 +48,7 @@ class ModelRecord:
     """The last result of `spec_of`."""
 
 
-def record_of(model: Any) -> ModelRecord:
+def record_of(model: LanguageModel) -> ModelRecord:
     """The model's record, an empty one for a model new to tslens."""
     record: ModelRecord | None = getattr(model, ATTRIBUTE, None)
     if record is None:

@@ -7,20 +7,20 @@ from torch import Tensor, nn
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.models.protocols import LanguageModel
+    from tslens.models.protocols import EmbedPart, LanguageModel, UnembedPart
 
 
 class Tied(nn.Module):
     """An unembedding that reads the token embedding's own parameter, so that one matrix is trained and saved once."""
 
-    def __init__(self, embed: nn.Module, unembed: Any) -> None:
+    def __init__(self, embed: "EmbedPart", unembed: "UnembedPart") -> None:
         super().__init__()
         self._embed = [embed]  # in a list: a reference, not a second owner
         self.b_U, self.hook_in, self.hook_out = unembed.b_U, unembed.hook_in, unembed.hook_out
 
     @property
     def W_U(self) -> Tensor:  # noqa: N802  TransformerLens calls it so
-        return self._embed[0].W_E.T  # type: ignore[return-value]
+        return self._embed[0].W_E.T
 
     def forward(self, residual: Tensor) -> Tensor:
         logits: Tensor = self.hook_out(self.hook_in(residual) @ self.W_U + self.b_U)

@@ -43,7 +43,7 @@ def spec_of(model: LanguageModel, *, compressors: bool = False) -> Spec | Compre
     return checked.spec
 
 
-def remember(model: Any, spec: Spec) -> Checked:
+def remember(model: LanguageModel, spec: Spec) -> Checked:
     """Store in the model's record this spec and what it was read from."""
     shapes, tree = spec.parameter_shapes().keys() - _outside(spec), list(model.named_modules())
     frozen = [
@@ -69,12 +69,12 @@ def _outside(spec: Spec) -> tuple[str, ...]:
     return spec.outside if isinstance(spec, HookedSpec) else ()
 
 
-def _configured(model: Any) -> tuple[Any, ...]:
+def _configured(model: LanguageModel) -> tuple[Any, ...]:
     values = (getattr(model.cfg, field) for field in READ_ONCE)
     return tuple(tuple(value) if isinstance(value, list) else value for value in values)
 
 
-def _mark(model: Any, checked: Checked) -> Any:
+def _mark(model: LanguageModel, checked: Checked) -> Any:
     """A mark that changes with configuration, modules, dtypes or frozen parameters. Reads no tensor value."""
     return (
         _configured(model),
@@ -93,8 +93,8 @@ def _written(checked: Checked) -> bool:
     return bool(checked.flat) and bool(torch.cat(checked.flat).any())
 
 
-def _refuse_hooks(model: Any, checked: Checked | None) -> None:
-    known = model.modules() if checked is None else [model, *(child for _, _, child in checked.modules)]
+def _refuse_hooks(model: LanguageModel, checked: Checked | None) -> None:
+    known = model.modules() if checked is None else [next(model.modules()), *(child for _, _, child in checked.modules)]
     for m in known:
         if m._forward_hooks or m._backward_hooks or m._forward_pre_hooks or m._backward_pre_hooks:
             name = next((name for name, each in model.named_modules() if each is m), None)
@@ -106,7 +106,7 @@ def _refuse_hooks(model: Any, checked: Checked | None) -> None:
             )
 
 
-def _refuse_changes(model: Any, checked: Checked) -> None:
+def _refuse_changes(model: LanguageModel, checked: Checked) -> None:
     for field, was, now in zip(READ_ONCE, checked.configured, _configured(model), strict=True):
         if was != now:
             raise InputError(

@@ -2,7 +2,7 @@
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -10,10 +10,6 @@ from torch import Tensor, nn
 from tslens.errors import InputError
 from tslens.models import LanguageModel, spec_of
 from tslens.train.settings import Count, NotNegative, Positive, Share, ShareBelowOne, settings
-
-if TYPE_CHECKING:
-    from tslens.models import LanguageModel
-
 
 RATES = {"adamw": 4e-3, "muon": 1e-2}  # tuned at 128x4 and 2,048 tokens a step: analyses/optimizers.py
 
@@ -58,7 +54,7 @@ class OptimizerSettings:
             )
 
 
-def make(model: "LanguageModel | nn.Module", settings: OptimizerSettings) -> torch.optim.Optimizer:
+def make(model: LanguageModel | nn.Module, settings: OptimizerSettings) -> torch.optim.Optimizer:
     """The optimizer of the trained parameters, with its state by parameter.
 
     Weight decay applies to matrices, not to position embeddings, norms and biases. Fused AdamW; with Muon, AdamW
@@ -80,7 +76,8 @@ def make(model: "LanguageModel | nn.Module", settings: OptimizerSettings) -> tor
         return adamw
     both = MuonAndAdamW(by_muon, adamw, settings)
     if settings.tuned_width is not None:
-        both.param_groups[0]["scale"] = math.sqrt(settings.tuned_width / spec_of(model, compressors=True).d_model)
+        spec = spec_of(cast(LanguageModel, model), compressors=True)
+        both.param_groups[0]["scale"] = math.sqrt(settings.tuned_width / spec.d_model)
     return both
 
 
@@ -98,7 +95,7 @@ def orthogonalized(update: Tensor, dtype: torch.dtype, iterations: int = 5) -> T
     return x.T if tall else x
 
 
-def muon_matrices(model: LanguageModel) -> dict[str, Tensor]:
+def muon_matrices(model: LanguageModel | nn.Module) -> dict[str, Tensor]:
     """The matrices that Muon updates, by parameter name."""
     return {n: as_matrix(n, p.detach()) for n, p in model.named_parameters() if p.requires_grad and _IN_BLOCK.search(n)}
 

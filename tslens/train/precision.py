@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 import torch
+from torch import nn
 
 from tslens.forward.precision import PRECISIONS, bf16_speedup, has_bf16, speedup, worthwhile
 from tslens.models import LanguageModel, spec_of
@@ -46,7 +47,7 @@ def _name(ratio: float) -> str:
     return str(worthwhile(ratio)).removeprefix("torch.")
 
 
-def muon_speedup(model: LanguageModel, device: torch.device) -> float:
+def muon_speedup(model: LanguageModel | nn.Module, device: torch.device) -> float:
     """Speed of Muon's products in bfloat16 over that in float32, on the model's own matrices; 0 if the machine has no
     kernels for it."""
     if not has_bf16(device):
