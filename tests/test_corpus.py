@@ -119,6 +119,18 @@ def test_how_stories_relate_to_the_training_is_said(run: Path, source: str, rema
     assert (remark in found.remark) if remark else not found.remark
 
 
+def test_training_stories_are_known_from_another_folder(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = _saved("tiny", {"data": {"source": "tales.txt", "read_from": "../.."}}).resolve()
+    monkeypatch.setenv("TSLENS_RUNS", str(run.parent))
+    (run.parents[1] / "other").mkdir()
+    monkeypatch.chdir(run.parents[1] / "other")
+    model = models.load("tiny")
+    assert "trained on stories of ../tales.txt" in model_stories(model, "../tales.txt", limit=3).remark
+    assert "trained on stories of ../tales.txt" in model_stories(model, "train", limit=3).remark
+    monkeypatch.chdir(run.parents[1])
+    assert "trained on stories of tales.txt" in model_stories(model, "train", limit=3).remark
+
+
 def test_a_datasets_own_splits(run: Path) -> None:
     config = {"data": {"source": "owner/name@train"}}
     assert not corpus.relation(config, stories("owner/name@validation"))

@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -78,7 +79,7 @@ def model_stories(
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit={limit} leaves no story; give 1 or more")
-    name, record = models.name_of(model), models.training_record(model)
+    name, record = models.name_of(model), _seen_from_here(models.training_record(model), models.home_of(model))
     if source is None or source == "validation":
         found = _kept(model, record, limit)
         if found is not None:
@@ -125,6 +126,20 @@ def _training(name: str, record: Mapping[str, Any], limit: int | None) -> Storie
         return stories(trained_on, split=split, limit=limit, seed=data.get("seed", 0))
     except (InputError, FileNotFoundError) as error:
         raise InputError(f"{name} was trained on {trained_on}, which cannot be read here: {error}") from error
+
+
+def _seen_from_here(record: Mapping[str, Any], home: Path | None) -> Mapping[str, Any]:
+    """The record with its sources as they are named from this folder, where the run was trained in another."""
+    data = record.get("data") or {}
+    if home is None or not isinstance(data.get("read_from"), str) or not (trained_on := _trained_on(record)):
+        return record
+
+    def seen(name: str) -> str:
+        place = re.split("[@:]", name)[0]
+        there = home / data["read_from"] / place
+        return name if Path(place).is_absolute() or not there.exists() else os.path.relpath(there) + name[len(place) :]
+
+    return {**record, "data": {**data, "source": ",".join(map(seen, trained_on.split(",")))}}
 
 
 def _trained_on(record: Mapping[str, Any]) -> str:

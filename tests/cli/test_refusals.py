@@ -139,6 +139,24 @@ def test_a_full_disk(in_tmp, tales, capsys, monkeypatch):
     assert all(place.with_name("model.safetensors").is_file() for place in Path("runs").rglob("config.json"))
 
 
+def test_a_missing_file_that_no_one_names_is_a_defect(in_tmp, model_folder, tales, capsys, monkeypatch):
+    def lost(*args, **options):
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+
+    monkeypatch.setattr(runs, "read", lost)
+    assert main(["loss", "--model", str(model_folder), "--stories", str(tales)]) == 1
+    assert "this is a defect of tslens" in capsys.readouterr().err
+
+
+def test_a_model_without_its_tokenizer_names_the_folder(in_tmp, model_folder, capsys):
+    Path("bare").mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (Path("bare") / name).write_bytes((model_folder / name).read_bytes())
+    assert "bare has no tokenizer.json" in refused(capsys, "generate", "--model", "bare")
+    assert "no source of stories is named" in refused(capsys, "stories", "check", " ,")
+    assert "''" in refused(capsys, "generate", "--model", "llama2c:")
+
+
 def test_a_name_that_is_empty_and_more_tops_than_memory_holds(in_tmp, model_folder, capsys):
     assert "'' cannot be a run's name" in refused(capsys, *TRAIN[:2], "--name", "")
     for top, said in (("0", "leaves nothing to show"), ("100000", "give 1,000 at most")):

@@ -33,6 +33,7 @@ def test_what_is_no_name(name: str) -> None:
         ({"n_layers": -1}, "n_layers is -1"),
         ({"n_ctx": True}, "n_ctx is True"),
         ({"d_mlp": 0}, "d_mlp is 0"),
+        ({"eps": float("nan")}, "eps is nan; it must be a finite number above 0"),
         ({"style": "llama", "d_model": 20}, "even head width"),
         ({"style": "llama", "n_key_value_heads": 3}, "3 key/value heads do not divide 4 heads"),
         ({"style": "llama", "n_key_value_heads": 0}, "n_key_value_heads is 0"),

@@ -7,7 +7,7 @@ import pytest
 
 import tslens
 from tslens.errors import InputError
-from tslens.stories import Cleaner, CleaningReport, Stories, split_of, stories
+from tslens.stories import Cleaner, CleaningReport, Stories, names_in, split_of, stories
 
 TALES = [f"Tom met {n} cats." for n in range(100)]
 
@@ -21,6 +21,13 @@ def test_the_package_is_the_function(tmp_path: Path) -> None:
     place = write(tmp_path / "a.jsonl", TALES)
     assert tslens.stories(place) == stories(place)
     assert isinstance(tslens.stories(place), Stories)
+
+
+def test_a_file_with_a_comma_in_its_name_is_one_source(tmp_path: Path) -> None:
+    place = write(tmp_path / "a,b.jsonl", TALES)
+    assert list(stories(place)) == TALES and names_in("a, made") == ["a", "made"]
+    with pytest.raises(InputError, match="no source of stories is named"):
+        names_in(" ,")
 
 
 def test_the_splits_are_all_and_share_nothing(tmp_path: Path) -> None:

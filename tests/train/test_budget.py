@@ -5,7 +5,7 @@ import pytest
 from tslens.stories import stories
 from tslens.train import recipe as recipes
 from tslens.train import session
-from tslens.train.budget import FEWEST_ROWS, corpus_size, fitted, token_budget
+from tslens.train.budget import FEWEST_ROWS, corpus_size, fitted, token_budget, validation_stories
 from tslens.train.session import prepare, reopen
 
 SMALL = {"data.vocabulary": "300", "model.n_ctx": "32", "train.batch": "4", "train.precision": '"float32"'}
@@ -27,6 +27,14 @@ def test_a_file_is_sized_by_its_bytes_and_its_first_stories(in_tmp):
     data = recipes.load("16x1x2", {"data.source": "tales.txt"}).data
     count, size = corpus_size(data) or (0, 0)
     assert count == pytest.approx(0.95 * 60, rel=0.2) and size == pytest.approx(0.95 * sum(map(len, texts)), rel=0.1)
+
+
+def test_a_file_holds_no_more_validation_stories_than_its_share(in_tmp):
+    (in_tmp / "tales.txt").write_text("\n<|endoftext|>\n".join(stories("made", limit=60)), encoding="utf-8")
+    wanted = {"data.source": "tales.txt", "train.validation_stories": "100000000"}
+    assert 1 <= validation_stories(recipes.load("16x1x2", wanted)) <= 5
+    assert validation_stories(recipes.load("16x1x2", wanted | {"train.validation_stories": "1"})) == 1
+    assert validation_stories(recipes.load("16x1x2", wanted | {"data.source": "made"})) == 100_000_000
 
 
 def test_the_hub_is_not_asked():

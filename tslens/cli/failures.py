@@ -35,6 +35,10 @@ REMEDIES = {
 }
 
 
+OF_A_FILE = {errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG}
+"""What no user can mend unless the file is named."""
+
+
 def complain(message: str, code: int) -> int:
     """Print the message as one line on stderr, without its line breaks, and return the exit code."""
     print("tslens:", " ".join(message.split()), file=sys.stderr)
@@ -55,7 +59,7 @@ def report_defect(error: Exception, arguments: Sequence[str]) -> int:
 def of_the_user(error: OSError) -> bool:
     """Whether a user can mend what the system refused: a file outside tslens and the libraries, or a full disk."""
     if error.filename is None:
-        return error.errno in REMEDIES
+        return error.errno in REMEDIES.keys() - OF_A_FILE
     place = Path(os.fsdecode(error.filename)).resolve()
     return not any(place.is_relative_to(folder) for folder in (PACKAGE, *LIBRARIES))
 

@@ -86,9 +86,9 @@ def check(
     limit
         Stop after so many stories kept.
     """
-    from tslens.stories import Cleaner, CleaningReport, stories
+    from tslens.stories import Cleaner, CleaningReport, names_in, stories
 
-    parts = [part for part in source.split(",") if part.strip()]
+    parts = names_in(source)
     reports, cleaner = {}, Cleaner()
     for part in parts:
         before = cleaner.report

@@ -35,7 +35,7 @@ def read(file: str | Path, tokenizer_file: str | Path | None = None) -> tuple[Sp
     """
     path = Path(file)
     if not path.is_file():
-        raise MissingInputError(f"There is no llama2.c checkpoint {path}. Write llama2c:FILE[,TOKENIZER].")
+        raise MissingInputError(f"There is no llama2.c checkpoint {str(file)!r}. Write llama2c:FILE[,TOKENIZER].")
     spec = _read_header(path)
     tensors = _read_weights(path, spec)
     tokens = Path(tokenizer_file) if tokenizer_file is not None else _tokenizer_beside(path, spec.d_vocab)

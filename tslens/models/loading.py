@@ -45,6 +45,8 @@ def load(name: str | Path) -> "LanguageModel":
         raise _unknown(text, list(known))
     config, tensors = runs.read(folder)
     home = folder if (folder / runs.TOKENIZER).is_file() else folder.parent.parent  # a checkpoint's run has it
+    if not (home / runs.TOKENIZER).is_file():
+        raise InputError(f"{folder} has no {runs.TOKENIZER}: put back the one that it was trained with.")
     tokenizer = Tokenizer.load(home / runs.TOKENIZER)
     if not isinstance(config.get("spec"), dict):
         raise InputError(f"{folder}/{runs.CONFIG} has no 'spec', the shape of the model: it is no tslens model.")

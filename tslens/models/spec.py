@@ -109,6 +109,9 @@ class Spec(ModelSpec):
             value = getattr(self, field)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise InputError(f"{field} is {value!r}; it must be a whole number of at least 1.")
+        for field in ("eps", "rotary_base"):
+            if not 0 < getattr(self, field) < math.inf:
+                raise InputError(f"{field} is {getattr(self, field)!r}; it must be a finite number above 0.")
         if self.n_layers > MOST_LAYERS:
             raise InputError(f"n_layers is {self.n_layers:,}; it must be at most {MOST_LAYERS:,}.")
         if self.d_model % self.n_heads:

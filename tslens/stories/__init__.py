@@ -120,11 +120,16 @@ def stories(
         raise InputError(f"there is no split {split!r}; give {' or '.join(SPLITS)}, or none for all stories")
     if limit is not None and limit < 1:
         raise InputError(f"limit={limit} leaves no story; give 1 or more")
-    names = [name.strip() for name in source.split(",") if name.strip()]
+    found = [_source_and_split(name, chosen) for name in names_in(source)]
+    return Stories(tuple(part for part, _ in found), tuple(own for _, own in found), limit, clean, seed)
+
+
+def names_in(source: str) -> list[str]:
+    """The sources that a text names, joined by commas; a file with a comma in its name is one. InputError for none."""
+    names = [source] if Path(source).is_file() else [name.strip() for name in source.split(",") if name.strip()]
     if not names:
         raise InputError("no source of stories is named; give 'made', a file, a dataset folder or a hub id")
-    found = [_source_and_split(name, chosen) for name in names]
-    return Stories(tuple(part for part, _ in found), tuple(own for _, own in found), limit, clean, seed)
+    return names
 
 
 def _source_and_split(name: str, split: Split | None) -> tuple[Source | str, Split | None]:

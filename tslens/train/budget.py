@@ -88,6 +88,15 @@ def corpus_size(data: DataSettings) -> tuple[float, float] | None:
     return count * fewer, size * fewer
 
 
+def validation_stories(recipe: Recipe) -> int:
+    """Number of validation stories: what the recipe asks for, or, of files, about as many as they hold."""
+    asked, data = recipe.train.validation_stories, dataclasses.replace(recipe.data, limit=None)
+    parts = [] if "@" in data.source else stories(data.source).sources
+    files = bool(parts) and all(isinstance(part, Source) and part.n_bytes for part in parts)
+    known = corpus_size(data) if files else None
+    return asked if known is None else min(asked, math.ceil(known[0] * (1 / TRAINED_ON - 1)))
+
+
 def _part_size(part: Source | str, seed: int) -> tuple[float, float] | None:
     if isinstance(part, Source) and part.n_bytes is None:
         return HUB.get(part.place)

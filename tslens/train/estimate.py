@@ -19,7 +19,7 @@ from tslens.stories import Source, stories
 from tslens.tokenizer import Tokenizer
 from tslens.train import optimizer as optimizers
 from tslens.train import precision
-from tslens.train.budget import fitted, named_tokenizer, token_budget
+from tslens.train.budget import fitted, named_tokenizer, token_budget, validation_stories
 from tslens.train.data import TrainingBatch
 from tslens.train.distributed import World
 from tslens.train.recipe import Recipe
@@ -123,7 +123,7 @@ def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
         tokens_per_second=speed,
         optimizer_seconds=moving,
         validations=None if steps is None else math.ceil(steps / recipe.train.validate_every),
-        validation_seconds=_validating(recipe, model, some) / len(some) * recipe.train.validation_stories,
+        validation_seconds=_validating(recipe, model, some) / len(some) * validation_stories(recipe),
         measured_on=f"{torch.get_num_threads()} threads"
         if device.type == "cpu"
         else torch.cuda.get_device_name(device),

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -194,6 +195,7 @@ def _run(recipe: Recipe, folder: Path, tokenizer: Tokenizer, check: bool = False
         rows = GrowingBatches(rows, warmup)
     validation = _validation(recipe, folder)
     facts = {"source": recipe.data.source, "validation_stories": len(validation)} | rows.facts()
+    facts["read_from"] = os.path.relpath(Path.cwd(), folder)  # where a relative source is found again
     facts["digests"] = _digests(folder / "data", validation)
     return Run(recipe, folder, rows, validation, tokenizer, facts)
 

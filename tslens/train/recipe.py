@@ -192,7 +192,8 @@ def _model(given: Any) -> dict[str, Any]:
         raise InputError(f'model is {given!r}; it must be a table: [model], and in it shape = "256x8".')
     if not given:
         raise InputError('there is no [model]. Give it a shape, such as shape = "256x8".')
-    hints = {"shape": str} | {k: hint for k, hint in typing.get_type_hints(Spec).items() if k != "d_vocab"}
+    of_spec, hints = typing.get_type_hints(Spec), {"shape": str}
+    hints |= {field.name: of_spec[field.name] for field in dataclasses.fields(Spec) if field.name != "d_vocab"}
     _check_keys(given, set(hints), "model.")
     if not {"shape", "d_model", "n_layers"} & given.keys():
         raise InputError('there is no model.shape: it is for others to start from. Give it one, such as "256x8".')

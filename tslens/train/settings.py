@@ -90,6 +90,7 @@ Count = Annotated[int, must_be("at least 1", lambda n: n >= 1)]
 NotNegativeCount = Annotated[int, must_be("0 or more", lambda n: n >= 0)]
 Positive = Annotated[float, must_be("a finite number above 0", lambda x: math.isfinite(x) and x > 0)]
 NotNegative = Annotated[float, must_be("a finite number, 0 or more", lambda x: math.isfinite(x) and x >= 0)]
+Epochs = Annotated[float, must_be("above 0 and at most 1,000,000", lambda x: 0 < x <= 1e6)]
 Share = Annotated[float, must_be("between 0 and 1", lambda x: 0 <= x <= 1)]
 ShareBelowOne = Annotated[float, must_be("0 or more and below 1", lambda x: 0 <= x < 1)]
 Factor = Annotated[float, must_be("above 0 and below 1", lambda x: 0 < x < 1)]
@@ -116,7 +117,7 @@ class DataSettings:
 class TrainSettings:
     """How long a run is, how many rows a step has, and how often the run is validated and saved."""
 
-    epochs: Positive = 1.0
+    epochs: Epochs = 1.0
     steps: Count | None = None
     """Total number of steps, instead of epochs."""
     batch: Count = 32

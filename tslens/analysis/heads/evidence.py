@@ -125,7 +125,7 @@ def _cross_entropies(
     pattern = sums.pattern[:, layer][:, :, seen].double()  # [group, head, cell]
     count, uniform = sums.at_position[:, None, query], 1 / seen.sum(-1)[query]
     total, of_all = pattern.sum(0), count.sum(0)
-    crossed, without = torch.zeros_like(pattern[0, :, 0]), torch.zeros_like(pattern[..., 0])
+    crossed, without = pattern.new_zeros(pattern.shape[1]), pattern.new_zeros(pattern.shape[:2])
     for g in range(len(pattern)):  # each group alone, then in pairs with those after it
         rest, number = total - pattern[g], of_all - count[g]
         crossed -= torch.linalg.vecdot(pattern[g], _log_mean(rest, uniform, number))
