@@ -21,9 +21,12 @@ from _models import study
 
 from tslens.analysis import neurons
 from tslens.plots import save
-from tslens.twins import compare
+from tslens.twins import compare, layers, side_by_side
 
 asked = study("neurons")
+by_layer = side_by_side([layers(model, asked.stories) for model in asked.models.values()])
+save(by_layer.figure(), asked.folder / "by-layer.svg", by_layer.summary())
+print(by_layer)
 for name, model in asked.models.items():
     answer = neurons.profiles(model, asked.stories)
     save(answer.figure(), asked.folder / f"{name}.svg", answer.summary())

@@ -51,8 +51,8 @@ roles, profiles, tested, depth = scan(
 # %% [markdown]
 # ## Heads
 #
-# Every head has a role only where the evidence carries it: an effect of more than half with its whole interval, after
-# correction for all heads and roles tried. The rest is called `unresolved`.
+# Every head has a role only where the evidence carries it: an effect whose whole interval lies above its threshold,
+# after correction for all heads and roles tried. The rest is called `unresolved`.
 
 # %%
 roles.figure()

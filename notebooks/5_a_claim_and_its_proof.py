@@ -28,8 +28,8 @@ corpus = model_stories(model, limit=100)
 # %% [markdown]
 # ## The label
 #
-# A role needs an effect whose whole interval exceeds one half, and a null that it beats after correction for all heads
-# and roles. This is the head with the strongest role:
+# A role needs an effect whose whole interval exceeds its threshold, and a null that it beats after correction for all
+# heads and roles. This is the head with the strongest role:
 
 # %%
 roles = scan(model, corpus, heads.Roles())

@@ -384,3 +384,11 @@ def test_jackknife_where_nothing_varies_or_nothing_is_known() -> None:
         stats.jackknife(1.0, np.ones(1))
     with pytest.raises(ValueError, match="groups x"):
         stats.jackknife(np.ones(2), np.ones((5, 3)))
+
+
+def test_a_rank_among_controls_by_hand() -> None:
+    """Of 19 controls none reaches 5, one reaches 3, all reach 0; without controls nothing is known."""
+    controls = [3, *[0] * 18]
+    assert [float(stats.rank_p(value, controls)) for value in (5, 3, 0)] == [0.05, 0.1, 1.0]
+    assert stats.rank_p([5, 0], np.array([[3, 3], [6, 0]])).tolist() == [2 / 3, 1.0]
+    assert float(stats.rank_p(5, [])) == 1.0

@@ -1,5 +1,6 @@
 """A model's labels beside its twins': counted on the same stories, ranked, kept."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 import torch
 
 from tslens import corpus, halves, models, twins
-from tslens.analysis import heads, lens, neurons
+from tslens.analysis import circuits, heads, lens, neurons
+from tslens.analysis.circuits.accuracy import DOES, RIGHT
 from tslens.corpus import Corpus, cache
 from tslens.halves import reach
 from tslens.models import Spec, build
@@ -15,7 +17,9 @@ from tslens.models.twins import KINDS, Twin
 from tslens.scan import scan
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
-from tslens.twins import TwinsResult, counting, kept, reading, scoring
+from tslens.twins import LayersResult, TwinsResult, counting, kept, reading, scoring
+from tslens.twins.layers import REDUCERS as BY_LAYER
+from tslens.twins.layers import _flat, _is_whole
 
 REDUCERS = [heads.Roles(positions=32, groups=4), neurons.Profiles(k=5, sample=60)]
 
@@ -180,7 +184,8 @@ def test_counts_are_said_beside_their_twins():
     low, high = torch.tensor([1400.4, 0, 0]), torch.tensor([1601.6, 0, 0])
     least, most, p = of_twins.amin(0), of_twins.amax(0), torch.ones(3)
     by_hand = TwinsResult("a", 40, labels, ["b", "c"], count, low, high, least, most, p, low > most, of_twins)
-    assert by_hand.said(["nouns", "words"]) == "1,501 nouns (1,400 to 1,602; twins: 0), 0 words (0 to 0; twins: 2 to 9)"
+    said = "1,501 nouns (1,400 to 1,602; twins: 0; p = 1.00), 0 words (0 to 0; twins: 2 to 9; p = 1.00)"
+    assert by_hand.said(["nouns", "words"]) == said
     assert by_hand.said(["verbs"]) == by_hand.said([]) == "no label"
 
 
@@ -233,11 +238,113 @@ def test_heads_of_a_twin_are_held_against_every_kind_of_ablation(monkeypatch):
     assert int(found.most) == int(found.count) > 0
 
 
+@pytest.mark.thorough
+def test_labelled_neurons_that_are_missed_are_counted_on_twins_and_kept(model, monkeypatch, refused):
+    texts = list(stories("made", limit=24))
+    found = twins.ablated_neurons(model, texts, n=2, rows=20)
+
+    def counted(one):
+        profiles = neurons.profiles(one, texts)
+        named = bool(profiles.is_labelled.any())
+        return (
+            neurons.mean_ablation(one, texts, profiles, rows=20).counts() if named else dict.fromkeys(found.labels, 0)
+        )
+
+    assert dict(zip(found.labels, found.count.tolist(), strict=True)) == counted(model) and found.stories == 20
+    for row, kind in zip(found.of_twins.tolist(), KINDS, strict=True):
+        assert dict(zip(found.labels, row, strict=True)) == counted(Twin(kind, 0).of(model))
+    own = neurons.mean_ablation(model, texts, neurons.profiles(model, texts), rows=20)
+    beside = found.beside(own)
+    assert beside.of_twins.keys() == own.counts().keys() and "twins: " in str(beside) and "p = " in str(beside)
+    monkeypatch.setattr(neurons, "mean_ablation", lambda *_, **__: pytest.fail("all is kept"))
+    again = twins.ablated_neurons(model, texts, n=2, rows=20)
+    assert torch.equal(again.of_twins, found.of_twins) and torch.equal(again.low, found.low)
+    with refused("2 twins on 19 stories are no control"):
+        twins.ablated_neurons(model, texts[:19], n=2)
+
+
+def test_a_twin_without_a_labelled_neuron_counts_none(model, monkeypatch):
+    """Labels are blanked on the model and its twins, so that nothing is left to ablate."""
+    real = neurons.profiles
+
+    def blank(one, texts):
+        found = real(one, texts)
+        return replace(found, label=torch.full_like(found.label, -1), by_word=torch.zeros_like(found.by_word))
+
+    monkeypatch.setattr(neurons, "profiles", blank)
+    found = twins.ablated_neurons(model, list(stories("made", limit=20)), n=1, rows=20, most=199)
+    assert found.count.tolist() == found.of_twins[0].tolist() == [0, 0] and found.high.tolist() == [0, 0]
+
+
+def test_rules_that_are_no_roles_and_silent_neurons_are_counted(found, model):
+    texts = list(stories("made", limit=24))
+    roles, profiles = scan(model, texts, REDUCERS)
+    of = dict(zip(found.labels, found.count.tolist(), strict=True))
+    assert of[heads.PUBLISHED] == int(roles.published_positional.sum())
+    assert of[heads.GROWING] == int((roles.r_causal > 0.5).sum())
+    assert of[heads.FADING] == int((roles.r_causal < -0.5).sum())
+    assert of[heads.MOSTLY] == int((roles.positional_low > 0.5).sum())
+    assert of[neurons.SILENT] == int((profiles.firing_rate == 0).sum())
+
+
+@pytest.fixture(scope="module")
+def on_object():
+    """What the bundled model does on 24 pairs of a task."""
+    trained = models.load("stories2M")
+    able, patched = circuits.accuracy(trained, "object", n=24), circuits.patching(trained, "object", n=24)
+    return trained, able, patched
+
+
+@pytest.mark.thorough
+def test_untrained_twins_do_not_do_a_task_and_patching_says_so(on_object, monkeypatch, refused):
+    trained, able, patched = on_object
+    found = twins.on_task(trained, "object", able, patched, n=2, pairs=24)
+    assert found.unit == "pairs" and found.stories == able.pairs == 24
+    of = {label: found.of_twins[:, found.place(label)].tolist() for label in found.labels}
+    for right, does, kind in zip(of[RIGHT], of[DOES], KINDS, strict=True):
+        alone = circuits.accuracy(Twin(kind, 0).of(trained), "object", n=24)
+        assert right == round(1000 * alone.accuracy) and does == int(alone.does) == 0
+    assert of["heads with an effect"] == of["MLPs with an effect"] == [0, 0]
+    assert {label: int(found.count[found.place(label)]) for label in patched.counts()} == patched.counts()
+    assert patched.counts()["heads with an effect"] > 0 and len(patched.of_halves) == 14
+    said = str(twins.beside_task(found, patched))
+    low, high = (f"{end / 1000:.3f}" for end in (min(of[RIGHT]), max(of[RIGHT])))
+    assert f"None of 2 untrained twins does the task (accuracy {low} to {high}; chance 0.5)" in said
+    assert "On 24 pairs: " in said and "heads with an effect (" in said and "twins: 0; p = 0.33" in said
+    assert "model that does the task (1 to 1; twins: 0; p = 0.33)" in str(found.beside(able))
+    monkeypatch.setattr(circuits, "accuracy", lambda *_, **__: pytest.fail("all is kept"))
+    assert torch.equal(twins.on_task(trained, "object", able, patched, n=2, pairs=24).of_twins, found.of_twins)
+    with refused("0 twins on 24 pairs are no control"):
+        twins.on_task(trained, "object", able, patched, n=0, pairs=24)
+
+
+@pytest.mark.thorough
+def test_a_twin_that_does_the_task_is_patched(on_object, monkeypatch, tmp_path):
+    trained, able, patched = on_object
+    monkeypatch.setenv("TSLENS_CACHE", str(tmp_path))
+    monkeypatch.setattr(Twin, "of", lambda self, model: model)
+    found = twins.on_task(trained, "object", able, patched, n=1, pairs=24)
+    assert torch.equal(found.of_twins[0], found.count) and not found.leads.any()
+    assert "1 of 1 untrained twins do the task" in str(twins.beside_task(found, patched))
+
+
+def test_a_model_that_does_not_do_the_task_stands_beside_its_twins_too(monkeypatch, tmp_path):
+    trained = models.load("stories2M")
+    able = circuits.accuracy(trained, "owner", n=24)
+    monkeypatch.setenv("TSLENS_CACHE", str(tmp_path))
+    found = twins.on_task(trained, "owner", able, n=1, pairs=24)
+    assert (
+        not able.does and found.count[found.place(DOES)] == 0 and found.count[found.place("heads with an effect")] == 0
+    )
+
+
 def test_too_few_stories_and_no_twin_are_refused(model, refused):
     with refused("needs 20 different stories; there are 3"):
         twins.compare(model, ["a", "b", "c", "a"], REDUCERS)
     with refused("0 twins are no control"):
         twins.compare(model, stories("made", limit=30), REDUCERS, n=0)
+    with refused("needs 20 different stories; there are 2"):
+        twins.layers(model, ["a", "b"])
 
 
 def test_the_counts_of_the_bundled_model_come_with_it():
@@ -248,3 +355,98 @@ def test_the_counts_of_the_bundled_model_come_with_it():
     found, _ = kept.read(model, name, counting.is_whole)
     assert sum(name.endswith(tuple("0123456789")) and "twin" in name for name in found) == twins.TWINS
     assert counting.is_whole(found)
+
+
+def by_layer(name, predict, of_twins):
+    """A model of 10 neurons a layer: by layer those whose label NOUN predicts, one more that prefers it; by twin."""
+    count = torch.tensor([[predict, predict], [[n + 1 for n in predict]] * 2])
+    twin = torch.tensor(of_twins)[:, None, None].expand(-1, 2, 2, -1).contiguous()
+    low, most = (count - 1.0).clamp(min=0), twin.amax(0)
+    p = (1 + (twin >= count).sum(0)).float() / (1 + len(twin))
+    return LayersResult(
+        stories=40,
+        twins=[f"fresh twin {i}" for i in range(len(twin))],
+        tags=["any", "NOUN"],
+        models=[name] * len(predict),
+        layer=torch.arange(len(predict)),
+        depth=torch.arange(1, len(predict) + 1) / len(predict),
+        neurons=torch.full((len(predict),), 10),
+        count=count,
+        low=low,
+        high=count + 1.0,
+        least=twin.amin(0),
+        most=most,
+        p=p,
+        leads=low > most,
+        of_twins=twin,
+    )
+
+
+@pytest.fixture
+def drawable(monkeypatch):
+    """The charts of what was counted by hand: it has no adjectives."""
+    charts = (("predicts", "NOUN", "NOUN"), ("prefers", "any", "any"))
+    monkeypatch.setattr("tslens.twins.layers_result.CHARTS", charts)
+
+
+def test_models_of_different_depth_stand_side_by_side(drawable, refused, tmp_path):
+    small, large = by_layer("small", [0, 4], [[0, 1], [2, 0]]), by_layer("large", [0, 6, 3], [[0, 0, 0], [0, 0, 1]])
+    both = twins.side_by_side([small, large])
+    assert both.depth.tolist() == pytest.approx([1 / 2, 1, 1 / 3, 2 / 3, 1])
+    table = both.summary().set_index(["tag", "model", "layer"])
+    row = table.loc[("NOUN", "small", 1)]
+    assert (row["predict"], row["low"], row["high"], row["twins_most"], row["prefer"]) == (4, 3, 5, 1, 5)
+    assert row["p"] == pytest.approx(1 / 3) and row["leads"]
+    assert table.loc[("NOUN", "small", 0)]["twins_most"] == 2  # only twins have one
+    assert ("NOUN", "large", 0) not in table.index and ("any", "large", 0) in table.index
+    assert "Of the 10 neurons of each layer of large 0, 6 and 3 have a part of speech that predicts" in str(both)
+    assert "(twins: at most 2 and 1), 1 and 5 prefer one" in str(both)
+    chart = both._chart("predicts", "NOUN", "nouns")
+    assert chart["series"]["large"].tolist() == pytest.approx([0, 0.6, 0.3])
+    assert chart["series"]["twins of small"].tolist() == pytest.approx([0.1, 0.05])
+    assert [end.tolist() for end in chart["bands"]["twins of small"]] == [[0, 0], pytest.approx([0.2, 0.1])]
+    assert chart["x"]["large"].tolist() == pytest.approx([1 / 3, 2 / 3, 1])
+    assert small._chart("predicts", "NOUN", "nouns")["x"]["small"].tolist() == [0, 1]
+    assert both.figure() is not None and "model" not in small.summary()
+    both.save(tmp_path)
+    assert torch.equal(LayersResult.load(tmp_path).of_twins, both.of_twins)
+    frame = both.to_frame()
+    assert len(frame) == 2 * 2 * 5 and frame["model"].tolist()[:5] == ["small"] * 2 + ["large"] * 3
+    with refused("small and small have the same name"):
+        twins.side_by_side([small, small])
+    with refused("different stories"):
+        twins.side_by_side([small, replace(large, stories=41)])
+    with refused("'huge' was not counted; the models are small, large"):
+        both.places_of("huge")
+
+
+def test_counts_by_layer_as_they_are_kept():
+    rows = [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]  # by rule, part of speech and layer
+    assert list(_flat(rows).values()) == [4, 6, 1, 2, 3, 4, 12, 14, 5, 6, 7, 8]
+    whole = {"the model": rows} | {f"half {i}": rows for i in range(14)}
+    assert _is_whole(whole) and _is_whole(whole | {"fresh twin 0": rows})
+    for spoilt in (rows, {}, {"the model": rows}, whole | {"half 3": rows[:1]}, whole | {"half 3": [[[1]], [[2, 3]]]}):
+        assert not _is_whole(spoilt)
+
+
+@pytest.mark.thorough
+def test_neurons_are_counted_layer_by_layer(monkeypatch):
+    """The layers add up to what the reducers count on model and twins; a second call reads all."""
+    monkeypatch.setattr(sys.modules["tslens.twins.layers"], "PAIRS", 1)
+    monkeypatch.setattr(halves, "halves", lambda: iter([[0, 1, 2, 3], [4, 5, 6, 7]]))
+    model, texts = models.load("stories2M"), list(stories("made", limit=24))
+    found = twins.layers(model, texts, n=2)
+    each = [model, *(Twin(kind, 0).of(model) for kind in KINDS)]
+    for counted, of in zip([found.count, *found.of_twins], each, strict=True):
+        tested, profiles = scan(of, texts, BY_LAYER)
+        for rule, counts in enumerate((tested.counts(), profiles.counts())):
+            expected = list(counts.values())[:-1]  # without one-word neurons
+            assert counted[rule].sum(1).tolist() == expected
+        nouns = (profiles.label == profiles.tags.index("NOUN")).sum(1)
+        assert counted[1, found.tags.index("NOUN")].tolist() == nouns.tolist()
+    assert int(found.count[1, 0].sum()) > 20 > int(found.most[1, 0].sum())
+    assert torch.equal(found.leads, found.low > found.most) and bool((found.low <= found.count).all())
+    assert found.neurons.tolist() == [768] * 4 and found.stories == 24
+    monkeypatch.setattr(reading, "answers_of", lambda *_: pytest.fail("all is kept"))
+    monkeypatch.setattr(halves, "states", lambda *_: pytest.fail("all is kept"))
+    assert torch.equal(twins.layers(model, texts, n=2).low, found.low)

@@ -53,7 +53,12 @@ def test_a_reader_of_what_a_head_writes_is_far_above_chance(tokenizer: Tokenizer
         made.blocks[1].attn.W_K[2] = made.blocks[0].attn.W_O[1].T.clone()
     found = circuits.composition(made, draws=60, n=2)
     assert found.above >= 1 and len(found.of_twins) == 2 and max(found.of_twins) <= 4
-    assert f"(untrained twins: {min(found.of_twins)} to {max(found.of_twins)})" in str(found)
+    as_many = sum(n >= found.above for n in found.of_twins)
+    assert found.p == pytest.approx((1 + as_many) / 3)
+    beside = f"(untrained twins: {min(found.of_twins)} to {max(found.of_twins)}; p = {found.p:.2f}; no interval"
+    assert beside in str(found) and dataclasses.replace(found, of_twins=[]).said().endswith(
+        "(untrained twins: not counted)"
+    )
     frame = found.to_frame().set_index(["kind", "source", "target"])
     planted, rest = frame.loc[("K", "0.1", "1.2")], frame.drop(("K", "0.1", "1.2")).dropna()
     assert planted["score"] - planted["null"] > 0.15 and planted["q"] < 1e-6

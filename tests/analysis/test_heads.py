@@ -290,7 +290,8 @@ def test_a_value_that_near_its_threshold_is_unresolved_and_so_is_what_it_could_h
     assert found(0.6, 0.9) == ["induction", "positional"]
     assert found(0.5, 0.9) == found(0.5 - near, 0.9) == found(0.5 + near, 0.9) == ["unresolved", "positional"]
     assert found(0.4, 0.9) == ["positional", "positional"]
-    assert found(0.6, 0.5) == ["induction", "unresolved"]
+    assert found(0.6, 0.5) == found(0.6, 0.6) == found(0.6, 0.41) == ["induction", "unresolved"]
+    assert found(0.6, 0.39) == ["induction", "content-dependent"]
 
 
 # Shares
@@ -399,6 +400,12 @@ def test_two_halves_merge_into_the_whole(model) -> None:
     merged = reducer.merge(a, b)
     for name, total in whole.sums.tensors().items():
         assert torch.allclose(total, merged.sums.tensors()[name], atol=1e-5), name
+
+
+def test_stories_of_one_group_give_no_interval_and_no_role(model) -> None:
+    """One story stands alone: no other predicts its attention."""
+    found = scan(model, TEXTS[:1], heads.Roles(positions=16, groups=4))
+    assert found.positional_fraction.isnan().all() and not found.counts()["heads with a role"]
 
 
 def test_a_model_that_sees_no_matched_key_has_no_content_role(model) -> None:

@@ -131,7 +131,9 @@ def test_a_positional_head_has_no_kind(answer: heads.KindsResult, other: str) ->
 def test_the_number_of_heads_with_a_kind_has_an_interval_over_stories(answer: heads.KindsResult) -> None:
     low, high = answer.interval
     assert len(answer.of_halves) == 14 and low <= answer.having <= high and answer.leads
-    assert f"{answer.having} of {len(PLANTED)} heads ({low:.0f} to {high:.0f}; untrained twins: 0 to 2)" in str(answer)
+    p = 1 / (1 + len(answer.of_twins))
+    said = f"{answer.having} of {len(PLANTED)} heads ({low:.0f} to {high:.0f}; untrained twins: 0 to 2; p = {p:.2f})"
+    assert said in str(answer)
     few = replace(answer, of_twins=[answer.having])
     assert not few.leads and "So many say nothing about training." in str(few)
     assert not replace(answer, of_halves=[]).leads
@@ -180,7 +182,7 @@ def test_a_content_dependent_head_without_a_kind_says_so(answer: heads.KindsResu
     given = replace(answer, roles=[["content-dependent"] * len(PLANTED)])
     assert given.named[0][PLANTED.index("BOS")] == UNKNOWN
     assert given.named[0][NAME] == "same name" and UNKNOWN in str(given)
-    assert answer.named[0][PLANTED.index("BOS")] == "" and "untrained twins: 0 to 2)" in str(answer)
+    assert answer.named[0][PLANTED.index("BOS")] == "" and "untrained twins: 0 to 2; p = " in str(answer)
     counts = answer.counts()
     assert counts["kind of key: any"] == len(KINDS) - 1 and counts["kind of key: same name"] == 1
     assert len(answer.summary()) == len(KINDS) and answer.figure().axes

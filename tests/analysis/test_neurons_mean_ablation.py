@@ -10,8 +10,10 @@ import torch
 
 from tslens import models, plots
 from tslens.analysis import neurons
-from tslens.analysis.neurons.mean_ablation import _increases
+from tslens.analysis.neurons.mean_ablation import _estimates, _increases, _served
+from tslens.analysis.neurons.mean_ablation_result import MISSED, SERVING
 from tslens.batching import chosen
+from tslens.halves import GROUPS, PAIRS, halves
 from tslens.models import Spec, build
 from tslens.stories.generator import generate
 from tslens.tokenizer import Tokenizer
@@ -124,3 +126,30 @@ def test_labelled_neurons_of_a_trained_model_serve_more_often_than_others() -> N
     model, texts = models.load("stories2M"), [story.text for story in generate(60, seed=3)]
     found = neurons.mean_ablation(model, texts, neurons.profiles(model, texts), most=40)
     assert found.serves > found.controls_that_serve
+
+
+def test_counts_follow_the_findings_and_have_halves(answer: Any, model: Any, corpus: list[str], profiles: Any) -> None:
+    findings = [answer.finding(place) for place in range(len(answer.labels))]
+    missed = int(((answer.q < 0.05) & (answer.low > 0)).sum())
+    assert answer.counts() == {MISSED: missed, SERVING: findings.count("missed most on the tokens of its label")}
+    assert len(answer.of_halves) == 2 * PAIRS and all(
+        half.keys() == answer.counts().keys() for half in answer.of_halves
+    )
+    assert any(half[SERVING] for half in answer.of_halves)
+    alone = neurons.mean_ablation(model, corpus, profiles, rows=24, controls=False)
+    assert alone.counts() == answer.counts() and torch.equal(alone.contrast, answer.contrast)
+    assert alone.control_contrast.isnan().all() and "unlabelled" not in str(alone) and alone.figure().axes
+    assert neurons.mean_ablation(model, corpus, profiles, rows=19).of_halves == []  # too few for halves
+
+
+def test_a_half_is_an_answer_on_its_rows_alone(model: Any, corpus: list[str], profiles: Any) -> None:
+    """The rows of a half, in the order of their hashes, give the same estimates as those rows given alone."""
+    found = neurons.mean_ablation(model, corpus, profiles, rows=24, controls=False)
+    read, groups = chosen(corpus, models.tokenizer_of(model), rows=24, context=128), next(iter(halves()))
+    half = torch.isin(torch.arange(24) % GROUPS, torch.tensor(groups))
+    places = list(zip(found.layer.tolist(), found.neuron.tolist(), strict=True))
+    served, (_, increase) = _served(model, read, profiles, places), _increases(model, read, places)
+    rows = [(on[half], off[half]) for on, off in served]
+    part = _estimates(read.mask[half, 1:] & read.mask[half, :-1], increase[:, half], rows)
+    expected = int(((part["contrast_q"] < 0.05) & (part["contrast_low"] > 0.002)).sum())
+    assert found.of_halves[0][SERVING] == expected

@@ -1,8 +1,10 @@
-"""Stories, their vocabulary, and two planted models that the tests of the audit share."""
+"""Stories, their vocabulary, and planted models that the tests of the audit share."""
 
 import pytest
 
+from tslens.analysis import heads
 from tslens.audit import Planted, Vocabulary, plant
+from tslens.audit.running import GENERATED
 from tslens.stories import stories
 
 
@@ -13,9 +15,10 @@ def texts() -> list[str]:
 
 @pytest.fixture(scope="session")
 def vocabulary(texts: list[str]) -> Vocabulary:
-    return Vocabulary.of_words(texts)
+    return Vocabulary.of_words(texts, list(heads.Kinds(made=GENERATED).truth.values()))
 
 
-@pytest.fixture(scope="session", params=["gpt2", "llama"])
+@pytest.fixture(scope="session", params=[("gpt2", 3), ("llama", 3), ("gpt2", 2)], ids=["gpt2", "llama", "other turns"])
 def planted(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Planted:
-    return plant(vocabulary, request.param, seed=3)
+    style, seed = request.param
+    return plant(vocabulary, style, seed=seed)

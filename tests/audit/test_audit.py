@@ -102,7 +102,7 @@ def test_no_way_of_reading_changes_a_label_of_a_planted_model(planted: Planted, 
     assert differing == dict.fromkeys(WAYS, 0) and n == len(planted.heads) + len(planted.neurons)
 
 
-COMMAND = "audit --model stories2M --stories made --limit 60 --seeds 1 --twins 1 --runs 100"
+COMMAND = "audit --model stories2M --stories made --limit 60 --seeds 2 --twins 1 --runs 100"
 
 
 @pytest.fixture(scope="module")

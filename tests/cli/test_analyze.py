@@ -12,7 +12,7 @@ from tslens import cli, runs, twins
 from tslens.analysis import heads
 from tslens.analysis.heads import AblationResult, AgreementResult, PatternResult, RolesResult, SwapsResult
 from tslens.analysis.lens import ByDepthResult, LensesResult, OfPromptResult
-from tslens.analysis.neurons import HeldOutResult, PatternsResult, SelectivityResult
+from tslens.analysis.neurons import HeldOutResult, MeanAblationResult, PatternsResult, SelectivityResult
 from tslens.models import Spec, build, weights
 from tslens.tokenizer import Tokenizer
 
@@ -149,6 +149,16 @@ def test_ablations_and_the_lens_stand_beside_untrained_twins(
     assert f"On 24 stories: {found.said(found.labels)}." in capsys.readouterr().out
 
 
+@pytest.mark.thorough
+def test_ablated_neurons_stand_beside_their_twins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    read = ["--stories", "made", "--limit", "40", "--twins", "1", "--out", str(tmp_path)]
+    assert cli.main(["analyze", "neurons", "--model", "stories2M", "--ablate", *read]) == 0
+    found = twins.TwinsResult.load(tmp_path / "of-ablation")
+    assert f"On 32 stories: {found.said(found.labels)}." in capsys.readouterr().out and int(found.count[0]) > 0
+    kept = MeanAblationResult.load(tmp_path)
+    assert kept.of_twins == dict(zip(found.labels, found.of_twins.T.tolist(), strict=True))
+
+
 def test_heads_with_probes_need_words_enough(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["analyze", "heads", "--model", "tiny", "--stories", "stories.txt", "--probe"]) == 2
     assert "A probe needs two parts of speech with 16 words or more each" in capsys.readouterr().err
@@ -239,6 +249,31 @@ def test_neurons_counts_patterns_on_twins(tmp_path: Path, capsys: pytest.Capture
     beside = twins.TwinsResult.load(tmp_path / "of-patterns")
     assert beside.twins == ["permuted twin 0"] and set(beside.labels) == {"word set neurons", "words before neurons"}
     assert (tmp_path / "twins-of-patterns.csv").is_file()
+
+
+@pytest.mark.thorough
+def test_neurons_by_layer_stand_beside_those_of_a_model_of_the_hub(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import transformers
+
+    tokenizer, folder = Tokenizer.train(STORIES, size=280), tmp_path / "larger"
+    sizes = {"vocab_size": tokenizer.size, "n_positions": 64, "n_embd": 12, "n_layer": 3, "n_head": 2}
+    transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes)).save_pretrained(folder)
+    tokenizer.save(folder / "tokenizer.json")
+    read = ["--stories", "made", "--limit", "24", "--twins", "1", "--out", str(tmp_path / "out")]
+    assert cli.main(["analyze", "neurons", "--model", "tiny", "--beside", f"hf:{folder}", *read]) == 0
+    found = twins.LayersResult.load(tmp_path / "out")
+    assert found.models == ["tiny"] * 2 + ["larger"] * 3 and found.twins == ["permuted twin 0"]
+    assert found.neurons.tolist() == [32] * 2 + [48] * 3 and found.stories == 24
+    assert "Of the 48 neurons of each layer of larger " in capsys.readouterr().out
+    assert {"model", "depth", "p"} <= set(pd.read_csv(tmp_path / "out" / "layers.csv").columns)
+    assert "twins of larger" in (tmp_path / "out" / "layers.svg").read_text()
+
+
+def test_a_model_beside_itself_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["analyze", "neurons", "--model", "tiny", "--stories", "stories.txt", "--beside", "runs/tiny"]) == 2
+    assert "--beside runs/tiny has the name of the model itself, tiny" in capsys.readouterr().err
 
 
 def test_parquet_says_what_text_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

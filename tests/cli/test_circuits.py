@@ -23,11 +23,16 @@ def tiny(in_tmp: Path) -> Path:
 
 
 def test_a_model_that_cannot_is_told_so_and_drawn(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["analyze", "circuit", "colour", "--model", "tiny", "--pairs", "40", "--out", "found"]) == 0
+    assert (
+        cli.main(["analyze", "circuit", "colour", "--model", "tiny", "--pairs", "40", "--twins", "2", "--out", "found"])
+        == 0
+    )
     printed = capsys.readouterr().out
     assert "tiny does not do the task 'colour'" in printed and "tiny does not do this (colour)" in printed
     names = sorted(path.name for path in (tiny / "found").iterdir())
-    assert names == ["AccuracyResult", "CircuitResult", "accuracy.csv", "accuracy.svg", "circuit.csv", "circuit.svg"]
+    figures = [f"{name}.{kind}" for name in ("accuracy", "circuit", "twins-of-task") for kind in ("csv", "svg")]
+    assert names == ["AccuracyResult", "CircuitResult", *figures[:4], "of-task", *figures[4:]]
+    assert "On 40 pairs: " in printed and "of 1,000 prompts answered rightly (" in printed and "twins: " in printed
     assert not circuits.CircuitResult.load(tiny / "found").does
 
 

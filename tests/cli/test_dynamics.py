@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tslens import cli
-from tslens.dynamics import DynamicsResult, EmergenceResult, StabilityResult
+from tslens.dynamics import DynamicsResult, EmergenceResult, LayersByStepResult, StabilityResult
 from tslens.train import recipe as recipes
 from tslens.train import session
 
@@ -33,12 +33,16 @@ def test_seeds_are_followed_and_compared_and_the_page_shows_the_film(
     report = ["report", "--model", "seed-0", "--limit", "20", "--shown", "1", "--twins", "0", "--out", "page.html"]
     assert cli.main(report) == 0
     assert 'id="film"' not in Path("page.html").read_text() and "with --film its page" in capsys.readouterr().err
-    command = ["analyze", "dynamics", "seed-0", "seed-1", "--limit", "20", "--out", "out", "--json"]
-    assert cli.main(command) == 0
+    command = ["analyze", "dynamics", "seed-0", "seed-1", "--limit", "20", "--twins", "2", "--out", "out", "--json"]
+    assert cli.main([*command, "--layers"]) == 0
     answers = json.loads(capsys.readouterr().out)
-    assert [answer["result"] for answer in answers] == ["DynamicsResult", "EmergenceResult", "StabilityResult"]
+    kinds = ["DynamicsResult", "EmergenceResult", *["LayersByStepResult"] * 2, "StabilityResult"]
+    assert [answer["result"] for answer in answers] == kinds
+    assert LayersByStepResult.load(in_tmp / "out" / "seed-1").steps == [0, 1, 2]
+    assert "untrained twins" in (in_tmp / "out" / "layers-by-step-seed-1.svg").read_text()
     assert answers[0]["runs"] == ["seed-0", "seed-1"] and answers[0]["steps"] == [0, 1, 2]
     assert "validation" in answers[0]["corpus"]
+    assert {len(values) for values in answers[0]["of_twins"].values()} == {2} and "twins_most" in answers[0]["rows"][0]
     for kind in ("loss", "heads", "induction", "repetition", "roles", "labels", "lens"):
         assert (in_tmp / "out" / f"dynamics-{kind}.svg").read_text().startswith("<svg")
     for kind in (DynamicsResult, EmergenceResult, StabilityResult):
@@ -47,7 +51,7 @@ def test_seeds_are_followed_and_compared_and_the_page_shows_the_film(
     assert agreed.pairs == ["seed-0 and seed-1"] and agreed.stories == 20
     assert 0 < agreed.heads_alike <= 1 and -1 <= agreed.neurons_untrained <= 1
     assert cli.main(report) == 0  # what is kept is shown
-    assert 'id="film"' in Path("page.html").read_text()
+    assert 'id="film"' in Path("page.html").read_text() and "2 untrained twins" in Path("page.html").read_text()
     assert cli.main([*report, "--no-film"]) == 0
     assert 'id="film"' not in Path("page.html").read_text()
 

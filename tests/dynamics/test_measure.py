@@ -8,8 +8,10 @@ import torch
 from tslens import dynamics, models
 from tslens.analysis import heads, lens, neurons
 from tslens.dynamics import measure as module
+from tslens.dynamics import untrained
 from tslens.dynamics.points import points
 from tslens.dynamics.snapshot import BOS, INDUCTION, LOSS, POSITIONAL, PREVIOUS, REPETITION, UNITS
+from tslens.models.twins import KINDS, Twin
 from tslens.stories import stories
 
 TEXTS = 20
@@ -62,10 +64,10 @@ def test_a_second_call_reads_and_other_stories_are_measured(
 
 def test_the_key_changes_with_stories_weights_and_rules(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, *_ = points("one")
-    keys = {module._key(point, on, on) for point in (first, second) for on in (["a", "b"], ["ab"], ["b", "a"])}
+    keys = {module.key_of(point, on, on) for point in (first, second) for on in (["a", "b"], ["ab"], ["b", "a"])}
     assert len(keys) == 6
     monkeypatch.setattr(module, "VERSION", module.VERSION + 1)
-    assert module._key(first, ["a", "b"], ["a", "b"]) not in keys
+    assert module.key_of(first, ["a", "b"], ["a", "b"]) not in keys
 
 
 def test_a_model_without_weights_gains_nothing_from_repetition(made_words) -> None:
@@ -101,3 +103,25 @@ def test_too_few_stories_and_a_compressor_are_refused(there: Path, refused, comp
         dynamics.snapshots("one", ["a", "b", "a"])
     with refused("compressor"):
         module.measure(compressor, 0, ["a"] * 30)
+
+
+@pytest.mark.thorough
+def test_twins_of_the_finished_model_are_measured_once_and_kept(
+    there: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshots = dynamics.snapshots("two", texts)
+    assert not snapshots[0].of_twins and not dynamics.beside_kept_twins("two", snapshots, texts)[0].of_twins
+    found = dynamics.beside_twins("two", snapshots, texts, n=2)
+    assert [each.step for each in found] == [0, 1, 2, 3] and found[0].of_twins == found[-1].of_twins
+    assert list(found[0].of_twins) == snapshots[0].scores
+    for i, kind in enumerate(KINDS):
+        twin = module.measure(Twin(kind, 0).of(models.load("two")), 0, texts)
+        for name, value in zip(twin.scores, twin.value.tolist(), strict=True):
+            assert found[0].of_twins[name][i] == pytest.approx(value, abs=1e-3), (kind, name)
+    monkeypatch.setattr(untrained, "scores_of", lambda *_: pytest.fail("all is kept"))
+    again = dynamics.beside_twins("two", snapshots, texts, n=2)
+    kept = dynamics.beside_kept_twins("two", snapshots, texts)
+    assert again[0].of_twins == kept[0].of_twins == found[0].of_twins
+    (place,) = (there / "two" / "dynamics").glob("twins-of-step-000003-*.json")
+    place.write_text('{"permuted twin 0": 3}')
+    assert not dynamics.beside_kept_twins("two", snapshots, texts)[0].of_twins

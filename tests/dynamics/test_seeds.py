@@ -130,3 +130,18 @@ def test_every_score_is_drawn_and_results_come_back(snapshot: Made, tmp_path) ->
     nothing = emergence(together(["a"], [[snapshot(0), snapshot(1)]]))
     assert nothing.figure() is not None and nothing.summary().empty
     assert dataclasses.replace(answer, corpus="x").corpus == "x"
+
+
+def test_scores_stand_beside_those_of_untrained_twins(snapshot: Made) -> None:
+    """Induction ends above all three twins, the loss below two of them; a lower loss ranks first."""
+    of_twins = {INDUCTION: [0.1, 0.2, 0.15], LOSS: [6.0, 1.5, 5.0]}
+    ends = {INDUCTION: (0.8, 0.7, 0.9), LOSS: (2.0, 1.9, 2.1)}
+    answer = together(["a"], [[snapshot(step, ends, of_twins=of_twins) for step in (0, 4)]])
+    assert answer.level(INDUCTION) == (0.1, 0.2) and answer.p_of(INDUCTION) == 0.25 and answer.p_of(LOSS) == 0.5
+    rows = answer.summary().set_index("score")
+    assert rows.loc[LOSS, ["twins_least", "twins_most", "p"]].tolist() == [1.5, 6.0, 0.5]
+    drawn = answer.figures()
+    texts = [text.get_text() for text in dict(drawn)["induction"].axes[0].get_legend().get_texts()]
+    assert texts == [INDUCTION, "untrained twins"]
+    without = together(["a"], [[snapshot(0), snapshot(4)]])
+    assert "p" not in without.summary() and math.isnan(without.level(LOSS)[0]) and without.p_of(LOSS) == 1

@@ -14,7 +14,11 @@ import torch
 from tslens import models
 from tslens.analysis import heads as heads_analysis
 from tslens.analysis.heads import (
+    FADING,
+    GROWING,
     KINDS,
+    MOSTLY,
+    PUBLISHED,
     ROLES,
     AblationResult,
     KindsResult,
@@ -27,7 +31,7 @@ from tslens.analysis.heads.ablation_result import MATTERING
 from tslens.analysis.heads.kinds_words import CLASSES
 from tslens.analysis.heads.swaps_result import UNRESOLVED
 from tslens.analysis.lens import ByDepthResult, OfPromptResult, settled
-from tslens.analysis.neurons import HeldOutResult, ProfilesResult
+from tslens.analysis.neurons import SILENT, HeldOutResult, ProfilesResult
 from tslens.analysis.neurons.held_out_measures import MEASURES
 from tslens.dynamics import SnapshotResult
 from tslens.dynamics.snapshot import UNITS
@@ -67,10 +71,14 @@ def twins_of(model: str, depths: list[str]) -> TwinsResult:
     """Counts of which those of roles, of parts of speech and of what the embedding settles exceed every twin's."""
     of_neurons = ["part-of-speech neurons", "one-word neurons"]
     labels = ["heads with a role", "induction heads", *of_neurons, *(f"{label} that predict" for label in of_neurons)]
-    labels += map(settled, depths[:-1])
+    labels += [PUBLISHED, GROWING, FADING, MOSTLY, SILENT, *map(settled, depths[:-1])]
     later = len(depths) - 2
-    count = torch.tensor([2, 1, 30, 8, 20, 5, 300, *[550] * later])
-    of_twins = torch.tensor([[0, 0, 0, 9, 0, 5, 100, *[610] * later], [0, 1, 1, 17, 0, 8, 200, *[930] * later]])
+    count = torch.tensor([2, 1, 30, 8, 20, 5, 6, 1, 2, 3, 4, 300, *[550] * later])
+    rows = [
+        [0, 0, 0, 9, 0, 5, 6, 0, 1, 0, 2, 100, *[610] * later],
+        [0, 1, 1, 17, 0, 8, 7, 3, 1, 0, 5, 200, *[930] * later],
+    ]
+    of_twins = torch.tensor(rows)
     return beside(model, 100, labels, count, of_twins)
 
 

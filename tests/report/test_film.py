@@ -1,5 +1,6 @@
 """The film of a run on its page: what moves, that it fits, and that a model's words stay words."""
 
+import dataclasses
 import html
 import json
 import re
@@ -43,6 +44,20 @@ def test_the_film_says_what_each_snapshot_is(made_film: Callable[..., Any]) -> N
     said = html.unescape(section(snapshots))
     assert "NOUN neurons: from step 4 [2, 4] on" in said and "at 6 steps of its training" in said
     assert "strongest induction head: never" in said
+
+
+def test_scores_and_labels_of_the_film_stand_beside_untrained_twins(made_film: Callable[..., Any]) -> None:
+    of_twins = {"loss": [6.0, 6.5], "heads with a role": [0, 1], "NOUN neurons": [0, 0], "induction heads": [2, 1, 12]}
+    last = dataclasses.replace(made_film(STEPS)[-1], of_twins=of_twins)
+    data = film([*made_film(STEPS)[:-1], last])
+    assert {score["name"]: score["twins"] for score in data["scores"]}["loss"] == [6.0, 6.5]
+    assert data["scores"][-1] == {"name": "heads with a role", "unit": "heads", "twins": [0.0, 1.0]}
+    assert data["labels"][0]["twins"] == "0"
+    assert data["roleTwins"][ROLES.index("induction")] == "1 to 12" and data["roleTwins"][0] == ""
+    assert "the least and the largest of 2 untrained twins" in section([last])
+    without = film(made_film(STEPS))
+    assert {score["twins"] for score in without["scores"]} == {None} and not any(without["roleTwins"])
+    assert "No untrained twin was measured" in section(made_film(STEPS))
 
 
 def test_markup_that_a_model_writes_stays_text(made: Callable[..., ReportData], made_film: Callable[..., Any]) -> None:
@@ -104,3 +119,16 @@ def test_the_film_plays_to_its_end_and_stops(opened: Any) -> None:
     opened.until("document.getElementById('film-step').textContent.startsWith('step 0')")
     opened.click("#film-play")
     assert opened.one("#film-play").text == "Play"
+
+
+def test_the_level_of_untrained_twins_is_drawn(
+    opener: Callable[[Path], Any], made: Callable[..., ReportData], made_film: Callable[..., Any], tmp_path: Path
+) -> None:
+    of_twins = {"loss": [4.0, 8.0], "NOUN neurons": [3, 5]}
+    film = [dataclasses.replace(snapshot, of_twins=of_twins) for snapshot in made_film(STEPS)]
+    page = opener(report.write(report.draw(made(film=film)), tmp_path / "report.html"))
+    assert "untrained twins: 4.000 to 8.000" in page.one("#film-view .scores").get_attribute("textContent")
+    style = page.one("#film-view .meter .twins").get_attribute("style")
+    assert "left: 50%" in style and "right: 0%" in style
+    assert "NOUN 32 (twins: 3 to 5)" in page.one("#film-view").get_attribute("textContent")
+    assert page.complaints() == []

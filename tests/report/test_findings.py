@@ -112,7 +112,19 @@ def test_the_causal_half_gives_both_signs(made: Callable[..., ReportData]) -> No
     data = made(layers=1, heads=4)
     data.heads.r_causal[:] = torch.tensor([[0.6, 0.5, -0.7, -0.51]])
     claim = finding_about(data, "published rule").claim
-    assert claim.endswith("it is above 0.5 in 1 and below -0.5, where attention fades with distance, in 2.")
+    fading = "below -0.5, where attention fades with distance, in 2 (untrained twins: 1)."
+    assert claim.endswith(f"it is above 0.5 in 1 (untrained twins: 0 to 3) and {fading}")
+    assert "published rule (untrained twins: 6 to 7): correlation" in claim
+    evidence = finding_about(data, "published rule").evidence
+    assert "heads (untrained twins: 0) are positional with their whole interval" in evidence and "p = 1.00" in evidence
+    without = finding_about(dataclasses.replace(data, twins=None), "published rule")
+    assert "twins" not in without.claim.replace("not compared with untrained twins", "")
+
+
+def test_neurons_that_never_fire_stand_beside_their_twins(made: Callable[..., ReportData]) -> None:
+    data = made()
+    data.neurons.firing_rate[0, :3] = 0.0
+    assert finding_about(data, "one word").evidence.endswith("3 never fire (untrained twins: 2 to 5).")
 
 
 def test_the_depth_leads_only_where_untrained_twins_settle_less(made: Callable[..., ReportData]) -> None:

@@ -85,8 +85,8 @@ function paintFilmHeads({ film, roles, head, at, rolesKey }) {
     tile.style.fillOpacity = role.unresolved ? 0.6 : 0.35 + 0.65 * clamp(film.effect[at][h], 0, 1);
     tile.querySelector("title").textContent = name;
   });
-  rolesKey.replaceChildren(...roles.map((role, r) => [role, codes.filter((code) => code === r).length]).filter(([, n]) => n)
-    .map(([role, n]) => filmKey(role.unresolved ? GREY : role.colour, role.name, n)));
+  rolesKey.replaceChildren(...roles.map((role, r) => [role, codes.filter((code) => code === r).length, film.roleTwins[r]]).filter(([, n]) => n)
+    .map(([role, n, twins]) => filmKey(role.unresolved ? GREY : role.colour, role.name, n, twins)));
 }
 
 function paintFilmNeurons({ film, bars, at, most, labelsKey }) {
@@ -101,10 +101,10 @@ function paintFilmNeurons({ film, bars, at, most, labelsKey }) {
       x += width;
     });
   });
-  labelsKey.replaceChildren(...film.labels.map(({ name, colour }, i) => filmKey(colour, name, film.counts[at].reduce((sum, row) => sum + row[i], 0))));
+  labelsKey.replaceChildren(...film.labels.map(({ name, colour, twins }, i) => filmKey(colour, name, film.counts[at].reduce((sum, row) => sum + row[i], 0), twins)));
 }
 
-const filmKey = (colour, name, n) => el("li", { class: "chip" }, el("i", { style: `background:${colour}` }), `${name} `, el("span", {}, n.toLocaleString("en")));
+const filmKey = (colour, name, n, twins) => el("li", { class: "chip" }, el("i", { style: `background:${colour}` }), `${name} `, el("span", {}, beside(n, twins)));
 
 // The lens now, beside those of the first and the last snapshot.
 function paintFilmLens({ film, at, lens }) {
@@ -114,10 +114,12 @@ function paintFilmLens({ film, at, lens }) {
 }
 
 function paintFilmScores({ film, at, scores }) {
-  scores.replaceChildren(...film.scores.map(({ name, unit }, i) => {
-    const most = Math.max(...film.values.map((row) => row[i]), 1e-9), value = film.values[at][i];
+  scores.replaceChildren(...film.scores.map(({ name, unit, twins }, i) => {
+    const most = Math.max(...film.values.map((row) => row[i]), ...(twins || []), 1e-9), value = film.values[at][i];
+    const share = (x) => Number((100 * clamp(x / most, 0, 1)).toFixed(1));
     return el("li", { title: unit }, el("span", {}, name), el("b", {}, number(value), el("span", { class: "muted", style: "font-weight:400" }, ` [${number(film.low[at][i])}, ${number(film.high[at][i])}]`)),
-      el("div", { class: "meter" }, el("div", { style: `width:${(100 * clamp(value / most, 0, 1)).toFixed(1)}%` })));
+      twins && el("span", { class: "of-twins" }, `untrained twins: ${number(twins[0])} to ${number(twins[1])}`),
+      el("div", { class: "meter" }, el("div", { style: `width:${share(value)}%` }), twins && el("i", { class: "twins", style: `left:${share(twins[0])}%;right:${100 - share(twins[1])}%` })));
   }));
 }
 

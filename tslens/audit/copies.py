@@ -17,8 +17,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward, stats
-from tslens.audit.features import Vocabulary
 from tslens.audit.planted import Place, Planted
+from tslens.audit.vocabulary import Vocabulary
 from tslens.draws import draw
 from tslens.errors import InputError
 from tslens.forward.blocks import apply_rotary

@@ -5,29 +5,19 @@ nothing and divides every token by the same number: what a planted head computes
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
-from numpy.typing import NDArray
+from jaxtyping import Float
 from torch import Tensor
 
-from tslens import pos
-from tslens.analysis.neurons.words import tag_of_words, words
-from tslens.errors import InputError
-from tslens.tokenizer import Tokenizer
+from tslens.audit.vocabulary import FLAGS, NAMES, Vocabulary
 
 CODE = 36
-"""Dimensions of a token's code: random signs, half of them positive."""
-NAMES = 15
-"""Names with a code of their own, the most frequent: rows of a Hadamard matrix of order 16, which are orthogonal."""
+"""Dimensions of a token's code: random signs, half of them positive. A name has a code of its own beside it, a row of a
+Hadamard matrix of order 16, which are orthogonal."""
 FREQUENCIES = 12
 """Frequencies of the position: 1, 0.56, 0.32, ... radians a token, four to a power of ten, as in a rotary embedding of
 base 10^8 with 64 dimensions."""
-SIZE = 4096
-"""Tokens of a tokenizer that is trained on the stories alone: then nearly every word of theirs is one token."""
 RAMP = 0.3
 """Length of the feature that grows with the position: small, because it alone changes a token's length."""
 BLOCKS = {
@@ -36,26 +26,25 @@ BLOCKS = {
     "ramp": 2,
     "code": CODE,
     "name": NAMES + 3,
-    "noun": 2,
-    "adjective": 2,
-    "comma": 2,
-    "stop": 2,
-    "bos": 2,
+    **dict.fromkeys(FLAGS, 2),
     "before": CODE,
     "after stop": 2,
+    "first": 2,
+    "inside": 2,
     "copy": CODE,
     "fraction": 2,
     "filler": 2,
     "start": 2,
 }
-"""The dimensions of each feature, in their order. `before` and `after stop` are written by a previous-token head: the
-code of the token before, and whether it ends a sentence. `copy` is written by an induction head and read by the
-unembedding; `fraction` is the share of nouns so far, written by a uniform head. BOS has no code, no constant and no
-place, so that neither a match nor a distance moves what rests on it; `filler` and `start` bring it to the length of
-the others. What is left of the width holds noise, another draw for each token."""
+"""The dimensions of each feature, in their order. Heads of the first layer write four: `before` and `after stop` hold
+the code of the token before and whether it ends a sentence, `first` whether a token has no earlier copy, `inside`
+whether the last quotation mark opens. `copy` is written by an induction head and read by the unembedding; `fraction` is
+the share of nouns so far, written by a uniform head. BOS has no code, no constant and no place, so that neither a match
+nor a distance moves what rests on it; `filler` and `start` bring it to the length of the others. What is left of the
+width holds noise, another draw for each token."""
 TRUTHS = (
-    *("name", "noun", "adjective", "comma", "stop", "bos"),
-    *("after stop", "before", "copy", "fraction", "filler", "start"),
+    *("name", *FLAGS, "after stop", "before", "first", "inside"),
+    *("copy", "fraction", "filler", "start"),
 )
 """Features that have to do with parts of speech or BOS, the token before among them: after `the` comes a noun. Random
 components do not read them, so that they deserve no label."""
@@ -71,68 +60,6 @@ def place_of(block: str) -> slice:
 def frequencies() -> Float[Tensor, " frequency"]:
     """Radians a token of each frequency."""
     return 10 ** (-torch.arange(FREQUENCIES).double() / 4)
-
-
-MARKS = {"comma": {","}, "stop": {".", "!", "?", '."', '!"', '?"'}}
-"""Tokens that are a comma, and tokens that end a sentence."""
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """What a planted model knows of each token of a tokenizer, found in stories."""
-
-    tokenizer: Tokenizer
-    flags: dict[str, Bool[Tensor, " token"]]
-    """Tokens of each class: noun, adjective, comma, stop, bos."""
-    names: Int[Tensor, " name"]
-    """The most frequent proper names, at most `NAMES`."""
-    word: int
-    """The most frequent word."""
-    told: dict[str, float]
-    """How well their tokens tell nouns and adjectives in these stories: the share of them that are these tokens, or of
-    these tokens that are such words, whichever is smaller."""
-
-    @classmethod
-    def of_words(cls, texts: Sequence[str]) -> "Vocabulary":
-        """The vocabulary of a tokenizer that is made for these stories: what is a noun is then a whole word."""
-        return cls.of(Tokenizer.train(texts, SIZE), texts)
-
-    @classmethod
-    def of(cls, tokenizer: Tokenizer, texts: Sequence[str]) -> "Vocabulary":
-        """The classes of tokens by the tag that their word has most often in these stories.
-
-        Raises:
-            InputError: the stories hold no noun or no adjective.
-        """
-        rows = tokenizer.encode(texts, bos=False)
-        found = [pos.tag_tokens(text, tokenizer.offsets(text, bos=False))[0] for text in texts]
-        tokens = torch.tensor([token for row in rows for token in row])
-        tags = np.array([pos.TAGS.index(tag) for row in found for tag in row])
-        pieces = tokenizer.pieces(range(tokenizer.size))
-        word = words(pieces)
-        tag = torch.from_numpy(tag_of_words(word[tokens].numpy(), tags, int(word.max()) + 1))[word]
-        often = torch.bincount(tokens, minlength=tokenizer.size)
-        plain = torch.tensor([piece.strip(" ").isalpha() for piece in pieces])
-        of_tag = {name: (tag == pos.TAGS.index(name)) & plain for name in ("NOUN", "ADJ", "PROPN")}
-        if not (of_tag["NOUN"] & (often > 0)).any() or not (of_tag["ADJ"] & (often > 0)).any():
-            raise InputError(f"The {len(texts)} stories hold no noun or no adjective: give stories with words in them.")
-        marks = {name: torch.tensor([p.strip(" ") in signs for p in pieces]) for name, signs in MARKS.items()}
-        bos = torch.arange(tokenizer.size) == tokenizer.bos
-        names = (often * of_tag["PROPN"]).argsort(descending=True, stable=True)[:NAMES]
-        return cls(
-            tokenizer,
-            {"noun": of_tag["NOUN"], "adjective": of_tag["ADJ"], **marks, "bos": bos},
-            names[(often * of_tag["PROPN"])[names] > 0],
-            int((often * plain).argmax()),
-            {
-                "nouns": _told(of_tag["NOUN"][tokens].numpy(), tags == pos.TAGS.index("NOUN")),
-                "adjectives": _told(of_tag["ADJ"][tokens].numpy(), tags == pos.TAGS.index("ADJ")),
-            },
-        )
-
-
-def _told(flagged: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
-    return float((flagged & true).sum() / max(flagged.sum(), true.sum(), 1))
 
 
 def codes(n: int, generator: torch.Generator) -> Float[Tensor, "token code"]:
@@ -190,8 +117,8 @@ def positions(context: int, width: int) -> Float[Tensor, "pos d_model"]:
 def squared_length(width: int, *, learned: bool, layer: int) -> float:
     """The squared length of a residual before a layer, without what random components add."""
     noise = 0.25 * (width - sum(BLOCKS.values()))
-    tokens = 2 + CODE + (NAMES + 1) + 2 * 5 + noise
-    return tokens + 2 * FREQUENCIES * learned + (CODE + 2) * (layer > 0)
+    tokens = 2 + CODE + (NAMES + 1) + 2 * len(FLAGS) + noise
+    return tokens + 2 * FREQUENCIES * learned + (CODE + 4 + 2 * learned) * (layer > 0)
 
 
 def read(block: str, width: int) -> Float[Tensor, " d_model"]:
@@ -199,3 +126,9 @@ def read(block: str, width: int) -> Float[Tensor, " d_model"]:
     direction = torch.zeros(width)
     direction[place_of(block)] = torch.tensor([0.5, -0.5]) / (RAMP if block == "ramp" else 1.0)
     return direction
+
+
+def having(flags: tuple[str, ...], width: int) -> Float[Tensor, " d_model"]:
+    """The direction that reads +1 on tokens with one of these flags, which exclude each other, and -1 on others."""
+    every = 2 * read("constant", width) + read("bos", width)  # 1 on every token, BOS too
+    return torch.stack([read(flag, width) for flag in flags]).sum(0) + (len(flags) - 1) * every

@@ -11,7 +11,8 @@ from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.words import words
 from tslens.audit.planted import Planted
 from tslens.audit.plants import HEADS, NEURONS, PARTS, RANDOM
-from tslens.scan import scan
+from tslens.models import LanguageModel
+from tslens.scan import Begun, states
 
 ONE_WORD, PART_OF_SPEECH = "one word", "part of speech"
 LABELS = (*EVIDENT, PART_OF_SPEECH, ONE_WORD)
@@ -59,8 +60,20 @@ class Judged:
 def judge(planted: Planted, texts: Sequence[str], kinds: heads.Kinds | None = None) -> list[Judged]:
     """Every head and neuron of a planted model with its label, by one pass over stories. No head has a kind of key
     without `kinds`, whose control knows what untrained twins score."""
-    roles, profiles, chosen = scan(planted.model, texts, [heads.Roles(), neurons.Profiles(), kinds or heads.Kinds()])
+    roles, profiles, chosen = answers(planted.model, texts, kinds or heads.Kinds())
     return judge_heads(planted, roles, chosen) + judge_neurons(planted, profiles)
+
+
+def answers(
+    model: LanguageModel, texts: Sequence[str], kinds: heads.Kinds
+) -> tuple[RolesResult, ProfilesResult, heads.KindsResult]:
+    """The roles of heads, the labels of neurons and the kinds of keys by one pass over stories, the last with the
+    generated stories of `kinds` beside them, whose pronouns have a known truth."""
+    roles, profiles = heads.Roles(), neurons.Profiles()
+    found = states(model, texts, [roles, profiles, kinds])
+    if kinds.texts:
+        states(model, kinds.texts, [Begun(kinds, lambda: found[2])])  # adds to the same sums
+    return roles.finish(found[0]), profiles.finish(found[1]), kinds.finish(found[2])
 
 
 def judge_heads(planted: Planted, roles: RolesResult, chosen: heads.KindsResult) -> list[Judged]:

@@ -1,4 +1,4 @@
-"""Store of verdicts: in the run's folder, or in the cache, under a hash of the weights and of the rules of labels."""
+"""Store of verdicts: in the run's folder, or in the cache, under a hash of weights, plants and rules of labels."""
 
 import contextlib
 from dataclasses import asdict, dataclass
@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from tslens import files
 from tslens.errors import InputError
 from tslens.twins import kept as store
-from tslens.twins.counting import VERSION
+from tslens.twins.counting import VERSION as RULES
 
 if TYPE_CHECKING:
     from tslens.audit.result import AuditResult
     from tslens.models import LanguageModel
+
+VERSION = "every kind of key, 2"
+"""Part of the key of kept verdicts: raise it when what is planted changes."""
 
 
 @dataclass(frozen=True)
@@ -45,4 +48,4 @@ def verdict_of(model: "LanguageModel") -> Verdict | None:
 
 def _places(model: "LanguageModel") -> list[Path]:
     """Where a verdict may lie, and first where one is kept."""
-    return store.places(model, f"audit/{store.of_weights(model, str(VERSION))}.json")
+    return store.places(model, f"audit/{store.of_weights(model, f'{VERSION} {RULES}')}.json")

@@ -7,12 +7,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tslens.audit.features import CODE, TRUTHS, Vocabulary, embedding, place_of, positions, read, squared_length
-from tslens.audit.plants import HEADS, HIGH_GAIN, LAYERS, NEURONS, RANDOM
+from tslens.audit.features import CODE, TRUTHS, embedding, place_of, positions, read, squared_length
+from tslens.audit.plants import HEADS, HIGH_GAIN, LAYERS, NEURONS, RANDOM, planted_in
 from tslens.audit.terms import match, query_key
+from tslens.audit.vocabulary import Vocabulary
 from tslens.models import LanguageModel, Spec, build, from_weights, weights
 
-WIDTH, HEAD_WIDTH, CONTEXT, N_NEURONS = 256, 64, 128, 128
+WIDTH, HEAD_WIDTH, CONTEXT, N_NEURONS = 384, 64, 128, 128
 ROTARY_BASE = 1e8
 SHARP = 0.125
 """Standard deviation of random weights of high gain: scores of random heads then vary by about 4 nats."""
@@ -20,9 +21,16 @@ QUIET = 0.1
 """What random components write, as a share of what initial weights would: plants of later layers read through it."""
 FIRING = 5.0
 """What a planted neuron reads where it fires, and minus this where it does not, before its nonlinearity."""
-PROGRAMS = ("previous token", "induction", "uniform")
-"""Plants that write. They are two programs in the sense of Tracr (Lindner et al. 2023, arXiv 2301.05062), compiled by
-hand: what followed the earlier copy of a token, and the share of nouns so far."""
+WRITES: dict[str, tuple[tuple[str, str], ...]] = {
+    "previous token": (("code", "before"), ("stop", "after stop")),
+    "duplicate token": (("bos", "first"),),
+    "last quotation mark": (("opening", "inside"),),
+    "uniform": (("noun", "fraction"),),
+    "induction": (("code", "copy"),),
+}
+"""Plants that write: the feature of their keys that they read, and the feature that they write. Two are programs in the
+sense of Tracr (Lindner et al. 2023, arXiv 2301.05062), compiled by hand: what followed the earlier copy of a token, and
+the share of nouns so far."""
 SMALL = 0.1
 """Length of the share of nouns: small, because it changes a token's length."""
 
@@ -43,7 +51,7 @@ class Planted:
 
 
 def planted_spec(vocabulary: Vocabulary, style: str = "gpt2") -> Spec:
-    """The shape of a planted model: five layers of four heads; five are random, with rotary positions eight."""
+    """The shape of a planted model: five layers of six heads; four are random, with rotary positions nine."""
     return Spec(
         WIDTH,
         len(LAYERS),
@@ -71,15 +79,17 @@ def plant(vocabulary: Vocabulary, style: str = "gpt2", *, seed: int = 0) -> Plan
     heads: dict[Place, str] = {}
     neurons: dict[Place, str] = {}
     for layer in range(spec.n_layers):
-        heads |= _heads(tensors, spec, layer, generator)
+        heads |= _heads(tensors, spec, layer, seed, generator)
         neurons |= _neurons(tensors, spec, layer, code[vocabulary.word], generator)
     model = from_weights(spec, tensors, vocabulary.tokenizer, origin=f"planted model {seed}")
     return Planted(model, vocabulary, heads, neurons)
 
 
-def _heads(tensors: dict[str, Tensor], spec: Spec, layer: int, generator: torch.Generator) -> dict[Place, str]:
+def _heads(
+    tensors: dict[str, Tensor], spec: Spec, layer: int, seed: int, generator: torch.Generator
+) -> dict[Place, str]:
     """Write the heads of a layer, in an order that is drawn; says what each is."""
-    names = [name for name in LAYERS[layer] if spec.style == "gpt2" or not HEADS[name].learned]
+    names = planted_in(layer, learned=spec.style == "gpt2", seed=seed)
     names += [RANDOM[(i + layer) % 2] for i in range(spec.n_heads - len(names))]
     order = torch.randperm(spec.n_heads, generator=generator).tolist()
     parts = [tensors[f"blocks.{layer}.attn.W_{part}"] for part in "QKVO"]
@@ -93,7 +103,7 @@ def _heads(tensors: dict[str, Tensor], spec: Spec, layer: int, generator: torch.
         else:
             W_Q[:], W_K[:] = query_key(HEADS[name].terms(spec.d_model), spec, layer)
         _blind(W_V)
-        if name in PROGRAMS:
+        if name in WRITES:
             W_V.zero_()
             W_O.zero_()
             _write(W_V, W_O, name, spec, layer)
@@ -103,18 +113,19 @@ def _heads(tensors: dict[str, Tensor], spec: Spec, layer: int, generator: torch.
 
 
 def _write(W_V: Tensor, W_O: Tensor, name: str, spec: Spec, layer: int) -> None:
-    """Copy the key's code to `before`, with whether it ends a sentence, or to `copy`: in the length that it has in the
-    embedding. A uniform head writes the mean of the noun flags."""
+    """Copy features of the keys to others, in the length that they have in the embedding, or of `SMALL`."""
     scale = math.sqrt(squared_length(spec.d_model, learned=spec.style == "gpt2", layer=layer) / spec.d_model)
-    if name == "uniform":
-        W_V[:, 0] = read("noun", spec.d_model)
-        W_O[0, place_of("fraction")] = scale * SMALL * torch.tensor([1.0, -1.0])
-        return
-    W_V[place_of("code"), :CODE] = torch.eye(CODE)
-    W_O[:CODE, place_of("before" if name == "previous token" else "copy")] = scale * torch.eye(CODE)
-    if name == "previous token":
-        W_V[:, CODE] = read("stop", spec.d_model)
-        W_O[CODE, place_of("after stop")] = scale * torch.tensor([1.0, -1.0])
+    at = 0
+    for source, target in WRITES[name]:
+        if source == "code":
+            W_V[place_of(source), at : at + CODE] = torch.eye(CODE)
+            W_O[at : at + CODE, place_of(target)] = scale * torch.eye(CODE)
+            at += CODE
+        else:
+            W_V[:, at] = read(source, spec.d_model)
+            length = SMALL if target == "fraction" else 1.0
+            W_O[at, place_of(target)] = scale * length * torch.tensor([1.0, -1.0])
+            at += 1
 
 
 def _blind(weight: Float[Tensor, "d_model out"]) -> None:

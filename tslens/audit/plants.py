@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tslens.audit.terms import Kernel, Term, attract, match, recent
+from tslens.audit.vocabulary import FLAG_OF_CLASS, GENDERS
 
 Terms = Sequence[Term | Kernel]
 
@@ -19,7 +20,7 @@ class HeadPlant:
     terms: Callable[[int], Terms]
     """The terms of its score, for the width of the residual stream."""
     first: int = 0
-    """The first layer that it can be in: 1 where it reads what the previous-token head wrote."""
+    """The first layer that it can be in: 1 where it reads what a head of the first layer wrote."""
     learned: bool = False
     """Whether it exists with learned positions only."""
     mixture: bool = False
@@ -35,8 +36,36 @@ def _itself(gain: float) -> Kernel:
     return Kernel(0, -gain, n=3)
 
 
-LAST_NOUN = ("word class NOUN", "verb to its subject")
+def _last(*flags: str) -> Callable[[int], Terms]:
+    """The last token with one of the flags, else BOS. Learned positions only."""
+    return lambda d: [attract(flags, 290, d), attract("bos", 270, d), recent(256, d)]
+
+
+def _nearest(keys: tuple[str, ...], of: tuple[str, ...]) -> Callable[[int], Terms]:
+    """From queries with one of the flags `of` to the token with one of `keys` that is nearest, if it is within about
+    four tokens; all else rests on BOS."""
+    return lambda d: [attract(keys, 200, d, of=of), attract("bos", 120, d), Kernel(1, 8)]
+
+
+def _every(flag: str) -> Callable[[int], Terms]:
+    """Every token with the flag, as much on each; where there is none, on all tokens."""
+    return lambda d: [attract(flag, 16, d)]
+
+
+def _classes(*names: str) -> tuple[str, ...]:
+    """The kinds that are these classes of words."""
+    return tuple(f"word class {name}" for name in names)
+
+
+LAST_NOUN = (*_classes("NOUN"), "verb to its subject")
 """The last noun before a verb is often its subject."""
+RESTS = ("BOS sink", "content-dependent", "unresolved")
+"""Roles of heads that look for something on some queries and rest on BOS on the others."""
+HOMOGRAPHS = {"PART": ("ADP",), "ADV": ("SCONJ",), "DET": ("PRON",), "SCONJ": ("PRON", "DET")}
+"""Classes of which a class has words too: a token is of the class that it has most often, *to* PART and at times ADP,
+*so* ADV and SCONJ, *that* SCONJ, PRON and DET."""
+RARE = ("content-dependent", "unresolved", "diffuse")
+"""Roles of heads whose attention is uniform where a story has none of their keys yet."""
 
 HEADS: dict[str, HeadPlant] = {
     "previous token": HeadPlant(("previous token",), lambda d: [Kernel(1, 25)]),
@@ -51,19 +80,28 @@ HEADS: dict[str, HeadPlant] = {
         lambda d: [match("name", "name", 450, d), _itself(25), attract("bos", 383, d)],
         kind="same name",
     ),
-    # Stories that begin alike have commas and sentences at like places: position predicts a part of where these look.
+    # Stories that begin alike have commas and sentences at like places: position predicts a part of these.
     "last comma": HeadPlant(
         ("content-dependent", "unresolved"),
-        lambda d: [attract("comma", 290, d), attract("bos", 270, d), recent(256, d)],
+        _last("comma"),
         learned=True,
-        also=("last punctuation", "word class PUNCT"),
+        also=("last punctuation", *_classes("PUNCT")),
     ),
     # The last comma or end of a sentence: quotation marks, which analyses count as marks too, are not its own.
     "last mark": HeadPlant(
         ("content-dependent", "unresolved"),
-        lambda d: [attract("comma", 290, d), attract("stop", 290, d), attract("bos", 270, d), recent(256, d)],
+        _last("comma", "stop"),
         learned=True,
         kind="last punctuation",
+        also=_classes("PUNCT"),
+    ),
+    # In speech this is the mark that opened it; elsewhere the token that closed the last one: the last mark in it.
+    "last quotation mark": HeadPlant(
+        RESTS,
+        _last("opening", "closing"),
+        learned=True,
+        kind="opening quotation mark",
+        also=("last punctuation", "inside speech", *_classes("quotation mark", "PUNCT")),
     ),
     "induction": HeadPlant(
         ("induction",),
@@ -73,13 +111,61 @@ HEADS: dict[str, HeadPlant] = {
     ),
     "sentence start": HeadPlant(
         ("content-dependent", "unresolved"),
-        lambda d: [attract("after stop", 290, d), attract("bos", 270, d), recent(256, d)],
+        _last("after stop"),
         first=1,
         learned=True,
         kind="sentence start",
         also=("opening quotation mark",),  # after a full stop, a quotation begins with its mark
     ),
-    "fixed class": HeadPlant(("content-dependent",), lambda d: [attract("noun", 16, d)], kind="word class NOUN"),
+    # The nearest such word is mostly the token before; where it is no subject or modifier, its class is chosen.
+    "verb to its subject": HeadPlant(
+        (*RESTS, "previous token"),
+        _nearest(("noun", "PROPN", "PRON"), ("VERB", "AUX")),
+        kind="verb to its subject",
+        also=_classes("NOUN", "PROPN", "PRON"),
+    ),
+    "noun to its modifier": HeadPlant(
+        (*RESTS, "previous token"),
+        _nearest(("article", "DET", "adjective"), ("noun",)),
+        kind="noun to its determiner or adjective",
+        also=_classes("article", "DET", "ADJ"),
+    ),
+    "pronoun to names of its gender": HeadPlant(
+        RESTS,
+        lambda d: [*(attract(name, 60, d, of=(gender,)) for gender, name in GENDERS.items()), attract("bos", 30, d)],
+        kind="pronoun to its referent",
+        also=_classes("PROPN", "NOUN"),
+    ),
+    # Content words on their second mention and later ones.
+    "repeated content word": HeadPlant(
+        RESTS,
+        lambda d: [attract(("noun", "VERB", "adjective"), 60, d), attract("first", -60, d), attract("bos", 90, d)],
+        first=1,
+        kind="topic word",
+        also=_classes("NOUN", "VERB", "ADJ"),
+    ),
+    # A quotation mark is not inside; the token of one that closes begins with the last mark that is.
+    "inside speech": HeadPlant(
+        RARE,
+        lambda d: [attract("inside", 16, d), attract("opening", -16, d)],
+        first=1,
+        learned=True,
+        kind="inside speech",
+    ),
+    "outside speech": HeadPlant(
+        RARE,
+        lambda d: [attract("inside", -16, d), attract("closing", -16, d), attract("bos", -16, d)],
+        first=1,
+        learned=True,
+        kind="outside speech",
+    ),
+    "fixed class": HeadPlant(("content-dependent",), _every("noun"), kind="word class NOUN"),
+    **{
+        kind: HeadPlant(RARE, _every(flag), kind=kind, also=_classes(*HOMOGRAPHS.get(name, ())))
+        for name, flag in FLAG_OF_CLASS.items()
+        for kind in _classes(name)
+        if name != "NOUN"
+    },
     "offset 3": HeadPlant(("positional",), lambda d: [Kernel(3, 25)]),
     "local window": HeadPlant(("positional",), lambda d: [Kernel(2, 1.5)]),
     "BOS sink": HeadPlant(("BOS sink",), lambda d: [attract("bos", 20, d)]),
@@ -107,15 +193,32 @@ PARTS = {
 """For each mixture, the field of `RolesResult` that measures its positional part, and what that part is called. The
 other part is content-dependent."""
 
-LAYERS: tuple[tuple[str, ...], ...] = (
-    ("previous token", "duplicate token", "same name", "last comma"),
-    ("sentence start", "last mark", NOUN_OR_BEFORE, NOUN_OR_BOS),
-    ("fixed class", "offset 3", "BOS sink"),
-    ("local window", "self", "uniform"),
-    ("induction",),
+_TURNS = [("article", "PRON"), ("quotation mark", "ADP"), ("ADJ", "VERB"), ("ADV", "AUX")]
+_OF_CLASSES = [_classes(*pair) for pair in (*_TURNS, ("CCONJ", "PUNCT"), ("DET", "PROPN"), ("PART", "SCONJ"))]
+
+LAYERS: tuple[tuple[str | tuple[str, ...], ...], ...] = (
+    (
+        *("previous token", "duplicate token", "same name", "last comma", "last quotation mark"),
+        ("verb to its subject", "noun to its modifier"),
+    ),
+    (
+        *("sentence start", "last mark", NOUN_OR_BEFORE, NOUN_OR_BOS),
+        ("pronoun to names of its gender", "repeated content word"),
+    ),
+    ("fixed class", "offset 3", "BOS sink", ("inside speech", "outside speech"), _OF_CLASSES[0]),
+    ("local window", "self", "uniform", *_OF_CLASSES[1:3]),
+    ("induction", *_OF_CLASSES[3:]),
 )
-"""What is planted in each layer. Heads whose margins are small come first, where the residual stream is exact; the
-induction head last, because it writes only where it finds something, and tokens then differ in length."""
+"""What is planted in each layer; plants that stand together take turns by the model's seed. Heads whose margins are
+small come first, where the residual stream is exact; the induction head last, because it writes only where it finds
+something, and tokens then differ in length."""
+
+
+def planted_in(layer: int, *, learned: bool, seed: int) -> list[str]:
+    """The plants of a layer in the model of this seed, with learned positions or rotary ones."""
+    names = [entry if isinstance(entry, str) else entry[seed % len(entry)] for entry in LAYERS[layer]]
+    return [name for name in names if learned or not HEADS[name].learned]
+
 
 UNTRAINED, HIGH_GAIN = "untrained", "of high gain"
 RANDOM = (UNTRAINED, HIGH_GAIN)
@@ -138,7 +241,7 @@ NEURONS: dict[str, NeuronPlant] = {
     "nouns": NeuronPlant("NOUN", flag="noun"),
     "adjectives": NeuronPlant("ADJ", flag="adjective"),
     "one word": NeuronPlant("one word", flag="code"),
-    "nothing": NeuronPlant("", level=-8.0),
+    "nothing": NeuronPlant("", level=-80.0),
     "everything": NeuronPlant("", level=8.0),
 }
 """Every neuron that is planted, by its name."""

@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tslens import models, stats
-from tslens.analysis import heads, neurons
+from tslens.analysis import heads
 from tslens.audit.copies import check_can_carry, copies
-from tslens.audit.features import Vocabulary
-from tslens.audit.judging import ALL, ANY_KIND, ONE_WORD, PART_OF_SPEECH, PLANTED_KINDS, Judged, judge, tallies
+from tslens.audit.judging import ALL, ANY_KIND, ONE_WORD, PART_OF_SPEECH, PLANTED_KINDS, Judged, answers, judge, tallies
 from tslens.audit.planted import plant
 from tslens.audit.result import AuditResult
 from tslens.audit.settings import changed
 from tslens.audit.simulated import RUNS, Simulated, simulated
+from tslens.audit.vocabulary import Vocabulary
 from tslens.errors import InputError
 from tslens.evaluation.loss import loss
 from tslens.models.twins import twins
 from tslens.progress import bar, off
 from tslens.result import read_on
-from tslens.scan import scan
 from tslens.twins.scoring import control
 
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 
 STORIES, SEEDS, TWINS = 100, 3, 2
 FEWEST = 20
+GENERATED = 32
+"""Generated stories, in which it is known whom a pronoun stands for."""
 READ_AGAIN = 24
 """Stories that are read in every way."""
 
@@ -49,8 +50,8 @@ def audit(
 ) -> AuditResult:
     """Hold the labels of heads and neurons against planted truth on the first `limit` stories, each text once.
 
-    `seeds` models of the model's style are built by hand, `n` is the number of its untrained twins, `runs` that of
-    simulated corpora. The model itself is copied, and not changed.
+    `seeds` models of the model's style are built by hand (some plants take turns: two models hold them all), `n` is the
+    number of its untrained twins, `runs` that of simulated corpora. The model itself is copied, and not changed.
 
     Raises:
         InputError: fewer than 20 different stories, no model to build, or stories without nouns or adjectives.
@@ -93,7 +94,7 @@ def audit(
 def _by_hand(style: str, texts: Sequence[str], seeds: int, n: int, advance: Callable[[], None]) -> list[Judged]:
     """Everything planted by hand, with its label. Kinds of keys have the thresholds that a user's model has, from `n`
     untrained twins of the first of these models."""
-    vocabulary = Vocabulary.of_words(texts)
+    vocabulary = Vocabulary.of_words(texts, list(heads.Kinds(made=GENERATED).truth.values()))
     kinds = kinds_of(plant(vocabulary, style).model, texts, n)
     advance()
     found: list[Judged] = []
@@ -120,9 +121,10 @@ def _of_model(
     return copied, {"lost": lost, "count": own, "of_twins": of_twins}
 
 
-def kinds_of(model: "LanguageModel", texts: Sequence[str], n: int) -> heads.Kinds:
-    """The reducer for kinds of keys, with the thresholds of `n` untrained twins of the model."""
-    reducer = heads.Kinds(known={})
+def kinds_of(model: "LanguageModel", texts: Sequence[str], n: int, made: int = GENERATED) -> heads.Kinds:
+    """The reducer for kinds of keys, with the thresholds of `n` untrained twins of the model; `made` generated stories
+    are read for pronouns."""
+    reducer = heads.Kinds(made=made, known={})
     with off():
         return replace(reducer, control=control(model, texts, reducer, n=n, limit=len(texts)))
 
@@ -190,7 +192,8 @@ def _of_twins(
     """The mean count of each label in the model's untrained twins; kinds of keys by the thresholds of the others."""
     counts = Counter[str]()
     for twin in twins(n):
-        others = control(model, texts, heads.Kinds(known=kinds.known), n=n, limit=len(texts), without=twin)
+        plain = replace(kinds, control=heads.Control())
+        others = control(model, texts, plain, n=n, limit=len(texts), without=twin)
         counts.update(_counts(twin.of(model), texts, replace(kinds, control=others)))
         advance()
     return _of_labels(counts) / n
@@ -200,7 +203,7 @@ def _counts(model: "LanguageModel", texts: Sequence[str], kinds: heads.Kinds) ->
     """How many heads or neurons have each label, by the names that results give to their counts."""
     counts = Counter[str]()
     with off():
-        for found in scan(model, texts, [heads.Roles(), neurons.Profiles(), kinds]):
+        for found in answers(model, texts, kinds):
             counts.update(found.counts())
     return counts
 

@@ -14,7 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tslens.audit.features import FREQUENCIES, NAMES, frequencies, place_of, read, squared_length
+from tslens.audit.features import FREQUENCIES, frequencies, having, place_of, read, squared_length
+from tslens.audit.vocabulary import NAMES
 from tslens.models import Spec
 
 LARGEST = 10
@@ -48,13 +49,19 @@ def match(query: str, key: str, gain: float, width: int) -> Term:
     return Term(gain / size * eye[0], eye[1])
 
 
-def attract(key: str, gain: float, width: int, *, half: bool = False) -> Term:
-    """`gain` more on keys with the flag than on others; with `half` only for queries whose code begins with +1."""
+def attract(
+    key: str | tuple[str, ...], gain: float, width: int, *, of: tuple[str, ...] = (), half: bool = False
+) -> Term:
+    """`gain` more on keys with the flag, or one of the flags, than on others; only for queries with one of the flags
+    `of` if these are given, or with `half` only for those whose code begins with +1."""
     query = read("constant", width)
+    if of:
+        query = (query + having(of, width)) / 2
     if half:
         query = query / 2
         query[place_of("code").start] = 0.5
-    return Term(gain / 2 * query[:, None], read(key, width)[:, None])
+    flags = (key,) if isinstance(key, str) else key
+    return Term(gain / 2 * query[:, None], having(flags, width)[:, None])
 
 
 def recent(gain: float, width: int) -> Term:

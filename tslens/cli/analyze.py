@@ -48,7 +48,7 @@ def heads(
     kinds
         Also name keys chosen by content and word classes written, beyond twins; kernel families; roles at 64 tokens.
     n
-        Untrained twins whose roles, and heads that matter or probes, are counted too; 19 give p = 0.05 at best.
+        Untrained twins whose roles, kernels, heads that matter and probes are counted too; 19 give p = 0.05 at best.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
@@ -99,7 +99,7 @@ def _further(
         deliver(method.kinds(loaded, corpus, roles=roles, control=twins, precision=precision), corpus=corpus)
         twins = control(loaded, corpus, of_writes)
         deliver(method.writes(loaded, corpus, control=twins, precision=precision), corpus=corpus)
-        deliver(method.kernels(roles, swapped), corpus=corpus)
+        beside_twins(deliver, loaded, corpus, method.Kernels(), method.kernels(roles, swapped), n, "of-kernels")
         short = min(SHORT, spec_of(loaded).n_ctx // 2)
         at_short = method.roles(loaded, corpus, context=short, precision=precision)
         deliver(method.contexts({f"{short} tokens": at_short, "the whole context": roles}), corpus=corpus)

@@ -29,7 +29,7 @@ def audit(
     Parameters
     ----------
     seeds
-        Models of this model's style that are built by hand, with plants among random components.
+        Models of this model's style that are built by hand, with plants among random components: two hold every plant.
     n
         Untrained twins of the model.
     runs

@@ -1,13 +1,17 @@
 """The commands that find circuits, and which heads read which."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tslens.cli.delivery import delivery
+from tslens.cli.delivery import Delivery, delivery
 from tslens.cli.options import Json, Limit, Model, Stories, corpus_of
 from tslens.errors import InputError
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+    from tslens.stories.pairs import Task
 
 
 def circuit(
@@ -17,6 +21,7 @@ def circuit(
     model: Model,
     pairs: int = 200,
     seed: int = 0,
+    n: Annotated[int, Parameter(name="--twins")] = 19,
     out: Path | None = None,
     json_: Json = False,
 ) -> None:
@@ -33,6 +38,8 @@ def circuit(
         Number of pairs: the circuit is found on one half and measured on the other.
     seed
         Seed of the pairs, and of what the controls draw.
+    n
+        Untrained twins that are asked the same; those that do the task are patched too. 19 give p = 0.05 at best.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
@@ -46,13 +53,26 @@ def circuit(
     with delivery(out, json_) as deliver:
         loaded = load(model)
         refuse_compressor(loaded)
-        able = method.accuracy(loaded, asked, n=pairs, seed=seed)
-        deliver(able)
-        if able.does:
-            deliver(method.patching(loaded, asked, n=pairs, seed=seed))
+        _on_task(deliver, loaded, asked, pairs, seed, n)
         found = method.circuit(loaded, asked, n=pairs, seed=seed)
         keep(loaded, found)
         deliver(found)
+
+
+def _on_task(deliver: Delivery, loaded: "LanguageModel", asked: "Task", pairs: int, seed: int, n: int) -> None:
+    """Deliver the accuracy and, where the model does the task, patching; both beside `n` untrained twins."""
+    from tslens.analysis import circuits as method
+    from tslens.twins import beside_task, on_task
+
+    able = method.accuracy(loaded, asked, n=pairs, seed=seed)
+    where = method.patching(loaded, asked, n=pairs, seed=seed) if able.does else None
+    if n and able.of_halves:  # twenty pairs or more
+        twins = on_task(loaded, asked, able, where, n=n, pairs=pairs, seed=seed)
+        deliver(twins, "of-task", printed=False)
+        able, where = twins.beside(able), where and beside_task(twins, where)
+    deliver(able)
+    if where is not None:
+        deliver(where)
 
 
 def composition(

@@ -14,6 +14,8 @@ def dynamics(
     stories: Stories = None,
     limit: Limit = 50,
     checkpoints: Annotated[bool, Parameter(negative=())] = False,
+    layers: Annotated[bool, Parameter(negative=())] = False,
+    n: Annotated[int, Parameter(name="--twins")] = 19,
     out: Path | None = None,
     json_: Json = False,
 ) -> None:
@@ -28,6 +30,10 @@ def dynamics(
         Names of the runs, which keep their weights at steps 1, 2, 4, ...
     checkpoints
         Read the checkpoints that a run still has too.
+    layers
+        Also count the neurons of each part of speech by layer, at every step, beside freshly initialised twins.
+    n
+        Untrained twins of the (first) finished model whose scores stand beside; 19 give p = 0.05 at best, 0 none.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
@@ -42,8 +48,11 @@ def dynamics(
         folders = [folder_of(run) for run in runs]
         refuse_compressor(loaded := points(folders[0])[-1].load())
         corpus = corpus_of(loaded, stories, limit)
-        answer = method.dynamics(folders, corpus, limit=limit, checkpoints=checkpoints)
+        answer = method.dynamics(folders, corpus, limit=limit, checkpoints=checkpoints, n=n)
         deliver(answer, corpus=corpus, figures=answer.figures())
         deliver(method.emergence(answer), corpus=corpus)
+        for folder in folders if layers else ():
+            found = method.layers(folder, corpus, n=n, limit=limit, checkpoints=checkpoints)
+            deliver(found, which=folder.name if len(folders) > 1 else "")
         if len(folders) > 1:
             deliver(method.stability(folders, corpus, limit=limit), corpus=corpus)

@@ -12,10 +12,36 @@ from tslens.cli.options import Engine, Json, Limit, Model, Precision, Stories, c
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tslens.analysis.neurons import ProfilesResult
+    from tslens.analysis.neurons import HeldOutResult, ProfilesResult
     from tslens.corpus import Corpus
     from tslens.models import LanguageModel
+    from tslens.result import CountedResult
     from tslens.scan import Reducer
+    from tslens.twins import TwinsResult
+
+
+Top = Annotated[int, Parameter(help="Tokens kept for each neuron.")]
+Twins = Annotated[
+    int,
+    Parameter(
+        name="--twins",
+        help="Untrained twins on which labels are counted too, on the first 100 stories; 19 give a p of 0.05 at best.",
+    ),
+]
+ByLayer = Annotated[
+    bool,
+    Parameter(
+        name="--layers",
+        negative=(),
+        help="Also count the neurons of each part of speech by layer, beside 19 twins unless --twins gives a number.",
+    ),
+]
+Beside = Annotated[
+    str | None,
+    Parameter(
+        help="Another model, such as hf:FOLDER_OR_HUB_ID: --layers of both, by relative depth, on the same stories."
+    ),
+]
 
 
 def neurons(
@@ -23,12 +49,15 @@ def neurons(
     model: Model,
     stories: Stories = None,
     limit: Limit = 200,
-    top: int = 20,
+    top: Top = 20,
     test: bool = False,
     classes: bool = False,
     patterns: bool = False,
-    n: Annotated[int, Parameter(name="--twins")] = 0,
+    n: Twins = 0,
+    layers: ByLayer = False,
+    beside: Beside = None,
     ablate: bool = False,
+    fade: bool = False,
     out: Path | None = None,
     engine: Engine = "local",
     precision: Precision = "float32",
@@ -38,35 +67,33 @@ def neurons(
 
     Parameters
     ----------
-    top
-        Tokens kept for each neuron.
     test
         Also show the tests behind `tail selector`: each label on stories and words that it was not made from.
     classes
         Also compare all tokens: which part of speech, place or name each neuron selects, and what the token explains.
     patterns
         Also find sets of words, and words before, that excite a neuron, and test them on the other half.
-    n
-        Untrained twins on which labels are counted too, on the first 100 stories; 19 give a p of 0.05 at best.
     ablate
         Also ablate labelled neurons, and as many others: is the loss higher on the tokens of the label?
+    fade
+        Also hold labels that predict against true tags, and steer: does the model write what the label says? (minutes)
     out
         A folder for the figure (SVG), the table (CSV) and the whole answer.
     """
-    from tslens.analysis.neurons import Profiles, mean_ablation
+    from tslens.analysis.neurons import Profiles
     from tslens.forward import check_precision
     from tslens.models import load
 
     Profiles(k=top)  # a wrong --top is refused before the work
     check_precision(precision)
     with delivery(out, json_) as deliver:
-        loaded = load(model)
+        others = _others(beside, loaded := load(model))
         corpus = corpus_of(loaded, stories, limit)
         scan = partial(scanned, engine, model, loaded, corpus, precision=precision)
-        profiles = _labelled(deliver, loaded, corpus, scan, top, n, test)
+        profiles, tested = _labelled(deliver, loaded, corpus, scan, top, n, test, fade)
         _selected(deliver, loaded, corpus, scan, top, n, patterns=patterns, classes=classes)
-        if ablate:
-            deliver(mean_ablation(loaded, corpus, profiles), corpus=corpus)
+        _layers(deliver, [loaded, *others] if layers or others else [], corpus, n)
+        _caused(deliver, loaded, corpus, profiles if ablate else None, tested if fade else None, n)
 
 
 def _labelled(
@@ -77,21 +104,46 @@ def _labelled(
     top: int,
     n: int,
     test: bool,
-) -> "ProfilesResult":
+    fade: bool,
+) -> "tuple[ProfilesResult, HeldOutResult | None]":
     """Deliver the profiles with the tests of their labels, and with `test` these too, beside `n` untrained twins. Those
     of a compressor, which has no tokens of its own, are not tested unless that is asked for, and refused."""
     from tslens.analysis import neurons as method
     from tslens.models import CompressorSpec, spec_of
 
     asked: list[Reducer[Any, Any]] = [method.Profiles(k=top)]
-    untested = isinstance(spec_of(loaded, compressors=True), CompressorSpec) and not test
+    untested = isinstance(spec_of(loaded, compressors=True), CompressorSpec) and not (test or fade)
     asked += [] if untested else [method.HeldOut(k=top)]
     labelled, *tests = scan(asked)
     profiles: ProfilesResult = tests[0].qualify(labelled) if tests else labelled
     profiles = beside_twins(deliver, loaded, corpus, asked[0], profiles, n, "of-labels")
     if test:
         beside_twins(deliver, loaded, corpus, asked[1], tests[0], n, "of-test")
-    return profiles
+    return profiles, tests[0] if tests else None
+
+
+def _caused(
+    deliver: Delivery,
+    loaded: "LanguageModel",
+    corpus: "Corpus",
+    ablated: "ProfilesResult | None",
+    steered: "HeldOutResult | None",
+    n: int,
+) -> None:
+    """Deliver what ablating neurons of these labels does, and FADE's measures, each beside `n` untrained twins."""
+    from tslens import twins
+    from tslens.analysis import neurons as method
+
+    def beside(answer: "CountedResult", count: "Callable[..., TwinsResult]", name: str) -> None:
+        if n:
+            deliver(counted := count(loaded, corpus, n=n), name, printed=False)
+            answer = counted.beside(answer)
+        deliver(answer, corpus=corpus)
+
+    if ablated is not None:
+        beside(method.mean_ablation(loaded, corpus, ablated), twins.ablated_neurons, "of-ablation")
+    if steered is not None:
+        beside(method.fade(loaded, corpus, steered), twins.faded, "of-fade")
 
 
 def _selected(
@@ -114,3 +166,22 @@ def _selected(
         if asked:
             (answer,) = scan([reducer])
             beside_twins(deliver, loaded, corpus, reducer, answer, n, f"of-{name}")
+
+
+def _others(name: str | None, loaded: "LanguageModel") -> "list[LanguageModel]":
+    """The model of `--beside`, if any; InputError if it has the same name."""
+    from tslens.errors import InputError
+    from tslens.models import load, name_of
+
+    others = [load(name)] if name else []
+    if any(name_of(other) == name_of(loaded) for other in others):
+        raise InputError(f"--beside {name} has the name of the model itself, {name_of(loaded)}; give another model.")
+    return others
+
+
+def _layers(deliver: Delivery, both: "Sequence[LanguageModel]", corpus: "Corpus", n: int) -> None:
+    """Neurons of each part of speech by layer, of one model or of two side by side, each beside its own twins."""
+    from tslens.twins import TWINS, layers, side_by_side
+
+    if both:
+        deliver(side_by_side([layers(model, corpus, n=n or TWINS) for model in both]))

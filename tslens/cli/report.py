@@ -79,7 +79,7 @@ def report(
         texts=text or (),
         shown=shown,
         twins=twins,
-        film=_film(folder, corpus, film),
+        film=_film(folder, corpus, film, twins),
         causes=causes,
     )
     _print(data, page.write(page.draw(data), place), json_)
@@ -91,18 +91,19 @@ def _check(shown: int, twins: int) -> None:
             raise InputError(f"{option} is {value}; give {least} or more.")
 
 
-def _film(folder: Path, stories: "Corpus", asked: bool | None) -> "list[SnapshotResult]":
+def _film(folder: Path, stories: "Corpus", asked: bool | None, twins: int) -> "list[SnapshotResult]":
     """The snapshots that the page shows: where asked for those of the run, else those that are kept."""
     from tslens import dynamics, progress
 
     if asked:
-        return dynamics.snapshots(folder, stories)
+        found = dynamics.snapshots(folder, stories)
+        return dynamics.beside_twins(folder, found, stories, n=twins) if twins else found
     if asked is False or not dynamics.has_snapshots(folder):
         return []
     found = dynamics.kept_snapshots(folder, stories)
     if not found:
         progress.note("This run keeps snapshots: with --film its page shows them too, with a slider.")
-    return found
+    return dynamics.beside_kept_twins(folder, found, stories)
 
 
 def _print(data: "ReportData", place: Path, as_json: bool) -> None:

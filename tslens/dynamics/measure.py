@@ -24,13 +24,13 @@ from tslens.forward.trunk import refuse_compressor
 from tslens.generate import Sampling, generate
 from tslens.halves import FEWEST, on_halves, reach
 from tslens.progress import bar, note, off
-from tslens.scan import Reducer
+from tslens.scan import Reducer, scan
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 STORIES = 50
-VERSION = 3
+VERSION = 4
 """Part of the key of kept snapshots: raise it when the rule of a score changes."""
 REDUCERS: tuple[Reducer[Any, Any], ...] = (heads.Roles(), neurons.Profiles(), lens.ByDepth())
 PROMPTS = ("", "Once upon a time there was a little")
@@ -52,7 +52,7 @@ def snapshots(
     known = points(run, checkpoints=checkpoints)
     with bar(f"snapshots of {folder.name}", len(known)) as shown:
         for point in known:
-            place = folder / "dynamics" / _key(point, texts, stories)
+            place = folder / "dynamics" / key_of(point, texts, stories)
             kept, began = _read(place), time.monotonic()
             if kept is None:
                 with off():
@@ -70,7 +70,7 @@ def snapshots(
 def kept_snapshots(run: str | Path, stories: Iterable[str], *, limit: int = STORIES) -> list[SnapshotResult]:
     """What `snapshots` gives, if all of it is kept; else an empty list. Nothing is measured."""
     texts, folder = list(dict.fromkeys(islice(stories, limit))), folder_of(run)
-    found = [_read(folder / "dynamics" / _key(point, texts, stories)) for point in points(run)]
+    found = [_read(folder / "dynamics" / key_of(point, texts, stories)) for point in points(run)]
     whole = [each for each in found if each is not None]
     return whole if len(whole) == len(found) else []
 
@@ -121,6 +121,13 @@ def measure(model: "LanguageModel", step: int, texts: Sequence[str]) -> Snapshot
     )
 
 
+def scores_of(model: "LanguageModel", texts: Sequence[str]) -> dict[str, float]:
+    """Every score of one model, without intervals: what `measure` finds, in one pass and for less."""
+    refuse_compressor(model)
+    found = _scores(*scan(model, texts, REDUCERS))
+    return found | {name: float(interval.estimate) for name, interval in _on_repeated_tokens(model).items()}
+
+
 def _scores(roles: heads.RolesResult, profiles: neurons.ProfilesResult, depth: lens.ByDepthResult) -> dict[str, float]:
     """Every score, in the order of `UNITS` and then of the counts; those on repeated random tokens come later."""
     found = {
@@ -167,7 +174,7 @@ def _prompts(model: "LanguageModel") -> list[str]:
     return [text for text in PROMPTS if len(tokenizer.encode([text])[0]) <= room]
 
 
-def _key(point: Point, texts: Sequence[str], stories: object) -> str:
+def key_of(point: Point, texts: Sequence[str], stories: object) -> str:
     """The folder of a kept snapshot, after its step and all that decides it.
 
     Stories that the model writes itself count as their recipe: another machine's rounding changes a few of them.

@@ -1,12 +1,13 @@
 """The result about training: every score at every snapshot, over seeds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tslens import stats
 from tslens.dynamics.snapshot import (
     BOS,
     INDUCTION,
@@ -80,12 +81,30 @@ class DynamicsResult(Result):
     """The labels of neurons."""
     label: Int[Tensor, "run step layer neuron"]
     """The label of every neuron, as its place in `labels`; -1 where there is none."""
+    of_twins: dict[str, list[float]] = field(default_factory=dict, kw_only=True)
+    """The scores of untrained twins of the first run's finished model, by score; empty where none was measured."""
 
     def summary(self) -> "pd.DataFrame":
-        """One row per score that is ever other than zero, one column per step: the mean over runs."""
+        """One row per score that is ever other than zero, one column per step: the mean over runs; and the least and
+        the largest of untrained twins, with the rank p of the last step among them."""
         frame = self.to_frame().pivot(index="score", columns="step", values="mean")
         frame = frame.loc[[name for name in self.scores if bool(self._of("mean", name).any())]]
-        return frame.reset_index().rename_axis(columns=None).rename(columns={step: f"@{step}" for step in self.steps})
+        frame = frame.reset_index().rename_axis(columns=None).rename(columns={step: f"@{step}" for step in self.steps})
+        if not self.of_twins:
+            return frame
+        levels = [(*self.level(name), self.p_of(name)) for name in frame["score"]]
+        return frame.assign(**dict(zip(("twins_least", "twins_most", "p"), zip(*levels, strict=True), strict=True)))
+
+    def level(self, score: str) -> tuple[float, float]:
+        """The least and the largest value of a score among untrained twins; NaN without any."""
+        values = self.of_twins.get(score) or [float("nan")]
+        return min(values), max(values)
+
+    def p_of(self, score: str) -> float:
+        """The rank of the last step's mean among untrained twins, of the loss the smallest first; 1 without any."""
+        sign = -1 if score == LOSS else 1
+        of_twins = [sign * value for value in self.of_twins.get(score, [])]
+        return float(stats.rank_p(sign * float(self._of("mean", score)[-1]), of_twins))
 
     def _of(self, field: str, score: str) -> Float[Tensor, " step"]:
         found: Tensor = getattr(self, field)[self.scores.index(score)]
@@ -96,6 +115,7 @@ class DynamicsResult(Result):
         return {
             "series": {name.removesuffix(drop): self._of("mean", name) for name in names},
             "bands": {name.removesuffix(drop): (self._of("low", name), self._of("high", name)) for name in names},
+            "levels": {name.removesuffix(drop): self.level(name) for name in names if self.of_twins.get(name)},
             "title": title,
             "x_label": "training step",
             "y_label": y_label,

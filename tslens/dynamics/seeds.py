@@ -15,15 +15,22 @@ from tslens.dynamics.measure import STORIES, snapshots
 from tslens.dynamics.points import folder_of
 from tslens.dynamics.result import DynamicsResult
 from tslens.dynamics.snapshot import UNITS, SnapshotResult
+from tslens.dynamics.untrained import beside_twins
 from tslens.errors import InputError
 from tslens.progress import note
 from tslens.result import read_on
 
 
 def dynamics(
-    runs: Sequence[str | Path], stories: Iterable[str], *, limit: int = STORIES, checkpoints: bool = False
+    runs: Sequence[str | Path],
+    stories: Iterable[str],
+    *,
+    limit: int = STORIES,
+    checkpoints: bool = False,
+    n: int = 0,
 ) -> DynamicsResult:
-    """Every score at every snapshot of runs that differ in their seed, on the first `limit` stories.
+    """Every score at every snapshot of runs that differ in their seed, on the first `limit` stories, beside `n`
+    untrained twins of the first run's finished model.
 
     Each snapshot is read once and kept in its run's folder. Only steps at which all runs have a snapshot are shown.
 
@@ -34,6 +41,8 @@ def dynamics(
     names = names_of(runs)
     read = stories if isinstance(stories, Corpus) else list(islice(stories, limit))
     found = [snapshots(run, read, limit=limit, checkpoints=checkpoints) for run in runs]
+    if n:
+        found[0] = beside_twins(runs[0], found[0], read, n=n, limit=limit)
     return cast(DynamicsResult, read_on(together(names, found), stories))
 
 
@@ -84,6 +93,7 @@ def together(names: Sequence[str], found: Sequence[Sequence[SnapshotResult]]) ->
         measured=stacked("measured"),
         labels=first.labels,
         label=stacked("label"),
+        of_twins=first.of_twins,
     )
 
 

@@ -1,7 +1,7 @@
 """The result for one snapshot of a run: its scores with intervals, its heads, neurons and lens, and what it writes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from jaxtyping import Float, Int
@@ -80,6 +80,8 @@ class SnapshotResult(Result):
     """Prompts of the stories it wrote; an empty one starts a story."""
     texts: list[str]
     """A story for each prompt, prompt included."""
+    of_twins: dict[str, list[float]] = field(default_factory=dict, kw_only=True)
+    """The scores of untrained twins of the finished model, by score; empty where none was measured."""
 
     def figure(self) -> "Figure":
         """Every count with its interval."""

@@ -20,6 +20,7 @@ def lines(
     x: Any = None,
     *,
     bands: Mapping[str, tuple[Any, Any]] | None = None,
+    levels: Mapping[str, tuple[float, float]] | None = None,
     title: str = "",
     x_label: str = "",
     y_label: str = "",
@@ -29,12 +30,13 @@ def lines(
 ) -> "Figure":
     """One line per series over `x` (default 0, 1, 2, ...; or by series, where each has its own).
 
-    `bands` are (low, high) by series, drawn behind it; `ticks` are the names of 0, 1, 2, ... along x.
+    `bands` are (low, high) by series, drawn behind it; `levels` the least and the largest value of untrained twins by
+    series, a dotted band across; `ticks` are the names of 0, 1, 2, ... along x.
     """
     names = {"title": title, "x_label": x_label, "y_label": y_label, "log_x": log_x, "log_y": log_y, "ticks": ticks}
     with styled():
         figure, axes = blank(4.8, 2.8)
-        _draw_lines(axes, **{"series": series, "x": x, "bands": bands, **names})
+        _draw_lines(axes, **{"series": series, "x": x, "bands": bands, "levels": levels, **names})
     return settled(figure)
 
 
@@ -55,6 +57,7 @@ def _draw_lines(
     x: Any = None,
     *,
     bands: Mapping[str, tuple[Any, Any]] | None = None,
+    levels: Mapping[str, tuple[float, float]] | None = None,
     title: str = "",
     x_label: str = "",
     y_label: str = "",
@@ -82,6 +85,8 @@ def _draw_lines(
         if bands and name in bands:
             low, high = (numbers(edge, 1, f"band of {name!r}") for edge in bands[name])
             axes.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0)
+        if levels and name in levels:
+            _draw_level(axes, *levels[name], colour, named=name == next(iter(levels)))
     axes.grid(axis="y")
     axes.set(title=title, xlabel=x_label, ylabel=y_label)
     axes.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
@@ -93,8 +98,15 @@ def _draw_lines(
         axes.set_xticks(sorted(places))
     if ticks is not None:
         name_ticks(axes, "x", ticks, longest, 0.0)
-    if len(series) > 1 or len(controls):
+    if len(series) > 1 or len(controls) or levels:
         axes.legend()
+
+
+def _draw_level(axes: "Axes", least: float, most: float, colour: str, *, named: bool) -> None:
+    """What untrained twins have, from the least to the largest, over the whole width."""
+    axes.axhspan(least, most, color=colour, alpha=0.08, linewidth=0)
+    axes.axhline(least, color=colour, linestyle=":", linewidth=0.9, label="untrained twins" if named else None)
+    axes.axhline(most, color=colour, linestyle=":", linewidth=0.9)
 
 
 def bars(

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from tslens.analysis.heads import ROLES
 from tslens.corpus import counted
 from tslens.dynamics import SnapshotResult, emergence
 from tslens.dynamics.seeds import together
@@ -30,7 +31,8 @@ def section(snapshots: Sequence[SnapshotResult]) -> str:
     cut = f" {len(shown)} of {len(snapshots)} snapshots are here: all would have outgrown the film's megabyte."
     intro = (
         f"The same model at {len(shown)} steps of its training, each read on {counted(snapshots[0].stories)}; step 0 "
-        f"is before it.{cut if len(shown) < len(snapshots) else ''} The seed of what it writes is always the same."
+        f"is before it.{cut if len(shown) < len(snapshots) else ''} The seed of what it writes is always the same. "
+        f"{_beside(snapshots[-1])}"
     )
     times = emergence(together([snapshots[-1].model], [list(snapshots)]))
     named = (name for name in SAID if name in times.scores)
@@ -69,12 +71,19 @@ def _data(snapshots: Sequence[SnapshotResult]) -> dict[str, Any]:
         "shape": list(last.role_code.shape),
         "role": [snapshot.role_code.flatten().tolist() for snapshot in snapshots],
         "effect": [_rounded(snapshot.effect.nan_to_num(0.0)) for snapshot in snapshots],
-        "labels": [{"name": name, "colour": colour} for name, colour in named.items()],
+        "labels": [
+            {"name": name, "colour": colour, "twins": _range(last, f"{name.replace(' ', '-')} neurons")}
+            for name, colour in named.items()
+        ],
         "neurons": last.label.shape[1],
         "counts": [_by_layer(snapshot, list(named)) for snapshot in snapshots],
         "depths": last.depths,
         "lens": [_rounded(snapshot.lens) for snapshot in snapshots],
-        "scores": [{"name": last.scores[i], "unit": UNITS.get(last.scores[i], "heads")} for i in places],
+        "scores": [
+            {"name": last.scores[i], "unit": UNITS.get(last.scores[i], "heads"), "twins": _level(last, last.scores[i])}
+            for i in places
+        ],
+        "roleTwins": [_range(last, f"{role} heads") for role in ROLES],
         "values": [_rounded(snapshot.value[places]) for snapshot in snapshots],
         "low": [_rounded(snapshot.low[places]) for snapshot in snapshots],
         "high": [_rounded(snapshot.high[places]) for snapshot in snapshots],
@@ -108,3 +117,23 @@ def _by_layer(snapshot: SnapshotResult, names: list[str]) -> list[list[int]]:
 def _rounded(values: Tensor) -> list[float]:
     """Numbers with three digits after the point, or four significant ones if they are larger."""
     return [float(f"{x:.4g}") if abs(x) >= 1 else round(x, 3) for x in values.double().flatten().tolist()]
+
+
+def _beside(last: SnapshotResult) -> str:
+    """Which untrained twins stand beside the scores, as a sentence."""
+    n = len(next(iter(last.of_twins.values()), []))
+    if not n:
+        return "No untrained twin was measured beside it: tslens analyze dynamics measures them, and keeps them."
+    return f"Beside its scores and counts stand the least and the largest of {n} untrained twins on the same stories."
+
+
+def _level(last: SnapshotResult, score: str) -> list[float] | None:
+    """The least and the largest value of a score among untrained twins; None where none was measured."""
+    values = last.of_twins.get(score)
+    return _rounded(torch.tensor([min(values), max(values)])) if values else None
+
+
+def _range(last: SnapshotResult, count: str) -> str:
+    """The smallest and the largest count among untrained twins, in words; empty where none was measured."""
+    values = sorted(map(int, last.of_twins.get(count, [])))
+    return "" if not values else f"{values[0]:,}" if values[0] == values[-1] else f"{values[0]:,} to {values[-1]:,}"

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from tslens.analysis.heads import EVIDENT, ROLES
+from tslens.analysis.heads import EVIDENT, FADING, GROWING, MOSTLY, PUBLISHED, ROLES
 from tslens.analysis.heads.ablation_result import MATTERING
 from tslens.analysis.lens import settled
 from tslens.analysis.lens.result import PER
+from tslens.analysis.neurons import SILENT
 from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
 from tslens.corpus import counted
 from tslens.report.causes import Causes
@@ -65,6 +66,11 @@ def _beside(twins: TwinsResult | None, label: str, unit: str = "") -> tuple[str,
         f"p = {float(twins.p[at]):.2f}{but}."
     )
     return f"untrained twins: {twins.range_of(label)}", evidence, leads
+
+
+def _twins_of(twins: TwinsResult | None, label: str) -> str:
+    """The twins of a count that evidence names, in parentheses after it; nothing without twins."""
+    return "" if twins is None else f" (untrained twins: {twins.range_of(label)})"
 
 
 def _prediction(data: ReportData) -> Finding:
@@ -140,14 +146,16 @@ def _induction(data: ReportData) -> Finding:
 
 def _published_rule(data: ReportData) -> Finding:
     heads = data.heads
-    total = heads.r_full.numel()
+    beside, evidence, _ = _beside(data.twins, PUBLISHED)
     return Finding(
-        f"{int(heads.published_positional.sum())} of {total} heads",
-        "would be called positional by the published rule (correlation of weight and distance above 0.5 over the full "
-        f"square). Over the causal half it is above 0.5 in {int((heads.r_causal > 0.5).sum())} and below -0.5, where "
-        f"attention fades with distance, in {int((heads.r_causal < -0.5).sum())}.",
-        f"The largest published correlation is {_largest(heads.r_full):.2f}. By the positional fraction, "
-        f"{int((heads.positional_low > 0.5).sum())} heads are positional with their whole interval above 0.5.",
+        f"{int(heads.published_positional.sum())} of {heads.r_full.numel()} heads",
+        f"would be called positional by the published rule ({beside}): correlation of weight and distance above 0.5 "
+        f"over the full square. Over the causal half it is above 0.5 in {int((heads.r_causal > 0.5).sum())}"
+        f"{_twins_of(data.twins, GROWING)} and below -0.5, where attention fades with distance, in "
+        f"{int((heads.r_causal < -0.5).sum())}{_twins_of(data.twins, FADING)}.",
+        f"{evidence} The largest published correlation is {_largest(heads.r_full):.2f}. By the positional fraction, "
+        f"{int((heads.positional_low > 0.5).sum())} heads{_twins_of(data.twins, MOSTLY)} are positional with their "
+        "whole interval above 0.5.",
         "heads",
         False,
     )
@@ -166,7 +174,8 @@ def _words(data: ReportData) -> Finding:
     claim = "prefer one word, and fire on it in other stories too"
     found = _predicting(data, "one-word neurons", data.tested.by_word, int(data.neurons.by_word.sum()), claim)
     silent = int((data.neurons.firing_rate == 0).sum())
-    return replace(found, evidence=f"{found.evidence} {silent:,} never fire.") if silent else found
+    never = f"{silent:,} never fire{_twins_of(data.twins, SILENT)}."
+    return replace(found, evidence=f"{found.evidence} {never}") if silent else found
 
 
 def _predicting(data: ReportData, label: str, named: torch.Tensor, on_all: int, claim: str) -> Finding:
@@ -175,7 +184,7 @@ def _predicting(data: ReportData, label: str, named: torch.Tensor, on_all: int, 
     predicts = named & t.predicts
     found = int(predicts.sum())
     beside, evidence, leads = _beside(data.twins, f"{label} that predict")
-    earned = "" if data.twins is None else f" (untrained twins: {data.twins.range_of(label)})"
+    earned = _twins_of(data.twins, label)
     more = (
         f"One half of the stories gives {int(named.sum()):,} such labels; {int(named.sum()) - found:,} of them do not "
         f"predict on the other (tail selectors) or are untested. On all stories {on_all:,} neurons have one{earned}."

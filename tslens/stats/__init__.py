@@ -14,7 +14,7 @@ from tslens.stats.intervals import (
     wilson,
 )
 from tslens.stats.multiple import benjamini_hochberg
-from tslens.stats.ranks import argsort_falling, mean_ranks
+from tslens.stats.ranks import argsort_falling, mean_ranks, rank_p
 from tslens.stats.resampling import bootstrap
 from tslens.stats.roc import Auroc, auroc, hanley_mcneil
 
@@ -31,6 +31,7 @@ __all__ = [
     "mean_interval",
     "mean_ranks",
     "paired_difference",
+    "rank_p",
     "ratio_of_sums",
     "wilson",
 ]

@@ -168,7 +168,7 @@ def _beside(answer: CountedResult, said: str) -> str:
 
 
 def _of_twins(twins: TwinsResult, label: str) -> str:
-    return f"twins: {twins.range_of(label)}"
+    return f"twins: {twins.range_of(label)}; p = {float(twins.p[twins.place(label)]):.2f}"
 
 
 def _listed(counts: Mapping[str, int]) -> str:

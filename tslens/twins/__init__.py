@@ -1,10 +1,14 @@
 """What an untrained model earns too says nothing: labels counted on a model beside its untrained twins."""
 
 from tslens.halves import FEWEST
-from tslens.twins.ablating import ABLATED_STORIES, ablated
+from tslens.twins.ablating import ABLATED_STORIES, ablated, ablated_neurons
 from tslens.twins.counting import QUESTIONS, STORIES, TWINS, compare
+from tslens.twins.fading import faded
+from tslens.twins.layers import layers
+from tslens.twins.layers_result import LayersResult, side_by_side
 from tslens.twins.result import TwinsResult
 from tslens.twins.scoring import control
+from tslens.twins.tasks import beside_task, on_task
 from tslens.twins.together import read_ahead
 
 __all__ = [
@@ -13,9 +17,16 @@ __all__ = [
     "QUESTIONS",
     "STORIES",
     "TWINS",
+    "LayersResult",
     "TwinsResult",
     "ablated",
+    "ablated_neurons",
+    "beside_task",
     "compare",
     "control",
+    "faded",
+    "layers",
+    "on_task",
     "read_ahead",
+    "side_by_side",
 ]

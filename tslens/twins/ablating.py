@@ -1,27 +1,23 @@
-"""How many heads of untrained twins matter, by the rule of the model's own: how often ablation says so of any network.
+"""How many heads and labelled neurons of untrained twins matter, by the rules of the model's own: how often ablation
+says so of any network.
 
 Ablating every head of a network costs far more than reading it: so there are few stories, the same for the model.
 A head matters if the network loses by every kind of ablation. Of a twin the kinds are asked one by one, the strictest
-first, until no head is left: mostly one is enough.
+first, until no head is left: mostly one is enough. A twin's neurons are labelled on the stories that the model's are.
 """
 
-import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import torch
 
-from tslens import models
-from tslens.analysis import heads
+from tslens.analysis import heads, neurons
 from tslens.analysis.heads.ablation import DEFAULT
 from tslens.analysis.heads.ablation_result import MATTERING
-from tslens.errors import InputError
-from tslens.halves import FEWEST
-from tslens.models.twins import twins
-from tslens.progress import bar, note, off
-from tslens.result import read_on
-from tslens.twins import kept as store
-from tslens.twins.counting import MODEL, STORIES, TWINS, is_whole, read_texts, result_of
+from tslens.analysis.neurons.mean_ablation_result import MISSED, SERVING
+from tslens.halves import PAIRS
+from tslens.twins.checked import checked
+from tslens.twins.counting import STORIES, TWINS, Counts, read_texts
 from tslens.twins.result import TwinsResult
 
 if TYPE_CHECKING:
@@ -31,6 +27,8 @@ ABLATED_STORIES = 32
 """Stories of model and twins: with 19 twins nearly four times what ablating the model alone costs on 64."""
 VERSION = "heads that matter, 2"
 """Part of the key of kept counts: raise it when the rule changes."""
+NEURONS_VERSION = "neurons that matter, 1"
+"""The same for neurons."""
 
 
 def ablated(
@@ -50,30 +48,53 @@ def ablated(
         InputError: fewer stories than give an interval, no twin, or a model that has no twins.
     """
     texts = read_texts(stories, limit)
-    if n < 1 or min(len(texts), rows) < FEWEST:
-        raise InputError(
-            f"{n} twins on {min(len(texts), rows)} stories are no control: give 1 or more twins, and {FEWEST} stories."
-        )
-    name = store.key(f"{VERSION} {rows} {DEFAULT}", model, texts, stories, [])
-    kept, place = store.read(model, name, is_whole)
-    chosen = list(map(str, twins(n)))
-    left = [twin for twin in twins(n) if str(twin) not in kept]
-    with bar("ablating heads of untrained twins", len(left) + (MODEL not in kept)) as shown:
-        if MODEL not in kept:
-            with off():
-                own = heads.ablation(model, texts, rows=rows)
-            kept |= {MODEL: own.counts()} | {f"half {i}": {MATTERING: count} for i, count in enumerate(own.of_halves)}
-            shown.advance()
-        for i, twin in enumerate(left):
-            began = time.monotonic()
-            with off():
-                kept[str(twin)] = {MATTERING: _mattering(twin.of(model), texts, rows)}
-            store.write(place, kept)
-            shown.advance()
-            if i == 0 and len(left) > 1:
-                seconds = (time.monotonic() - began) * (len(left) - 1)
-                note(f"Ablating the heads of {len(left)} untrained twins, once: about {seconds:.0f} s more.")
-    return cast(TwinsResult, read_on(result_of(models.name_of(model), min(rows, len(texts)), kept, chosen), stories))
+
+    def own() -> tuple[Counts, list[Counts]]:
+        found = heads.ablation(model, texts, rows=rows)
+        return found.counts(), [{MATTERING: count} for count in found.of_halves]
+
+    def of_twin(twin: "LanguageModel") -> Counts:
+        return {MATTERING: _mattering(twin, texts, rows)}
+
+    version, read = f"{VERSION} {rows} {DEFAULT}", min(rows, len(texts))
+    return checked(model, texts, stories, version, own, of_twin, n=n, rows=read, what="ablating heads")
+
+
+def ablated_neurons(
+    model: "LanguageModel",
+    stories: Iterable[str],
+    *,
+    n: int = TWINS,
+    rows: int = ABLATED_STORIES,
+    limit: int = STORIES,
+    most: int = 200,
+) -> TwinsResult:
+    """Count the labelled neurons that a model misses, and those that it misses most on the tokens of their label
+    (`neurons.mean_ablation`), and the same of `n` untrained twins.
+
+    Neurons of model and twins are labelled on the first `limit` stories, and the `most` with the highest AUROC are
+    ablated on the same `rows` of them. The interval is over these rows, the labels given.
+
+    Raises:
+        InputError: fewer stories than give an interval, no twin, or a model that has no twins.
+    """
+    texts = read_texts(stories, limit)
+
+    def counted(one: "LanguageModel") -> tuple[Counts, Sequence[Counts]]:
+        profiles = neurons.profiles(one, texts)
+        if not profiles.is_labelled.any():
+            return (nothing := {MISSED: 0, SERVING: 0}), [nothing] * (2 * PAIRS)
+        found = neurons.mean_ablation(one, texts, profiles, rows=rows, most=most, controls=False)
+        return found.counts(), found.of_halves
+
+    def own() -> tuple[Counts, Sequence[Counts]]:
+        return counted(model)
+
+    def of_twin(twin: "LanguageModel") -> Counts:
+        return counted(twin)[0]
+
+    version, read = f"{NEURONS_VERSION} {rows} {most}", min(rows, len(texts))
+    return checked(model, texts, stories, version, own, of_twin, n=n, rows=read, what="ablating neurons")
 
 
 def _mattering(twin: "LanguageModel", texts: Sequence[str], rows: int) -> int:

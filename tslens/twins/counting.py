@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import torch
 
-from tslens import models
+from tslens import models, stats
 from tslens.analysis import heads, lens, neurons
 from tslens.errors import InputError
 from tslens.halves import FEWEST, PAIRS, on_halves, reach
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 TWINS, STORIES = 19, 100
-VERSION = 4
+VERSION = 5
 """Part of the key of kept counts: raise it when the rule of a label changes."""
 MODEL = "the model"
 QUESTIONS: tuple[Reducer[Any, Any], ...] = (
@@ -63,15 +63,21 @@ def compare(
     Raises:
         InputError: fewer stories than give an interval, no twin, or a model that has no twins.
     """
+    texts = enough_texts(stories, n, limit)
+    (asked,), chosen = questions(model, texts, stories, [reducers]), twins(n)
+    ask(model, texts, [asked], chosen)
+    found = result_of(models.name_of(model), len(texts), asked.kept, [str(twin) for twin in chosen])
+    return cast(TwinsResult, read_on(found, stories))
+
+
+def enough_texts(stories: Iterable[str], n: int, limit: int) -> list[str]:
+    """The first stories, each text once; InputError for fewer than give an interval, or for no twin."""
     if n < 1:
         raise InputError(f"{n} twins are no control; give 1 or more, {TWINS} for p = 0.05.")
     texts = read_texts(stories, limit)
     if len(texts) < FEWEST:
         raise InputError(f"An interval of a count needs {FEWEST} different stories; there are {len(texts)}.")
-    (asked,), chosen = questions(model, texts, stories, [reducers]), twins(n)
-    ask(model, texts, [asked], chosen)
-    found = result_of(models.name_of(model), len(texts), asked.kept, [str(twin) for twin in chosen])
-    return cast(TwinsResult, read_on(found, stories))
+    return texts
 
 
 def read_texts(stories: Iterable[str], limit: int) -> list[str]:
@@ -115,7 +121,7 @@ def result_of(model: str, stories: int, kept: Mapping[str, Counts], names: list[
         high=(count + width).float(),
         least=of_twins.amin(0),
         most=most,
-        p=(1 + (of_twins >= count).sum(0)).float() / (1 + len(names)),
+        p=torch.from_numpy(stats.rank_p(count.numpy(), of_twins.numpy())).float(),
         leads=low > most,
         of_twins=of_twins,
     )

@@ -1,7 +1,7 @@
 """The result of a comparison with untrained twins: the count of every label, theirs, and whether it leads."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import torch
@@ -33,7 +33,7 @@ class TwinsResult(Result):
     model: str
     """The model's name."""
     stories: int
-    """Stories that model and twins were read on."""
+    """Stories (or see `unit`) that model and twins were read on."""
     labels: list[str]
     """The labels that claim something."""
     twins: list[str]
@@ -55,6 +55,8 @@ class TwinsResult(Result):
     """Whether the lower end of the interval exceeds the count of every twin."""
     of_twins: Int[torch.Tensor, "twin label"]
     """The counts of the twins."""
+    unit: str = field(default="stories", kw_only=True)
+    """What `stories` counts: stories, or pairs of prompts."""
 
     def place(self, label: str) -> int:
         """Where a label stands among `labels`; InputError for a label that was not counted."""
@@ -69,12 +71,12 @@ class TwinsResult(Result):
         return f"{low:,} to {high:,}" if low < high else f"{low:,}"
 
     def said(self, labels: Iterable[str]) -> str:
-        """The counts of these labels, in words, each with its interval and the twins' range; without
+        """The counts of these labels in words, each with its interval, the twins' range and its rank p; without
         those that neither the model nor a twin earns."""
         places = [i for i in map(self.place, labels) if self.count[i] or self.most[i]]
         parts = (
             f"{int(self.count[i]):,} {self.labels[i]} ({float(self.low[i]):,.0f} to {float(self.high[i]):,.0f}; "
-            f"twins: {self.range_of(self.labels[i])})"
+            f"twins: {self.range_of(self.labels[i])}; p = {float(self.p[i]):.2f})"
             for i in places
         )
         return ", ".join(parts) or "no label"
@@ -83,7 +85,8 @@ class TwinsResult(Result):
         """An answer, with its counts on these stories beside those of the twins."""
         labels = answer.counts()
         of_twins = {label: self.of_twins[:, self.place(label)].tolist() for label in labels}
-        return replace(answer, beside_twins=f"On {self.stories:,} stories: {self.said(labels)}.", of_twins=of_twins)
+        said = f"On {self.stories:,} {self.unit}: {self.said(labels)}."
+        return replace(answer, beside_twins=said, of_twins=of_twins)
 
     def summary(self) -> "pd.DataFrame":
         """Every label that the model or a twin earns: count, interval, the twins' range, p, and whether it leads."""
@@ -104,6 +107,6 @@ class TwinsResult(Result):
             self.low[seen],
             self.high[seen],
             self.of_twins.T[seen],
-            title=f"{self.model}: labels on {self.stories} stories, and those of {len(self.twins)} untrained twins",
+            title=f"{self.model}: labels on {self.stories} {self.unit}, and those of {len(self.twins)} untrained twins",
             x_label="heads, neurons, or positions in 1,000",
         )

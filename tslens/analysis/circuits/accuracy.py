@@ -1,6 +1,6 @@
 """Does the model do the task? (the condition of every circuit)"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,8 +10,9 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.analysis.circuits.runs import Runs, pairs_for
+from tslens.halves import FEWEST, GROUPS, halves
 from tslens.models import name_of
-from tslens.result import Result
+from tslens.result import CountedResult
 from tslens.stories.pairs import TASKS, Pairs, Task
 
 if TYPE_CHECKING:
@@ -19,9 +20,13 @@ if TYPE_CHECKING:
 
     from tslens.models import LanguageModel
 
+CHANCE = 0.5
+RIGHT, DOES = "of 1,000 prompts answered rightly", "model that does the task"
+"""The labels under which the answers are counted, beside those of untrained twins."""
+
 
 @dataclass(frozen=True, eq=False)
-class AccuracyResult(Result):
+class AccuracyResult(CountedResult):
     """How often a model prefers the right answer of a minimal pair to the wrong one, over both prompts of every pair.
 
     A model that does not read the prompt is right on exactly half of them, whatever words it prefers: the answers of a
@@ -59,11 +64,18 @@ class AccuracyResult(Result):
     """Lower end of its 95% interval."""
     right_high: Float[Tensor, " template"]
     """Upper end of it."""
+    of_halves: list[dict[str, int]] = field(default_factory=list, kw_only=True)
+    """The counts on halves of the pairs, each half followed by its complement (see `tslens.halves`); empty where these
+    are too few."""
 
     @property
     def does(self) -> bool:
         """Whether the model does the task: the interval of its accuracy lies above chance."""
-        return self.low > 0.5
+        return self.low > CHANCE
+
+    def counts(self) -> dict[str, int]:
+        """Of 1,000 prompts, how many are answered rightly; and 1 if the model does the task, else 0."""
+        return _counts(self.accuracy, self.low)
 
     @property
     def verdict(self) -> str:
@@ -124,7 +136,19 @@ def accuracy(
         right=torch.tensor([row.estimate for row in rows]),
         right_low=torch.tensor([row.low for row in rows]),
         right_high=torch.tensor([row.high for row in rows]),
+        of_halves=_on_halves(hits),
     )
+
+
+def _counts(accuracy: float, low: float) -> dict[str, int]:
+    return {RIGHT: round(1000 * accuracy), DOES: int(low > CHANCE)}
+
+
+def _on_halves(hits: Float[np.ndarray, "pair 2"]) -> list[dict[str, int]]:
+    """The counts on halves of the pairs; none of too few pairs."""
+    row = np.arange(len(hits)) % GROUPS
+    found = [share(hits[np.isin(row, groups)]) for groups in halves()] if len(hits) >= FEWEST else []
+    return [_counts(half.estimate, half.low) for half in found]
 
 
 def both_margins(model: "LanguageModel", pairs: Pairs, batch: int = 256) -> Float[Tensor, "pair 2"]:

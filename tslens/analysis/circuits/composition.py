@@ -64,11 +64,18 @@ class CompositionResult(Result):
         """The number of scores above their null, at q < 0.05."""
         return int((self.q < Q).sum())
 
+    @property
+    def p(self) -> float:
+        """The rank of that number among those of untrained twins: 0.05 at best with 19, 1 without any."""
+        return float(stats.rank_p(self.above, self.of_twins))
+
     def said(self) -> str:
-        """That number in words, beside those of untrained twins."""
-        twins = f"{min(self.of_twins)} to {max(self.of_twins)}" if self.of_twins else "not counted"
+        """That number in words, beside those of untrained twins. It has no interval: the weights are read whole, and
+        nothing is sampled."""
+        twins, told = self.of_twins, f"p = {self.p:.2f}; no interval, since nothing is sampled"
+        beside = f"{min(twins)} to {max(twins)}; {told}" if twins else "not counted"
         scores = f"{self.above:,} of {int(self.q.isfinite().sum()):,} scores of pairs of heads"
-        return f"{scores} are above random rotations (untrained twins: {twins})"
+        return f"{scores} are above random rotations (untrained twins: {beside})"
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n{self.said()}."

@@ -14,9 +14,10 @@ from torch import Tensor
 from tslens import progress, stats
 from tslens.analysis.circuits.agreement import agreement
 from tslens.analysis.circuits.attribution import first_order
-from tslens.analysis.circuits.result import PatchingResult
+from tslens.analysis.circuits.result import PatchingResult, having
 from tslens.analysis.circuits.runs import Runs, pairs_for
 from tslens.errors import InputError
+from tslens.halves import FEWEST, GROUPS, halves
 from tslens.models import Spec, name_of, spec_of
 from tslens.stories.pairs import Pairs, Task
 
@@ -54,13 +55,14 @@ def patching(
     if not float(whole.mean().abs()) > 1e-9:
         raise InputError("The clean and the corrupt prompts give the same margins: there is nothing to patch.")
     effect, estimate = (_share(values, whole, resamples) for values in (exact, linear))
+    names = [name for name, *_ in places]
     return PatchingResult(
         model=name_of(model),
         task=found.task,
         pairs=len(found),
         margin_clean=float(base[:, 1].mean()),
         margin_corrupt=float(base[:, 0].mean()),
-        places=[name for name, *_ in places],
+        places=names,
         roles=[*roles, "all"],
         effect=torch.as_tensor(effect.estimate).float(),
         low=torch.as_tensor(effect.low).float(),
@@ -73,6 +75,7 @@ def patching(
             for kind, chosen in _kinds(places)
             for row in [agreement(kind, exact[:, chosen], linear[:, chosen], whole)]
         ],
+        of_halves=_on_halves(names, exact, whole, resamples),
     )
 
 
@@ -149,6 +152,18 @@ def _share(values: Float[Tensor, "pair place role"], whole: Float[Tensor, " pair
     found = stats.bootstrap(flat, _ratios, n=resamples)
     estimate, low, high = (np.reshape(part, values.shape[1:]) for part in (found.estimate, found.low, found.high))
     return stats.Interval(estimate, low, high, found.level, found.method)
+
+
+def _on_halves(
+    names: list[str], exact: Float[Tensor, "pair place role"], whole: Float[Tensor, " pair"], resamples: int
+) -> list[dict[str, int]]:
+    """The counts on halves of the pairs; none of too few pairs."""
+    row, counts = torch.arange(len(whole)), []
+    for groups in halves() if len(row) >= FEWEST else ():
+        half = torch.isin(row % GROUPS, torch.tensor(groups))
+        found = _share(exact[half][:, :, -1:], whole[half], resamples)
+        counts.append(having(names, *(torch.as_tensor(end)[:, 0].float() for end in (found.low, found.high))))
+    return counts
 
 
 def _ratios(rows: Float[np.ndarray, "pair column"]) -> Float[np.ndarray, " ratio"]:

@@ -1,22 +1,27 @@
 """Results of patching: the effect of every place by the role of the token, exact and to first order."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from jaxtyping import Float
 from torch import Tensor
 
-from tslens.result import Result
+from tslens.result import CountedResult
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
 SHOWN = 24  # rows of the printed table, and of the figure
+LEAST = 0.05
+"""Share of the difference. A head or MLP has an effect if its interval lies beyond it on either side."""
+NODES = {"head": "heads with an effect", "MLP": "MLPs with an effect"}
+"""What is counted, and its label."""
 
 
 @dataclass(frozen=True, eq=False)
-class PatchingResult(Result):
+class PatchingResult(CountedResult):
     """How much of the answer each place decides, by the role of the token: 0 is the corrupt run, 1 the clean one.
 
     Intervals are 95% (bootstrap over pairs). A residual stream carries everything before it; attention outputs, MLPs
@@ -52,6 +57,13 @@ class PatchingResult(Result):
     """Upper end of it."""
     agreement: list[dict[str, Any]]
     """How well the first order agrees, by kind of place: correlations with intervals, and the share of the top."""
+    of_halves: list[dict[str, int]] = field(default_factory=list, kw_only=True)
+    """The counts on halves of the pairs, each half followed by its complement (see `tslens.halves`); empty where these
+    are too few."""
+
+    def counts(self) -> dict[str, int]:
+        """The number of heads and of MLPs with an effect, over all tokens of their role together."""
+        return having(self.places, self.low[:, -1], self.high[:, -1])
 
     def summary(self) -> "pd.DataFrame":
         """The strongest heads, MLPs and attention outputs by role; the residual stream is in `to_frame`."""
@@ -78,3 +90,11 @@ class PatchingResult(Result):
             centre=0.0,
             texts=[[f"{value:.2f}".replace("-0.00", "0.00") for value in row] for row in self.effect[kept].tolist()],
         )
+
+
+def having(places: Sequence[str], low: Float[Tensor, " place"], high: Float[Tensor, " place"]) -> dict[str, int]:
+    """How many heads and how many MLPs of these places have an effect, whose intervals lie beyond `LEAST` on either
+    side. Places are not corrected for their number: untrained networks say how many have one by chance."""
+    beyond = ((low > LEAST) | (high < -LEAST)).tolist()
+    found = [place for place, one in zip(places, beyond, strict=True) if one]
+    return {label: sum(place.startswith(kind) for place in found) for kind, label in NODES.items()}

@@ -21,7 +21,17 @@ from tslens.analysis.heads.pattern import PatternResult
 from tslens.analysis.heads.probes import Probes, probes
 from tslens.analysis.heads.probes_result import ProbesResult
 from tslens.analysis.heads.reducer import Roles, roles
-from tslens.analysis.heads.result import CLASSES, COLOURED, EVIDENT, ROLES, RolesResult
+from tslens.analysis.heads.result import (
+    CLASSES,
+    COLOURED,
+    EVIDENT,
+    FADING,
+    GROWING,
+    MOSTLY,
+    PUBLISHED,
+    ROLES,
+    RolesResult,
+)
 from tslens.analysis.heads.swaps import swaps
 from tslens.analysis.heads.swaps_result import AgreementResult, SwapsResult, agreement
 from tslens.analysis.heads.view import pattern
@@ -31,9 +41,13 @@ __all__ = [
     "CLASSES",
     "COLOURED",
     "EVIDENT",
+    "FADING",
     "FAMILIES",
+    "GROWING",
     "KINDS",
     "MADE",
+    "MOSTLY",
+    "PUBLISHED",
     "ROLES",
     "AblationResult",
     "AgreementResult",

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from tslens import stats
 from tslens.analysis.heads.kinds_weights import KINDS
 from tslens.analysis.heads.kinds_words import CLASSES
 from tslens.analysis.heads.roles import NEAR, NEXT_TO_NOTHING, Q
@@ -170,10 +171,11 @@ class ScoresResult(Result):
         )
 
     def said(self) -> str:
-        """How many heads have a kind, in words: '5 of 16 heads (4 to 6; untrained twins: 0 to 1)'."""
+        """How many heads have a kind, in words: '5 of 16 heads (4 to 6; untrained twins: 0 to 1; p = 0.05)'."""
         low, high = self.interval
         known = [f"{low:.0f} to {high:.0f}"] if self.of_halves else []
-        known += [f"untrained twins: {self.range_of_twins()}"] if self.of_twins else []
+        p = float(stats.rank_p(self.having, self.of_twins))
+        known += [f"untrained twins: {self.range_of_twins()}; p = {p:.2f}"] if self.of_twins else []
         beside = f" ({'; '.join(known)})" if known else ""
         return f"{self.having} of {self.held[0].numel()} heads{beside}"
 

@@ -35,6 +35,15 @@ next to nothing to explain: an untrained model's heads earn both."""
 CLASSES = ("BOS sink", "self", "previous token", "duplicate token", "induction")
 """Roles that say which keys are looked at: each is a class of keys, measured for every head."""
 
+PUBLISHED, GROWING, FADING, MOSTLY = (
+    "heads positional by the published rule",
+    "heads whose attention grows with distance",
+    "heads whose attention fades with distance",
+    "heads with a positional fraction above one half",
+)
+"""Counts by distance and position that are no roles: `published_positional`; `r_causal` above 0.5, and below -0.5;
+`positional_low` above 0.5."""
+
 COLOURED = (
     "previous token",
     "positional",
@@ -152,9 +161,16 @@ class RolesResult(CountedResult):
         return [[ROLES[code] for code in row] for row in self.role_code.tolist()]
 
     def counts(self) -> dict[str, int]:
-        """The number of heads with each role of `EVIDENT`, and with any of them."""
+        """The number of heads with each role of `EVIDENT` and with any of them; and by distance and position alone."""
         of_role = {role: int((self.role_code == ROLES.index(role)).sum()) for role in EVIDENT}
-        return {"heads with a role": sum(of_role.values())} | {f"{role} heads": n for role, n in of_role.items()}
+        by_rule = {
+            PUBLISHED: self.published_positional,
+            GROWING: self.r_causal > 0.5,
+            FADING: self.r_causal < -0.5,
+            MOSTLY: self.positional_low > 0.5,
+        }
+        found = {"heads with a role": sum(of_role.values())} | {f"{role} heads": n for role, n in of_role.items()}
+        return found | {label: int(held.sum()) for label, held in by_rule.items()}
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """As `Result.to_frame`, with the role in words as the column `role`."""

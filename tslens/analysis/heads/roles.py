@@ -12,11 +12,12 @@ of its mass on the previous token and still do nothing else; a mass threshold ta
 - `previous token`, `self`: those keys explain more than half of the nats among the keys other than BOS.
   These four roles also require that attention among the keys other than BOS has at least 5% of all nats.
 - `BOS sink`: mass on BOS explains more than half of the nats.
-- `positional` or `content-dependent`: none of these, and the positional fraction is above or below one half.
+- `positional` or `content-dependent`: none of these, and the positional fraction is above 0.6 or below 0.4. Nearer one
+  half neither decides: words that are swapped there change about as much of the pattern as they leave.
 - `unresolved`: the interval does not decide between these.
 
-"More than half" means that the whole 95% interval is above one half: nothing else then explains as much. All p-values,
-over all heads and roles, are corrected together by Benjamini and Hochberg; a role needs q < 0.05.
+The whole 95% interval must lie beyond a threshold; above one half nothing else explains as much. All p-values, over
+all heads and roles, are corrected together by Benjamini and Hochberg; a role needs q < 0.05.
 
 The sums come from float32, so their last digits depend on how stories are batched. A head is therefore `unresolved`
 where a role depends on a value within `NEAR` of its threshold; rounding never decides a tie.
@@ -34,6 +35,8 @@ from tslens.analysis.heads.evidence import GroupEstimate
 from tslens.analysis.heads.result import CLASSES, ROLES
 
 MAJORITY = 0.5
+DECIDES = 0.6
+"""Least positional fraction of a positional head, and least share of the rest in a content-dependent one."""
 NEXT_TO_NOTHING = 0.05
 DIFFUSE = 1 - NEXT_TO_NOTHING
 Q = 0.05
@@ -80,7 +83,8 @@ def decide(
         "content-dependent": varying,
         "diffuse": entropy_share,
     }
-    least = {role: DIFFUSE if role == "diffuse" else MAJORITY for role in tried}
+    least = dict.fromkeys(CLASSES, MAJORITY) | dict.fromkeys(("positional", "content-dependent"), DECIDES)
+    least["diffuse"] = DIFFUSE
     p = np.stack([*claim_p, *(tried[role].p_above(least[role]) for role in list(tried)[len(CLASSES) :])])
     q = dict(zip(tried, torch.as_tensor(stats.benjamini_hochberg(p)), strict=True))
 

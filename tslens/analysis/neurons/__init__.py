@@ -1,5 +1,7 @@
 """What does each MLP neuron fire on, and what does it write?  `neurons.profiles(model, stories)` answers."""
 
+from tslens.analysis.neurons.fade import fade
+from tslens.analysis.neurons.fade_result import FadeResult
 from tslens.analysis.neurons.held_out import HeldOut, held_out
 from tslens.analysis.neurons.held_out_result import HeldOutResult
 from tslens.analysis.neurons.mean_ablation import mean_ablation
@@ -7,12 +9,14 @@ from tslens.analysis.neurons.mean_ablation_result import MeanAblationResult
 from tslens.analysis.neurons.patterns import Patterns, patterns
 from tslens.analysis.neurons.patterns_result import PatternsResult
 from tslens.analysis.neurons.reducer import Profiles, profiles
-from tslens.analysis.neurons.result import ProfilesResult
+from tslens.analysis.neurons.result import SILENT, ProfilesResult
 from tslens.analysis.neurons.selectivity import Selectivity, selectivity
 from tslens.analysis.neurons.selectivity_result import SelectivityResult
 from tslens.analysis.neurons.view import Profile
 
 __all__ = [
+    "SILENT",
+    "FadeResult",
     "HeldOut",
     "HeldOutResult",
     "MeanAblationResult",
@@ -23,6 +27,7 @@ __all__ = [
     "ProfilesResult",
     "Selectivity",
     "SelectivityResult",
+    "fade",
     "held_out",
     "mean_ablation",
     "patterns",

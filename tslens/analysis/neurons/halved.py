@@ -91,7 +91,7 @@ class Halves(Generic[Answer]):
         for half, read in ((~tested, self._label), (tested, self._draw)):
             if len(rows := half.nonzero().flatten()):
                 acts = {name: activations[name][rows.to(activations[name].device)] for name in names}
-                read(state, acts, _rows(batch, rows))
+                read(state, acts, rows_of(batch, rows))
         return state
 
     def _label(self, state: HalvesState, activations: Mapping[str, Tensor], batch: Batch) -> None:
@@ -167,17 +167,20 @@ def is_tested(batch: Batch) -> Bool[Tensor, " batch"]:
     return below(torch.tensor(2), draw(batch.hashes)) == 1
 
 
-def tags_in(batch: Batch, tokenizer: Tokenizer) -> Int[Tensor, "batch pos"]:
-    """The part of speech of each token, as an index into `pos.TAGS`, -1 where padded. The whole story is tagged."""
+def tags_in(
+    batch: Batch, tokenizer: Tokenizer, tagged: Sequence[Sequence[pos.Tagged]] | None = None
+) -> Int[Tensor, "batch pos"]:
+    """The part of speech of each token, as an index into `pos.TAGS`, -1 where padded. The whole story is tagged, unless
+    the words of each are given with their tags."""
     number = {tag: i for i, tag in enumerate(pos.TAGS)}
     width, rows = batch.tokens.shape[1], []
-    for text, tagged in zip(batch.texts, pos.tag_stories(batch.texts), strict=True):
-        tags, _ = pos.align(tagged, tokenizer.offsets(text)[:width])
+    for text, words in zip(batch.texts, pos.tag_stories(batch.texts) if tagged is None else tagged, strict=True):
+        tags, _ = pos.align(words, tokenizer.offsets(text)[:width])
         rows.append(F.pad(torch.tensor([number[tag] for tag in tags]), (0, width - len(tags)), value=-1))
     return torch.stack(rows)
 
 
-def _rows(batch: Batch, rows: Int[Tensor, " row"]) -> Batch:
+def rows_of(batch: Batch, rows: Int[Tensor, " row"]) -> Batch:
     """Some stories of a batch."""
     texts = tuple(batch.texts[i] for i in rows.tolist())
     parts = {name: getattr(batch, name)[rows] for name in ("tokens", "mask", "indices", "hashes", "occurrences")}

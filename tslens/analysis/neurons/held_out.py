@@ -7,9 +7,8 @@ says which tokens excite the neuron. A label of one word is tested on that word 
 In the terms of FADE (Puri et al. 2025, arXiv 2502.16994), *responsiveness*, the Gini coefficient of activations on
 natural text with the concept against natural text without it, is 2 AUROC - 1, and *purity*, the average precision, is
 `purity`. FADE asks a language model which texts have the concept; here a tagger says it of each token. FADE's absolute
-value is not taken: a neuron that is silent on its own label does not predict it. *Clarity* compares texts written for
-the concept with natural ones; no text is written here, so it is not measured. *Faithfulness* is what the model writes
-when the neuron is steered; nothing is steered here, so it is not measured either.
+value is not taken: a neuron that is silent on its own label does not predict it. `fade` measures
+*clarity* and *faithfulness*, and these two where the generator says what each word is.
 """
 
 import dataclasses
@@ -50,6 +49,7 @@ def nothing(state: HalvesState) -> HeldOutResult:
         label=none - 1,
         by_word=none.bool(),
         word=none - 1,
+        top_tokens=torch.empty(*shape, 0, dtype=torch.int64),
         value=torch.full((*shape, len(MEASURES)), torch.nan),
         low=torch.full((*shape, len(MEASURES)), torch.nan),
         high=torch.full((*shape, len(MEASURES)), torch.nan),
@@ -97,6 +97,7 @@ def judged(profiles: ProfilesResult, sample: Sample, n_tested: int) -> HeldOutRe
         label=profiles.label,
         by_word=profiles.by_word,
         word=profiles.word,
+        top_tokens=profiles.top_tokens,
         value=value,
         low=low,
         high=high,

@@ -39,6 +39,8 @@ class HeldOutResult(CountedResult):
     """Whether the label is `word` instead."""
     word: Int[Tensor, "layer neuron"]
     """The commonest word of the top tokens, as a token id; -1 where there is none."""
+    top_tokens: Int[Tensor, "layer neuron rank"]
+    """The neuron's own top list, whose word types test no part of speech; -1 where it is shorter."""
     value: Float[Tensor, "layer neuron measure"]
     """On the other half: the AUROC with which the activation separates tokens of the label from others; precision and
     recall of the tokens above `threshold`; purity, the average precision; and the base rate of the label's tokens, the

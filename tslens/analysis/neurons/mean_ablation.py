@@ -17,17 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tslens import forward, stats
 from tslens.analysis.neurons.halved import tags_in
-from tslens.analysis.neurons.mean_ablation_result import MeanAblationResult
+from tslens.analysis.neurons.mean_ablation_result import COUNTED, MeanAblationResult, counted
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.words import words
 from tslens.batching import Batch, chosen, contrast_weights
 from tslens.draws import below, draw
 from tslens.errors import InputError
+from tslens.halves import FEWEST as FOR_HALVES
+from tslens.halves import GROUPS, halves
 from tslens.models import name_of, spec_of, story_tokenizer_of
 from tslens.progress import track
 
@@ -38,6 +40,8 @@ FEWEST = 4  # stories, below which there is no interval
 LEAST_ERROR = 1e-6  # losses are float32: what varies by less is not known to vary
 
 Place = tuple[int, int]
+Weights = tuple[Float[Tensor, "row pos"], Float[Tensor, "row pos"]]
+"""Of the tokens of a label, and of the others that they are compared with."""
 
 
 def mean_ablation(
@@ -48,8 +52,9 @@ def mean_ablation(
     rows: int = 32,
     context: int = 128,
     most: int = 200,
+    controls: bool = True,
 ) -> MeanAblationResult:
-    """Ablate labelled neurons, and as many unlabelled ones, and measure the loss on stories.
+    """Ablate labelled neurons, and with `controls` as many unlabelled ones, and measure the loss on stories.
 
     Reads the `rows` stories that a hash of their text chooses, each to `context` tokens, and ablates the `most`
     labelled neurons with the highest AUROC.
@@ -67,10 +72,10 @@ def mean_ablation(
     if not places:
         raise InputError("No neuron has a label, so there is nothing to check. Labels need 100 stories or more.")
     served = _served(model, read, profiles, places)
-    controls = _controls(profiles, places)
-    baseline, increase = _increases(model, read, [*places, *controls])
-    found, unlabelled = (_estimates(read, part, served) for part in increase.split(len(places)))
-    of_labelled: dict[str, Any] = {name: torch.from_numpy(part).float() for name, part in found.items()}
+    others = _controls(profiles, places) if controls else []
+    baseline, increase = _increases(model, read, [*places, *others])
+    scored, own = read.mask[:, 1:] & read.mask[:, :-1], increase[: len(places)]
+    found = {name: torch.from_numpy(part).float() for name, part in _estimates(scored, own, served).items()}
     return MeanAblationResult(
         model=name_of(model),
         rows=len(read.tokens),
@@ -79,25 +84,46 @@ def mean_ablation(
         layer=torch.tensor([layer for layer, _ in places]),
         neuron=torch.tensor([neuron for _, neuron in places]),
         labels=[profiles.name_of(*place) for place in places],
-        control=torch.tensor([neuron for _, neuron in controls]),
+        control=torch.tensor([neuron for _, neuron in others or places]),
         served=torch.stack([on.sum() for on, _ in served]).float(),
-        **of_labelled,
-        control_contrast=torch.from_numpy(unlabelled["contrast"]).float(),
-        control_contrast_low=torch.from_numpy(unlabelled["contrast_low"]).float(),
-        control_contrast_q=torch.from_numpy(unlabelled["contrast_q"]).float(),
+        **found | _of_controls(scored, increase[len(places) :], served),
+        of_halves=_on_halves(scored, own, served),
     )
+
+
+def _of_controls(
+    scored: Bool[Tensor, "row pos"], increase: Float[Tensor, "control row pos"], served: Sequence[Weights]
+) -> dict[str, Any]:
+    """The contrasts of the unlabelled neurons on the same tokens; NaN where none was ablated."""
+    ends = ("contrast", "contrast_low", "contrast_q")
+    if not len(increase):
+        return {f"control_{name}": torch.full((len(served),), torch.nan) for name in ends}
+    found = _estimates(scored, increase, served)
+    return {f"control_{name}": torch.from_numpy(found[name]).float() for name in ends}
+
+
+def _on_halves(
+    scored: Bool[Tensor, "row pos"], increase: Float[Tensor, "place row pos"], served: Sequence[Weights]
+) -> list[dict[str, int]]:
+    """The counts on halves of the rows, which are in the order of their hashes; none of too few rows."""
+    row, counts = torch.arange(len(scored)), []
+    for groups in halves() if len(row) >= FOR_HALVES else ():
+        half = torch.isin(row % GROUPS, torch.tensor(groups))
+        found = _estimates(scored[half], increase[:, half], [(on[half], off[half]) for on, off in served])
+        counts.append(counted(*(torch.from_numpy(found[name]) for name in COUNTED)))
+    return counts
 
 
 def _labelled(profiles: ProfilesResult) -> list[Place]:
     """The labelled neurons, those with the highest AUROC first."""
     area = torch.where(profiles.by_word, profiles.word_auroc, profiles.auroc)
-    places = ((profiles.label >= 0) | profiles.by_word).nonzero().tolist()
+    places = profiles.is_labelled.nonzero().tolist()
     return sorted(((layer, neuron) for layer, neuron in places), key=lambda place: (-float(area[place]), place))
 
 
 def _controls(profiles: ProfilesResult, places: Sequence[Place]) -> list[Place]:
     """For each neuron an unlabelled one of its layer, drawn by its place; itself where the layer has none."""
-    named = (profiles.label >= 0) | profiles.by_word
+    named = profiles.is_labelled
     found = []
     for layer, neuron in places:
         others = (~named[layer]).nonzero().flatten()
@@ -106,9 +132,7 @@ def _controls(profiles: ProfilesResult, places: Sequence[Place]) -> list[Place]:
     return found
 
 
-def _served(
-    model: "LanguageModel", read: Batch, profiles: ProfilesResult, places: Sequence[Place]
-) -> list[tuple[Float[Tensor, "row pos"], Float[Tensor, "row pos"]]]:
+def _served(model: "LanguageModel", read: Batch, profiles: ProfilesResult, places: Sequence[Place]) -> list[Weights]:
     """For each neuron the weights of the tokens of its label, and of the others, by the position that is predicted."""
     tags = tags_in(read, story_tokenizer_of(model))[:, :-1]
     word_of = words(profiles.pieces)
@@ -168,11 +192,10 @@ class _Estimate:
 
 
 def _estimates(
-    read: Batch, increase: Float[Tensor, "place row pos"], served: Sequence[tuple[Tensor, Tensor]]
+    scored: Bool[Tensor, "row pos"], increase: Float[Tensor, "place row pos"], served: Sequence[Weights]
 ) -> dict[str, np.ndarray]:
     """Increases overall, on the tokens of the label and on others, and their contrast, with the rows as units."""
-    scored = (read.mask[:, 1:] & read.mask[:, :-1]).double()
-    overall = _ratio((increase * scored).sum(-1), scored.sum(-1).expand(len(increase), -1))
+    overall = _ratio((increase * scored).sum(-1), scored.double().sum(-1).expand(len(increase), -1))
     weight = torch.stack([on.sum(-1) for on, _ in served])
     on, off = (
         _ratio(torch.stack([(row * pair[i]).sum(-1) for row, pair in zip(increase, served, strict=True)]), weight)

@@ -1,12 +1,12 @@
 """The result of ablating labelled neurons: what the model loses on the tokens of the label."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tslens.result import Result
+from tslens.result import CountedResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,14 +17,31 @@ FINDINGS = ("missed most on the tokens of its label", "missed, not more there", 
 """What the ablation says of a label."""
 BOUND = 0.002
 """Nats per token. A contrast counts if its interval lies above it, and is none if it lies within it on either side."""
+MISSED, SERVING = "labelled neurons that are missed", "labelled neurons missed most on the tokens of their label"
+"""The labels under which neurons are counted."""
+COUNTED = ("low", "q", "contrast_low", "contrast_q")
+"""What `counted` reads."""
+
+
+def counted(
+    low: Float[Tensor, " place"],
+    q: Float[Tensor, " place"],
+    contrast_low: Float[Tensor, " place"],
+    contrast_q: Float[Tensor, " place"],
+) -> dict[str, int]:
+    """How many neurons the model misses at all, and how many most on the tokens of their label."""
+    return {
+        MISSED: int(((q < Q) & (low > 0)).sum()),
+        SERVING: int(((contrast_q < Q) & (contrast_low > BOUND)).sum()),
+    }
 
 
 @dataclass(frozen=True, eq=False)
-class MeanAblationResult(Result):
+class MeanAblationResult(CountedResult):
     """The increase of the loss without each labelled neuron (see `mean_ablation`), in nats per token.
 
     Intervals are 95%, paired, from the jackknife over stories; every q is two-sided, by Benjamini and Hochberg over all
-    neurons. The controls are unlabelled neurons of the same layers, measured on the same tokens.
+    neurons. The controls are unlabelled neurons of the same layers, measured on the same tokens; NaN without them.
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("place",)
@@ -74,6 +91,10 @@ class MeanAblationResult(Result):
     control_contrast_q: Float[Tensor, " place"]
     """Its false discovery rate."""
 
+    of_halves: list[dict[str, int]] = field(default_factory=list, kw_only=True)
+    """The counts on halves of the stories, each half followed by its complement (see `tslens.halves`); empty where
+    these are too few."""
+
     def finding(self, place: int) -> str:
         """What the ablation says of a neuron's label, one of `FINDINGS`."""
         low, high = float(self.contrast_low[place]), float(self.contrast_high[place])
@@ -83,10 +104,14 @@ class MeanAblationResult(Result):
             return FINDINGS[1] if self.q[place] < Q and self.low[place] > 0 else FINDINGS[2]
         return FINDINGS[3]
 
+    def counts(self) -> dict[str, int]:
+        """The number of labelled neurons that are missed, and of those missed most on the tokens of their label."""
+        return counted(self.low, self.q, self.contrast_low, self.contrast_q)
+
     @property
     def serves(self) -> int:
         """Labelled neurons that the model misses most on the tokens of their label."""
-        return int(((self.contrast_q < Q) & (self.contrast_low > BOUND)).sum())
+        return self.counts()[SERVING]
 
     @property
     def controls_that_serve(self) -> int:
@@ -104,10 +129,14 @@ class MeanAblationResult(Result):
         return ordered[columns].reset_index(drop=True)
 
     def __str__(self) -> str:
+        told = (
+            ""
+            if self.control_contrast.isnan().all()
+            else (f", {self.controls_that_serve} of as many unlabelled ones of the same layers on the same tokens")
+        )
         return (
             f"{super().__str__()}\nWithout it the model loses most on the tokens of its label: {self.serves} of "
-            f"{len(self.labels)} labelled neurons, {self.controls_that_serve} of as many unlabelled ones of the same "
-            f"layers on the same tokens ({self.rows} stories, {self.tokens:,} tokens)."
+            f"{len(self.labels)} labelled neurons{told} ({self.rows} stories, {self.tokens:,} tokens)."
         )
 
     def figure(self) -> "Figure":
@@ -116,7 +145,7 @@ class MeanAblationResult(Result):
 
         groups = {"labelled": self.contrast, "unlabelled, on the same tokens": self.control_contrast}
         return plots.strip(
-            {name: values[~values.isnan()] for name, values in groups.items()},
+            {name: values[~values.isnan()] for name, values in groups.items() if not values.isnan().all()},
             title=f"{self.model}: mean ablation of neurons",
             x_label="nats lost on tokens of the label, beyond others",
         )

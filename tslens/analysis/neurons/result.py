@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 UNRESOLVED = "unresolved"
 PREDICTS, TAIL, UNTESTED = "predicts", "tail selector", "untested"
 """What other stories say of a label."""
+SILENT = "neurons that never fire"
+"""The label under which neurons are counted whose activation is above 0 on no token."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -168,10 +170,17 @@ class ProfilesResult(CountedResult):
             return f"token: {shown(self.pieces[int(self.word[layer, neuron])])}"
         return self.tags[label] if label >= 0 else UNRESOLVED
 
+    @property
+    def is_labelled(self) -> Bool[Tensor, "layer neuron"]:
+        """Whether a neuron is labelled, with a part of speech or with one word."""
+        return (self.label >= 0) | self.by_word
+
     def counts(self) -> dict[str, int]:
-        """The number of neurons labelled with a part of speech, with each of these, and with one word."""
+        """The number of neurons labelled with a part of speech, with each of these, and with one word; and of those
+        that never fire."""
         of_tag = {f"{tag} neurons": int((self.label == i).sum()) for i, tag in enumerate(self.tags)}
-        return {"part-of-speech neurons": sum(of_tag.values())} | of_tag | {"one-word neurons": int(self.by_word.sum())}
+        others = {"one-word neurons": int(self.by_word.sum()), SILENT: int((self.firing_rate == 0).sum())}
+        return {"part-of-speech neurons": sum(of_tag.values())} | of_tag | others
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """One row per neuron: its statistics, label and evidence, and its commonest top tokens as text."""
@@ -189,25 +198,8 @@ class ProfilesResult(CountedResult):
 
     def summary(self) -> "pd.DataFrame":
         """The main columns, the best supported neurons first."""
-        columns = [
-            "layer",
-            "neuron",
-            "label",
-            "share",
-            "distinct",
-            "lift",
-            "q",
-            "auroc",
-            "auroc_low",
-            "auroc_high",
-            "word_share",
-            "word_auroc",
-            "word_auroc_low",
-            "firing_rate",
-            "max",
-            "top tokens",
-            "promotes",
-        ]
+        columns = ["layer", "neuron", "label", "share", "distinct", "lift", "q", "auroc", "auroc_low", "auroc_high"]
+        columns += ["word_share", "word_auroc", "word_auroc_low", "firing_rate", "max", "top tokens", "promotes"]
         frame = self.to_frame().sort_values(["q", "auroc"], ascending=[True, False], kind="stable")
         return frame[columns].reset_index(drop=True)
 

@@ -1,0 +1,49 @@
+"""FINDING
+
+How stable are the bundled model's counts and labels, and when do its heads and its noun neurons appear? Its recipe is
+trained with several seeds on the same stories; every snapshot is read on validation stories. Labels of two seeds are
+compared after heads and neurons of each layer are matched, beside random pairs.
+`python analyses/seeds.py --stories FILE` trains what is missing and draws this again.
+"""
+
+from _runs import Plan, StudyRuns, options
+
+from tslens import dynamics
+from tslens.dynamics.snapshot import INDUCTION, LOSS, PREVIOUS
+from tslens.plots import panels, save
+from tslens.stories import stories
+
+RECIPE, CONTEXT, VOCABULARY = "stories2M", 320, 2048
+SHOWN = (LOSS, PREVIOUS, INDUCTION, "NOUN neurons")
+
+parser = options("seeds", tokens=0)  # what they are is the recipe's
+parser.add_argument("--limit", type=int, default=100, help="validation stories that snapshots are read on")
+asked = parser.parse_args()
+
+
+def plan(seed: int) -> Plan:
+    """A run: the recipe as it stands, with another seed."""
+    return f"{RECIPE}-s{seed}", (RECIPE, {"model.n_ctx": CONTEXT, "seed": seed})
+
+
+StudyRuns(asked.stories, asked.out, asked.jobs, VOCABULARY).train(dict(map(plan, range(asked.seeds))))
+folders = [asked.out / plan(seed)[0] for seed in range(asked.seeds)]
+held_out = list(stories(asked.stories, split="validation", limit=asked.limit))
+found = dynamics.dynamics(folders, held_out, limit=asked.limit)
+times, agreed = dynamics.emergence(found), dynamics.stability(folders, held_out, limit=asked.limit)
+print(*(f"{score}: {times.sentence(score)}" for score in SHOWN), agreed, sep="\n")
+charts = [
+    {
+        "series": {"seeds": found.mean[at, 1:]},
+        "x": {"seeds": found.steps[1:]},
+        "bands": {"seeds": (found.low[at, 1:], found.high[at, 1:])},
+        "title": score.capitalize(),
+        "x_label": "training step",
+        "log_x": True,
+    }
+    for score in SHOWN
+    for at in [found.scores.index(score)]
+]
+table = found.to_frame()
+save(panels(*charts), asked.figures / "training.svg", table[table["score"].isin(SHOWN)])
+save(agreed.figure(), asked.figures / "labels.svg", agreed.summary())
