@@ -13,6 +13,11 @@ neurons (290 to 360; twins 30 to 257), words before that do for 35 (31 to 39; tw
 have such sets (105 to 127), no more than its twins (116 to 237), and 63 words before (55 to 71; twins 0 to 13; 100
 stories, p = 0.05).
 
+The published noun and adjective neurons are in the first layer: on 100 stories 41 of the 768 neurons of layer 0 of
+stories2M have a part of speech that predicts where they fire on other stories and words (35 to 47; 16 adjectives, 8
+punctuation marks, 6 prepositions, 4 nouns; twins 0, p = 0.05), and 1, 2 and 4 of the layers after it, of which the last
+lead (2 to 6; twins 0). Of stories260K one neuron has, in layer 1, of a pronoun (0 to 2).
+
 What do the MLP neurons of small story models fire on?
 `python analyses/neurons.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
 """

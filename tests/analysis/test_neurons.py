@@ -507,13 +507,13 @@ def test_a_neuron_of_one_word_is_named_after_it_where_random_tokens_agree():
 
 
 def test_a_neuron_that_fires_on_everything_alike_is_not_named():
-    """Its largest activations are one word's, by the last bit or by 2%; where they are by a fifth it has a name."""
+    """Its largest activations are one word's, by the last bit or by 2%; where they are by a third it has a name."""
     words = [7] * 12 + list(range(100, 188))
     bits = torch.cat([torch.rand(12) + 0.9, torch.rand(88)])
     found = judged(
         [[CCONJ] * 20] * 3,
         [[7] * 20] * 3,
-        activations=8 + torch.stack([3e-5 * bits, bits / 10, bits]),
+        activations=8 + torch.stack([3e-5 * bits, bits / 10, 2 * bits]),
         sample_words=words,
     )
     assert found.by_word.tolist() == [False, False, True] and found.word_auroc[1] == 0.5

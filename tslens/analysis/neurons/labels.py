@@ -48,7 +48,7 @@ FEW = 5  # different top words, below which words of the sample may choose
 NEARLY = 0.9  # or after a word that makes nearly all of its top tokens
 NEAR_Q = 0.02  # relative
 NEAR_AUROC = 1e-3
-ALIKE = 0.1  # of its largest activation: a neuron whose sample varies by less fires on everything
+ALIKE = 0.2  # of its largest activation: a neuron whose sample varies by less fires on everything
 ENOUGH = 10  # tokens of the sample on either side, below which an AUROC is not tested
 
 
