@@ -18,6 +18,7 @@ from tslens.audit.judging import ANY_KIND, PART_OF_SPEECH, Judged, Tally
 from tslens.audit.planted import plant
 from tslens.audit.settings import WAYS, changed
 from tslens.corpus import cache
+from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
 
 
@@ -102,7 +103,7 @@ def test_no_way_of_reading_changes_a_label_of_a_planted_model(planted: Planted, 
     assert differing == dict.fromkeys(WAYS, 0) and n == len(planted.heads) + len(planted.neurons)
 
 
-COMMAND = "audit --model stories2M --stories made --limit 60 --seeds 2 --twins 1 --runs 100"
+COMMAND = "audit --model stories2M --stories made --limit 120 --seeds 2 --twins 1 --runs 100"
 
 
 @pytest.fixture(scope="module")
@@ -132,11 +133,11 @@ def test_the_labels_pass_the_audit_on_the_bundled_model(found: AuditResult, tmp_
 
 @pytest.mark.thorough
 def test_without_benjamini_and_hochberg_it_fails_and_with_them_not(
-    found: AuditResult, texts: list[str], monkeypatch: pytest.MonkeyPatch
+    found: AuditResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a model built by hand, whose own reading is quick: what is judged are the components that it has at random."""
     assert found.wrong_labels == []
-    texts = texts[:30]
+    texts = list(stories("made", limit=120, seed=11))
     model = plant(Vocabulary.of_words(texts), "gpt2").model
     monkeypatch.setattr(running, "copies", lambda *_: ([], []))
     monkeypatch.setattr(running, "READ_AGAIN", 4)
@@ -145,8 +146,7 @@ def test_without_benjamini_and_hochberg_it_fails_and_with_them_not(
     assert of_labels not in audit(model, texts, seeds=2, n=1, runs=20).verdict
     monkeypatch.setattr(stats, "benjamini_hochberg", lambda p: np.asarray(p, dtype=float))
     without = audit(model, texts, seeds=2, n=1, runs=20)
-    assert not without.passes and "of the labels 'part of speech' are false discoveries" in without.verdict
-    assert of_labels in without.verdict
+    assert not without.passes and of_labels in without.verdict
 
 
 @pytest.fixture
