@@ -143,6 +143,22 @@ def test_tops_are_those_of_a_plain_topk(answer, everything, once, texts):
     assert torch.equal(found[clear], expected[clear])
 
 
+@pytest.mark.parametrize(("stories", "k"), [(30, 20), (150, None), (400, 64)])
+def test_without_a_number_the_top_tokens_are_those_above_the_quantile(model, stories, k):
+    many = [story.text for story in generate(stories, seed=5)]
+    reducer = neurons.Profiles(sample=50)
+    answer = scan.scan(model, many, reducer)
+    apart = reducer.finish(
+        reducer.merge(*(scan.states(model, shard, [reducer])[0] for shard in (many[::2], many[1::2])))
+    )
+    share = answer.top_tokens.shape[-1] / answer.n_tokens
+    assert answer.top_tokens.shape[-1] == (k or -(-answer.n_tokens // 1000))
+    assert k or (20 < answer.top_tokens.shape[-1] < 64 and 0.001 <= share < 0.00105)
+    same = scan.scan(model, many, neurons.Profiles(k=answer.top_tokens.shape[-1], sample=50))
+    for other in (apart, same):
+        assert torch.equal(answer.top_tokens, other.top_tokens) and torch.equal(answer.label, other.label)
+
+
 def test_rates_means_and_maxima_are_those_of_all_tokens(answer, everything):
     acts, places = everything
     assert answer.n_tokens == len(places)

@@ -13,7 +13,6 @@ from sklearn.metrics import average_precision_score, precision_score, recall_sco
 
 from tslens import models, plots, pos, scan, stats
 from tslens.analysis import neurons
-from tslens.analysis.neurons.finish import result_of
 from tslens.analysis.neurons.halved import tags_in
 from tslens.analysis.neurons.held_out import judged
 from tslens.analysis.neurons.held_out_measures import ENOUGH, MEASURES, area, leaving_out, measured
@@ -25,6 +24,7 @@ from tslens.twins import compare
 
 NOUNS, ADJECTIVES, WORD, NOTHING, EVERYTHING, FEW_NOUNS, NOISE = range(7)
 WIDTH = 24
+PROFILES = neurons.Profiles(k=60)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def state(model: Any, made: list[Any]) -> Any:
     )
     few = torch.from_numpy(np.argsort(-seen)[:25].copy())
     word = tokenizer.encode(["She said and"], bos=False)[0][-1]
-    reducer = neurons.HeldOut(k=60)
+    reducer = neurons.HeldOut(PROFILES.k)
     found = reducer.start(model)
     generator = torch.Generator().manual_seed(4)
     for batch in scan.batches([s.text for s in made], tokenizer, context=320, batch_tokens=4000):
@@ -79,7 +79,7 @@ def state(model: Any, made: list[Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def answer(state: Any) -> Any:
-    return neurons.HeldOut().finish(state)
+    return neurons.HeldOut(PROFILES.k).finish(state)
 
 
 def of(answer: Any, name: str, at: tuple[int, int]) -> tuple[float, float, float]:
@@ -107,7 +107,7 @@ def test_planted_neurons_predict_and_noise_has_no_label(answer: Any) -> None:
 
 def test_a_neuron_of_a_few_nouns_is_a_tail_selector(state: Any) -> None:
     """All its words are in its top list: other nouns do not excite it, though nouns do where its own are left in."""
-    profiles, at = result_of(state.profiles), (0, FEW_NOUNS)
+    profiles, at = PROFILES.finish(state.profiles), (0, FEW_NOUNS)
     sample = state.sample.in_order()
     own = sample.contexts[sample.values[:, 0, FEW_NOUNS] > 1, 0].unique()
     label, tops = profiles.label.clone(), profiles.top_tokens.clone()
@@ -122,7 +122,7 @@ def test_a_neuron_of_a_few_nouns_is_a_tail_selector(state: Any) -> None:
 
 
 def test_labels_that_noise_is_given_do_not_predict(state: Any) -> None:
-    profiles = result_of(state.profiles)
+    profiles = PROFILES.finish(state.profiles)
     label = torch.full_like(profiles.label, -1)
     label[1] = pos.TAGS.index("NOUN")
     found = judged(dataclasses.replace(profiles, label=label), state.sample.in_order(), 40)
@@ -313,7 +313,7 @@ def test_without_a_token_in_one_of_the_halves_no_label_is_tested(model: Any) -> 
 
 def test_labels_on_all_stories_say_what_other_stories_say_of_them(answer: Any, state: Any) -> None:
     """A label that the half did not give is untested; `and` and `And` are one word."""
-    profiles = result_of(state.profiles)
+    profiles = PROFILES.finish(state.profiles)
     label, word = profiles.label.clone(), profiles.word.clone()
     label[0, NOTHING] = pos.TAGS.index("VERB")
     capital = profiles.pieces.index(next(p for p in profiles.pieces if p.strip() == "And"))

@@ -17,6 +17,7 @@ from tslens.draws import draw
 from tslens.stats import bootstrap
 
 MODEL = "stories2M"
+K = 20  # top tokens of a neuron
 SHARES = {
     "neurons": ("firing_rate", "share", "tag_share", "auroc"),
     "heads": (
@@ -32,7 +33,7 @@ SHARES = {
 def _answers(size: Size, precision: str) -> list[Any]:
     """Results for neurons, heads and lens."""
     model, stories = models.load(MODEL), corpus(size.scanned)
-    reducers: list[Any] = [neurons.Profiles(), heads.Roles(), lens.ByDepth()]
+    reducers: list[Any] = [neurons.Profiles(K), heads.Roles(), lens.ByDepth()]
     answers: list[Any] = scan.scan(model, stories, reducers, precision=precision)
     return answers
 
@@ -73,7 +74,7 @@ def _move(size: Size) -> Measured:
     return Measured.exactly(max(move for move, *_ in found), moves)
 
 
-WHAT = f"{MODEL} scanned in bf16: tokens of a neuron's top {neurons.Profiles().k} that are fp32's"
+WHAT = f"{MODEL} scanned in bf16: tokens of a neuron's top {K} that are fp32's"
 BENCHMARKS = (
     Benchmark("scan-bf16-agreement", WHAT, "mean share over all neurons", None, _mean, ""),
     Benchmark("scan-bf16-worst", WHAT, "the neuron with the fewest", None, _worst, ""),

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from tslens.twins import TwinsResult
 
 
-Top = Annotated[int, Parameter(help="Tokens kept for each neuron.")]
+Top = Annotated[
+    int | None, Parameter(help="Tokens kept for each neuron; else those above its 99.9% quantile, 20 to 64.")
+]
 Twins = Annotated[
     int,
     Parameter(
@@ -49,7 +51,7 @@ def neurons(
     model: Model,
     stories: Stories = None,
     limit: Limit = 200,
-    top: Top = 20,
+    top: Top = None,
     test: bool = False,
     classes: bool = False,
     patterns: bool = False,
@@ -101,7 +103,7 @@ def _labelled(
     loaded: "LanguageModel",
     corpus: "Corpus",
     scan: "Callable[[Sequence[Reducer[Any, Any]]], list[Any]]",
-    top: int,
+    top: int | None,
     n: int,
     test: bool,
     fade: bool,
@@ -151,7 +153,7 @@ def _selected(
     loaded: "LanguageModel",
     corpus: "Corpus",
     scan: "Callable[[Sequence[Reducer[Any, Any]]], list[Any]]",
-    top: int,
+    top: int | None,
     n: int,
     *,
     patterns: bool,

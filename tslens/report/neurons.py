@@ -12,6 +12,7 @@ from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
 from tslens.analysis.neurons.result import PREDICTS, TAIL, UNTESTED
 from tslens.report.embed import NONE32, Words, as_numpy, flatten, pack, pack_floats
 
+SHOWN = 20  # top tokens of a neuron in their contexts, at most
 EFFECTS = 8  # tokens whose logits a neuron raises most, and as many that it lowers
 RESTS = (10, 5, 3, 1)  # strongest contexts of a neuron that is not shown in full
 REST = 0.7
@@ -32,7 +33,8 @@ def neurons(answer: ProfilesResult, words: Words, detail: Detail) -> dict[str, A
 
     Contexts are in the order of neurons, `ranks` of them for a neuron in `full` and `rest` for another.
     """
-    layers, width, ranks = answer.top_tokens.shape
+    layers, width, _ = answer.top_tokens.shape
+    ranks = shown_of_each(answer)
     window, rest = answer.top_contexts.shape[-1], min(detail.rest, ranks)
     full = np.sort(best_supported(answer)[: detail.full])
     kept = np.full((layers * width, 1), rest)
@@ -40,7 +42,10 @@ def neurons(answer: ProfilesResult, words: Words, detail: Detail) -> dict[str, A
     shown = (np.arange(ranks) < kept).reshape(layers, width, ranks)
     used = _used_samples(answer, full)
     fields_of_places = (("contexts", (-1, window)), ("story", -1), ("pos", -1))
-    tops = (as_numpy(getattr(answer, f"top_{field}"))[shown].reshape(shape) for field, shape in fields_of_places)
+    tops = (
+        as_numpy(getattr(answer, f"top_{field}"))[:, :, :ranks][shown].reshape(shape)
+        for field, shape in fields_of_places
+    )
     samples = (as_numpy(getattr(answer, f"sample_{field}"))[used] for field, _ in fields_of_places)
     windows, stories, places = map(np.concatenate, zip(tops, samples, strict=True))
     text, middles = flatten(windows, stories, places)
@@ -65,13 +70,18 @@ def neurons(answer: ProfilesResult, words: Words, detail: Detail) -> dict[str, A
         **{field: pack_floats(getattr(answer, field).flatten()) for field in fields + of_word},
         "corpus": pack(words.of_ids(text)),
         "tops": pack(middles[: shown.sum()]),
-        "values": pack_floats(as_numpy(answer.top_values)[shown]),
+        "values": pack_floats(as_numpy(answer.top_values)[:, :, :ranks][shown]),
     }
     for name in ("promoted", "suppressed"):
         ids = as_numpy(getattr(answer, f"{name}_tokens")).reshape(layers * width, -1)[full, :EFFECTS]
         content[name] = pack(words.of_ids(ids.ravel()))
     content["samples"] = _samples(answer, full, used, middles[shown.sum() :])
     return content
+
+
+def shown_of_each(answer: ProfilesResult) -> int:
+    """Number of top tokens of a neuron that the page shows in their contexts."""
+    return min(answer.top_tokens.shape[-1], SHOWN)
 
 
 def label_tests(answer: ProfilesResult, tested: HeldOutResult) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from tslens.report.compute import ReportData
 from tslens.report.embed import script_json
 from tslens.report.film import link, section
 from tslens.report.findings import card, findings
-from tslens.report.neurons import Detail, richest, strongest
+from tslens.report.neurons import Detail, richest, shown_of_each, strongest
 from tslens.report.payload import Cuts, Uncut, build, curve, pack_attention
 from tslens.report.shell import around, asset, bundle
 
@@ -86,7 +86,7 @@ def _fit(data: ReportData, uncut: Uncut, budget: int, attention: dict[tuple[int,
             sizes[detail] = _bytes(script_json(build(data, uncut, Cuts(nothing.attended, detail), {}))) - bare
         return sizes[detail]
 
-    detail = richest(data.neurons.max.numel(), data.neurons.top_tokens.shape[-1], room, size_of)
+    detail = richest(data.neurons.max.numel(), shown_of_each(data.neurons), room, size_of)
     room -= size_of(detail)
     for i, pattern in enumerate(data.patterns[1:], start=1):
         n = min(LENGTHS[0], len(pattern.tokens))
@@ -238,7 +238,7 @@ def _about(data: ReportData, cuts: Cuts) -> Iterator[str]:
 def _contexts_shown(data: ReportData, detail: Detail) -> str:
     """The content of an opened row, in words."""
     samples = "Top tokens alone mislead: open a row to see them beside samples that nobody chose."
-    neurons, computed = data.neurons.max.numel(), data.neurons.top_tokens.shape[-1]
+    neurons, computed = data.neurons.max.numel(), shown_of_each(data.neurons)
     if detail.full == neurons:
         return samples
     few = strongest(detail)

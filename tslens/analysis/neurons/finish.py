@@ -25,10 +25,10 @@ RANDOM = 10  # examples without choice
 Part = TypeVar("Part", Tops, Sample)
 
 
-def result_of(state: ProfilesState) -> ProfilesResult:
-    """The result; InputError if the corpus had no token."""
+def result_of(state: ProfilesState, k: int) -> ProfilesResult:
+    """The result with `k` top tokens of each neuron; InputError if the corpus had no token."""
     _check_read(state)
-    tops, sample = _on_cpu(state.tops.ranked()), _on_cpu(state.sample.in_order())
+    tops, sample = _on_cpu(state.tops.ranked().first(k)), _on_cpu(state.sample.in_order())
     top_tokens, sample_tokens = (part.contexts[..., part.contexts.shape[-1] // 2] for part in (tops, sample))
     top_tags, sample_tags, same = _tags(tops, sample, state)
     values, word_of = sample.values.flatten(1).T.contiguous(), words(state.pieces)

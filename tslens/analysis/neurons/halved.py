@@ -16,7 +16,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens import pos
-from tslens.analysis.neurons.finish import result_of
 from tslens.analysis.neurons.logit_effect import written_by_neurons
 from tslens.analysis.neurons.reducer import Profiles
 from tslens.analysis.neurons.result import ProfilesResult
@@ -54,10 +53,11 @@ class HalvesState:
 class Halves(Generic[Answer]):
     """A reducer that chooses by one half of the stories and tests on the other.
 
-    The first half gives lists of `k` tokens and `sample` random ones; of the other, at most `tokens` tokens test.
+    The first half gives lists of `k` tokens (see `Profiles`) and `sample` random ones; of the other, at most `tokens`
+    tokens test.
     """
 
-    k: int = 20
+    k: int | None = None
     sample: int = 1000
     tokens: int = 20_000
 
@@ -133,7 +133,7 @@ class Halves(Generic[Answer]):
         model: "LanguageModel",
         stories: Iterable[str],
         *,
-        k: int = 20,
+        k: int | None = None,
         sample: int = 1000,
         tokens: int = 20_000,
         context: int | None = None,
@@ -159,7 +159,7 @@ class Halves(Generic[Answer]):
                 "Labels are made from one half of the stories and tested on the other, and one half has no token. "
                 "Give more stories: 100 or more say something."
             )
-        return result_of(state.profiles), state.sample.on_cpu().drawn()
+        return self._profiles.finish(state.profiles), state.sample.on_cpu().drawn()
 
 
 def is_tested(batch: Batch) -> Bool[Tensor, " batch"]:

@@ -1,8 +1,9 @@
 """The label of a neuron: the part of speech, or else the one word, that it prefers, with the evidence for it.
 
 "and" twenty times is one observation about conjunctions, not twenty: each distinct word counts once, with its most
-frequent tag. And a top list alone misleads (Bolukbasi et al. 2021, arXiv 2104.07143). So the top words choose the part
-of speech, and random tokens test it. The null of both is `null.Null`: tags permuted among words of like frequency.
+frequent tag. And a top list alone misleads (Bolukbasi et al. 2021, arXiv 2104.07143). So the top words, those of
+tokens above the neuron's 99.9% quantile, choose the part of speech, and random tokens test it. The null of both is
+`null.Null`: tags permuted among words of like frequency.
 
 - The candidate (`best`) is the tag that is the least likely to be so common among the neuron's distinct top words. Its
   p there is at most 0.05; it makes at least half of the words, and two of them at least, and its Wilson interval is

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 MOST = 1000  # top tokens of a neuron
+FEWEST_ON_TOP, MOST_ON_TOP = 20, 64  # where a quantile says how many
 SIDE = 5  # tokens of context either side
 
 
@@ -32,19 +33,21 @@ class Profiles:
     """The reducer for `ProfilesResult`: one pass that costs little more than running the model.
 
     Per neuron `k` top tokens and `effect` promoted and suppressed tokens (0: none); a random sample of `sample` tokens.
-    BOS is excluded unless `bos`: it is no word, and many neurons have their largest activation on it.
+    Without a `k` the top tokens are those above the neuron's 99.9% quantile, which unlike a number of them does not
+    move with the corpus: 20 of up to 20,000 tokens, and at most 64. BOS is excluded unless `bos`: it is no word, and
+    many neurons have their largest activation on it.
     """
 
-    k: int = 20
+    k: int | None = None
     sample: int = 1000
     effect: int = 8
     bos: bool = False
 
     def __post_init__(self) -> None:
         for name, least in (("k", 1), ("sample", 1), ("effect", 0)):
-            if getattr(self, name) < least:
-                raise InputError(f"{name}={getattr(self, name)} leaves nothing to show; give {least} or more.")
-        if self.k > MOST:
+            if (asked := getattr(self, name)) is not None and asked < least:
+                raise InputError(f"{name}={asked} leaves nothing to show; give {least} or more.")
+        if self.k is not None and self.k > MOST:
             raise InputError(f"k={self.k} tokens of every neuron would not fit in memory; give {MOST:,} at most.")
 
     def hooks(self, spec: Spec) -> Sequence[str]:
@@ -64,7 +67,7 @@ class Profiles:
         tokens, values = logit_effect(model, written, min(self.effect, tokenizer.size))
         device = written.device
         return ProfilesState(
-            tops=Tops.empty(layers * width, self.k, window, device),
+            tops=Tops.empty(layers * width, self.k or MOST_ON_TOP, window, device),
             sample=Sample.empty(self.sample, window, layers, width, device),
             total=torch.zeros(layers, width, dtype=torch.float64, device=device),
             fired=torch.zeros(layers, width, dtype=torch.float64, device=device),
@@ -109,14 +112,14 @@ class Profiles:
 
     def finish(self, state: ProfilesState) -> ProfilesResult:
         """The result."""
-        return result_of(state)
+        return result_of(state, self.k or above_quantile(state.n_tokens))
 
 
 def profiles(
     model: "LanguageModel",
     stories: Iterable[str],
     *,
-    k: int = 20,
+    k: int | None = None,
     sample: int = 1000,
     effect: int = 8,
     bos: bool = False,
@@ -137,6 +140,11 @@ def profiles(
         batch_tokens=batch_tokens,
         precision=precision,
     )
+
+
+def above_quantile(tokens: int) -> int:
+    """How many tokens of a corpus count as those above a neuron's 99.9% quantile."""
+    return min(max(-(-tokens // 1000), FEWEST_ON_TOP), MOST_ON_TOP)
 
 
 def contexts(batch: Batch) -> Int[Tensor, "places window"]:

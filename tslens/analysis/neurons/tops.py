@@ -137,6 +137,10 @@ class Tops:
         by_field = {2: order, 3: order[:, :, None]}
         return Tops(*(part.gather(1, by_field[part.ndim].expand_as(part)) for part in vars(self).values()))
 
+    def first(self, k: int) -> "Tops":
+        """The first `k` entries of every list."""
+        return Tops(*(part[:, :k].contiguous() for part in vars(self).values()))
+
 
 def reaching(
     acts: Float[Tensor, "row neuron"],
