@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import singledispatch
 
 import torch
+from jaxtyping import Float
 
 from tslens.analysis.circuits import AccuracyResult, CompositionResult
 from tslens.analysis.heads import (
@@ -17,6 +18,8 @@ from tslens.analysis.heads import (
     SwapsResult,
     WritesResult,
 )
+from tslens.analysis.heads.probes_result import PARTS
+from tslens.analysis.heads.replaced import TOKENS
 from tslens.analysis.lens import TUNED_LENS, ByComponentResult, ByDepthResult, LensesResult, ResidualsResult, settled
 from tslens.analysis.neurons import HeldOutResult, ProfilesResult
 from tslens.evaluation.loss import LossResult
@@ -56,8 +59,8 @@ def _(answer: RolesResult | ProfilesResult, twins: TwinsResult | None) -> str:
 
 @finding.register
 def _(answer: SwapsResult, twins: TwinsResult | None) -> str:
-    decided = Counter(word for row in answer.verdicts[1] for word in row)
-    return f"but for BOS: {_listed(decided)}"
+    parts = (x[0, TOKENS] for x in (answer.change, answer.low, answer.high))
+    return f"attention that follows the words most: {_strongest(*parts)} (share of its divergence from uniform)"
 
 
 @finding.register
@@ -66,8 +69,13 @@ def _(answer: AgreementResult, twins: TwinsResult | None) -> str:
         return "no role says what decides"
     return (
         f"{answer.confirmed} of {answer.labelled} roles confirmed, {answer.contradicted} contradicted and withheld "
-        f"(agreement {answer.agreement:.2f})"
+        f"(agreement {answer.agreement:.2f}){_to_confirm(twins)}"
     )
+
+
+def _to_confirm(twins: TwinsResult | None) -> str:
+    label = "heads with a role"
+    return f"; of a twin {twins.range_of(label)} heads have a role" if twins and label in twins.labels else ""
 
 
 @finding.register
@@ -79,8 +87,9 @@ def _(answer: AblationResult, twins: TwinsResult | None) -> str:
 
 @finding.register
 def _(answer: ProbesResult, twins: TwinsResult | None) -> str:
-    of = answer.accuracy.numel()
-    return f"{answer.added} of {of} queries and keys tell parts of speech better than the embedding alone"
+    said = [_strongest(*(x[i] for x in (answer.gain, answer.gain_low, answer.gain_high))) for i in range(len(PARTS))]
+    each = "; ".join(f"{part} {best}" for part, best in zip(PARTS, said, strict=True))
+    return f"parts of speech, balanced accuracy beyond the embedding's {answer.embedding:.2f}: {each}"
 
 
 @finding.register(KindsResult)
@@ -150,6 +159,17 @@ def _(answer: CompositionResult, twins: TwinsResult | None) -> str:
 @finding.register
 def _(answer: AccuracyResult, twins: TwinsResult | None) -> str:
     return answer.verdict
+
+
+def _strongest(
+    value: Float[torch.Tensor, "layer head"],
+    low: Float[torch.Tensor, "layer head"],
+    high: Float[torch.Tensor, "layer head"],
+) -> str:
+    """The head with the largest of some numbers, and its number with the interval."""
+    layer, head = divmod(int(value.nan_to_num(-torch.inf).argmax()), value.shape[1])
+    number, *ends = (float(x[layer, head]) for x in (value, low, high))
+    return f"{layer}.{head} {number:.2f} ({ends[0]:.2f} to {ends[1]:.2f})"
 
 
 def _counted(counts: Mapping[str, int], twins: TwinsResult | None) -> str:
