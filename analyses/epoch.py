@@ -16,9 +16,9 @@ from step 129 on in bfloat16, set by hand: another run ends elsewhere.
 
 What do the heads of larger models do after one whole epoch of real stories? Each shape is trained by its own recipe,
 which chooses batch and steps by the stories there are; then it is read on its validation stories. Of `--whole` shapes
-all questions of `tslens analyze all` are asked, of `--heads` shapes those about heads.
+all questions of `tslens analyze all` are asked, of `--labels` shapes those about heads and labels of neurons.
 `python analyses/epoch.py --stories FILE,FILE` trains what is missing in `runs/` (about an hour on two cores), asks and
-draws this again; stopped, it resumes. (Here 512x12 was read with `--whole --heads 512x12 --limit 200 --checked 50`.)
+draws this again; stopped, it resumes. (Here 512x12 was read with `--whole --labels 512x12 --limit 200 --checked 50`.)
 """
 
 import argparse
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tslens import load, model_stories
-from tslens.analysis import heads
+from tslens.analysis import heads, neurons
 from tslens.corpus import Corpus
 from tslens.plots import save
 from tslens.result import Result
@@ -39,15 +39,16 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 FIGURES = Path(__file__).resolve().parents[1] / "figures" / "epoch"
-SHOWN = ("summary", "roles", "kernels", "agreement", "twins", "kinds", "writes", "ablation on stories", "tested labels")
+SHOWN = ("summary", "roles", "kernels", "agreement", "twins", "twins of neurons", "kinds", "writes")
+SHOWN += ("ablation on stories", "tested labels")
 
 parser = argparse.ArgumentParser(description="Train models for one epoch, ask, draw figures/epoch.")
 parser.add_argument("--stories", required=True, help="what they are trained on")
 parser.add_argument("--whole", nargs="*", default=["256x8"], help="shapes of which everything is asked")
-parser.add_argument("--heads", nargs="*", default=["512x12"], help="shapes of which heads are asked")
+parser.add_argument("--labels", nargs="*", default=["512x12"], help="shapes of which heads and labels are asked")
 parser.add_argument("--limit", type=int, default=1000, help="validation stories that are scanned")
 parser.add_argument("--checked", type=int, default=100, help="of these, stories of twins and interventions")
-parser.add_argument("--swapped", type=int, default=20, help="of these, stories swapped where heads alone are asked")
+parser.add_argument("--swapped", type=int, default=20, help="of these, stories swapped where not everything is asked")
 asked = parser.parse_args()
 
 
@@ -59,29 +60,32 @@ def train(shape: str) -> None:
         subprocess.run([sys.executable, "-m", "tslens", "train", *how], check=True)
 
 
-def of_heads(model: "LanguageModel", corpus: Corpus) -> dict[str, Result]:
-    """Roles and kernels beside twins, swapped words, ablations."""
+def of_labels(model: "LanguageModel", corpus: Corpus) -> dict[str, Result]:
+    """Roles, kernels and labels of neurons beside twins, swapped words, ablations of heads."""
     roles = heads.roles(model, corpus)
     beside = compare(model, corpus, [heads.Roles(), heads.Kernels()], limit=asked.checked)
+    labels = compare(model, corpus, [neurons.Profiles(), neurons.HeldOut()], limit=asked.checked)
     agreement = heads.agreement(roles, heads.swaps(model, corpus, limit=asked.swapped))
     ablation = heads.ablation(model, corpus, roles=agreement.withhold(roles))
     return {
         "roles": roles,
         "kernels": beside.beside(heads.kernels(roles)),
         "twins": beside,
+        "twins of neurons": labels,
+        "tested labels": labels.beside(neurons.held_out(model, corpus)),
         "agreement": agreement,
         "ablation on stories": ablation,
     }
 
 
-for shape in (*asked.whole, *asked.heads):
+for shape in (*asked.whole, *asked.labels):
     train(shape)
     model = load(shape)
     corpus = model_stories(model, limit=asked.limit)
     if shape in asked.whole:
         found = {answer.name: answer.result for answer in everything(model, corpus, checked=asked.checked)}
     else:
-        found = of_heads(model, corpus)
+        found = of_labels(model, corpus)
     for name in SHOWN:
         if name in found:
             print(shape, name, found[name], sep="\n")

@@ -30,6 +30,9 @@ def trained(in_tmp: Path) -> None:
 def test_seeds_are_followed_and_compared_and_the_page_shows_the_film(
     trained: None, in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    refused = ["analyze", "dynamics", "seed-0", "--limit", "20", "--twins", "0", "--layers"]
+    assert cli.main(refused) == 2 and "0 twins are no control" in capsys.readouterr().err
+    assert not list(in_tmp.glob("runs/seed-0/dynamics/*"))  # nothing was measured first
     report = ["report", "--model", "seed-0", "--limit", "20", "--shown", "1", "--twins", "0", "--out", "page.html"]
     assert cli.main(report) == 0
     assert 'id="film"' not in Path("page.html").read_text() and "with --film its page" in capsys.readouterr().err

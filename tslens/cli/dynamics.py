@@ -41,6 +41,7 @@ def dynamics(
     from tslens.dynamics.points import folder_of, points
     from tslens.errors import InputError
     from tslens.forward.trunk import refuse_compressor
+    from tslens.twins.counting import enough_texts
 
     if not runs:
         raise InputError("name one or more runs, such as: tslens analyze dynamics demo")
@@ -48,6 +49,8 @@ def dynamics(
         folders = [folder_of(run) for run in runs]
         refuse_compressor(loaded := points(folders[0])[-1].load())
         corpus = corpus_of(loaded, stories, limit)
+        if layers:  # what it would refuse, before the scores are measured
+            enough_texts(corpus, n, limit)
         answer = method.dynamics(folders, corpus, limit=limit, checkpoints=checkpoints, n=n)
         deliver(answer, corpus=corpus, figures=answer.figures())
         deliver(method.emergence(answer), corpus=corpus)
