@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 FIGURES = Path(__file__).resolve().parents[1] / "figures" / "epoch"
-SHOWN = ("summary", "roles", "kernels", "agreement", "twins", "twins of neurons", "kinds", "writes")
+SHOWN: tuple[str, ...] = ("summary", "roles", "kernels", "agreement", "twins", "twins of neurons", "kinds", "writes")
 SHOWN += ("ablation on stories", "tested labels")
 
 parser = argparse.ArgumentParser(description="Train models for one epoch, ask, draw figures/epoch.")

@@ -8,8 +8,9 @@ import torch
 from scipy.stats import binomtest, t
 
 from tslens import models
-from tslens.halves import GROUPS, PAIRS, halves, on_halves, reach
+from tslens.halves import GROUPS, PAIRS, around, halves, on_halves, reach
 from tslens.result import Result
+from tslens.stats import wilson
 from tslens.stories import stories
 
 
@@ -107,3 +108,25 @@ def test_the_reach_covers_a_mean_as_often_as_it_says():
     covered = int((groups.mean(0).abs() <= width).sum())
     assert binomtest(covered, runs, 0.95).pvalue > 0.001
     assert width == pytest.approx(groups.std(0) / GROUPS**0.5 * t.ppf(0.975, GROUPS - 1))  # that of t itself
+
+
+def test_a_count_is_as_wide_as_wilson_s_where_all_halves_agree():
+    count, of = torch.tensor([3, 0, 16, 548]), torch.tensor([50, 50, 16, 0])
+    low, high = around(count, count.expand(14, 4), of)
+    found = wilson(count[:3].numpy(), of[:3].numpy())
+    assert low[:3].tolist() == pytest.approx((found.low * of[:3].numpy()).tolist(), abs=1e-5)
+    assert high[:3].tolist() == pytest.approx((found.high * of[:3].numpy()).tolist(), abs=1e-5)
+    assert low[3] == high[3] == 548  # a share of positions: halves alone tell
+
+
+def test_the_ends_of_a_count_add_both_distances_as_squares():
+    halves = torch.tensor([[8], [2]] * 7)  # complements differ by 6
+    (low,), (high,) = around(torch.tensor([10]), halves, torch.tensor([50]))
+    width, share = 3 * t.ppf(0.975, 7), wilson(10, 50)
+    assert float(low) == pytest.approx(max(0, 10 - (width**2 + (10 - 50 * share.low) ** 2) ** 0.5), abs=1e-4)
+    assert float(high) == pytest.approx(10 + (width**2 + (50 * share.high - 10) ** 2) ** 0.5, abs=1e-4)
+    assert around(torch.tensor([49]), 20 * halves, torch.tensor([50]))[1] == 50 and around(*nothing_of(9))[0] == 0
+
+
+def nothing_of(of):
+    return torch.tensor([0]), torch.zeros(14, 1, dtype=torch.int64), torch.tensor([of])

@@ -5,10 +5,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens.scan import Begun, Reducer, concluded, reading, states
+from tslens.stats import wilson
 from tslens.stories.identity import content_hash
 from tslens.threads import in_threads
 
@@ -63,11 +65,30 @@ def reach(halves: Float[Tensor, "half *axes"]) -> Float[Tensor, "*axes"]:
     Balanced half-sampling (McCarthy 1969, doi:10.2307/1402116; for other numbers than means, Shao and Wu 1989,
     doi:10.1214/aos/1176347263): half the difference between complements varies as a mean over all stories does, and t
     has a degree of freedom for each. A bootstrap would read stories twice, which count once in every list of top
-    tokens. The interval is that of a number on as many stories: labels become more or fewer with more of them. It
-    covers a count of units above a threshold in 94% of corpora of 100 stories and in 91% of corpora of 20, one of
-    significant units in 93% and 78%.
+    tokens. The interval is that of a number on as many stories: labels become more or fewer with more of them.
     """
     from scipy.stats import t
 
     apart = (halves[::2] - halves[1::2]) / 2
     return (apart**2).mean(0).sqrt() * float(t.ppf(0.975, len(apart)))
+
+
+def around(
+    count: Int[Tensor, "*axes"], halves: Int[Tensor, "half *axes"], of: Int[Tensor, "*axes"]
+) -> tuple[Float[Tensor, "*axes"], Float[Tensor, "*axes"]]:
+    """Lower and upper end of the 95% interval of counts of labels, from the same counts on halves of the stories, and
+    from how many heads or neurons there are; where this is 0, the number is a share, and halves alone tell.
+
+    Halves say nothing where no label is significant on half of the stories, or all agree by chance. So the distance of
+    each end is that from halves and that of Wilson's interval together, as squares add (Zou and Donner 2008,
+    doi:10.1002/sim.3095): labels that come and go independently vary at most as a binomial count does. `tslens audit`
+    simulates it: of 2,000 corpora of 100 stories with significant units it covers 95% or more; of 32 stories, where
+    all units share what a story has, 66 to 99%, and its lower end 90 to 99%.
+    """
+    width, share = reach(halves.double()), wilson(count.clamp(max=of.clamp(min=1)).numpy(), of.clamp(min=1).numpy())
+    known = of > 0
+    below, above = (
+        torch.where(known, (torch.as_tensor(end) * of - count).abs(), 0.0).square() for end in (share.low, share.high)
+    )
+    low, high = count - (width.square() + below).sqrt(), count + (width.square() + above).sqrt()
+    return low.clamp(min=0).float(), torch.where(known, high.clamp(max=of), high).float()

@@ -32,6 +32,8 @@ DECAYS = {"slow": 4.0, "fast": 1.0}
 """Tokens in which the attention of these heads falls by e."""
 NEAR_1 = 3.3
 """Distance of the means of two normal distributions, in standard deviations: the area is 0.99."""
+EFFECTS = {"many": np.linspace(-0.3, 0.5, 50), "three of 50": np.array([0.5] * 3 + [0.0] * 47)}
+"""Means of simulated units, in standard deviations of a story."""
 OWN = 0.5
 """Standard deviation of what the tokens of a simulated story have in common, as a share of a token's own."""
 
@@ -123,7 +125,8 @@ def simulated(
     found += [_auroc_of_stories(runs, rng(), n) for n in (100, 20, 10)]
     found += [_auroc(positives, NEAR_1, runs, rng()) for positives in (100, 30, 10)]
     found += [_fraction(runs, seed, name, reach) for name, reach in DECAYS.items()]
-    found += [_groups(runs, rng()), *_p_values(runs, rng()), _count(runs, rng())]
+    found += [_groups(runs, rng()), *_p_values(runs, rng())]
+    found += [_count(f"count of labels, {name}", effects, runs, rng()) for name, effects in EFFECTS.items()]
     return found
 
 
@@ -193,15 +196,27 @@ def _groups(runs: int, rng: np.random.Generator) -> Simulated:
     return covered("share of attention, jackknife", stats.jackknife(over.sum(0) / under.sum(0), of_most), 0.6)
 
 
-def _count(runs: int, rng: np.random.Generator) -> Simulated:
-    """How many of 50 units lie above a threshold by their mean over 100 stories: from halves of these."""
-    of_groups = rng.normal(size=(halves.GROUPS, runs, 50)) + OWN * rng.normal(size=(halves.GROUPS, runs, 1))
-    of_groups = of_groups / math.sqrt(STORIES / halves.GROUPS) + np.linspace(-0.3, 0.5, 50)
-    chosen = [list(range(halves.GROUPS)), *halves.halves()]
-    found, *parts = ((of_groups[groups].mean(0) > 0.1).sum(1) for groups in chosen)
-    width = halves.reach(torch.tensor(np.stack(parts)).double()).numpy()
-    interval = Interval(found, found - width, found + width, LEVEL, "half-samples")
-    return covered("count of labels, 100 stories", interval, float(found.mean()))
+def _count(name: str, effects: NDArray[np.float64], runs: int, rng: np.random.Generator) -> Simulated:
+    """How many units have a mean above 0 (t-tests, Benjamini-Hochberg) over 96 stories, in groups as twins count them.
+    All units of a story share what it adds; the truth is the mean count over corpora."""
+    from scipy.stats import t
+
+    n, units = STORIES // halves.GROUPS, len(effects)
+    values = rng.normal(size=(runs, halves.GROUPS, n, units)) + OWN * rng.normal(size=(runs, halves.GROUPS, n, 1))
+    values += effects
+    of_groups, squares = values.sum(2), (values**2).sum(2)
+
+    def counted(groups: Sequence[int]) -> NDArray[np.int64]:
+        read = n * len(groups)
+        mean = of_groups[:, groups].sum(1) / read
+        error = np.sqrt((squares[:, groups].sum(1) / read - mean**2) / (read - 1))
+        q = np.stack([stats.benjamini_hochberg(p) for p in t.sf(mean / error, read - 1)])
+        return np.asarray((q <= 0.05).sum(1))
+
+    found, *parts = (torch.from_numpy(counted(groups)) for groups in [list(range(halves.GROUPS)), *halves.halves()])
+    low, high = halves.around(found, torch.stack(parts), torch.full_like(found, units))
+    interval = Interval(found.numpy(), low.numpy(), high.numpy(), LEVEL, "half-samples and Wilson")
+    return covered(name, interval, float(found.double().mean()), least=True)
 
 
 def _p_values(runs: int, rng: np.random.Generator) -> list[Simulated]:

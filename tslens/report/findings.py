@@ -59,7 +59,9 @@ def _beside(twins: TwinsResult | None, label: str, unit: str = "") -> tuple[str,
         return "not compared with untrained twins", "No untrained twin was counted.", False
     at = twins.place(label)
     leads, fewer = bool(twins.leads[at]), bool(twins.high[at] < twins.least[at])
-    but = "" if leads else ": every untrained twin has more" if fewer else ": this says nothing about training"
+    few = ": too few twins to say that this is training" if twins.low[at] > twins.most[at] else ""
+    rest = few or ": this says nothing about training"
+    but = "" if leads else ": every untrained twin has more" if fewer else rest
     evidence = (
         f"On {counted(twins.stories)}: {int(twins.count[at]):,}{unit} [{float(twins.low[at]):,.1f}, "
         f"{float(twins.high[at]):,.1f}], {len(twins.twins)} untrained twins {twins.range_of(label)}, "

@@ -17,7 +17,7 @@ from tslens.analysis.heads.ablation_result import MATTERING
 from tslens.analysis.neurons.mean_ablation_result import MISSED, SERVING
 from tslens.halves import PAIRS
 from tslens.twins.checked import checked
-from tslens.twins.counting import STORIES, TWINS, Counts, read_texts
+from tslens.twins.counting import STORIES, TWINS, Counts, read_texts, units
 from tslens.twins.result import TwinsResult
 
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ def ablated(
         return {MATTERING: _mattering(twin, texts, rows)}
 
     version, read = f"{VERSION} {rows} {DEFAULT}", min(rows, len(texts))
-    return checked(model, texts, stories, version, own, of_twin, n=n, rows=read, what="ablating heads")
+    return checked(
+        model, texts, stories, version, own, of_twin, n=n, rows=read, what="ablating heads", of=units(model, MATTERING)
+    )
 
 
 def ablated_neurons(
@@ -94,7 +96,7 @@ def ablated_neurons(
         return counted(twin)[0]
 
     version, read = f"{NEURONS_VERSION} {rows} {most}", min(rows, len(texts))
-    return checked(model, texts, stories, version, own, of_twin, n=n, rows=read, what="ablating neurons")
+    return checked(model, texts, stories, version, own, of_twin, n=n, rows=read, what="ablating neurons", of=most)
 
 
 def _mattering(twin: "LanguageModel", texts: Sequence[str], rows: int) -> int:

@@ -34,9 +34,10 @@ def checked(
     n: int,
     rows: int,
     what: str,
+    of: int,
 ) -> TwinsResult:
     """The counts of a model (`own`: on all stories, and on halves of them) beside those of `n` twins, on `rows` of the
-    texts; both are kept under `version` and all that decides them. `what` is done to neurons or heads, in words.
+    texts; both are kept under `version` and all that decides them. `what` is done to `of` neurons or heads, in words.
 
     Raises:
         InputError: fewer stories than give an interval, no twin, or a model that has no twins.
@@ -60,5 +61,6 @@ def checked(
             if i == 0 and len(left) > 1:
                 seconds = (time.monotonic() - began) * (len(left) - 1)
                 note(f"{what.capitalize()} of {len(left)} untrained twins, once: about {seconds:.0f} s more.")
-    found = result_of(models.name_of(model), rows, kept, [str(twin) for twin in twins(n)])
+    every = dict.fromkeys(kept[MODEL], of)
+    found = result_of(models.name_of(model), rows, kept, [str(twin) for twin in twins(n)], every)
     return cast(TwinsResult, read_on(found, stories))

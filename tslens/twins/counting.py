@@ -9,7 +9,7 @@ import torch
 from tslens import models, stats
 from tslens.analysis import heads, lens, neurons
 from tslens.errors import InputError
-from tslens.halves import FEWEST, PAIRS, on_halves, reach
+from tslens.halves import FEWEST, PAIRS, around, on_halves
 from tslens.memory import give_back
 from tslens.models.twins import twins
 from tslens.progress import off, stage
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 TWINS, STORIES = 19, 100
+CHANCE = 0.05
 VERSION = 6
 """Part of the key of kept counts: raise it when the rule of a label changes."""
 MODEL = "the model"
@@ -66,7 +67,8 @@ def compare(
     texts = enough_texts(stories, n, limit)
     (asked,), chosen = questions(model, texts, stories, [reducers]), twins(n)
     ask(model, texts, [asked], chosen)
-    found = result_of(models.name_of(model), len(texts), asked.kept, [str(twin) for twin in chosen])
+    of = {label: units(model, label) for label in asked.kept[MODEL]}
+    found = result_of(models.name_of(model), len(texts), asked.kept, [str(twin) for twin in chosen], of)
     return cast(TwinsResult, read_on(found, stories))
 
 
@@ -101,28 +103,42 @@ def questions(
     return [Question(one, _all_of, known, place) for one, (known, place) in zip(several, kept, strict=True)]
 
 
-def result_of(model: str, stories: int, kept: Mapping[str, Counts], names: list[str]) -> TwinsResult:
-    """The counts of a model, of halves of its stories and of the twins of these names, as kept."""
+def units(model: "LanguageModel", label: str) -> int:
+    """How many heads or neurons of a model could have a label; 0 for a share of positions."""
+    spec = models.spec_of(model)
+    heads_of_all = spec.n_layers * spec.n_heads
+    if "positions" in label:
+        return 0
+    if "queries and keys" in label:
+        return 2 * heads_of_all
+    return heads_of_all if "heads" in label or "kernels" in label else spec.n_layers * spec.mlp_width
+
+
+def result_of(
+    model: str, stories: int, kept: Mapping[str, Counts], names: list[str], of: Mapping[str, int]
+) -> TwinsResult:
+    """The counts of a model, of halves of its stories and of the twins of these names, as kept. `of` is how many heads
+    or neurons could have a label; 0, or without an entry, a share of positions or prompts."""
     labels = list(kept[MODEL])
     own, halves, of_twins = (
         torch.tensor([[kept[name][label] for label in labels] for name in rows])
         for rows in ([MODEL], [name for name in kept if name.startswith("half ")], names)
     )
     count, most = own[0], of_twins.amax(0)
-    width = reach(halves.double())
-    low = (count - width).clamp(min=0)
+    low, high = around(count, halves, torch.tensor([of.get(label, 0) for label in labels]))
+    p = stats.rank_p(count.numpy(), of_twins.numpy())
     return TwinsResult(
         model=model,
         stories=stories,
         labels=labels,
         twins=names,
         count=count,
-        low=low.float(),
-        high=(count + width).float(),
+        low=low,
+        high=high,
         least=of_twins.amin(0),
         most=most,
-        p=torch.from_numpy(stats.rank_p(count.numpy(), of_twins.numpy())).float(),
-        leads=low > most,
+        p=torch.from_numpy(p).float(),
+        leads=(low > most) & torch.from_numpy(p <= CHANCE),
         of_twins=of_twins,
     )
 

@@ -8,7 +8,7 @@ from tslens.analysis import neurons
 from tslens.analysis.neurons.fade import evidence, judged
 from tslens.halves import halves
 from tslens.twins.checked import checked
-from tslens.twins.counting import STORIES, TWINS, Counts, read_texts
+from tslens.twins.counting import STORIES, TWINS, Counts, read_texts, units
 from tslens.twins.result import TwinsResult
 
 if TYPE_CHECKING:
@@ -39,4 +39,5 @@ def faded(model: "LanguageModel", stories: Iterable[str], *, n: int = TWINS, lim
     def of_twin(twin: "LanguageModel") -> Counts:
         return neurons.fade(twin, texts, neurons.held_out(twin, texts), prompts=PROMPTS).counts()
 
-    return checked(model, texts, stories, VERSION, own, of_twin, n=n, rows=len(texts), what="steering neurons")
+    of = units(model, "neurons")
+    return checked(model, texts, stories, VERSION, own, of_twin, n=n, rows=len(texts), what="steering neurons", of=of)

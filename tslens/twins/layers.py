@@ -64,9 +64,9 @@ def question(model: "LanguageModel", texts: Sequence[str], stories: object) -> Q
 def result_of(model: "LanguageModel", stories: int, kept: Mapping[str, Rows], names: list[str]) -> LayersResult:
     """The counts of a model, of halves of its stories and of the twins of these names, as kept."""
     spec, tags = models.spec_of(model), [ANY, *pos.TAGS]
-    found = counting.result_of(
-        models.name_of(model), stories, {name: _flat(rows) for name, rows in kept.items()}, names
-    )
+    counts = {name: _flat(rows) for name, rows in kept.items()}
+    every = dict.fromkeys(counts[MODEL], spec.mlp_width)
+    found = counting.result_of(models.name_of(model), stories, counts, names, every)
     shape = (len(REDUCERS), len(tags), spec.n_layers)
     by_layer = {field: values.unflatten(-1, shape) for field, values in found.tensors().items()}
     return LayersResult(

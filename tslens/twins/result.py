@@ -23,8 +23,8 @@ class TwinsResult(Result):
     many in 1,000.
 
     Model and twins are counted on the same stories. The interval is 95%, over stories: counts on halves of the stories
-    give its width (repeated half-sampling; Shao and Wu 1989, doi:10.1214/aos/1176347263). It stands for a bootstrap,
-    in which a story that is drawn twice would count once in every list of top tokens.
+    give it (`halves.around`). It stands for a bootstrap, in which a story that is drawn twice would count once in every
+    list of top tokens.
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("label",)
@@ -52,7 +52,8 @@ class TwinsResult(Result):
     """Rank of the model's count among its own and the twins' (Phipson and Smyth 2010, doi:10.2202/1544-6115.1585):
     0.05 at best with 19 twins."""
     leads: Bool[torch.Tensor, " label"]
-    """Whether the lower end of the interval exceeds the count of every twin."""
+    """Whether the lower end of the interval exceeds the count of every twin, and p is at most 0.05 (with 19 of them or
+    more)."""
     of_twins: Int[torch.Tensor, "twin label"]
     """The counts of the twins."""
     unit: str = field(default="stories", kw_only=True)

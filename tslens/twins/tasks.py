@@ -61,7 +61,9 @@ def on_task(
             store.write(place, kept)
             shown.advance()
     own = named(_whole(able.counts(), patched.counts() if patched else {}), _of_halves(able, patched))
-    found = result_of(models.name_of(model), able.pairs, own | kept, [str(twin) for twin in twins(n)])
+    spec = models.spec_of(model)
+    of = {NODES["head"]: spec.n_layers * spec.n_heads, NODES["MLP"]: spec.n_layers}
+    found = result_of(models.name_of(model), able.pairs, own | kept, [str(twin) for twin in twins(n)], of)
     return replace(found, unit="pairs")
 
 

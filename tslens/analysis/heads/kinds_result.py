@@ -14,7 +14,7 @@ from tslens.analysis.heads.kinds_weights import KINDS
 from tslens.analysis.heads.kinds_words import CLASSES
 from tslens.analysis.heads.roles import NEAR, NEXT_TO_NOTHING, Q
 from tslens.errors import InputError
-from tslens.halves import reach
+from tslens.halves import around
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -113,12 +113,17 @@ class ScoresResult(Result):
         """Its 95% interval over stories; NaN where it is not known."""
         if not self.of_halves:
             return torch.nan, torch.nan
-        width = float(reach(torch.tensor(self.of_halves).double()))
-        return max(0.0, self.having - width), self.having + width
+        of = torch.tensor(self.held[0].numel())
+        low, high = around(torch.tensor(self.having), torch.tensor(self.of_halves), of)
+        return float(low), float(high)
 
     @property
     def leads(self) -> bool:
-        """Whether the interval's lower end exceeds the number of every untrained twin."""
+        """Whether the interval's lower end exceeds the number of every untrained twin, and p is at most 0.05."""
+        return self._exceeds and float(stats.rank_p(self.having, self.of_twins)) <= Q
+
+    @property
+    def _exceeds(self) -> bool:
         return bool(self.of_twins) and self.interval[0] > max(self.of_twins)
 
     @cached_property
@@ -167,7 +172,7 @@ class ScoresResult(Result):
         return (
             f"{super().__str__()}\n{self.said()} have a kind that is named here: its lower end exceeds "
             f"twins_99th{also}, and q < {Q}."
-            f"{'' if self.leads or not self.of_twins else ' So many say nothing about training.'}"
+            f"{'' if self._exceeds or not self.of_twins else ' So many say nothing about training.'}"
         )
 
     def said(self) -> str:
