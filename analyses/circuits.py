@@ -16,7 +16,7 @@ from tslens.analysis import circuits
 from tslens.errors import InputError
 from tslens.plots import save
 from tslens.stories.pairs import TASKS
-from tslens.twins import TWINS
+from tslens.twins import TWINS, beside_task, on_task
 
 COPIES = ("2.2", "3.1", "3.2")  # heads of stories2M in the circuits of what was said before
 
@@ -28,9 +28,12 @@ for name, model in asked.models.items():
         except InputError as error:  # a small vocabulary has no such pairs
             print(name, error)
             continue
+        where = circuits.patching(model, task, n=able.pairs) if able.does else None
+        beside = on_task(model, task, able, where)
         save(able.figure(), asked.folder / f"{name}-{task}-accuracy.svg", able.to_frame())
-        if able.does:
-            where = circuits.patching(model, task, n=100)
+        print(beside.beside(able))
+        if where is not None:
+            where = beside_task(beside, where)
             save(where.figure(), asked.folder / f"{name}-{task}-patching.svg", where.to_frame())
             print(where, *where.agreement, sep="\n")
         found = circuits.circuit(model, task)

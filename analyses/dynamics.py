@@ -24,6 +24,7 @@ from tslens.dynamics.snapshot import INDUCTION, LOSS, PREVIOUS, REPETITION
 from tslens.plots import panels, save
 from tslens.stories import generator, stories
 from tslens.tokenizer import Tokenizer
+from tslens.twins import TWINS
 
 SHAPES = {"two layers": "64x2", "one layer": "64x1"}
 STORIES, TIMES, VOCABULARY = 60_000, 3, 1024
@@ -85,7 +86,7 @@ runs.train(dict(plan(shape, seed) for seed in range(asked.seeds) for shape in SH
 held_out = list(stories(source, split="validation", limit=dynamics.STORIES))
 found = {
     name: dynamics.dynamics(
-        [asked.out / plan(shape, seed)[0] for seed in range(asked.seeds)], held_out, checkpoints=True
+        [asked.out / plan(shape, seed)[0] for seed in range(asked.seeds)], held_out, checkpoints=True, n=TWINS
     )
     for name, shape in SHAPES.items()
 }

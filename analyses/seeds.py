@@ -12,6 +12,7 @@ from tslens import dynamics
 from tslens.dynamics.snapshot import INDUCTION, LOSS, PREVIOUS
 from tslens.plots import panels, save
 from tslens.stories import stories
+from tslens.twins import TWINS
 
 RECIPE, CONTEXT, VOCABULARY = "stories2M", 320, 2048
 SHOWN = (LOSS, PREVIOUS, INDUCTION, "NOUN neurons")
@@ -29,7 +30,7 @@ def plan(seed: int) -> Plan:
 StudyRuns(asked.stories, asked.out, asked.jobs, VOCABULARY).train(dict(map(plan, range(asked.seeds))))
 folders = [asked.out / plan(seed)[0] for seed in range(asked.seeds)]
 held_out = list(stories(asked.stories, split="validation", limit=asked.limit))
-found = dynamics.dynamics(folders, held_out, limit=asked.limit)
+found = dynamics.dynamics(folders, held_out, limit=asked.limit, n=TWINS)
 times, agreed = dynamics.emergence(found), dynamics.stability(folders, held_out, limit=asked.limit)
 print(*(f"{score}: {times.sentence(score)}" for score in SHOWN), agreed, sep="\n")
 charts = [

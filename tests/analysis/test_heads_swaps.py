@@ -266,6 +266,17 @@ def test_an_answer_prints_draws_comes_back_and_withholds_what_it_contradicts(
     assert agreed.withhold(roles).roles == agreed.kept
     assert agreed.kept == [["previous token", "unresolved"], ["unresolved", "diffuse"]]
     assert "0.1 (content-dependent), 1.0 (positional)" in str(agreed) and plots.svg(agreed.figure()).startswith("<svg")
+    table = agreed.summary().set_index("heads")
+    assert table.loc["roles", ["labelled", "confirmed", "open", "contradicted"]].tolist() == [2, 1, 0, 1]
+    assert table.loc["content-dependent", "contradicted"] == 1 and table.loc["both", "agreement"] == pytest.approx(
+        1 / 3
+    )
+    low, high = torch.zeros_like(found.low), torch.ones_like(found.high)
+    low[0, 0, 1, 0] = low[1, 1, 0, 0] = 0.6  # positional, over all keys; previous token, over those but BOS
+    high[0, :, 0, 1] = 0.4  # content-dependent
+    against = heads.agreement(roles, replace(decided, low=low, high=high)).summary().set_index("heads")
+    columns = [f"against, {swap}" for swap in ("any tokens", "any word", "same part of speech")]
+    assert against[columns].to_numpy().tolist() == [[1, 1, 0], [1, 1, 1], [2, 2, 1]]
     assert heads.agreement(roles, replace(found, verdict_code=torch.full((2, 2, 2), 2))).contradicted == 0
     with refused("are not of one model"):
         heads.agreement(roles, replace(found, model="another"))

@@ -4,9 +4,12 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
+
 from tslens import pos
 from tslens.analysis import heads, neurons
 from tslens.analysis.heads.result import EVIDENT, RolesResult
+from tslens.analysis.neurons.held_out_result import HeldOutResult
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.words import words
 from tslens.audit.planted import Planted
@@ -21,7 +24,9 @@ LABELS = (*EVIDENT, PART_OF_SPEECH, ONE_WORD)
 ANY_KIND = heads.KindsResult.label.format("any")
 PLANTED_KINDS = {heads.KindsResult.label.format(plant.kind): plant.kind for plant in HEADS.values() if plant.kind}
 """The kinds of keys that are planted, by the names of their counts."""
-ALL = (*LABELS, *PLANTED_KINDS, ANY_KIND)
+PREDICTS = f"{PART_OF_SPEECH} that predicts"
+"""The label of a neuron's part of speech that holds on other stories and words (`neurons.held_out`)."""
+ALL = (*LABELS, PREDICTS, *PLANTED_KINDS, ANY_KIND)
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class Judged:
     """Whether this is right: of a plant, one of its labels; of a random component, no label that claims something."""
     kinds: tuple[str, ...] = ()
     """Kinds of keys that a head is said to choose."""
+    predicts: str = ""
+    """The part of speech of a neuron that predicts where it fires on other stories and words."""
 
     @property
     def random(self) -> bool:
@@ -60,20 +67,20 @@ class Judged:
 def judge(planted: Planted, texts: Sequence[str], kinds: heads.Kinds | None = None) -> list[Judged]:
     """Every head and neuron of a planted model with its label, by one pass over stories. No head has a kind of key
     without `kinds`, whose control knows what untrained twins score."""
-    roles, profiles, chosen = answers(planted.model, texts, kinds or heads.Kinds())
-    return judge_heads(planted, roles, chosen) + judge_neurons(planted, profiles)
+    roles, profiles, tested, chosen = answers(planted.model, texts, kinds or heads.Kinds())
+    return judge_heads(planted, roles, chosen) + judge_neurons(planted, profiles, tested)
 
 
 def answers(
     model: LanguageModel, texts: Sequence[str], kinds: heads.Kinds
-) -> tuple[RolesResult, ProfilesResult, heads.KindsResult]:
-    """The roles of heads, the labels of neurons and the kinds of keys by one pass over stories, the last with the
-    generated stories of `kinds` beside them, whose pronouns have a known truth."""
-    roles, profiles = heads.Roles(), neurons.Profiles()
-    found = states(model, texts, [roles, profiles, kinds])
+) -> tuple[RolesResult, ProfilesResult, HeldOutResult, heads.KindsResult]:
+    """The roles of heads, the labels of neurons, their tests and the kinds of keys by one pass over stories, the last
+    with the generated stories of `kinds` beside them, whose pronouns have a known truth."""
+    roles, profiles, tested = heads.Roles(), neurons.Profiles(), neurons.HeldOut()
+    found = states(model, texts, [roles, profiles, tested, kinds])
     if kinds.texts:
-        states(model, kinds.texts, [Begun(kinds, lambda: found[2])])  # adds to the same sums
-    return roles.finish(found[0]), profiles.finish(found[1]), kinds.finish(found[2])
+        states(model, kinds.texts, [Begun(kinds, lambda: found[3])])  # adds to the same sums
+    return roles.finish(found[0]), profiles.finish(found[1]), tested.finish(found[2]), kinds.finish(found[3])
 
 
 def judge_heads(planted: Planted, roles: RolesResult, chosen: heads.KindsResult) -> list[Judged]:
@@ -101,8 +108,8 @@ def right_kinds(truth: str) -> set[str]:
     return set() if plant is None else {plant.kind, *plant.also} - {""}
 
 
-def judge_neurons(planted: Planted, profiles: ProfilesResult) -> list[Judged]:
-    """Every neuron with its label: a part of speech, `one word`, or nothing."""
+def judge_neurons(planted: Planted, profiles: ProfilesResult, tested: HeldOutResult) -> list[Judged]:
+    """Every neuron with its label: a part of speech, `one word`, or nothing; and the part of speech that predicts."""
     number = words(profiles.pieces)
     planted_word = number[planted.vocabulary.word]
     found = []
@@ -112,7 +119,9 @@ def judge_neurons(planted: Planted, profiles: ProfilesResult) -> list[Judged]:
         right = label == ("" if truth in RANDOM else NEURONS[truth].label)
         if label == ONE_WORD and truth == ONE_WORD:
             right = bool(number[profiles.word[layer, neuron]] == planted_word)
-        found.append(Judged("neuron", (layer, neuron), truth, label, right))
+        sure = int(torch.where(tested.predicts, tested.label, -1)[layer, neuron])
+        predicts = pos.TAGS[sure] if sure >= 0 else ""
+        found.append(Judged("neuron", (layer, neuron), truth, label, right, predicts=predicts))
     return found
 
 
@@ -156,7 +165,7 @@ class Tally:
 
 def tallies(judged: Sequence[Judged]) -> dict[str, Tally]:
     """One tally for each of `ALL`."""
-    found = {}
+    found = {PREDICTS: _of_tests([j for j in judged if j.kind == "neuron"])}
     for label in LABELS:
         kind = "head" if label in EVIDENT else "neuron"
         of_kind = [j for j in judged if j.kind == kind]
@@ -169,7 +178,16 @@ def tallies(judged: Sequence[Judged]) -> dict[str, Tally]:
             random=len(random),
             false=sum(kind_of_label(j) == label for j in random),
         )
-    return found | _of_kinds([j for j in judged if j.kind == "head"])
+    found |= _of_kinds([j for j in judged if j.kind == "head"])
+    return {label: found[label] for label in ALL}
+
+
+def _of_tests(judged: Sequence[Judged]) -> Tally:
+    """The tally of `PREDICTS`: neurons of a part of speech, and all others, which have none."""
+    wanted = [j for j in judged if expected(j) == PART_OF_SPEECH]
+    others = [j for j in judged if j.random or NEURONS[j.truth].label in (ONE_WORD, "")]
+    named = sum(j.predicts == NEURONS[j.truth].label for j in wanted)
+    return Tally(PREDICTS, len(wanted), named, len(others), sum(bool(j.predicts) for j in others))
 
 
 def _of_kinds(judged: Sequence[Judged]) -> dict[str, Tally]:

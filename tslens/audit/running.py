@@ -11,7 +11,18 @@ import torch
 from tslens import models, stats
 from tslens.analysis import heads
 from tslens.audit.copies import check_can_carry, copies
-from tslens.audit.judging import ALL, ANY_KIND, ONE_WORD, PART_OF_SPEECH, PLANTED_KINDS, Judged, answers, judge, tallies
+from tslens.audit.judging import (
+    ALL,
+    ANY_KIND,
+    ONE_WORD,
+    PART_OF_SPEECH,
+    PLANTED_KINDS,
+    PREDICTS,
+    Judged,
+    answers,
+    judge,
+    tallies,
+)
 from tslens.audit.planted import plant
 from tslens.audit.result import AuditResult
 from tslens.audit.settings import changed
@@ -34,7 +45,7 @@ GENERATED = 32
 READ_AGAIN = 24
 """Stories that are read in every way."""
 
-RESTS_ON = {"positional": "positional fraction", PART_OF_SPEECH: "AUROC", ONE_WORD: "AUROC"}
+RESTS_ON = {"positional": "positional fraction", PART_OF_SPEECH: "AUROC", PREDICTS: "AUROC", ONE_WORD: "AUROC"}
 SHARE = "share of attention"
 """How the names of the simulated intervals begin that decide each label; `SHARE` for the other roles."""
 
@@ -211,6 +222,7 @@ def _counts(model: "LanguageModel", texts: Sequence[str], kinds: heads.Kinds) ->
 def _of_labels(counts: Counter[str]) -> torch.Tensor:
     """The count of each of `ALL`."""
     names = {PART_OF_SPEECH: "part-of-speech neurons", ONE_WORD: "one-word neurons"}
+    names[PREDICTS] = "part-of-speech neurons that predict"
     names |= {label: label for label in (*PLANTED_KINDS, ANY_KIND)}
     return torch.tensor([counts[names.get(label, f"{label} heads")] for label in ALL])
 

@@ -21,20 +21,20 @@ WAYS = ("one story a batch", "all in one batch", "another order", "three shards"
 
 def labels(
     model: "LanguageModel", texts: Sequence[str], *, batch_tokens: int = 4096, shards: int = 1
-) -> tuple[Tensor, Tensor]:
-    """The role of every head as a number, `[layer head]`, and the label of every neuron, `[layer neuron]`: the number
-    of its part of speech, or of its word below -1, or -1."""
-    reducers: list[Any] = [heads.Roles(), neurons.Profiles()]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The role of every head as a number, `[layer head]`; and of every neuron, `[layer neuron]`, its label and that
+    which predicts on other stories: the number of a part of speech, or of a word below -1, or -1."""
+    reducers: list[Any] = [heads.Roles(), neurons.Profiles(), neurons.HeldOut()]
     with off():
         parts = [
             states(model, texts, reducers, batch_tokens=batch_tokens, shard=Shard(i, shards)) for i in range(shards)
         ]
-        roles, profiles = (
+        roles, *of_neurons = (
             reducer.finish(reduce(reducer.merge, found))
             for reducer, found in zip(reducers, zip(*parts, strict=True), strict=True)
         )
-    of_neurons = torch.where(profiles.by_word, -2 - profiles.word, profiles.label)
-    return roles.role_code, of_neurons
+    labels, tested = (torch.where(found.by_word, -2 - found.word, found.label) for found in of_neurons)
+    return roles.role_code, labels, torch.where(of_neurons[1].predicts, tested, -1)
 
 
 def changed(model: "LanguageModel", texts: Sequence[str]) -> tuple[int, dict[str, int]]:

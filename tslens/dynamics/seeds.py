@@ -19,6 +19,7 @@ from tslens.dynamics.untrained import beside_twins
 from tslens.errors import InputError
 from tslens.progress import note
 from tslens.result import read_on
+from tslens.twins.counting import TWINS
 
 
 def dynamics(
@@ -27,7 +28,7 @@ def dynamics(
     *,
     limit: int = STORIES,
     checkpoints: bool = False,
-    n: int = 0,
+    n: int = TWINS,
 ) -> DynamicsResult:
     """Every score at every snapshot of runs that differ in their seed, on the first `limit` stories, beside `n`
     untrained twins of the first run's finished model.

@@ -171,6 +171,9 @@ class AgreementResult(Result):
 
     withheld: Bool[Tensor, "layer head"]
     """True where the role is contradicted."""
+    against: Bool[Tensor, "swap layer head"]
+    """Whether one kind of swap alone speaks against the role: its interval lies on the other side of one half. Random
+    tokens break words up, so they err towards content; words of the same part of speech towards position."""
 
     @property
     def agreement(self) -> float:
@@ -196,13 +199,32 @@ class AgreementResult(Result):
         return frame
 
     def summary(self) -> "pd.DataFrame":
-        """The counts, and the heads whose role is withheld."""
+        """Roles, `content-dependent`, and both: how many are confirmed, left open and contradicted, which are withheld;
+        and of how many each kind of swap alone says the opposite."""
         import pandas as pd
 
-        gone = self.to_frame().query("withheld")
-        named = ", ".join(f"{row.layer}.{row.head} ({row.role})" for row in gone.itertuples()) or "none"
-        counts = {"labelled": self.labelled, "confirmed": self.confirmed, "contradicted": self.contradicted}
-        return pd.DataFrame([counts | {"agreement": self.agreement, "withheld": named}])
+        frame = self.to_frame()
+        frame = frame[[claimed(role) != UNRESOLVED for role in frame["role"]]]
+        described = frame["role"] == "content-dependent"
+        groups = {"roles": frame[~described], "content-dependent": frame[described], "both": frame}
+        return pd.DataFrame([{"heads": name} | self._counts(of_group) for name, of_group in groups.items()])
+
+    def _counts(self, frame: "pd.DataFrame") -> dict[str, Any]:
+        """Counts of some labelled heads, by what the swaps say of them."""
+        gone = frame[frame["withheld"]]
+        confirmed = sum(VERDICTS[claimed(row.role)] == row.verdict for row in frame.itertuples())
+        counts: dict[str, Any] = {
+            "labelled": len(frame),
+            "confirmed": confirmed,
+            "open": len(frame) - confirmed - len(gone),
+            "contradicted": len(gone),
+            "agreement": 1 - len(gone) / len(frame) if len(frame) else float("nan"),
+        }
+        against = self.against.numpy()[:, frame["layer"], frame["head"]].sum(1)
+        counts |= {f"against, {swap}": int(n) for swap, n in zip(SWAPS, against, strict=True)}
+        return counts | {
+            "withheld": ", ".join(f"{row.layer}.{row.head} ({row.role})" for row in gone.itertuples()) or "none"
+        }
 
     def figure(self) -> "Figure":
         """The map of roles that remain."""
@@ -231,6 +253,7 @@ def agreement(roles: RolesResult, swaps: SwapsResult) -> AgreementResult:
     whole = torch.tensor([[role in OF_ALL_KEYS for role in row] for row in roles.roles])
     found = torch.where(whole, swaps.verdict_code[0], swaps.verdict_code[1])
     labelled, decided, same = said != UNRESOLVED, found != UNRESOLVED, said == found
+    low, high = (torch.where(whole, ends[0], ends[1]) for ends in (swaps.low, swaps.high))
     return AgreementResult(
         model=roles.model,
         roles=roles.roles,
@@ -239,6 +262,7 @@ def agreement(roles: RolesResult, swaps: SwapsResult) -> AgreementResult:
         contradicted=int((labelled & decided & ~same).sum()),
         confirmed=int((labelled & same).sum()),
         withheld=labelled & decided & ~same,
+        against=((said == POSITION) & (low > 0.5)) | ((said == CONTENT) & (high < 0.5)),
         corpus=swaps.corpus,
     )
 
