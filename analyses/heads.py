@@ -16,7 +16,7 @@ from _models import study
 from tslens.analysis import heads
 from tslens.plots import save
 from tslens.scan import scan
-from tslens.twins import ablated
+from tslens.twins import ablated, control
 
 asked = study("heads")
 for name, model in asked.models.items():
@@ -28,7 +28,8 @@ for name, model in asked.models.items():
     agreed = heads.agreement(answer, swapped)
     save(agreed.figure(), asked.folder / f"{name}-agreement.svg", agreed.to_frame())
     print(agreed)
-    without = heads.ablation(model, asked.stories, roles=answer, rows=100)
+    written = heads.writes(model, asked.stories, control=control(model, asked.stories, heads.Writes()))
+    without = heads.ablation(model, asked.stories, roles=answer, writes=written, rows=100)
     save(without.figure(), asked.folder / f"{name}-ablation.svg", without.to_frame())
     beside = ablated(model, asked.stories)
     save(beside.figure(), asked.folder / f"{name}-ablated-twins.svg", beside.to_frame())

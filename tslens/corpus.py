@@ -125,7 +125,9 @@ def _training(name: str, record: Mapping[str, Any], limit: int | None) -> Storie
     try:
         return stories(trained_on, split=split, limit=limit, seed=data.get("seed", 0))
     except (InputError, FileNotFoundError) as error:
-        raise InputError(f"{name} was trained on {trained_on}, which cannot be read here: {error}") from error
+        raise InputError(
+            f"{name} was trained on {trained_on}, which cannot be read here. Name the stories to read with --stories."
+        ) from error
 
 
 def _seen_from_here(record: Mapping[str, Any], home: Path | None) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ import torch
 from tslens import models, plots
 from tslens.analysis import heads
 from tslens.analysis.heads.ablation_result import BOUND, FINDINGS, MATTERING, has_role, matters
+from tslens.analysis.heads.kinds_words import CLASSES
 from tslens.analysis.heads.repeated import copying, repeated_tokens, repetition_scores
 from tslens.analysis.heads.role_tokens import after_duplicates, by_two, continuations
 from tslens.analysis.heads.rows import partners, story_rows
@@ -153,6 +154,29 @@ def test_the_contrast_is_the_difference_of_weighted_means(
     assert found.contrast[0, 1].isnan().all()
 
 
+def test_a_head_that_writes_a_class_is_measured_on_its_words(
+    model: Any, roles: heads.RolesResult, made_stories: list[str], refused: Any
+) -> None:
+    """The classes are those of whole words; a role that predicts tokens comes first."""
+    writes = heads.writes(model, made_stories, control=heads.Control((0.0,) * len(CLASSES), (0,)))
+    held = torch.zeros_like(writes.score, dtype=torch.bool)
+    held[CLASSES.index("NOUN"), 1, 1] = held[CLASSES.index("VERB"), 0, 0] = True
+    of = {"q": torch.where(held, 0.0, 1.0), "score": held.float() + 1, "low": held.float() + 1}
+    found = heads.ablation(
+        model, made_stories, roles=roles, writes=replace(writes, **of), kinds=("zero",), rows=6, context=40
+    )
+    assert found.labels == [["previous token", "induction", "duplicate token", ""], ["", "writes NOUN", "", ""]]
+    read = story_rows(model, made_stories, 6, 40, tagged=True)
+    assert read.classes is not None and read.classes.shape == read.tokens.shape
+    pieces = models.tokenizer_of(model).pieces(read.tokens[read.classes == CLASSES.index("NOUN")].tolist())
+    assert len(pieces) > 10 and {" dog", " the"} & set(pieces) <= {" dog"}
+    on, _ = contrast_weights(read.tokens, read.scored, read.classes == CLASSES.index("NOUN"))
+    assert found.predicted[1, 1] == on.sum() > 5 and found.contrast[0, 1, 1].isfinite()
+    assert found.checks().set_index(["layer", "head"])["by"][1, 1] == "writes NOUN"
+    with refused("written classes are those of another"):
+        heads.ablation(model, made_stories, writes=replace(writes, model="another"), rows=6)
+
+
 # What is said
 
 
@@ -198,12 +222,12 @@ def test_findings_by_hand(model: Any, roles: heads.RolesResult, made_stories: li
         )
         return given.finding(*head)
 
-    assert of((0, 0), large, 1, 0.1) == "matters, most on the tokens its role predicts"
-    assert of((0, 0), large, 1, -0.1) == "matters, not more on the tokens its role predicts"
+    assert of((0, 0), large, 1, 0.1) == "matters, most on the tokens its label predicts"
+    assert of((0, 0), large, 1, -0.1) == "matters, not more on the tokens its label predicts"
     assert of((0, 3), large, 1, -0.1) == "matters"
     assert of((1, 0), large, 1, 0.1) == "matters, and has no role"
     assert of((1, 0), large, 1, 0.1, second=small) == "not decided"  # the other kind does not say so
-    assert of((0, 1), -small, small, 0.1) == "helps only on the tokens its role predicts"
+    assert of((0, 1), -small, small, 0.1) == "helps only on the tokens its label predicts"
     assert of((0, 1), -small, small, -0.1) == "has a role that nothing misses"
     assert of((1, 1), -small, small, -0.1) == "no role, and nothing misses it"
     assert of((0, 3), -large, large, 0.1) == "not decided"

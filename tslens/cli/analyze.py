@@ -92,20 +92,22 @@ def _further(
         deliver(swapped, corpus=corpus)
         deliver(agreement := method.agreement(roles, swapped), corpus=corpus)
         roles = agreement.withhold(roles)
+    written = None
     if kinds:
         of_kinds, of_writes = method.Kinds(made=method.MADE), method.Writes()
         read_ahead(loaded, corpus, scored=[of_kinds, of_writes])
         twins = control(loaded, corpus, of_kinds)
         deliver(method.kinds(loaded, corpus, roles=roles, control=twins, precision=precision), corpus=corpus)
         twins = control(loaded, corpus, of_writes)
-        deliver(method.writes(loaded, corpus, control=twins, precision=precision), corpus=corpus)
+        written = method.writes(loaded, corpus, control=twins, precision=precision)
+        deliver(written, corpus=corpus)
         beside_twins(deliver, loaded, corpus, method.Kernels(), method.kernels(roles, swapped), n, "of-kernels")
         short = min(SHORT, spec_of(loaded).n_ctx // 2)
         at_short = method.roles(loaded, corpus, context=short, precision=precision)
         deliver(method.contexts({f"{short} tokens": at_short, "the whole context": roles}), corpus=corpus)
     if ablate:
         deliver(method.ablation(loaded, rows=16), "on-repeated-tokens")
-        found = method.ablation(loaded, corpus, roles=roles)
+        found = method.ablation(loaded, corpus, roles=roles, writes=written)
         if n:
             deliver(counted := ablated(loaded, corpus, n=n), "of-ablation", printed=False)
             found = counted.beside(found)

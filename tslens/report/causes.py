@@ -47,7 +47,7 @@ from tslens.twins.ablating import VERSION as RULES
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-VERSION = "causes of heads, 5"
+VERSION = "causes of heads, 6"
 """Part of the key of kept answers: raise it when a rule changes."""
 SWAPPED, ABLATED, COPIES = 50, 64, 1
 """Stories that are swapped, those that heads are ablated on, and copies with half of the words replaced."""
@@ -108,15 +108,18 @@ def causes(
     shelf = Shelf(model, corpus, texts, wanted is True)
     swapped = min(SWAPPED, len(texts)) * PASSES * a_story
     a_row = PASS * roles.role_code.numel() * a_story
+    kinds, writes = _kinds(model, texts, shelf, a_story, [QUESTIONS] if twins >= TWINS else [])
     asked = "/".join(ROLES[code] for code in roles.role_code.flatten().tolist())
+    asked += "" if writes is None else "/".join(" ".join(classes) for row in writes.kinds for classes in row)
     parts: dict[type[Result], str] = {SwapsResult: "", AblationResult: asked}
     if not shelf.affords(swapped + min(ABLATED, len(texts)) * a_row, "Swapped words and ablated heads", parts):
         return None
     swaps = shelf.of(SwapsResult, "", lambda: method.swaps(model, texts, limit=SWAPPED, copies=COPIES))
     agreement = method.agreement(roles, swaps)
     kept = agreement.withhold(roles)
-    ablation = shelf.of(AblationResult, asked, lambda: method.ablation(model, texts, roles=kept, rows=ABLATED))
-    kinds, writes = _kinds(model, texts, shelf, a_story, [QUESTIONS] if twins >= TWINS else [])
+    ablation = shelf.of(
+        AblationResult, asked, lambda: method.ablation(model, texts, roles=kept, writes=writes, rows=ABLATED)
+    )
     kernels = method.kernels(kept, swaps)
     kinds = None if kinds is None else replace(kinds, roles=kept.roles)
     named = replace(ablation, roles=names(kept, kinds, writes))

@@ -43,8 +43,9 @@ def _intro(causes: Causes) -> str:
         "paired by story, where the head's output is replaced by nothing (zero), by its mean over all positions, or by "
         "that at the same position of another story (resample). A head matters if all three cost at least "
         f"{BOUND:g} and are above 0 at q < 0.05; nothing misses one whose intervals all lie within {BOUND:g} of 0. "
-        "The tokens that a role predicts are compared with others of the same stories and frequency; shown is the "
-        "least of the three differences. Heads that matter and have no name come first. "
+        "The tokens that a role predicts, or words of the class that a head writes most, are compared with others of "
+        "the same stories and frequency; shown is the least of the three differences. Heads that matter and have no "
+        "name come first. "
     )
     return f'<p class="muted small">{html.escape(said + _beside(causes) + _agreement(causes) + _beyond(causes))}</p>'
 

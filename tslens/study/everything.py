@@ -22,7 +22,7 @@ from tslens.study.findings import finding
 from tslens.study.kept import Kept, kept
 from tslens.study.parts import ALL, NONE, PARTS, StudyPart, Work
 from tslens.study.result import EverythingResult
-from tslens.twins import STORIES, TWINS, TwinsResult
+from tslens.twins import FEWEST, STORIES, TWINS, TwinsResult
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -73,6 +73,11 @@ def everything(
     corpus = stories if isinstance(stories, Corpus) else _named(stories)
     if checked < 1 or not len(corpus):
         raise InputError(f"A study of {len(corpus)} stories, {checked} of them checked, asks nothing. Give more.")
+    if twins and checked < FEWEST:
+        raise InputError(
+            f"Counts on {checked} checked stories have no interval beside those of untrained twins. Give {FEWEST} or "
+            "more, or no twin."
+        )
     work = Work(model, corpus, scanned or partial(scan, model, corpus), min(checked, len(corpus)), twins, {})
     with kept(model, corpus, [checked, twins]) as keeper:
         done = _all(work, keeper)

@@ -27,6 +27,7 @@ from tslens.result import CountedResult, Result
 from tslens.twins import TwinsResult
 
 NOTABLE = 5  # that are named in a line
+NOT_COUNTED = " (twins: not counted)"
 
 
 @singledispatch
@@ -111,7 +112,8 @@ def _most(answer: KindsResult | WritesResult, kind: int) -> str:
 
 @finding.register
 def _(answer: KernelsResult, twins: TwinsResult | None) -> str:
-    return _beside(answer, _counted(answer.counts(), None))
+    counts = _counted(answer.counts(), None)
+    return _beside(answer, counts.removesuffix(NOT_COUNTED) if answer.beside_twins else counts)
 
 
 @finding.register
@@ -179,7 +181,7 @@ def _counted(counts: Mapping[str, int], twins: TwinsResult | None) -> str:
         if n:
             beside = f" ({_of_twins(twins, label)})" if twins is not None and label in twins.labels else ""
             said.append(f"{n:,} {label}{beside}")
-    return ", ".join(said) or "no label"
+    return f"{', '.join(said) or 'no label'}{'' if twins is not None else NOT_COUNTED}"
 
 
 def _beside(answer: CountedResult, said: str) -> str:

@@ -132,7 +132,9 @@ def _swaps(work: Work) -> dict[str, Result]:
 
 
 def _ablation(work: Work) -> dict[str, Result]:
-    found = heads.ablation(work.model, work.corpus, roles=work.roles, rows=work.checked)
+    writes = work.found.get("writes")
+    written = writes if isinstance(writes, heads.WritesResult) else None
+    found = heads.ablation(work.model, work.corpus, roles=work.roles, writes=written, rows=work.checked)
     try:
         beside = ablated(work.model, work.corpus, n=work.twins, limit=work.checked)
     except InputError:  # too few stories, or no twin

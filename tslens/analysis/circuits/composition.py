@@ -16,6 +16,7 @@ from torch import Tensor
 from tslens import progress, stats
 from tslens.analysis.circuits.matrices import head_matrices, rotation
 from tslens.draws import check_seed
+from tslens.errors import InputError
 from tslens.models import name_of, spec_of
 from tslens.models.twins import twins
 from tslens.result import Result
@@ -111,6 +112,8 @@ def composition(model: "LanguageModel", *, draws: int = 100, seed: int = 0, n: i
     The weights are taken with the norms folded in and the means removed that a layer norm removes.
     """
     check_seed(seed)
+    if spec_of(model).n_layers < 2:
+        raise InputError(f"{name_of(model)} has one layer: no head reads what another writes.")
     with progress.bar("rotating heads at random", draws * (n + 1)) as shown:
         own, *others = (
             _composition(one, draws, seed, shown) for one in chain([model], (twin.of(model) for twin in twins(n)))

@@ -26,6 +26,8 @@ from torch import Tensor
 from tslens import forward, progress, stats
 from tslens.analysis.heads.ablation_result import AblationResult, matters
 from tslens.analysis.heads.evidence import MIN_GROUPS, GroupEstimate, ratio
+from tslens.analysis.heads.kinds_result import WritesResult
+from tslens.analysis.heads.kinds_words import CLASSES
 from tslens.analysis.heads.repeated import copying
 from tslens.analysis.heads.result import RolesResult
 from tslens.analysis.heads.role_tokens import PREDICTED
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 KINDS = ("zero", "mean", "position mean", "resample")
 DEFAULT = ("zero", "mean", "resample")
+WRITES = "writes "
 
 
 def ablation(
@@ -47,6 +50,7 @@ def ablation(
     stories: Iterable[str] | None = None,
     *,
     roles: RolesResult | None = None,
+    writes: WritesResult | None = None,
     kinds: Sequence[str] = DEFAULT,
     rows: int = 32,
     context: int = 128,
@@ -57,28 +61,47 @@ def ablation(
 
     Of the stories it reads the `rows` that a hash of their text chooses, each to `context` tokens, so the cost is
     (heads x kinds) passes over half a model on average and does not grow with the corpus; the intervals are over these
-    rows. With `roles`, a head whose role predicts tokens (`role_tokens`) is also measured on those, against others of
-    the same stories and frequency.
+    rows. With `roles` or `writes`, a head whose role predicts tokens (`role_tokens`), or else that writes a word class,
+    is also measured on those, or on words of that class, against others of the same stories and frequency.
 
     Raises:
         InputError: fewer than four rows, an unknown kind, or roles of another model.
     """
     if unknown := [kind for kind in kinds if kind not in KINDS] or ([] if kinds else [""]):
         raise InputError(f"There is no ablation {unknown[0]!r}; give one or more of {', '.join(KINDS)}.")
-    if roles is not None and roles.model != name_of(model):
-        raise InputError(f"The roles are those of {roles.model}, not of {name_of(model)}. Give the model's own.")
-    read = repeated_rows(model, rows, seed) if stories is None else story_rows(model, stories, rows, context)
+    for what, given in (("roles", roles), ("written classes", writes)):
+        if given is not None and given.model != name_of(model):
+            raise InputError(f"The {what} are those of {given.model}, not of {name_of(model)}. Give the model's own.")
+    labels = labels_of(model, roles, writes)
+    read = repeated_rows(model, rows, seed)
+    if stories is not None:
+        read = story_rows(model, stories, rows, context, tagged=writes is not None)
     if len(read.tokens) < MIN_GROUPS:
         raise InputError(f"An interval needs {MIN_GROUPS} rows or more; there are {len(read.tokens)}. Give more.")
-    weights = _weights(read, roles) if stories is not None else {}
-    baseline, gained = _passes(model, read, kinds, roles, weights)
+    weights = _weights(read, labels) if stories is not None else {}
+    baseline, gained = _passes(model, read, kinds, labels, weights)
     if stories is not None:
-        return _result(model, read, kinds, roles, baseline, gained)
+        return _result(model, read, kinds, roles, baseline, gained, labels)
     full = torch.zeros(read.tokens.shape, dtype=torch.float64)
     with torch.inference_mode():
         full[:, 1:] = forward.token_losses(model, read.tokens).double().cpu()
     copied = copying(model, read.tokens, full[:, 1:])
-    return _result(model, read, kinds, None, baseline, gained, str(copied), copied.copies)
+    return _result(model, read, kinds, None, baseline, gained, labels_of(model), str(copied), copied.copies)
+
+
+def labels_of(
+    model: "LanguageModel", roles: RolesResult | None = None, writes: WritesResult | None = None
+) -> list[list[str]]:
+    """By layer and head what says on which tokens the head should matter: its role, else `writes` and the class that it
+    writes most; empty where neither does."""
+    spec = spec_of(model)
+
+    def label(layer: int, head: int) -> str:
+        role = roles.roles[layer][head] if roles is not None else ""
+        written = writes.kinds[layer][head] if writes is not None else []
+        return role if role in PREDICTED else f"{WRITES}{written[0]}" if written else ""
+
+    return [[label(layer, head) for head in range(spec.n_heads)] for layer in range(spec.n_layers)]
 
 
 @dataclass(frozen=True)
@@ -88,21 +111,25 @@ class Gained:
     overall: Float[Tensor, "row kind layer head"]
     """Over the scored tokens."""
     on: Float[Tensor, "row kind layer head"]
-    """Over the tokens that the head's role predicts."""
+    """Over the tokens that the head's label predicts."""
     off: Float[Tensor, "row kind layer head"]
     """Over the matched others, weighted."""
     predicted: Float[Tensor, "row layer head"]
     """Number of the predicted tokens that are matched."""
 
 
-def _weights(read: TokenRows, roles: RolesResult | None) -> dict[str, tuple[Tensor, Tensor]]:
-    """The weights of the tokens that each role predicts and of the matched others, over the scored tokens."""
-    named = {role for row in roles.roles for role in row} if roles is not None else set()
+def _weights(read: TokenRows, labels: Sequence[Sequence[str]]) -> dict[str, tuple[Tensor, Tensor]]:
+    """The weights of the tokens that each label predicts and of the matched others, over the scored tokens."""
     tokens, real, scored = (part.cpu() for part in (read.tokens, read.real, read.scored))
     found = {}
-    for role in sorted(named & PREDICTED.keys()):
-        pair = contrast_weights(tokens, scored, PREDICTED[role](tokens, real))
-        found[role] = (pair[0][:, 1:][scored[:, 1:]], pair[1][:, 1:][scored[:, 1:]])
+    for label in sorted({label for row in labels for label in row} - {""}):
+        if label in PREDICTED:
+            predicted = PREDICTED[label](tokens, real)
+        else:
+            assert read.classes is not None
+            predicted = read.classes == CLASSES.index(label.removeprefix(WRITES))
+        pair = contrast_weights(tokens, scored, predicted)
+        found[label] = (pair[0][:, 1:][scored[:, 1:]], pair[1][:, 1:][scored[:, 1:]])
     return found
 
 
@@ -110,7 +137,7 @@ def _passes(
     model: "LanguageModel",
     read: TokenRows,
     kinds: Sequence[str],
-    roles: RolesResult | None,
+    labels: Sequence[Sequence[str]],
     weights: dict[str, tuple[Tensor, Tensor]],
 ) -> tuple[Float[Tensor, " row"], Gained]:
     """The mean loss of every row with all heads, and what is gained without each."""
@@ -131,7 +158,7 @@ def _passes(
         for layer in progress.track(range(spec.n_layers), "ablating"):
             start, z = (seen[f"blocks.{layer}.{part}"] for part in ("hook_resid_pre", "attn.hook_z"))
             for head in range(spec.n_heads):
-                pair = weights.get(roles.roles[layer][head]) if roles is not None else None
+                pair = weights.get(labels[layer][head])
                 if pair is not None:
                     gained.predicted[:, layer, head] = by_row(pair[0])
                 for i, kind in enumerate(kinds):
@@ -166,6 +193,7 @@ def _result(
     roles: RolesResult | None,
     baseline: Float[Tensor, " row"],
     gained: Gained,
+    labels: list[list[str]],
     copied: str = "",
     evidence: bool = True,
 ) -> AblationResult:
@@ -197,6 +225,7 @@ def _result(
         on_predicted=on.value.float(),
         on_others=off.value.float(),
         predicted=gained.predicted.sum(0).float(),
+        labels=labels,
         of_halves=_on_halves(gained.overall, of_rows) if evidence else [],
     )
 

@@ -21,10 +21,10 @@ matters if every increase is at least as large and every interval above 0, with 
 
 FINDINGS = (
     "matters, and has no role",
-    "matters, most on the tokens its role predicts",
-    "matters, not more on the tokens its role predicts",
+    "matters, most on the tokens its label predicts",
+    "matters, not more on the tokens its label predicts",
     "matters",
-    "helps only on the tokens its role predicts",
+    "helps only on the tokens its label predicts",
     "has a role that nothing misses",
     "not decided",
     "no role, and nothing misses it",
@@ -88,7 +88,7 @@ class AblationResult(CountedResult):
     q: Float[Tensor, "kind layer head"]
     """False discovery rate of the claim that the change is not 0."""
     on_predicted: Float[Tensor, "kind layer head"]
-    """The increase on the tokens that the head's role predicts; NaN where it predicts none."""
+    """The increase on the tokens that the head's label predicts; NaN where it predicts none."""
     on_others: Float[Tensor, "kind layer head"]
     """The increase on other tokens of the same stories and frequency."""
     contrast: Float[Tensor, "kind layer head"]
@@ -100,8 +100,10 @@ class AblationResult(CountedResult):
     contrast_q: Float[Tensor, "kind layer head"]
     """False discovery rate of the claim that the contrast is not 0."""
     predicted: Float[Tensor, "layer head"]
-    """Number of tokens that the head's role predicts and that have such others."""
+    """Number of tokens that the head's label predicts and that have such others."""
 
+    labels: list[list[str]] = field(default_factory=list, kw_only=True)
+    """What says on which tokens each head should matter: its role, or `writes` and a word class; empty: nothing."""
     of_halves: list[int] = field(default_factory=list, kw_only=True)
     """Heads that matter on halves of the rows, each half followed by its complement (see `tslens.halves`); empty where
     the rows are too few for halves, or are no evidence."""
@@ -127,16 +129,16 @@ class AblationResult(CountedResult):
             return "matters, and has no role"
         if self.mattering[layer, head]:
             where = "most" if serves else "not more"
-            return f"matters, {where} on the tokens its role predicts" if asked else "matters"
+            return f"matters, {where} on the tokens its label predicts" if asked else "matters"
         if serves:
-            return "helps only on the tokens its role predicts"
+            return "helps only on the tokens its label predicts"
         if ((low > -BOUND) & (high < BOUND)).all():
             return "has a role that nothing misses" if role else "no role, and nothing misses it"
         return "not decided"
 
     def checks(self) -> "pd.DataFrame":
         """One row per head in the order of `FINDINGS`, then by its least increase over the kinds: layer, head, role,
-        finding, the increase by each kind, the least contrast, and the number of tokens behind that."""
+        finding, the increase by each kind, the least contrast, the tokens behind it, and what predicts them."""
         import pandas as pd
 
         layers, heads = self.predicted.shape
@@ -155,6 +157,7 @@ class AblationResult(CountedResult):
                         "high": float(self.high[:, layer, head].max()),
                         "contrast": float(self.contrast[:, layer, head].min()),
                         "predicted": int(self.predicted[layer, head]),
+                        "by": self.labels[layer][head] if self.labels else "",
                     }
                 )
         rows.sort(key=lambda row: (FINDINGS.index(row["finding"]), -min(row[kind] for kind in self.kinds)))
@@ -166,7 +169,8 @@ class AblationResult(CountedResult):
 
     def __str__(self) -> str:
         said = f"{Result.__str__(self)}\nOn {self.on}: {self.copying}"
-        return said if self.copying else super().__str__()
+        read = f"Ablated on {self.rows} stories, {self.tokens:,} tokens of their beginnings."
+        return said if self.copying else f"{super().__str__()}\n{read}"
 
     def figure(self) -> "Figure":
         """The least increase of the loss over the kinds, by head: what the model loses however the head is ablated."""

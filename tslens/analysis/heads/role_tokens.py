@@ -7,8 +7,9 @@ A role says what a head reads, so it says where its loss should matter:
 - `induction`: the token that followed an earlier occurrence of the query's token follows again.
 - `duplicate token`: the query's token has occurred before in the story, so the head has something to look at.
 
-Other roles predict no tokens in particular, and have no such test. Each predicted token is compared with the others of
-its story in the same bin of frequency (`batching.contrast_weights`).
+A head without such a role that writes a word class is tested on words of that class (`ablation`). Other heads predict
+no tokens in particular, and have no such test. Each predicted token is compared with the others of its story in the
+same bin of frequency (`batching.contrast_weights`).
 """
 
 from collections import Counter

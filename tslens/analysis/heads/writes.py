@@ -32,6 +32,20 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 
+def classes_of(
+    tokenizer: Tokenizer, batch: Batch, known: dict[tuple[str, int], Int[Tensor, " pos"]]
+) -> list[Int[Tensor, " pos"]]:
+    """For each story the class of the word that each token begins, -1 where it begins none; those in `known`, by text
+    and tokens, are taken from there, and the others put there."""
+    named = list(zip(batch.texts, batch.mask.sum(1).tolist(), strict=True))
+    new = [(text, n) for text, n in named if (text, n) not in known]
+    for (text, n), tagged in zip(new, pos.tag_stories([text for text, _ in new]), strict=True):
+        offsets = tokenizer.offsets(text)[:n]
+        begins = torch.tensor(pos.align(tagged, offsets)[1])
+        known[text, n] = torch.where(begins, marks_of(words_of(text, tagged), offsets).classes, -1)
+    return [known[key] for key in named]
+
+
 @dataclass
 class WritesState:
     """The weights that write and read, and sums so far."""
@@ -87,23 +101,12 @@ class Writes:
     def update(self, state: WritesState, activations: Mapping[str, Tensor], batch: Batch) -> WritesState:
         """Add the stories of a batch, one after the other."""
         groups = batch.groups(self.groups).tolist()
-        for row, classes in enumerate(self._classes(state.tokenizer, batch)):
+        for row, classes in enumerate(classes_of(state.tokenizer, batch, {} if self.known is None else self.known)):
             n = len(classes)
             cut = {name: found[0] for name, found in forward.of_story(activations, row, n).items()}
             state.stories[groups[row]] += 1
             add_story(state, groups[row], cut, batch.tokens[row, :n], classes)
         return state
-
-    def _classes(self, tokenizer: Tokenizer, batch: Batch) -> list[Int[Tensor, " pos"]]:
-        """For each story the class of the word that each token begins; -1 where it begins none."""
-        known = {} if self.known is None else self.known
-        named = list(zip(batch.texts, batch.mask.sum(1).tolist(), strict=True))
-        new = [(text, n) for text, n in named if (text, n) not in known]
-        for (text, n), tagged in zip(new, pos.tag_stories([text for text, _ in new]), strict=True):
-            offsets = tokenizer.offsets(text)[:n]
-            begins = torch.tensor(pos.align(tagged, offsets)[1])
-            known[text, n] = torch.where(begins, marks_of(words_of(text, tagged), offsets).classes, -1)
-        return [known[key] for key in named]
 
     def merge(self, a: WritesState, b: WritesState) -> WritesState:
         """Add the sums."""
