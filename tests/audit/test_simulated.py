@@ -5,16 +5,8 @@ import pytest
 from scipy.stats import binomtest, norm
 
 from tslens import stats
-from tslens.audit.simulated import (
-    REJECTED,
-    Simulated,
-    area_of,
-    covered,
-    heads_of,
-    simulated,
-    tokens_of_stories,
-    uniform,
-)
+from tslens.audit.coverage import REJECTED, Simulated, covered, uniform
+from tslens.audit.simulated import area_of, heads_of, simulated, tokens_of_stories
 from tslens.stats import Interval
 
 

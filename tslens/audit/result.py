@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import stats
+from tslens.audit.coverage import REJECTED
 from tslens.audit.judging import ANY_KIND, ONE_WORD, PLANTED_KINDS, PREDICTS
-from tslens.audit.simulated import REJECTED
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -175,8 +175,8 @@ class AuditResult(Result):
         if (any_ := of.get(ANY_KIND)) is not None:
             n, right, heads, wrong = (int(part[any_]) for part in (self.planted, self.named, self.random, self.false))
             kinds = f"{right} of {n} heads that choose a kind of key have it, {wrong} of {heads:,} have a wrong one, "
-        if self.planted[of[PREDICTS]]:
-            n, right, wrong = (int(part[of[PREDICTS]]) for part in (self.planted, self.named, self.false))
+        if (sure := of.get(PREDICTS)) is not None:
+            n, right, wrong = (int(part[sure]) for part in (self.planted, self.named, self.false))
             kinds += f"{right} of {n} planted parts of speech predict on other stories and {wrong} other neurons' do, "
         false = int(self.false[self._claimed].sum())
         return (

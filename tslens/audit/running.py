@@ -11,6 +11,7 @@ import torch
 from tslens import models, stats
 from tslens.analysis import heads
 from tslens.audit.copies import check_can_carry, copies
+from tslens.audit.coverage import Simulated
 from tslens.audit.judging import (
     ALL,
     ANY_KIND,
@@ -26,7 +27,7 @@ from tslens.audit.judging import (
 from tslens.audit.planted import plant
 from tslens.audit.result import AuditResult
 from tslens.audit.settings import changed
-from tslens.audit.simulated import RUNS, Simulated, simulated
+from tslens.audit.simulated import RUNS, simulated
 from tslens.audit.vocabulary import Vocabulary
 from tslens.errors import InputError
 from tslens.evaluation.loss import loss

@@ -58,16 +58,13 @@ def _beside(twins: TwinsResult | None, label: str, unit: str = "") -> tuple[str,
     if twins is None:
         return "not compared with untrained twins", "No untrained twin was counted.", False
     at = twins.place(label)
-    leads, fewer = bool(twins.leads[at]), bool(twins.high[at] < twins.least[at])
-    few = ": too few twins to say that this is training" if twins.low[at] > twins.most[at] else ""
-    rest = few or ": this says nothing about training"
-    but = "" if leads else ": every untrained twin has more" if fewer else rest
+    doubt = twins.doubt(label)
     evidence = (
         f"On {counted(twins.stories)}: {int(twins.count[at]):,}{unit} [{float(twins.low[at]):,.1f}, "
         f"{float(twins.high[at]):,.1f}], {len(twins.twins)} untrained twins {twins.range_of(label)}, "
-        f"p = {float(twins.p[at]):.2f}{but}."
+        f"p = {float(twins.p[at]):.2f}{f': {doubt}' if doubt else ''}."
     )
-    return f"untrained twins: {twins.range_of(label)}", evidence, leads
+    return f"untrained twins: {twins.range_of(label)}", evidence, not doubt
 
 
 def _twins_of(twins: TwinsResult | None, label: str) -> str:

@@ -71,6 +71,16 @@ class TwinsResult(Result):
         low, high = int(self.least[at]), int(self.most[at])
         return f"{low:,} to {high:,}" if low < high else f"{low:,}"
 
+    def doubt(self, label: str) -> str:
+        """Why a count does not lead, in words; empty where it does."""
+        at = self.place(label)
+        if self.leads[at]:
+            return ""
+        if self.high[at] < self.least[at]:
+            return "every untrained twin has more"
+        above = bool(self.low[at] > self.most[at])
+        return "too few twins to say that this is training" if above else "this says nothing about training"
+
     def said(self, labels: Iterable[str]) -> str:
         """The counts of these labels in words, each with its interval, the twins' range and its rank p; without
         those that neither the model nor a twin earns."""

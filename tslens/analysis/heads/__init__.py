@@ -12,6 +12,7 @@ classes it writes; `Kinds` and `Writes` are their reducers.
 
 from tslens.analysis.heads.ablation import ablation
 from tslens.analysis.heads.ablation_result import AblationResult
+from tslens.analysis.heads.agreement import AgreementResult, agreement
 from tslens.analysis.heads.kernels import Kernels, kernels
 from tslens.analysis.heads.kernels_result import FAMILIES, ContextsResult, KernelsResult, contexts
 from tslens.analysis.heads.kinds import MADE, Kinds, kinds
@@ -33,7 +34,7 @@ from tslens.analysis.heads.result import (
     RolesResult,
 )
 from tslens.analysis.heads.swaps import swaps
-from tslens.analysis.heads.swaps_result import AgreementResult, SwapsResult, agreement
+from tslens.analysis.heads.swaps_result import SwapsResult
 from tslens.analysis.heads.view import pattern
 from tslens.analysis.heads.writes import Writes, writes
 

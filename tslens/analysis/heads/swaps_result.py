@@ -1,16 +1,14 @@
 """Results of swaps and shifts: what decides each head's attention, and which roles the swaps contradict."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens.analysis.heads.replaced import SWAPS, TOKENS, WORD
-from tslens.analysis.heads.result import ROLES, RolesResult
-from tslens.errors import InputError
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -148,127 +146,3 @@ class SwapsResult(Result):
             title=f"Heads of {self.model}: how much of the attention follows the words",
             x_label="share of its divergence from uniform that other tokens change (mark: other words)",
         )
-
-
-@dataclass(frozen=True, eq=False)
-class AgreementResult(Result):
-    """Which roles the swaps contradict. A contradicted role is withheld: read it as `unresolved`."""
-
-    frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head")
-
-    model: str
-    """The model's name."""
-    roles: list[list[str]]
-    """The role of each head before any is withheld, by layer and head."""
-    verdicts: list[list[str]]
-    """What the swaps say decides where the role makes its claim: over all keys or those but BOS, by layer and head."""
-    labelled: int
-    """Heads whose role says what decides."""
-    contradicted: int
-    """Those for which the swaps say the opposite."""
-    confirmed: int
-    """Those for which the swaps say the same; the others the swaps leave open."""
-
-    withheld: Bool[Tensor, "layer head"]
-    """True where the role is contradicted."""
-    against: Bool[Tensor, "swap layer head"]
-    """Whether one kind of swap alone speaks against the role: its interval lies on the other side of one half. Random
-    tokens break words up, so they err towards content; words of the same part of speech towards position."""
-
-    @property
-    def agreement(self) -> float:
-        """The share of the labelled heads whose role the swaps do not contradict, before any is withheld."""
-        return 1 - self.contradicted / self.labelled if self.labelled else float("nan")
-
-    @property
-    def kept(self) -> list[list[str]]:
-        """The role of each head; `unresolved` where it is withheld."""
-        pairs = zip(self.roles, self.withheld.tolist(), strict=True)
-        return [["unresolved" if gone else role for role, gone in zip(*pair, strict=True)] for pair in pairs]
-
-    def withhold(self, answer: RolesResult) -> RolesResult:
-        """These roles, `unresolved` where one is withheld."""
-        return replace(answer, role_code=torch.where(self.withheld, ROLES.index("unresolved"), answer.role_code))
-
-    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
-        """As `Result.to_frame`, with role and verdict in words."""
-        frame = super().to_frame(field)
-        if field is None:
-            for at, (name, words) in enumerate((("role", self.roles), ("verdict", self.verdicts)), start=2):
-                frame.insert(at, name, [word for row in words for word in row])
-        return frame
-
-    def summary(self) -> "pd.DataFrame":
-        """Roles, `content-dependent`, and both: how many are confirmed, left open and contradicted, which are withheld;
-        and of how many each kind of swap alone says the opposite."""
-        import pandas as pd
-
-        frame = self.to_frame()
-        frame = frame[[claimed(role) != UNRESOLVED for role in frame["role"]]]
-        described = frame["role"] == "content-dependent"
-        groups = {"roles": frame[~described], "content-dependent": frame[described], "both": frame}
-        return pd.DataFrame([{"heads": name} | self._counts(of_group) for name, of_group in groups.items()])
-
-    def _counts(self, frame: "pd.DataFrame") -> dict[str, Any]:
-        """Counts of some labelled heads, by what the swaps say of them."""
-        gone = frame[frame["withheld"]]
-        confirmed = sum(VERDICTS[claimed(row.role)] == row.verdict for row in frame.itertuples())
-        counts: dict[str, Any] = {
-            "labelled": len(frame),
-            "confirmed": confirmed,
-            "open": len(frame) - confirmed - len(gone),
-            "contradicted": len(gone),
-            "agreement": 1 - len(gone) / len(frame) if len(frame) else float("nan"),
-        }
-        against = self.against.numpy()[:, frame["layer"], frame["head"]].sum(1)
-        counts |= {f"against, {swap}": int(n) for swap, n in zip(SWAPS, against, strict=True)}
-        return counts | {
-            "withheld": ", ".join(f"{row.layer}.{row.head} ({row.role})" for row in gone.itertuples()) or "none"
-        }
-
-    def figure(self) -> "Figure":
-        """The map of roles that remain."""
-        from tslens import plots
-        from tslens.analysis.heads.result import COLOURED
-
-        return plots.tiles(
-            self.kept,
-            order=COLOURED,
-            title=f"Heads of {self.model}: roles that swaps do not contradict",
-            row_label="layer",
-            column_label="head",
-        )
-
-
-def agreement(roles: RolesResult, swaps: SwapsResult) -> AgreementResult:
-    """For each head with a role, whether the swaps contradict it: a role of position where content decides, or a role
-    of content where position does.
-
-    Raises:
-        InputError: the two are of different models.
-    """
-    if roles.role_code.shape != swaps.verdict_code.shape[1:] or roles.model != swaps.model:
-        raise InputError(f"Roles of {roles.model} and swaps of {swaps.model} are not of one model. Give two of one.")
-    said = torch.tensor([[claimed(role) for role in row] for row in roles.roles])
-    whole = torch.tensor([[role in OF_ALL_KEYS for role in row] for row in roles.roles])
-    found = torch.where(whole, swaps.verdict_code[0], swaps.verdict_code[1])
-    labelled, decided, same = said != UNRESOLVED, found != UNRESOLVED, said == found
-    low, high = (torch.where(whole, ends[0], ends[1]) for ends in (swaps.low, swaps.high))
-    return AgreementResult(
-        model=roles.model,
-        roles=roles.roles,
-        verdicts=[[VERDICTS[code] for code in row] for row in found.tolist()],
-        labelled=int(labelled.sum()),
-        contradicted=int((labelled & decided & ~same).sum()),
-        confirmed=int((labelled & same).sum()),
-        withheld=labelled & decided & ~same,
-        against=((said == POSITION) & (low > 0.5)) | ((said == CONTENT) & (high < 0.5)),
-        corpus=swaps.corpus,
-    )
-
-
-def claimed(role: str) -> int:
-    """What a role says decides, as its place in `VERDICTS`."""
-    if role in BY_NEITHER:
-        return UNRESOLVED
-    return POSITION if role in BY_POSITION else CONTENT
