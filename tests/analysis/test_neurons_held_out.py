@@ -15,7 +15,7 @@ from tslens import models, plots, pos, scan, stats
 from tslens.analysis import neurons
 from tslens.analysis.neurons.halved import tags_in
 from tslens.analysis.neurons.held_out import judged
-from tslens.analysis.neurons.held_out_measures import ENOUGH, MEASURES, area, leaving_out, measured
+from tslens.analysis.neurons.held_out_measures import ENOUGH, MEASURES, area, area_alike, leaving_out, measured
 from tslens.models import Spec, build
 from tslens.scan import Shard, states
 from tslens.stories.generator import generate
@@ -119,6 +119,24 @@ def test_a_neuron_of_a_few_nouns_is_a_tail_selector(state: Any) -> None:
     assert low < 0.6 and abs(value - 0.5) < 0.1
     assert found.auroc_same_words[at] > 0.6
     assert found.positives[at] >= ENOUGH and found.tokens[at] < found.n_tokens
+
+
+def test_a_neuron_of_rare_words_is_told_from_one_of_nouns() -> None:
+    """Nouns are rare: rarity separates them from all tokens, and from tokens of words as frequent hardly."""
+    generator = np.random.default_rng(0)
+    of_word = np.maximum(1, 4000 // np.arange(1, 400))
+    noun = generator.random(399) < np.linspace(0, 0.9, 399)
+    noun[:20] = False
+    word = np.repeat(np.arange(399), of_word)
+    frequency, positive = of_word[word], noun[word]
+    rare = -np.log(frequency) + 0.01 * generator.normal(size=len(word))
+    nouns = positive + 0.5 * generator.normal(size=len(word))
+    assert area(rare, positive) > 0.75 and abs(area_alike(rare, positive, frequency) - 0.5) < 0.1
+    assert area_alike(nouns, positive, frequency) == pytest.approx(area(nouns, positive), abs=0.03)
+    values, positives = np.array([3.0, 1, 2, 9] * 6), np.array([True, False, True, False] * 6)
+    by_hand = area_alike(values, positives, np.array([8, 8, 64, 64] * 6))
+    assert by_hand == 0.5  # 36 pairs of words that occur 8 times, all in order, and 36 of 64, none
+    assert np.isnan(area_alike(values[:12], positives[:12], np.array([8, 8, 64, 64] * 3)))
 
 
 def test_labels_that_noise_is_given_do_not_predict(state: Any) -> None:

@@ -19,7 +19,7 @@ import torch
 from tslens import pos, stats
 from tslens.analysis.neurons.finish import QUANTILES
 from tslens.analysis.neurons.halved import DECILE, TAG, TOKEN, Halves, HalvesState
-from tslens.analysis.neurons.held_out_measures import GROUPS, MEASURES, area, measured
+from tslens.analysis.neurons.held_out_measures import GROUPS, MEASURES, area, area_alike, measured
 from tslens.analysis.neurons.held_out_result import HeldOutResult
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.sample import Sample
@@ -54,6 +54,8 @@ def nothing(state: HalvesState) -> HeldOutResult:
         low=torch.full((*shape, len(MEASURES)), torch.nan),
         high=torch.full((*shape, len(MEASURES)), torch.nan),
         auroc_same_words=unknown,
+        auroc_alike=unknown,
+        auroc_rarity=unknown,
         q=unknown,
         threshold=unknown,
         tokens=none,
@@ -75,7 +77,9 @@ def judged(profiles: ProfilesResult, sample: Sample, n_tested: int) -> HeldOutRe
     threshold = profiles.quantile_values[:, :, QUANTILES.index(DECILE), profiles.quantile_values.shape[-1] // 2]
     shape = profiles.label.shape
     value, low, high = (torch.full((*shape, len(MEASURES)), torch.nan) for _ in range(3))
-    same_words, p = torch.full(shape, torch.nan), torch.full(shape, torch.nan, dtype=torch.float64)
+    same_words, alike, rarity = (torch.full(shape, torch.nan) for _ in range(3))
+    frequency = np.bincount(of_sample)[of_sample]
+    p = torch.full(shape, torch.nan, dtype=torch.float64)
     tokens, positives = (torch.zeros(shape, dtype=torch.int64) for _ in range(2))
     named, block = ((profiles.label >= 0) | profiles.by_word).nonzero(), np.empty((0, 0), dtype=np.float32)
     for i, at in enumerate(track([tuple(place) for place in named.tolist()], "testing labels")):
@@ -92,6 +96,8 @@ def judged(profiles: ProfilesResult, sample: Sample, n_tested: int) -> HeldOutRe
         for field, numbers in ((value, found.value), (low, found.low), (high, found.high)):
             field[at] = torch.from_numpy(numbers)
         same_words[at] = area(values, positive)
+        alike[at] = area_alike(values[kept], positive[kept], frequency[kept])
+        rarity[at] = area(-frequency[kept].astype(np.float64), positive[kept])
         p[at], tokens[at], positives[at] = found.p, int(kept.sum()), int((positive & kept).sum())
     return HeldOutResult(
         label=profiles.label,
@@ -102,6 +108,8 @@ def judged(profiles: ProfilesResult, sample: Sample, n_tested: int) -> HeldOutRe
         low=low,
         high=high,
         auroc_same_words=same_words,
+        auroc_alike=alike,
+        auroc_rarity=rarity,
         q=torch.from_numpy(stats.benjamini_hochberg(p.numpy())).float(),
         threshold=threshold,
         tokens=tokens,

@@ -93,11 +93,35 @@ def leaving_out(
 
 def area(values: Float[np.ndarray, " token"], positive: Bool[np.ndarray, " token"]) -> float:
     """The AUROC of `measured` without its interval."""
+    hits = int(positive.sum())
+    return _share(values, positive) if min(hits, len(values) - hits) >= ENOUGH else np.nan
+
+
+def _share(values: Float[np.ndarray, " token"], positive: Bool[np.ndarray, " token"]) -> float:
+    """The share of pairs of a positive and another token in which the positive has the larger activation."""
     order = np.argsort(-values)
     hit, run = positive[order], _runs(values[order])
     right, wrong = np.bincount(run, hit), np.bincount(run, ~hit)
-    n, m = right.sum(), wrong.sum()
-    return float((wrong * (right.cumsum() - right / 2)).sum() / (n * m)) if min(n, m) >= ENOUGH else np.nan
+    return float((wrong * (right.cumsum() - right / 2)).sum() / (right.sum() * wrong.sum()))
+
+
+def area_alike(
+    values: Float[np.ndarray, " token"],
+    positive: Bool[np.ndarray, " token"],
+    frequency: Int[np.ndarray, " token"],
+) -> float:
+    """The AUROC over pairs of tokens whose words are about as frequent, within half a power of two. NaN where fewer
+    than `ENOUGH` tokens of either side have such others. `frequency` is how often the word of each token occurs."""
+    like = np.unique(np.floor(2 * np.log2(np.maximum(frequency, 1))).astype(int), return_inverse=True)[1]
+    n, m = np.bincount(like, positive), np.bincount(like, ~positive)
+    both = (n > 0) & (m > 0)
+    if min(n[both].sum(), m[both].sum()) < ENOUGH:
+        return float("nan")
+    concordant = 0.0
+    for one in np.flatnonzero(both):
+        here = like == one
+        concordant += _share(values[here], positive[here]) * n[one] * m[one]
+    return float(concordant / (n * m)[both].sum())
 
 
 def _runs(ordered: Float[np.ndarray, " token"]) -> Int[np.ndarray, " token"]:

@@ -51,6 +51,11 @@ class HeldOutResult(CountedResult):
     """Upper end of its interval."""
     auroc_same_words: Float[Tensor, "layer neuron"]
     """The AUROC on other stories with the words of the top list left in."""
+    auroc_alike: Float[Tensor, "layer neuron"]
+    """The AUROC over pairs of tokens whose words are about as frequent, within half a power of two; without an
+    interval. A neuron that prefers rare words separates nouns from other tokens, and from these hardly."""
+    auroc_rarity: Float[Tensor, "layer neuron"]
+    """The AUROC with which rarity alone separates the tokens of the label: what a neuron has to exceed."""
     q: Float[Tensor, "layer neuron"]
     """False discovery rate that the AUROC is at most 0.5 (Benjamini-Hochberg over all labels)."""
     threshold: Float[Tensor, "layer neuron"]
@@ -152,7 +157,7 @@ class HeldOutResult(CountedResult):
     def summary(self) -> "pd.DataFrame":
         """The labelled neurons, the best predicted first."""
         columns = ["layer", "neuron", "label", "auroc", "auroc_low", "auroc_high", "auroc_same_words"]
-        columns += ["precision", "precision_low", "precision_high", "recall", "recall_low", "recall_high"]
+        columns += ["auroc_alike", "auroc_rarity", "precision", "precision_low", "precision_high", "recall", "recall_low", "recall_high"]
         columns += ["purity", "purity_low", "purity_high", "base_rate", "positives", "tokens", "q"]
         frame = self.to_frame()
         frame = frame[frame["label"] != UNRESOLVED].sort_values("auroc_low", ascending=False, kind="stable")
@@ -166,7 +171,9 @@ class HeldOutResult(CountedResult):
         said = " and ".join(
             f"{int((self.predicts & kind).sum())} of {int(kind.sum())} labels of {name}" for name, kind in kinds
         )
-        return f"{said} predict on {self.n_tested:,} other stories (the AUROC's interval is above {LEAST})"
+        alike = int((self.predicts & (self.label >= 0) & (self.auroc_alike > LEAST)).sum())
+        among = f"; among words of like frequency {alike} of the parts of speech have an AUROC above {LEAST}"
+        return f"{said} predict on {self.n_tested:,} other stories (the AUROC's interval is above {LEAST}){among}"
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n{self.said()}. The labels are from {self.n_labelled:,} stories."
