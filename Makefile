@@ -57,7 +57,7 @@ bench-gpu:  ## training on one NVIDIA GPU, under eight minutes, one JSON; by $(P
 	else $(MAKE) -s $(DEV) && $(BIN)/python -m tslens.bench.gpu --out figures/bench/gpu.json; fi
 
 OF_MODELS := twins heads kinds neurons lens circuits audit
-OF_TRAINING := optimizers peers shapes sweep dropout contrastive instruct compressor epoch
+OF_TRAINING := optimizers peers shapes sweep dropout contrastive instruct compressor epoch seeds
 OF_NO_STORIES := memory dynamics
 
 figures: $(DEV)  ## every study again, many hours; STORIES=files of real stories, STORIES260K=stories260K.bin

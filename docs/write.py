@@ -17,7 +17,7 @@ DATA = {"assets": "The page's scripts and style.", "bundled": "The model that co
 
 OF_MODELS = ("twins", "heads", "kinds", "neurons", "lens", "circuits", "audit")
 OF_TRAINING = ("optimizers", "sweep", "shapes", "dropout", "contrastive", "instruct", "compressor", "memory", "peers")
-OF_TRAINING += ("dynamics", "epoch")
+OF_TRAINING += ("dynamics", "epoch", "seeds")
 SHOWN = {
     **{study: [f"{study}/stories2M.svg", f"{study}/stories260K.svg"] for study in ("heads", "kinds")},
     **{study: [f"{study}/stories2M.svg"] for study in ("twins", "audit")},

@@ -157,7 +157,16 @@ class HeldOutResult(CountedResult):
     def summary(self) -> "pd.DataFrame":
         """The labelled neurons, the best predicted first."""
         columns = ["layer", "neuron", "label", "auroc", "auroc_low", "auroc_high", "auroc_same_words"]
-        columns += ["auroc_alike", "auroc_rarity", "precision", "precision_low", "precision_high", "recall", "recall_low", "recall_high"]
+        columns += [
+            "auroc_alike",
+            "auroc_rarity",
+            "precision",
+            "precision_low",
+            "precision_high",
+            "recall",
+            "recall_low",
+            "recall_high",
+        ]
         columns += ["purity", "purity_low", "purity_high", "base_rate", "positives", "tokens", "q"]
         frame = self.to_frame()
         frame = frame[frame["label"] != UNRESOLVED].sort_values("auroc_low", ascending=False, kind="stable")
