@@ -85,7 +85,7 @@ def result(
     if len(names) > 2:
         without = [[i for i, pair in enumerate(pairs) if run not in pair] for run in range(len(names))]
         interval = stats.jackknife(observed, np.stack([_mean_of_known(shares[kept, 0]) for kept in without]))
-        low, high = interval.low, interval.high
+        low, high = interval.low.clip(0, 1), interval.high.clip(0, 1)
 
     def single(values: NDArray[np.floating]) -> Float[Tensor, " label"]:
         return torch.as_tensor(np.asarray(values)).float()

@@ -78,8 +78,7 @@ def judged(profiles: ProfilesResult, sample: Sample, n_tested: int) -> HeldOutRe
     shape = profiles.label.shape
     value, low, high = (torch.full((*shape, len(MEASURES)), torch.nan) for _ in range(3))
     same_words, alike, rarity = (torch.full(shape, torch.nan) for _ in range(3))
-    frequency = np.bincount(of_sample)[of_sample]
-    p = torch.full(shape, torch.nan, dtype=torch.float64)
+    p, often = torch.full(shape, torch.nan, dtype=torch.float64), np.bincount(of_sample)[of_sample]
     tokens, positives = (torch.zeros(shape, dtype=torch.int64) for _ in range(2))
     named, block = ((profiles.label >= 0) | profiles.by_word).nonzero(), np.empty((0, 0), dtype=np.float32)
     for i, at in enumerate(track([tuple(place) for place in named.tolist()], "testing labels")):
@@ -95,9 +94,8 @@ def judged(profiles: ProfilesResult, sample: Sample, n_tested: int) -> HeldOutRe
         found = measured(values[kept], positive[kept], group[kept], edge)
         for field, numbers in ((value, found.value), (low, found.low), (high, found.high)):
             field[at] = torch.from_numpy(numbers)
-        same_words[at] = area(values, positive)
-        alike[at] = area_alike(values[kept], positive[kept], frequency[kept])
-        rarity[at] = area(-frequency[kept].astype(np.float64), positive[kept])
+        same_words[at], alike[at] = area(values, positive), area_alike(values[kept], positive[kept], often[kept])
+        rarity[at] = area(-often[kept], positive[kept])
         p[at], tokens[at], positives[at] = found.p, int(kept.sum()), int((positive & kept).sum())
     return HeldOutResult(
         label=profiles.label,
