@@ -95,7 +95,7 @@ def judged(profiles: ProfilesResult, sample: Sample, n_tested: int) -> HeldOutRe
         for field, numbers in ((value, found.value), (low, found.low), (high, found.high)):
             field[at] = torch.from_numpy(numbers)
         same_words[at], alike[at] = area(values, positive), area_alike(values[kept], positive[kept], often[kept])
-        rarity[at] = area(-often[kept], positive[kept])
+        rarity[at] = area(-1.0 * often[kept], positive[kept])
         p[at], tokens[at], positives[at] = found.p, int(kept.sum()), int((positive & kept).sum())
     return HeldOutResult(
         label=profiles.label,
