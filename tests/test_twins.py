@@ -11,7 +11,6 @@ from tslens import corpus, halves, models, twins
 from tslens.analysis import circuits, heads, lens, neurons
 from tslens.analysis.circuits.accuracy import DOES, RIGHT
 from tslens.corpus import Corpus, cache
-from tslens.halves import reach
 from tslens.models import Spec, build
 from tslens.models.twins import KINDS, Twin
 from tslens.scan import scan
@@ -36,8 +35,10 @@ def model():
 @pytest.mark.thorough
 def test_the_parts_of_speech_of_a_trained_model_lead_and_its_words_do_not():
     found = twins.compare(models.load("stories2M"), stories("made", limit=60), [neurons.Profiles()], n=3, limit=30)
-    leads = dict(zip(found.labels, found.leads.tolist(), strict=True))
-    assert leads["part-of-speech neurons"] and not leads["one-word neurons"]
+    doubts = [found.doubt(label) for label in ("part-of-speech neurons", "one-word neurons")]
+    assert doubts == ["too few twins to say that this is training", "this says nothing about training"]
+    many = replace(found, leads=found.low > found.most)
+    assert not many.doubt("part-of-speech neurons") and many.doubt("one-word neurons")
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +134,8 @@ def test_twins_that_are_read_once_for_all_have_the_counts_of_a_scan_for_each(mod
         for row, kind in zip(found.of_twins.tolist(), KINDS, strict=True):
             assert dict(zip(found.labels, row, strict=True)) == counting._all_of(alone[kind][i])
         of_twins = {kind: counting._all_of(alone[kind][i]) for kind in KINDS}
-        expected = counting.result_of(found.model, len(texts), own[i] | of_twins, list(KINDS))
+        of = {label: counting.units(model, label) for label in found.labels}
+        expected = counting.result_of(found.model, len(texts), own[i] | of_twins, list(KINDS), of)
         assert torch.equal(found.count, expected.count) and torch.equal(found.high, expected.high)
     for i, reducer in enumerate(scored, start=len(counted)):
         pooled = torch.cat([alone[kind][i][0].score.flatten(1) for kind in KINDS], 1).nan_to_num(-1.0).double().numpy()
@@ -221,8 +223,8 @@ def test_heads_that_matter_are_counted_on_twins_and_kept(model, monkeypatch, ref
     assert found.labels == ["heads that matter"] and found.stories == 20
     assert [{found.labels[0]: row} for (row,) in found.of_twins.tolist()] == alone
     assert {found.labels[0]: int(found.count)} == own.counts()
-    width = float(reach(torch.tensor(own.of_halves).double()))
-    assert float(found.high - found.count) == pytest.approx(width, abs=1e-5)
+    ends = halves.around(found.count[0], torch.tensor(own.of_halves), torch.tensor(own.mattering.numel()))
+    assert [float(found.low), float(found.high)] == pytest.approx(list(map(float, ends)), abs=1e-5)
     monkeypatch.setattr(heads, "ablation", lambda *_, **__: pytest.fail("all is kept"))
     again = twins.ablated(model, texts, n=2, rows=20)
     assert torch.equal(again.of_twins, found.of_twins) and torch.equal(again.low, found.low)
@@ -446,7 +448,7 @@ def test_neurons_are_counted_layer_by_layer(monkeypatch):
         nouns = (profiles.label == profiles.tags.index("NOUN")).sum(1)
         assert counted[1, found.tags.index("NOUN")].tolist() == nouns.tolist()
     assert int(found.count[1, 0].sum()) > 20 > int(found.most[1, 0].sum())
-    assert torch.equal(found.leads, found.low > found.most) and bool((found.low <= found.count).all())
+    assert not found.leads.any() and bool((found.low <= found.count).all())  # two twins are too few
     assert found.neurons.tolist() == [768] * 4 and found.stories == 24
     monkeypatch.setattr(reading, "answers_of", lambda *_: pytest.fail("all is kept"))
     monkeypatch.setattr(halves, "states", lambda *_: pytest.fail("all is kept"))

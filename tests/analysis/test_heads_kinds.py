@@ -130,7 +130,8 @@ def test_a_positional_head_has_no_kind(answer: heads.KindsResult, other: str) ->
 @pytest.mark.thorough
 def test_the_number_of_heads_with_a_kind_has_an_interval_over_stories(answer: heads.KindsResult) -> None:
     low, high = answer.interval
-    assert len(answer.of_halves) == 14 and low <= answer.having <= high and answer.leads
+    assert len(answer.of_halves) == 14 and low <= answer.having <= high and not answer.leads  # of too few twins
+    assert replace(answer, of_twins=[2] * 19).leads and not replace(answer, of_twins=[2] * 18).leads
     p = 1 / (1 + len(answer.of_twins))
     said = f"{answer.having} of {len(PLANTED)} heads ({low:.0f} to {high:.0f}; untrained twins: 0 to 2; p = {p:.2f})"
     assert said in str(answer)

@@ -115,6 +115,6 @@ def test_three_seeds_have_an_interval_by_leaving_each_out(snapshot: Made, tmp_pa
     assert found.in_common[:, at].tolist() == [1.0, 0.0, 0.0] and found.pairs == ["a and b", "a and c", "b and c"]
     error = np.sqrt(2 / 3 * ((np.array([0.0, 0.0, 1.0]) - 1 / 3) ** 2).sum())  # without a, without b, without c
     assert float(found.share[at]) == pytest.approx(1 / 3)
-    assert float(found.share_high[at] - found.share[at]) == pytest.approx(4.302653 * error, rel=1e-5)
+    assert 4.302653 * error > 1 and found.share_low[at] == 0 and found.share_high[at] == 1  # no share lies beyond
     found.save(tmp_path)
     assert StabilityResult.load(tmp_path).in_common.equal(found.in_common) or bool(found.in_common.isnan().any())

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 def classes_of(
-    tokenizer: Tokenizer, batch: Batch, known: dict[tuple[str, int], Int[Tensor, " pos"]]
-) -> list[Int[Tensor, " pos"]]:
+    tokenizer: Tokenizer, batch: Batch, known: dict[tuple[str, int], Int[Tensor, " _"]]
+) -> list[Int[Tensor, " _"]]:
     """For each story the class of the word that each token begins, -1 where it begins none; those in `known`, by text
     and tokens, are taken from there, and the others put there."""
     named = list(zip(batch.texts, batch.mask.sum(1).tolist(), strict=True))
