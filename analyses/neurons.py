@@ -1,13 +1,13 @@
 """On 300 stories 241 of the 3,072 neurons of stories2M prefer one part of speech and 38 one word, of the 860 of
 stories260K 3 and 45; of untrained twins, read on 100, none prefers a part of speech and as many a word (`twins`). What
 lies above a neuron's 99.9% quantile decides, and not its top 20 tokens, so that the counts do not move with the corpus:
-240, 241 and 257 on 100, 300 and 600 stories, where the top 20 gave 239, 219 and 225. A part of speech rarely says where
-a neuron fires: made on 157 stories, 56 of 252 labels predict it on 143 others and on other words (AUROC above 0.7 with
-its whole interval), and 38 of these have an AUROC above 0.7 among words of like frequency too (3 of 8 nouns, 13 of 19
-adjectives); of words 41 of 43 do. Nor does the model miss the neuron there: without it the loss is higher on the tokens
-of the label for 8 of 200 labelled neurons, and for none of 200 unlabelled ones of the same layers. The token alone
-explains 35% of a neuron's variance in the median (each different word once; tags permuted among words of like
-frequency; q <= 0.05).
+240, 241 and 257 on 100, 300 and 600 stories, where the top 20 gave 239, 219 and 225 (`tslens analyze neurons --limit
+N`, and with `--top 20`). A part of speech rarely says where a neuron fires: made on 157 stories, 56 of 252 labels
+predict it on 143 others and on other words (AUROC above 0.7 with its whole interval), and 38 of these have an AUROC
+above 0.7 among words of like frequency too (3 of 8 nouns, 13 of 19 adjectives); of words 41 of 43 do. Nor does the
+model miss the neuron there: without it the loss is higher on the tokens of the label for 8 of 200 labelled neurons, and
+for none of 200 unlabelled ones of the same layers. The token alone explains 35% of a neuron's variance in the median
+(each different word once; tags permuted among words of like frequency; q <= 0.05).
 
 By all their activations, 18 of 21 classes select more neurons of stories2M than of any of 19 untrained twins: the
 first quarter of a story 83 (67 to 103; twins 0 to 8), its last quarter 55 (42 to 72; twins 0), names 24 (15 to 36;

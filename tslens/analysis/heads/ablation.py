@@ -73,8 +73,9 @@ def ablation(
         if given is not None and given.model != name_of(model):
             raise InputError(f"The {what} are those of {given.model}, not of {name_of(model)}. Give the model's own.")
     labels = labels_of(model, roles, writes)
-    read = repeated_rows(model, rows, seed)
-    if stories is not None:
+    if stories is None:
+        read = repeated_rows(model, rows, seed)
+    else:
         read = story_rows(model, stories, rows, context, tagged=writes is not None)
     if len(read.tokens) < MIN_GROUPS:
         raise InputError(f"An interval needs {MIN_GROUPS} rows or more; there are {len(read.tokens)}. Give more.")
