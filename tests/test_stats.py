@@ -392,3 +392,26 @@ def test_a_rank_among_controls_by_hand() -> None:
     assert [float(stats.rank_p(value, controls)) for value in (5, 3, 0)] == [0.05, 0.1, 1.0]
     assert stats.rank_p([5, 0], np.array([[3, 3], [6, 0]])).tolist() == [2 / 3, 1.0]
     assert float(stats.rank_p(5, [])) == 1.0
+
+
+def test_bins_of_numbers_are_exact_to_eight_and_then_four_an_octave() -> None:
+    assert stats.octave_bins(np.arange(1, 13)).tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 9, 10]
+    many = stats.octave_bins(np.arange(1, 5000))
+    assert (np.diff(many) >= 0).all() and np.diff(many).max() == 1
+    assert stats.octave_bins(np.array([1024]))[0] == stats.octave_bins(np.array([512]))[0] + 4
+
+
+def test_units_of_like_frequency_are_permuted() -> None:
+    """The largest 3 of 20 are a set of 3: one of 1,140 draws, which the normal distribution does not know."""
+    values, sets, like = np.arange(20.0)[None], np.repeat([0, 1], [17, 3]), np.zeros(20, dtype=int)
+    exact = stats.p_of_permuted(values, sets, like, 2)
+    assert exact[0, 1] < 0.004 and exact[0, 0] == 1
+    assert 0.002 < stats.p_of_sums(values, np.eye(2, dtype=bool)[sets], like)[0, 1] < 0.01
+    apart = stats.p_of_permuted(values, sets, np.repeat([0, 1], [17, 3]), 2)
+    assert (apart == 1).all()  # no permutation changes a class of one set
+    rng = np.random.default_rng(0)
+    values, like = rng.exponential(size=(2000, 60)), np.repeat([0, 1, 2], 20)
+    p = stats.p_of_permuted(values + like, np.array([0, 0, 1, *[2] * 17] * 3), like, 3)
+    assert (
+        scipy_stats.kstest(p[:, 0], "uniform").pvalue > 0.001 and scipy_stats.kstest(p[:, 2], "uniform").pvalue > 0.001
+    )

@@ -15,6 +15,7 @@ from tslens.analysis.neurons import figure, labels, layers, null, reducer, words
 from tslens.analysis.neurons.sample import draws_of, places_of, prefixes_of
 from tslens.analysis.neurons.tops import NOWHERE
 from tslens.plots import text
+from tslens.pos import types
 from tslens.scan import Batch
 from tslens.stories.generator import generate
 from tslens.stories.identity import content_hash
@@ -546,14 +547,14 @@ def test_noise_is_not_labelled():
 
 
 def test_words_differ_by_more_than_space_and_capitals():
-    numbers = words.words([" and", "And", "and", " ", "\n", "an", "  "]).tolist()
+    numbers = types.words([" and", "And", "and", " ", "\n", "an", "  "]).tolist()
     assert numbers[0] == numbers[1] == numbers[2]
     assert len(set(numbers)) == 5
 
 
 def test_one_class_of_frequency_is_fishers_tea_taster():
     """4 of 8 cups are drawn, 3 of them of the 4 that had the milk first: p = 17/70 (Fisher 1935)."""
-    p = null.upper_tail(np.array([[3, 1], [0, 4]]), np.array([[4], [4]]), np.array([[4, 4]]))
+    p = stats.p_of_counts(np.array([[3, 1], [0, 4]]), np.array([[4], [4]]), np.array([[4, 4]]))
     assert p.tolist() == [pytest.approx([17 / 70, 69 / 70]), pytest.approx([1, 1 / 70])]
 
 
@@ -603,8 +604,8 @@ def test_a_tag_that_only_follows_frequency_is_no_evidence():
 
 def test_classes_of_frequency_join_their_neighbours_until_they_are_large_enough():
     frequency = np.array([4096] * 3 + [1024] * 18 + [64] * 25 + [1] * 4)
-    assert null.classes(frequency).tolist() == [0] * 21 + [1] * 29
-    assert null.classes(np.array([5, 1, 1])).tolist() == [0, 0, 0]
+    assert stats.like_classes(frequency).tolist() == [0] * 21 + [1] * 29
+    assert stats.like_classes(np.array([5, 1, 1])).tolist() == [0, 0, 0]
 
 
 def test_tags_come_from_five_tokens_either_side(model, texts):

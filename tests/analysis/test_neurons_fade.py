@@ -16,10 +16,11 @@ from tslens.analysis.neurons.fade import _faithful, _sides, evidence, judged
 from tslens.analysis.neurons.fade_evidence import STRENGTHS, _steered, gathered, has, other_half
 from tslens.analysis.neurons.fade_result import MEASURES
 from tslens.analysis.neurons.held_out_measures import AUROC, GROUPS, measured
-from tslens.analysis.neurons.words import words
+from tslens.analysis.neurons.held_out_result import ALIKE
 from tslens.batching import chosen
 from tslens.halves import GROUPS as PARTS
 from tslens.models import Spec, build
+from tslens.pos.types import words
 from tslens.stories.generator import generate
 from tslens.tokenizer import Tokenizer
 from tslens.twins import faded
@@ -88,7 +89,7 @@ def labels(model: Any, corpus: list[str]) -> Any:
     for place in (NOUNS, WRONG):
         label[place] = pos.TAGS.index("NOUN")
     for rank, place in enumerate(PLACES):
-        low[place][AUROC] = 0.9 - 0.01 * rank
+        low[place][[AUROC, ALIKE]] = 0.9 - 0.01 * rank
     tops = torch.full_like(found.top_tokens, -1)
     return dataclasses.replace(found, label=label, by_word=by_word, word=word, low=low, top_tokens=tops)
 

@@ -11,12 +11,12 @@ import pytest
 import torch
 
 from tslens import cli, models, stats
-from tslens.analysis import heads
 from tslens.audit import AuditResult, Planted, Vocabulary, audit, keep, kept, running, tallies, verdict_of
 from tslens.audit.copies import PURE_HEAD, Beginnings, copies, target
-from tslens.audit.judging import ANY_KIND, PART_OF_SPEECH, Judged, Tally
+from tslens.audit.judging import ANY_KIND, ANY_WRITTEN, PART_OF_SPEECH, SETS, Controlled, Judged
 from tslens.audit.planted import plant
 from tslens.audit.settings import WAYS, changed
+from tslens.audit.tallies import Tally
 from tslens.corpus import cache
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
@@ -64,6 +64,32 @@ def test_kinds_of_keys_by_hand() -> None:
         assert found[label] == Tally(label, *numbers)
 
 
+def test_what_other_questions_say_of_plants_by_hand() -> None:
+    """A copying head writes what it copies, and a head of the token before has a kernel; a mixture may have one."""
+    judged = [
+        dataclasses.replace(made(label, truth, kind=kind), more=more)
+        for kind, label, truth, more in [
+            ("head", "self", "article before NOUN", ("offset kernels", "writes: NOUN", "writes: VERB")),
+            ("head", "induction", "induction", ("writes: NOUN",)),
+            ("head", "positional", "offset 3", ("local kernels",)),
+            ("head", "previous token", "verb to its subject", ("previous token kernels",)),
+            ("head", "positional", "untrained", ("local kernels",)),
+            ("neuron", "", "set of words", (SETS,)),
+            ("neuron", "", "of high gain", (SETS,)),
+            ("neuron", "NOUN", "nouns", (SETS,)),
+        ]
+    ]
+    found = tallies(judged)
+    for label, numbers in {
+        "writes: NOUN": (1, 1, 3, 0),
+        ANY_WRITTEN: (1, 1, 4, 1),
+        "offset kernels": (2, 1, 2, 0),
+        "local kernels": (0, 0, 2, 1),
+        SETS: (1, 1, 1, 1),
+    }.items():
+        assert found[label] == Tally(label, *numbers), label
+
+
 def test_targets_of_copies_by_hand(vocabulary: Vocabulary) -> None:
     noun, other = int(vocabulary.flags["noun"].nonzero()[0]), int((~vocabulary.flags["noun"]).nonzero()[-1])
     tokens = torch.tensor([[vocabulary.tokenizer.bos, noun, other, noun]])
@@ -103,7 +129,7 @@ def test_no_way_of_reading_changes_a_label_of_a_planted_model(planted: Planted, 
     assert differing == dict.fromkeys(WAYS, 0) and n == len(planted.heads) + 2 * len(planted.neurons)
 
 
-COMMAND = "audit --model stories2M --stories made --limit 120 --seeds 2 --twins 1 --runs 100"
+COMMAND = "audit --model stories2M --stories made --limit 120 --seeds 3 --twins 2 --runs 100"
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +167,7 @@ def test_without_benjamini_and_hochberg_it_fails_and_with_them_not(
     model = plant(Vocabulary.of_words(texts), "gpt2").model
     monkeypatch.setattr(running, "copies", lambda *_: ([], []))
     monkeypatch.setattr(running, "READ_AGAIN", 4)
-    monkeypatch.setattr(running, "kinds_of", lambda *_: heads.Kinds())
+    monkeypatch.setattr(running, "controlled_by", lambda *_: Controlled())
     of_labels = "roles and parts of speech are given to random components"
     assert of_labels not in audit(model, texts, seeds=2, n=1, runs=20).verdict
     monkeypatch.setattr(stats, "benjamini_hochberg", lambda p: np.asarray(p, dtype=float))
@@ -212,7 +238,7 @@ def test_a_wrong_kind_of_key_fails_it(perfect: AuditResult) -> None:
     found = dataclasses.replace(perfect, **given)
     assert found.passes and "9 of 9 heads that choose a kind of key have it, 1 of 60 have a wrong one" in found.verdict
     missed = dataclasses.replace(found, named=torch.tensor([9, 9, 2, 8]))
-    assert missed.wrong_labels == ["1 of 3 heads are not given their 'kind of key: same name'"]
+    assert missed.wrong_labels == ["1 of 3 plants are not given their 'kind of key: same name'"]
     wrong = dataclasses.replace(found, false_share=torch.tensor([0.0, 0.01, 0.25, 0.06]))
     assert wrong.wrong_labels == ["6% of the labels 'kind of key: any' are false discoveries (1)"]
 

@@ -261,7 +261,7 @@ def test_every_head_is_named_for_what_its_program_does(compiled: Compiled, texts
 @pytest.mark.parametrize("name", ["nouns", "induction", "same token", "previous token"])
 def test_a_head_chooses_the_kind_of_key_that_its_program_selects(name: str, texts: list[str]) -> None:
     compiled, few = load(name), texts[:50]
-    chosen = scan(compiled.model, few, running.kinds_of(compiled.model, few, 2, made=0))
+    chosen = scan(compiled.model, few, running.controlled_by(compiled.model, few, 2, made=0).kinds)
     for place, own in compiled.heads.items():
         layer, head = map(int, place.split("."))
         assert set(chosen.kinds[layer][head]) == KINDS.get(own, set()), own

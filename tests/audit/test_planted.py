@@ -10,14 +10,16 @@ import torch
 from tslens.analysis import heads
 from tslens.audit import Planted, Vocabulary, judge, plant, running, tallies
 from tslens.audit.features import BLOCKS, TRUTHS, embedding, place_of, positions, squared_length
-from tslens.audit.judging import ALL, ANY_KIND, LABELS, PLANTED_KINDS, Judged
+from tslens.audit.judging import ALL, ANY_KIND, LABELS, MORE, PLANTED_KINDS, SETS, Judged
+from tslens.audit.neuron_plants import NEURONS
 from tslens.audit.planted import CONTEXT, SMALL, WIDTH
-from tslens.audit.plants import HEADS, LAYERS, NEURONS, PARTS, RANDOM, planted_in
+from tslens.audit.plants import HEADS, LAYERS, PARTS, RANDOM, WRITERS, planted_in
 from tslens.audit.vocabulary import FLAG_OF_CLASS, GENDERS
 
+DRAWN = ("local window", "slow decay", "favourite tokens")
 SHARE = {"previous token": 0.99, "offset 3": 0.95, "self": 0.95, "BOS sink": 0.99, "uniform": 0.9999}
-SHARE |= {"sentence start": 0.9, "inside speech": 0.9, "outside speech": 0.9}
-SHARE |= {name: 0.95 for name, head in HEADS.items() if not head.mixture and name != "local window"} | SHARE
+SHARE |= {"sentence start": 0.9, "last mark": 0.9, "inside speech": 0.9, "outside speech": 0.9}
+SHARE |= {name: 0.95 for name, head in HEADS.items() if not head.mixture and name not in DRAWN} | SHARE
 """The least share of a plant's attention that is where it should be, from the fifth token on."""
 LAST = {"last comma": ("comma",), "last mark": ("comma", "stop"), "last quotation mark": ("opening", "closing")}
 NEAREST = {
@@ -60,6 +62,7 @@ def wanted(name: str, ids: torch.Tensor, vocabulary: Vocabulary) -> torch.Tensor
             "previous token": i - j == 1,
             "offset 3": i - j == 3,
             "self": i == j,
+            **dict.fromkeys((f"{word} before {of}" for word, of in WRITERS.items()), i == j),
             "BOS sink": (j == 0).expand(n, n),
             "uniform": j <= i,
             "duplicate token": same,
@@ -92,14 +95,11 @@ def test_every_head_attends_where_it_should(planted: Planted, texts: list[str]) 
 
 
 def test_every_kind_of_key_is_planted() -> None:
-    """Over two seeds a model with learned positions has every plant, and so every kind of key that is counted."""
-    names = [[planted_in(layer, learned=True, seed=seed) for layer in range(len(LAYERS))] for seed in (0, 1)]
+    """Over two seeds a model has every plant, and so every kind of key that is counted."""
+    names = [[planted_in(layer, seed) for layer in range(len(LAYERS))] for seed in (0, 1)]
     assert {name for model in names for layer in model for name in layer} == set(HEADS)
     assert {HEADS[name].kind for model in names for layer in model for name in layer} - {""} == set(heads.KINDS)
     assert all(HEADS[name].first <= layer for model in names for layer, here in enumerate(model) for name in here)
-    assert not any(
-        HEADS[name].learned for layer in range(len(LAYERS)) for name in planted_in(layer, learned=False, seed=0)
-    )
 
 
 def test_classes_and_genders_of_tokens_by_hand(vocabulary: Vocabulary) -> None:
@@ -143,10 +143,16 @@ def test_neurons_fire_exactly_where_they_should(planted: Planted, texts: list[st
     for (layer, neuron), name in planted.neurons.items():
         if name in RANDOM:
             continue
+        if name == "rare words":
+            rare, fires = planted.vocabulary.rarity[ids][1:], cache["post", layer][0, 1:, neuron]
+            assert (fires[rare < 0.5] < 0.2).all() and fires.max() > 4
+            assert torch.corrcoef(torch.stack([rare, fires])[:, rare > 0.5])[0, 1] > 0.95
+            continue
         on = {
             "nouns": planted.vocabulary.flags["noun"][ids],
             "adjectives": planted.vocabulary.flags["adjective"][ids],
             "one word": ids == planted.vocabulary.word,
+            "set of words": planted.vocabulary.flags["set"][ids],
             "nothing": torch.zeros_like(ids).bool(),
             "everything": torch.ones_like(ids).bool(),
         }[name]
@@ -174,8 +180,8 @@ def test_transformer_lens_detects_the_same_heads(planted: Planted, texts: list[s
 
 def over_seeds(vocabulary: Vocabulary, style: str, texts: list[str], seeds: Iterable[int]) -> list[Judged]:
     """Every head and neuron of the models of these seeds; the kinds of keys are held against two twins' scores."""
-    kinds = running.kinds_of(plant(vocabulary, style).model, texts, 2)
-    return [j for seed in seeds for j in judge(plant(vocabulary, style, seed=seed), texts, kinds)]
+    controlled = running.controlled_by(plant(vocabulary, style).model, texts, 2)
+    return [j for seed in seeds for j in judge(plant(vocabulary, style, seed=seed), texts, controlled)]
 
 
 @pytest.mark.thorough
@@ -183,7 +189,7 @@ def test_every_pure_plant_is_named_and_random_components_are_not(vocabulary: Voc
     """With rotary positions; the audit of the bundled model has those with learned ones."""
     judged = over_seeds(vocabulary, "llama", texts, [1, 2])
     assert {(j.truth, j.label) for j in judged if not j.random and not j.right} == set()
-    assert {j.truth for j in judged} >= set(NEURONS) | set(RANDOM) | {n for n, p in HEADS.items() if not p.learned}
+    assert {j.truth for j in judged} >= set(NEURONS) | set(RANDOM) | set(HEADS)
     counted = tallies(judged)
     assert list(counted) == list(ALL)
     assert all(counted[label].planted == counted[label].named > 0 for label in LABELS)
@@ -191,8 +197,11 @@ def test_every_pure_plant_is_named_and_random_components_are_not(vocabulary: Voc
     assert sum(false) <= 1 and counted["one word"].false <= 0.05 * counted["one word"].random
     there = {HEADS[j.truth].kind for j in judged if j.truth in HEADS} - {""}
     kinds = [counted[label] for label, kind in PLANTED_KINDS.items() if kind in there]
-    assert len(kinds) == len(heads.KINDS) - 5 and all(tally.named == tally.planted > 0 for tally in kinds)
+    assert len(kinds) == len(heads.KINDS) and all(tally.named == tally.planted > 0 for tally in kinds)
     assert counted[ANY_KIND].false <= 0.05 * counted[ANY_KIND].named
+    assert all(counted[label].named == counted[label].planted > 0 for label in MORE if label != SETS)
+    assert counted[SETS].named >= 0.8 * counted[SETS].planted > 0
+    assert not any(counted[label].false for label in MORE if label != SETS)
 
 
 @pytest.mark.stress
@@ -204,7 +213,10 @@ def test_over_twenty_seeds(vocabulary: Vocabulary, style: str, texts: list[str])
     for label in LABELS:
         of = counted[label].random if label == "one word" else counted[label].false + counted[label].named
         assert counted[label].false <= 0.05 * of, label
-    assert counted[ANY_KIND].named == counted[ANY_KIND].planted > 0
+    assert counted[SETS].named >= 0.8 * counted[SETS].planted > 0
+    for label in {ANY_KIND, *MORE} - {SETS}:
+        assert counted[label].named == counted[label].planted > 0, label
+        assert counted[label].false <= 0.05 * counted[label].random, label
     assert counted[ANY_KIND].false <= 0.05 * counted[ANY_KIND].named
 
 

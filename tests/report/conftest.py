@@ -32,7 +32,7 @@ from tslens.analysis.heads.kinds_words import CLASSES
 from tslens.analysis.heads.swaps_result import UNRESOLVED
 from tslens.analysis.lens import ByDepthResult, OfPromptResult, settled
 from tslens.analysis.neurons import SILENT, HeldOutResult, ProfilesResult
-from tslens.analysis.neurons.held_out_measures import MEASURES
+from tslens.analysis.neurons.held_out_result import TESTED
 from tslens.dynamics import SnapshotResult
 from tslens.dynamics.snapshot import UNITS
 from tslens.evaluation.loss import LossResult
@@ -98,7 +98,8 @@ def causes_of(roles: RolesResult, shape: dict[str, int]) -> Causes:
     read = {"model": roles.model, "stories": 30, "copies": 1, "context": 96, "replaced": 0.5}
     swaps = drawn(SwapsResult, sizes, **read, verdict_code=code)
     about = {"model": roles.model, "stories": 80, "groups": 8, "roles": roles.roles, "of_twins": [0, 2]}
-    kinds = drawn(KindsResult, shape | {"kind": len(KINDS)}, **about)
+    nothing = torch.full((len(KINDS), *roles.role_code.shape), torch.nan)
+    kinds = drawn(KindsResult, shape | {"kind": len(KINDS)}, p_of_words=nothing, **about)
     writes = drawn(WritesResult, shape | {"kind": len(CLASSES)}, **about)
     of = {"model": roles.model, "on": "stories", "copying": "", "kinds": ("zero", "mean", "resample"), "rows": 30}
     of |= {"tokens": 3000, "baseline": 2.0, "roles": names(roles, kinds, writes)}
@@ -160,8 +161,8 @@ def made_data(
     label = torch.randint(-1, 4, (layers, d_mlp))
     by_word = (label < 0) & (torch.rand(label.shape) < 0.3)
     word = torch.randint(1, len(words), label.shape)
-    value = 0.6 + 0.4 * torch.rand(*label.shape, len(MEASURES))
-    value[..., MEASURES.index("base_rate")] = 0.2
+    value = 0.6 + 0.4 * torch.rand(*label.shape, len(TESTED))
+    value[..., TESTED.index("base_rate")] = 0.2
     fields: dict[str, Any] = {
         "name": f"made {EVIL}",
         "description": models.describe(models.build(spec)),
@@ -202,7 +203,7 @@ def made_data(
     fields["causes"] = causes_of(fields["heads"], shape)
     alike = torch.rand(label.shape) < 0.08  # so that one neuron in 15 has a label that half of the stories give too
     fields["tested"] = drawn(
-        HeldOutResult, shape | {"measure": len(MEASURES)}, label=label.where(alike, -1),
+        HeldOutResult, shape | {"measure": len(TESTED)}, label=label.where(alike, -1),
         by_word=by_word & alike, word=word, value=value, low=value - 0.1, high=(value + 0.1).clamp(max=1),
         tags=fields["neurons"].tags, pieces=words, model=spec.name, n_labelled=30, n_tested=30, n_tokens=9000,
     )  # fmt: skip

@@ -5,6 +5,7 @@ import torch
 
 from tslens.analysis.heads import ROLES
 from tslens.analysis.neurons.held_out_measures import AUROC
+from tslens.analysis.neurons.held_out_result import ALIKE
 from tslens.report import ReportData
 from tslens.report.findings import Finding, findings
 
@@ -82,14 +83,14 @@ def test_labels_that_predict_are_counted_and_the_best_of_them_is_shown(made: Cal
     tested = data.tested
     tested.label[:] = torch.tensor([[0, 0, -1, 1]])
     tested.by_word[:] = torch.tensor([[False, False, True, False]])
-    tested.low[..., AUROC] = torch.tensor([[0.71, 0.825, 0.9, 0.6]])
+    tested.low[..., [AUROC, ALIKE]] = torch.tensor([[0.71, 0.825, 0.9, 0.6]])[..., None]
     found = finding_about(data, "part of speech")
     assert found.figure == "2 of 4 neurons" and found.leads
     assert ": 2 NOUN (untrained twins: 0)." in found.claim
     assert "gives 3 such labels; 1 of them do not predict" in found.evidence
     assert "On all stories 3 neurons have one (untrained twins: 0 to 1)." in found.evidence
     assert "For instance 0.1, NOUN: AUROC" in found.evidence and "[0.82, " in found.evidence
-    tested.low[..., AUROC] = 0.6
+    tested.low[..., ALIKE] = 0.6
     none = finding_about(data, "part of speech")
     assert none.figure == "0 of 4 neurons" and not none.leads and "For instance" not in none.evidence
     untested = dataclasses.replace(data, tested=dataclasses.replace(tested, n_tested=0))
@@ -102,7 +103,7 @@ def test_neurons_of_one_word_alone(made: Callable[..., ReportData]) -> None:
     n.label[:] = -1
     n.by_word[:] = torch.tensor([[False, True]])
     n.word[:] = n.pieces.index(" and")
-    n.low[..., AUROC] = 0.8
+    n.low[..., [AUROC, ALIKE]] = 0.8
     found = finding_about(data, "one word")
     assert found.figure == "1 of 2 neurons"
     assert "For instance 0.1, token: and" in found.evidence

@@ -4,12 +4,13 @@
 `keep(model, found)` keeps a verdict beside the model, `verdict_of(model)` reads it.
 """
 
-from tslens.audit.judging import Judged, judge, tallies
+from tslens.audit.judging import Judged, judge
 from tslens.audit.kept import Verdict, keep, verdict_of
 from tslens.audit.planted import Planted, plant
 from tslens.audit.result import AuditResult
 from tslens.audit.running import audit
 from tslens.audit.simulated import simulated
+from tslens.audit.tallies import tallies
 from tslens.audit.vocabulary import Vocabulary
 
 __all__ = [

@@ -71,7 +71,7 @@ def copies(
                 copied, found, missed = _with_neurons(copied, vocabulary, rows, layer, carried, seed)
                 neurons |= found
                 lost += missed
-        made.append(Planted(copied, vocabulary, heads, neurons))
+        made.append(Planted(copied, vocabulary, heads, neurons, writes=False))
     return made, lost
 
 

@@ -27,24 +27,28 @@ BLOCKS = {
     "code": CODE,
     "name": NAMES + 3,
     **dict.fromkeys(FLAGS, 2),
+    "rarity": 4,
     "before": CODE,
     "after stop": 2,
     "first": 2,
     "inside": 2,
     "copy": CODE,
+    "next NOUN": 2,
+    "next article": 2,
     "fraction": 2,
     "filler": 2,
     "start": 2,
 }
 """The dimensions of each feature, in their order. Heads of the first layer write four: `before` and `after stop` hold
 the code of the token before and whether it ends a sentence, `first` whether a token has no earlier copy, `inside`
-whether the last quotation mark opens. `copy` is written by an induction head and read by the unembedding; `fraction` is
-the share of nouns so far, written by a uniform head. BOS has no code, no constant and no place, so that neither a match
-nor a distance moves what rests on it; `filler` and `start` bring it to the length of the others. What is left of the
-width holds noise, another draw for each token."""
+whether the last quotation mark opens. `copy` is written by an induction head and read by the unembedding, as is the
+class that comes `next`; `fraction` is the share of nouns so far, written by a uniform head. `rarity` is an angle, so
+that its length is that of every token. BOS has no code, no constant and no place, so that neither a match nor a
+distance moves what rests on it; `filler` and `start` bring it to the length of the others. What is left of the width
+holds noise, another draw for each token."""
 TRUTHS = (
-    *("name", *FLAGS, "after stop", "before", "first", "inside"),
-    *("copy", "fraction", "filler", "start"),
+    *("name", *FLAGS, "rarity", "after stop", "before", "first", "inside"),
+    *("copy", "next NOUN", "next article", "fraction", "filler", "start"),
 )
 """Features that have to do with parts of speech or BOS, the token before among them: after `the` comes a noun. Random
 components do not read them, so that they deserve no label."""
@@ -83,6 +87,9 @@ def embedding(
     for flag, having in vocabulary.flags.items():
         sign = torch.where(having, 1.0, -1.0)
         table[:, place_of(flag)] = torch.stack([sign, -sign], dim=1)
+    angle = math.pi / 2 * vocabulary.rarity
+    rare = torch.stack([angle.sin(), angle.cos()], 1)
+    table[:, place_of("rarity")] = torch.cat([rare, -rare], 1)
     bos = vocabulary.tokenizer.bos
     table[bos, place_of("constant")], table[bos, place_of("code")], code[bos] = 0.0, 0.0, 0.0
     table[bos, place_of("filler")] = math.sqrt(1 + CODE / 2) * torch.tensor([1.0, -1.0])
@@ -117,14 +124,16 @@ def positions(context: int, width: int) -> Float[Tensor, "pos d_model"]:
 def squared_length(width: int, *, learned: bool, layer: int) -> float:
     """The squared length of a residual before a layer, without what random components add."""
     noise = 0.25 * (width - sum(BLOCKS.values()))
-    tokens = 2 + CODE + (NAMES + 1) + 2 * len(FLAGS) + noise
-    return tokens + 2 * FREQUENCIES * learned + (CODE + 4 + 2 * learned) * (layer > 0)
+    tokens = 2 + CODE + (NAMES + 1) + 2 * len(FLAGS) + 2 + noise
+    return tokens + 2 * FREQUENCIES * learned + (CODE + 6) * (layer > 0)
 
 
 def read(block: str, width: int) -> Float[Tensor, " d_model"]:
-    """The direction that reads a feature of two dimensions as +1 or -1 (the ramp from 0 to 1)."""
+    """The direction that reads a feature of two dimensions as +1 or -1 (the ramp from 0 to 1); the rarity of a token
+    from -1 to 1."""
     direction = torch.zeros(width)
-    direction[place_of(block)] = torch.tensor([0.5, -0.5]) / (RAMP if block == "ramp" else 1.0)
+    both = [0.5, -0.5, -0.5, 0.5] if block == "rarity" else [0.5, -0.5]
+    direction[place_of(block)] = torch.tensor(both) / (RAMP if block == "ramp" else 1.0)
     return direction
 
 

@@ -1,8 +1,10 @@
 """Labels that the analyses give to a planted model, held against what each head and neuron is."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 
 import torch
 
@@ -11,10 +13,11 @@ from tslens.analysis import heads, neurons
 from tslens.analysis.heads.result import EVIDENT, RolesResult
 from tslens.analysis.neurons.held_out_result import HeldOutResult
 from tslens.analysis.neurons.result import ProfilesResult
-from tslens.analysis.neurons.words import words
+from tslens.audit.neuron_plants import NEURONS
 from tslens.audit.planted import Planted
-from tslens.audit.plants import HEADS, NEURONS, PARTS, RANDOM
+from tslens.audit.plants import HEADS, PARTS, RANDOM
 from tslens.models import LanguageModel
+from tslens.pos.types import words
 from tslens.scan import Begun, states
 
 ONE_WORD, PART_OF_SPEECH = "one word", "part of speech"
@@ -26,7 +29,12 @@ PLANTED_KINDS = {heads.KindsResult.label.format(plant.kind): plant.kind for plan
 """The kinds of keys that are planted, by the names of their counts."""
 PREDICTS = f"{PART_OF_SPEECH} that predicts"
 """The label of a neuron's part of speech that holds on other stories and words (`neurons.held_out`)."""
-ALL = (*LABELS, PREDICTS, *PLANTED_KINDS, ANY_KIND)
+ANY_WRITTEN = heads.WritesResult.label.format("any")
+_COUNTED = [*(plant.more for plant in HEADS.values()), *(plant.more for plant in NEURONS.values())]
+MORE = (*dict.fromkeys(chain.from_iterable(_COUNTED)), ANY_WRITTEN)
+"""What other questions count plants as: families of kernels, classes that are written, sets of words."""
+(SETS,) = NEURONS["set of words"].more
+ALL = (*LABELS, PREDICTS, *PLANTED_KINDS, ANY_KIND, *MORE)
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,10 @@ class Judged:
     """Whether this is right: of a plant, one of its labels; of a random component, no label that claims something."""
     kinds: tuple[str, ...] = ()
     """Kinds of keys that a head is said to choose."""
+    more: tuple[str, ...] = ()
+    """Those of `MORE` that it is counted as."""
+    writes: bool = True
+    """Whether it is known what it writes."""
     predicts: str = ""
     """The part of speech of a neuron that predicts where it fires on other stories and words."""
 
@@ -64,33 +76,68 @@ class Judged:
         return set(self.kinds) - right_kinds(self.truth)
 
 
-def judge(planted: Planted, texts: Sequence[str], kinds: heads.Kinds | None = None) -> list[Judged]:
-    """Every head and neuron of a planted model with its label, by one pass over stories. No head has a kind of key
-    without `kinds`, whose control knows what untrained twins score."""
-    roles, profiles, tested, chosen = answers(planted.model, texts, kinds or heads.Kinds())
-    return judge_heads(planted, roles, chosen) + judge_neurons(planted, profiles, tested)
+@dataclass(frozen=True)
+class Controlled:
+    """The reducers whose labels need to know what untrained twins score; without it no head has such a label."""
+
+    kinds: heads.Kinds = field(default_factory=heads.Kinds)
+    writes: heads.Writes = field(default_factory=heads.Writes)
 
 
-def answers(
-    model: LanguageModel, texts: Sequence[str], kinds: heads.Kinds
-) -> tuple[RolesResult, ProfilesResult, HeldOutResult, heads.KindsResult]:
-    """The roles of heads, the labels of neurons, their tests and the kinds of keys by one pass over stories, the last
-    with the generated stories of `kinds` beside them, whose pronouns have a known truth."""
-    roles, profiles, tested = heads.Roles(), neurons.Profiles(), neurons.HeldOut()
-    found = states(model, texts, [roles, profiles, tested, kinds])
+@dataclass(frozen=True)
+class Answers:
+    """What is said of a model's heads and neurons."""
+
+    roles: RolesResult
+    kernels: heads.KernelsResult
+    kinds: heads.KindsResult
+    writes: heads.WritesResult
+    profiles: ProfilesResult
+    tested: HeldOutResult
+    patterns: neurons.PatternsResult
+
+    def counts(self) -> Counter[str]:
+        """How many heads or neurons have each label, by the names that results give to their counts."""
+        return sum((Counter(getattr(self, f.name).counts()) for f in dataclasses.fields(self)), Counter[str]())
+
+
+def judge(planted: Planted, texts: Sequence[str], controlled: Controlled | None = None) -> list[Judged]:
+    """Every head and neuron of a planted model with its labels, by one pass over stories."""
+    found = answers(planted.model, texts, controlled or Controlled())
+    return judge_heads(planted, found) + judge_neurons(planted, found)
+
+
+def answers(model: LanguageModel, texts: Sequence[str], controlled: Controlled) -> Answers:
+    """All answers by one pass over stories; kinds of keys with their generated stories beside them, whose pronouns have
+    a known truth."""
+    roles, profiles, tested, patterns = heads.Roles(), neurons.Profiles(), neurons.HeldOut(), neurons.Patterns()
+    kinds, writes = controlled.kinds, controlled.writes
+    found = states(model, texts, [roles, profiles, tested, kinds, writes])
     if kinds.texts:
         states(model, kinds.texts, [Begun(kinds, lambda: found[3])])  # adds to the same sums
-    return roles.finish(found[0]), profiles.finish(found[1]), tested.finish(found[2]), kinds.finish(found[3])
+    of_heads = roles.finish(found[0])
+    return Answers(
+        of_heads,
+        heads.kernels(of_heads),
+        kinds.finish(found[3]),
+        writes.finish(found[4]),
+        profiles.finish(found[1]),
+        tested.finish(found[2]),
+        patterns.finish(found[2]),  # which reads as the tests of labels do
+    )
 
 
-def judge_heads(planted: Planted, roles: RolesResult, chosen: heads.KindsResult) -> list[Judged]:
-    """Every head with its role, and the kinds of keys that it is said to choose."""
-    found, kinds = [], chosen.kinds
+def judge_heads(planted: Planted, found: Answers) -> list[Judged]:
+    """Every head with its role, the kinds of keys that it is said to choose, its kernel, and what it writes."""
+    judged, kinds, written = [], found.kinds.kinds, found.writes.kinds
     for (layer, head), truth in planted.heads.items():
-        label = roles.roles[layer][head]
-        right = label not in EVIDENT if truth in RANDOM else label in right_labels(truth, roles, layer, head)
-        found.append(Judged("head", (layer, head), truth, label, right, tuple(kinds[layer][head])))
-    return found
+        label, family = found.roles.roles[layer][head], found.kernels.families[layer][head]
+        right = label not in EVIDENT if truth in RANDOM else label in right_labels(truth, found.roles, layer, head)
+        more = [f"{family} kernels"] if family else []
+        more += [heads.WritesResult.label.format(name) for name in written[layer][head]]
+        about = (tuple(kinds[layer][head]), tuple(more), planted.writes)
+        judged.append(Judged("head", (layer, head), truth, label, right, *about))
+    return judged
 
 
 def right_labels(truth: str, roles: RolesResult, layer: int, head: int) -> tuple[str, ...]:
@@ -108,8 +155,10 @@ def right_kinds(truth: str) -> set[str]:
     return set() if plant is None else {plant.kind, *plant.also} - {""}
 
 
-def judge_neurons(planted: Planted, profiles: ProfilesResult, tested: HeldOutResult) -> list[Judged]:
-    """Every neuron with its label: a part of speech, `one word`, or nothing; and the part of speech that predicts."""
+def judge_neurons(planted: Planted, answers: Answers) -> list[Judged]:
+    """Every neuron with its label: a part of speech, `one word`, or nothing; the part of speech that predicts, and
+    whether a set of words does."""
+    profiles, tested, in_set = answers.profiles, answers.tested, answers.patterns.predicts[0]
     number = words(profiles.pieces)
     planted_word = number[planted.vocabulary.word]
     found = []
@@ -121,83 +170,12 @@ def judge_neurons(planted: Planted, profiles: ProfilesResult, tested: HeldOutRes
             right = bool(number[profiles.word[layer, neuron]] == planted_word)
         sure = int(torch.where(tested.predicts, tested.label, -1)[layer, neuron])
         predicts = pos.TAGS[sure] if sure >= 0 else ""
-        found.append(Judged("neuron", (layer, neuron), truth, label, right, predicts=predicts))
+        more = (SETS,) if in_set[layer, neuron] else ()
+        found.append(Judged("neuron", (layer, neuron), truth, label, right, more=more, predicts=predicts))
     return found
 
 
-def kind_of_label(judged: Judged) -> str:
-    """The one of `LABELS` that the label of a head or neuron is; empty where it claims nothing."""
-    if judged.kind == "head":
-        return judged.label if judged.label in EVIDENT else ""
-    return judged.label if judged.label in (ONE_WORD, "") else PART_OF_SPEECH
-
-
-def expected(judged: Judged) -> str:
-    """The one of `LABELS` that a pure plant should get; empty for random components, for mixtures, and for plants whose
-    right label claims nothing or is not the only one."""
-    if judged.random or judged.mixture:
-        return ""
-    if judged.kind == "head":
-        labels = HEADS[judged.truth].labels
-        return labels[0] if len(labels) == 1 and labels[0] in EVIDENT else ""
-    wanted = NEURONS[judged.truth].label
-    return wanted if wanted in (ONE_WORD, "") else PART_OF_SPEECH
-
-
-@dataclass(frozen=True)
-class Tally:
-    """How often one label was given, rightly and wrongly."""
-
-    label: str
-    planted: int = 0
-    """Pure plants that should get it."""
-    named: int = 0
-    """Of these, those that got it."""
-    random: int = 0
-    """Random components that could get it: heads, or neurons. Of a kind of key all heads that do not choose it."""
-    false: int = 0
-    """Of these, those that got it."""
-
-    def __add__(self, other: "Tally") -> "Tally":
-        sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in dataclasses.fields(self)[1:]}
-        return Tally(self.label, **sums)
-
-
-def tallies(judged: Sequence[Judged]) -> dict[str, Tally]:
-    """One tally for each of `ALL`."""
-    found = {PREDICTS: _of_tests([j for j in judged if j.kind == "neuron"])}
-    for label in LABELS:
-        kind = "head" if label in EVIDENT else "neuron"
-        of_kind = [j for j in judged if j.kind == kind]
-        wanted = [j for j in of_kind if expected(j) == label]
-        random = [j for j in of_kind if j.random]
-        found[label] = Tally(
-            label,
-            planted=len(wanted),
-            named=sum(j.right for j in wanted),
-            random=len(random),
-            false=sum(kind_of_label(j) == label for j in random),
-        )
-    found |= _of_kinds([j for j in judged if j.kind == "head"])
-    return {label: found[label] for label in ALL}
-
-
-def _of_tests(judged: Sequence[Judged]) -> Tally:
-    """The tally of `PREDICTS`: neurons of a part of speech, and all others, which have none."""
-    wanted = [j for j in judged if expected(j) == PART_OF_SPEECH]
-    others = [j for j in judged if j.random or NEURONS[j.truth].label in (ONE_WORD, "")]
-    named = sum(j.predicts == NEURONS[j.truth].label for j in wanted)
-    return Tally(PREDICTS, len(wanted), named, len(others), sum(bool(j.predicts) for j in others))
-
-
-def _of_kinds(judged: Sequence[Judged]) -> dict[str, Tally]:
-    """One tally for each of `PLANTED_KINDS`, and one of all kinds, those that are not planted too: there every head
-    counts that is said to choose a kind and does not."""
-    found = {}
-    for label, kind in PLANTED_KINDS.items():
-        named = [kind in j.kinds for j in judged if j.truth in HEADS and HEADS[j.truth].kind == kind]
-        others = [kind in j.wrong_kinds for j in judged if kind not in right_kinds(j.truth)]
-        found[label] = Tally(label, len(named), sum(named), len(others), sum(others))
-    planted, right = (sum(getattr(tally, field) for tally in found.values()) for field in ("planted", "named"))
-    wrong = sum(bool(j.wrong_kinds) for j in judged)
-    return found | {ANY_KIND: Tally(ANY_KIND, planted, right, len(judged), wrong)}
+def right_more(truth: str) -> tuple[str, ...]:
+    """Those of `MORE` that a plant should be counted as."""
+    plant = HEADS.get(truth) or NEURONS.get(truth)
+    return plant.more if plant else ()

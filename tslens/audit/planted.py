@@ -8,12 +8,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tslens.audit.features import CODE, TRUTHS, embedding, place_of, positions, read, squared_length
-from tslens.audit.plants import HEADS, HIGH_GAIN, LAYERS, NEURONS, RANDOM, planted_in
+from tslens.audit.neuron_plants import NEURONS
+from tslens.audit.plants import HEADS, HIGH_GAIN, LAYERS, RANDOM, WRITERS, planted_in
 from tslens.audit.terms import match, query_key
-from tslens.audit.vocabulary import Vocabulary
+from tslens.audit.vocabulary import FLAG_OF_CLASS, Vocabulary
 from tslens.models import LanguageModel, Spec, build, from_weights, weights
 
-WIDTH, HEAD_WIDTH, CONTEXT, N_NEURONS = 384, 64, 128, 128
+WIDTH, HEAD_WIDTH, CONTEXT, N_NEURONS = 448, 64, 128, 128
 ROTARY_BASE = 1e8
 SHARP = 0.125
 """Standard deviation of random weights of high gain: scores of random heads then vary by about 4 nats."""
@@ -27,10 +28,13 @@ WRITES: dict[str, tuple[tuple[str, str], ...]] = {
     "last quotation mark": (("opening", "inside"),),
     "uniform": (("noun", "fraction"),),
     "induction": (("code", "copy"),),
+    **{f"{word} before {of}": ((FLAG_OF_CLASS[word], f"next {of}"),) for word, of in WRITERS.items()},
 }
 """Plants that write: the feature of their keys that they read, and the feature that they write. Two are programs in the
 sense of Tracr (Lindner et al. 2023, arXiv 2301.05062), compiled by hand: what followed the earlier copy of a token, and
 the share of nouns so far."""
+NEXT = 2.0
+"""By how much what is written of a class raises the logits of its words, for each unit of the residual."""
 SMALL = 0.1
 """Length of the share of nouns: small, because it changes a token's length."""
 
@@ -48,10 +52,12 @@ class Planted:
     """What each head is: one of `plants.HEADS`, or of `plants.RANDOM`."""
     neurons: dict[Place, str]
     """What each neuron is: one of `plants.NEURONS`, or of `plants.RANDOM`."""
+    writes: bool = True
+    """Whether it is known what the heads write."""
 
 
 def planted_spec(vocabulary: Vocabulary, style: str = "gpt2") -> Spec:
-    """The shape of a planted model: five layers of six heads; four are random, with rotary positions nine."""
+    """The shape of a planted model: five layers of seven heads, of which seven are random."""
     return Spec(
         WIDTH,
         len(LAYERS),
@@ -66,7 +72,7 @@ def planted_spec(vocabulary: Vocabulary, style: str = "gpt2") -> Spec:
 
 
 def plant(vocabulary: Vocabulary, style: str = "gpt2", *, seed: int = 0) -> Planted:
-    """A model with every plant that its style allows, at places, among random components and with codes drawn by the
+    """A model with every plant, at places, among random components and with codes drawn by the
     seed. What is random reads no part of speech and no BOS, so that it deserves no label for them."""
     spec, generator = planted_spec(vocabulary, style), torch.Generator().manual_seed(seed)
     tensors = weights(build(spec, seed=seed))
@@ -76,6 +82,9 @@ def plant(vocabulary: Vocabulary, style: str = "gpt2", *, seed: int = 0) -> Plan
         tensors["pos_embed.W_pos"] = positions(spec.n_ctx, spec.d_model)
     tensors["unembed.W_U"] = torch.zeros(spec.d_model, spec.d_vocab)
     tensors["unembed.W_U"][place_of("copy")] = 0.5 * code.T
+    for of in WRITERS.values():
+        flag = vocabulary.flags[FLAG_OF_CLASS[of]].float()
+        tensors["unembed.W_U"][place_of(f"next {of}")] = NEXT * torch.stack([flag, -flag])
     heads: dict[Place, str] = {}
     neurons: dict[Place, str] = {}
     for layer in range(spec.n_layers):
@@ -89,7 +98,7 @@ def _heads(
     tensors: dict[str, Tensor], spec: Spec, layer: int, seed: int, generator: torch.Generator
 ) -> dict[Place, str]:
     """Write the heads of a layer, in an order that is drawn; says what each is."""
-    names = planted_in(layer, learned=spec.style == "gpt2", seed=seed)
+    names = planted_in(layer, seed)
     names += [RANDOM[(i + layer) % 2] for i in range(spec.n_heads - len(names))]
     order = torch.randperm(spec.n_heads, generator=generator).tolist()
     parts = [tensors[f"blocks.{layer}.attn.W_{part}"] for part in "QKVO"]

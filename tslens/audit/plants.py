@@ -1,13 +1,17 @@
-"""The heads and neurons that are planted: what each does, and the labels that are right for it."""
+"""The heads that are planted: what each does, and the labels that are right for it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tslens.audit.terms import Kernel, Term, attract, match, recent
+from tslens.audit.terms import Kernel, Recent, Term, attract, favour, match
 from tslens.audit.vocabulary import FLAG_OF_CLASS, GENDERS
 
-Terms = Sequence[Term | Kernel]
+Terms = Sequence[Term | Kernel | Recent]
 
+WRITERS = {"article": "NOUN", "ADP": "article"}
+"""Heads that write a class: after a word of the first, words of the second."""
+SPAN = 1024.0
+"""By how much the score of the last key exceeds that of a key at the other end of the context."""
 NOUN_OR_BEFORE, NOUN_OR_BOS = "previous token or last noun", "BOS sink or last noun"
 
 
@@ -21,14 +25,14 @@ class HeadPlant:
     """The terms of its score, for the width of the residual stream."""
     first: int = 0
     """The first layer that it can be in: 1 where it reads what a head of the first layer wrote."""
-    learned: bool = False
-    """Whether it exists with learned positions only."""
     mixture: bool = False
     """Whether it is two plants, one for the queries whose code begins with +1 and one for the others."""
     kind: str = ""
     """The kind of key that it chooses by content, one of `heads.KINDS`; empty where it chooses none."""
     also: tuple[str, ...] = ()
     """Other kinds that are not wrong."""
+    more: tuple[str, ...] = ()
+    """What other questions should count it as: a family of kernels, a class that it writes."""
 
 
 def _itself(gain: float) -> Kernel:
@@ -37,8 +41,8 @@ def _itself(gain: float) -> Kernel:
 
 
 def _last(*flags: str) -> Callable[[int], Terms]:
-    """The last token with one of the flags, else BOS. Learned positions only."""
-    return lambda d: [attract(flags, 290, d), attract("bos", 270, d), recent(256, d)]
+    """The last token with one of the flags, else BOS."""
+    return lambda d: [attract(flags, 1.15 * SPAN, d), attract("bos", 1.06 * SPAN, d), Recent(SPAN)]
 
 
 def _nearest(keys: tuple[str, ...], of: tuple[str, ...]) -> Callable[[int], Terms]:
@@ -68,7 +72,7 @@ RARE = ("content-dependent", "unresolved", "diffuse")
 """Roles of heads whose attention is uniform where a story has none of their keys yet."""
 
 HEADS: dict[str, HeadPlant] = {
-    "previous token": HeadPlant(("previous token",), lambda d: [Kernel(1, 25)]),
+    "previous token": HeadPlant(("previous token",), lambda d: [Kernel(1, 25)], more=("previous token kernels",)),
     "duplicate token": HeadPlant(
         ("duplicate token",),
         lambda d: [match("code", "code", 450, d), _itself(25), attract("bos", 383, d)],
@@ -84,14 +88,12 @@ HEADS: dict[str, HeadPlant] = {
     "last comma": HeadPlant(
         ("content-dependent", "unresolved"),
         _last("comma"),
-        learned=True,
         also=("last punctuation", *_classes("PUNCT")),
     ),
     # The last comma or end of a sentence: quotation marks, which analyses count as marks too, are not its own.
     "last mark": HeadPlant(
         ("content-dependent", "unresolved"),
         _last("comma", "stop"),
-        learned=True,
         kind="last punctuation",
         also=_classes("PUNCT"),
     ),
@@ -99,7 +101,6 @@ HEADS: dict[str, HeadPlant] = {
     "last quotation mark": HeadPlant(
         RESTS,
         _last("opening", "closing"),
-        learned=True,
         kind="opening quotation mark",
         also=("last punctuation", "inside speech", *_classes("quotation mark", "PUNCT")),
     ),
@@ -113,7 +114,6 @@ HEADS: dict[str, HeadPlant] = {
         ("content-dependent", "unresolved"),
         _last("after stop"),
         first=1,
-        learned=True,
         kind="sentence start",
         also=("opening quotation mark",),  # after a full stop, a quotation begins with its mark
     ),
@@ -149,14 +149,12 @@ HEADS: dict[str, HeadPlant] = {
         RARE,
         lambda d: [attract("inside", 16, d), attract("opening", -16, d)],
         first=1,
-        learned=True,
         kind="inside speech",
     ),
     "outside speech": HeadPlant(
         RARE,
         lambda d: [attract("inside", -16, d), attract("closing", -16, d), attract("bos", -16, d)],
         first=1,
-        learned=True,
         kind="outside speech",
     ),
     "fixed class": HeadPlant(("content-dependent",), _every("noun"), kind="word class NOUN"),
@@ -166,11 +164,20 @@ HEADS: dict[str, HeadPlant] = {
         for kind in _classes(name)
         if name != "NOUN"
     },
-    "offset 3": HeadPlant(("positional",), lambda d: [Kernel(3, 25)]),
-    "local window": HeadPlant(("positional",), lambda d: [Kernel(2, 1.5)]),
+    "offset 3": HeadPlant(("positional",), lambda d: [Kernel(3, 25)], more=("offset kernels",)),
+    "local window": HeadPlant(("positional",), lambda d: [Recent(40), attract("bos", -60, d)], more=("local kernels",)),
+    "slow decay": HeadPlant(
+        ("positional",), lambda d: [Recent(6), attract("bos", -20, d)], more=("slow decay kernels",)
+    ),
     "BOS sink": HeadPlant(("BOS sink",), lambda d: [attract("bos", 20, d)]),
-    "self": HeadPlant(("self",), lambda d: [Kernel(0, 25)]),
+    "self": HeadPlant(("self",), lambda d: [Kernel(0, 25)], more=("offset kernels",)),
+    **{
+        f"{word} before {of}": HeadPlant(("self",), lambda d: [Kernel(0, 25)], more=("offset kernels", f"writes: {of}"))
+        for word, of in WRITERS.items()
+    },
     "uniform": HeadPlant(("diffuse",), lambda d: []),
+    # It has no kind: some words get more than others, and a class by chance.
+    "favourite tokens": HeadPlant(RARE, lambda d: [favour(30, d)]),
     NOUN_OR_BEFORE: HeadPlant(
         ("unresolved",),
         lambda d: [Kernel(1, 12), attract("noun", 300, d, half=True)],
@@ -206,42 +213,19 @@ LAYERS: tuple[tuple[str | tuple[str, ...], ...], ...] = (
         ("pronoun to names of its gender", "repeated content word"),
     ),
     ("fixed class", "offset 3", "BOS sink", ("inside speech", "outside speech"), _OF_CLASSES[0]),
-    ("local window", "self", "uniform", *_OF_CLASSES[1:3]),
-    ("induction", *_OF_CLASSES[3:]),
+    ("local window", "slow decay", "self", "uniform", *_OF_CLASSES[1:3]),
+    ("induction", "favourite tokens", tuple(f"{word} before {of}" for word, of in WRITERS.items()), *_OF_CLASSES[3:]),
 )
 """What is planted in each layer; plants that stand together take turns by the model's seed. Heads whose margins are
 small come first, where the residual stream is exact; the induction head last, because it writes only where it finds
 something, and tokens then differ in length."""
 
 
-def planted_in(layer: int, *, learned: bool, seed: int) -> list[str]:
-    """The plants of a layer in the model of this seed, with learned positions or rotary ones."""
-    names = [entry if isinstance(entry, str) else entry[seed % len(entry)] for entry in LAYERS[layer]]
-    return [name for name in names if learned or not HEADS[name].learned]
+def planted_in(layer: int, seed: int) -> list[str]:
+    """The plants of a layer in the model of this seed."""
+    return [entry if isinstance(entry, str) else entry[seed % len(entry)] for entry in LAYERS[layer]]
 
 
 UNTRAINED, HIGH_GAIN = "untrained", "of high gain"
 RANDOM = (UNTRAINED, HIGH_GAIN)
 """Kinds of random components: with the scale of initial weights, and large enough to attend or fire sharply."""
-
-
-@dataclass(frozen=True)
-class NeuronPlant:
-    """A kind of neuron: it fires on tokens with a flag, on one word, always or never."""
-
-    label: str
-    """Its right label: a part of speech, `one word`, or nothing."""
-    flag: str = ""
-    """The flag of the tokens that it fires on."""
-    level: float = 0.0
-    """What it adds up from the constant: a neuron without a flag fires always or never."""
-
-
-NEURONS: dict[str, NeuronPlant] = {
-    "nouns": NeuronPlant("NOUN", flag="noun"),
-    "adjectives": NeuronPlant("ADJ", flag="adjective"),
-    "one word": NeuronPlant("one word", flag="code"),
-    "nothing": NeuronPlant("", level=-80.0),
-    "everything": NeuronPlant("", level=8.0),
-}
-"""Every neuron that is planted, by its name."""

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.audit.coverage import REJECTED
-from tslens.audit.judging import ANY_KIND, ONE_WORD, PLANTED_KINDS, PREDICTS
+from tslens.audit.judging import ANY_KIND, ANY_WRITTEN, MORE, ONE_WORD, PLANTED_KINDS, PREDICTS, SETS
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -109,7 +109,8 @@ class AuditResult(Result):
     @property
     def _claimed(self) -> list[int]:
         """The places of roles and parts of speech among the labels."""
-        return [i for i, label in enumerate(self.labels) if label not in (ONE_WORD, PREDICTS, ANY_KIND, *PLANTED_KINDS)]
+        others = (ONE_WORD, PREDICTS, ANY_KIND, *PLANTED_KINDS, *MORE)
+        return [i for i, label in enumerate(self.labels) if label not in others]
 
     @property
     def wrong_labels(self) -> list[str]:
@@ -122,9 +123,9 @@ class AuditResult(Result):
         ]
         of_kinds = zip(self.labels, self.planted.tolist(), self.named.tolist(), strict=True)
         found += [
-            f"{n - named} of {n} heads are not given their '{label}'"
+            f"{n - named} of {n} plants are not given their '{label}'"
             for label, n, named in of_kinds
-            if label in PLANTED_KINDS and named < n
+            if label in (*PLANTED_KINDS, *MORE) and label != SETS and named < n  # few top tokens may miss a set's word
         ]
         rows = zip(self.labels, self.false.tolist(), self.false_share.tolist(), self.false_low.tolist(), strict=True)
         found += [
@@ -132,8 +133,9 @@ class AuditResult(Result):
             if label == ONE_WORD
             else f"{share:.0%} of the labels '{label}' are false discoveries ({false})"
             for label, false, share, low in rows
-            if (share if label in (ANY_KIND, PREDICTS) else low) > MOST_FALSE and label not in PLANTED_KINDS
-            # of a kind alone nothing: q is over all kinds together
+            if (share if label in (ANY_KIND, ANY_WRITTEN, PREDICTS) else low) > MOST_FALSE
+            and label
+            not in (*PLANTED_KINDS, SETS)  # q is over all kinds together; random neurons do have sets of words
         ]
         claimed = self._claimed
         false, given = int(self.false[claimed].sum()), int((self.false + self.named)[claimed].sum())
@@ -178,6 +180,9 @@ class AuditResult(Result):
         if (sure := of.get(PREDICTS)) is not None:
             n, right, wrong = (int(part[sure]) for part in (self.planted, self.named, self.false))
             kinds += f"{right} of {n} planted parts of speech predict on other stories and {wrong} other neurons' do, "
+        if more := [of[label] for label in MORE if label in of and label != ANY_WRITTEN]:
+            n, right = int(self.planted[more].sum()), int(self.named[more].sum())
+            kinds += f"{right} of {n} kernels, written classes and sets of words are found, "
         false = int(self.false[self._claimed].sum())
         return (
             f"The audit passes: all {named} plants with one right label have it and {others} others none that is "
@@ -217,7 +222,8 @@ class AuditResult(Result):
             f"{ways} (a share of {least:.2%} is detectable).",
             f"Not planted in copies of {self.model}: {', '.join(self.lost)}." if self.lost else "",
             f"Kinds of keys have the thresholds of {self.twins} untrained twins here, and of 19 in an analysis.",
-            "Not audited: word classes that heads write, families of kernels, sets of words and contexts of neurons.",
+            "Not audited: other written classes than nouns and articles, absolute and broad kernels, words before those"
+            " that a neuron fires on.",
             f"Made by: {self.command}",
             self.verdict,
         ]

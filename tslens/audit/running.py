@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +16,22 @@ from tslens.audit.coverage import Simulated
 from tslens.audit.judging import (
     ALL,
     ANY_KIND,
+    MORE,
     ONE_WORD,
     PART_OF_SPEECH,
     PLANTED_KINDS,
     PREDICTS,
+    SETS,
+    Controlled,
     Judged,
     answers,
     judge,
-    tallies,
 )
 from tslens.audit.planted import plant
 from tslens.audit.result import AuditResult
 from tslens.audit.settings import changed
 from tslens.audit.simulated import RUNS, simulated
+from tslens.audit.tallies import tallies
 from tslens.audit.vocabulary import Vocabulary
 from tslens.errors import InputError
 from tslens.evaluation.loss import loss
@@ -47,6 +51,7 @@ READ_AGAIN = 24
 """Stories that are read in every way."""
 
 RESTS_ON = {"positional": "positional fraction", PART_OF_SPEECH: "AUROC", PREDICTS: "AUROC", ONE_WORD: "AUROC"}
+RESTS_ON |= {SETS: "AUROC"} | {label: "positional fraction" for label in MORE if label.endswith(" kernels")}
 SHARE = "share of attention"
 """How the names of the simulated intervals begin that decide each label; `SHARE` for the other roles."""
 
@@ -107,12 +112,12 @@ def _by_hand(style: str, texts: Sequence[str], seeds: int, n: int, advance: Call
     """Everything planted by hand, with its label. Kinds of keys have the thresholds that a user's model has, from `n`
     untrained twins of the first of these models."""
     vocabulary = Vocabulary.of_words(texts, list(heads.Kinds(made=GENERATED).truth.values()))
-    kinds = kinds_of(plant(vocabulary, style).model, texts, n)
+    controlled = controlled_by(plant(vocabulary, style).model, texts, n)
     advance()
     found: list[Judged] = []
     for seed in range(seeds):
         with off():
-            found += judge(plant(vocabulary, style, seed=seed), texts, kinds)
+            found += judge(plant(vocabulary, style, seed=seed), texts, controlled)
         advance()
     return found
 
@@ -122,23 +127,25 @@ def _of_model(
 ) -> tuple[list[Judged], dict[str, Any]]:
     """Everything planted in copies of the model, with its label; and what the copies cannot carry, the labels of the
     model, and those of its twins."""
-    kinds = kinds_of(model, texts, n)
+    controlled = controlled_by(model, texts, n)
     with off():
         made, lost = copies(model, Vocabulary.of(models.story_tokenizer_of(model), texts), texts)
-        copied = [j for planted in made for j in judge(planted, texts, kinds)]
+        copied = [j for planted in made for j in judge(planted, texts, controlled)]
     advance()
-    own = _of_labels(_counts(model, texts, kinds)).long()
+    with off():
+        own = _of_labels(answers(model, texts, controlled).counts()).long()
     advance()
-    of_twins = _of_twins(model, texts, n, kinds, advance)
+    of_twins = _of_twins(model, texts, n, controlled, advance)
     return copied, {"lost": lost, "count": own, "of_twins": of_twins}
 
 
-def kinds_of(model: "LanguageModel", texts: Sequence[str], n: int, made: int = GENERATED) -> heads.Kinds:
-    """The reducer for kinds of keys, with the thresholds of `n` untrained twins of the model; `made` generated stories
-    are read for pronouns."""
-    reducer = heads.Kinds(made=made, known={})
+def controlled_by(model: "LanguageModel", texts: Sequence[str], n: int, made: int = GENERATED) -> Controlled:
+    """The reducers for kinds of keys and for written classes, with the thresholds of `n` untrained twins of the model;
+    `made` generated stories are read for pronouns."""
+    kinds, writes = heads.Kinds(made=made, known={}), heads.Writes(known={})
     with off():
-        return replace(reducer, control=control(model, texts, reducer, n=n, limit=len(texts)))
+        of_kinds, of_writes = (control(model, texts, reducer, n=n, limit=len(texts)) for reducer in (kinds, writes))
+    return Controlled(replace(kinds, control=of_kinds), replace(writes, control=of_writes))
 
 
 def _by_label(judged: Sequence[Judged], tests: Sequence[Simulated]) -> dict[str, Any]:
@@ -148,7 +155,7 @@ def _by_label(judged: Sequence[Judged], tests: Sequence[Simulated]) -> dict[str,
         torch.tensor([getattr(tally, field) for tally in counted]) for field in ("planted", "named", "random", "false")
     )
     power = stats.wilson(named.numpy(), planted.numpy())
-    of = torch.tensor([t.random if t.label == ONE_WORD else t.false + t.named for t in counted])
+    of = torch.tensor([t.random if t.label in (ONE_WORD, SETS) else t.false + t.named for t in counted])
     share = stats.wilson(false.numpy(), of.numpy())
     simulated = {label: [t.value for t in tests if _decides(t, label)] for label in ALL}
     return {
@@ -199,32 +206,26 @@ def _by_test(tests: Sequence[Simulated]) -> dict[str, Any]:
 
 
 def _of_twins(
-    model: "LanguageModel", texts: Sequence[str], n: int, kinds: heads.Kinds, advance: Callable[[], None]
+    model: "LanguageModel", texts: Sequence[str], n: int, controlled: Controlled, advance: Callable[[], None]
 ) -> torch.Tensor:
-    """The mean count of each label in the model's untrained twins; kinds of keys by the thresholds of the others."""
+    """The mean count of each label in the model's untrained twins; where twins give thresholds, those of the others."""
     counts = Counter[str]()
     for twin in twins(n):
-        plain = replace(kinds, control=heads.Control())
-        others = control(model, texts, plain, n=n, limit=len(texts), without=twin)
-        counts.update(_counts(twin.of(model), texts, replace(kinds, control=others)))
+        with off():
+            others = partial(control, model, texts, n=n, limit=len(texts), without=twin)
+            kinds = replace(controlled.kinds, control=heads.Control())
+            writes = replace(controlled.writes, control=heads.Control())
+            kinds, writes = replace(kinds, control=others(kinds)), replace(writes, control=others(writes))
+            counts.update(answers(twin.of(model), texts, Controlled(kinds, writes)).counts())
         advance()
     return _of_labels(counts) / n
-
-
-def _counts(model: "LanguageModel", texts: Sequence[str], kinds: heads.Kinds) -> Counter[str]:
-    """How many heads or neurons have each label, by the names that results give to their counts."""
-    counts = Counter[str]()
-    with off():
-        for found in answers(model, texts, kinds):
-            counts.update(found.counts())
-    return counts
 
 
 def _of_labels(counts: Counter[str]) -> torch.Tensor:
     """The count of each of `ALL`."""
     names = {PART_OF_SPEECH: "part-of-speech neurons", ONE_WORD: "one-word neurons"}
     names[PREDICTS] = "part-of-speech neurons that predict"
-    names |= {label: label for label in (*PLANTED_KINDS, ANY_KIND)}
+    names |= {label: label for label in (*PLANTED_KINDS, ANY_KIND, *MORE)}
     return torch.tensor([counts[names.get(label, f"{label} heads")] for label in ALL])
 
 

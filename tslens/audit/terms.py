@@ -3,23 +3,28 @@
 A term is a few channels: each multiplies a number read at the query by one read at the key. With learned positions
 every channel reads the residual stream. With rotary ones a channel of position reads a constant and is turned by a fast
 pair of the rotary embedding; a channel of content lies in the slow pairs, which turn by 0.13 radians at most over 128
-tokens. What needs a position that grows (the *last* comma) has no exact form there, and is not planted.
+tokens. What falls with the distance (the *last* comma) reads a position that grows, or a sum of the turning pairs.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tslens.audit.features import FREQUENCIES, frequencies, having, place_of, read, squared_length
+from tslens.audit.features import CODE, FREQUENCIES, frequencies, having, place_of, read, squared_length
 from tslens.audit.vocabulary import NAMES
 from tslens.models import Spec
 
 LARGEST = 10
 """Frequencies that tell neighbours apart; the slowest add nothing to a kernel over 128 tokens."""
+FALLING, AHEAD = 8, 4
+"""Frequencies of a kernel that falls with the distance, and the tokens by which it is moved: cosines are flat at 0."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,15 @@ class Kernel:
     offset: int
     gain: float
     n: int = LARGEST
+    weights: tuple[float, ...] = (1.0,) * LARGEST
+    """Of each frequency, in terms of `gain`."""
+
+
+@dataclass(frozen=True)
+class Recent:
+    """A term of position that falls with the distance by `gain` over the context, in every step; BOS gets none."""
+
+    gain: float
 
 
 def match(query: str, key: str, gain: float, width: int) -> Term:
@@ -64,19 +78,42 @@ def attract(
     return Term(gain / 2 * query[:, None], having(flags, width)[:, None])
 
 
-def recent(gain: float, width: int) -> Term:
-    """`gain` times the key's position over the context's length. Learned positions only."""
-    return Term(gain * read("constant", width)[:, None], read("ramp", width)[:, None])
+def favour(gain: float, width: int) -> Term:
+    """A preference of its own for each token, whatever it is: `gain` times the mean of half of its code's signs."""
+    key = torch.zeros(width)
+    start = place_of("code").start
+    key[start : start + CODE // 2] = 2 / CODE
+    return Term(gain * read("constant", width)[:, None], key[:, None])
+
+
+def _recent(term: Recent, spec: Spec, learned: bool) -> list[Term | Kernel]:
+    """With learned positions their ramp; with rotary ones a kernel, which is 0 to 1 after a constant is added."""
+    constant = read("constant", spec.d_model)[:, None]
+    if learned:
+        return [Term(term.gain * constant, read("ramp", spec.d_model)[:, None])]
+    weights, least = _falling(spec.n_ctx)
+    return [Kernel(-AHEAD, term.gain, len(weights), weights), Term(-least * term.gain * constant, constant)]
+
+
+@cache
+def _falling(context: int) -> tuple[tuple[float, ...], float]:
+    """Weights of the frequencies whose cosines fall with the distance, nearly by a straight line from 1 to 0 over the
+    context but for a constant; and this constant."""
+    angle = np.outer(np.arange(context) + AHEAD, frequencies()[:FALLING].numpy())
+    line = 1 - np.arange(context) / context
+    found = np.linalg.lstsq(np.column_stack([np.cos(angle), np.ones(context)]), line, rcond=None)[0]
+    return tuple(found[:-1].tolist()), float((np.cos(angle) @ found[:-1]).min())
 
 
 def query_key(
-    terms: Sequence[Term | Kernel], spec: Spec, layer: int
+    terms: Sequence[Term | Kernel | Recent], spec: Spec, layer: int
 ) -> tuple[Float[Tensor, "d_model d_head"], Float[Tensor, "d_model d_head"]]:
     """The matrices of a head whose score is the sum of the terms, for a residual that the norm brings to one length."""
     learned, width = spec.style == "gpt2", spec.d_model
     W_Q, W_K = torch.zeros(2, width, spec.d_head)
     free = list(range(2 * FREQUENCIES, spec.d_head)) if learned else _slow(spec)
-    for term in terms:
+    parts = [_recent(term, spec, learned) if isinstance(term, Recent) else [term] for term in terms]
+    for term in chain.from_iterable(parts):
         if isinstance(term, Kernel):
             _add_kernel(W_Q, W_K, term, spec, learned)
         else:
@@ -99,7 +136,8 @@ def _add_kernel(W_Q: Tensor, W_K: Tensor, kernel: Kernel, spec: Spec, learned: b
     at, half = place_of("place").start, spec.d_head // 2
     constant = read("constant", spec.d_model)
     for m, frequency in enumerate(frequencies()[: kernel.n].tolist()):
-        cos, sin = (kernel.gain * f(frequency * kernel.offset) for f in (math.cos, math.sin))
+        gain = kernel.gain * kernel.weights[m]
+        cos, sin = (gain * f(frequency * kernel.offset) for f in (math.cos, math.sin))
         if learned:
             first, second = 2 * m, 2 * m + 1
             a, b = at + m, at + FREQUENCIES + m

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
 from tslens import pos
 from tslens.analysis.heads.kinds_words import CLASSES, OPENING, OTHER, words_of, words_of_made
-from tslens.analysis.neurons.words import tag_of_words, words
 from tslens.errors import InputError
+from tslens.pos.types import tag_of_words, words
 from tslens.stories.generator import MadeStory
 from tslens.tokenizer import Tokenizer
 
@@ -27,6 +27,8 @@ PRONOUNS = {"he": {"he", "him", "his", "himself"}, "she": {"she", "her", "hers",
 GENDERS = {"he": "masculine", "she": "feminine"}
 SURE = 0.9
 """Share of the pronouns that stand for a name or noun that are of one gender, at least, for it to have this gender."""
+OF_SET = ("NOUN", "VERB", "ADJ", "ADV", "ADP")
+"""Classes of the words of a set."""
 QUOTES = frozenset('"“”„«»')
 
 FLAG_OF_CLASS = {name: {"NOUN": "noun", "ADJ": "adjective"}.get(name, name) for name in CLASSES}
@@ -34,10 +36,10 @@ FLAG_OF_CLASS = {name: {"NOUN": "noun", "ADJ": "adjective"}.get(name, name) for 
 FLAGS = (
     *("noun", "adjective", "comma", "stop", "bos"),
     *(flag for flag in FLAG_OF_CLASS.values() if flag not in ("noun", "adjective")),
-    *("opening", "closing", *PRONOUNS, *GENDERS.values()),
+    *("opening", "closing", *PRONOUNS, *GENDERS.values(), "set"),
 )
-"""Flags of tokens: classes of words, marks, opening and closing quotation marks, pronouns of a gender, and the names
-and nouns that these stand for."""
+"""Flags of tokens: classes of words, marks, opening and closing quotation marks, pronouns of a gender, the names and
+nouns that these stand for, and a few words that nothing else has in common."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,9 @@ class Vocabulary:
     tokenizer: Tokenizer
     flags: dict[str, Bool[Tensor, " token"]]
     """Tokens with each of `FLAGS`."""
+    rarity: Float[Tensor, " token"]
+    """How rare each token is in these stories, from 0, the most frequent, to 1, those that are not there: the logarithm
+    of its frequency."""
     names: Int[Tensor, " name"]
     """The most frequent proper names, at most `NAMES`."""
     word: int
@@ -85,6 +90,7 @@ class Vocabulary:
         quote = torch.tensor([bool(QUOTES & set(piece)) for piece in pieces])
         opening = 2 * torch.bincount(tokens[opens], minlength=tokenizer.size) > often
         flags |= {"opening": quote & opening, "closing": quote & ~opening} | _genders(tokenizer, generated, pieces)
+        flags["set"] = _few(word, often * plain, [flags[FLAG_OF_CLASS[name]] for name in OF_SET])
         flags["bos"] = torch.arange(tokenizer.size) == tokenizer.bos
         of_names = often * (flags["PROPN"] & plain)
         names = of_names.argsort(descending=True, stable=True)[:NAMES]
@@ -92,6 +98,7 @@ class Vocabulary:
         return cls(
             tokenizer,
             {name: flags[name] for name in FLAGS},
+            1 - often.float().log1p() / often.max().float().log1p(),
             names[of_names[names] > 0],
             int((often * plain).argmax()),
             {
@@ -99,6 +106,15 @@ class Vocabulary:
                 for name, tag in told.items()
             },
         )
+
+
+def _few(word: Tensor, often: Tensor, classes: list[Tensor]) -> Bool[Tensor, " token"]:
+    """All tokens of one word of each of these classes, which are about as frequent: as the third most frequent word of
+    the class that has the fewest."""
+    size = int(word.max()) + 1
+    of_word = torch.zeros(size, len(classes)).index_add_(0, word, (often[:, None] * torch.stack(classes, 1)).float())
+    level = of_word.topk(3, dim=0).values[2].amin()
+    return torch.isin(word, (of_word - level).abs().argmin(0))
 
 
 def _told(flagged: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:

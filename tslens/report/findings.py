@@ -12,7 +12,7 @@ from tslens.analysis.heads.ablation_result import MATTERING
 from tslens.analysis.lens import settled
 from tslens.analysis.lens.result import PER
 from tslens.analysis.neurons import SILENT
-from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
+from tslens.analysis.neurons.held_out_result import ALIKE, TESTED
 from tslens.corpus import counted
 from tslens.report.causes import Causes
 from tslens.report.causes_view import claim
@@ -164,7 +164,7 @@ def _parts_of_speech(data: ReportData) -> Finding:
     t = data.tested
     named = t.label >= 0
     counts = Counter(t.tags[label] for label in t.label[named & t.predicts].tolist())
-    claim = "have a part of speech that predicts where they fire, on other stories and other words"
+    claim = "have a part of speech that predicts where they fire, on other stories and other words, rare or frequent"
     said = f"{claim}: {_listed(counts)}" if counts else claim
     return _predicting(data, "part-of-speech neurons", named, int((data.neurons.label >= 0).sum()), said)
 
@@ -191,12 +191,13 @@ def _predicting(data: ReportData, label: str, named: torch.Tensor, on_all: int, 
         else f"{t.said()}."
     )
     if found:
-        at = _best(torch.where(predicts, t.low[..., AUROC], -1.0))
+        at = _best(torch.where(predicts, t.least, -1.0))
         (area, hits), low, high = t.value[at][:2].tolist(), t.low[at].tolist(), t.high[at].tolist()
-        base = float(t.value[at][MEASURES.index("base_rate")])
+        base = float(t.value[at][TESTED.index("base_rate")])
+        among = "" if t.by_word[at] else f", among words of like frequency {float(t.value[at][ALIKE]):.2f}"
         more += (
-            f" For instance {at[0]}.{at[1]}, {t.label_of(*at)}: AUROC {area:.2f} [{low[0]:.2f}, {high[0]:.2f}], and of "
-            f"its highest tenth {hits:.0%} [{low[1]:.0%}, {high[1]:.0%}] are such tokens, of all {base:.0%}."
+            f" For instance {at[0]}.{at[1]}, {t.label_of(*at)}: AUROC {area:.2f} [{low[0]:.2f}, {high[0]:.2f}]{among}, "
+            f"and of its highest tenth {hits:.0%} [{low[1]:.0%}, {high[1]:.0%}] are such tokens, of all {base:.0%}."
         )
     figure = f"{found:,} of {named.numel():,} neurons"
     return Finding(figure, f"{claim} ({beside}).", f"{evidence} {more}", "neurons", leads and found > 0)

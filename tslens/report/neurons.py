@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from tslens.analysis.neurons import HeldOutResult, ProfilesResult
-from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
+from tslens.analysis.neurons.held_out_result import TESTED
 from tslens.analysis.neurons.result import PREDICTS, TAIL, UNTESTED
 from tslens.report.embed import NONE32, Words, as_numpy, flatten, pack, pack_floats
 
@@ -88,8 +88,11 @@ def label_tests(answer: ProfilesResult, tested: HeldOutResult) -> dict[str, Any]
     """What other stories say of every label, and the measures of those that were tested, neuron by neuron."""
     names = ["", PREDICTS, TAIL, UNTESTED]
     flat = tested.same_label(answer).flatten().nonzero().flatten()
-    shown = {name: tested.value[..., MEASURES.index(name)] for name in ("auroc", "precision", "recall", "base_rate")}
-    shown |= {"auroc_low": tested.low[..., AUROC], "auroc_high": tested.high[..., AUROC]}
+    at = {name: TESTED.index(name) for name in ("auroc", "auroc_alike", "precision", "recall", "base_rate")}
+    shown = {name: tested.value[..., i] for name, i in at.items()}
+    shown |= {f"{name}_low": tested.low[..., at[name]] for name in ("auroc", "auroc_alike")}
+    shown |= {f"{name}_high": tested.high[..., at[name]] for name in ("auroc", "auroc_alike")}
+    shown["least"] = tested.least
     return {
         "names": names,
         "test": pack(np.array([names.index(test) for row in answer.tests for test in row], dtype=np.uint8)),

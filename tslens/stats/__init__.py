@@ -4,6 +4,7 @@ Every function takes NumPy arrays. An `Interval` is an estimate with its bounds.
 neurons, so functions are vectorised where possible: arrays in, arrays of the same shape out.
 """
 
+from tslens.stats.bins import octave_bins
 from tslens.stats.intervals import (
     Interval,
     jackknife,
@@ -14,6 +15,7 @@ from tslens.stats.intervals import (
     wilson,
 )
 from tslens.stats.multiple import benjamini_hochberg
+from tslens.stats.permuted import like_classes, p_of_counts, p_of_permuted, p_of_sums
 from tslens.stats.ranks import argsort_falling, mean_ranks, rank_p
 from tslens.stats.resampling import bootstrap
 from tslens.stats.roc import Auroc, auroc, hanley_mcneil
@@ -28,8 +30,13 @@ __all__ = [
     "hanley_mcneil",
     "jackknife",
     "jackknife_p",
+    "like_classes",
     "mean_interval",
     "mean_ranks",
+    "octave_bins",
+    "p_of_counts",
+    "p_of_permuted",
+    "p_of_sums",
     "paired_difference",
     "rank_p",
     "ratio_of_sums",

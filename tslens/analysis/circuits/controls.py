@@ -39,12 +39,17 @@ class Found:
     def faithfulness(self) -> stats.Interval:
         """Its faithfulness on the other half, with a 95% bootstrap interval over pairs; NaN where there is nothing to
         keep."""
+        return self.share(self.held.margins(self.members))
+
+    def share(self, margins: Float[Tensor, " pair"]) -> stats.Interval:
+        """The share of the effect on the other half that is left with these margins, with the interval of
+        `faithfulness`."""
         n = len(self.members)
         if Scale.of(self.on).flat or Scale.of(self.held).flat:
             missing = float("nan")
             return stats.Interval(missing, missing, missing, 0.95, "nothing to keep")
         nothing, whole = (self.held.margins(torch.full((n,), value)) for value in (False, True))
-        rows = torch.stack([self.held.margins(self.members) - nothing, whole - nothing], dim=1).numpy()
+        rows = torch.stack([margins - nothing, whole - nothing], dim=1).numpy()
         return stats.bootstrap(rows, lambda part: part[:, 0].mean() / part[:, 1].mean())
 
     def effect(self) -> stats.Interval:
@@ -119,17 +124,17 @@ def random_sets(found: Found, n: int, seed: int) -> Float[Tensor, " set"]:
     return torch.tensor(kept)
 
 
-def donors(found: Found, n: int, seed: int) -> tuple[float, float]:
+def donors(found: Found, n: int, seed: int) -> tuple[stats.Interval, stats.Interval]:
     """The faithfulness, on the other half, where the nodes outside see another pair's corrupt prompt (of the same
-    template and length): the mean over `n` drawn donors, and with every pair's worst donor (adversarial ablation)."""
-    scale = Scale.of(found.held)
+    template and length): the mean over `n` drawn donors, and with every pair's worst donor (adversarial ablation). The
+    intervals are over pairs."""
     seen = [found.held.margins(found.members)]
     for i in range(n):
         order = donor_order(found.held.runs.pairs, torch.Generator().manual_seed(1_000_003 * seed + i))
         seen.append(found.held.donated(order).margins(found.members))
     margins = torch.stack(seen)
     drawn = margins[1:] if n else margins
-    return scale.faithfulness(drawn.mean(0)), scale.faithfulness(margins.amin(0))
+    return found.share(drawn.mean(0)), found.share(margins.amin(0))
 
 
 def donor_order(pairs: Pairs, generator: torch.Generator) -> Int[Tensor, " pair"]:

@@ -45,10 +45,11 @@ def at_random(found: Found, n: int, seed: int) -> dict[str, Any]:
 
 def donated(found: Found, n: int, seed: int) -> list[dict[str, Any]]:
     """Other resample ablations of what is outside: the mean over donors, and each pair's worst (adversarial)."""
-    resample, worst = donors(found, n, seed)
+    worst = f"outside from each pair's worst of {n + 1} donors (adversarial)"
+    names = (f"outside from other pairs ({n} donors)", worst)
     return [
-        {"control": f"outside from other pairs ({n} donors)", "faithfulness": resample},
-        {"control": f"outside from each pair's worst of {n + 1} donors (adversarial)", "faithfulness": worst},
+        {"control": name, "faithfulness": kept.estimate, "low": kept.low, "high": kept.high}
+        for name, kept in zip(names, donors(found, n, seed), strict=True)
     ]
 
 

@@ -13,10 +13,11 @@ classes it writes; `Kinds` and `Writes` are their reducers.
 from tslens.analysis.heads.ablation import ablation
 from tslens.analysis.heads.ablation_result import AblationResult
 from tslens.analysis.heads.agreement import AgreementResult, agreement
+from tslens.analysis.heads.control import Control
 from tslens.analysis.heads.kernels import Kernels, kernels
 from tslens.analysis.heads.kernels_result import FAMILIES, ContextsResult, KernelsResult, contexts
 from tslens.analysis.heads.kinds import MADE, Kinds, kinds
-from tslens.analysis.heads.kinds_result import Control, KindsResult, WritesResult
+from tslens.analysis.heads.kinds_result import KindsResult, WritesResult
 from tslens.analysis.heads.kinds_weights import KINDS
 from tslens.analysis.heads.pattern import PatternResult
 from tslens.analysis.heads.probes import Probes, probes

@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from tslens import forward, pos, stats
+from tslens.analysis.heads.control import NO_TWINS, Control
 from tslens.analysis.heads.evidence import GroupEstimate, on_halves, ratio
-from tslens.analysis.heads.kinds_result import NO_TWINS, Control, KindsResult
-from tslens.analysis.heads.kinds_weights import DUPLICATE, INDUCTION, KINDS, ROWS, StoryWeights, story_weights
-from tslens.analysis.heads.kinds_words import StoryWords, TokenMarks, marks_of, words_of, words_of_made
-from tslens.analysis.heads.reducer import HIDDEN
+from tslens.analysis.heads.kinds_result import KindsResult
+from tslens.analysis.heads.kinds_state import KindsState, MarkedStory, add_story
+from tslens.analysis.heads.kinds_types import TypeSums
+from tslens.analysis.heads.kinds_weights import DUPLICATE, INDUCTION, KINDS, ROWS
+from tslens.analysis.heads.kinds_words import CLASSES, StoryWords, marks_of, words_of, words_of_made
 from tslens.analysis.heads.repeated import RepetitionScores, repetition_scores
 from tslens.analysis.heads.result import RolesResult
 from tslens.errors import InputError
@@ -39,39 +41,6 @@ MADE, MADE_SEED = 50, 4242
 """Generated stories whose pronouns are read, and their seed."""
 MEMORY = 8_000_000
 """Pairs of tokens whose weights are remembered: half a gigabyte."""
-
-
-@dataclass
-class KindsState:
-    """Sums so far, and the model's scores on repeated random tokens."""
-
-    model: str
-    spec: Spec
-    tokenizer: Tokenizer
-    scores: RepetitionScores
-    stories: Int[Tensor, " group"]
-    """Stories of each group."""
-    queries: Float[Tensor, "group layer row"]
-    """Queries that have a key of the row's kind with a null key."""
-    excess: Float[Tensor, "group layer head row"]
-    """Mass on such keys less that on their null keys."""
-
-
-@dataclass(frozen=True)
-class MarkedStory:
-    """A story's tokens with what its words say of them, and the weights once they were asked for."""
-
-    tokens: Int[Tensor, " pos"]
-    marks: TokenMarks
-    of_window: dict[int | None, StoryWeights] = field(default_factory=dict)
-    """By the number of tokens that a query sees, None if all."""
-
-    def weights(self, window: int | None) -> StoryWeights:
-        """The weights where a query sees so many tokens."""
-        if window not in self.of_window:
-            visible = forward.causal_mask(len(self.tokens), window, torch.device("cpu"))
-            self.of_window[window] = story_weights(self.tokens, self.marks, visible)
-        return self.of_window[window]
 
 
 @dataclass(frozen=True)
@@ -116,7 +85,9 @@ class Kinds:
         queries = torch.zeros(self.groups, spec.n_layers, len(ROWS), dtype=torch.float64)
         excess = torch.zeros(self.groups, spec.n_layers, spec.n_heads, len(ROWS), dtype=torch.float64)
         none = torch.zeros(self.groups, dtype=torch.long)
-        return KindsState(name_of(model), spec, story_tokenizer_of(model), scores, none, queries, excess)
+        tokenizer = story_tokenizer_of(model)
+        types = TypeSums.empty(spec, tokenizer.size)
+        return KindsState(name_of(model), spec, tokenizer, scores, none, queries, excess, types)
 
     def update(self, state: KindsState, activations: Mapping[str, Tensor], batch: Batch) -> KindsState:
         """Add the stories of a batch, one after the other: a story's weights are large."""
@@ -148,6 +119,7 @@ class Kinds:
     def merge(self, a: KindsState, b: KindsState) -> KindsState:
         """Add the sums; both states have the same scores on random tokens."""
         a.stories, a.queries, a.excess = a.stories + b.stories, a.queries + b.queries, a.excess + b.excess
+        a.types = a.types.plus(b.types)
         return a
 
     def finish(self, state: KindsState) -> KindsResult:
@@ -155,31 +127,15 @@ class Kinds:
         return finish(state, self.control)
 
 
-def add_story(state: KindsState, group: int, activations: Mapping[str, Tensor], story: MarkedStory) -> None:
-    """Add one story's attention, layer by layer."""
-    spec = state.spec
-    state.stories[group] += 1
-    for layer in range(spec.n_layers):
-        pattern = forward.scores(spec, layer, activations, HIDDEN).softmax(-1)[0]
-        add_pattern(state, group, layer, pattern, story.weights(forward.window_of(spec, layer)))
-
-
-def add_pattern(
-    state: KindsState, group: int, layer: int, pattern: Float[Tensor, "head query key"], weights: StoryWeights
-) -> None:
-    """Add one story's attention in one layer."""
-    state.excess[group, layer] += weights.excess(pattern)
-    state.queries[group, layer] += weights.queries.double()
-
-
 def finish(state: KindsState, control: Control = NO_TWINS) -> KindsResult:
     """The `KindsResult` of these sums, with the number of heads that have a kind on halves of the stories."""
-    whole = _scored(state, control)
-    halves = on_halves(state, lambda half: _scored(half, control).having) if control.thresholds else []
+    of_types = state.types.p(state.tokenizer.pieces(range(state.tokenizer.size)))
+    whole = _scored(state, control, of_types)
+    halves = on_halves(state, lambda half: _scored(half, control, of_types).having) if control.thresholds else []
     return replace(whole, of_halves=halves)
 
 
-def _scored(state: KindsState, control: Control) -> KindsResult:
+def _scored(state: KindsState, control: Control, of_types: Float[Tensor, "class layer head"]) -> KindsResult:
     """Of a kind's nulls, the one that it exceeds least counts."""
     there = state.stories > 0
     found = ratio(state.excess[there], state.queries[there][:, :, None])
@@ -192,6 +148,7 @@ def _scored(state: KindsState, control: Control) -> KindsResult:
     p = -smallest(-p)
     p[[DUPLICATE, INDUCTION]] = torch.maximum(p[[DUPLICATE, INDUCTION]], _repeated_p(state.scores))
     least = torch.stack([state.queries.sum((0, 1))[rows].amin() for rows in of_kind]) / state.spec.n_layers
+    unasked = torch.full((len(KINDS) - len(CLASSES), *of_types.shape[1:]), torch.nan)
     return KindsResult(
         model=state.model,
         stories=int(state.stories.sum()),
@@ -203,6 +160,7 @@ def _scored(state: KindsState, control: Control) -> KindsResult:
         low=smallest(low).float(),
         high=smallest(high).float(),
         q=torch.as_tensor(stats.benjamini_hochberg(p.numpy())).float(),
+        p_of_words=torch.cat([unasked, of_types]),
         threshold=control.threshold(len(KINDS)),
     )
 

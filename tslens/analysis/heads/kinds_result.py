@@ -13,7 +13,6 @@ from tslens import stats
 from tslens.analysis.heads.kinds_weights import KINDS
 from tslens.analysis.heads.kinds_words import CLASSES
 from tslens.analysis.heads.roles import NEAR, NEXT_TO_NOTHING, Q
-from tslens.errors import InputError
 from tslens.halves import around
 from tslens.result import Result
 
@@ -21,26 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+CHANCE, SECOND = 0.01, 0.25
 UNKNOWN = "content-dependent, kind unknown"
-
-
-@dataclass(frozen=True)
-class Control:
-    """What the heads of untrained twins score (`tslens.twins.control`)."""
-
-    thresholds: tuple[float, ...] = ()
-    """The 99th percentile of each kind's score over all their heads; empty where no twin was read."""
-    named: tuple[int, ...] = ()
-    """For each twin the number of its heads that have a kind, by the thresholds of the other twins."""
-
-    def threshold(self, kinds: int) -> Float[Tensor, " kind"]:
-        """The thresholds of so many kinds, NaN where no twin was read. InputError if they are of other kinds."""
-        if len(self.thresholds) not in (0, kinds):
-            raise InputError(f"{len(self.thresholds)} thresholds were given for {kinds} kinds. Give one for each.")
-        return torch.tensor(self.thresholds or [torch.nan] * kinds).float()
-
-
-NO_TWINS = Control()
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +196,16 @@ class KindsResult(ScoresResult):
     label: ClassVar[str] = "kind of key: {}"
     least: ClassVar[float] = NEXT_TO_NOTHING
 
+    p_of_words: Float[Tensor, "kind layer head"]
+    """p that a head prefers the words of a class, its words' classes permuted among words of like frequency
+    (`kinds_types`); NaN for kinds that are no class, and
+    for a class of one word."""
+
+    @property
+    def sure(self) -> Float[Tensor, "kind layer head"]:
+        """The lower end of the score where q < 0.05, and of a class of words also p over its words; else NaN."""
+        return torch.where(self.p_of_words > CHANCE, torch.nan, super().sure)
+
     @property
     def named(self) -> list[list[str]]:
         """What the keys of each head are, in words: its kinds; else that the kind is unknown, where its role is
@@ -243,3 +234,9 @@ class WritesResult(ScoresResult):
     axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"kind": CLASSES}
     unit: ClassVar[str] = "direct effect on the logits of a word class that follows"
     label: ClassVar[str] = "writes: {}"
+
+    @property
+    def held(self) -> Bool[Tensor, "kind layer head"]:
+        """Whether the head writes the class: as for other kinds, and its score is at least a quarter of the head's
+        largest. Where one class is raised, all others are compared with it, and exceed it where it does not follow."""
+        return super().held & (self.score >= SECOND * self.score.nan_to_num(0).amax(0))

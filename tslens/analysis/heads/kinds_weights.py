@@ -3,7 +3,8 @@
 A key of a kind has two nulls, and a head has the kind only if the mass on the key exceeds both.
 
 - *Other keys*: keys of the same query that are of no kind in question, as far (1-4, 5-8, 9-16, ... tokens) and as
-  frequent (the token's count in the story: 1, 2-3, 4-7, 8-15, more); for speech and topic of the same word class.
+  frequent (the token's count in the story: 1, 2-3, 4-7, 8-15, more); for speech copies of the same token, whose excess
+  stands for that of all keys; for topic words of the same class.
 - *Other queries*: keys that other queries of the story see at the same distance (to a fifth of it), of the same word
   class and at like places in the story if the kind is no class (so that it is not the class that attracts), else as
   frequent.
@@ -28,6 +29,7 @@ import torch
 from jaxtyping import Bool, Float, Float64, Int
 from torch import Tensor
 
+from tslens import stats
 from tslens.analysis.heads.kinds_words import (
     CLASSES,
     CONTENT,
@@ -52,7 +54,8 @@ _OF_RELATED, _OF_CLASSES = list(range(len(RELATED))), list(range(len(KINDS) - le
 
 ROWS: tuple[int, ...] = (
     *_OF_RELATED,  # against other keys, as frequent
-    *(*_SPEECH, _TOPIC),  # against other keys, of the same word class
+    *_SPEECH,  # against copies of the same token
+    _TOPIC,  # against other keys, of the same word class
     *(*_OF_RELATED, *_SPEECH, _TOPIC),  # against other queries, by word class
     *_OF_CLASSES,  # against other keys
     *_OF_CLASSES,  # against other queries
@@ -61,7 +64,6 @@ ROWS: tuple[int, ...] = (
 """The kind of each row of weights: a kind has a row for each of its nulls."""
 
 FAR = tuple(4 << i for i in range(9))
-EXACT = 8  # distances and numbers of copies below are bins of their own; from there four bins an octave
 BINS = 128  # more than any distance has
 PLACES = 24  # more than the octaves of any query's place
 NOTHING = (torch.zeros(0, dtype=torch.long), torch.zeros(0))
@@ -75,6 +77,10 @@ class StoryWeights:
     """A sparse array of SciPy, `[row, query * key]`, rows as in `ROWS`."""
     queries: Int[Tensor, " row"]
     """Queries that have a key of the row's kind with a null key."""
+    free: Int[Tensor, " pair"]
+    """Pairs of a query and a key that count for classes of words, `query * n + key`."""
+    cell: Int[Tensor, " pair"]
+    """A number for each of these, the same for keys that the same query sees as far away."""
 
     def excess(self, pattern: Float[Tensor, "head query key"]) -> Float64[Tensor, "head row"]:
         """The weighted sums of attention, for every head."""
@@ -102,6 +108,7 @@ def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[
     of_class = [untopical & (of_key == i) for i in range(len(CLASSES))]
     not_class = [untopical & (of_key != i) for i in range(len(CLASSES))]
     sets, others = [*speech, topic], [*speech[::-1], plain]
+    types, of_type = tokens.unique(return_inverse=True)
 
     distance, queries = query - key, len(tokens) * (len(FAR) + 1)
     far = torch.bucketize(distance, torch.tensor(FAR))
@@ -113,7 +120,8 @@ def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[
     by_class = (placed * classes + of_key, BINS * PLACES * classes)
     parts = (
         ([*alone], [free] * len(alone), by_query * frequencies + frequency, queries * frequencies),
-        (sets, others, by_query * classes + of_key, queries * classes),
+        (speech, speech[::-1], by_query * len(types) + of_type[key], queries * len(types)),
+        ([topic], [plain], by_query * classes + of_key, queries * classes),
         ([*alone, *sets], [free] * len(alone) + others, *by_class),
         (of_class, not_class, by_query * 2 * frequencies + told, queries * 2 * frequencies),
         (of_class, not_class, near * 2 * frequencies + told, BINS * 2 * frequencies),
@@ -127,24 +135,27 @@ def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[
         for a, b in zip(members, pool, strict=True)
         for found, weights in [matched(a, b, cell, cells)]
     ]
+    for i, spoken in enumerate(speech, start=len(RELATED)):  # few of their keys have a copy: these stand for all
+        rows[i] = (rows[i][0], rows[i][1] * spoken.sum() / (rows[i][1] == 1).sum().clamp(min=1))
     if not marks.natural:
         rows = [row if kind == PRONOUN else NOTHING for row, kind in zip(rows, ROWS, strict=True)]
-    return _sparse(rows, len(tokens))
+    cell = by_query[untopical].unique(return_inverse=True)[1]
+    return _sparse(rows, len(tokens), place[untopical], cell)
 
 
 def _bins(n: Int[Tensor, "*axes"]) -> Int[Tensor, "*axes"]:
-    """The bin of each number, from 1."""
-    return torch.where(n < EXACT, n, (4 * n.double().log2()).floor().long() - 4)
+    """The bin of each number (`stats.octave_bins`)."""
+    return torch.from_numpy(stats.octave_bins(n.numpy()))
 
 
-def _sparse(rows: Sequence[tuple[Tensor, Tensor]], n: int) -> StoryWeights:
+def _sparse(rows: Sequence[tuple[Tensor, Tensor]], n: int, free: Tensor, cell: Tensor) -> StoryWeights:
     from scipy.sparse import csr_array
 
     places, weights = (torch.cat(part) for part in zip(*rows, strict=True))
     until = np.cumsum([0, *(len(row[0]) for row in rows)])
     queries = torch.tensor([len((places_ // n)[weights_ > 0].unique()) for places_, weights_ in rows])
     matrix = csr_array((weights.numpy(), places.int().numpy(), until), shape=(len(rows), n * n))
-    return StoryWeights(matrix, queries)
+    return StoryWeights(matrix, queries, free, cell)
 
 
 def _related(marks: TokenMarks, same: Bool[Tensor, "query key"]) -> Bool[Tensor, "related query key"]:

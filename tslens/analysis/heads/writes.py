@@ -17,8 +17,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward, pos, stats
+from tslens.analysis.heads.control import NO_TWINS, Control
 from tslens.analysis.heads.evidence import on_halves, ratio
-from tslens.analysis.heads.kinds_result import NO_TWINS, Control, WritesResult
+from tslens.analysis.heads.kinds_result import WritesResult
 from tslens.analysis.heads.kinds_weights import matched
 from tslens.analysis.heads.kinds_words import CLASSES, marks_of, words_of
 from tslens.analysis.heads.null import FREQUENCIES

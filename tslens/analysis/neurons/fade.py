@@ -43,11 +43,11 @@ from tslens.analysis.neurons.fade_result import MEASURES, FadeResult
 from tslens.analysis.neurons.held_out_measures import AUROC, GROUPS, leaving_out, measured
 from tslens.analysis.neurons.held_out_measures import MEASURES as OF_TEST
 from tslens.analysis.neurons.held_out_result import HeldOutResult
-from tslens.analysis.neurons.words import words
 from tslens.batching import chosen
 from tslens.errors import InputError
 from tslens.halves import GROUPS as PARTS
 from tslens.models import name_of, spec_of, story_tokenizer_of
+from tslens.pos.types import words
 from tslens.progress import track
 from tslens.result import read_on
 

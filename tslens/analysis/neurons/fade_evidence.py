@@ -13,10 +13,10 @@ from torch import Tensor
 from tslens import forward
 from tslens.analysis.neurons.halved import is_tested, rows_of, tags_in
 from tslens.analysis.neurons.held_out_result import HeldOutResult
-from tslens.analysis.neurons.words import tag_of_words, words
 from tslens.batching import Batch, chosen
 from tslens.draws import draw
 from tslens.models import story_tokenizer_of
+from tslens.pos.types import tag_of_words, words
 from tslens.progress import track
 from tslens.stories.generator import generate
 

@@ -14,9 +14,10 @@ from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.sample import Sample
 from tslens.analysis.neurons.state import ProfilesState
 from tslens.analysis.neurons.tops import NOWHERE, Tops
-from tslens.analysis.neurons.words import tags_of, words
+from tslens.analysis.neurons.words import tags_of
 from tslens.draws import draw
 from tslens.errors import InputError
+from tslens.pos.types import words
 
 QUANTILES = (0.99, 0.95, 0.9, 0.75, 0.5)
 EXAMPLES = 3  # about each quantile

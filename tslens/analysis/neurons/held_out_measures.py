@@ -1,5 +1,6 @@
 """AUROC, precision, recall and purity of a label for one activation, with intervals clustered by story."""
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,18 +49,23 @@ def measured(
         return LabelScores(value, nothing, nothing, np.nan)
     interval = stats.jackknife(value, without)
     low, high = interval.low.clip(0, 1), interval.high.clip(0, 1)
-    if low[AUROC] == high[AUROC]:  # nothing overlaps in any group: the jackknife knows of no error, but there is one
-        reach = 2 * _error_by_tokens(value[AUROC], hits, n - hits)
-        low[AUROC], high[AUROC] = max(value[AUROC] - reach, 0.0), min(value[AUROC] + reach, 1.0)
+    of_area = stats.Interval(value[AUROC], interval.low[AUROC], interval.high[AUROC], interval.level, interval.method)
+    low[AUROC], high[AUROC] = _ends(of_area, hits, n - hits)
     p = stats.jackknife_p(value[AUROC], without[:, AUROC], 0.5, least_error=1e-3)
     return LabelScores(value, low, high, p)
 
 
-def _error_by_tokens(area: float, hits: int, misses: int) -> float:
-    """The standard error of an AUROC by Hanley and McNeil, as if half a token of the rarer side were misplaced."""
-    least = 0.5 / min(hits, misses)
-    numbers = (np.array([x], dtype=float) for x in (np.clip(area, least, 1 - least), hits, misses))
-    return float(np.sqrt(stats.hanley_mcneil(*numbers))[0])
+def _ends(area: stats.Interval, hits: int, misses: int) -> tuple[float, float]:
+    """The ends of an AUROC's interval, from 0 to 1. Where nothing overlaps in any group the jackknife knows of no
+    error, and there is one: twice the standard error by Hanley and McNeil, as if half a token of the rarer side were
+    misplaced."""
+    low, high = area.low, area.high
+    if low == high:
+        least = 0.5 / min(hits, misses)
+        numbers = (np.array([x], dtype=float) for x in (np.clip(area.estimate, least, 1 - least), hits, misses))
+        reach = 2 * float(np.sqrt(stats.hanley_mcneil(*numbers))[0])
+        low, high = area.estimate - reach, area.estimate + reach
+    return float(np.clip(low, 0, 1)), float(np.clip(high, 0, 1))
 
 
 def leaving_out(
@@ -94,11 +100,8 @@ def leaving_out(
 def area(values: Float[np.ndarray, " token"], positive: Bool[np.ndarray, " token"]) -> float:
     """The AUROC of `measured` without its interval."""
     hits = int(positive.sum())
-    return _share(values, positive) if min(hits, len(values) - hits) >= ENOUGH else np.nan
-
-
-def _share(values: Float[np.ndarray, " token"], positive: Bool[np.ndarray, " token"]) -> float:
-    """The share of pairs of a positive and another token in which the positive has the larger activation."""
+    if min(hits, len(values) - hits) < ENOUGH:
+        return np.nan
     order = np.argsort(-values)
     hit, run = positive[order], _runs(values[order])
     right, wrong = np.bincount(run, hit), np.bincount(run, ~hit)
@@ -108,20 +111,43 @@ def _share(values: Float[np.ndarray, " token"], positive: Bool[np.ndarray, " tok
 def area_alike(
     values: Float[np.ndarray, " token"],
     positive: Bool[np.ndarray, " token"],
+    group: Int[np.ndarray, " token"],
     frequency: Int[np.ndarray, " token"],
-) -> float:
-    """The AUROC over pairs of tokens whose words are about as frequent, within half a power of two. NaN where fewer
-    than `ENOUGH` tokens of either side have such others. `frequency` is how often the word of each token occurs."""
-    like = np.unique(np.floor(2 * np.log2(np.maximum(frequency, 1))).astype(int), return_inverse=True)[1]
+) -> stats.Interval:
+    """The AUROC over pairs of tokens whose words are about as frequent (`stats.octave_bins`), with the interval of
+    `measured`. NaN where fewer than `ENOUGH` tokens of either side have such others. `frequency` is that of words."""
+    like = stats.octave_bins(frequency)
     n, m = np.bincount(like, positive), np.bincount(like, ~positive)
-    both = (n > 0) & (m > 0)
-    if min(n[both].sum(), m[both].sum()) < ENOUGH:
-        return float("nan")
-    concordant = 0.0
-    for one in np.flatnonzero(both):
-        here = like == one
-        concordant += _share(values[here], positive[here]) * n[one] * m[one]
-    return float(concordant / (n * m)[both].sum())
+    paired = ((n > 0) & (m > 0))[like]
+    hits, misses = int((paired & positive).sum()), int((paired & ~positive).sum())
+    nothing = stats.Interval(np.nan, np.nan, np.nan, 0.95, "delete-a-group jackknife")
+    if min(hits, misses) < ENOUGH:
+        return nothing
+    found = _alike_leaving_out(values[paired], positive[paired], group[paired], like[paired])
+    if len(found) < 3:
+        return dataclasses.replace(nothing, estimate=found[0])
+    low, high = _ends(stats.jackknife(found[0], found[1:]), hits, misses)
+    return dataclasses.replace(nothing, estimate=found[0], low=low, high=high)
+
+
+def _alike_leaving_out(
+    values: Float[np.ndarray, " token"],
+    positive: Bool[np.ndarray, " token"],
+    group: Int[np.ndarray, " token"],
+    like: Int[np.ndarray, " token"],
+) -> Float[np.ndarray, " left_out"]:
+    """The AUROC over pairs of tokens of one class, on all tokens, then without each group in turn; NaN without pair."""
+    there, order = np.bincount(group) > 0, np.lexsort((-values, like))
+    hit, of = positive[order], (there.cumsum() - 1)[group[order]]
+    step = _runs(values[order]) + like[order]  # another class is another step
+    step = np.append(0, (np.diff(step) != 0).cumsum())
+    first = step[np.unique(like[order], return_index=True)[1]]
+    wrong, right = _without_each(hit, of, step, int(there.sum()))
+    n, m = (np.add.reduceat(side, first, axis=1) for side in (right, wrong))
+    before = np.repeat(n.cumsum(1) - n, np.diff(np.append(first, wrong.shape[1])), axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        area: Float[np.ndarray, " left_out"] = (wrong * (right.cumsum(1) - before - right / 2)).sum(1) / (n * m).sum(1)
+    return area
 
 
 def _runs(ordered: Float[np.ndarray, " token"]) -> Int[np.ndarray, " token"]:

@@ -4,19 +4,22 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
 from tslens.analysis.neurons.result import PREDICTS, TAIL, UNRESOLVED, UNTESTED, ProfilesResult
-from tslens.analysis.neurons.words import words
 from tslens.plots.text import shown
+from tslens.pos.types import words
 from tslens.result import CountedResult
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+TESTED = (*MEASURES, "auroc_alike")
+ALIKE = TESTED.index("auroc_alike")
 LEAST = 0.7
 """Lower end of the AUROC's interval below which a label says what is in a neuron's tail, and does not predict it."""
 NEAR = 1e-3  # two activations that differ by rounding may change places with the batches, and move an AUROC
@@ -31,7 +34,7 @@ class HeldOutResult(CountedResult):
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("layer", "neuron")
-    axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"measure": MEASURES}
+    axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"measure": TESTED}
 
     label: Int[Tensor, "layer neuron"]
     """Index into `tags` of the part of speech that one half of the stories gives, -1 where there is none."""
@@ -43,19 +46,18 @@ class HeldOutResult(CountedResult):
     """The neuron's own top list, whose word types test no part of speech; -1 where it is shorter."""
     value: Float[Tensor, "layer neuron measure"]
     """On the other half: the AUROC with which the activation separates tokens of the label from others; precision and
-    recall of the tokens above `threshold`; purity, the average precision; and the base rate of the label's tokens, the
-    precision and purity of a random activation."""
+    recall of the tokens above `threshold`; purity, the average precision; the base rate of the label's tokens, the
+    precision and purity of a random activation; and `auroc_alike`, the AUROC over pairs of tokens whose words are about
+    as frequent (in four bins an octave). A neuron that prefers rare words separates nouns from other tokens, and not
+    from these."""
     low: Float[Tensor, "layer neuron measure"]
     """Lower end of its interval."""
     high: Float[Tensor, "layer neuron measure"]
     """Upper end of its interval."""
     auroc_same_words: Float[Tensor, "layer neuron"]
     """The AUROC on other stories with the words of the top list left in."""
-    auroc_alike: Float[Tensor, "layer neuron"]
-    """The AUROC over pairs of tokens whose words are about as frequent, within half a power of two; without an
-    interval. A neuron that prefers rare words separates nouns from other tokens, and from these hardly."""
     auroc_rarity: Float[Tensor, "layer neuron"]
-    """The AUROC with which rarity alone separates the tokens of the label: what a neuron has to exceed."""
+    """The AUROC with which rarity alone separates the tokens of the label."""
     q: Float[Tensor, "layer neuron"]
     """False discovery rate that the AUROC is at most 0.5 (Benjamini-Hochberg over all labels)."""
     threshold: Float[Tensor, "layer neuron"]
@@ -80,8 +82,15 @@ class HeldOutResult(CountedResult):
 
     @property
     def predicts(self) -> Bool[Tensor, "layer neuron"]:
-        """Whether the label predicts: the lower end of its AUROC is above 0.7."""
-        return self.low[..., AUROC] > LEAST + NEAR
+        """Whether the label predicts: `least` is above 0.7."""
+        return self.least > LEAST + NEAR
+
+    @property
+    def least(self) -> Float[Tensor, "layer neuron"]:
+        """The lower end of the label's AUROC; of a part of speech also of that among words of like frequency, whichever
+        is smaller. NaN where it is untested."""
+        low, alike = self.low[..., AUROC], self.low[..., ALIKE]
+        return torch.where(self.by_word, low, torch.minimum(low, alike))
 
     @property
     def responsiveness(self) -> Float[Tensor, "layer neuron"]:
@@ -106,7 +115,7 @@ class HeldOutResult(CountedResult):
 
     def test_of(self, layer: int, neuron: int) -> str:
         """What other stories say of the label: `predicts`, `tail selector`, or `untested`."""
-        if self.low[layer, neuron, AUROC].isnan():
+        if self.least[layer, neuron].isnan():
             return UNTESTED
         return PREDICTS if self.predicts[layer, neuron] else TAIL
 
@@ -149,7 +158,7 @@ class HeldOutResult(CountedResult):
         frame["predicts"] = [bool(self.predicts[at]) for at in places]
         frame["label"] = [self.label_of(*at) for at in places]
         frame["word"] = [shown(self.pieces[i]) if i >= 0 else "" for i in frame["word"]]
-        for i, name in enumerate(MEASURES):
+        for i, name in enumerate(TESTED):
             for end, values in (("", self.value), ("_low", self.low), ("_high", self.high)):
                 frame[f"{name}{end}"] = values[..., i].flatten().numpy()
         return frame
@@ -157,19 +166,11 @@ class HeldOutResult(CountedResult):
     def summary(self) -> "pd.DataFrame":
         """The labelled neurons, the best predicted first."""
         columns = ["layer", "neuron", "label", "auroc", "auroc_low", "auroc_high", "auroc_same_words"]
-        columns += [
-            "auroc_alike",
-            "auroc_rarity",
-            "precision",
-            "precision_low",
-            "precision_high",
-            "recall",
-            "recall_low",
-            "recall_high",
-        ]
-        columns += ["purity", "purity_low", "purity_high", "base_rate", "positives", "tokens", "q"]
-        frame = self.to_frame()
-        frame = frame[frame["label"] != UNRESOLVED].sort_values("auroc_low", ascending=False, kind="stable")
+        columns += ["auroc_alike", "auroc_alike_low", "auroc_alike_high", "auroc_rarity"]
+        columns += [f"{name}{end}" for name in ("precision", "recall", "purity") for end in ("", "_low", "_high")]
+        columns += ["base_rate", "positives", "tokens", "q"]
+        frame = self.to_frame().assign(least=self.least.flatten().numpy())
+        frame = frame[frame["label"] != UNRESOLVED].sort_values("least", ascending=False, kind="stable")
         return frame[columns].reset_index(drop=True)
 
     def said(self) -> str:
@@ -180,9 +181,10 @@ class HeldOutResult(CountedResult):
         said = " and ".join(
             f"{int((self.predicts & kind).sum())} of {int(kind.sum())} labels of {name}" for name, kind in kinds
         )
-        alike = int((self.predicts & (self.label >= 0) & (self.auroc_alike > LEAST)).sum())
-        among = f"; among words of like frequency {alike} of the parts of speech have an AUROC above {LEAST}"
-        return f"{said} predict on {self.n_tested:,} other stories (the AUROC's interval is above {LEAST}){among}"
+        return (
+            f"{said} predict on {self.n_tested:,} other stories (the AUROC's interval is above {LEAST}, of parts of "
+            f"speech also among words of like frequency)"
+        )
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n{self.said()}. The labels are from {self.n_labelled:,} stories."

@@ -24,13 +24,13 @@ from tslens import forward, stats
 from tslens.analysis.neurons.halved import tags_in
 from tslens.analysis.neurons.mean_ablation_result import COUNTED, MeanAblationResult, counted
 from tslens.analysis.neurons.result import ProfilesResult
-from tslens.analysis.neurons.words import words
 from tslens.batching import Batch, chosen, contrast_weights
 from tslens.draws import below, draw
 from tslens.errors import InputError
 from tslens.halves import FEWEST as FOR_HALVES
 from tslens.halves import GROUPS, halves
 from tslens.models import name_of, spec_of, story_tokenizer_of
+from tslens.pos.types import words
 from tslens.progress import track
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from tslens.analysis.neurons.patterns_result import KINDS, PatternsResult
 from tslens.analysis.neurons.proposals import WORDS, Pattern, word_set, words_before
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.sample import Sample
-from tslens.analysis.neurons.words import words
+from tslens.pos.types import words
 from tslens.progress import track
 
 

@@ -1,13 +1,13 @@
 """The result for neurons: what each fires on and writes, with its table and its files."""
 
 import dataclasses
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from tslens.analysis.neurons.labels import ENOUGH, NEARLY
 from tslens.analysis.neurons.view import Profile
 from tslens.errors import InputError
 from tslens.plots.text import commonest, listed, shown
@@ -175,6 +175,12 @@ class ProfilesResult(CountedResult):
         """Whether a neuron is labelled, with a part of speech or with one word."""
         return (self.label >= 0) | self.by_word
 
+    @property
+    def too_rare(self) -> int:
+        """The number of neurons without a label whose top tokens are nearly all one word, of which the random sample
+        has fewer than 10 tokens: too few to test it."""
+        return int((~self.is_labelled & (self.word_share >= NEARLY) & self.word_q.isnan()).sum())
+
     def counts(self) -> dict[str, int]:
         """The number of neurons labelled with a part of speech, with each of these, and with one word; and of those
         that never fire."""
@@ -205,25 +211,9 @@ class ProfilesResult(CountedResult):
 
     def write_tables(self, folder: Path) -> None:
         """Write `tops.csv`: per neuron and rank the token, five tokens either side, and the hash of the story."""
-        from csv import writer
+        from tslens.analysis.neurons.tops_table import write
 
-        layers, width, _ = self.top_tokens.shape
-        side = self.top_contexts.shape[-1] // 2
-        text = [*self.pieces, ""]  # so that -1 is nothing
-        values, places = self.top_values.tolist(), self.top_pos.tolist()
-        stories = self.story_hashes[self.top_story].tolist()
-        with (folder / "tops.csv").open("w", encoding="utf-8", newline="") as file:
-            table = writer(file, lineterminator="\n")
-            table.writerow("layer neuron rank value story position before token after".split())
-            for i, j in product(range(layers), range(width)):
-                for k, around in enumerate(self.top_contexts[i, j].tolist()):
-                    if around[side] < 0:
-                        break  # fewer tokens than ranks
-                    seen = [text[token] for token in around]
-                    before, after = "".join(seen[:side]), "".join(seen[side + 1 :])
-                    place = (f"{stories[i][j][k] % 2**64:016x}", places[i][j][k])
-                    at = self.layer_of(i), j, k + 1, f"{values[i][j][k]:.6g}"
-                    table.writerow((*at, *place, before, seen[side], after))
+        write(self, folder / "tops.csv")
 
     def neuron(self, layer: int, neuron: int) -> Profile:
         """One neuron with its examples in context; InputError if there is no such neuron."""
@@ -234,6 +224,13 @@ class ProfilesResult(CountedResult):
                 f"layers run from 0 to {layers - 1}, neurons from 0 to {width - 1}."
             )
         return Profile(self, layer, neuron)
+
+    def __str__(self) -> str:
+        more = (
+            f"\nOf {self.too_rare:,} more neurons one word is on top that has fewer than {ENOUGH} of the "
+            f"{len(self.sample_tokens):,} random tokens, too few to label it: a larger `sample` tests it."
+        )
+        return f"{super().__str__()}{more if self.too_rare else ''}"
 
     def figure(self) -> "Figure":
         """By layer, how many neurons have a label and how often neurons fire; the labelled ones with their AUROC."""

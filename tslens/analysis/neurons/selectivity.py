@@ -30,9 +30,9 @@ from tslens.analysis.neurons.null import Null
 from tslens.analysis.neurons.sample import Sample, draws_of, places_of, refresh
 from tslens.analysis.neurons.selectivity_measures import GROUPS, areas, token_share
 from tslens.analysis.neurons.selectivity_result import SelectivityResult
-from tslens.analysis.neurons.words import words
 from tslens.errors import InputError
 from tslens.models import Spec, name_of, spec_of, story_tokenizer_of
+from tslens.pos.types import words
 from tslens.progress import track
 from tslens.scan import BATCH_TOKENS, Batch, scan
 from tslens.tokenizer import Tokenizer

@@ -1,4 +1,4 @@
-"""Words and parts of speech of tokens in context, computed once per distinct context and word."""
+"""Words and parts of speech of top tokens, each context and each word once."""
 
 import re
 from collections.abc import Sequence
@@ -11,20 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tslens import pos
+from tslens.pos.types import most_frequent
 
 ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
 CONTEXTS = 100_000
 _tagged: dict[tuple[str, tuple[int, int]], str] = {}
 """Tags of the last contexts, at most `CONTEXTS` (about 30 MB): models that read the same stories share most of them."""
-
-
-def words(pieces: Sequence[str]) -> Int[Tensor, " vocabulary"]:
-    """The number of each token's word: two tokens are the same word if they differ only by space or capitals.
-
-    A neuron reads tokens, so a part of a word counts as a word: the coarser choice, with fewer trials.
-    """
-    numbers: dict[str, int] = {}
-    return torch.tensor([numbers.setdefault(p.strip(" ").casefold() or p, len(numbers)) for p in pieces])
 
 
 def first_of_each_context(
@@ -45,26 +37,8 @@ def each_word_once(
 ) -> NDArray[np.int64]:
     """Number of distinct words of each row with each tag, `[row, tag]`; a word counts with its most frequent tag."""
     width = int(words.max(initial=0)) + 1
-    pairs, tag = _most_frequent(row * width + words, tags)
+    pairs, tag = most_frequent(row * width + words, tags)
     return np.bincount(pairs // width * n_tags + tag, minlength=rows * n_tags).reshape(rows, n_tags)
-
-
-def tag_of_words(words: NDArray[np.int64], tags: NDArray[np.int64], n_words: int) -> NDArray[np.int64]:
-    """The most frequent tag of each word; -1 for a word that is not among `words`."""
-    tag = np.full(n_words, -1)
-    known, most = _most_frequent(words, tags)
-    tag[known] = most
-    return tag
-
-
-def _most_frequent(keys: NDArray[np.int64], tags: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct keys, and the tag that each has most often; of tags as frequent, the first."""
-    n_tags = int(tags.max(initial=0)) + 1
-    cells, times = np.unique(keys * n_tags + tags, return_counts=True)
-    keys, tags = np.divmod(cells, n_tags)
-    order = np.lexsort((tags, -times, keys))
-    first = order[np.diff(keys[order], prepend=-1) != 0]
-    return keys[first], tags[first]
 
 
 def commonest_word(

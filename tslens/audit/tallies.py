@@ -1,0 +1,136 @@
+"""How often plants have the labels that they should have, and other heads and neurons those."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tslens.analysis import heads
+from tslens.analysis.heads.kernels import POSITIONAL
+from tslens.analysis.heads.result import EVIDENT
+from tslens.audit.judging import (
+    ALL,
+    ANY_KIND,
+    ANY_WRITTEN,
+    LABELS,
+    MORE,
+    ONE_WORD,
+    PART_OF_SPEECH,
+    PLANTED_KINDS,
+    PREDICTS,
+    SETS,
+    Judged,
+    right_kinds,
+    right_more,
+)
+from tslens.audit.neuron_plants import NEURONS
+from tslens.audit.plants import HEADS
+
+
+def kind_of_label(judged: Judged) -> str:
+    """The one of `LABELS` that the label of a head or neuron is; empty where it claims nothing."""
+    if judged.kind == "head":
+        return judged.label if judged.label in EVIDENT else ""
+    return judged.label if judged.label in (ONE_WORD, "") else PART_OF_SPEECH
+
+
+def expected(judged: Judged) -> str:
+    """The one of `LABELS` that a pure plant should get; empty for random components, for mixtures, and for plants whose
+    right label claims nothing or is not the only one."""
+    if judged.random or judged.mixture:
+        return ""
+    if judged.kind == "head":
+        labels = HEADS[judged.truth].labels
+        return labels[0] if len(labels) == 1 and labels[0] in EVIDENT else ""
+    wanted = NEURONS[judged.truth].label
+    return wanted if wanted in (ONE_WORD, "") else PART_OF_SPEECH
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often one label was given, rightly and wrongly."""
+
+    label: str
+    planted: int = 0
+    """Pure plants that should get it."""
+    named: int = 0
+    """Of these, those that got it."""
+    random: int = 0
+    """Random components that could get it: heads, or neurons. Of a kind of key all heads that do not choose it."""
+    false: int = 0
+    """Of these, those that got it."""
+
+    def __add__(self, other: "Tally") -> "Tally":
+        sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in dataclasses.fields(self)[1:]}
+        return Tally(self.label, **sums)
+
+
+def tallies(judged: Sequence[Judged]) -> dict[str, Tally]:
+    """One tally for each of `ALL`."""
+    found = {PREDICTS: _of_tests([j for j in judged if j.kind == "neuron"])}
+    for label in LABELS:
+        kind = "head" if label in EVIDENT else "neuron"
+        of_kind = [j for j in judged if j.kind == kind]
+        wanted = [j for j in of_kind if expected(j) == label]
+        random = [j for j in of_kind if j.random]
+        found[label] = Tally(
+            label,
+            planted=len(wanted),
+            named=sum(j.right for j in wanted),
+            random=len(random),
+            false=sum(kind_of_label(j) == label for j in random),
+        )
+    found |= _of_kinds([j for j in judged if j.kind == "head"]) | _of_more(judged)
+    return {label: found[label] for label in ALL}
+
+
+def _of_tests(judged: Sequence[Judged]) -> Tally:
+    """The tally of `PREDICTS`: neurons of a part of speech, and all others, which have none."""
+    wanted = [j for j in judged if expected(j) == PART_OF_SPEECH]
+    others = [j for j in judged if j.random or NEURONS[j.truth].label in (ONE_WORD, "")]
+    named = sum(j.predicts == NEURONS[j.truth].label for j in wanted)
+    return Tally(PREDICTS, len(wanted), named, len(others), sum(bool(j.predicts) for j in others))
+
+
+def _of_kinds(judged: Sequence[Judged]) -> dict[str, Tally]:
+    """One tally for each of `PLANTED_KINDS`, and one of all kinds, those that are not planted too: there every head
+    counts that is said to choose a kind and does not."""
+    found = {}
+    for label, kind in PLANTED_KINDS.items():
+        named = [kind in j.kinds for j in judged if j.truth in HEADS and HEADS[j.truth].kind == kind]
+        others = [kind in j.wrong_kinds for j in judged if kind not in right_kinds(j.truth)]
+        found[label] = Tally(label, len(named), sum(named), len(others), sum(others))
+    planted, right = (sum(getattr(tally, field) for tally in found.values()) for field in ("planted", "named"))
+    wrong = sum(bool(j.wrong_kinds) for j in judged)
+    return found | {ANY_KIND: Tally(ANY_KIND, planted, right, len(judged), wrong)}
+
+
+def _of_more(judged: Sequence[Judged]) -> dict[str, Tally]:
+    """One tally for each of `MORE`, and one of all classes that are written.
+
+    Who could get a label wrongly: a set of words neurons that are random; a kernel heads that position does not decide;
+    a written class all heads of models built by hand, but for that of the induction pair, which writes the classes of
+    what it copies.
+    """
+    found, written = {}, [label for label in MORE if _is_written(label) and label != ANY_WRITTEN]
+    for label in MORE[:-1]:
+        of_kind = [j for j in judged if (j.kind == "neuron") == (label == SETS)]
+        wanted = [label in j.more for j in of_kind if label in right_more(j.truth)]
+        others = [label in j.more for j in of_kind if label not in right_more(j.truth) and _could(j, label)]
+        found[label] = Tally(label, len(wanted), sum(wanted), len(others), sum(others))
+    could = [j for j in judged if j.kind == "head" and _could(j, ANY_WRITTEN)]
+    wrong = [any(_is_written(label) for label in set(j.more) - set(right_more(j.truth))) for j in could]
+    planted, named = (sum(getattr(found[label], part) for label in written) for part in ("planted", "named"))
+    return found | {ANY_WRITTEN: Tally(ANY_WRITTEN, planted, named, len(could), sum(wrong))}
+
+
+def _is_written(label: str) -> bool:
+    return label.startswith(heads.WritesResult.label.format(""))
+
+
+def _could(judged: Judged, label: str) -> bool:
+    """Whether it is wrong for this head or neuron to be counted as this one of `MORE`, which it should not be."""
+    if label == SETS:
+        return judged.random
+    if _is_written(label):
+        return judged.writes and judged.truth != "induction"
+    return judged.random or not (judged.mixture or set(HEADS[judged.truth].labels) & POSITIONAL)

@@ -1,0 +1,81 @@
+"""Nulls that permute labels among units of like frequency."""
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+LIKE = 20  # units of like frequency, at least: fewer would hardly be permuted
+PERMUTATIONS = 1999
+
+
+def like_classes(frequency: Int[np.ndarray, " unit"]) -> Int[np.ndarray, " unit"]:
+    """Classes of units that are equally frequent, from the most frequent; neighbours are joined until each class has
+    `LIKE` units."""
+    _, of_word, words = np.unique(-frequency, return_inverse=True, return_counts=True)
+    before, held, at = np.zeros(len(words), dtype=np.int64), 0, 0
+    for i, n in enumerate(words):
+        before[i] = at
+        held += n
+        if held >= LIKE:
+            held, at = 0, at + 1
+    before[before == at] = max(at - 1, 0)  # too few are left for a class of their own
+    return np.asarray(before[of_word])
+
+
+def p_of_sums(
+    values: Float[np.ndarray, "row unit"], members: Bool[np.ndarray, "unit set"], like: Int[np.ndarray, " unit"]
+) -> Float[np.ndarray, "row set"]:
+    """One-sided p-values that the units of a set have so large values, their members permuted within the classes
+    `like`.
+
+    The statistic is the sum of a set's values. Its mean and variance under permutation are exact, its distribution is
+    taken as normal (Hoeffding 1951, doi:10.1214/aoms/1177729545). p is 1 where no permutation changes the sum.
+    """
+    from scipy.stats import norm
+
+    of_class, in_set = np.eye(like.max(initial=0) + 1)[like], members.astype(float)
+    of_class = of_class[:, of_class.any(0)]
+    size, having = of_class.sum(0), of_class.T @ in_set  # units of each class; of each class in each set
+    mean = values @ of_class / size
+    variance = ((values**2) @ of_class - size * mean**2).clip(0) / np.maximum(size - 1, 1)
+    spread = variance @ (having * (size[:, None] - having) / size[:, None])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (values @ in_set - mean @ having) / np.sqrt(spread)
+    return np.asarray(norm.sf(np.nan_to_num(z, nan=-np.inf)))
+
+
+def p_of_permuted(
+    values: Float[np.ndarray, "row unit"], set_of: Int[np.ndarray, " unit"], like: Int[np.ndarray, " unit"], sets: int
+) -> Float[np.ndarray, "row set"]:
+    """As `p_of_sums`, where each unit is of one set, by `PERMUTATIONS` random permutations instead of the normal
+    distribution, which the sum of few units has not; the smallest p is 1 / (1 + `PERMUTATIONS`)."""
+    rng, order = np.random.default_rng(0), np.argsort(like, kind="stable")
+    sorted_values, sorted_sets, sorted_like = values[:, order], set_of[order], like[order]
+    found = np.stack([values[:, set_of == i].sum(1) for i in range(sets)], axis=1)
+    reached = np.zeros(found.shape)
+    for _ in range(PERMUTATIONS):
+        permuted = sorted_sets[np.lexsort((rng.random(len(like)), sorted_like))]
+        reached += sorted_values @ np.eye(sets)[permuted] >= found - 1e-9
+    return np.asarray((1 + reached) / (1 + PERMUTATIONS))
+
+
+def p_of_counts(
+    counts: Int[np.ndarray, "row set"],
+    drawn: Int[np.ndarray, "row class"],
+    in_class: Int[np.ndarray, "class set"],
+) -> Float[np.ndarray, "row set"]:
+    """P(X >= counts), where X sums hypergeometric counts: of each class's units, `drawn` without replacement, those
+    of the set. The distributions are convolved by their Fourier transforms."""
+    from scipy.fft import irfft, next_fast_len, rfft
+    from scipy.stats import hypergeom
+
+    most = int(drawn.sum(1).max(initial=0))
+    size, support = next_fast_len(most + 1, real=True), np.arange(most + 1)
+    sizes = [np.unique(column, return_inverse=True) for column in drawn.T]
+    p = np.ones(counts.shape)
+    for tag in np.flatnonzero(counts.any(0)):
+        spectrum = np.ones((len(counts), size // 2 + 1), dtype=np.complex128)
+        for words, (n, where) in zip(in_class, sizes, strict=True):
+            spectrum *= rfft(hypergeom.pmf(support, words.sum(), words[tag], n[:, None]), size)[where.ravel()]
+        tail = irfft(spectrum, size)[:, most::-1].cumsum(1)[:, ::-1]
+        p[:, tag] = np.take_along_axis(tail, counts[:, [tag]], 1)[:, 0]
+    return np.asarray(p.clip(np.finfo(np.float64).tiny, 1))
