@@ -237,6 +237,7 @@ class WritesResult(ScoresResult):
 
     @property
     def held(self) -> Bool[Tensor, "kind layer head"]:
-        """Whether the head writes the class: as for other kinds, and its score is at least a quarter of the head's
-        largest. Where one class is raised, all others are compared with it, and exceed it where it does not follow."""
-        return super().held & (self.score >= SECOND * self.score.nan_to_num(0).amax(0))
+        """Whether the head writes the class: as for other kinds, and its score is at least a quarter of the largest of
+        these. Where one class is raised, all others are compared with it, and exceed it where it does not follow."""
+        held = super().held
+        return held & (self.score >= SECOND * torch.where(held, self.score, 0.0).amax(0))
