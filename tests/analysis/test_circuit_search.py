@@ -118,7 +118,9 @@ def test_its_controls_find_nothing_like_it(answer: circuits.CircuitResult) -> No
     assert random["percentile"] > 90 and random["p"] < 0.15 and random["faithfulness"] < 0.2
     assert abs(rows["nonsense"]["effect"]) < 0.05 * own["effect"]  # nothing there to explain
     assert rows["permuted"]["effect"] < 0.5 * own["effect"] and 0.2 < rows["permuted"]["accuracy"] < 0.8
-    outside = [row["faithfulness"] for row in answer.evidence if row["control"].startswith("outside")]
+    donors = [row for row in answer.evidence if row["control"].startswith("outside")]
+    assert len(donors) == 2 and all(row["low"] <= row["faithfulness"] <= row["high"] for row in donors)
+    outside = [row["faithfulness"] for row in donors]
     assert outside == pytest.approx([own["faithfulness"]] * 2, abs=0.15)  # what is outside does not matter
     assert rows["Jaccard"]["overlap"] == 1 and rows["Jaccard"]["by_chance"] < 0.5
     tests = {

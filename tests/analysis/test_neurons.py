@@ -671,6 +671,17 @@ def test_a_neuron_of_one_word_says_so(answer):
     assert "one word" in changed.figure().axes[0].get_legend_handles_labels()[1]
 
 
+def test_neurons_of_a_word_that_is_too_rare_in_the_sample_are_counted(answer):
+    share, q = torch.zeros_like(answer.word_share), torch.ones_like(answer.word_q)
+    share[0, :3], q[0, :2] = 0.95, torch.nan
+    unlabelled = {"label": torch.full_like(answer.label, -1), "by_word": torch.zeros_like(answer.by_word)}
+    changed = dataclasses.replace(answer, word_share=share, word_q=q, **unlabelled)
+    assert changed.too_rare == 2 and "Of 2 more neurons one word is on top that has fewer than 10 of the" in str(
+        changed
+    )
+    assert "one word is on top" not in str(dataclasses.replace(changed, word_share=torch.zeros_like(share)))
+
+
 def test_the_figure_shows_the_named_neurons_with_their_intervals(answer, monkeypatch):
     """Three neurons of 48 have a name: two adjectives in layer 1, and one word in layer 0."""
     label, by_word = torch.full_like(answer.label, -1), torch.zeros_like(answer.by_word)
