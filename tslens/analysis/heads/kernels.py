@@ -7,7 +7,8 @@ uniform attention, `a * shape + b * uniform` with a, b >= 0:
 - *exponential*: exp(-d / length); *power*: (d + 1)^-exponent.
 
 The explained share is that of the squares which the best `b * uniform` leaves, distances weighted by their number of
-queries. The shape of the largest share gives the family, if it explains more than half:
+queries. The shape of the largest share, or the simplest that comes within 1% of it, gives the family, if it explains
+more than half:
 
 - `previous token` and `offset` are the offsets 1 and others;
 - `local` and `slow decay` are the other shapes, by their length: where a kernel has fallen to 1/e (a window: its end);
@@ -34,6 +35,8 @@ from tslens.errors import InputError
 POSITIONAL = frozenset({"previous token", "positional", "self"})
 MAJORITY = 0.5
 FLAT = 0.02
+CLOSE = 0.01
+"""Of the squares: a simpler shape that explains as much but for this is the shape."""
 LOCAL = 8.0
 """Tokens: a kernel of a smaller length is local."""
 
@@ -112,7 +115,9 @@ def family(kernel: Row) -> tuple[str, KernelFit | None]:
     left = _residual(kernel, weight, [even])
     if left <= FLAT * float(((kernel * weight) ** 2).sum()):
         return "broad", None
-    best = max(fits(kernel, weight, even, left), key=lambda fit: fit.explained)
+    found = fits(kernel, weight, even, left)
+    most = max(fit.explained for fit in found)
+    best = next(fit for fit in found if fit.explained >= most - CLOSE)
     if best.explained <= MAJORITY:
         return "unresolved", best
     if best.shape == OFFSET:
