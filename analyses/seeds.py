@@ -5,7 +5,8 @@ prefer a part of speech (212 to 279; 63 nouns, 30 to 96; 38 adjectives, 30 to 46
 (46%, p = 0.08). Matched heads have 0.62 of their attention in common and activations of matched neurons correlate by
 0.28 (0.96 and 0.15 before training). Noun neurons appear at step 102 (19 to 273 of 5,151) and are half of their final
 number at step 128, long before the loss is low; the strongest previous-token head at step 40 (7 to 108); induction
-stays weak (from step 1,024). The three end at 1.90, 1.90 and 1.89 nats. (50 validation stories.)
+stays weak (from step 1,024). The three end at 1.90, 1.90 and 1.89 nats. (50 validation stories; read before the null of
+a label had finer classes of frequency.)
 
 How stable are the bundled model's counts and labels, and when do its heads and its noun neurons appear? Its recipe is
 trained with several seeds on the same stories; every snapshot is read on validation stories. Labels of two seeds are
