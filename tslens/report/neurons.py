@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from tslens.analysis.neurons import HeldOutResult, ProfilesResult
-from tslens.analysis.neurons.held_out_result import TESTED
+from tslens.analysis.neurons.held_out_result import ALIKE, TESTED
 from tslens.analysis.neurons.result import PREDICTS, TAIL, UNTESTED
 from tslens.report.embed import NONE32, Words, as_numpy, flatten, pack, pack_floats
 
@@ -88,11 +88,9 @@ def label_tests(answer: ProfilesResult, tested: HeldOutResult) -> dict[str, Any]
     """What other stories say of every label, and the measures of those that were tested, neuron by neuron."""
     names = ["", PREDICTS, TAIL, UNTESTED]
     flat = tested.same_label(answer).flatten().nonzero().flatten()
-    at = {name: TESTED.index(name) for name in ("auroc", "auroc_alike", "precision", "recall", "base_rate")}
+    at = {name: TESTED.index(name) for name in ("auroc", "precision", "recall", "base_rate")}
     shown = {name: tested.value[..., i] for name, i in at.items()}
-    shown |= {f"{name}_low": tested.low[..., at[name]] for name in ("auroc", "auroc_alike")}
-    shown |= {f"{name}_high": tested.high[..., at[name]] for name in ("auroc", "auroc_alike")}
-    shown["least"] = tested.least
+    shown |= {"auroc_low": tested.low[..., at["auroc"]], "alike_low": tested.low[..., ALIKE]}
     return {
         "names": names,
         "test": pack(np.array([names.index(test) for row in answer.tests for test in row], dtype=np.uint8)),
@@ -128,7 +126,7 @@ def richest(neurons: int, ranks: int, room: int, size_of: Callable[[Detail], int
         return Detail(neurons, 0)
     rest = next((rest for rest in RESTS if rest < ranks and size_of(Detail(0, rest)) <= REST * room), 0)
     full, many = 0, neurons
-    while many - full > 1 + neurons // 256:
+    while many - full > 1 + neurons // 1024:
         half = (full + many) // 2
         full, many = (half, many) if size_of(Detail(half, rest)) <= room else (full, half)
     return Detail(full, rest)
