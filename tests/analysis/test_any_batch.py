@@ -63,7 +63,7 @@ def test_the_answer_is_that_of_the_corpus(
                 continue
             if isinstance(x, torch.Tensor) and x.is_floating_point():
                 scale = float(x.nan_to_num().abs().max())
-                near = {"rtol": 0, "atol": 5e-3} if field.name in RANKED else {"rtol": 0, "atol": 3e-6 * scale}
+                near = {"rtol": 0.01, "atol": 2e-3} if field.name in RANKED else {"rtol": 0, "atol": 3e-6 * scale}
                 torch.testing.assert_close(x, y, **near, equal_nan=True, msg=lambda m, name=field.name: f"{name}: {m}")
             else:
                 assert torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y, field.name

@@ -15,10 +15,11 @@ from tslens.audit.neuron_plants import NEURONS
 from tslens.audit.planted import CONTEXT, SMALL, WIDTH
 from tslens.audit.plants import HEADS, LAYERS, PARTS, RANDOM, WRITERS, planted_in
 from tslens.audit.vocabulary import FLAG_OF_CLASS, GENDERS
+from tslens.models import spec_of
 
 DRAWN = ("local window", "slow decay", "favourite tokens")
 SHARE = {"previous token": 0.99, "offset 3": 0.95, "self": 0.95, "BOS sink": 0.99, "uniform": 0.9999}
-SHARE |= {"sentence start": 0.9, "last mark": 0.9, "inside speech": 0.9, "outside speech": 0.9}
+SHARE |= {"sentence start": 0.9, "inside speech": 0.9, "outside speech": 0.9}
 SHARE |= {name: 0.95 for name, head in HEADS.items() if not head.mixture and name not in DRAWN} | SHARE
 """The least share of a plant's attention that is where it should be, from the fifth token on."""
 LAST = {"last comma": ("comma",), "last mark": ("comma", "stop"), "last quotation mark": ("opening", "closing")}
@@ -91,7 +92,8 @@ def test_every_head_attends_where_it_should(planted: Planted, texts: list[str]) 
                 shares.setdefault(name, []).append(float(share.sum(1)[5:].mean()))
     assert set(shares) == {name for name in planted.heads.values() if name in SHARE}
     low = {name: sum(found) / len(found) for name, found in shares.items()}
-    assert not {name: share for name, share in low.items() if share < SHARE[name]}
+    least = SHARE | ({"last mark": 0.9} if spec_of(planted.model).positions == "rotary" else {})  # a kernel is no ramp
+    assert not {name: share for name, share in low.items() if share < least[name]}
 
 
 def test_every_kind_of_key_is_planted() -> None:

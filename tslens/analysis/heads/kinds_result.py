@@ -39,6 +39,8 @@ class ScoresResult(Result):
     """What a score is, for the figure."""
     label: ClassVar[str]
     """How a kind is counted: its name is put in the braces."""
+    besides: ClassVar[str]
+    """What else a kind needs, in words."""
     least: ClassVar[float] = 0.0
     """What the lower end of a score must exceed besides the threshold."""
 
@@ -152,7 +154,7 @@ class ScoresResult(Result):
         also = f" and {self.least:g}" if self.least else ""
         return (
             f"{super().__str__()}\n{self.said()} have a kind that is named here: its lower end exceeds "
-            f"twins_99th{also}, and q < {Q}."
+            f"twins_99th{also}, and q < {Q}{self.besides}."
             f"{'' if self._exceeds or not self.of_twins else ' So many say nothing about training.'}"
         )
 
@@ -194,12 +196,12 @@ class KindsResult(ScoresResult):
     axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"kind": KINDS}
     unit: ClassVar[str] = "excess attention mass by kind of key"
     label: ClassVar[str] = "kind of key: {}"
+    besides: ClassVar[str] = f"; of a class of words also p <= {CHANCE} of its words among others of like frequency"
     least: ClassVar[float] = NEXT_TO_NOTHING
 
     p_of_words: Float[Tensor, "kind layer head"]
     """p that a head prefers the words of a class, its words' classes permuted among words of like frequency
-    (`kinds_types`); NaN for kinds that are no class, and
-    for a class of one word."""
+    (`kinds_types`); NaN for kinds that are no class, and for a class of one word."""
 
     @property
     def sure(self) -> Float[Tensor, "kind layer head"]:
@@ -234,6 +236,7 @@ class WritesResult(ScoresResult):
     axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"kind": CLASSES}
     unit: ClassVar[str] = "direct effect on the logits of a word class that follows"
     label: ClassVar[str] = "writes: {}"
+    besides: ClassVar[str] = "; it is a quarter of the head's largest or more"
 
     @property
     def held(self) -> Bool[Tensor, "kind layer head"]:

@@ -32,7 +32,7 @@ class KindsState:
     excess: Float[Tensor, "group layer head row"]
     """Mass on such keys less that on their null keys."""
     types: TypeSums
-    """The same by the key's word, of natural stories."""
+    """How the heads like each token, of natural stories."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Does a head prefer a class of words, or single words that are of it?
 
-All tokens of a word come together, so the unit is the word. The attention that a word gets is the mean mass on its
-tokens less that on all tokens that the same query sees as far away. Classes are permuted among words of like frequency,
-so that p is uniform for a head that likes some words better than others, whatever their class.
+All tokens of a word come together, so the unit is the word. How a head likes it is the mean logarithm of the attention
+to its tokens, less that to all tokens that the same query sees as far away: of the attention itself, neighbours of a
+word that is liked would have less. Classes are permuted among words of like frequency, so that p is uniform for a head
+that likes some words better than others, whatever their class.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from tslens.analysis.heads.kinds_words import CLASSES, TokenMarks
 from tslens.models import Spec
 from tslens.pos.types import words
 
-LEAST = 1e-9
+LEAST = 1e-9  # attention, below which its logarithm counts as that of this
 
 
 @dataclass
@@ -27,7 +28,7 @@ class TypeSums:
     """Sums by the token of the key."""
 
     excess: Float64[Tensor, "layer head token"]
-    """Mass on its keys less that on all keys of the same query as far away."""
+    """Sum of the logarithm of the attention to its keys, less that of all keys of the same query as far away."""
     pairs: Float64[Tensor, "layer token"]
     """Its keys, by query."""
     classes: Float64[Tensor, "token class"]
@@ -53,13 +54,13 @@ class TypeSums:
         tokens: Int[Tensor, " pos"],
     ) -> None:
         """Add one story's attention in one layer."""
-        mass, cell = pattern.flatten(1)[:, weights.free].clamp(min=LEAST).log(), weights.cell
+        liking, cell = pattern.flatten(1)[:, weights.free].clamp(min=LEAST).log(), weights.cell
         if not len(cell):
             return
         count = torch.bincount(cell)
-        mean = torch.zeros(len(mass), len(count)).index_add_(1, cell, mass) / count
+        mean = torch.zeros(len(liking), len(count)).index_add_(1, cell, liking) / count
         key = weights.free % len(tokens)
-        of_key = torch.zeros(len(mass), len(tokens)).index_add_(1, key, mass - mean[:, cell])
+        of_key = torch.zeros(len(liking), len(tokens)).index_add_(1, key, liking - mean[:, cell])
         self.excess[layer].index_add_(1, tokens, of_key.double())
         self.pairs[layer].index_add_(0, tokens, torch.bincount(key, minlength=len(tokens)).double())
 

@@ -17,8 +17,8 @@ class Null:
 
     A neuron that ignores parts of speech may still prefer frequent words, or rare ones, and parts of speech differ in
     frequency. The unit is the word, since all tokens of a word come together. So tags are permuted among words that are
-    about equally frequent (`stats.like_classes`). The distribution of a count under all permutations is
-    a sum of hypergeometric ones, one for each class of frequency.
+    about equally frequent (`stats.like_classes`). The distribution of a count under all permutations is a sum of
+    hypergeometric ones, one for each class of frequency.
     """
 
     base: NDArray[np.float64]
