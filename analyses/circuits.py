@@ -42,7 +42,7 @@ for name, model in asked.models.items():
     read = circuits.composition(model, n=TWINS)
     save(read.figure(), asked.folder / f"{name}-composition.svg", read.to_frame().dropna())
     for what, texts in (("random tokens", None), ("stories", asked.stories)):
-        ways = circuits.paths(model, texts)
+        ways = circuits.paths(model, texts, n=TWINS)
         save(ways.figure(), asked.folder / f"{name}-paths-{what.replace(' ', '-')}.svg", ways.to_frame().dropna())
         print(read, ways, f"loss {ways.first_half:.2f} before, {ways.second_half:.2f} repeated", sep="\n")
     for head in COPIES if name == "stories2M" else ():

@@ -14,6 +14,7 @@ from tslens.analysis.circuits import matrices
 from tslens.analysis.circuits.paths import repeated, second
 from tslens.analysis.circuits.tokens import read_tokens
 from tslens.models import Spec
+from tslens.models.twins import twins
 from tslens.tokenizer import Tokenizer
 
 GPT2 = Spec(24, 3, 4, n_ctx=40)
@@ -191,6 +192,17 @@ def test_the_path_of_an_induction_pair_goes_through_its_keys(induction: Any) -> 
     assert found.figure().axes and "does not copy" not in found.figure().axes[0].get_title(loc="left")
 
 
+def test_paths_stand_beside_those_of_untrained_twins(induction: Any) -> None:
+    found = circuits.paths(induction, rows=6, most=2, n=3)
+    surely_more = ((found.q < 0.05) & (found.low > 0)).sum()
+    assert found.matter == int(surely_more) >= 1 and len(found.of_twins) == 3 and max(found.of_twins) < 12
+    least, most = min(found.of_twins), max(found.of_twins)
+    assert f"(untrained twins: {least} to {most}; p = " in str(found)
+    assert "not counted" in dataclasses.replace(found, of_twins=[]).said()
+    again = circuits.paths(twins(3)[0].of(induction), rows=6, most=2)
+    assert again.matter == found.of_twins[0]
+
+
 @pytest.mark.parametrize("model", ["gpt2", "llama"], indirect=True)
 def test_a_path_is_what_hooks_of_transformer_lens_make_of_it(model: Any) -> None:
     """The keys of head 1.2 computed from a stream in which head 0.1 wrote what it wrote on the row before."""
@@ -222,6 +234,7 @@ def test_a_model_that_does_not_copy_is_said_not_to(model: Any) -> None:
     found = circuits.paths(model, rows=4, most=2)
     assert not found.copies and found.second_half > math.log(models.spec_of(model).d_vocab) - 1
     assert "does not copy" in found.figure().axes[0].get_title(loc="left")
+    assert found.said().endswith("; the model does not copy them")
 
 
 def test_texts_are_repeated_from_their_beginnings(induction: Any, made_stories: list[str], refused: Any) -> None:

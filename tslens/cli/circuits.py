@@ -83,7 +83,7 @@ def composition(
     ] = None,
     stories: Stories = None,
     limit: Limit = 200,
-    n: Annotated[int, Parameter(name="--twins", help="Untrained twins whose composition scores are counted too.")] = 19,
+    n: Annotated[int, Parameter(name="--twins", help="Untrained twins whose scores and paths are counted too.")] = 19,
     out: Path | None = None,
     json_: Json = False,
 ) -> None:
@@ -109,8 +109,8 @@ def composition(
         deliver(method.composition(loaded, n=n))
         if loaded.cfg.n_layers > 1:
             corpus = corpus_of(loaded, stories, limit)
-            deliver(method.paths(loaded), "on-random-tokens")
-            deliver(method.paths(loaded, corpus), "on-stories", corpus=corpus)
+            deliver(method.paths(loaded, n=n), "on-random-tokens")
+            deliver(method.paths(loaded, corpus, n=n), "on-stories", corpus=corpus)
 
 
 def _head(text: str) -> tuple[int, int]:

@@ -51,10 +51,10 @@ def p_of_permuted(
     rng, order = np.random.default_rng(0), np.argsort(like, kind="stable")
     sorted_values, sorted_sets, sorted_like = values[:, order], set_of[order], like[order]
     found = np.stack([values[:, set_of == i].sum(1) for i in range(sets)], axis=1)
-    reached = np.zeros(found.shape)
+    reached, of_set = np.zeros(found.shape), np.eye(sets)[sorted_sets]
     for _ in range(PERMUTATIONS):
-        permuted = sorted_sets[np.lexsort((rng.random(len(like)), sorted_like))]
-        reached += sorted_values @ np.eye(sets)[permuted] >= found - 1e-9
+        permuted = np.argsort(sorted_like + rng.random(len(like)))
+        reached += sorted_values @ of_set[permuted] >= found - 1e-9
     return np.asarray((1 + reached) / (1 + PERMUTATIONS))
 
 

@@ -6,6 +6,7 @@ et al. 2021 and Olsson et al. 2022 (arXiv 2209.11895).
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from tslens.analysis.circuits.paths_result import PathsResult
 from tslens.draws import check_seed
 from tslens.errors import InputError
 from tslens.models import Spec, name_of, spec_of, story_tokenizer_of
+from tslens.models.twins import twins
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -28,10 +30,17 @@ LENGTH = 48  # tokens that are repeated
 
 
 def paths(
-    model: "LanguageModel", texts: Iterable[str] | None = None, *, rows: int = 16, most: int = 8, seed: int = 0
+    model: "LanguageModel",
+    texts: Iterable[str] | None = None,
+    *,
+    rows: int = 16,
+    most: int = 8,
+    seed: int = 0,
+    n: int = 0,
 ) -> PathsResult:
     """Path patching from the `most` heads that attend most to the previous token, to the `most` that attend most to
-    what followed the same token before, on rows of random tokens twice, or of the beginnings of `texts` twice.
+    what followed the same token before, on rows of random tokens twice, or of the beginnings of `texts` twice; and how
+    many paths of each of `n` untrained twins matter on the same rows.
 
     Without a path its reader sees what the writer wrote on another row.
 
@@ -39,8 +48,16 @@ def paths(
         InputError: one layer, fewer than 2 rows, or a context or texts too short to repeat 2 tokens.
     """
     check_seed(seed)
-    spec, run = spec_of(model), forward.EditedForward.of(model)
     tokens = repeated(model, texts, rows, seed).to(next(model.parameters()).device)
+    found = _paths(model, tokens, "random tokens" if texts is None else "stories", most)
+    others = progress.track(twins(n), "patching paths of twins") if n else ()
+    with progress.off():
+        of_twins = [_paths(twin.of(model), tokens, found.on, most).matter for twin in others]
+    return replace(found, of_twins=of_twins)
+
+
+def _paths(model: "LanguageModel", tokens: Int[Tensor, "row pos"], on: str, most: int) -> PathsResult:
+    spec, run = spec_of(model), forward.EditedForward.of(model)
     names = [f"blocks.{i}.{part}" for i in range(spec.n_layers) for part in ("hook_resid_pre", "attn.hook_z")]
     with torch.inference_mode():
         previous, induction = attention_on_repeats(model, tokens)
@@ -60,16 +77,7 @@ def paths(
                         edits = {f"blocks.{layer}.hook_{letter}_input": without(out, head, spec)}
                         after = token_losses(run, run(start, edits, first=layer)[0], tokens)[:, second(tokens)].mean(1)
                         lost[:, kind, s, t] = (after - base).cpu()
-    return _result(
-        model,
-        "random tokens" if texts is None else "stories",
-        losses.cpu(),
-        lost,
-        previous,
-        induction,
-        sources,
-        targets,
-    )
+    return _result(model, on, losses.cpu(), lost, previous, induction, sources, targets)
 
 
 def _strongest(attention: Float[Tensor, "layer head"], most: int) -> list[int]:

@@ -1,12 +1,13 @@
 """The result of path patching between heads."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
+from tslens import stats
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 KINDS = ("Q", "K", "V")
 SHOWN = 20  # rows of the printed table
+Q = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,24 @@ class PathsResult(Result):
     """Upper end of it."""
     q: Float[Tensor, "kind source target"]
     """False discovery rate of the claim that the effect is not 0 (two-sided, Benjamini-Hochberg over all)."""
+    of_twins: list[int] = field(default_factory=list, kw_only=True)
+    """The paths of each untrained twin that matter, on the same rows; empty where no twin was asked."""
+
+    @property
+    def matter(self) -> int:
+        """The number of paths without which the second half's loss is surely higher (q < 0.05)."""
+        return int(((self.q < Q) & (self.low > 0)).sum())
+
+    def said(self) -> str:
+        """That number in words, beside those of untrained twins."""
+        p = float(stats.rank_p(self.matter, self.of_twins))
+        beside = f"{min(self.of_twins)} to {max(self.of_twins)}; p = {p:.2f}" if self.of_twins else "not counted"
+        of = f"{self.matter} of {int(self.effect.isfinite().sum())} paths matter on repeated {self.on}"
+        copies = "" if self.copies else "; the model does not copy them"
+        return f"{of} (untrained twins: {beside}){copies}"
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n{self.said()}."
 
     def summary(self) -> "pd.DataFrame":
         """The strongest paths, with what the two heads attend to."""
