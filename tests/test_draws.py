@@ -36,7 +36,6 @@ def test_a_seed_out_of_range_is_refused_by_every_door(seed: int, refused: Any) -
         lambda: circuits.accuracy(model, "character", seed=seed),
         lambda: circuits.circuit(model, "character", seed=seed),
         lambda: circuits.patching(model, "character", seed=seed),
-        lambda: circuits.composition(model, seed=seed),
         lambda: circuits.paths(model, seed=seed),
         lambda: circuits.tokens(model, 0, 0, seed=seed),
         lambda: lens.translators(model, [], seed=seed),

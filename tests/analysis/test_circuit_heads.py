@@ -37,7 +37,7 @@ def model(request: pytest.FixtureRequest, tokenizer: Tokenizer, loud: Any) -> An
 def test_composition_scores_are_those_of_transformer_lens(name: str, tokenizer: Tokenizer, loud: Any) -> None:
     """Of the same model with its weights processed there: norms folded in, writing weights centred."""
     made = loud(models.build(dataclasses.replace(SPECS[name], d_vocab=tokenizer.size), tokenizer=tokenizer))
-    found = circuits.composition(made, draws=3)
+    found = circuits.composition(made)
     processed = models.untied(made)
     processed.process_weights_()
     for kind, scores in zip("QKV", found.score, strict=True):
@@ -52,7 +52,7 @@ def test_a_reader_of_what_a_head_writes_is_far_above_chance(tokenizer: Tokenizer
     made = models.build(dataclasses.replace(GPT2, d_vocab=tokenizer.size, n_layers=2), tokenizer=tokenizer)
     with torch.no_grad():
         made.blocks[1].attn.W_K[2] = made.blocks[0].attn.W_O[1].T.clone()
-    found = circuits.composition(made, draws=60, n=2)
+    found = circuits.composition(made, n=2)
     assert found.above >= 1 and len(found.of_twins) == 2 and max(found.of_twins) <= 4
     as_many = sum(n >= found.above for n in found.of_twins)
     assert found.p == pytest.approx((1 + as_many) / 3)
@@ -71,9 +71,27 @@ def test_a_reader_of_what_a_head_writes_is_far_above_chance(tokenizer: Tokenizer
 def test_the_null_of_random_weights_is_their_own_scores(tokenizer: Tokenizer) -> None:
     """z of random heads is as a standard normal's: the null is neither too wide nor too narrow."""
     spec = dataclasses.replace(GPT2, d_vocab=tokenizer.size, n_layers=5, d_model=48)
-    z = circuits.composition(models.build(spec, tokenizer=tokenizer, seed=2), draws=80).z
+    z = circuits.composition(models.build(spec, tokenizer=tokenizer, seed=2)).z
     z = z[~z.isnan()]
     assert abs(float(z.mean())) < 0.3 and 0.7 < float(z.std()) < 1.3 and len(z) == 3 * 160
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_the_null_is_what_drawn_rotations_give(name: str, tokenizer: Tokenizer, loud: Any) -> None:
+    """Mean and standard deviation of the score of two heads, of which one is turned at random: also of a head of which
+    one direction outweighs the others."""
+    made = loud(models.build(dataclasses.replace(SPECS[name], d_vocab=tokenizer.size), tokenizer=tokenizer))
+    with torch.no_grad():
+        made.blocks[0].attn.W_V[1, :, 0] *= 3
+    found, generator = circuits.composition(made), torch.Generator().manual_seed(0)
+    first, last = (matrices.head_matrices(made, layer) for layer in (0, 2))
+    written = first["V"][1] @ first["O"][1]
+    for kind, read in enumerate((last["Q"][3] @ last["K"][3].T, last["K"][3] @ last["Q"][3].T)):
+        turns = torch.stack([matrices.rotation(24, generator, SPECS[name]) for _ in range(2000)])
+        drawn = (written @ turns @ read).norm(dim=(1, 2)) / (written.norm() * read.norm())
+        assert found.null[kind, 1, 11] == pytest.approx(float(drawn.mean()), abs=0.1 * float(drawn.std()))
+        spread = (found.score - found.null)[kind, 1, 11] / found.z[kind, 1, 11]
+        assert float(spread) == pytest.approx(float(drawn.std()), rel=0.08)
 
 
 def test_rotations_turn_and_keep_the_mean() -> None:

@@ -277,7 +277,7 @@ def test_every_question_has_an_answer(model: Any, corpus: list[str]) -> None:
     found = heads.swaps(model, corpus[:4], copies=2, context=24)
     assert found.change[:2].isfinite().all()
     assert found.shift.isfinite().all() == (models.spec_of(model).positions != "scores")
-    assert len(circuits.composition(model, draws=3).heads) == 8
+    assert len(circuits.composition(model).heads) == 8
     assert circuits.tokens(model, 1, 2, k=3, through_mlp=False, draws=3).qk.isfinite().all()
     circuits.paths(model, rows=2, most=2)
 

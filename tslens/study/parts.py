@@ -233,7 +233,7 @@ PARTS = (
         "composition",
         {"composition": circuits.CompositionResult},
         lambda work: {"composition": circuits.composition(work.model, n=work.twins)},
-        lambda work: 100 * (1 + work.twins),
+        lambda work: 2 * (1 + work.twins),
         reads=NONE,
     ),
     StudyPart(

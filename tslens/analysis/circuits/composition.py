@@ -5,7 +5,6 @@ another reads, as queries, keys or values.
 """
 
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -14,10 +13,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tslens import progress, stats
-from tslens.analysis.circuits.matrices import head_matrices, rotation
-from tslens.draws import check_seed
+from tslens.analysis.circuits.matrices import head_matrices
 from tslens.errors import InputError
-from tslens.models import name_of, spec_of
+from tslens.models import Spec, name_of, spec_of
 from tslens.models.twins import twins
 from tslens.result import Result
 
@@ -47,14 +45,12 @@ class CompositionResult(Result):
     model: str
     """The model's name."""
     heads: list[str]
-    draws: int
-    """Random rotations of the null."""
     score: Float[Tensor, "kind source target"]
     """Composition score, 0 to 1."""
     null: Float[Tensor, "kind source target"]
     """Its mean under random rotations."""
     z: Float[Tensor, "kind source target"]
-    """Distance from that mean in standard deviations of the rotations."""
+    """Distance from that mean in standard deviations over rotations."""
     q: Float[Tensor, "kind source target"]
     """False discovery rate of the claim that the score is above its null (normal; Benjamini-Hochberg over all)."""
     of_twins: list[int] = field(default_factory=list, kw_only=True)
@@ -105,51 +101,70 @@ class CompositionResult(Result):
         )
 
 
-def composition(model: "LanguageModel", *, draws: int = 100, seed: int = 0, n: int = 0) -> CompositionResult:
-    """The composition scores of every pair of heads, their null of `draws` random rotations, and how many scores of
-    each of `n` untrained twins are above theirs.
+def composition(model: "LanguageModel", *, n: int = 0) -> CompositionResult:
+    """The composition scores of every pair of heads beside their null, and how many scores of each of `n` untrained
+    twins are above theirs.
 
     The weights are taken with the norms folded in and the means removed that a layer norm removes.
+
+    Raises:
+        InputError: a model of one layer, or one that has no twins.
     """
-    check_seed(seed)
     if spec_of(model).n_layers < 2:
         raise InputError(f"{name_of(model)} has one layer: no head reads what another writes.")
-    with progress.bar("rotating heads at random", draws * (n + 1)) as shown:
-        own, *others = (
-            _composition(one, draws, seed, shown) for one in chain([model], (twin.of(model) for twin in twins(n)))
-        )
-    return replace(own, of_twins=[other.above for other in others])
+    with progress.bar("heads that read heads", n + 1) as shown:
+        own = _composition(model)
+        shown.advance()
+        others = []
+        for twin in twins(n):
+            others.append(_composition(twin.of(model)).above)
+            shown.advance()
+    return replace(own, of_twins=others)
 
 
-def _composition(model: "LanguageModel", draws: int, seed: int, shown: progress.Bar) -> CompositionResult:
+def _composition(model: "LanguageModel") -> CompositionResult:
     spec = spec_of(model)
     made = [head_matrices(model, layer) for layer in range(spec.n_layers)]
     q, k, v, o = (torch.cat([part[name] for part in made]).double().cpu() for name in "QKVO")
     written = _right_factor(v, o)
     read = torch.stack([_left_factor(q, k.mT), _left_factor(k, q.mT), _left_factor(v, o)])
-    size = written.norm(dim=(1, 2))[:, None] * read.norm(dim=(2, 3))[:, None]
-    score = _products(written, read, spec.n_heads) / size
-    generator = torch.Generator().manual_seed(seed)
-    null = []
-    for _ in range(draws):
-        turn = rotation(spec.d_model, generator, spec).double()
-        null.append(_products(written @ turn, read, spec.n_heads) / size)
-        shown.advance()
-    drawn = torch.stack(null)
-    layer = torch.arange(spec.n_layers).repeat_interleave(spec.n_heads)
-    before = (layer[:, None] < layer).expand(score.shape)
-    mean, spread = drawn.mean(0), drawn.std(0)
-    z = torch.where(before, (score - mean) / spread, float("nan"))
-    p = torch.special.ndtr(-z).numpy()
+    score = _products(written, read, spec.n_heads) / (
+        written.norm(dim=(1, 2))[:, None] * read.norm(dim=(2, 3))[:, None]
+    )
+    mean, spread = _of_rotations(written, read, spec)
+    z = (score - mean) / spread  # NaN where the score is
     return CompositionResult(
         model=name_of(model),
         heads=[f"{i}.{j}" for i in range(spec.n_layers) for j in range(spec.n_heads)],
-        draws=draws,
-        score=torch.where(before, score, float("nan")).float(),
-        null=torch.where(before, mean, float("nan")).float(),
+        score=score.float(),
+        null=torch.where(score.isnan(), torch.nan, mean).float(),
         z=z.float(),
-        q=torch.as_tensor(stats.benjamini_hochberg(p) if before.any() else p).float(),
+        q=torch.as_tensor(stats.benjamini_hochberg(torch.special.ndtr(-z).numpy())).float(),
     )
+
+
+def _of_rotations(
+    written: Float[Tensor, "source d_head d_model"], read: Float[Tensor, "kind target d_model d_head"], spec: Spec
+) -> tuple[Float[Tensor, "kind source target"], Float[Tensor, "kind source target"]]:
+    """Mean and standard deviation of the scores where one matrix is turned at random against the other; a layer norm
+    removes the mean of the stream, which then turns with nothing.
+
+    A score is the root of the share |A R B|^2 / (|A| |B|)^2, whose mean 1/d and variance over rotations R of d
+    dimensions are exact (second moments of the orthogonal group: Collins and Sniady 2006, math-ph/0402073); the root's
+    are those to second order.
+    """
+    d = spec.d_model - (spec.norm == "layer")
+    uneven_written, uneven_read = (
+        (_evenness(part) - 1 / d).clamp(min=0) for part in (written @ written.mT, read.mT @ read)
+    )
+    variance = 2 / ((d - 1) * (d + 2)) * uneven_written[:, None] * uneven_read[:, None]
+    return (1 - variance * d**2 / 8) / d**0.5, (variance * d).sqrt() / 2
+
+
+def _evenness(gram: Float[Tensor, "*axes d_head d_head"]) -> Float[Tensor, "*axes"]:
+    """The sum of a matrix's fourth powers of singular values over the squared sum of their squares, from its Gram
+    matrix: 1 / rank where all are equal."""
+    return gram.square().sum((-2, -1)) / gram.diagonal(dim1=-2, dim2=-1).sum(-1).square()
 
 
 def _right_factor(
