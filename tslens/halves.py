@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tslens.memory import give_back
 from tslens.scan import Begun, Reducer, concluded, reading, states
 from tslens.stats import wilson
 from tslens.stories.identity import content_hash
-from tslens.threads import in_threads
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -44,10 +44,9 @@ def on_halves(
             found.append(reducer.finish(reduce(reducer.merge, others, copy.deepcopy(first))))  # which merging changes
         return [concluded(r, found[asked.index(reading(r))]) for r in reducers]
 
-    yield on(range(GROUPS))
-    each = halves()
-    for half, complement in zip(each, each, strict=True):
-        yield from in_threads(on, [half, complement])
+    for members in (range(GROUPS), *halves()):
+        yield on(members)
+        give_back()  # one after the other, since states of halves are large
 
 
 def halves() -> Iterator[list[int]]:

@@ -159,7 +159,8 @@ class Halves(Generic[Answer]):
                 "Labels are made from one half of the stories and tested on the other, and one half has no token. "
                 "Give more stories: 100 or more say something."
             )
-        return self._profiles.finish(state.profiles), state.sample.on_cpu().drawn()
+        state.sample = state.sample.drawn()  # the same tokens, without the room that is left
+        return self._profiles.finish(state.profiles), state.sample.on_cpu()
 
 
 def is_tested(batch: Batch) -> Bool[Tensor, " batch"]:
