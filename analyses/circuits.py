@@ -5,8 +5,8 @@ to 1.01 of what it says of pronouns, objects and colours, and 18 of the 45 of st
 pronouns, the one task that its tokens can express. The same search on nonsense and on permuted weights keeps as much
 of effects at most 14% as large (63% in stories260K), so faithfulness alone shows little. Which of two things is whose
 the model does not know (accuracy 0.51, 0.46 to 0.55). It copies no repeated random tokens; 7 of 135 paths from head to
-head matter there (untrained twins 0) and 11 on repeated stories (0 to 1); in stories260K 0 and 2 (0 to 1 and 0). 66 of
-288 scores of composition are above random rotations (twins 0), in stories260K 16 of 1,920 (0 to 7).
+head matter there (untrained twins 0) and 11 on repeated stories (0 to 1); in stories260K 0 and 2 (0 to 1 and 0). 65 of
+288 scores of composition are above random rotations (twins 0), in stories260K none.
 
 Which heads and MLPs of a small story model answer simple questions, and which heads read which?
 `python analyses/circuits.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.

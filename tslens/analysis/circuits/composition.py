@@ -4,7 +4,9 @@ Elhage et al. 2021, "A mathematical framework for transformer circuits": how muc
 another reads, as queries, keys or values.
 """
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 KINDS = ("Q", "K", "V")
 SHOWN = 20  # rows of the printed table
 Q = 0.05
+DRAWS, CHUNK = 10_000, 100
+"""Random rotations behind p, and how many are drawn at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +56,14 @@ class CompositionResult(Result):
     z: Float[Tensor, "kind source target"]
     """Distance from that mean in standard deviations over rotations."""
     q: Float[Tensor, "kind source target"]
-    """False discovery rate of the claim that the score is above its null (normal; Benjamini-Hochberg over all)."""
+    """False discovery rate of the claim that the score is above its null (Benjamini-Hochberg over all)."""
     of_twins: list[int] = field(default_factory=list, kw_only=True)
     """The scores of each untrained twin that are above their null; empty where no twin was asked."""
 
     @property
     def above(self) -> int:
         """The number of scores above their null, at q < 0.05."""
-        return int((self.q < Q).sum())
+        return _above(self.q)
 
     @property
     def p(self) -> float:
@@ -101,70 +105,96 @@ class CompositionResult(Result):
         )
 
 
+@dataclass(frozen=True)
+class _Spectra:
+    """The scores of a model's heads, and what decides their null: squared singular values, as shares of their sum."""
+
+    score: Float[Tensor, "kind source target"]
+    written: Float[Tensor, "source d_head"]
+    read: Float[Tensor, "kind target d_head"]
+
+
 def composition(model: "LanguageModel", *, n: int = 0) -> CompositionResult:
     """The composition scores of every pair of heads beside their null, and how many scores of each of `n` untrained
     twins are above theirs.
 
-    The weights are taken with the norms folded in and the means removed that a layer norm removes.
+    The weights are taken with the norms folded in and the means removed that a layer norm removes. p comes from
+    `DRAWS` random rotations, the same for all pairs and models, and is 1 / (1 + `DRAWS`) at the smallest.
 
     Raises:
         InputError: a model of one layer, or one that has no twins.
     """
-    if spec_of(model).n_layers < 2:
+    spec = spec_of(model)
+    if spec.n_layers < 2:
         raise InputError(f"{name_of(model)} has one layer: no head reads what another writes.")
-    with progress.bar("heads that read heads", n + 1) as shown:
-        own = _composition(model)
-        shown.advance()
-        others = []
-        for twin in twins(n):
-            others.append(_composition(twin.of(model)).above)
-            shown.advance()
-    return replace(own, of_twins=others)
+    found = [_spectra(one) for one in chain([model], (twin.of(model) for twin in twins(n)))]
+    reached = [torch.zeros_like(one.score) for one in found]
+    d = spec.d_model - (
+        spec.norm == "layer"
+    )  # a layer norm removes the mean of the stream, which then turns with nothing
+    with progress.bar("rotating heads at random", DRAWS) as shown:
+        for corners in _corners(d, found[0].written.shape[1]):
+            for one, times in zip(found, reached, strict=True):
+                drawn = torch.einsum("sa,nab,ktb->nkst", one.written, corners, one.read)
+                times += (drawn >= one.score**2).sum(0)
+            shown.advance(len(corners))
+    p = [
+        torch.where(one.score.isnan(), torch.nan, (1 + m) / (1 + DRAWS)) for one, m in zip(found, reached, strict=True)
+    ]
+    q = [torch.as_tensor(stats.benjamini_hochberg(each.numpy())).float() for each in p]
+    null, spread = (torch.where(found[0].score.isnan(), torch.nan, x) for x in _of_rotations(found[0], d))
+    return CompositionResult(
+        model=name_of(model),
+        heads=[f"{i}.{j}" for i in range(spec.n_layers) for j in range(spec.n_heads)],
+        score=found[0].score,
+        null=null,
+        z=(found[0].score - null) / spread,
+        q=q[0],
+        of_twins=[_above(each) for each in q[1:]],
+    )
 
 
-def _composition(model: "LanguageModel") -> CompositionResult:
+def _above(q: Float[Tensor, "kind source target"]) -> int:
+    return int((q < Q).sum())
+
+
+def _dimensions(spec: Spec) -> int:
+    """Those of the stream that turn: a layer norm removes the mean."""
+    return spec.d_model - (spec.norm == "layer")
+
+
+def _spectra(model: "LanguageModel") -> _Spectra:
     spec = spec_of(model)
     made = [head_matrices(model, layer) for layer in range(spec.n_layers)]
     q, k, v, o = (torch.cat([part[name] for part in made]).double().cpu() for name in "QKVO")
     written = _right_factor(v, o)
     read = torch.stack([_left_factor(q, k.mT), _left_factor(k, q.mT), _left_factor(v, o)])
-    score = _products(written, read, spec.n_heads) / (
-        written.norm(dim=(1, 2))[:, None] * read.norm(dim=(2, 3))[:, None]
-    )
-    mean, spread = _of_rotations(written, read, spec)
-    z = (score - mean) / spread  # NaN where the score is
-    return CompositionResult(
-        model=name_of(model),
-        heads=[f"{i}.{j}" for i in range(spec.n_layers) for j in range(spec.n_heads)],
-        score=score.float(),
-        null=torch.where(score.isnan(), torch.nan, mean).float(),
-        z=z.float(),
-        q=torch.as_tensor(stats.benjamini_hochberg(torch.special.ndtr(-z).numpy())).float(),
-    )
+    size = written.norm(dim=(1, 2))[:, None] * read.norm(dim=(2, 3))[:, None]
+    score = _products(written, read, spec.n_heads) / size
+    shares = [torch.linalg.svdvals(part)[..., : _dimensions(spec)].square() for part in (written, read)]
+    return _Spectra(score.float(), *((part / part.sum(-1, keepdim=True)).float() for part in shares))
+
+
+def _corners(d: int, k: int) -> Iterator[Float[Tensor, "draw k k"]]:
+    """The squared entries of random rotations of `d` dimensions, in their first `k` rows and columns, a hundred at a
+    time. The squared score of two matrices, one of them turned, is the mean of these over pairs of their singular
+    vectors, weighted by the shares of the singular values."""
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(DRAWS // CHUNK):
+        yield torch.linalg.qr(torch.randn(CHUNK, d, k, generator=generator))[0][:, :k].square()
 
 
 def _of_rotations(
-    written: Float[Tensor, "source d_head d_model"], read: Float[Tensor, "kind target d_model d_head"], spec: Spec
+    of: _Spectra, d: int
 ) -> tuple[Float[Tensor, "kind source target"], Float[Tensor, "kind source target"]]:
-    """Mean and standard deviation of the scores where one matrix is turned at random against the other; a layer norm
-    removes the mean of the stream, which then turns with nothing.
+    """Mean and standard deviation of the scores over random rotations of `d` dimensions.
 
-    A score is the root of the share |A R B|^2 / (|A| |B|)^2, whose mean 1/d and variance over rotations R of d
-    dimensions are exact (second moments of the orthogonal group: Collins and Sniady 2006, math-ph/0402073); the root's
-    are those to second order.
+    The mean of a squared score is 1/d and its variance is exact (second moments of the orthogonal group: Collins and
+    Sniady 2006, math-ph/0402073); those of its root are to second order.
     """
-    d = spec.d_model - (spec.norm == "layer")
-    uneven_written, uneven_read = (
-        (_evenness(part) - 1 / d).clamp(min=0) for part in (written @ written.mT, read.mT @ read)
-    )
-    variance = 2 / ((d - 1) * (d + 2)) * uneven_written[:, None] * uneven_read[:, None]
+    written, read = ((part.square().sum(-1) - 1 / d).clamp(min=0) for part in (of.written, of.read))
+    variance = 2 / ((d - 1) * (d + 2)) * written[:, None] * read[:, None]
     return (1 - variance * d**2 / 8) / d**0.5, (variance * d).sqrt() / 2
-
-
-def _evenness(gram: Float[Tensor, "*axes d_head d_head"]) -> Float[Tensor, "*axes"]:
-    """The sum of a matrix's fourth powers of singular values over the squared sum of their squares, from its Gram
-    matrix: 1 / rank where all are equal."""
-    return gram.square().sum((-2, -1)) / gram.diagonal(dim1=-2, dim2=-1).sum(-1).square()
 
 
 def _right_factor(
