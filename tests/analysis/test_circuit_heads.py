@@ -225,7 +225,7 @@ def test_paths_stand_beside_those_of_untrained_twins(induction: Any) -> None:
     surely_more = ((found.q < 0.05) & (found.low > 0)).sum()
     assert found.matter == int(surely_more) >= 1 and len(found.of_twins) == 3 and max(found.of_twins) < 12
     least, most = min(found.of_twins), max(found.of_twins)
-    assert f"(untrained twins: {least} to {most}; p = " in str(found)
+    assert f"(6 rows: no interval; untrained twins: {least} to {most}; p = " in str(found)
     assert "not counted" in dataclasses.replace(found, of_twins=[]).said()
     again = circuits.paths(twins(3)[0].of(induction), rows=6, most=2)
     assert again.matter == found.of_twins[0]
@@ -262,7 +262,8 @@ def test_a_model_that_does_not_copy_is_said_not_to(model: Any) -> None:
     found = circuits.paths(model, rows=4, most=2)
     assert not found.copies and found.second_half > math.log(models.spec_of(model).d_vocab) - 1
     assert "does not copy" in found.figure().axes[0].get_title(loc="left")
-    assert found.said().endswith("; the model does not copy them")
+    assert found.said().startswith("Repeated random tokens are not copied: no evidence")
+    assert found.q.isnan().all() and found.matter == 0
 
 
 def test_texts_are_repeated_from_their_beginnings(induction: Any, made_stories: list[str], refused: Any) -> None:

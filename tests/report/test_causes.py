@@ -69,7 +69,10 @@ def test_an_unnamed_head_that_matters_is_first_and_a_name_that_nothing_misses_is
     assert figure == "3 of 6 heads matter" and "0.5 (unresolved) without a name" in said
     assert "nothing misses 2 heads, first 0." in said
     assert "The most: layer 0, head 5 (unresolved), zero +0.30 [0.29, 0.31]" in evidence
-    assert evidence.endswith("4 of 4 labels stand and 4 of them are confirmed; none is withheld.")
+    assert evidence.endswith(
+        "stories: 2 of 2 roles confirmed, 0 contradicted and withheld; "
+        "2 of 2 content-dependent heads confirmed, 0 contradicted and withheld."
+    )
 
 
 def test_the_table_has_a_row_for_every_head(checked: Causes) -> None:
@@ -89,8 +92,8 @@ def test_a_withheld_role_is_said(checked: Causes) -> None:
     agreement = heads.agreement(checked.roles, replace(checked.swaps, verdict_code=verdict))
     code = torch.where(agreement.withheld, ROLES.index("unresolved"), checked.roles.role_code)
     found = replace(checked, agreement=agreement, roles=replace(checked.roles, role_code=code))
-    assert "withheld: positional" in table(found) and "3 of 4 labels stand" in table(found)
-    assert "Withheld: positional." in sentences(found)[4] and "the other one is withheld" in claim(found)[2]
+    assert "withheld: positional" in table(found) and "1 of 2 roles confirmed, 1 contradicted" in table(found)
+    assert "Withheld: positional." in sentences(found)[4] and "1 contradicted and withheld" in claim(found)[2]
     assert sentences(found)[1].startswith("Same name. Matters: without it +0.100 by zero, ")
 
 

@@ -117,7 +117,7 @@ def test_the_causal_half_gives_both_signs(made: Callable[..., ReportData]) -> No
     assert claim.endswith(f"it is above 0.5 in 1 (untrained twins: 0 to 3) and {fading}")
     assert "published rule (untrained twins: 6 to 7): correlation" in claim
     evidence = finding_about(data, "published rule").evidence
-    assert "heads (untrained twins: 0) are positional with their whole interval" in evidence and "p = 1.00" in evidence
+    assert "heads (untrained twins: 0) is above 0.5 with its whole interval" in evidence and "p = 1.00" in evidence
     without = finding_about(dataclasses.replace(data, twins=None), "published rule")
     assert "twins" not in without.claim.replace("not compared with untrained twins", "")
 

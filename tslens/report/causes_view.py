@@ -62,19 +62,11 @@ def _beside(causes: Causes) -> str:
 
 
 def _agreement(causes: Causes) -> str:
-    """How many labels the swaps leave standing, before any is withheld."""
+    """How many roles and descriptions the swaps confirm and contradict, before any is withheld."""
     found = causes.agreement
     if not found.labelled:
         return "No head has a label that swaps could contradict. "
-    standing = found.labelled - found.contradicted
-    return (
-        f"Where words are swapped on {causes.swaps.stories} stories, {standing} of {found.labelled} labels stand and "
-        f"{found.confirmed} of them are confirmed; {_those(found.contradicted)} withheld. "
-    )
-
-
-def _those(n: int) -> str:
-    return "none is" if n == 0 else "the other one is" if n == 1 else f"the other {n} are"
+    return f"Where words are swapped on {causes.swaps.stories} stories: {found.said()}. "
 
 
 def _beyond(causes: Causes) -> str:

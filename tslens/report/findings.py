@@ -152,9 +152,9 @@ def _published_rule(data: ReportData) -> Finding:
         f"over the full square. Over the causal half it is above 0.5 in {int((heads.r_causal > 0.5).sum())}"
         f"{_twins_of(data.twins, GROWING)} and below -0.5, where attention fades with distance, in "
         f"{int((heads.r_causal < -0.5).sum())}{_twins_of(data.twins, FADING)}.",
-        f"{evidence} The largest published correlation is {_largest(heads.r_full):.2f}. By the positional fraction, "
-        f"{int((heads.positional_low > 0.5).sum())} heads{_twins_of(data.twins, MOSTLY)} are positional with their "
-        "whole interval above 0.5.",
+        f"{evidence} The largest published correlation is {_largest(heads.r_full):.2f}. The positional fraction of "
+        f"{int((heads.positional_low > 0.5).sum())} heads{_twins_of(data.twins, MOSTLY)} is above 0.5 with its whole "
+        "interval; between 0.4 and 0.6 no head is called positional.",
         "heads",
         False,
     )

@@ -68,10 +68,7 @@ def _(answer: SwapsResult, twins: TwinsResult | None) -> str:
 def _(answer: AgreementResult, twins: TwinsResult | None) -> str:
     if not answer.labelled:
         return "no role says what decides"
-    return (
-        f"{answer.confirmed} of {answer.labelled} roles confirmed, {answer.contradicted} contradicted and withheld "
-        f"(agreement {answer.agreement:.2f}){_to_confirm(twins)}"
-    )
+    return f"{answer.said()} (agreement {answer.agreement:.2f}){_to_confirm(twins)}"
 
 
 def _to_confirm(twins: TwinsResult | None) -> str:

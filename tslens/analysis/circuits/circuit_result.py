@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAWN = 24  # edges of the figure at most
+TEST, REJECTED = "test of ", 0.05
 WEAKEST = 0.02  # share of the effect below which an edge is not drawn
 
 
@@ -85,7 +86,19 @@ class CircuitResult(Result):
         nodes = f"{own['size']} of {len(self.nodes)} nodes ({', '.join(self.chosen)})"
         kept = f"{own['faithfulness']:.2f} ({own['low']:.2f} to {own['high']:.2f}) of the answer on other pairs"
         by_chance = f"random sets of that size {random['faithfulness']:.2f} (p = {random['p']:.3f})"
-        return f"{self.model}, {self.task}: {able}; {nodes} keep {kept}, {by_chance}; {self._elsewhere()}"
+        return (
+            f"{self.model}, {self.task}: {able}; {nodes} keep {kept}, {by_chance}; {self._tests()}; {self._elsewhere()}"
+        )
+
+    def _tests(self) -> str:
+        """Which of the three tests speak against the circuit (Shi et al. 2024)."""
+        tests = [row for row in self.evidence if row["control"].startswith(TEST)]
+        against = [
+            f"{row['control'].removeprefix(TEST).split()[0].rstrip(':')} ({_p(row['p'])})"
+            for row in tests
+            if row["p"] < REJECTED
+        ]
+        return f"tests of an ideal circuit that reject it: {', '.join(against) or 'none'} of {len(tests)}"
 
     def _elsewhere(self) -> str:
         """What the same search finds where the model answers nothing."""
@@ -149,3 +162,7 @@ class CircuitResult(Result):
         """The number of layers, and the last head of each."""
         heads = [name.split(".") for name in self.nodes if not name.startswith("MLP")]
         return 1 + max(int(layer) for layer, _ in heads), max(int(head) for _, head in heads)
+
+
+def _p(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

@@ -98,14 +98,14 @@ def _result(
     length = (losses.shape[1] + 1) // 2
     first, later = losses[:, :length].mean(1).numpy(), losses[:, length:].mean(1).numpy()
     easier = stats.paired_difference(first, later)
-    found = stats.mean_interval(lost.numpy())
+    found, copies = stats.mean_interval(lost.numpy()), easier.low > 0 and float(later.mean()) < math.log(spec.d_vocab)
     return PathsResult(
         model=name_of(model),
         on=on,
         rows=len(lost),
         first_half=float(first.mean()),
         second_half=float(later.mean()),
-        copies=easier.low > 0 and float(later.mean()) < math.log(spec.d_vocab),
+        copies=copies,
         sources=[_name(node, spec) for node in sources],
         previous=previous.flatten()[sources].float().cpu(),
         targets=[_name(node, spec) for node in targets],
@@ -113,7 +113,7 @@ def _result(
         effect=torch.as_tensor(found.estimate).float(),
         low=torch.as_tensor(found.low).float(),
         high=torch.as_tensor(found.high).float(),
-        q=torch.as_tensor(stats.benjamini_hochberg(_p(lost.numpy()))).float(),
+        q=torch.as_tensor(stats.benjamini_hochberg(np.where(copies, _p(lost.numpy()), np.nan))).float(),
     )
 
 

@@ -58,7 +58,8 @@ class PathsResult(Result):
     high: Float[Tensor, "kind source target"]
     """Upper end of it."""
     q: Float[Tensor, "kind source target"]
-    """False discovery rate of the claim that the effect is not 0 (two-sided, Benjamini-Hochberg over all)."""
+    """False discovery rate of the claim that the effect is not 0 (two-sided, Benjamini-Hochberg over all); NaN
+    where the text is not copied, so that it is no evidence."""
     of_twins: list[int] = field(default_factory=list, kw_only=True)
     """The paths of each untrained twin that matter, on the same rows; empty where no twin was asked."""
 
@@ -68,12 +69,13 @@ class PathsResult(Result):
         return int(((self.q < Q) & (self.low > 0)).sum())
 
     def said(self) -> str:
-        """That number in words, beside those of untrained twins."""
+        """That number in words, beside those of untrained twins; that there is no evidence where nothing is copied."""
+        if not self.copies:
+            return f"Repeated {self.on} are not copied: no evidence that a path matters for copying"
         p = float(stats.rank_p(self.matter, self.of_twins))
         beside = f"{min(self.of_twins)} to {max(self.of_twins)}; p = {p:.2f}" if self.of_twins else "not counted"
         of = f"{self.matter} of {int(self.effect.isfinite().sum())} paths matter on repeated {self.on}"
-        copies = "" if self.copies else "; the model does not copy them"
-        return f"{of} (untrained twins: {beside}){copies}"
+        return f"{of} ({self.rows} rows: no interval; untrained twins: {beside})"
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n{self.said()}."

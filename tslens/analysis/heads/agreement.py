@@ -103,6 +103,15 @@ class AgreementResult(Result):
             "withheld": ", ".join(f"{row.layer}.{row.head} ({row.role})" for row in gone.itertuples()) or "none"
         }
 
+    def said(self) -> str:
+        """How many roles, and how many `content-dependent` heads, are confirmed and contradicted, in words."""
+        words, rows = {"roles": "roles", "content-dependent": "content-dependent heads"}, self.summary()
+        return "; ".join(
+            f"{one.confirmed} of {one.labelled} {words[one.heads]} confirmed, {one.contradicted} contradicted and "
+            "withheld"
+            for one in rows[rows["heads"].isin(list(words)) & (rows["labelled"] > 0)].itertuples()
+        )
+
     def figure(self) -> "Figure":
         """The map of roles that remain."""
         from tslens import plots
