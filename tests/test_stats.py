@@ -401,12 +401,30 @@ def test_bins_of_numbers_are_exact_to_eight_and_then_four_an_octave() -> None:
     assert stats.octave_bins(np.array([1024]))[0] == stats.octave_bins(np.array([512]))[0] + 4
 
 
+def test_sums_of_few_skewed_values_have_the_p_of_their_permutations() -> None:
+    """Sets of 3 of 40 units, of 20 common and 20 rare ones, whose values are skewed: the normal p is far too small,
+    that of permutations is uniform where it is small."""
+    rng = np.random.default_rng(0)
+    like, values = np.repeat([0, 1], 20), rng.exponential(size=(4000, 40)) ** 3
+    members = np.zeros((40, 2), dtype=bool)
+    members[[0, 1, 20], 0] = True
+    members[5:35, 1] = True
+    p = stats.p_of_sums(values, members, like)
+    for level in (0.05, 0.01):
+        reached = int((p[:, 0] <= level).sum())
+        assert scipy_stats.binomtest(reached, len(p), level, alternative="greater").pvalue > 0.001, level
+        assert reached > 0.6 * level * len(p)
+    half = np.array([[5.0, *[0.0] * 19, 2.0, *[0.0] * 19]])  # 1 of 20 times 2 of 20, and others do as well
+    assert stats.p_of_sums(half, members[:, :1], like)[0, 0] == pytest.approx(2 / 20 * 1 / 20, abs=0.003)
+    assert stats.p_of_sums(half, ~members[:, :1] & False, like)[0, 0] == 1
+
+
 def test_units_of_like_frequency_are_permuted() -> None:
     """The largest 3 of 20 are a set of 3: one of 1,140 draws, which the normal distribution does not know."""
     values, sets, like = np.arange(20.0)[None], np.repeat([0, 1], [17, 3]), np.zeros(20, dtype=int)
     exact = stats.p_of_permuted(values, sets, like, 2)
     assert exact[0, 1] < 0.004 and exact[0, 0] == 1
-    assert 0.002 < stats.p_of_sums(values, np.eye(2, dtype=bool)[sets], like)[0, 1] < 0.01
+    assert stats.p_of_sums(values, np.eye(2, dtype=bool)[sets], like)[0, 1] == pytest.approx(1 / 1140, abs=7e-4)
     apart = stats.p_of_permuted(values, sets, np.repeat([0, 1], [17, 3]), 2)
     assert (apart == 1).all()  # no permutation changes a class of one set
     rng = np.random.default_rng(0)

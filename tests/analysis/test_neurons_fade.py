@@ -16,7 +16,7 @@ from tslens.analysis.neurons.fade import _faithful, _sides, evidence, judged
 from tslens.analysis.neurons.fade_evidence import STRENGTHS, _steered, gathered, has, other_half
 from tslens.analysis.neurons.fade_result import MEASURES
 from tslens.analysis.neurons.held_out_measures import AUROC, GROUPS, measured
-from tslens.analysis.neurons.held_out_result import ALIKE
+from tslens.analysis.neurons.held_out_result import ALIKE, WORDS
 from tslens.batching import chosen
 from tslens.halves import GROUPS as PARTS
 from tslens.models import Spec, build
@@ -89,7 +89,7 @@ def labels(model: Any, corpus: list[str]) -> Any:
     for place in (NOUNS, WRONG):
         label[place] = pos.TAGS.index("NOUN")
     for rank, place in enumerate(PLACES):
-        low[place][[AUROC, ALIKE]] = 0.9 - 0.01 * rank
+        low[place][[AUROC, ALIKE, WORDS]] = 0.9 - 0.01 * rank
     tops = torch.full_like(found.top_tokens, -1)
     return dataclasses.replace(found, label=label, by_word=by_word, word=word, low=low, top_tokens=tops)
 

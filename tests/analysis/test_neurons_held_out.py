@@ -16,8 +16,10 @@ from tslens.analysis import neurons
 from tslens.analysis.neurons.halved import tags_in
 from tslens.analysis.neurons.held_out import judged
 from tslens.analysis.neurons.held_out_measures import ENOUGH, GROUPS, MEASURES, area, area_alike, leaving_out, measured
-from tslens.analysis.neurons.held_out_result import TESTED
+from tslens.analysis.neurons.held_out_result import TESTED, WORDS
+from tslens.analysis.neurons.held_out_words import FEWEST, area_words
 from tslens.models import Spec, build
+from tslens.pos.types import words
 from tslens.scan import Shard, states
 from tslens.stories.generator import generate
 from tslens.tokenizer import Tokenizer
@@ -159,6 +161,40 @@ def test_the_area_among_words_of_like_frequency_by_hand_and_without_a_group() ->
     whole, parts = by_pairs(group >= 0), [by_pairs(group != left) for left in range(5)]
     found, expected = area_alike(values, positive, group, frequency), stats.jackknife(whole, parts)
     assert (found.estimate, found.low, found.high) == pytest.approx((expected.estimate, expected.low, expected.high))
+
+
+def test_the_area_over_words_by_hand() -> None:
+    """Each word counts once: of four words one is frequent and told from all others, three are rare and are not."""
+    rng = np.random.default_rng(0)
+    word = np.repeat(np.arange(8), [400, 8, 9, 8, 400, 9, 8, 9])
+    values, positive = rng.normal(size=len(word)).round(1) + 9 * (word == 0), word < 4
+    often = np.bincount(word)[word]
+    like = stats.octave_bins(often)
+    shares = []
+    for one in range(4):
+        x = values[word == one][:, None]
+        others = values[~positive & (like == like[word == one][0])]
+        shares.append(((x > others) + (x == others) / 2).mean())
+    found, expected = area_words(values, positive, word, often), stats.mean_interval(shares)
+    assert (found.estimate, found.low, found.high) == pytest.approx((expected.estimate, expected.low, expected.high))
+    assert shares[0] == 1 and found.low < 0.7 < area_alike(values, positive, rng.integers(0, 5, len(word)), often).low
+    fewer = ~np.isin(word, [2, 3])
+    assert FEWEST == 3 and np.isnan(area_words(*(of[fewer] for of in (values, positive, word, often))).estimate)
+    assert np.isnan(area_words(values, ~positive, np.where(positive, 0, word), often).estimate)
+
+
+def test_a_label_that_one_word_carries_does_not_predict(state: Any, answer: Any) -> None:
+    """A neuron that fires on the commonest noun of the test, which its own list lacks, is a tail selector."""
+    profiles, at = PROFILES.finish(state.profiles), (0, NOISE)
+    sample = state.sample.in_order()
+    noun, word_of = sample.contexts[:, 1] == pos.TAGS.index("NOUN"), words(profiles.pieces)[sample.contexts[:, 0]]
+    commonest = int(word_of[noun].bincount().argmax())
+    sample.values[:, 0, NOISE] += 9 * (noun & (word_of == commonest))
+    label, tops = profiles.label.clone(), profiles.top_tokens.clone()
+    label[at], tops[at] = pos.TAGS.index("NOUN"), -1
+    found = judged(dataclasses.replace(profiles, label=label, top_tokens=tops), sample, 40, state.profiles.seen)
+    assert found.positive_words[at] > 20 and found.test_of(*at) == "tail selector" and found.low[at][WORDS] < 0.6
+    assert answer.low[0, NOUNS, WORDS] > 0.9 and answer.positive_words[0, NOUNS] >= FEWEST
 
 
 def test_labels_that_noise_is_given_do_not_predict(state: Any) -> None:

@@ -5,7 +5,7 @@ import torch
 
 from tslens.analysis.heads import ROLES
 from tslens.analysis.neurons.held_out_measures import AUROC
-from tslens.analysis.neurons.held_out_result import ALIKE
+from tslens.analysis.neurons.held_out_result import ALIKE, WORDS
 from tslens.report import ReportData
 from tslens.report.findings import Finding, findings
 
@@ -83,7 +83,7 @@ def test_labels_that_predict_are_counted_and_the_best_of_them_is_shown(made: Cal
     tested = data.tested
     tested.label[:] = torch.tensor([[0, 0, -1, 1]])
     tested.by_word[:] = torch.tensor([[False, False, True, False]])
-    tested.low[..., [AUROC, ALIKE]] = torch.tensor([[0.71, 0.825, 0.9, 0.6]])[..., None]
+    tested.low[..., [AUROC, ALIKE, WORDS]] = torch.tensor([[0.71, 0.825, 0.9, 0.6]])[..., None]
     found = finding_about(data, "part of speech")
     assert found.figure == "2 of 4 neurons" and found.leads
     assert ": 2 NOUN (untrained twins: 0)." in found.claim
@@ -103,7 +103,7 @@ def test_neurons_of_one_word_alone(made: Callable[..., ReportData]) -> None:
     n.label[:] = -1
     n.by_word[:] = torch.tensor([[False, True]])
     n.word[:] = n.pieces.index(" and")
-    n.low[..., [AUROC, ALIKE]] = 0.8
+    n.low[..., [AUROC, ALIKE, WORDS]] = 0.8
     found = finding_about(data, "one word")
     assert found.figure == "1 of 2 neurons"
     assert "For instance 0.1, token: and" in found.evidence

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
-from tslens.analysis.neurons.held_out_result import ALIKE
+from tslens.analysis.neurons.held_out_result import ALIKE, WORDS
 from tslens.report import ReportData
 from tslens.report.embed import Words, unpack
 from tslens.report.neurons import Detail, best_supported, different_tokens, label_tests, neurons
@@ -48,7 +48,7 @@ def test_a_label_stands_beside_its_test_on_other_stories(made: Callable[..., Rep
     answer, tested = data.neurons, data.tested
     answer.label[:], answer.by_word[:] = torch.tensor([[0, 1, 2, 0, -1]]), False
     tested.label[:], tested.by_word[:] = torch.tensor([[0, 1, 2, 1, 3]]), False
-    tested.low[..., [AUROC, ALIKE]] = torch.tensor([[0.8, 0.6, torch.nan, 0.9, 0.9]])[..., None]
+    tested.low[..., [AUROC, ALIKE, WORDS]] = torch.tensor([[0.8, 0.6, torch.nan, 0.9, 0.9]])[..., None]
     content = label_tests(tested.qualify(answer), tested)
     said = [content["names"][i] for i in unpack(content["test"])]
     assert said == ["predicts", "tail selector", "untested", "untested", ""]

@@ -53,7 +53,7 @@ function testedAt({ tests, by_word }, n) {
   const test = tests.names[tests.test[n]];
   if (test === "" || test === "untested") return test ? -1 : -2;
   const i = tests.at.get(n), low = tests.auroc_low[i];
-  return (by_word[n] ? low : Math.min(low, tests.alike_low[i])) + (test === "predicts" ? 2 : 0) - by_word[n];
+  return (by_word[n] ? low : Math.min(low, tests.alike_low[i], tests.words_low[i])) + (test === "predicts" ? 2 : 0) - by_word[n];
 }
 
 // Above the table: the search, and choices of layer, label and order.

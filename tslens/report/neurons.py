@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from tslens.analysis.neurons import HeldOutResult, ProfilesResult
-from tslens.analysis.neurons.held_out_result import ALIKE, TESTED
+from tslens.analysis.neurons.held_out_result import ALIKE, TESTED, WORDS
 from tslens.analysis.neurons.result import PREDICTS, TAIL, UNTESTED
 from tslens.report.embed import NONE32, Words, as_numpy, flatten, pack, pack_floats
 
@@ -91,6 +91,7 @@ def label_tests(answer: ProfilesResult, tested: HeldOutResult) -> dict[str, Any]
     at = {name: TESTED.index(name) for name in ("auroc", "precision", "recall", "base_rate")}
     shown = {name: tested.value[..., i] for name, i in at.items()}
     shown |= {"auroc_low": tested.low[..., at["auroc"]], "alike_low": tested.low[..., ALIKE]}
+    shown |= {"words_low": tested.low[..., WORDS]}
     return {
         "names": names,
         "test": pack(np.array([names.index(test) for row in answer.tests for test in row], dtype=np.uint8)),

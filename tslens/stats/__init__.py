@@ -15,12 +15,13 @@ from tslens.stats.intervals import (
     wilson,
 )
 from tslens.stats.multiple import benjamini_hochberg
-from tslens.stats.permuted import like_classes, p_of_counts, p_of_permuted, p_of_sums
+from tslens.stats.permuted import PERMUTATIONS, like_classes, p_of_counts, p_of_permuted, p_of_sums
 from tslens.stats.ranks import argsort_falling, mean_ranks, rank_p
 from tslens.stats.resampling import bootstrap
 from tslens.stats.roc import Auroc, auroc, hanley_mcneil
 
 __all__ = [
+    "PERMUTATIONS",
     "Auroc",
     "Interval",
     "argsort_falling",

@@ -5,6 +5,9 @@ from jaxtyping import Bool, Float, Int
 
 LIKE = 20  # units of like frequency, at least: fewer would hardly be permuted
 PERMUTATIONS = 1999
+FEW, DOUBTFUL = 20, 0.05
+"""Members of a set whose sum need not be normal, and the normal p below which it is permuted."""
+MANY = 20_000  # permutations of such a set, of which hundreds are tested together
 
 
 def like_classes(frequency: Int[np.ndarray, " unit"]) -> Int[np.ndarray, " unit"]:
@@ -28,7 +31,9 @@ def p_of_sums(
     `like`.
 
     The statistic is the sum of a set's values. Its mean and variance under permutation are exact, its distribution is
-    taken as normal (Hoeffding 1951, doi:10.1214/aoms/1177729545). p is 1 where no permutation changes the sum.
+    taken as normal (Hoeffding 1951, doi:10.1214/aoms/1177729545). The sum of few values need not be: where a set has
+    fewer than `FEW` members and p is below `DOUBTFUL`, it comes from `MANY` random permutations. p is 1 where no
+    permutation changes the sum.
     """
     from scipy.stats import norm
 
@@ -40,7 +45,37 @@ def p_of_sums(
     spread = variance @ (having * (size[:, None] - having) / size[:, None])
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (values @ in_set - mean @ having) / np.sqrt(spread)
-    return np.asarray(norm.sf(np.nan_to_num(z, nan=-np.inf)))
+    p = np.asarray(norm.sf(np.nan_to_num(z, nan=-np.inf)))
+    for few in np.flatnonzero(members.sum(0) < FEW):
+        doubtful = p[:, few] < DOUBTFUL
+        p[doubtful, few] = _p_of_drawn(values[doubtful], members[:, few], like)
+    return p
+
+
+def _p_of_drawn(
+    values: Float[np.ndarray, "row unit"], members: Bool[np.ndarray, " unit"], like: Int[np.ndarray, " unit"]
+) -> Float[np.ndarray, " row"]:
+    """The p-values of one set by random permutations: in each, of every class as many units as the set has of it."""
+    rng, drawn = np.random.default_rng(0), []
+    for one, times in zip(*np.unique(like[members], return_counts=True), strict=True):
+        units = np.flatnonzero(like == one)
+        drawn.append(units[_subsets(rng, len(units), int(times))])
+    reached = np.zeros(len(values))
+    if drawn and len(values):
+        chosen, found = np.concatenate(drawn, axis=1), values[:, members].sum(1) - 1e-9
+        for row, of_row in enumerate(values):
+            reached[row] = (of_row[chosen].sum(1) >= found[row]).sum()
+    return (1 + reached) / (1 + MANY)
+
+
+def _subsets(rng: np.random.Generator, units: int, size: int) -> Int[np.ndarray, "subset member"]:
+    """`MANY` random subsets of so many units. Where repetitions are rare, those that have one are drawn again."""
+    if size**2 > units:
+        return rng.permuted(np.broadcast_to(np.arange(units), (MANY, units)), axis=1)[:, :size]
+    found = rng.integers(units, size=(MANY, size))
+    while (again := (np.diff(np.sort(found, axis=1), axis=1) == 0).any(1)).any():
+        found[again] = rng.integers(units, size=(int(again.sum()), size))
+    return found
 
 
 def p_of_permuted(

@@ -39,7 +39,7 @@ class ScoresResult(Result):
     """What a score is, for the figure."""
     label: ClassVar[str]
     """How a kind is counted: its name is put in the braces."""
-    besides: ClassVar[str]
+    besides: ClassVar[str] = f"; of a class of words also p <= {CHANCE} of its words among others of like frequency"
     """What else a kind needs, in words."""
     least: ClassVar[float] = 0.0
     """What the lower end of a score must exceed besides the threshold."""
@@ -66,6 +66,10 @@ class ScoresResult(Result):
     """Upper end of its interval."""
     q: Float[Tensor, "kind layer head"]
     """False discovery rate at which the score exceeds 0 for every null (Benjamini-Hochberg over heads and kinds)."""
+    p_of_words: Float[Tensor, "kind layer head"]
+    """p that a head prefers, or writes, the words of a class, its words' classes permuted among words of like frequency
+    (`kinds_types`, `writes_types`); NaN for kinds that are no class, for a class of one word, and where a head that
+    writes has no sure score."""
     of_halves: list[int] = field(default_factory=list, kw_only=True)
     """The heads that have a kind on each of balanced halves of the stories (`tslens.halves`), by the same thresholds;
     empty without twins and of too few stories."""
@@ -78,8 +82,8 @@ class ScoresResult(Result):
 
     @property
     def sure(self) -> Float[Tensor, "kind layer head"]:
-        """The lower end of the score where q < 0.05, else NaN."""
-        return torch.where(Q - self.q > NEAR, self.low, torch.nan)
+        """The lower end of the score where q < 0.05, and of a class of words also p over its words; else NaN."""
+        return torch.where((Q - self.q > NEAR) & ~(self.p_of_words > CHANCE), self.low, torch.nan)
 
     @property
     def held(self) -> Bool[Tensor, "kind layer head"]:
@@ -196,17 +200,7 @@ class KindsResult(ScoresResult):
     axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"kind": KINDS}
     unit: ClassVar[str] = "excess attention mass by kind of key"
     label: ClassVar[str] = "kind of key: {}"
-    besides: ClassVar[str] = f"; of a class of words also p <= {CHANCE} of its words among others of like frequency"
     least: ClassVar[float] = NEXT_TO_NOTHING
-
-    p_of_words: Float[Tensor, "kind layer head"]
-    """p that a head prefers the words of a class, its words' classes permuted among words of like frequency
-    (`kinds_types`); NaN for kinds that are no class, and for a class of one word."""
-
-    @property
-    def sure(self) -> Float[Tensor, "kind layer head"]:
-        """The lower end of the score where q < 0.05, and of a class of words also p over its words; else NaN."""
-        return torch.where(self.p_of_words > CHANCE, torch.nan, super().sure)
 
     @property
     def named(self) -> list[list[str]]:
@@ -236,7 +230,7 @@ class WritesResult(ScoresResult):
     axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"kind": CLASSES}
     unit: ClassVar[str] = "direct effect on the logits of a word class that follows"
     label: ClassVar[str] = "writes: {}"
-    besides: ClassVar[str] = "; it is a quarter of the head's largest or more"
+    besides: ClassVar[str] = f"{ScoresResult.besides}, and it is a quarter of the head's largest or more"
 
     @property
     def held(self) -> Bool[Tensor, "kind layer head"]:

@@ -23,6 +23,7 @@ from tslens.analysis.heads.kinds_result import WritesResult
 from tslens.analysis.heads.kinds_weights import matched
 from tslens.analysis.heads.kinds_words import CLASSES, marks_of, words_of
 from tslens.analysis.heads.null import FREQUENCIES
+from tslens.analysis.heads.writes_types import FollowingSums
 from tslens.forward.blocks import final_gain
 from tslens.models import Spec, name_of, spec_of, story_tokenizer_of
 from tslens.result import read_on
@@ -62,6 +63,8 @@ class WritesState:
     queries: Float[Tensor, "group kind"]
     """Places that a word of the class follows, and that have a null place."""
     excess: Float[Tensor, "group layer head kind"]
+    following: FollowingSums
+    """What the heads write before each word."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,8 @@ class Writes:
         excess = torch.zeros(self.groups, spec.n_layers, spec.n_heads, len(CLASSES), dtype=torch.float64)
         output = [block.attn.W_O.detach().float() for block in model.blocks]
         none = torch.zeros(self.groups, dtype=torch.long)
-        return WritesState(name_of(model), spec, tokenizer, output, reading, none, queries, excess)
+        following = FollowingSums.empty(spec, tokenizer.size)
+        return WritesState(name_of(model), spec, tokenizer, output, reading, none, queries, excess, following)
 
     def update(self, state: WritesState, activations: Mapping[str, Tensor], batch: Batch) -> WritesState:
         """Add the stories of a batch, one after the other."""
@@ -112,15 +116,18 @@ class Writes:
     def merge(self, a: WritesState, b: WritesState) -> WritesState:
         """Add the sums."""
         sums = {name: getattr(a, name) + getattr(b, name) for name in ("stories", "queries", "excess")}
-        return replace(a, **sums)
+        return replace(a, **sums, following=a.following.plus(b.following))
 
     def finish(self, state: WritesState) -> WritesResult:
         """Scores, intervals, q, the classes that exceed the thresholds, and on halves how many heads have one."""
-        whole = self._scored(state)
-        halves = on_halves(state, lambda half: self._scored(half).having) if self.control.thresholds else []
-        return replace(whole, of_halves=halves)
+        unasked = torch.full((len(CLASSES), *state.excess.shape[1:3]), torch.nan)
+        whole = self._scored(state, unasked)
+        pieces = state.tokenizer.pieces(range(state.tokenizer.size))
+        p_of_words = state.following.p(whole.sure > 0, state.output, state.reading, pieces)
+        halves = on_halves(state, lambda half: self._scored(half, p_of_words).having) if self.control.thresholds else []
+        return replace(whole, p_of_words=p_of_words, of_halves=halves)
 
-    def _scored(self, state: WritesState) -> WritesResult:
+    def _scored(self, state: WritesState, p_of_words: Float[Tensor, "kind layer head"]) -> WritesResult:
         there = state.stories > 0
         found = ratio(state.excess[there], state.queries[there][:, None, None])
         (low, high), p = found.interval, found.p_above(0.0)
@@ -137,6 +144,7 @@ class Writes:
             low=low.float().contiguous(),
             high=high.float().contiguous(),
             q=torch.as_tensor(stats.benjamini_hochberg(p_.numpy())).float(),
+            p_of_words=p_of_words,
         )
 
 
@@ -169,9 +177,12 @@ def add_story(
     read = state.reading[kinds.to(last.device)]
     share = (weights.T / left.clamp(min=1) * torch.tensor([1.0, -1.0])[:, None, None]).to(last.device)
     counts = counts.to(last.device)
+    state.following.read(kinds[which].cpu(), classes[1:][classes[1:] >= 0])
     on_own = (share * counts[:, which]).sum(0)
     for layer, output in enumerate(state.output):
         z = activations[f"blocks.{layer}.attn.hook_z"][:-1][at] / scale[:, None, None]
+        if len(at):
+            state.following.add(layer, z, kinds[which.cpu()].cpu())
         written = output @ read.T  # [head d_head word]
         by_class = torch.einsum("hdw,swc->shdc", written, counts) * torch.einsum("nhd,snc->shdc", z, share)
         own = torch.einsum("nhd,hdn->nh", z, written[:, :, which])

@@ -5,7 +5,9 @@ decile on random tokens. On tokens of the other half, without the word types of 
 says which tokens excite the neuron. A label of one word is tested on that word in other stories.
 
 Parts of speech differ in frequency, and rarity alone separates nouns from other tokens with an AUROC of about 0.75. So
-a part of speech predicts only if it also does among tokens of words that are about as frequent.
+a part of speech predicts only if it also does among tokens of words that are about as frequent. And a part of speech
+may have one frequent word: so it predicts only if the mean over its words, each counted once, says so too, and at least
+three words of the sample are of it and outside of the neuron's own list.
 
 In the terms of FADE (Puri et al. 2025, arXiv 2502.16994), *responsiveness*, the Gini coefficient of activations on
 natural text with the concept against natural text without it, is 2 AUROC - 1, and *purity*, the average precision, is
@@ -24,8 +26,9 @@ from torch import Tensor
 from tslens import pos, stats
 from tslens.analysis.neurons.finish import QUANTILES
 from tslens.analysis.neurons.halved import DECILE, TAG, TOKEN, Halves, HalvesState
-from tslens.analysis.neurons.held_out_measures import GROUPS, area, area_alike, measured
+from tslens.analysis.neurons.held_out_measures import GROUPS, LabelScores, area, area_alike, measured
 from tslens.analysis.neurons.held_out_result import TESTED, HeldOutResult
+from tslens.analysis.neurons.held_out_words import area_words
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.sample import Sample
 from tslens.pos.types import words
@@ -64,6 +67,7 @@ def nothing(state: HalvesState) -> HeldOutResult:
         threshold=unknown,
         tokens=none,
         positives=none,
+        positive_words=none,
         tags=list(pos.TAGS),
         pieces=state.profiles.pieces,
         model=state.profiles.model,
@@ -86,21 +90,19 @@ def judged(
     value, low, high = (torch.full((*shape, len(TESTED)), torch.nan) for _ in range(3))
     same_words, rarity, p = (torch.full(shape, torch.nan, dtype=torch.float64) for _ in range(3))
     times = np.bincount(of_sample, minlength=len(word_of)) + np.bincount(word_of, seen.numpy(), len(word_of))
-    often = times[of_sample]
-    tokens, positives = (torch.zeros(shape, dtype=torch.int64) for _ in range(2))
+    often = times[of_sample].astype(np.int64)
+    tokens, positives, different = (torch.zeros(shape, dtype=torch.int64) for _ in range(3))
     named, block = ((profiles.label >= 0) | profiles.by_word).nonzero(), np.empty((0, 0), dtype=np.float32)
     for i, at in enumerate(track([tuple(place) for place in named.tolist()], "testing labels")):
         if i % NEURONS == 0:
             block = sample.values[:, *named[i : i + NEURONS].T].T.contiguous().numpy()
         positive, kept = _sides(profiles, at, word_of, of_sample, tags)
         values, edge = block[i % NEURONS], float(threshold[at])
-        found = measured(values[kept], positive[kept], group[kept], edge)
-        among = area_alike(values[kept], positive[kept], group[kept], often[kept].astype(np.int64))
-        numbers = ((found.value, among.estimate), (found.low, among.low), (found.high, among.high))
-        for field, (measures, alike) in zip((value, low, high), numbers, strict=True):
-            field[at] = torch.from_numpy(np.append(measures, alike))
-        same_words[at], rarity[at] = area(values, positive), area(-often[kept], positive[kept])
+        found = _tested(values, positive, group, edge, of_sample, often, kept)
+        value[at], low[at], high[at] = (torch.from_numpy(end) for end in (found.value, found.low, found.high))
+        same_words[at], rarity[at] = area(values, positive), area(-often[kept].astype(float), positive[kept])
         p[at], tokens[at], positives[at] = found.p, int(kept.sum()), int((positive & kept).sum())
+        different[at] = len(np.unique(of_sample[positive & kept]))
     return HeldOutResult(
         label=profiles.label,
         by_word=profiles.by_word,
@@ -115,12 +117,34 @@ def judged(
         threshold=threshold,
         tokens=tokens,
         positives=positives,
+        positive_words=different,
         tags=profiles.tags,
         pieces=profiles.pieces,
         model=profiles.model,
         n_labelled=profiles.n_stories,
         n_tested=n_tested,
         n_tokens=len(tags),
+    )
+
+
+def _tested(
+    values: Float[np.ndarray, " token"],
+    positive: Bool[np.ndarray, " token"],
+    group: Int[np.ndarray, " token"],
+    threshold: float,
+    word: Int[np.ndarray, " token"],
+    often: Int[np.ndarray, " token"],
+    kept: Bool[np.ndarray, " token"],
+) -> LabelScores:
+    """The measures of one label on the tokens that test it, in the order of `TESTED`."""
+    values, positive, group, word, often = (of[kept] for of in (values, positive, group, word, often))
+    found = measured(values, positive, group, threshold)
+    more = area_alike(values, positive, group, often), area_words(values, positive, word, often)
+    return LabelScores(
+        np.append(found.value, [one.estimate for one in more]),
+        np.append(found.low, [one.low for one in more]),
+        np.append(found.high, [one.high for one in more]),
+        found.p,
     )
 
 

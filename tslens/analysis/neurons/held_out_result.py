@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-TESTED = (*MEASURES, "auroc_alike")
-ALIKE = TESTED.index("auroc_alike")
+TESTED = (*MEASURES, "auroc_alike", "auroc_words")
+ALIKE, WORDS = TESTED.index("auroc_alike"), TESTED.index("auroc_words")
 LEAST = 0.7
 """Lower end of the AUROC's interval below which a label says what is in a neuron's tail, and does not predict it."""
 NEAR = 1e-3  # two activations that differ by rounding may change places with the batches, and move an AUROC
@@ -47,9 +47,10 @@ class HeldOutResult(CountedResult):
     value: Float[Tensor, "layer neuron measure"]
     """On the other half: the AUROC with which the activation separates tokens of the label from others; precision and
     recall of the tokens above `threshold`; purity, the average precision; the base rate of the label's tokens, the
-    precision and purity of a random activation; and `auroc_alike`, the AUROC over pairs of tokens whose words are about
-    as frequent (in four bins an octave). A neuron that prefers rare words separates nouns from other tokens, and not
-    from these."""
+    precision and purity of a random activation; `auroc_alike`, the AUROC over pairs of tokens whose words are about as
+    frequent (in four bins an octave): a neuron that prefers rare words separates nouns from other tokens, and not from
+    these; and `auroc_words`, the mean of that AUROC over the words of the label, its interval over words: a neuron of
+    one frequent word is told from one of many."""
     low: Float[Tensor, "layer neuron measure"]
     """Lower end of its interval."""
     high: Float[Tensor, "layer neuron measure"]
@@ -66,6 +67,8 @@ class HeldOutResult(CountedResult):
     """Tokens that tested the label."""
     positives: Int[Tensor, "layer neuron"]
     """Those of them that are of the label."""
+    positive_words: Int[Tensor, "layer neuron"]
+    """The number of different words among those."""
 
     tags: list[str]
     """Universal parts of speech."""
@@ -87,10 +90,9 @@ class HeldOutResult(CountedResult):
 
     @property
     def least(self) -> Float[Tensor, "layer neuron"]:
-        """The lower end of the label's AUROC; of a part of speech also of that among words of like frequency, whichever
-        is smaller. NaN where it is untested."""
-        low, alike = self.low[..., AUROC], self.low[..., ALIKE]
-        return torch.where(self.by_word, low, torch.minimum(low, alike))
+        """The lower end of the label's AUROC; of a part of speech also of those among words of like frequency, over
+        tokens and over words, whichever is smallest. NaN where it is untested."""
+        return torch.where(self.by_word, self.low[..., AUROC], self.low[..., [AUROC, ALIKE, WORDS]].amin(-1))
 
     @property
     def responsiveness(self) -> Float[Tensor, "layer neuron"]:
@@ -166,9 +168,10 @@ class HeldOutResult(CountedResult):
     def summary(self) -> "pd.DataFrame":
         """The labelled neurons, the best predicted first."""
         columns = ["layer", "neuron", "label", "auroc", "auroc_low", "auroc_high", "auroc_same_words"]
-        columns += ["auroc_alike", "auroc_alike_low", "auroc_alike_high", "auroc_rarity"]
+        columns += [f"{name}{end}" for name in ("auroc_alike", "auroc_words") for end in ("", "_low", "_high")]
+        columns += ["auroc_rarity"]
         columns += [f"{name}{end}" for name in ("precision", "recall", "purity") for end in ("", "_low", "_high")]
-        columns += ["base_rate", "positives", "tokens", "q"]
+        columns += ["base_rate", "positives", "positive_words", "tokens", "q"]
         frame = self.to_frame().assign(least=self.least.flatten().numpy())
         frame = frame[frame["label"] != UNRESOLVED].sort_values("least", ascending=False, kind="stable")
         return frame[columns].reset_index(drop=True)
@@ -183,7 +186,7 @@ class HeldOutResult(CountedResult):
         )
         return (
             f"{said} predict on {self.n_tested:,} other stories (the AUROC's interval is above {LEAST}, of parts of "
-            f"speech also among words of like frequency)"
+            f"speech also among words of like frequency, and over these words)"
         )
 
     def __str__(self) -> str:

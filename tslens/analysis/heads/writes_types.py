@@ -1,0 +1,111 @@
+"""Does a head write a class of words, or single words that are of it?
+
+All tokens of a word come together, so the unit is the word. What a head writes where a word follows, towards
+another word, is a product of two vectors: one of the word that follows, the mean of the head's output before it less
+that of the story, and one of the other word, which is its weights'. So a head writes a class if the products of two
+different words of the class exceed those of a word of it and a word of none. Classes are permuted among words of like
+frequency, so that p is uniform for a head that writes some words better than others, whatever their class.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from tslens import stats
+from tslens.analysis.heads.kinds_words import CLASSES
+from tslens.models import Spec
+from tslens.pos.types import words
+
+
+@dataclass
+class FollowingSums:
+    """Sums by the token that begins the word that follows."""
+
+    output: Float[Tensor, "token layer head d_head"]
+    """What the head read before it, over the final norm's scale, less the mean of the story."""
+    classes: Float[Tensor, "token class"]
+    """How often it is a word of each class, of none last."""
+
+    @classmethod
+    def empty(cls, spec: Spec, tokens: int) -> "FollowingSums":
+        """No sums yet."""
+        return cls(torch.zeros(tokens, spec.n_layers, spec.n_heads, spec.d_head), torch.zeros(tokens, len(CLASSES) + 1))
+
+    def add(self, layer: int, z: Float[Tensor, "place head d_head"], tokens: Int[Tensor, " place"]) -> None:
+        """Add one story's output of one layer, at places that words follow."""
+        self.output[:, layer].index_add_(0, tokens, (z - z.mean(0)).cpu())
+
+    def read(self, tokens: Int[Tensor, " place"], classes: Int[Tensor, " place"]) -> None:
+        """Count the words of a story."""
+        flat = tokens * self.classes.shape[1] + classes
+        self.classes += torch.bincount(flat, minlength=self.classes.numel()).view_as(self.classes)
+
+    def plus(self, other: "FollowingSums") -> "FollowingSums":
+        """The sums of both."""
+        return FollowingSums(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def p(
+        self,
+        asked: Bool[Tensor, "class layer head"],
+        output: Sequence[Float[Tensor, "head d_head d_model"]],
+        reading: Float[Tensor, "token d_model"],
+        pieces: Sequence[str],
+    ) -> Float[Tensor, "class layer head"]:
+        """One-sided p-values that a head writes each class, where classes are permuted among words of like frequency;
+        NaN where it is not asked, and for a class of one word."""
+        found, word = torch.full(asked.shape, torch.nan), words(pieces)
+        often = self.classes.sum(1)
+        n = int(word.max()) + 1
+        classes = torch.zeros(n, self.classes.shape[1]).index_add_(0, word, self.classes)
+        there = classes.sum(1) > 0
+        times = classes[there].sum(1)
+        like = stats.like_classes(times.long().numpy())
+        of_word = classes[there].argmax(1).numpy()
+
+        def mean_of(values: Float[Tensor, "token width"]) -> Float[Tensor, "word width"]:
+            summed = torch.zeros(n, values.shape[1]).index_add_(0, word, values)[there] / times[:, None]
+            centred: Tensor = summed - summed.mean(0)
+            return centred
+
+        read = mean_of(reading.cpu() * often[:, None])
+        for layer, weights in enumerate(output):
+            for head in asked[:, layer].any(0).nonzero().flatten().tolist():
+                before, written = mean_of(self.output[:, layer, head]), read @ weights[head].cpu().T
+                p = _p_of_products(before.numpy(), written.numpy(), of_word, like)
+                found[:, layer, head] = torch.where(asked[:, layer, head], torch.from_numpy(p).float(), torch.nan)
+        return found
+
+
+def _p_of_products(
+    before: Float[np.ndarray, "word d_head"],
+    written: Float[np.ndarray, "word d_head"],
+    of_word: Int[np.ndarray, " word"],
+    like: Int[np.ndarray, " word"],
+) -> Float[np.ndarray, " class"]:
+    """For each class the p-value that products of two of its words exceed those of a word of it and one of none, less
+    the same of the others. All vectors have the mean 0 over words."""
+    size = np.bincount(of_word, minlength=len(CLASSES) + 1)[: len(CLASSES)].astype(float)
+    rest, rng = len(of_word) - size, np.random.default_rng(0)
+    pairs, others = np.maximum(size * (size - 1), 1), np.maximum(rest * (rest - 1), 1)  # p of one word is NaN
+    inside, outside = 1 / pairs, 1 / others
+    across = inside + outside + 2 / np.maximum(size * rest, 1)
+    own = (before * written).sum(1)
+    both = np.concatenate([before, written, own[:, None]], axis=1).astype(np.float32)
+    width = before.shape[1]
+
+    def statistic(of: Int[np.ndarray, " word"]) -> Float[np.ndarray, " class"]:
+        sums = np.eye(len(CLASSES) + 1, dtype=np.float32)[of].T[: len(CLASSES)] @ both
+        products = (sums[:, :width] * sums[:, width:-1]).sum(1)
+        return np.asarray(products * across - sums[:, -1] * inside - (own.sum() - sums[:, -1]) * outside)
+
+    order = np.argsort(like, kind="stable")
+    both, own, sorted_like, of = both[order], own[order], like[order], of_word[order]
+    found, reached = statistic(of), np.zeros(len(CLASSES))
+    for _ in range(stats.PERMUTATIONS):
+        reached += statistic(of[np.argsort(sorted_like + rng.random(len(of)))]) >= found - 1e-9
+    p: np.ndarray = np.where(size > 1, (1 + reached) / (1 + stats.PERMUTATIONS), np.nan)
+    return p
