@@ -12,7 +12,7 @@ from tslens.analysis import circuits, heads, lens, neurons
 from tslens.analysis.circuits.accuracy import DOES, RIGHT
 from tslens.corpus import Corpus, cache
 from tslens.models import Spec, build
-from tslens.models.twins import KINDS, Twin
+from tslens.models.twins import KINDS, TURNED, Twin
 from tslens.scan import scan
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
@@ -96,6 +96,9 @@ def test_thresholds_are_percentiles_of_the_scores_of_all_twins_and_are_kept(monk
     pairs = zip(answers, by_the_other, strict=True)
     held = [replace(one, threshold=torch.tensor(least).float()).held for one, least in pairs]
     assert found.named == tuple(int(of_twin.any(0).sum()) for of_twin in held)
+    of_turned = scan(Twin(TURNED, 0).of(model), [*corpus_, *reducer.texts], reducer)
+    of_turned = replace(of_turned, threshold=torch.tensor(found.thresholds).float())
+    assert twins.turned(model, corpus_, reducer, found, n=1) == [int(of_turned.held.any(0).sum())]
     monkeypatch.setattr(reading, "answers_of", lambda *_: pytest.fail("all is kept"))
     assert twins.control(model, corpus_, reducer, n=2) == found
     assert scoring.control(model, corpus_, reducer, n=1).named == ()

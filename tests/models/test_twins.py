@@ -5,7 +5,7 @@ import torch
 
 from tslens import models
 from tslens.models import Spec
-from tslens.models.twins import KINDS, Twin, twins
+from tslens.models.twins import KINDS, TURNED, Twin, twins
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +31,17 @@ def test_permuting_keeps_every_value_of_every_tensor(model):
         assert weight.numel() < 3 or not torch.equal(weight, theirs[name]), name
 
 
+def test_turned_heads_keep_all_but_the_directions_of_keys_and_values(model):
+    own, theirs = models.weights(model), models.weights(Twin(TURNED, 3).of(model))
+    for name, weight in own.items():
+        of = name.rpartition(".")[2]
+        assert torch.equal(weight, theirs[name]) == (of not in ("W_K", "W_V", "b_K", "b_V")), name
+        if of in ("W_K", "W_V"):
+            assert torch.allclose(weight @ weight.mT, theirs[name] @ theirs[name].mT, atol=1e-5)
+            bias, turned = own[name.replace("W_", "b_")], theirs[name.replace("W_", "b_")]
+            assert torch.allclose(weight @ bias[..., None], theirs[name] @ turned[..., None], atol=1e-5)
+
+
 def test_nineteen_twins_of_both_kinds():
     chosen = twins()
     assert len(set(chosen)) == 19 and {twin.kind for twin in chosen} == set(KINDS)
@@ -38,5 +49,5 @@ def test_nineteen_twins_of_both_kinds():
 
 
 def test_an_unknown_kind_is_refused(model, refused):
-    with refused("no 'evil' twin; the kinds are permuted, fresh"):
+    with refused("no 'evil' twin; the kinds are permuted, fresh, turned"):
         Twin("evil", 0).of(model)

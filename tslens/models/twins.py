@@ -3,11 +3,16 @@
 A label that a twin earns too says nothing about training (Adebayo et al. 2018, arXiv 1810.03292; Heap et al. 2025,
 arXiv 2501.17727). A fresh twin has the scale of initial weights and attends almost evenly; a permuted one has the
 trained distribution of every weight and none of its structure.
+
+A third control is trained but for its heads: those of a *turned* twin compare queries with keys, and write values, in
+directions that are rotated at random. What its heads choose comes from the embedding and the neurons, which sort words
+by themselves. It counts by itself, and not among the untrained.
 """
 
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.models.building import build, from_weights
@@ -16,11 +21,12 @@ from tslens.models.protocols import LanguageModel
 from tslens.models.validation import spec_of
 
 KINDS = ("permuted", "fresh")
+TURNED = "turned"
 
 
 @dataclass(frozen=True)
 class Twin:
-    """Which twin of a model: its kind, one of `KINDS`, and the seed of what is drawn."""
+    """Which twin of a model: its kind, one of `KINDS` or `TURNED`, and the seed of what is drawn."""
 
     kind: str
     seed: int
@@ -34,20 +40,40 @@ class Twin:
         Raises:
             InputError: the kind is unknown, the model is a compressor, or it has no tokenizer of text.
         """
-        if self.kind not in KINDS:
-            raise InputError(f"there is no {self.kind!r} twin; the kinds are {', '.join(KINDS)}")
+        if self.kind not in (*KINDS, TURNED):
+            raise InputError(f"there is no {self.kind!r} twin; the kinds are {', '.join((*KINDS, TURNED))}")
         spec, tokenizer = spec_of(model), story_tokenizer_of(model)
         device = next(model.parameters()).device
         if self.kind == "fresh":
             made = build(spec, seed=self.seed, tokenizer=tokenizer)
         else:
             generator = torch.Generator().manual_seed(self.seed)
-            permuted = {
-                name: weight.flatten()[torch.randperm(weight.numel(), generator=generator)].reshape(weight.shape)
-                for name, weight in weights(model).items()
-            }
-            made = from_weights(spec, permuted, tokenizer, origin=str(self))
+            drawn = (_turned if self.kind == TURNED else _permuted)(weights(model), generator)
+            made = from_weights(spec, drawn, tokenizer, origin=str(self))
         return made.to(device, print_details=False)
+
+
+def _permuted(own: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
+    """Every weight with its values in random order."""
+    return {
+        name: weight.flatten()[torch.randperm(weight.numel(), generator=generator)].reshape(weight.shape)
+        for name, weight in own.items()
+    }
+
+
+def _turned(own: dict[str, Tensor], generator: torch.Generator) -> dict[str, Tensor]:
+    """The weights with the keys of every head rotated at random, and the values (Haar, by QR of normal draws)."""
+    found, turns = dict(own), {}
+    for name, weight in own.items():
+        block, _, part = name.rpartition(".")
+        if part.removeprefix("_") in ("W_K", "W_V"):
+            drawn = torch.randn(weight.shape[0], *[weight.shape[-1]] * 2, generator=generator)
+            turns[f"{block}.{part.replace('W', 'b')}"] = turn = torch.linalg.qr(drawn)[0]
+            found[name] = weight @ turn.to(weight.dtype)
+    for name, turn in turns.items():
+        if name in own:
+            found[name] = (own[name][:, None] @ turn.to(own[name].dtype))[:, 0]
+    return found
 
 
 def twins(n: int = 19) -> list[Twin]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tslens.analysis import heads
 from tslens.errors import InputError
-from tslens.models.twins import Twin, twins
+from tslens.models.twins import TURNED, Twin, twins
 from tslens.twins import kept as store
 from tslens.twins.counting import STORIES, TWINS, read_texts
 from tslens.twins.reading import Question, ask
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 VERSION = "scores of kinds, 5"
 """Part of the key of kept scores: raise it when the rule of a score changes."""
 PERCENTILE = 99
+TURNS = 5  # copies of the model with turned heads
 NOTHING = -1.0
 """Stands for the score of a kind without queries, and for the lower end of one that is not above its nulls."""
 
@@ -53,8 +54,33 @@ def control(
         return heads.Control()
     ask(model, texts, [asked], chosen)
     score, sure = (np.asarray([asked.kept[str(twin)][part] for twin in chosen]) for part in ("score", "sure"))
-    least = heads.KindsResult.least if isinstance(reducer, heads.Kinds) else heads.WritesResult.least
-    return heads.Control(tuple(map(float, _thresholds(score))), tuple(_named(score, sure, least)))
+    return heads.Control(tuple(map(float, _thresholds(score))), tuple(_named(score, sure, _least(reducer))))
+
+
+def turned(
+    model: "LanguageModel",
+    stories: Iterable[str],
+    reducer: heads.Kinds | heads.Writes,
+    thresholds: heads.Control,
+    *,
+    n: int = TURNS,
+    limit: int = STORIES,
+) -> list[int]:
+    """How many heads have a kind, by these thresholds, in `n` copies of the model whose heads' keys and values are
+    rotated at random (`Twin`): what heads without training have of a kind where all else is trained.
+
+    Raises:
+        InputError: a model that has no twins.
+    """
+    texts, chosen = read_texts(stories, limit), [Twin(TURNED, seed) for seed in range(n)]
+    asked = question(model, texts, stories, reducer)
+    ask(model, texts, [asked], chosen)
+    least = np.asarray(thresholds.thresholds).clip(min=_least(reducer))[:, None]
+    return [int((np.asarray(asked.kept[str(twin)]["sure"]) > least).any(0).sum()) for twin in chosen]
+
+
+def _least(reducer: heads.Kinds | heads.Writes) -> float:
+    return heads.KindsResult.least if isinstance(reducer, heads.Kinds) else heads.WritesResult.least
 
 
 def question(
