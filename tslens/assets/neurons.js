@@ -37,7 +37,7 @@ function neuronColumns(neurons) {
   return [
     { key: "id", text: "Neuron", value: (n) => n, down: false },
     { key: "label", text: "Fires on", value: (n) => (neurons.label[n] !== UNLABELLED ? neurons.share_low[n] : neurons.by_word[n] ? neurons.word_auroc_low[n] - 1 : -1), help: "The part of speech it prefers, with its share among its different top words, or one word with its share among its top tokens; unresolved where the evidence is missing there or on random tokens. Sorted by the lower end of the interval" },
-    { key: "test", text: "Other stories", number: true, value: (n) => testedAt(neurons, n), help: "AUROC of the label on stories and words that it was not made from: the chance that such a token excites the neuron more than another, 0.5 being none. A label whose interval is not above 0.7, of a part of speech also among words of like frequency, is a tail selector: it says what the top tokens are, and does not predict. Sorted by the lower end of the intervals: labels that predict first, parts of speech before words" },
+    { key: "test", text: "Other stories", number: true, value: (n) => testedAt(neurons, n), help: "AUROC of the label on stories and words that it was not made from: the chance that such a token excites the neuron more than another, 0.5 being none. A label whose interval is not above 0.7, of a part of speech also among words of like frequency (and over words above 0.5), is a tail selector: it says what the top tokens are, and does not predict. Sorted by the lower end of the intervals: labels that predict first, parts of speech before words" },
     { key: "auroc", text: "AUROC", number: true, value: (n) => (neurons.by_word[n] ? neurons.word_auroc_low[n] : neurons.auroc_low[n]), help: "The chance that a random token of that kind excites it more than another random token, 0.5 being none. Sorted by the lower end of the interval" },
     { key: "kinds", text: "Tokens", number: true, value: (n) => neurons.kinds[n], help: "Different tokens among its top ones: with one alone, the label may be that token's and not the part of speech's" },
     { key: "rate", text: "Fires", number: true, value: (n) => neurons.firing_rate[n], help: "Share of tokens with an activation above 0" },
@@ -53,7 +53,7 @@ function testedAt({ tests, by_word }, n) {
   const test = tests.names[tests.test[n]];
   if (test === "" || test === "untested") return test ? -1 : -2;
   const i = tests.at.get(n), low = tests.auroc_low[i];
-  return (by_word[n] ? low : Math.min(low, tests.alike_low[i], tests.words_low[i])) + (test === "predicts" ? 2 : 0) - by_word[n];
+  return (by_word[n] ? low : Math.min(low, tests.alike_low[i])) + (test === "predicts" ? 2 : 0) - by_word[n];
 }
 
 // Above the table: the search, and choices of layer, label and order.

@@ -6,8 +6,8 @@ says which tokens excite the neuron. A label of one word is tested on that word 
 
 Parts of speech differ in frequency, and rarity alone separates nouns from other tokens with an AUROC of about 0.75. So
 a part of speech predicts only if it also does among tokens of words that are about as frequent. And a part of speech
-may have one frequent word: so it predicts only if the mean over its words, each counted once, says so too, and at least
-three words of the sample are of it and outside of the neuron's own list.
+may have one frequent word: so at least three words of the sample must be of it and outside of the neuron's own list,
+and the mean AUROC over them, each counted once, must lie above one half.
 
 In the terms of FADE (Puri et al. 2025, arXiv 2502.16994), *responsiveness*, the Gini coefficient of activations on
 natural text with the concept against natural text without it, is 2 AUROC - 1, and *purity*, the average precision, is

@@ -22,6 +22,7 @@ TESTED = (*MEASURES, "auroc_alike", "auroc_words")
 ALIKE, WORDS = TESTED.index("auroc_alike"), TESTED.index("auroc_words")
 LEAST = 0.7
 """Lower end of the AUROC's interval below which a label says what is in a neuron's tail, and does not predict it."""
+CHANCE = 0.5
 NEAR = 1e-3  # two activations that differ by rounding may change places with the batches, and move an AUROC
 
 
@@ -85,14 +86,17 @@ class HeldOutResult(CountedResult):
 
     @property
     def predicts(self) -> Bool[Tensor, "layer neuron"]:
-        """Whether the label predicts: `least` is above 0.7."""
-        return self.least > LEAST + NEAR
+        """Whether the label predicts: `least` is above 0.7, and of a part of speech the interval over words lies above
+        one half: its words in general excite the neuron, and not one that is frequent."""
+        return (self.least > LEAST + NEAR) & (self.by_word | (self.low[..., WORDS] > CHANCE + NEAR))
 
     @property
     def least(self) -> Float[Tensor, "layer neuron"]:
-        """The lower end of the label's AUROC; of a part of speech also of those among words of like frequency, over
-        tokens and over words, whichever is smallest. NaN where it is untested."""
-        return torch.where(self.by_word, self.low[..., AUROC], self.low[..., [AUROC, ALIKE, WORDS]].amin(-1))
+        """The lower end of the label's AUROC; of a part of speech also of that among words of like frequency, whichever
+        is smaller. NaN where it is untested."""
+        low, alike = self.low[..., AUROC], self.low[..., ALIKE]
+        both = torch.minimum(low, alike).where(~self.low[..., WORDS].isnan(), torch.nan)
+        return torch.where(self.by_word, low, both)
 
     @property
     def responsiveness(self) -> Float[Tensor, "layer neuron"]:
@@ -186,7 +190,7 @@ class HeldOutResult(CountedResult):
         )
         return (
             f"{said} predict on {self.n_tested:,} other stories (the AUROC's interval is above {LEAST}, of parts of "
-            f"speech also among words of like frequency, and over these words)"
+            f"speech also among words of like frequency, and over words above {CHANCE})"
         )
 
     def __str__(self) -> str:
