@@ -306,15 +306,19 @@ def test_untrained_twins_do_not_do_a_task_and_patching_says_so(on_object, monkey
     trained, able, patched = on_object
     found = twins.on_task(trained, "object", able, patched, n=2, pairs=24)
     assert found.unit == "pairs" and found.stories == able.pairs == 24
+    at = found.place(RIGHT)
+    assert (
+        found.count[at] == round(48 * able.accuracy) and found.low[at] <= 48 * able.low + 0.5 and found.high[at] <= 48
+    )
     of = {label: found.of_twins[:, found.place(label)].tolist() for label in found.labels}
     for right, does, kind in zip(of[RIGHT], of[DOES], KINDS, strict=True):
         alone = circuits.accuracy(Twin(kind, 0).of(trained), "object", n=24)
-        assert right == round(1000 * alone.accuracy) and does == int(alone.does) == 0
+        assert right == round(2 * 24 * alone.accuracy) and does == int(alone.does) == 0
     assert of["heads with an effect"] == of["MLPs with an effect"] == [0, 0]
     assert {label: int(found.count[found.place(label)]) for label in patched.counts()} == patched.counts()
     assert patched.counts()["heads with an effect"] > 0 and len(patched.of_halves) == 14
     said = str(twins.beside_task(found, patched))
-    low, high = (f"{end / 1000:.3f}" for end in (min(of[RIGHT]), max(of[RIGHT])))
+    low, high = (f"{end / 48:.3f}" for end in (min(of[RIGHT]), max(of[RIGHT])))
     assert f"None of 2 untrained twins does the task (accuracy {low} to {high}; chance 0.5)" in said
     assert "On 24 pairs: " in said and "heads with an effect (" in said and "twins: 0; p = 0.33" in said
     assert "model that does the task (1 to 1; twins: 0; p = 0.33)" in str(found.beside(able))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
     from tslens.stories.pairs import Pairs, Task
 
-VERSION = "tasks, 1"
+VERSION = "tasks, 2"
 """Part of the key of kept counts: raise it when a rule changes."""
 
 
@@ -62,7 +62,7 @@ def on_task(
             shown.advance()
     own = named(_whole(able.counts(), patched.counts() if patched else {}), _of_halves(able, patched))
     spec = models.spec_of(model)
-    of = {NODES["head"]: spec.n_layers * spec.n_heads, NODES["MLP"]: spec.n_layers}
+    of = {NODES["head"]: spec.n_layers * spec.n_heads, NODES["MLP"]: spec.n_layers, RIGHT: 2 * able.pairs}
     found = result_of(models.name_of(model), able.pairs, own | kept, [str(twin) for twin in twins(n)], of)
     return replace(found, unit="pairs")
 
@@ -71,7 +71,8 @@ def beside_task(found: TwinsResult, answer: circuits.PatchingResult) -> circuits
     """The answer of patching, with its counts beside those of twins, and how many of these do the task at all."""
     answer, does = found.beside(answer), found.of_twins[:, found.place(DOES)]
     able, of, right = int(does.sum()), len(found.twins), found.place(RIGHT)
-    accuracy = f"{int(found.least[right]) / 1000:.3f} to {int(found.most[right]) / 1000:.3f}; chance {CHANCE:g}"
+    least, most = (int(end[right]) / (2 * found.stories) for end in (found.least, found.most))
+    accuracy = f"{least:.3f} to {most:.3f}; chance {CHANCE:g}"
     said = (
         f"{able} of {of} untrained twins do the task (accuracy of all: {accuracy}); only these were patched."
         if able

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 CHANCE = 0.5
-RIGHT, DOES = "of 1,000 prompts answered rightly", "model that does the task"
+RIGHT, DOES = "prompts answered rightly", "model that does the task"
 """The labels under which the answers are counted, beside those of untrained twins."""
 
 
@@ -74,8 +74,8 @@ class AccuracyResult(CountedResult):
         return self.low > CHANCE
 
     def counts(self) -> dict[str, int]:
-        """Of 1,000 prompts, how many are answered rightly; and 1 if the model does the task, else 0."""
-        return _counts(self.accuracy, self.low)
+        """How many prompts are answered rightly, of two a pair; and 1 if the model does the task, else 0."""
+        return _counts(self.accuracy, self.low, self.pairs)
 
     @property
     def verdict(self) -> str:
@@ -140,15 +140,15 @@ def accuracy(
     )
 
 
-def _counts(accuracy: float, low: float) -> dict[str, int]:
-    return {RIGHT: round(1000 * accuracy), DOES: int(low > CHANCE)}
+def _counts(accuracy: float, low: float, pairs: int) -> dict[str, int]:
+    return {RIGHT: round(2 * pairs * accuracy), DOES: int(low > CHANCE)}
 
 
 def _on_halves(hits: Float[np.ndarray, "pair 2"]) -> list[dict[str, int]]:
-    """The counts on halves of the pairs; none of too few pairs."""
+    """The counts on halves of the pairs, as if on as many as all; none of too few pairs."""
     row = np.arange(len(hits)) % GROUPS
     found = [share(hits[np.isin(row, groups)]) for groups in halves()] if len(hits) >= FEWEST else []
-    return [_counts(half.estimate, half.low) for half in found]
+    return [_counts(half.estimate, half.low, len(hits)) for half in found]
 
 
 def both_margins(model: "LanguageModel", pairs: Pairs, batch: int = 256) -> Float[Tensor, "pair 2"]:

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class AgreementResult(Result):
-    """Which roles the swaps contradict. A contradicted role is withheld: read it as `unresolved`."""
+    """Which roles the swaps contradict. A contradicted role is withheld: read it as `unresolved`.
+
+    Copies of any tokens and copies of any words decide together. Words of the same part of speech, copies with half of
+    the words replaced, and shifts are shown beside them, and decide nothing: `against` says what each kind of swap
+    alone would contradict.
+    """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head")
 
