@@ -31,12 +31,13 @@ COLUMNS = {
     "least_missed": "detectable",
     "random": "without it",
     "false": "named so",
+    "false_share": "of all named",
     "least_false": "detectable",
     "coverage": "coverage",
     "count": "in the model",
     "of_twins": "in a twin",
 }
-SHARES = ("least_missed", "least_false", "coverage")
+SHARES = ("least_missed", "least_false", "coverage", "false_share")
 
 
 def table(found: AuditResult) -> str:

@@ -36,6 +36,7 @@ for name, model in asked.models.items():
         where = circuits.patching(model, task, n=able.pairs) if able.does else None
         beside = on_task(model, task, able, where)
         save(able.figure(), asked.folder / f"{name}-{task}-accuracy.svg", able.to_frame())
+        save(beside.figure(), asked.folder / f"{name}-{task}-twins.svg", beside.summary())
         print(beside.beside(able))
         if where is not None:
             where = beside_task(beside, where)

@@ -30,7 +30,7 @@ from _models import study
 
 from tslens.analysis import neurons
 from tslens.plots import save
-from tslens.twins import compare, layers, side_by_side
+from tslens.twins import ablated_neurons, compare, layers, side_by_side
 
 asked = study("neurons")
 by_layer = side_by_side([layers(model, asked.stories) for model in asked.models.values()])
@@ -57,3 +57,6 @@ for name, model in asked.models.items():
         without = neurons.mean_ablation(model, asked.stories, answer, rows=64)
         save(without.figure(), asked.folder / f"{name}-ablation.svg", without.summary())
         print(without)
+        missed = ablated_neurons(model, asked.stories)
+        save(missed.figure(), asked.folder / f"{name}-ablation-twins.svg", missed.summary())
+        print(missed)

@@ -238,6 +238,7 @@ def test_a_wrong_kind_of_key_fails_it(perfect: AuditResult) -> None:
     given = {name: value if name == "labels" else torch.tensor(value) for name, value in rows.items()}
     found = dataclasses.replace(perfect, **given)
     assert found.passes and "9 of 9 heads that choose a kind of key have it, 1 of 60 have a wrong one" in found.verdict
+    assert "a wrong one (1 of 4 that have 'same name')" in found.verdict
     missed = dataclasses.replace(found, named=torch.tensor([9, 9, 2, 8]))
     assert missed.wrong_labels == ["1 of 3 plants are not given their 'kind of key: same name'"]
     wrong = dataclasses.replace(found, false_share=torch.tensor([0.0, 0.01, 0.25, 0.06]))

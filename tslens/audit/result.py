@@ -10,13 +10,12 @@ from torch import Tensor
 from tslens import stats
 from tslens.audit.coverage import REJECTED
 from tslens.audit.judging import ANY_KIND, ANY_WRITTEN, MORE, ONE_WORD, PLANTED_KINDS, PREDICTS, SETS
+from tslens.audit.tallies import MOST_FALSE, often_wrong
 from tslens.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-MOST_FALSE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +175,9 @@ class AuditResult(Result):
         kinds = ""
         if (any_ := of.get(ANY_KIND)) is not None:
             n, right, heads, wrong = (int(part[any_]) for part in (self.planted, self.named, self.random, self.false))
-            kinds = f"{right} of {n} heads that choose a kind of key have it, {wrong} of {heads:,} have a wrong one, "
+            often = often_wrong(zip(self.labels, self.false.tolist(), self.named.tolist(), strict=True))
+            kinds = f"{right} of {n} heads that choose a kind of key have it, "
+            kinds += f"{wrong} of {heads:,} have a wrong one{often}, "
         if (sure := of.get(PREDICTS)) is not None:
             n, right, wrong = (int(part[sure]) for part in (self.planted, self.named, self.false))
             kinds += f"{right} of {n} planted parts of speech predict on other stories and {wrong} other neurons' do, "

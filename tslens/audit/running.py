@@ -31,6 +31,7 @@ from tslens.audit.planted import plant
 from tslens.audit.result import AuditResult
 from tslens.audit.settings import changed
 from tslens.audit.simulated import RUNS, simulated
+from tslens.audit.simulated_labels import KIND, TESTED, simulated_labels
 from tslens.audit.tallies import tallies
 from tslens.audit.vocabulary import Vocabulary
 from tslens.errors import InputError
@@ -50,7 +51,8 @@ GENERATED = 32
 READ_AGAIN = 24
 """Stories that are read in every way."""
 
-RESTS_ON = {"positional": "positional fraction", PART_OF_SPEECH: "AUROC", PREDICTS: "AUROC", ONE_WORD: "AUROC"}
+RESTS_ON = {"positional": "positional fraction", PART_OF_SPEECH: "AUROC", PREDICTS: TESTED, ONE_WORD: "AUROC"}
+RESTS_ON |= dict.fromkeys((*PLANTED_KINDS, ANY_KIND), KIND)
 RESTS_ON |= {SETS: "AUROC"} | {label: "positional fraction" for label in MORE if label.endswith(" kernels")}
 SHARE = "share of attention"
 """How the names of the simulated intervals begin that decide each label; `SHARE` for the other roles."""
@@ -230,7 +232,7 @@ def _of_labels(counts: Counter[str]) -> torch.Tensor:
 
 
 def _simulated(model: "LanguageModel", texts: Sequence[str], runs: int) -> list[Simulated]:
-    """The simulated corpora, those of the loss drawn from the model's own stories."""
+    """The simulated corpora, those of the loss drawn from the model's own stories, and those of labels."""
     with off():
         found = loss(model, texts)
-    return simulated(found.nats.numpy(), found.tokens.numpy(), runs=runs)
+    return simulated(found.nats.numpy(), found.tokens.numpy(), runs=runs) + simulated_labels(runs)

@@ -1,7 +1,7 @@
 """How often plants have the labels that they should have, and other heads and neurons those."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tslens.analysis import heads
@@ -24,6 +24,8 @@ from tslens.audit.judging import (
 )
 from tslens.audit.neuron_plants import NEURONS
 from tslens.audit.plants import HEADS
+
+MOST_FALSE = 0.05
 
 
 def kind_of_label(judged: Judged) -> str:
@@ -134,3 +136,14 @@ def _could(judged: Judged, label: str) -> bool:
     if _is_written(label):
         return judged.writes and judged.truth != "induction"
     return judged.random or not (judged.mixture or set(HEADS[judged.truth].labels) & POSITIONAL)
+
+
+def often_wrong(rows: Iterable[tuple[str, int, int]]) -> str:
+    """The kinds of keys of which more than `MOST_FALSE` of the heads that have them have them wrongly, in brackets; of
+    rows of a label, false discoveries and plants that are named."""
+    found = [
+        f"{false} of {false + named} that have '{PLANTED_KINDS[label]}'"
+        for label, false, named in rows
+        if label in PLANTED_KINDS and false > MOST_FALSE * (false + named)
+    ]
+    return f" ({', '.join(found)})" if found else ""
