@@ -16,8 +16,8 @@ def area_words(
     frequency: Int[np.ndarray, " token"],
 ) -> stats.Interval:
     """The mean over positive words of the AUROC that tells the tokens of each from negative tokens whose words are
-    about as frequent (`stats.octave_bins`), with Student's interval over words, on the scale of log odds: each word
-    counts once, however frequent it is. It is an interval over words of the label, beside the other tokens as they are.
+    about as frequent (`stats.octave_bins`), with Student's interval over words: each word counts once, however
+    frequent it is. It is an interval over words of the label, beside the other tokens as they are.
     NaN where fewer than `FEWEST` different words of either side have such others. Equal activations count half.
     """
     like = stats.octave_bins(frequency)
@@ -34,14 +34,4 @@ def area_words(
     below = (equal.cumsum() - equal)[run] - (np.bincount(of_bin, miss).cumsum() - np.bincount(of_bin, miss))[of_bin]
     share = (below + equal[run] / 2) / np.bincount(of_bin, miss)[of_bin]
     which = np.unique(word[order][~miss], return_inverse=True)[1]
-    return _of_odds(stats.mean_interval(np.bincount(which, share[~miss]) / np.bincount(which)))
-
-
-def _of_odds(mean: stats.Interval) -> stats.Interval:
-    """The interval of a mean between 0 and 1 by the delta method on log odds: the areas of words are skewed."""
-    area = mean.estimate
-    if not 0 < area < 1:
-        return mean
-    reach = mean.halfwidth / (area * (1 - area))
-    low, high = (float(1 / (1 + (1 - area) / area * np.exp(-side * reach))) for side in (-1, 1))
-    return stats.Interval(area, low, high, mean.level, "Student t of log odds")
+    return stats.mean_interval(np.bincount(which, share[~miss]) / np.bincount(which))
