@@ -32,7 +32,7 @@ def test_a_model_that_cannot_is_told_so_and_drawn(tiny: Path, capsys: pytest.Cap
     names = sorted(path.name for path in (tiny / "found").iterdir())
     figures = [f"{name}.{kind}" for name in ("accuracy", "circuit", "twins-of-task") for kind in ("csv", "svg")]
     assert names == ["AccuracyResult", "CircuitResult", *figures[:4], "of-task", *figures[4:]]
-    assert "On 40 pairs: " in printed and "of 1,000 prompts answered rightly (" in printed and "twins: " in printed
+    assert "On 40 pairs: " in printed and "prompts answered rightly (" in printed and "twins: " in printed
     assert not circuits.CircuitResult.load(tiny / "found").does
 
 

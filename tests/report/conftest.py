@@ -100,7 +100,7 @@ def causes_of(roles: RolesResult, shape: dict[str, int]) -> Causes:
     about = {"model": roles.model, "stories": 80, "groups": 8, "roles": roles.roles, "of_twins": [0, 2]}
     nothing = torch.full((len(KINDS), *roles.role_code.shape), torch.nan)
     kinds = drawn(KindsResult, shape | {"kind": len(KINDS)}, p_of_words=nothing, **about)
-    writes = drawn(WritesResult, shape | {"kind": len(CLASSES)}, **about)
+    writes = drawn(WritesResult, shape | {"kind": len(CLASSES)}, p_of_words=nothing[: len(CLASSES)], **about)
     of = {"model": roles.model, "on": "stories", "copying": "", "kinds": ("zero", "mean", "resample"), "rows": 30}
     of |= {"tokens": 3000, "baseline": 2.0, "roles": names(roles, kinds, writes)}
     ablation = drawn(AblationResult, shape | {"kind": 3}, **of)
