@@ -183,10 +183,10 @@ def _predicting(data: ReportData, label: str, named: torch.Tensor, on_all: int, 
     predicts = named & t.predicts
     found = int(predicts.sum())
     beside, evidence, leads = _beside(data.twins, f"{label} that predict")
-    earned = _twins_of(data.twins, label)
+    earned, have = _twins_of(data.twins, label), "1 neuron has one" if on_all == 1 else f"{on_all:,} neurons have one"
     more = (
         f"One half of the stories gives {int(named.sum()):,} such labels; {int(named.sum()) - found:,} of them do not "
-        f"predict on the other (tail selectors) or are untested. On all stories {on_all:,} neurons have one{earned}."
+        f"predict on the other (tail selectors) or are untested. On all stories {have}{earned}."
         if t.n_tested
         else f"{t.said()}."
     )
