@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from torch import Tensor
+
 from tslens.analysis import heads
 from tslens.analysis.heads.kernels import POSITIONAL
 from tslens.analysis.heads.result import EVIDENT
@@ -24,6 +26,8 @@ from tslens.audit.judging import (
 )
 from tslens.audit.neuron_plants import NEURONS
 from tslens.audit.plants import HEADS
+
+MOST_FALSE = 0.05
 
 
 def kind_of_label(judged: Judged) -> str:
@@ -134,3 +138,22 @@ def _could(judged: Judged, label: str) -> bool:
     if _is_written(label):
         return judged.writes and judged.truth != "induction"
     return judged.random or not (judged.mixture or set(HEADS[judged.truth].labels) & POSITIONAL)
+
+
+def often_false(labels: Sequence[str], false: Tensor, named: Tensor, low: Tensor, high: Tensor) -> str:
+    """The kinds of keys whose share of false discoveries, of all heads that have the kind, lies surely above 5%: the
+    lower end of its interval does. In a sentence; empty if there are none."""
+    rows = zip(labels, *(part.tolist() for part in (false, named, low, high)), strict=True)
+    found = [
+        f"'{PLANTED_KINDS[label]}' ({n} of {n + right}, {below:.0%} to {above:.0%})"
+        for label, n, right, below, above in rows
+        if label in PLANTED_KINDS and below > MOST_FALSE
+    ]
+    return f" Surely more than {MOST_FALSE:.0%} false discoveries: {', '.join(found)}." if found else ""
+
+
+def unplanted(labels: Sequence[str], planted: Tensor) -> str:
+    """What was not planted, in a sentence; empty if everything was."""
+    rows = zip(labels, planted.tolist(), strict=True)
+    left = [PLANTED_KINDS[name] for name, n in rows if name in PLANTED_KINDS and not n]
+    return f" Not audited, since models of this style hold no plant of them: {', '.join(left)}." if left else ""
