@@ -81,8 +81,9 @@ def around(
     Halves say nothing where no label is significant on half of the stories, or all agree by chance. So the distance of
     each end is that from halves and that of Wilson's interval together, as squares add (Zou and Donner 2008,
     doi:10.1002/sim.3095): labels that come and go independently vary at most as a binomial count does. `tslens audit`
-    simulates it on 96 stories with significant units; on fewer stories, of which all units share what a story has, it
-    covers less than 95%.
+    simulates it on 96 stories with significant units, and on 32. There it covers 73% where many units are nearly
+    significant, because hardly any is on halves, and a story adds to all of them alike, with half the standard
+    deviation of what it adds to each; where few units differ clearly and the others not at all, 95% or more.
     """
     width, share = reach(halves.double()), wilson(count.clamp(max=of.clamp(min=1)).numpy(), of.clamp(min=1).numpy())
     known = of > 0

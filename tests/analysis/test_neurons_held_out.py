@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy.special import expit, logit
 from scipy.stats import binomtest, kstest, norm
 from sklearn.metrics import average_precision_score, precision_score, recall_score, roc_auc_score
 
@@ -159,8 +160,9 @@ def test_the_area_among_words_of_like_frequency_by_hand_and_without_a_group() ->
         return float(larger[pair].mean())
 
     whole, parts = by_pairs(group >= 0), [by_pairs(group != left) for left in range(5)]
-    found, expected = area_alike(values, positive, group, frequency), stats.jackknife(whole, parts)
-    assert (found.estimate, found.low, found.high) == pytest.approx((expected.estimate, expected.low, expected.high))
+    found, expected = area_alike(values, positive, group, frequency), stats.jackknife(logit(whole), logit(parts))
+    ends = expit((expected.low, expected.high)).tolist()
+    assert (found.estimate, found.low, found.high) == pytest.approx((whole, *ends))
 
 
 def test_the_area_over_words_by_hand() -> None:

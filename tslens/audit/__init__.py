@@ -1,5 +1,7 @@
 """Can the labels be believed?  `audit(model, stories)` holds them against planted truth.
 
+Random components read neither word classes nor BOS, so that a label of theirs is an error of chance; other heads that
+have no kind by their making may prefer some words, and so a kind, by chance: these errors are counted too.
 `plant(vocabulary)` builds a transformer whose every head and neuron is known; `judge` holds the labels against it.
 `keep(model, found)` keeps a verdict beside the model, `verdict_of(model)` reads it.
 """

@@ -10,12 +10,14 @@ from torch import Tensor
 from tslens import stats
 from tslens.audit.coverage import REJECTED
 from tslens.audit.judging import ANY_KIND, ANY_WRITTEN, MORE, ONE_WORD, PLANTED_KINDS, PREDICTS, SETS
-from tslens.audit.tallies import MOST_FALSE, often_wrong
+from tslens.audit.tallies import MOST_FALSE, often_false, unplanted
 from tslens.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+FALSE = ("false_share", "false_low", "false_high")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,8 @@ class AuditResult(Result):
     top tokens are one word does fire on it, so the label is not wrong, but says nothing about training."""
     false_low: Float[Tensor, " label"]
     """Lower end of its interval, Wilson 95%."""
+    false_high: Float[Tensor, " label"]
+    """Upper end of it."""
     least_false: Float[Tensor, " label"]
     """Smallest share of random components with the label that is detectable, likewise."""
     coverage: Float[Tensor, " label"]
@@ -145,6 +149,12 @@ class AuditResult(Result):
         ]
 
     @property
+    def often_false(self) -> str:
+        """The kinds of keys of which surely more than 5% are given wrongly, in a sentence; empty if there are none.
+        They are named and fail no audit: q is over all kinds together."""
+        return often_false(self.labels, self.false, self.named, self.false_low, self.false_high)
+
+    @property
     def wrong_intervals(self) -> list[str]:
         """The intervals whose coverage is not 95%, and the p-values that are not uniform, one phrase each."""
         rows = zip(self.tests, self.test_kinds, self.test_value.tolist(), self.test_p.tolist(), strict=True)
@@ -168,16 +178,14 @@ class AuditResult(Result):
     def verdict(self) -> str:
         """One sentence."""
         if not self.passes:
-            return f"The audit fails: {'; '.join(self.failures)}."
+            return f"The audit fails: {'; '.join(self.failures)}.{self.often_false}"
         of = {label: i for i, label in enumerate(self.labels)}
         named = int(self.planted[[*self._claimed, of[ONE_WORD]]].sum())
         others, components = int(self.plant_n.sum()) - named, int(self.random[0] + self.random[of[ONE_WORD]])
         kinds = ""
         if (any_ := of.get(ANY_KIND)) is not None:
             n, right, heads, wrong = (int(part[any_]) for part in (self.planted, self.named, self.random, self.false))
-            often = often_wrong(zip(self.labels, self.false.tolist(), self.named.tolist(), strict=True))
-            kinds = f"{right} of {n} heads that choose a kind of key have it, "
-            kinds += f"{wrong} of {heads:,} have a wrong one{often}, "
+            kinds = f"{right} of {n} heads that choose a kind of key have it, {wrong} of {heads:,} have a wrong one, "
         if (sure := of.get(PREDICTS)) is not None:
             n, right, wrong = (int(part[sure]) for part in (self.planted, self.named, self.false))
             kinds += f"{right} of {n} planted parts of speech predict on other stories and {wrong} other neurons' do, "
@@ -188,23 +196,14 @@ class AuditResult(Result):
         return (
             f"The audit passes: all {named} plants with one right label have it and {others} others none that is "
             f"wrong, {false} of {components:,} random heads and neurons have a role or a part of speech, {kinds}all "
-            f"intervals cover, and no way of reading changes a label.{self._unplanted}"
+            f"intervals cover, and no way of reading changes a label.{self.often_false}"
+            f"{unplanted(self.labels, self.planted)}"
         )
-
-    @property
-    def _unplanted(self) -> str:
-        """What was not planted, in a sentence; empty if everything was."""
-        left = [
-            PLANTED_KINDS[name]
-            for name, n in zip(self.labels, self.planted, strict=True)
-            if name in PLANTED_KINDS and not n
-        ]
-        return f" Not audited, since models of this style hold no plant of them: {', '.join(left)}." if left else ""
 
     def summary(self) -> "pd.DataFrame":
         """Every label with its power, false discoveries, coverage and smallest detectable effects."""
         shown = ["label", "count", "of_twins", "planted", "named", "power_low", "least_missed"]
-        return self.to_frame()[[*shown, "random", "false", "false_share", "least_false", "coverage"]]
+        return self.to_frame()[[*shown, "random", "false", *FALSE, "least_false", "coverage"]]
 
     def simulations(self) -> "pd.DataFrame":
         """Every simulated interval and p-value, with the smallest distance that is detectable."""
@@ -212,7 +211,8 @@ class AuditResult(Result):
 
         rows = {"interval or p": self.tests, "kind": self.test_kinds}
         arrays = {"value": self.test_value, "p": self.test_p, "detectable": self.test_detectable}
-        return pd.DataFrame(rows | {name: values.numpy() for name, values in arrays.items()})
+        passes = {"passes": ["no" if p < REJECTED else "yes" for p in self.test_p.tolist()]}
+        return pd.DataFrame(rows | {name: values.numpy() for name, values in arrays.items()} | passes)
 
     def __str__(self) -> str:
         least = 1 - 0.05 ** (1 / max(self.read, 1))

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from tslens import models, stats
@@ -27,11 +28,11 @@ from tslens.audit.judging import (
     answers,
     judge,
 )
+from tslens.audit.label_intervals import KIND, TESTED, of_labels
 from tslens.audit.planted import plant
 from tslens.audit.result import AuditResult
 from tslens.audit.settings import changed
 from tslens.audit.simulated import RUNS, simulated
-from tslens.audit.simulated_labels import KIND, TESTED, simulated_labels
 from tslens.audit.tallies import tallies
 from tslens.audit.vocabulary import Vocabulary
 from tslens.errors import InputError
@@ -53,7 +54,7 @@ READ_AGAIN = 24
 
 RESTS_ON = {"positional": "positional fraction", PART_OF_SPEECH: "AUROC", PREDICTS: TESTED, ONE_WORD: "AUROC"}
 RESTS_ON |= dict.fromkeys((*PLANTED_KINDS, ANY_KIND), KIND)
-RESTS_ON |= {SETS: "AUROC"} | {label: "positional fraction" for label in MORE if label.endswith(" kernels")}
+RESTS_ON |= {SETS: TESTED} | {label: "positional fraction" for label in MORE if label.endswith(" kernels")}
 SHARE = "share of attention"
 """How the names of the simulated intervals begin that decide each label; `SHARE` for the other roles."""
 
@@ -168,6 +169,7 @@ def _by_label(judged: Sequence[Judged], tests: Sequence[Simulated]) -> dict[str,
         "random": random,
         "false": false,
         "false_share": torch.from_numpy(share.estimate).float(),
+        "false_high": torch.from_numpy(share.high).float(),
         "false_low": torch.from_numpy(share.low).float(),
         "least_missed": _detectable(planted),
         "least_false": _detectable(random),
@@ -235,4 +237,5 @@ def _simulated(model: "LanguageModel", texts: Sequence[str], runs: int) -> list[
     """The simulated corpora, those of the loss drawn from the model's own stories, and those of labels."""
     with off():
         found = loss(model, texts)
-    return simulated(found.nats.numpy(), found.tokens.numpy(), runs=runs) + simulated_labels(runs)
+    rngs = (np.random.default_rng([1, number]) for number in count())
+    return simulated(found.nats.numpy(), found.tokens.numpy(), runs=runs) + of_labels(runs, rngs)

@@ -1,7 +1,7 @@
 """Simulated corpora whose truth is known: how often the 95% intervals cover it, and whether p-values are uniform.
 
 Coverage is tested by an exact binomial test, uniformity by Kolmogorov and Smirnov's; both at 0.001, so that of about
-twenty tests a sound one fails by chance once in fifty audits. An area near 1 is estimated as 1 in many corpora, and an
+fifty tests a sound one fails by chance once in twenty audits. An area near 1 is estimated as 1 in many corpora, and an
 interval that holds it there covers more than 95%: the test is whether it covers less.
 """
 
@@ -25,6 +25,8 @@ POSITIONS, STORIES, GROUPS = 12, 100, 16
 """Of the simulated heads behind the positional fraction."""
 DECAYS = {"slow": 4.0, "fast": 1.0}
 """Tokens in which the attention of these heads falls by e."""
+FEW = 32
+"""Stories on which heads and neurons that matter are counted."""
 NEAR_1 = 3.3
 """Distance of the means of two normal distributions, in standard deviations: the area is 0.99."""
 EFFECTS = {"many": np.linspace(-0.3, 0.5, 50), "three of 50": np.array([0.5] * 3 + [0.0] * 47)}
@@ -57,7 +59,10 @@ def simulated(
     found += [_fraction(runs, seed, name, reach) for name, reach in DECAYS.items()]
     found += [_groups(runs, rng()), *_p_values(runs, rng())]
     found += [_count(f"count of labels, {name}", effects, runs, rng()) for name, effects in EFFECTS.items()]
-    return found
+    return found + [
+        _count(f"count of labels, {name}, {FEW} stories", effects, runs, rng(), FEW)
+        for name, effects in EFFECTS.items()
+    ]
 
 
 def _loss(population: NDArray[np.float64], stories: int, runs: int, rng: np.random.Generator) -> Simulated:
@@ -126,12 +131,14 @@ def _groups(runs: int, rng: np.random.Generator) -> Simulated:
     return covered("share of attention, jackknife", stats.jackknife(over.sum(0) / under.sum(0), of_most), 0.6)
 
 
-def _count(name: str, effects: NDArray[np.float64], runs: int, rng: np.random.Generator) -> Simulated:
-    """How many units have a mean above 0 (t-tests, Benjamini-Hochberg) over 96 stories, in groups as twins count them.
+def _count(
+    name: str, effects: NDArray[np.float64], runs: int, rng: np.random.Generator, stories: int = STORIES
+) -> Simulated:
+    """How many units have a mean above 0 (t-tests, Benjamini-Hochberg) over stories, in groups as twins count them.
     All units of a story share what it adds; the truth is the mean count over corpora."""
     from scipy.stats import t
 
-    n, units = STORIES // halves.GROUPS, len(effects)
+    n, units = stories // halves.GROUPS, len(effects)
     values = rng.normal(size=(runs, halves.GROUPS, n, units)) + OWN * rng.normal(size=(runs, halves.GROUPS, n, 1))
     values += effects
     of_groups, squares = values.sum(2), (values**2).sum(2)

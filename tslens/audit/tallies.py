@@ -1,8 +1,10 @@
 """How often plants have the labels that they should have, and other heads and neurons those."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from torch import Tensor
 
 from tslens.analysis import heads
 from tslens.analysis.heads.kernels import POSITIONAL
@@ -138,12 +140,20 @@ def _could(judged: Judged, label: str) -> bool:
     return judged.random or not (judged.mixture or set(HEADS[judged.truth].labels) & POSITIONAL)
 
 
-def often_wrong(rows: Iterable[tuple[str, int, int]]) -> str:
-    """The kinds of keys of which more than `MOST_FALSE` of the heads that have them have them wrongly, in brackets; of
-    rows of a label, false discoveries and plants that are named."""
+def often_false(labels: Sequence[str], false: Tensor, named: Tensor, low: Tensor, high: Tensor) -> str:
+    """The kinds of keys whose share of false discoveries, of all heads that have the kind, lies surely above 5%: the
+    lower end of its interval does. In a sentence; empty if there are none."""
+    rows = zip(labels, *(part.tolist() for part in (false, named, low, high)), strict=True)
     found = [
-        f"{false} of {false + named} that have '{PLANTED_KINDS[label]}'"
-        for label, false, named in rows
-        if label in PLANTED_KINDS and false > MOST_FALSE * (false + named)
+        f"'{PLANTED_KINDS[label]}' ({n} of {n + right}, {below:.0%} to {above:.0%})"
+        for label, n, right, below, above in rows
+        if label in PLANTED_KINDS and below > MOST_FALSE
     ]
-    return f" ({', '.join(found)})" if found else ""
+    return f" Surely more than {MOST_FALSE:.0%} false discoveries: {', '.join(found)}." if found else ""
+
+
+def unplanted(labels: Sequence[str], planted: Tensor) -> str:
+    """What was not planted, in a sentence; empty if everything was."""
+    rows = zip(labels, planted.tolist(), strict=True)
+    left = [PLANTED_KINDS[name] for name, n in rows if name in PLANTED_KINDS and not n]
+    return f" Not audited, since models of this style hold no plant of them: {', '.join(left)}." if left else ""

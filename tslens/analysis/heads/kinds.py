@@ -42,6 +42,9 @@ MADE, MADE_SEED = 50, 4242
 MEMORY = 8_000_000
 """Pairs of tokens whose weights are remembered: half a gigabyte."""
 
+OF_KIND = [[row for row, kind in enumerate(ROWS) if kind == number] for number in range(len(KINDS))]
+"""The rows of weights of each kind: one for each of its nulls."""
+
 
 @dataclass(frozen=True)
 class Kinds:
@@ -139,15 +142,10 @@ def _scored(state: KindsState, control: Control, of_types: Float[Tensor, "class 
     """Of a kind's nulls, the one that it exceeds least counts."""
     there = state.stories > 0
     found = ratio(state.excess[there], state.queries[there][:, :, None])
-    (low, high), p = found.interval, torch.as_tensor(found.p_above(0.0))
-    of_kind = [[i for i, kind in enumerate(ROWS) if kind == number] for number in range(len(KINDS))]
-
-    def smallest(values: Tensor) -> Float[Tensor, "kind layer head"]:
-        return torch.stack([values[..., rows].amin(-1) for rows in of_kind])
-
-    p = -smallest(-p)
+    low, high = ends(found)
+    p = -smallest(-torch.as_tensor(found.p_above(0.0)))
     p[[DUPLICATE, INDUCTION]] = torch.maximum(p[[DUPLICATE, INDUCTION]], _repeated_p(state.scores))
-    least = torch.stack([state.queries.sum((0, 1))[rows].amin() for rows in of_kind]) / state.spec.n_layers
+    least = smallest(state.queries.sum((0, 1))) / state.spec.n_layers
     unasked = torch.full((len(KINDS) - len(CLASSES), *of_types.shape[1:]), torch.nan)
     return KindsResult(
         model=state.model,
@@ -157,12 +155,31 @@ def _scored(state: KindsState, control: Control, of_types: Float[Tensor, "class 
         of_twins=list(control.named),
         queries=least.float(),
         score=smallest(found.value).float(),
-        low=smallest(low).float(),
-        high=smallest(high).float(),
+        low=low.float(),
+        high=high.float(),
         q=torch.as_tensor(stats.benjamini_hochberg(p.numpy())).float(),
         p_of_words=torch.cat([unasked, of_types]),
         threshold=control.threshold(len(KINDS)),
     )
+
+
+def smallest(values: Float[Tensor, "*axes row"]) -> Float[Tensor, "kind *axes"]:
+    """Of the rows of each kind, one for each of its nulls, the smallest value."""
+    return torch.stack([values[..., rows].amin(-1) for rows in OF_KIND])
+
+
+def ends(found: GroupEstimate) -> tuple[Float[Tensor, "kind *axes"], Float[Tensor, "kind *axes"]]:
+    """Both ends of the 95% interval of each kind's excess, the smallest over its nulls.
+
+    The smallest of the lower ends is too high only if that of the smallest excess is. The smallest of the upper ends is
+    too low if any of them is, so each has its share of the 2.5% (Bonferroni).
+    """
+    from scipy.stats import t
+
+    low, high = found.interval
+    nulls, freedom = torch.bincount(torch.tensor(ROWS))[torch.tensor(ROWS)].numpy(), len(found.without) - 1
+    wider = torch.from_numpy(t.isf(0.025 / nulls, freedom) / t.isf(0.025, freedom))
+    return smallest(low), smallest(found.value + wider * (high - found.value))
 
 
 def _repeated_p(scores: RepetitionScores) -> Float[Tensor, "kind layer head"]:

@@ -30,8 +30,7 @@ class ScoresResult(Result):
 
     A head has a kind if the lower end of its score exceeds the threshold, and q < 0.05. It may have several. Intervals
     are 95%, from the delete-a-group jackknife over groups of whole stories. Where a kind has several nulls, score and
-    both ends are each the smallest over them: the lower end then errs to the safe side, and the upper end covers a
-    little less than 97.5%.
+    both ends are each the smallest over them: both then err to the safe side, the upper ends by Bonferroni.
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("kind", "layer", "head")

@@ -36,8 +36,10 @@ def measured(
     """The measures over all tokens; the jackknife leaves out one group of stories at a time. NaN where either side has
     fewer than `ENOUGH` tokens, intervals also where all tokens of a side are of one group.
 
-    The stories are the unit, because tokens of one story are alike: an interval over tokens is too narrow (a test
-    simulates both). It speaks of other stories with such words, not of other words.
+    The interval is symmetric in the logit: towards 1 one that is symmetric in the share itself covers too seldom
+    (`tslens audit` simulates it: 88% instead of 95% at an AUROC of 0.97 on 20 stories). The stories are the unit,
+    because tokens of one story are alike: an interval over tokens is too narrow (a test simulates both). It speaks of
+    other stories with such words, not of other words.
     """
     n, hits = len(values), int(positive.sum())
     nothing = np.full(len(MEASURES), np.nan)
@@ -47,25 +49,41 @@ def measured(
     value, without = found[0], found[1:]
     if len(without) < 2:
         return LabelScores(value, nothing, nothing, np.nan)
-    interval = stats.jackknife(value, without)
-    low, high = interval.low.clip(0, 1), interval.high.clip(0, 1)
-    of_area = stats.Interval(value[AUROC], interval.low[AUROC], interval.high[AUROC], interval.level, interval.method)
-    low[AUROC], high[AUROC] = _ends(of_area, hits, n - hits)
+    above = int((values > threshold).sum())
+    low, high = _ends(found, np.array([min(hits, n - hits), above, hits, hits, n]))
+    if (found[:, AUROC] == value[AUROC]).all():
+        low[AUROC], high[AUROC] = _of_no_error(value[AUROC], hits, n - hits)
     p = stats.jackknife_p(value[AUROC], without[:, AUROC], 0.5, least_error=1e-3)
     return LabelScores(value, low, high, p)
 
 
-def _ends(area: stats.Interval, hits: int, misses: int) -> tuple[float, float]:
-    """The ends of an AUROC's interval, from 0 to 1. Where nothing overlaps in any group the jackknife knows of no
-    error, and there is one: twice the standard error by Hanley and McNeil, as if half a token of the rarer side were
-    misplaced."""
-    low, high = area.low, area.high
-    if low == high:
-        least = 0.5 / min(hits, misses)
-        numbers = (np.array([x], dtype=float) for x in (np.clip(area.estimate, least, 1 - least), hits, misses))
-        reach = 2 * float(np.sqrt(stats.hanley_mcneil(*numbers))[0])
-        low, high = area.estimate - reach, area.estimate + reach
-    return float(np.clip(low, 0, 1)), float(np.clip(high, 0, 1))
+def _ends(
+    found: Float[np.ndarray, "left_out measure"], tokens: Int[np.ndarray, " measure"]
+) -> tuple[Float[np.ndarray, " measure"], Float[np.ndarray, " measure"]]:
+    """The ends of each interval, from 0 to 1: those of the logit's jackknife, because the error of a share shrinks
+    towards 1, so that a symmetric interval is too high there.
+
+    At 0 and 1 the logit is that of half a token, of those that a measure is a share of. Where no group makes a
+    difference the jackknife knows of no error; the interval is Wilson's over tokens then.
+    """
+    from scipy.special import expit, logit
+
+    least = 0.5 / np.maximum(tokens, 1)
+    logits, value = logit(found.clip(least, 1 - least)), found[0]
+    interval, same = stats.jackknife(logits[0], logits[1:]), (found == value).all(0)
+    low = np.where(value <= 0, 0.0, np.minimum(expit(interval.low), value))
+    high = np.where(value >= 1, 1.0, np.maximum(expit(interval.high), value))
+    of_tokens = stats.wilson((value * tokens).clip(0, tokens), tokens)
+    return np.where(same, of_tokens.low, low), np.where(same, of_tokens.high, high)
+
+
+def _of_no_error(area: float, hits: int, misses: int) -> tuple[float, float]:
+    """The ends of an AUROC's interval where nothing overlaps in any group: twice the standard error by Hanley and
+    McNeil, as if half a token of the rarer side were misplaced."""
+    least = 0.5 / min(hits, misses)
+    numbers = (np.array([x], dtype=float) for x in (np.clip(area, least, 1 - least), hits, misses))
+    reach = 2 * float(np.sqrt(stats.hanley_mcneil(*numbers))[0])
+    return max(area - reach, 0.0), min(area + reach, 1.0)
 
 
 def leaving_out(
@@ -126,7 +144,10 @@ def area_alike(
     found = _alike_leaving_out(values[paired], positive[paired], group[paired], like[paired])
     if len(found) < 3:
         return dataclasses.replace(nothing, estimate=found[0])
-    low, high = _ends(stats.jackknife(found[0], found[1:]), hits, misses)
+    if (found == found[0]).all():
+        low, high = _of_no_error(found[0], hits, misses)
+    else:
+        low, high = (float(end[0]) for end in _ends(found[:, None], np.array([min(hits, misses)])))
     return dataclasses.replace(nothing, estimate=found[0], low=low, high=high)
 
 
