@@ -251,8 +251,8 @@ def test_halves_count_what_ablation_finds_on_them_alone(model: Any) -> None:
     ordered = chosen(texts, models.tokenizer_of(model), rows=22, context=24).texts
     for groups, count in zip(halves(), found.of_halves, strict=True):
         half = [text for i, text in enumerate(ordered) if i % GROUPS in groups]
-        alone = heads.ablation(model, half, **asked)
-        assert alone.counts() == {MATTERING: count} and not alone.of_halves  # 12 rows are too few for halves
+        alone = heads.ablation(model, [*half, *half], **asked | {"rows": 2 * len(half)})
+        assert alone.rows == 2 * len(half) and alone.counts() == {MATTERING: count}
     assert found.counts() == {MATTERING: int(found.mattering.sum())} and any(found.of_halves)
 
 

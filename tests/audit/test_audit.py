@@ -302,9 +302,7 @@ def test_a_verdict_is_kept_beside_these_weights_alone(perfect: AuditResult) -> N
 def test_the_verdict_on_the_bundled_model_comes_with_it() -> None:
     """By the rules of today: whoever changes them, audits again."""
     found = verdict_of(models.load("stories2M"))
-    assert found is not None
-    told = found.verdict.removeprefix("The audit fails: count of labels, many, 32 stories: coverage 0.")  # known
-    assert ";" not in told and not told.startswith("The audit fails")
+    assert found is not None and found.verdict.startswith("The audit passes: ")
     assert "--model stories2M" in found.command
 
 

@@ -135,7 +135,8 @@ def _count(
     name: str, effects: NDArray[np.float64], runs: int, rng: np.random.Generator, stories: int = STORIES
 ) -> Simulated:
     """How many units have a mean above 0 (t-tests, Benjamini-Hochberg) over stories, in groups as twins count them.
-    All units of a story share what it adds; the truth is the mean count over corpora."""
+    All units of a story share what it adds; the truth is the mean count over corpora. Of `FEW` stories each is read
+    twice on halves (`halves.twice`), as ablations read them."""
     from scipy.stats import t
 
     n, units = stories // halves.GROUPS, len(effects)
@@ -144,9 +145,10 @@ def _count(
     of_groups, squares = values.sum(2), (values**2).sum(2)
 
     def counted(groups: Sequence[int]) -> NDArray[np.int64]:
-        read = n * len(groups)
-        mean = of_groups[:, groups].sum(1) / read
-        error = np.sqrt((squares[:, groups].sum(1) / read - mean**2) / (read - 1))
+        times = 2 if stories == FEW and len(groups) < halves.GROUPS else 1
+        read = times * n * len(groups)
+        mean, square = (times * part[:, groups].sum(1) / read for part in (of_groups, squares))
+        error = np.sqrt((square - mean**2) / (read - 1))
         q = np.stack([stats.benjamini_hochberg(p) for p in t.sf(mean / error, read - 1)])
         return np.asarray((q <= 0.05).sum(1))
 

@@ -34,7 +34,7 @@ from tslens.analysis.heads.role_tokens import PREDICTED
 from tslens.analysis.heads.rows import TokenRows, partners, repeated_rows, story_rows
 from tslens.batching import contrast_weights
 from tslens.errors import InputError
-from tslens.halves import FEWEST, GROUPS, halves
+from tslens.halves import FEWEST, halves, twice
 from tslens.models import name_of, spec_of
 
 if TYPE_CHECKING:
@@ -232,10 +232,11 @@ def _result(
 
 
 def _on_halves(gained: Float[Tensor, "row kind layer head"], scored: Float[Tensor, "row kind layer head"]) -> list[int]:
-    """How many heads matter on halves of the rows, which are in the order of their hashes; none of too few rows."""
-    row, counts = torch.arange(len(gained)), []
-    for groups in halves() if len(row) >= FEWEST else ():
-        half = torch.isin(row % GROUPS, torch.tensor(groups))
+    """How many heads matter on halves of the rows, which are in the order of their hashes, each row read twice
+    (`halves.twice`); none of too few rows."""
+    counts = []
+    for groups in halves() if len(gained) >= FEWEST else ():
+        half = twice(len(gained), groups)
         found = ratio(gained[half], scored[half])
         counts.append(int(matters(found.value, found.interval[0], _q(found, True)).sum()))
     return counts

@@ -28,7 +28,7 @@ from tslens.batching import Batch, chosen, contrast_weights
 from tslens.draws import below, draw
 from tslens.errors import InputError
 from tslens.halves import FEWEST as FOR_HALVES
-from tslens.halves import GROUPS, halves
+from tslens.halves import halves, twice
 from tslens.models import name_of, spec_of, story_tokenizer_of
 from tslens.pos.types import words
 from tslens.progress import track
@@ -105,10 +105,11 @@ def _of_controls(
 def _on_halves(
     scored: Bool[Tensor, "row pos"], increase: Float[Tensor, "place row pos"], served: Sequence[Weights]
 ) -> list[dict[str, int]]:
-    """The counts on halves of the rows, which are in the order of their hashes; none of too few rows."""
-    row, counts = torch.arange(len(scored)), []
-    for groups in halves() if len(row) >= FOR_HALVES else ():
-        half = torch.isin(row % GROUPS, torch.tensor(groups))
+    """The counts on halves of the rows, which are in the order of their hashes, each row read twice (`halves.twice`);
+    none of too few rows."""
+    counts = []
+    for groups in halves() if len(scored) >= FOR_HALVES else ():
+        half = twice(len(scored), groups)
         found = _estimates(scored[half], increase[:, half], [(on[half], off[half]) for on, off in served])
         counts.append(counted(*(torch.from_numpy(found[name]) for name in COUNTED)))
     return counts
