@@ -20,20 +20,15 @@ from _models import study
 
 from tslens.analysis import heads
 from tslens.plots import save
-from tslens.twins import STORIES, control, read_ahead, turned
+from tslens.twins import STORIES, control, read_ahead
 
 asked = study("kinds", STORIES)
 for name, model in asked.models.items():
     of_keys, of_words = heads.Kinds(made=heads.MADE), heads.Writes()
     read_ahead(model, asked.stories, scored=[of_keys, of_words])
     roles = heads.roles(model, asked.stories)
-    least = control(model, asked.stories, of_keys)
-    chosen = heads.kinds(model, asked.stories, roles=roles, control=least)
+    chosen = heads.kinds(model, asked.stories, roles=roles, control=control(model, asked.stories, of_keys))
     save(chosen.figure(), asked.folder / f"{name}.svg", chosen.summary())
-    least_written = control(model, asked.stories, of_words)
-    written = heads.writes(model, asked.stories, control=least_written)
+    written = heads.writes(model, asked.stories, control=control(model, asked.stories, of_words))
     save(written.figure(), asked.folder / f"{name}-writes.svg", written.summary())
     print(name, chosen, written, sep="\n\n")
-    for what, reducer, thresholds in (("choose a kind of key", of_keys, least), ("write", of_words, least_written)):
-        counts = turned(model, asked.stories, reducer, thresholds)
-        print(f"With the heads' keys and values turned at random {counts} heads {what}.")

@@ -182,6 +182,23 @@ def test_a_taste_for_single_words_is_no_class(sums: tuple[KindsState, KindsState
     assert (chosen <= 0.01).all() and plants.p_of_words[: KINDS.index("word class article")].isnan().all()
 
 
+def test_a_taste_for_near_words_is_no_relation(tokenizer: Tokenizer) -> None:
+    """Where every copy of a word gets the same attention at the same distance, relations exceed it only by chance."""
+    text = " ".join(story.text for story in generate(3, seed=8))
+    ids, offsets = torch.tensor(tokenizer.encode([text])[0])[:400], tokenizer.offsets(text)[:400]
+    at = torch.arange(len(ids))
+    distance = at[:, None] - at
+    weights = story_weights(ids, marks_of(words_of(text, pos.tag_words(text)), offsets), distance >= 0)
+    taste = torch.rand(50, tokenizer.size, generator=torch.Generator().manual_seed(5))
+    near = taste[:, ids][:, None] * ((distance > 0) & (distance < 5))
+    excess, by_token = weights.excess(near), [len(ROWS) - 6 + i for i in range(6)]
+    asked = [row for row in by_token if weights.queries[row] > 20]
+    assert len(asked) >= 4 and [ROWS[row] for row in by_token] == [PRONOUN, *range(2, 7)]
+    assert torch.allclose(excess[:, asked], torch.zeros(()).double(), atol=1e-3)
+    by_class = [row for row, kind in enumerate(ROWS) if kind in (2, 3) and row not in by_token]
+    assert (excess[:, by_class] / weights.queries[by_class]).abs().amax(0).max() > 0.05
+
+
 @pytest.mark.thorough
 def test_without_twins_no_head_has_a_kind(sums: tuple[KindsState, KindsState]) -> None:
     found = finish(sums[0])
@@ -281,8 +298,8 @@ def test_attention_that_all_copies_share_is_none_to_names() -> None:
     weights = story_weights(ids, marks_of(words_of(COPIES, pos.tag_words(COPIES)), offsets), visible)
     copies = (ids[:, None] == ids).float().tril(-1)
     (excess,) = weights.excess((copies / copies.sum(1, keepdim=True).clamp(min=1))[None])
-    row = len(ROWS) - 2
-    assert ROWS[row] == NAME and weights.queries[row] == weights.queries[NAME] == 1
+    row = len(ROWS) - 1 - ROWS[::-1].index(NAME)  # against duplicates
+    assert weights.queries[row] == weights.queries[NAME] == 1
     assert excess[NAME] == 1 and excess[row] == pytest.approx(0, abs=1e-6)
 
 

@@ -147,7 +147,9 @@ def controlled_by(model: "LanguageModel", texts: Sequence[str], n: int, made: in
     `made` generated stories are read for pronouns."""
     kinds, writes = heads.Kinds(made=made, known={}), heads.Writes(known={})
     with off():
-        of_kinds, of_writes = (control(model, texts, reducer, n=n, limit=len(texts)) for reducer in (kinds, writes))
+        of_kinds, of_writes = (
+            control(model, texts, reducer, n=n, turns=0, limit=len(texts)) for reducer in (kinds, writes)
+        )
     return Controlled(replace(kinds, control=of_kinds), replace(writes, control=of_writes))
 
 

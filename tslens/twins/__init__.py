@@ -7,7 +7,7 @@ from tslens.twins.fading import faded
 from tslens.twins.layers import layers
 from tslens.twins.layers_result import LayersResult, side_by_side
 from tslens.twins.result import TwinsResult
-from tslens.twins.scoring import control, turned
+from tslens.twins.scoring import control
 from tslens.twins.tasks import beside_task, on_task
 from tslens.twins.together import read_ahead
 
@@ -29,5 +29,4 @@ __all__ = [
     "on_task",
     "read_ahead",
     "side_by_side",
-    "turned",
 ]

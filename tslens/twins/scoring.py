@@ -17,7 +17,7 @@ from tslens.twins.reading import Question, ask
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-VERSION = "scores of kinds, 6"
+VERSION = "scores of kinds, 7"
 """Part of the key of kept scores: raise it when the rule of a score changes."""
 PERCENTILE = 99
 TURNS = 5  # copies of the model with turned heads
@@ -32,11 +32,13 @@ def control(
     *,
     n: int = TWINS,
     limit: int = STORIES,
+    turns: int = TURNS,
     without: Twin | None = None,
 ) -> heads.Control:
     """For each kind the 99th percentile of its score over all heads of `n` untrained twins together, at least 0; for
-    each twin how many of its heads have a kind, by the thresholds of the other twins. `without` one of them, the
-    thresholds are those of the others.
+    each twin how many of its heads have a kind, by the thresholds of the other twins; and by the same thresholds those
+    of `turns` copies of the model whose heads are turned at random (`Twin`): what heads without training have of a kind
+    where all else is trained. `without` one of the twins, the thresholds are those of the others.
 
     They are read on the first `limit` stories, each text once, and on the reducer's own. The scores are kept as the
     counts of twins are.
@@ -52,31 +54,16 @@ def control(
     asked, chosen = question(model, texts, stories, reducer), [twin for twin in twins(n) if twin != without]
     if not chosen:
         return heads.Control()
-    ask(model, texts, [asked], chosen)
+    ask(model, texts, [asked], [*chosen, *turned(turns)])
     score, sure = (np.asarray([asked.kept[str(twin)][part] for twin in chosen]) for part in ("score", "sure"))
-    return heads.Control(tuple(map(float, _thresholds(score))), tuple(_named(score, sure, _least(reducer))))
+    thresholds, least = _thresholds(score), _least(reducer)
+    of_turned = [_having(np.asarray(asked.kept[str(twin)]["sure"]), thresholds, least) for twin in turned(turns)]
+    return heads.Control(tuple(map(float, thresholds)), tuple(_named(score, sure, least)), tuple(of_turned))
 
 
-def turned(
-    model: "LanguageModel",
-    stories: Iterable[str],
-    reducer: heads.Kinds | heads.Writes,
-    thresholds: heads.Control,
-    *,
-    n: int = TURNS,
-    limit: int = STORIES,
-) -> list[int]:
-    """How many heads have a kind, by these thresholds, in `n` copies of the model whose heads' keys and values are
-    rotated at random (`Twin`): what heads without training have of a kind where all else is trained.
-
-    Raises:
-        InputError: a model that has no twins.
-    """
-    texts, chosen = read_texts(stories, limit), [Twin(TURNED, seed) for seed in range(n)]
-    asked = question(model, texts, stories, reducer)
-    ask(model, texts, [asked], chosen)
-    least = np.asarray(thresholds.thresholds).clip(min=_least(reducer))[:, None]
-    return [int((np.asarray(asked.kept[str(twin)]["sure"]) > least).any(0).sum()) for twin in chosen]
+def turned(n: int = TURNS) -> list[Twin]:
+    """`n` copies of a model whose heads' keys and values are rotated at random."""
+    return [Twin(TURNED, seed) for seed in range(n)]
 
 
 def _least(reducer: heads.Kinds | heads.Writes) -> float:
@@ -109,9 +96,13 @@ def _named(score: NDArray[np.float64], sure: NDArray[np.float64], least: float) 
     """For each twin how many heads have a kind, by the thresholds of the others; of a single one nothing is said."""
     found = []
     for i in range(len(score) if len(score) > 1 else 0):
-        threshold = _thresholds(np.delete(score, i, axis=0)).clip(min=least)
-        found.append(int((sure[i] > threshold[:, None]).any(0).sum()))
+        found.append(_having(sure[i], _thresholds(np.delete(score, i, axis=0)), least))
     return found
+
+
+def _having(sure: NDArray[np.float64], thresholds: NDArray[np.float64], least: float) -> int:
+    """How many heads have a kind."""
+    return int((sure > thresholds.clip(min=least)[:, None]).any(0).sum())
 
 
 def _is_whole(found: Any) -> bool:

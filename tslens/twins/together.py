@@ -38,3 +38,4 @@ def read_ahead(
     questions = counting.questions(model, texts, stories, enough)
     questions += [scoring.question(model, texts, stories, reducer) for reducer in scored]
     ask(model, texts, questions, twins(n))
+    ask(model, texts, questions[len(enough) :], scoring.turned())

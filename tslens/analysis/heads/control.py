@@ -17,6 +17,8 @@ class Control:
     """The 99th percentile of each kind's score over all their heads; empty where no twin was read."""
     named: tuple[int, ...] = ()
     """For each twin the number of its heads that have a kind, by the thresholds of the other twins."""
+    turned: tuple[int, ...] = ()
+    """For each copy of the model whose heads are turned at random (`tslens.models.twins`) how many have a kind."""
 
     def threshold(self, kinds: int) -> Float[Tensor, " kind"]:
         """The thresholds of so many kinds, NaN where no twin was read. InputError if they are of other kinds."""

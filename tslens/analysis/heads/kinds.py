@@ -153,6 +153,7 @@ def _scored(state: KindsState, control: Control, of_types: Float[Tensor, "class 
         groups=int(there.sum()),
         roles=[],
         of_twins=list(control.named),
+        of_turned=list(control.turned),
         queries=least.float(),
         score=smallest(found.value).float(),
         low=low.float(),

@@ -53,6 +53,8 @@ class ScoresResult(Result):
     """The role of each head by layer and head; empty where no roles were given."""
     of_twins: list[int]
     """Heads of each untrained twin that have a kind, by the thresholds of the other twins; empty where none were."""
+    of_turned: list[int]
+    """Heads that have a kind in each copy of the model whose heads are turned at random; empty where none were."""
     queries: Float[Tensor, " kind"]
     """Queries behind the score, for the rarer of a kind's nulls."""
     threshold: Float[Tensor, " kind"]
@@ -105,12 +107,13 @@ class ScoresResult(Result):
 
     @property
     def leads(self) -> bool:
-        """Whether the interval's lower end exceeds the number of every untrained twin, and p is at most 0.05."""
+        """Whether the interval's lower end exceeds the number of every untrained twin, with p at most 0.05, and that of
+        every copy with turned heads."""
         return self._exceeds and float(stats.rank_p(self.having, self.of_twins)) <= Q
 
     @property
     def _exceeds(self) -> bool:
-        return bool(self.of_twins) and self.interval[0] > max(self.of_twins)
+        return bool(self.of_twins) and self.interval[0] > max(self.of_twins + self.of_turned)
 
     @cached_property
     def kinds(self) -> list[list[list[str]]]:
@@ -128,14 +131,6 @@ class ScoresResult(Result):
         return {self.label.format("any"): int(held.any(0).sum())} | {
             self.label.format(kind): int(of_kind.sum()) for kind, of_kind in zip(self.names, held, strict=True)
         }
-
-    def range_of_twins(self) -> str:
-        """The smallest and the largest number of heads of an untrained twin that have a kind: '0', '0 to 2'; empty
-        where none was read."""
-        if not self.of_twins:
-            return ""
-        low, high = min(self.of_twins), max(self.of_twins)
-        return f"{low} to {high}" if low < high else f"{low}"
 
     def summary(self) -> "pd.DataFrame":
         """Every kind: the heads that have it, the twins' threshold, and the score of the best head."""
@@ -158,15 +153,23 @@ class ScoresResult(Result):
         return (
             f"{super().__str__()}\n{self.said()} have a kind that is named here: its lower end exceeds "
             f"twins_99th{also}, and q < {Q}{self.besides}."
-            f"{'' if self._exceeds or not self.of_twins else ' So many say nothing about training.'}"
+            f"{self._warning()}"
         )
 
+    def _warning(self) -> str:
+        if not self.of_twins or self._exceeds:
+            return ""
+        if self.interval[0] > max(self.of_twins):
+            return " So many say nothing of what the heads have learned: where they are turned at random, as many do."
+        return " So many say nothing about training."
+
     def said(self) -> str:
-        """How many heads have a kind, in words: '5 of 16 heads (4 to 6; untrained twins: 0 to 1; p = 0.05)'."""
+        """How many heads have a kind: '5 of 16 heads (4 to 6; untrained twins: 0; p = 0.05; turned heads: 0 to 3)'."""
         low, high = self.interval
         known = [f"{low:.0f} to {high:.0f}"] if self.of_halves else []
         p = float(stats.rank_p(self.having, self.of_twins))
-        known += [f"untrained twins: {self.range_of_twins()}; p = {p:.2f}"] if self.of_twins else []
+        known += [f"untrained twins: {_range(self.of_twins)}; p = {p:.2f}"] if self.of_twins else []
+        known += [f"turned heads: {_range(self.of_turned)}"] if self.of_turned else []
         beside = f" ({'; '.join(known)})" if known else ""
         return f"{self.having} of {self.held[0].numel()} heads{beside}"
 
@@ -184,6 +187,12 @@ class ScoresResult(Result):
             centre=0.0,
             texts=[["•" if one else "" for one in row] for row in self.held.flatten(1).tolist()],
         )
+
+
+def _range(counts: list[int]) -> str:
+    """'0', '0 to 2'; empty of none."""
+    low, high = min(counts, default=0), max(counts, default=0)
+    return "" if not counts else f"{low} to {high}" if low < high else f"{low}"
 
 
 @dataclass(frozen=True, eq=False)

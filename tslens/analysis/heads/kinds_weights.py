@@ -1,6 +1,6 @@
 """Weights over a story's attention whose sum is, for each kind of key, the excess mass on its keys over null keys.
 
-A key of a kind has two nulls, and a head has the kind only if the mass on the key exceeds both.
+A key of a kind has two or three nulls, and a head has the kind only if the mass on the key exceeds all.
 
 - *Other keys*: keys of the same query that are of no kind in question, as far (1-4, 5-8, 9-16, ... tokens) and as
   frequent (the token's count in the story: 1, 2-3, 4-7, 8-15, more); for speech copies of the same token, whose excess
@@ -8,10 +8,11 @@ A key of a kind has two nulls, and a head has the kind only if the mass on the k
 - *Other queries*: keys that other queries of the story see at the same distance (to a fifth of it), of the same word
   class and at like places in the story if the kind is no class (so that it is not the class that attracts), else as
   frequent.
+- *The same word*, for relations: the same token, seen by other queries of the story at the same distance.
 
-Positional attention exceeds neither, attention to a class of words not the second. Where several keys match, the null
-is their mean mass: the mean over all draws of one of them, so nothing is drawn, and no label depends on a seed, on the
-batch, or on other stories.
+Positional attention exceeds none, attention to a class of words not the second, and to favourite words not the third.
+Where several keys match, the null is their mean mass: the mean over all draws of one of them, so nothing is drawn, and
+no label depends on a seed, on the batch, or on other stories.
 
 Kinds overlap, so each is measured where no other one explains it. A pair that is in two relations counts for none of
 them. Keys that are related to the query count for no class of words. Classes do not overlap, and leave topic words out.
@@ -33,12 +34,15 @@ from tslens import stats
 from tslens.analysis.heads.kinds_words import (
     CLASSES,
     CONTENT,
+    MODIFIER,
     NAME,
     OPENING,
     OTHER,
     PRONOUN,
     PUNCTUATION,
     RELATIONS,
+    START,
+    SUBJECT,
     TokenMarks,
 )
 from tslens.analysis.heads.null import FREQUENCIES
@@ -52,6 +56,8 @@ _SPEECH = [KINDS.index("inside speech"), KINDS.index("outside speech")]
 _TOPIC = KINDS.index("topic word")
 _OF_RELATED, _OF_CLASSES = list(range(len(RELATED))), list(range(len(KINDS) - len(CLASSES), len(KINDS)))
 
+RELATIONS_OF_WORDS = (PRONOUN, SUBJECT, MODIFIER, PUNCTUATION, START, OPENING)
+"""Relations to which a head that likes some words better than others could seem to answer."""
 ROWS: tuple[int, ...] = (
     *_OF_RELATED,  # against other keys, as frequent
     *_SPEECH,  # against copies of the same token
@@ -60,6 +66,7 @@ ROWS: tuple[int, ...] = (
     *_OF_CLASSES,  # against other keys
     *_OF_CLASSES,  # against other queries
     *(NAME, OPENING),  # against duplicates, and against other last marks
+    *RELATIONS_OF_WORDS,  # against other queries, by token
 )
 """The kind of each row of weights: a kind has a row for each of its nulls."""
 
@@ -118,6 +125,7 @@ def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[
     frequency, frequencies = torch.bucketize(same.sum(0), torch.tensor(FREQUENCIES))[key], len(FREQUENCIES) + 1
     classes, told = OTHER + 1, frequency * 2 + marks.speech[key]
     by_class = (placed * classes + of_key, BINS * PLACES * classes)
+    by_token = (near * len(types) + of_type[key], BINS * len(types))
     parts = (
         ([*alone], [free] * len(alone), by_query * frequencies + frequency, queries * frequencies),
         (speech, speech[::-1], by_query * len(types) + of_type[key], queries * len(types)),
@@ -127,6 +135,7 @@ def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[
         (of_class, not_class, near * 2 * frequencies + told, BINS * 2 * frequencies),
         ([alone[NAME]], [alone[DUPLICATE]], far * BINS + copies, (len(FAR) + 1) * BINS),
         ([alone[OPENING]], [alone[PUNCTUATION]], near, BINS),
+        ([*alone[list(RELATIONS_OF_WORDS)]], [free] * len(RELATIONS_OF_WORDS), *by_token),
     )
     place = query * len(tokens) + key
     rows = [

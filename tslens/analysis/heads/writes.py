@@ -138,6 +138,7 @@ class Writes:
             groups=int(there.sum()),
             roles=[],
             of_twins=list(self.control.named),
+            of_turned=list(self.control.turned),
             queries=state.queries.sum(0).float(),
             threshold=self.control.threshold(len(CLASSES)),
             score=score.float().contiguous(),
