@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 import sys
 from typing import Any
 
@@ -229,6 +230,13 @@ def test_paths_stand_beside_those_of_untrained_twins(induction: Any) -> None:
     assert "not counted" in dataclasses.replace(found, of_twins=[]).said()
     again = circuits.paths(twins(3)[0].of(induction), rows=6, most=2)
     assert again.matter == found.of_twins[0]
+
+
+def test_the_number_of_paths_has_an_interval_over_rows(induction: Any) -> None:
+    found = circuits.paths(induction, rows=24, most=2, n=1)
+    assert len(found.of_halves) == 14 and min(found.of_halves) >= 1 and max(found.of_halves) <= 12
+    within = re.search(r"paths matter on repeated random tokens \((\d+) to (\d+); untrained twins", found.said())
+    assert within and int(within[1]) <= found.matter <= int(within[2]) <= 12
 
 
 @pytest.mark.parametrize("model", ["gpt2", "llama"], indirect=True)

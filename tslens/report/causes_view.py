@@ -74,7 +74,7 @@ def _beyond(causes: Causes) -> str:
     if causes.kinds is None or causes.writes is None:
         return "Which content a head attends to was not read: --causes includes it."
     return " ".join(
-        f"{what}: {answer.said()}."
+        f"{what}: {answer.said()}.{answer.warning()}"
         for answer, what in (
             (causes.kinds, "Heads that choose keys of a named kind"),
             (causes.writes, "Heads that write a word class"),

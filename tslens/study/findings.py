@@ -96,6 +96,8 @@ def _(answer: KindsResult | WritesResult, twins: TwinsResult | None) -> str:
     held = answer.held
     having = answer.said() + ("" if answer.of_twins else " (twins: not counted)")
     often = sorted(range(len(held)), key=lambda kind: -int(held[kind].sum()))[:NOTABLE]
+    if warning := answer.warning():
+        having += f": {warning.strip().removesuffix('.')}"
     return "; ".join([having, *(_most(answer, kind) for kind in often if held[kind].any())])
 
 

@@ -17,9 +17,10 @@ from torch import Tensor
 
 from tslens import forward, progress, stats
 from tslens.analysis.circuits.edges import without
-from tslens.analysis.circuits.paths_result import PathsResult
+from tslens.analysis.circuits.paths_result import PathsResult, mattering
 from tslens.draws import check_seed
 from tslens.errors import InputError
+from tslens.halves import FEWEST, halves, twice
 from tslens.models import Spec, name_of, spec_of, story_tokenizer_of
 from tslens.models.twins import twins
 
@@ -33,7 +34,7 @@ def paths(
     model: "LanguageModel",
     texts: Iterable[str] | None = None,
     *,
-    rows: int = 16,
+    rows: int = 32,
     most: int = 8,
     seed: int = 0,
     n: int = 0,
@@ -113,8 +114,23 @@ def _result(
         effect=torch.as_tensor(found.estimate).float(),
         low=torch.as_tensor(found.low).float(),
         high=torch.as_tensor(found.high).float(),
-        q=torch.as_tensor(stats.benjamini_hochberg(np.where(copies, _p(lost.numpy()), np.nan))).float(),
+        q=_q(lost, copies),
+        of_halves=_on_halves(lost, copies),
     )
+
+
+def _on_halves(lost: Float[Tensor, "row kind source target"], copies: bool) -> list[int]:
+    """How many paths matter on halves of the rows, each row read twice (`halves.twice`); none of too few rows."""
+    counts = []
+    for groups in halves() if len(lost) >= FEWEST else ():
+        half = lost[twice(len(lost), groups)]
+        counts.append(mattering(_q(half, copies), torch.as_tensor(stats.mean_interval(half.numpy()).low)))
+    return counts
+
+
+def _q(lost: Float[Tensor, "row kind source target"], copies: bool) -> Float[Tensor, "kind source target"]:
+    found: Tensor = torch.as_tensor(stats.benjamini_hochberg(np.where(copies, _p(lost.numpy()), np.nan))).float()
+    return found
 
 
 def _name(node: int, spec: Spec) -> str:

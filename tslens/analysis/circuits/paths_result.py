@@ -4,10 +4,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from tslens import stats
+from tslens.halves import around
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
 KINDS = ("Q", "K", "V")
 SHOWN = 20  # rows of the printed table
 Q = 0.05
+
+
+def mattering(q: Float[Tensor, "*path"], low: Float[Tensor, "*path"]) -> int:
+    """The number of paths without which the loss is surely higher."""
+    return int(((q < Q) & (low > 0)).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +67,15 @@ class PathsResult(Result):
     q: Float[Tensor, "kind source target"]
     """False discovery rate of the claim that the effect is not 0 (two-sided, Benjamini-Hochberg over all); NaN
     where the text is not copied, so that it is no evidence."""
+    of_halves: list[int] = field(default_factory=list, kw_only=True)
+    """The paths that matter on halves of the rows (`tslens.halves`); empty of too few rows."""
     of_twins: list[int] = field(default_factory=list, kw_only=True)
     """The paths of each untrained twin that matter, on the same rows; empty where no twin was asked."""
 
     @property
     def matter(self) -> int:
         """The number of paths without which the second half's loss is surely higher (q < 0.05)."""
-        return int(((self.q < Q) & (self.low > 0)).sum())
+        return mattering(self.q, self.low)
 
     def said(self) -> str:
         """That number in words, beside those of untrained twins; that there is no evidence where nothing is copied."""
@@ -74,8 +83,13 @@ class PathsResult(Result):
             return f"Repeated {self.on} are not copied: no evidence that a path matters for copying"
         p = float(stats.rank_p(self.matter, self.of_twins))
         beside = f"{min(self.of_twins)} to {max(self.of_twins)}; p = {p:.2f}" if self.of_twins else "not counted"
-        of = f"{self.matter} of {int(self.effect.isfinite().sum())} paths matter on repeated {self.on}"
-        return f"{of} ({self.rows} rows: no interval; untrained twins: {beside})"
+        patched = int(self.effect.isfinite().sum())
+        interval = f"{self.rows} rows: no interval"
+        if self.of_halves:
+            low, high = around(*(torch.tensor(count) for count in (self.matter, self.of_halves, patched)))
+            interval = f"{low:.0f} to {high:.0f}"
+        said = f"{self.matter} of {patched} paths matter on repeated {self.on}"
+        return f"{said} ({interval}; untrained twins: {beside})"
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n{self.said()}."

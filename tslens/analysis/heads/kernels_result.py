@@ -120,8 +120,10 @@ class ContextsResult(Result):
         return pd.DataFrame(rows, columns=["layer", "head", *self.names, "changed"])
 
     def __str__(self) -> str:
-        heads = f"{int(self.changed.sum())} of {self.changed.numel()} heads change their role"
-        return f"{super().__str__()}\n{heads} between {self.names[0]} and {self.names[1]}."
+        n, lost = self.changed.numel(), int(self.lost.sum())
+        at = f"between {self.names[0]} and {self.names[1]}"
+        said = f"{int(self.changed.sum())} of {n} heads change their role {at}; {lost} have one at one of the two alone"
+        return f"{super().__str__()}\n{said}."
 
     def figure(self) -> "Figure":
         """The map of roles at the second context; heads whose role is not the same are grey."""

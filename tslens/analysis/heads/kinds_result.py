@@ -53,8 +53,6 @@ class ScoresResult(Result):
     """The role of each head by layer and head; empty where no roles were given."""
     of_twins: list[int]
     """Heads of each untrained twin that have a kind, by the thresholds of the other twins; empty where none were."""
-    of_turned: list[int]
-    """Heads that have a kind in each copy of the model whose heads are turned at random; empty where none were."""
     queries: Float[Tensor, " kind"]
     """Queries behind the score, for the rarer of a kind's nulls."""
     threshold: Float[Tensor, " kind"]
@@ -74,6 +72,8 @@ class ScoresResult(Result):
     of_halves: list[int] = field(default_factory=list, kw_only=True)
     """The heads that have a kind on each of balanced halves of the stories (`tslens.halves`), by the same thresholds;
     empty without twins and of too few stories."""
+    of_turned: list[int] = field(default_factory=list, kw_only=True)
+    """Heads that have a kind in each copy of the model whose heads are turned at random; empty where none were."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -153,10 +153,11 @@ class ScoresResult(Result):
         return (
             f"{super().__str__()}\n{self.said()} have a kind that is named here: its lower end exceeds "
             f"twins_99th{also}, and q < {Q}{self.besides}."
-            f"{self._warning()}"
+            f"{self.warning()}"
         )
 
-    def _warning(self) -> str:
+    def warning(self) -> str:
+        """What a count that does not exceed its controls says: nothing. Empty for one that does."""
         if not self.of_twins or self._exceeds:
             return ""
         if self.interval[0] > max(self.of_twins):
