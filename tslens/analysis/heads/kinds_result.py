@@ -161,7 +161,7 @@ class ScoresResult(Result):
         if not self.of_twins or self._exceeds:
             return ""
         if self.interval[0] > max(self.of_twins):
-            return " So many say nothing of what the heads have learned: where they are turned at random, as many do."
+            return " That is not surely more than with turned heads: it says nothing of what heads have learned."
         return " So many say nothing about training."
 
     def said(self) -> str:
