@@ -35,6 +35,7 @@ from tslens.twins import (
     FEWEST,
     QUESTIONS,
     STORIES,
+    TURNS,
     TWINS,
     TwinsResult,
     ablated,
@@ -51,7 +52,7 @@ VERSION = "causes of heads, 10"
 """Part of the key of kept answers: raise it when a rule changes."""
 SWAPPED, ABLATED, COPIES = 50, 64, 1
 """Stories that are swapped, those that heads are ablated on, and copies with half of the words replaced."""
-AFFORDABLE = 60.0
+AFFORDABLE = 120.0
 """Seconds, by estimate: what takes longer is done only where it was asked for, or is kept."""
 PASSES = 25
 """What swapping a story costs in scans of it, with the comparison of the patterns (22 on stories2M)."""
@@ -99,8 +100,8 @@ def causes(
     """Swap words for every head and ablate it, and the heads of `twins` untrained ones; name the kinds of
     its keys.
 
-    With `wanted` None the parts that are kept, and those that take less than a minute, where a scan takes `a_story`
-    seconds a story. None where that leaves nothing, or where the stories are too few.
+    With `wanted` None the parts that are kept, and those that take less than two minutes together, where a scan takes
+    `a_story` seconds a story. None where that leaves nothing, or where the stories are too few.
     """
     texts = list(dict.fromkeys(islice(corpus, STORIES)))
     if wanted is False or len(texts) < FEWEST:
@@ -148,7 +149,7 @@ def _kinds(
     counted: Sequence[Sequence[Reducer[Any, Any]]],
 ) -> tuple[KindsResult | None, WritesResult | None]:
     """Kinds and word classes beyond untrained twins, of which `counted` is asked on the way."""
-    seconds = (TWINS + 1) * (len(texts) + method.MADE) * (KIND_SECONDS + 2 * a_story)
+    seconds = (TWINS + TURNS + 1) * (len(texts) + method.MADE) * (KIND_SECONDS + 2 * a_story)
     if not shelf.affords(seconds, "Kinds of keys, on untrained twins too", {KindsResult: "", WritesResult: ""}):
         return None, None
     stories, of_kinds, of_writes = shelf.corpus, method.Kinds(made=method.MADE), method.Writes()

@@ -7,7 +7,7 @@ from tslens.twins.fading import faded
 from tslens.twins.layers import layers
 from tslens.twins.layers_result import LayersResult, side_by_side
 from tslens.twins.result import TwinsResult
-from tslens.twins.scoring import control
+from tslens.twins.scoring import TURNS, control
 from tslens.twins.tasks import beside_task, on_task
 from tslens.twins.together import read_ahead
 
@@ -16,6 +16,7 @@ __all__ = [
     "FEWEST",
     "QUESTIONS",
     "STORIES",
+    "TURNS",
     "TWINS",
     "LayersResult",
     "TwinsResult",
