@@ -84,7 +84,7 @@ def test_the_order_of_stories_changes_nothing(found, model):
 @pytest.mark.thorough
 def test_thresholds_are_percentiles_of_the_scores_of_all_twins_and_are_kept(monkeypatch, refused):
     model, reducer, corpus_ = models.load("stories2M"), heads.Kinds(made=3), stories("made", limit=12)
-    found = twins.control(model, corpus_, reducer, n=2)
+    found = twins.control(model, corpus_, reducer, n=2, turns=0)
     answers = [scan(Twin(kind, 0).of(model), [*corpus_, *reducer.texts], reducer) for kind in KINDS]
     pooled = torch.cat([one.score.flatten(1) for one in answers], 1).nan_to_num(-1.0).double().numpy()
     assert found.thresholds == pytest.approx(np.percentile(pooled, 99, axis=1).clip(min=0).tolist(), abs=1e-6)
@@ -96,12 +96,18 @@ def test_thresholds_are_percentiles_of_the_scores_of_all_twins_and_are_kept(monk
     pairs = zip(answers, by_the_other, strict=True)
     held = [replace(one, threshold=torch.tensor(least).float()).held for one, least in pairs]
     assert found.named == tuple(int(of_twin.any(0).sum()) for of_twin in held)
-    of_turned = scan(Twin(TURNED, 0).of(model), [*corpus_, *reducer.texts], reducer)
-    of_turned = replace(of_turned, threshold=torch.tensor(found.thresholds).float())
-    assert found.turned[0] == int(of_turned.held.any(0).sum()) and len(found.turned) == scoring.TURNS
+    assert found.turned == ()
+    both = twins.control(model, corpus_, reducer, n=2, turns=2)
+    of_turned = [scan(Twin(TURNED, i).of(model), [*corpus_, *reducer.texts], reducer) for i in range(2)]
+    pooled = torch.cat([one.score.flatten(1) for one in of_turned], 1).nan_to_num(-1.0).double().numpy()
+    least = np.maximum(np.percentile(pooled, 99, axis=1), found.thresholds)
+    assert both.thresholds == pytest.approx(least.tolist(), abs=1e-6) and max(least - found.thresholds) > 0.02
+    alone = np.percentile(of_turned[1].score.flatten(1).nan_to_num(-1.0).double().numpy(), 99, axis=1)
+    without_it = replace(of_turned[0], threshold=torch.tensor(np.maximum(alone, found.thresholds)).float())
+    assert both.turned[0] == int(without_it.held.any(0).sum()) and len(both.turned) == 2
     monkeypatch.setattr(reading, "answers_of", lambda *_: pytest.fail("all is kept"))
-    assert twins.control(model, corpus_, reducer, n=2) == found
-    assert scoring.control(model, corpus_, reducer, n=1).named == ()
+    assert twins.control(model, corpus_, reducer, n=2, turns=2) == both
+    assert scoring.control(model, corpus_, reducer, n=1, turns=0).named == ()
     with refused("2 twins on 0 stories"):
         twins.control(model, [], reducer, n=2)
 
@@ -129,8 +135,8 @@ def test_twins_that_are_read_once_for_all_have_the_counts_of_a_scan_for_each(mod
         patch.setattr(Twin, "of", lambda twin, m: built.append(str(twin)) or of(twin, m))
         patch.setattr(heads.Roles, "start", lambda roles, m: begun.append(m) or start(roles, m))
         twins.read_ahead(model, texts, counted=counted, scored=scored, n=2)
-    assert built == ["permuted twin 0", "fresh twin 0"]
-    assert len(begun) == len(built) + 1  # once for each twin, and once on the model itself
+    assert built == ["permuted twin 0", "fresh twin 0", *map(str, scoring.turned())]
+    assert len(begun) == 2 + 1  # once for each twin, and once on the model itself
     monkeypatch.setattr(reading, "answers_of", lambda *_: pytest.fail("all is kept"))
     for i, reducers in enumerate(counted):
         found = twins.compare(model, texts, reducers, n=2)
@@ -143,7 +149,7 @@ def test_twins_that_are_read_once_for_all_have_the_counts_of_a_scan_for_each(mod
     for i, reducer in enumerate(scored, start=len(counted)):
         pooled = torch.cat([alone[kind][i][0].score.flatten(1) for kind in KINDS], 1).nan_to_num(-1.0).double().numpy()
         expected = np.percentile(pooled, 99, axis=1).clip(min=0).tolist()
-        assert twins.control(model, texts, reducer, n=2).thresholds == pytest.approx(expected, abs=1e-6)
+        assert twins.control(model, texts, reducer, n=2, turns=0).thresholds == pytest.approx(expected, abs=1e-6)
 
 
 def test_nothing_is_read_ahead_where_nothing_can_be_kept(model, monkeypatch, tmp_path):
@@ -158,10 +164,15 @@ def test_named_by_hand():
     """Two kinds, three twins of two heads. The other twins' heads score up to 0.2 and 0.1, so the first twin's second
     head has the first kind; the third twin's first head exceeds 0.1 by the second kind, but not the least of 0.3."""
     score = np.array([[[0.1, 0.9], [0, 0]], [[0.2, 0.1], [0.1, 0]], [[0.1, 0.2], [0.3, 0.1]]])
-    assert scoring._named(score, score - 0.05, 0.0) == [1, 0, 1]
-    assert scoring._named(score, score - 0.05, 0.3) == [1, 0, 0]
-    assert scoring._named(score, score - 1.0, 0.0) == [0, 0, 0]
-    assert scoring._named(score[:1], score[:1], 0.0) == []
+
+    def having(below: float, least: list[float], n: int = 3) -> list[int]:
+        return scoring._Scores(score[:n], score[:n] - below).having(np.array(least))
+
+    assert having(0.05, [0.0, 0.0]) == [1, 0, 1] and having(0.05, [0.3, 0.3]) == [1, 0, 0]
+    assert having(0.05, [0.9, 0.0]) == [0, 0, 1] and having(1.0, [0.0, 0.0]) == [0, 0, 0]
+    assert having(0.05, [0.0, 0.0], n=1) == []
+    none = scoring._Scores(score[:0], score[:0])
+    assert none.thresholds() == 0 and none.having(np.zeros(2)) == []
 
 
 @pytest.mark.thorough

@@ -1,7 +1,7 @@
-"""What the heads of untrained twins score for each kind: the threshold of the model's own heads."""
+"""What the heads of untrained twins and turned heads score for each kind: the threshold of the model's own heads."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,10 +35,10 @@ def control(
     turns: int = TURNS,
     without: Twin | None = None,
 ) -> heads.Control:
-    """For each kind the 99th percentile of its score over all heads of `n` untrained twins together, at least 0; for
-    each twin how many of its heads have a kind, by the thresholds of the other twins; and by the same thresholds those
-    of `turns` copies of the model whose heads are turned at random (`Twin`): what heads without training have of a kind
-    where all else is trained. `without` one of the twins, the thresholds are those of the others.
+    """For each kind the 99th percentile of its score over all heads of `n` untrained twins together, or over those of
+    `turns` copies of the model whose heads are turned at random (`Twin`), whichever is larger, at least 0. The copies
+    show what heads without training have of a kind where all else is trained. And for each of both how many heads have
+    a kind, by the thresholds without it. `without` one of the twins, the thresholds are those of the others.
 
     They are read on the first `limit` stories, each text once, and on the reducer's own. The scores are kept as the
     counts of twins are.
@@ -55,10 +55,39 @@ def control(
     if not chosen:
         return heads.Control()
     ask(model, texts, [asked], [*chosen, *turned(turns)])
-    score, sure = (np.asarray([asked.kept[str(twin)][part] for twin in chosen]) for part in ("score", "sure"))
-    thresholds, least = _thresholds(score), _least(reducer)
-    of_turned = [_having(np.asarray(asked.kept[str(twin)]["sure"]), thresholds, least) for twin in turned(turns)]
-    return heads.Control(tuple(map(float, thresholds)), tuple(_named(score, sure, least)), tuple(of_turned))
+    untrained, of_turned = (_Scores.of(asked.kept, of) for of in (chosen, turned(turns)))
+    least, thresholds = _least(reducer), np.maximum(untrained.thresholds(), of_turned.thresholds())
+    return heads.Control(
+        tuple(map(float, thresholds)),
+        tuple(untrained.having(of_turned.thresholds().clip(min=least))),
+        tuple(of_turned.having(untrained.thresholds().clip(min=least))),
+    )
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """What the heads of several twins score for each kind."""
+
+    score: NDArray[np.float64]  # [twin kind head]
+    sure: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any], chosen: Sequence[Twin]) -> "_Scores":
+        """Those of these twins."""
+        score, sure = (np.asarray([kept[str(twin)][part] for twin in chosen]) for part in ("score", "sure"))
+        return cls(score, sure)
+
+    def thresholds(self, without: int = -1) -> NDArray[np.float64]:
+        """The percentile of every kind over all heads, or over those of all but one twin; 0 of none."""
+        score = list(self.score[np.arange(len(self.score)) != without])
+        return np.percentile(np.concatenate(score, axis=1), PERCENTILE, axis=1).clip(min=0) if score else np.zeros(())
+
+    def having(self, least: NDArray[np.float64]) -> list[int]:
+        """For each twin how many of its heads have a kind, by the thresholds of the others and these; of a single one
+        nothing is said."""
+        n = len(self.score) if len(self.score) > 1 else 0
+        beyond = [self.sure[i] > np.maximum(self.thresholds(i), least)[:, None] for i in range(n)]
+        return [int(one.any(0).sum()) for one in beyond]
 
 
 def turned(n: int = TURNS) -> list[Twin]:
@@ -84,25 +113,6 @@ def _scores(answers: Sequence[heads.KindsResult | heads.WritesResult]) -> dict[s
     (found,) = answers
     both = {"score": found.score, "sure": found.sure}
     return {part: of_heads.flatten(1).nan_to_num(NOTHING).tolist() for part, of_heads in both.items()}
-
-
-def _thresholds(score: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The threshold of every kind, from scores by twin, kind and head."""
-    pooled: NDArray[np.float64] = np.percentile(np.concatenate(list(score), axis=1), PERCENTILE, axis=1)
-    return pooled.clip(min=0)
-
-
-def _named(score: NDArray[np.float64], sure: NDArray[np.float64], least: float) -> list[int]:
-    """For each twin how many heads have a kind, by the thresholds of the others; of a single one nothing is said."""
-    found = []
-    for i in range(len(score) if len(score) > 1 else 0):
-        found.append(_having(sure[i], _thresholds(np.delete(score, i, axis=0)), least))
-    return found
-
-
-def _having(sure: NDArray[np.float64], thresholds: NDArray[np.float64], least: float) -> int:
-    """How many heads have a kind."""
-    return int((sure > thresholds.clip(min=least)[:, None]).any(0).sum())
 
 
 def _is_whole(found: Any) -> bool:

@@ -56,7 +56,8 @@ class ScoresResult(Result):
     queries: Float[Tensor, " kind"]
     """Queries behind the score, for the rarer of a kind's nulls."""
     threshold: Float[Tensor, " kind"]
-    """The 99th percentile of the score over the heads of untrained twins; NaN where none were read."""
+    """The 99th percentile of the score over the heads of untrained twins, or over heads turned at random, whichever is
+    larger; NaN where none were read."""
     score: Float[Tensor, "kind layer head"]
     """The score; NaN where no query has the kind."""
     low: Float[Tensor, "kind layer head"]
@@ -73,7 +74,7 @@ class ScoresResult(Result):
     """The heads that have a kind on each of balanced halves of the stories (`tslens.halves`), by the same thresholds;
     empty without twins and of too few stories."""
     of_turned: list[int] = field(default_factory=list, kw_only=True)
-    """Heads that have a kind in each copy of the model whose heads are turned at random; empty where none were."""
+    """The same of each copy of the model whose heads are turned at random; empty where none were."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -143,7 +144,7 @@ class ScoresResult(Result):
             scores = {name: float(getattr(self, name)[i, layer, head]) for name in ("score", "low", "high", "q")}
             having = [f"{a}.{b}" for a, b in held[i].nonzero().tolist()]
             row = {"kind": kind, "heads": ", ".join(having) or "none", "queries": int(self.queries[i])}
-            rows.append(row | {"twins_99th": float(self.threshold[i]), "best": f"{layer}.{head}"} | scores)
+            rows.append(row | {"threshold": float(self.threshold[i]), "best": f"{layer}.{head}"} | scores)
         return pd.DataFrame(rows)
 
     def __str__(self) -> str:
@@ -152,7 +153,7 @@ class ScoresResult(Result):
         also = f" and {self.least:g}" if self.least else ""
         return (
             f"{super().__str__()}\n{self.said()} have a kind that is named here: its lower end exceeds "
-            f"twins_99th{also}, and q < {Q}{self.besides}."
+            f"threshold{also}, and q < {Q}{self.besides}."
             f"{self.warning()}"
         )
 
@@ -183,7 +184,7 @@ class ScoresResult(Result):
             self.score.flatten(1),
             self.names,
             [f"{layer}.{head}" for layer in range(layers) for head in range(heads)],
-            title=f"{self.model}: {self.unit} (dot: beyond null and untrained twins)",
+            title=f"{self.model}: {self.unit} (dot: beyond null and controls)",
             column_label="head",
             centre=0.0,
             texts=[["•" if one else "" for one in row] for row in self.held.flatten(1).tolist()],
