@@ -162,7 +162,7 @@ class ScoresResult(Result):
         if not self.of_twins or self._exceeds:
             return ""
         if self.interval[0] > max(self.of_twins):
-            return " That is not surely more than with turned heads: it says nothing of what heads have learned."
+            return " So many are not surely more than turned heads have."
         return " So many say nothing about training."
 
     def said(self) -> str:
