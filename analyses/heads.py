@@ -1,13 +1,13 @@
 """However they are ablated, the loss is higher without 15 of the 16 heads of stories2M and without 14 of the 40 of
-stories260K (11 to 16 and 6 to 23 on 32 stories; no head of 19 untrained twins; p = 0.05). On 300 stories 6 and 12 heads
+stories260K (11 to 16 and 7 to 22 on 32 stories; no head of 19 untrained twins; p = 0.05). On 300 stories 6 and 12 heads
 are positional and 6 of stories260K look at the previous token; no head of a twin, read on 100, does. The published rule
 calls none of the 56 positional. Swapped words (100 stories) contradict none of these 24 roles where both kinds of swap
 have to, but confirm only 2: by random tokens alone, which break words up, 1 of 6 and 13 of 18 are contradicted, by
 whole words 1 and 0. Of the 18 heads that are only content-dependent they confirm 13. Head 3.2 of stories2M, one of
-these, costs 0.18 to 0.24 nats, and head 1.3, positional, 0.20 to 0.38; Of the 12 and 27 heads that write a word class 5
-and 2 cost surely more on words of that class than on equally frequent others: without head 3.2 names lose 2.6 to 2.7
-nats more (2.3 to 3.0), without 4.4 of stories260K 0.5 to 0.7 (0.4 to 0.9). On repeated random tokens neither model
-copies, so they say nothing of its heads.
+these, costs 0.18 to 0.24 nats, and head 1.3, positional, 0.20 to 0.38. Of the 9 and 14 heads that write a word class
+(read on 300 stories) 3 and 2 cost surely more on words of that class than on equally frequent others: without head 3.2
+names lose 2.6 to 2.7 nats more (2.3 to 3.0), without 4.4 of stories260K 0.5 to 0.7 (0.4 to 0.8). On repeated random
+tokens neither model copies, so they say nothing of its heads.
 
 What do the attention heads of small story models do, and what would the published rule have called them?
 `python analyses/heads.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
