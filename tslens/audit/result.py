@@ -222,7 +222,7 @@ class AuditResult(Result):
             self.simulations().to_string(index=False, float_format=lambda x: f"{x:.3f}"),
             f"{ways} (a share of {least:.2%} is detectable).",
             f"Not planted in copies of {self.model}: {', '.join(self.lost)}." if self.lost else "",
-            f"Kinds of keys have the thresholds of {self.twins} untrained twins here, and of 19 and of turned heads in an"
+            f"Kinds of keys have the thresholds of {self.twins} untrained twins here, of 19 and of turned heads in an"
             " analysis.",
             "Not audited: other written classes than nouns and articles, absolute and broad kernels, words before those"
             " that a neuron fires on.",
