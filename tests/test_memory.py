@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tslens.memory import give_back
+from tslens.memory import give_back, giving_back
 
 
 def resident() -> int:
@@ -27,6 +27,19 @@ def test_small_blocks_that_were_freed_are_given_back() -> None:
     assert full - resident() > 150_000_000 and len(kept) == 40
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_blocks_of_four_megabytes_are_given_back_though_other_blocks_lie_after_them() -> None:
+    if not hasattr(ctypes.CDLL(None), "mallopt"):
+        pytest.skip("another C library than glibc")
+    with giving_back():
+        blocks = [np.ones(6_000_000, dtype=np.uint8) for _ in range(40)]
+        kept, full = blocks[::10], resident()
+        del blocks
+        assert full - resident() > 200_000_000 and len(kept) == 4
+
+
 def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
     give_back()
+    with giving_back():
+        pass

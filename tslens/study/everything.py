@@ -14,7 +14,7 @@ from tslens import progress
 from tslens.corpus import Corpus, counted
 from tslens.errors import InputError
 from tslens.forward.trunk import refuse_compressor
-from tslens.memory import give_back
+from tslens.memory import give_back, giving_back
 from tslens.models import name_of
 from tslens.result import Result
 from tslens.scan import Reducer, scan
@@ -79,7 +79,7 @@ def everything(
             "more, or no twin."
         )
     work = Work(model, corpus, scanned or partial(scan, model, corpus), min(checked, len(corpus)), twins, {})
-    with kept(model, corpus, [checked, twins]) as keeper:
+    with kept(model, corpus, [checked, twins]) as keeper, giving_back():
         done = _all(work, keeper)
     return [Answer("summary", _summary(work, done), ""), *_answers(done)]
 

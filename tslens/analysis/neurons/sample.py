@@ -88,9 +88,15 @@ class Sample:
         return Sample(self.keys[order], self.places[order], self.contexts[order], self.values[order])
 
     def drawn(self) -> "Sample":
-        """The drawn tokens alone, in no order."""
+        """The drawn tokens alone, in no order. They move into the empty places of this sample, which they share."""
         filled = self.keys != NOWHERE
-        return self if filled.all() else Sample(**{name: part[filled] for name, part in vars(self).items()})
+        n = int(filled.sum())
+        empty, late = (~filled[:n]).nonzero().flatten(), filled[n:].nonzero().flatten() + n
+        with torch.inference_mode():  # as samples that grew in a scan were made
+            for part in vars(self).values():
+                part[empty] = part[late]
+            self.keys[n:] = NOWHERE
+        return Sample(**{name: part[:n] for name, part in vars(self).items()})
 
     def groups(self, n: int) -> Int[np.ndarray, " sample"]:
         """The group of stories of each token, of `n` equal ones, in the order of the stories' hashes."""
