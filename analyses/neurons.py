@@ -4,23 +4,24 @@ What lies above a neuron's 99.9% quantile decides, and not its top 20 tokens, so
 corpus: 229, 228 and 242 on 100, 300 and 600 stories, where the top 20 gave 237, 204 and 224 (`tslens analyze neurons
 --limit N`, and with `--top 20`). A part of speech rarely says where a neuron fires: made on 157 stories, 30 of 236
 labels predict it on 143 others and on other words (AUROC above 0.7 with its whole interval, among words of like
-frequency too): 8 punctuation marks, 8 adjectives, 2 nouns. 53 would without regard to frequency, 7 nouns and 18
-adjectives: rarity alone separates nouns with an AUROC of 0.74 to 0.78. Of words 41 of 43 labels predict. Nor does the
+frequency too): 8 punctuation marks, 8 adjectives, 4 names, 2 nouns. By that interval alone 54 would, 7 nouns and 19
+adjectives: rarity alone separates nouns with an AUROC of 0.74 to 0.78. Of words 40 of 43 labels predict. Nor does the
 model miss the neuron there: without it the loss is higher on the tokens of the label for 8 of 200 labelled neurons, and
-for none of 200 unlabelled ones of the same layers. The token alone explains 35% of a neuron's variance in the median
-(each different word once; tags permuted among words of like frequency; q <= 0.05).
+for none of 200 unlabelled ones of the same layers; ablated as twins are, for 2 (0 to 13), as untrained (twins 1 to 18,
+p = 0.95). The token alone explains 35% of a neuron's variance in the median (each different word once; tags permuted
+among words of like frequency; q <= 0.05).
 
-By all their activations, 19 of 21 classes select more neurons of stories2M than of any of 19 untrained twins: the
-first quarter of a story 83 (67 to 103; twins 0 to 8), its last quarter 55 (42 to 72; twins 0), names 24 (15 to 36;
-twins 0); particles and the inside of quotations do not surely (14, 8 to 24, twins 3 to 27; 1, 0 to 6). Sets of words
-that predict on other stories are found for 325 neurons (278 to 374; twins 30 to 257), words before that do for 35 (24
-to 49; twins 0 to 8). Of stories260K 116 neurons have such sets (95 to 140), no more than its twins (116 to 237), and 63
-words before (47 to 81; twins 0 to 13; 100 stories, p = 0.05).
+By all their activations, 20 of 21 classes select more neurons of stories2M than of any of 19 untrained twins: the first
+quarter of a story 83 (67 to 103; twins 0 to 8), its last quarter 55 (42 to 72; twins 0), names 24 (15 to 36; twins 0);
+the inside of quotations does not surely (1, 0 to 6; twins 0). Sets of words that predict on other stories are found for
+314 neurons (272 to 358; twins 30 to 250), words before that do for 30 (21 to 44; twins 0 to 7). Of stories260K 108
+neurons have such sets (87 to 131), no more than its twins (115 to 235), and 53 words before (39 to 70; twins 0 to 12;
+100 stories, p = 0.05).
 
-The published noun and adjective neurons are hardly there: on 100 stories 16 of the 768 neurons of layer 0 of stories2M
-have a part of speech that predicts where they fire on other stories and words (8 to 27; 5 punctuation marks, 4
-prepositions, 3 adjectives, 2 names, 1 noun; twins 0, p = 0.05), and 1, 1 and 3 of the layers after it, of which the
-last lead (1 to 9; twins 0). Of stories260K none has.
+The published noun and adjective neurons are hardly there: on 100 stories 15 of the 768 neurons of layer 0 of stories2M
+have a part of speech that predicts where they fire on other stories and words (7 to 26; 4 punctuation marks, 4
+prepositions, 3 adjectives, 2 names, 1 noun, 1 adverb; twins 0, p = 0.05), and 1, 1 and 2 of the layers after it, of
+which the last lead (0.2 to 7; twins 0). Of stories260K none has.
 
 What do the MLP neurons of small story models fire on?
 `python analyses/neurons.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
