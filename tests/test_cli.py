@@ -99,6 +99,21 @@ class TestFrame:
     def test_exit_code_of_a_command(self) -> None:
         assert cli.main(["analyze", "deep"]) == 3
 
+    def test_a_group_with_a_command_of_its_own_name(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        rows = [("eval", "show", "Print the path n times."), ("eval deep", "deep", "Return a number.")]
+        table = tuple(Command(words, f"{__name__}:{function}", text) for words, function, text in rows)
+        monkeypatch.setattr(table_of_commands, "COMMANDS", table)
+        assert cli.main(["eval", "deep"]) == 3
+        assert cli.main(["eval", "a.txt"]) == 0
+        assert capsys.readouterr().out == "a.txt plain\n"
+        assert cli.main(["eval", "--help"]) == 0
+        shown = capsys.readouterr().out
+        assert "Print the path" in shown and "deep" in shown
+        assert cli.main(["eval", "deep", "--help"]) == 0
+        assert "Return a number of its own" in capsys.readouterr().out
+
     @pytest.mark.parametrize(
         ("trouble", "line"),
         [

@@ -6,8 +6,9 @@ from tslens.cli.commands import COMMANDS, Command
 
 def helps(command: Command) -> dict[str, str | None]:
     """The help of each option and argument of a command, by its name."""
-    app = build_app()
-    for word in command.words.split():
+    words = command.words.split()
+    app = build_app(words)
+    for word in words:
         app = app[word]
     return {
         argument.name: argument.parameter.help for argument in app.assemble_argument_collection(parse_docstring=True)

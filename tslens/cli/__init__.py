@@ -16,6 +16,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TextIO
 
@@ -27,8 +28,9 @@ from tslens.cli.failures import complain, explain, is_out_of_memory, of_the_user
 from tslens.errors import InputError
 
 
-def build_app() -> App:
-    """The cyclopts app with every command of `COMMANDS`, none of them imported."""
+def build_app(arguments: Sequence[str] = ()) -> App:
+    """The cyclopts app with every command of `COMMANDS`, none of them imported, but for a command that is a group too
+    (`tslens eval SUITE` beside `tslens eval all`), if the arguments name it."""
     app = App(
         name="tslens",
         help="Train small story models and say, with evidence, what their heads, neurons and layers do.",
@@ -40,12 +42,16 @@ def build_app() -> App:
     for place, (words, path, help_line) in enumerate(commands.COMMANDS):
         *parents, name = words.split()
         parent = app
-        for group in parents:
+        for group in parents or [name] * (name in commands.GROUPS):
             if group not in groups:
                 groups[group] = App(name=group, help=commands.GROUPS[group], sort_key=place)
                 app.command(groups[group])
             parent = groups[group]
-        parent.command(path, name=name, help=help_line, sort_key=place)
+        if words not in commands.GROUPS:
+            parent.command(path, name=name, help=help_line, sort_key=place)
+        elif list(arguments[:1]) == [words]:
+            module, _, function = path.partition(":")
+            parent.default(getattr(import_module(module), function))
     return app
 
 
@@ -55,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _set_environment()
     debug = os.environ.get("TSLENS_DEBUG", "") not in ("", "0")
     try:
-        app = build_app()
+        app = build_app(arguments)
         _use_docstring(app, arguments)
         with _warnings_in_one_line():
             result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
@@ -91,8 +97,7 @@ def _set_environment() -> None:
 
 def _use_docstring(app: App, arguments: Sequence[str]) -> None:
     """Give the command about to run its whole docstring as help, instead of the line in the list."""
-    for words, _, _ in commands.COMMANDS:
-        chain = words.split()
+    for chain in sorted((command.words.split() for command in commands.COMMANDS), key=len, reverse=True):
         if list(arguments[: len(chain)]) == chain:
             for word in chain:
                 app = app[word]

@@ -134,5 +134,6 @@ COMMANDS: tuple[Command, ...] = (
 
 GROUPS = {
     "analyze": "Analyse what heads, neurons and layers do, with evidence.",
+    "eval": "Evaluate models: suites of prompts, and what they write.",
     "stories": "Make, clean and pack stories.",
 }
