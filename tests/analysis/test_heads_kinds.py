@@ -191,12 +191,29 @@ def test_a_taste_for_near_words_is_no_relation(tokenizer: Tokenizer) -> None:
     weights = story_weights(ids, marks_of(words_of(text, pos.tag_words(text)), offsets), distance >= 0)
     taste = torch.rand(50, tokenizer.size, generator=torch.Generator().manual_seed(5))
     near = taste[:, ids][:, None] * ((distance > 0) & (distance < 5))
-    excess, by_token = weights.excess(near), [len(ROWS) - 6 + i for i in range(6)]
+    excess, by_token = weights.excess(near), [len(ROWS) - 12 + i for i in range(6)]
     asked = [row for row in by_token if weights.queries[row] > 20]
     assert len(asked) >= 4 and [ROWS[row] for row in by_token] == [PRONOUN, *range(2, 7)]
     assert torch.allclose(excess[:, asked], torch.zeros(()).double(), atol=1e-3)
-    by_class = [row for row, kind in enumerate(ROWS) if kind in (2, 3) and row not in by_token]
+    by_class = [row for row, kind in enumerate(ROWS[: len(ROWS) - 12]) if kind in (2, 3)]
     assert (excess[:, by_class] / weights.queries[by_class]).abs().amax(0).max() > 0.05
+
+
+@pytest.mark.parametrize("words", [1, 2])
+def test_counting_words_is_no_relation(words: int) -> None:
+    """A head on the word before, or on that before it, whatever they are: where words have several tokens it exceeds
+    the nulls that count tokens, and that which counts words not at all."""
+    small = Tokenizer.train([story.text for story in generate(20, seed=3)], 300)
+    text = " ".join(story.text for story in generate(3, seed=8))
+    ids, offsets = torch.tensor(small.encode([text])[0])[:600], small.offsets(text)[:600]
+    marks = marks_of(words_of(text, pos.tag_words(text)), offsets)
+    assert (marks.piece > 1).double().mean() > 0.1
+    weights = story_weights(ids, marks, torch.ones(len(ids), len(ids)).tril().bool())
+    before = (marks.word[:, None] - marks.word == words) & (marks.piece == 0) & (marks.word >= 0)
+    excess = (weights.excess(before.float()[None])[0] / weights.queries.clamp(min=1)).abs()
+    by_word, others = excess[-6:][weights.queries[-6:] > 20], excess[: len(ROWS) - 6]
+    assert len(by_word) >= 4 and by_word.max() < 1e-5
+    assert others[[row for row, kind in enumerate(ROWS[:-6]) if kind == kinds_words.SUBJECT]].max() > 0.1
 
 
 @pytest.mark.thorough

@@ -1,6 +1,6 @@
 """Weights over a story's attention whose sum is, for each kind of key, the excess mass on its keys over null keys.
 
-A key of a kind has two or three nulls, and a head has the kind only if the mass on the key exceeds all.
+A key of a kind has two to four nulls, and a head has the kind only if the mass on the key exceeds all.
 
 - *Other keys*: keys of the same query that are of no kind in question, as far (1-4, 5-8, 9-16, ... tokens) and as
   frequent (the token's count in the story: 1, 2-3, 4-7, 8-15, more); for speech copies of the same token, whose excess
@@ -9,8 +9,11 @@ A key of a kind has two or three nulls, and a head has the kind only if the mass
   class and at like places in the story if the kind is no class (so that it is not the class that attracts), else as
   frequent.
 - *The same word*, for relations: the same token, seen by other queries of the story at the same distance.
+- *As many words away*, for relations: keys at the same place of their word, seen by other queries of the story as many
+  words away.
 
-Positional attention exceeds none, attention to a class of words not the second, and to favourite words not the third.
+Attention by position exceeds none, attention to a class of words not the second, to favourite words not the third, and
+attention by the number of words between not the fourth, where words have several tokens.
 Where several keys match, the null is their mean mass: the mean over all draws of one of them, so nothing is drawn, and
 no label depends on a seed, on the batch, or on other stories.
 
@@ -57,7 +60,7 @@ _TOPIC = KINDS.index("topic word")
 _OF_RELATED, _OF_CLASSES = list(range(len(RELATED))), list(range(len(KINDS) - len(CLASSES), len(KINDS)))
 
 RELATIONS_OF_WORDS = (PRONOUN, SUBJECT, MODIFIER, PUNCTUATION, START, OPENING)
-"""Relations to which a head that likes some words better than others could seem to answer."""
+"""Relations to which a head that likes some words, or counts words, could seem to answer."""
 ROWS: tuple[int, ...] = (
     *_OF_RELATED,  # against other keys, as frequent
     *_SPEECH,  # against copies of the same token
@@ -67,6 +70,7 @@ ROWS: tuple[int, ...] = (
     *_OF_CLASSES,  # against other queries
     *(NAME, OPENING),  # against duplicates, and against other last marks
     *RELATIONS_OF_WORDS,  # against other queries, by token
+    *RELATIONS_OF_WORDS,  # against other queries, by words between
 )
 """The kind of each row of weights: a kind has a row for each of its nulls."""
 
@@ -126,6 +130,7 @@ def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[
     classes, told = OTHER + 1, frequency * 2 + marks.speech[key]
     by_class = (placed * classes + of_key, BINS * PLACES * classes)
     by_token = (near * len(types) + of_type[key], BINS * len(types))
+    by_word = _by_word(marks, query, key)
     parts = (
         ([*alone], [free] * len(alone), by_query * frequencies + frequency, queries * frequencies),
         (speech, speech[::-1], by_query * len(types) + of_type[key], queries * len(types)),
@@ -135,7 +140,7 @@ def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[
         (of_class, not_class, near * 2 * frequencies + told, BINS * 2 * frequencies),
         ([alone[NAME]], [alone[DUPLICATE]], far * BINS + copies, (len(FAR) + 1) * BINS),
         ([alone[OPENING]], [alone[PUNCTUATION]], near, BINS),
-        ([*alone[list(RELATIONS_OF_WORDS)]], [free] * len(RELATIONS_OF_WORDS), *by_token),
+        *(([*alone[list(RELATIONS_OF_WORDS)]], [free] * len(RELATIONS_OF_WORDS), *by) for by in (by_token, by_word)),
     )
     place = query * len(tokens) + key
     rows = [
@@ -150,6 +155,14 @@ def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[
         rows = [row if kind == PRONOUN else NOTHING for row, kind in zip(rows, ROWS, strict=True)]
     cell = by_query[untopical].unique(return_inverse=True)[1]
     return _sparse(rows, len(tokens), place[untopical], cell)
+
+
+def _by_word(marks: TokenMarks, query: Int[Tensor, " pair"], key: Int[Tensor, " pair"]) -> tuple[Tensor, int]:
+    """The cell of each pair by the words between, the key's place in its word and the query's, and the number of
+    cells."""
+    between = _bins((marks.word[query] - marks.word[key]).clamp(min=0) + 1)
+    places = int(marks.piece.max()) + 1 if len(marks.piece) else 1
+    return (between * places + marks.piece[key]) * places + marks.piece[query], BINS * places**2
 
 
 def _bins(n: Int[Tensor, "*axes"]) -> Int[Tensor, "*axes"]:

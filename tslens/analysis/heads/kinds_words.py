@@ -182,6 +182,10 @@ class TokenMarks:
     """The class of the token's word; -1 where it covers none."""
     topic: Bool[Tensor, " key"]
     speech: Bool[Tensor, " key"]
+    word: Int[Tensor, " key"]
+    """The number of the token's word; -1 where it covers none."""
+    piece: Int[Tensor, " key"]
+    """The tokens of the same word before it."""
     natural: bool
     """As in `StoryWords`."""
 
@@ -197,10 +201,14 @@ def marks_of(words: StoryWords, offsets: Sequence[tuple[int, int]]) -> TokenMark
     def of_word(values: Sequence[int], missing: int) -> Tensor:
         return torch.tensor([*values, missing])[word]
 
+    at = torch.arange(len(word))
+    first = torch.where(word.diff(prepend=word[:1]) != 0, at, 0).cummax(0)[0]  # token of the same word
     return TokenMarks(
         related[:, word[:, None], word],
         of_word(words.classes, -1).long(),
         of_word(words.topic, False).bool(),
         of_word(words.speech, False).bool(),
+        word,
+        at - first,
         words.natural,
     )
