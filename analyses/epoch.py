@@ -47,7 +47,7 @@ SHOWN += ("ablation on stories", "tested labels")
 
 parser = argparse.ArgumentParser(description="Train models for one epoch, ask, draw figures/epoch.")
 parser.add_argument("--stories", required=True, help="what they are trained on")
-parser.add_argument("--whole", nargs="*", default=["256x8"], help="shapes of which everything is asked")
+parser.add_argument("--whole", nargs="*", default=["256x8x8"], help="shapes of which everything is asked")
 parser.add_argument("--labels", nargs="*", default=["512x12"], help="shapes of which heads and labels are asked")
 parser.add_argument("--limit", type=int, default=1000, help="validation stories that are scanned")
 parser.add_argument("--checked", type=int, default=100, help="of these, stories of twins and interventions")
