@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tslens.audit.result import AuditResult
     from tslens.models import LanguageModel
 
-VERSION = "every kind of label, 9"
+VERSION = "every kind of label, 10"
 """Part of the key of kept verdicts: raise it when what is planted changes."""
 
 
