@@ -38,6 +38,7 @@ COLUMNS = {
     "false_high": "to",
     "least_false": "detectable",
     "coverage": "coverage",
+    "covers": "should",
     "count": "in the model",
     "of_twins": "in a twin",
 }
@@ -63,7 +64,7 @@ def table(found: AuditResult) -> str:
     frame, tests = found.to_frame(), found.simulations()
     rows = [[cell(column, row[column]) for column in COLUMNS] for _, row in frame.iterrows()]
     intervals = [
-        [test["interval or p"], *(f"{test[c]:.3f}" for c in ("value", "p", "detectable")), test["passes"]]
+        [test["interval or p"], test["sort"], *(f"{test[c]:.3f}" for c in ("value", "p", "detectable")), test["passes"]]
         for _, test in tests.iterrows()
     ]
     least = 1 - 0.05 ** (1 / found.read)
@@ -72,7 +73,10 @@ def table(found: AuditResult) -> str:
             f"**{found.model}** and {found.models} models built by hand in its style, {found.stories} stories. "
             f"{found.verdict}",
             markdown(list(COLUMNS.values()), rows),
-            markdown(["interval, or p under the null", "covers, or distance", "p", "detectable", "passes"], intervals),
+            markdown(
+                ["interval, or p under the null", "should be", "covers, or distance", "p", "detectable", "passes"],
+                intervals,
+            ),
             f"Read as {', '.join(found.ways)}: {int(found.changed.sum())} of {found.read:,} labels change, each time "
             f"(a share of {least:.2%} is detectable)."
             + (f" Copies of {found.model} cannot carry {', '.join(found.lost)}." if found.lost else ""),

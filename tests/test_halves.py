@@ -8,7 +8,7 @@ import torch
 from scipy.stats import binomtest, t
 
 from tslens import models
-from tslens.halves import GROUPS, PAIRS, around, halves, on_halves, reach
+from tslens.halves import GROUPS, PAIRS, around, halves, joined, on_halves, reach
 from tslens.result import Result
 from tslens.stats import wilson
 from tslens.stories import stories
@@ -117,6 +117,15 @@ def test_a_count_is_as_wide_as_wilson_s_where_all_halves_agree():
     assert low[:3].tolist() == pytest.approx((found.low * of[:3].numpy()).tolist(), abs=1e-5)
     assert high[:3].tolist() == pytest.approx((found.high * of[:3].numpy()).tolist(), abs=1e-5)
     assert low[3] == high[3] == 548  # a share of positions: halves alone tell
+
+
+def test_a_mean_count_of_runs_that_agree_is_as_wide_as_wilson_s_of_all_their_units():
+    count, of = torch.tensor([4.0, 0.0, 12.0], dtype=torch.float64), torch.tensor([12, 12, 12])
+    low, high = joined(count, torch.zeros(3), of, runs=3)
+    found = wilson([12, 0, 36], [36, 36, 36])
+    assert low.tolist() == pytest.approx((12 * found.low).tolist(), abs=1e-5)
+    assert high.tolist() == pytest.approx((12 * found.high).tolist(), abs=1e-5)
+    assert low[1] == 0 < high[1] < 12 == high[2] and 0 < low[2] < 12
 
 
 def test_the_ends_of_a_count_add_both_distances_as_squares():

@@ -118,6 +118,8 @@ def test_kinds_stand_in_one_table_with_story_intervals_and_tests(model, drawn, m
         assert table.labelled[i].tolist() == [int(which.sum()) for which in named]
         assert int(table.tested[i].sum()) == int((~test.value[..., 0].isnan()).sum())
     assert (table.labelled_low <= table.labelled).all() and (table.labelled <= table.labelled_high).all()
+    assert (table.labelled_low >= 0).all() and (table.labelled_high <= table.alive[:, None]).all()
+    assert ((table.labelled_low < table.labelled_high) | (table.alive == 0)[:, None]).all()  # also of none labelled
     assert (table.predicting <= table.tested).all() and (table.holding <= table.tested).all()
     assert table.figure() is not None
 

@@ -91,10 +91,19 @@ def around(
     simulates it on 96 stories with significant units, and on 32. On 32 a half finds hardly any unit that all stories
     just find, and covers 73%: there each story of a half counts twice (`twice`), and 97% are covered.
     """
-    width, share = reach(halves.double()), wilson(count.clamp(max=of.clamp(min=1)).numpy(), of.clamp(min=1).numpy())
-    known = of > 0
+    return joined(count.double(), reach(halves.double()), of)
+
+
+def joined(
+    count: Float[Tensor, "*axes"], width: Float[Tensor, "*axes"], of: Int[Tensor, "*axes"], *, runs: int = 1
+) -> tuple[Float[Tensor, "*axes"], Float[Tensor, "*axes"]]:
+    """Lower and upper end of the interval of counts of `of` heads or neurons each: their half-width by halves of the
+    stories or by runs, joined with Wilson's for a mean count of so many runs, as squares add (see `around`). It lies
+    between 0 and `of`, and has a width where all halves or runs agree. Where `of` is 0, the half-width alone counts."""
+    known, units = of > 0, runs * of.clamp(min=1)
+    share = wilson((runs * count).clamp(min=0).minimum(units).numpy(), units.numpy())
     below, above = (
-        torch.where(known, (torch.as_tensor(end) * of - count).abs(), 0.0).square() for end in (share.low, share.high)
+        torch.where(known, torch.as_tensor(end) * of - count, 0.0).square() for end in (share.low, share.high)
     )
     low, high = count - (width.square() + below).sqrt(), count + (width.square() + above).sqrt()
-    return low.clamp(min=0).float(), torch.where(known, high.clamp(max=of), high).float()
+    return low.clamp(min=0).float(), torch.where(known, high.minimum(of), high).float()

@@ -4,13 +4,16 @@ import contextlib
 import dataclasses
 import io
 import json
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from tslens import cli, models, stats
+from tslens.analysis import heads
 from tslens.audit import AuditResult, Planted, Vocabulary, audit, keep, kept, running, tallies, verdict_of
 from tslens.audit.copies import PURE_HEAD, Beginnings, copies, target
 from tslens.audit.coverage import covered
@@ -207,7 +210,8 @@ def perfect() -> AuditResult:
         plant_right=torch.tensor([9, 9]),
         lost=[],
         tests=["loss", "p"],
-        test_kinds=["coverage", "uniform p"],
+        covers=["covers 95%", "covers 95%, near 1 or more"],
+        test_kinds=["covers 95%", "uniform p"],
         test_value=torch.tensor([0.95, 0.01]),
         test_p=torch.tensor([0.5, 0.002]),
         test_detectable=torch.tensor([0.09, 0.2]),
@@ -223,6 +227,7 @@ def test_the_verdict_by_hand(perfect: AuditResult) -> None:
     """A perfect audit passes; one missed plant, one interval that is wrong, or one label that moves fails it."""
     assert perfect.passes and perfect.verdict.startswith("The audit passes: all 18 plants")
     assert "0 of 440 random heads and neurons" in perfect.verdict
+    assert "1 simulated intervals cover 95% and 0 cover 95% or more (counts" in perfect.verdict
     for field, value, phrase in [
         ("plant_right", torch.tensor([8, 9]), "1 of 9 plants 'previous token' are called something else"),
         ("false_low", torch.tensor([0.06, 0.0]), "0% of the labels 'previous token' are false discoveries (0)"),
@@ -232,6 +237,32 @@ def test_the_verdict_by_hand(perfect: AuditResult) -> None:
     ]:
         failed = dataclasses.replace(perfect, **{field: value})
         assert failed.verdict == f"The audit fails: {phrase}."
+
+
+def test_the_tables_say_of_which_sort_each_interval_is(perfect: AuditResult) -> None:
+    assert list(perfect.summary()["covers"]) == ["covers 95%", "covers 95%, near 1 or more"]
+    counts = dataclasses.replace(
+        perfect, test_kinds=["covers 95% or more", "uniform p"], test_value=torch.tensor([0.999, 0.01]), runs=2000
+    )
+    assert counts.passes and "0 simulated intervals cover 95% and 1 cover 95% or more" in counts.verdict
+    assert counts.simulations()[["sort", "passes"]].values.tolist() == [
+        ["covers 95% or more", "conservative"],
+        ["uniform p", "yes"],
+    ]
+
+
+def test_twins_are_counted_without_turned_heads_as_plants_are(texts: list[str], monkeypatch) -> None:
+    asked: list[dict[str, object]] = []
+
+    def noted(*_: object, **options: object) -> heads.Control:
+        asked.append(options)
+        return heads.Control()
+
+    monkeypatch.setattr(running, "control", noted)
+    monkeypatch.setattr(running, "answers", lambda *_: SimpleNamespace(counts=Counter))
+    model = models.load("stories2M")
+    running._of_twins(model, texts, 2, running.controlled_by(model, texts, 2), lambda: None)
+    assert [one["turns"] for one in asked] == [0] * 6
 
 
 def test_a_wrong_kind_of_key_fails_it(perfect: AuditResult) -> None:

@@ -13,7 +13,7 @@ from tslens.analysis.heads.evidence import GroupEstimate
 from tslens.analysis.heads.kinds import smallest
 from tslens.analysis.neurons import held_out_measures
 from tslens.audit import label_intervals
-from tslens.audit.coverage import REJECTED, Simulated, covered, uniform
+from tslens.audit.coverage import AT_LEAST, EXACT, REJECTED, UNIFORM, Simulated, covered, passed, sort_of, uniform
 from tslens.audit.label_intervals import KIND, TESTED, of_labels, small
 from tslens.audit.simulated import NEAR_1, area_of, heads_of, simulated, tokens_of_stories
 from tslens.stats import Interval
@@ -32,7 +32,22 @@ def test_coverage_counts_by_hand() -> None:
     always = Interval(0, np.full(200, -1.0), np.full(200, 1.0), 0.95, "")
     assert not covered("x", always, 0.0).passes and covered("x", always, 0.0, least=True).passes
     assert not covered("x", always, 2.0, least=True).passes
-    assert Simulated("x", "coverage", 1.0, 10, REJECTED).passes and not Simulated("x", "coverage", 1, 9, 9e-4).passes
+    assert Simulated("x", EXACT, 1.0, 10, REJECTED).passes and not Simulated("x", EXACT, 1, 9, 9e-4).passes
+
+
+def test_conservative_intervals_may_cover_more_and_not_less() -> None:
+    """1,980 of 2,000 is more than 95%, 1,840 less: the first fails one sort and is `conservative` for the other."""
+
+    def on(hits: int, least: bool) -> str:
+        ends = np.where(np.arange(2000) < hits, 1.0, -0.5)
+        found = covered("x", Interval(0, np.full(2000, -1.0), ends, 0.95, ""), 0.0, least=least)
+        assert found.kind == (AT_LEAST if least else EXACT)
+        return passed(found.kind, found.value, found.p, found.runs)
+
+    assert [on(hits, False) for hits in (1980, 1900, 1840)] == ["no", "yes", "no"]
+    assert [on(hits, True) for hits in (1980, 1900, 1840)] == ["conservative", "yes", "no"]
+    assert sort_of([EXACT, EXACT]) == EXACT and sort_of([AT_LEAST]) == AT_LEAST
+    assert sort_of([EXACT, AT_LEAST]) == "covers 95%, near 1 or more"
 
 
 def test_ten_stories_need_t_not_z() -> None:
@@ -64,7 +79,7 @@ def test_every_interval_is_simulated_and_reproducible() -> None:
     nats, tokens = population()
     found, again = (simulated(nats, tokens, runs=60, seed=5) for _ in range(2))
     assert found == again and len({test.name for test in found}) == len(found) == 27
-    assert {test.kind for test in found} == {"coverage", "uniform p"}
+    assert {test.kind for test in found} == {EXACT, AT_LEAST, UNIFORM}
 
 
 def test_a_standard_error_over_tokens_does_not_cover_where_stories_are_alike() -> None:
@@ -81,12 +96,16 @@ def test_a_standard_error_over_tokens_does_not_cover_where_stories_are_alike() -
 def test_the_least_detectable_effect_is_detected() -> None:
     """Of 2,000 intervals that cover so much less, four fifths of the audits reject; of p-values likewise."""
     rng = np.random.default_rng(4)
-    least = Simulated("x", "coverage", 0.95, 2000, 1.0).detectable
+    least = Simulated("x", EXACT, 0.95, 2000, 1.0).detectable
     assert 0.015 < least < 0.025
     hits = rng.binomial(2000, 0.95 - least, 400)
     rejected = [binomtest(int(k), 2000, 0.95).pvalue < REJECTED for k in hits]
     assert 0.7 < np.mean(rejected) < 0.95
-    least = Simulated("p", "uniform p", 0.0, 2000, 1.0).detectable
+    less = Simulated("x", AT_LEAST, 0.95, 2000, 1.0).detectable
+    hits = rng.binomial(2000, 0.95 - less, 400)
+    rejected = [binomtest(int(k), 2000, 0.95, alternative="less").pvalue < REJECTED for k in hits]
+    assert less <= least and 0.7 < np.mean(rejected) < 0.95
+    least = Simulated("p", UNIFORM, 0.0, 2000, 1.0).detectable
     p = rng.uniform(size=(200, 2000))
     p = np.where(p < 0.5 + least, p * 0.5 / (0.5 + least), p)  # largest distance: `least`, at one half
     assert np.mean([not uniform("p", row).passes for row in p]) > 0.7

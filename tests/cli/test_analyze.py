@@ -417,9 +417,16 @@ def test_attribution_and_residuals_write_their_answers(tmp_path: Path, capsys: p
         "residuals.svg",
     ]
     assert "residual of BOS" in capsys.readouterr().out
+    for command, said in (("attribution", "No component of 1 untrained twins adds"), ("residuals", "No stream of 1")):
+        given = ["--model", "tiny", "--stories", "stories.txt", "--out", str(tmp_path / command), "--twins", "1"]
+        assert cli.main(["analyze", command, *given]) == 0
+        assert said in capsys.readouterr().out
+        assert {"measured.csv", "measured.svg", "of-twins"} <= {p.name for p in (tmp_path / command).iterdir()}
     asked = ["analyze", "attribution", "--model", "tiny", "--prompt", "The c", "--target", "a", "--contrast", "e"]
     assert cli.main([*asked, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["result"] == "AttributionResult" and record["against"] == "e" and record["rows"][0]["target"] == "a"
     assert cli.main(["analyze", "attribution", "--model", "tiny", "--target", "a"]) == 2
     assert "--target and --contrast ask about a --prompt" in capsys.readouterr().err
+    assert cli.main(["analyze", "attribution", "--model", "tiny", "--prompt", "The c", "--twins", "1"]) == 2
+    assert "--twins are measured on stories and not on a --prompt" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from tslens.analysis import heads, lens, neurons
 from tslens.dynamics import measure as module
 from tslens.dynamics import untrained
 from tslens.dynamics.points import points
-from tslens.dynamics.snapshot import BOS, INDUCTION, LOSS, POSITIONAL, PREVIOUS, REPETITION, UNITS
+from tslens.dynamics.snapshot import BOS, INDUCTION, LOSS, POSITIONAL, PREVIOUS, REPETITION, UNITS, units_of
 from tslens.models.twins import KINDS, Twin
 from tslens.stories import stories
 
@@ -40,7 +40,9 @@ def test_scores_are_those_of_the_analyses(there: Path, texts: list[str]) -> None
     assert torch.equal(end.role_code, roles.role_code) and end.labels == [*profiles.tags, "one word"]
     assert int((end.label == len(profiles.tags)).sum()) == int(profiles.by_word.sum())
     assert bool((end.low <= end.value).all() and (end.value <= end.high).all())
-    assert bool((end.low[len(UNITS) :] >= 0).all()) and end.texts[-1].startswith(end.prompts[-1])
+    counts = [part[len(UNITS) :] for part in (end.low, end.high, units_of(end.scores, end.role_code, end.label))]
+    assert bool((counts[0] >= 0).all() and (counts[0] < counts[1]).all() and (counts[1] <= counts[2]).all())
+    assert end.texts[-1].startswith(end.prompts[-1])
 
 
 @pytest.mark.thorough

@@ -8,6 +8,7 @@ import pytest
 import torch
 from scipy.stats import t
 
+from tslens import stats
 from tslens.dynamics import DynamicsResult, EmergenceResult, SnapshotResult, emergence
 from tslens.dynamics.seeds import names_of, over_runs, together
 from tslens.dynamics.snapshot import INDUCTION, LOSS
@@ -53,6 +54,21 @@ def test_counts_have_no_band_below_zero(snapshot: Made) -> None:
     answer = together(["a", "b"], runs)
     at = answer.scores.index("NOUN neurons")
     assert float(answer.mean[at, 0]) == 0.5 and float(answer.low[at, 0]) == 0.0 and float(answer.high[at, 0]) > 6
+
+
+def test_counts_on_which_runs_agree_have_a_width_and_other_scores_none(snapshot: Made) -> None:
+    """12 neurons a model: 0 of 24, and 6 of 24, by Wilson's interval; the strongest head is no count."""
+    rising = {"NOUN neurons": (3, 3, 3), INDUCTION: (0.5, 0.5, 0.5)}
+    answer = together(["a", "b"], [[snapshot(0), snapshot(1, rising)]] * 2)
+
+    def ends(score: str) -> list[list[float]]:
+        return [getattr(answer, end)[answer.scores.index(score)].tolist() for end in ("low", "high")]
+
+    found = stats.wilson([0, 6], [24, 24])
+    assert ends("NOUN neurons")[0] == pytest.approx((12 * found.low).tolist(), abs=1e-5)
+    assert ends("NOUN neurons")[1] == pytest.approx((12 * found.high).tolist(), abs=1e-5)
+    assert ends("heads with a role")[1] == pytest.approx([8 * stats.wilson(0, 16).high] * 2)  # of 8 heads
+    assert ends(INDUCTION) == [[0.0, 0.5]] * 2
 
 
 def test_runs_that_are_no_seeds_are_refused(snapshot: Made, refused, there) -> None:

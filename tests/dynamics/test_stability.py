@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tslens import forward, models
+from tslens import forward, models, stats
 from tslens.dynamics import SnapshotResult, StabilityResult
 from tslens.dynamics.matching import matched, similarity
 
@@ -99,6 +99,8 @@ def test_seeds_with_the_same_labels_agree_beyond_chance_and_others_do_not(snapsh
     both = 2 * 10 * 10 / 40  # expected pairs of nouns in two layers; the union has 40 less that
     assert float(found.chance[at]) == pytest.approx(both / (40 - both), abs=0.01)
     assert found.count[:, at].tolist() == [20, 20] and torch.isnan(found.share_low[at])
+    width = stats.wilson(40, 160)  # both seeds have 20 of 80: Student's t has no width
+    assert [float(found.low[at]), float(found.high[at])] == pytest.approx([80 * width.low, 80 * width.high], abs=1e-4)
     apart = module.result(["a", "c"], [ends[0], ends[2]], different[None], [[0.9, 0.8], [0.5, 0.4]])
     assert float(apart.share[at]) == 0.0 and float(apart.p[at]) == 1.0
     assert found.summary()["label"].tolist() == ["part-of-speech neurons", "NOUN neurons"]

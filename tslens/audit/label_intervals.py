@@ -1,7 +1,7 @@
 """Simulated corpora for the intervals and p-values that labels rest on: tests of neurons, kinds of keys, their words.
 
 The tests of a neuron's label are read on 50 stories, half of an audit's, in ten groups; kinds of keys in 16 groups.
-Coverage of what errs to the safe side, or lies near 1, is tested on one side: whether it is less than 95%.
+Areas and shares near 1, and the excess of a kind, are conservative (`coverage.AT_LEAST`): they may cover more than 95%.
 """
 
 import math

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import stats
-from tslens.audit.coverage import REJECTED
+from tslens.audit.coverage import passed, sorts, wrong_intervals
 from tslens.audit.judging import ANY_KIND, ANY_WRITTEN, MORE, ONE_WORD, PLANTED_KINDS, PREDICTS, SETS
 from tslens.audit.tallies import MOST_FALSE, often_false, unplanted
 from tslens.result import Result
@@ -73,6 +73,8 @@ class AuditResult(Result):
     """Smallest share of random components with the label that is detectable, likewise."""
     coverage: Float[Tensor, " label"]
     """Coverage of the 95% interval that the label rests on, over simulated corpora: the least of its simulations."""
+    covers: list[str]
+    """What this interval should do: cover 95%, or be conservative and cover 95% or more."""
     twins: int
     """Untrained twins of the model."""
     of_twins: Float[Tensor, " label"]
@@ -90,11 +92,11 @@ class AuditResult(Result):
     tests: list[str]
     """Intervals and p-values that were simulated."""
     test_kinds: list[str]
-    """`coverage`, or `uniform p`."""
+    """Of an interval its sort: `covers 95%`, or conservative, `covers 95% or more`; of p-values `uniform p`."""
     test_value: Float[Tensor, " test"]
     """Coverage, or the largest distance of the p-values from uniform."""
     test_p: Float[Tensor, " test"]
-    """p of an exact binomial test that coverage is 95%, or of Kolmogorov and Smirnov's test."""
+    """p of an exact binomial test that it covers 95% (conservative: not less), or of Kolmogorov and Smirnov's test."""
     test_detectable: Float[Tensor, " test"]
     """Smallest distance from 95%, or from uniform, that is detectable: it is rejected with a probability of 80%."""
     runs: int
@@ -156,13 +158,8 @@ class AuditResult(Result):
 
     @property
     def wrong_intervals(self) -> list[str]:
-        """The intervals whose coverage is not 95%, and the p-values that are not uniform, one phrase each."""
-        rows = zip(self.tests, self.test_kinds, self.test_value.tolist(), self.test_p.tolist(), strict=True)
-        return [
-            f"{name}: coverage {value:.3f}" if kind == "coverage" else f"{name} is not uniform (distance {value:.3f})"
-            for name, kind, value, p in rows
-            if p < REJECTED
-        ]
+        """The intervals that do not cover as their sort should, and p-values that are not uniform, one phrase each."""
+        return wrong_intervals(self.tests, self.test_kinds, self.test_value.tolist(), self.test_p.tolist())
 
     @property
     def failures(self) -> list[str]:
@@ -195,24 +192,29 @@ class AuditResult(Result):
         false = int(self.false[self._claimed].sum())
         return (
             f"The audit passes: all {named} plants with one right label have it and {others} others none that is "
-            f"wrong, {false} of {components:,} random heads and neurons have a role or a part of speech, {kinds}all "
-            f"intervals cover, and no way of reading changes a label.{self.often_false}"
+            f"wrong, {false} of {components:,} random heads and neurons have a role or a part of speech, {kinds}"
+            f"{sorts(self.test_kinds)}, and no way of reading changes a label.{self.often_false}"
             f"{unplanted(self.labels, self.planted)}"
         )
 
     def summary(self) -> "pd.DataFrame":
         """Every label with its power, false discoveries, coverage and smallest detectable effects."""
-        shown = ["label", "count", "of_twins", "planted", "named", "power_low", "least_missed"]
-        return self.to_frame()[[*shown, "random", "false", *FALSE, "least_false", "coverage"]]
+        shown = ["label", "count", "of_twins", "planted", "named", "power_low", "least_missed", "random", "false"]
+        return self.to_frame()[[*shown, *FALSE, "least_false", "coverage", "covers"]]
 
     def simulations(self) -> "pd.DataFrame":
         """Every simulated interval and p-value, with the smallest distance that is detectable."""
         import pandas as pd
 
-        rows = {"interval or p": self.tests, "kind": self.test_kinds}
+        rows = {"interval or p": self.tests, "sort": self.test_kinds}
         arrays = {"value": self.test_value, "p": self.test_p, "detectable": self.test_detectable}
-        passes = {"passes": ["no" if p < REJECTED else "yes" for p in self.test_p.tolist()]}
-        return pd.DataFrame(rows | {name: values.numpy() for name, values in arrays.items()} | passes)
+        frame = pd.DataFrame(rows | {name: values.numpy() for name, values in arrays.items()})
+        found = zip(self.test_kinds, self.test_value.tolist(), self.test_p.tolist(), strict=True)
+        return frame.assign(passes=[passed(*one, self.runs) for one in found])
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """One row per label; the last column says of which sort the interval is that it rests on."""
+        return super().to_frame(field) if field else super().to_frame().assign(covers=self.covers)
 
     def __str__(self) -> str:
         least = 1 - 0.05 ** (1 / max(self.read, 1))
@@ -224,8 +226,7 @@ class AuditResult(Result):
             f"Not planted in copies of {self.model}: {', '.join(self.lost)}." if self.lost else "",
             f"Kinds of keys have the thresholds of {self.twins} untrained twins here, of 19 and of turned heads in an"
             " analysis.",
-            "Not audited: other written classes than nouns and articles, absolute and broad kernels, words before those"
-            " that a neuron fires on.",
+            "Not audited: written classes but nouns and articles, absolute and broad kernels, words before a neuron's.",
             f"Made by: {self.command}",
             self.verdict,
         ]

@@ -13,7 +13,7 @@ import torch
 from tslens import models, stats
 from tslens.analysis import heads
 from tslens.audit.copies import check_can_carry, copies
-from tslens.audit.coverage import Simulated
+from tslens.audit.coverage import UNIFORM, Simulated, sort_of
 from tslens.audit.judging import (
     ALL,
     ANY_KIND,
@@ -162,7 +162,7 @@ def _by_label(judged: Sequence[Judged], tests: Sequence[Simulated]) -> dict[str,
     power = stats.wilson(named.numpy(), planted.numpy())
     of = torch.tensor([t.random if t.label in (ONE_WORD, SETS) else t.false + t.named for t in counted])
     share = stats.wilson(false.numpy(), of.numpy())
-    simulated = {label: [t.value for t in tests if _decides(t, label)] for label in ALL}
+    simulated = {label: [t for t in tests if _decides(t, label)] for label in ALL}
     return {
         "planted": planted,
         "named": named,
@@ -175,13 +175,14 @@ def _by_label(judged: Sequence[Judged], tests: Sequence[Simulated]) -> dict[str,
         "false_low": torch.from_numpy(share.low).float(),
         "least_missed": _detectable(planted),
         "least_false": _detectable(random),
-        "coverage": torch.tensor([min(simulated[label]) for label in ALL]),
+        "coverage": torch.tensor([min(t.value for t in simulated[label]) for label in ALL]),
+        "covers": [sort_of(t.kind for t in simulated[label]) for label in ALL],
     }
 
 
 def _decides(test: Simulated, label: str) -> bool:
     """Whether this is the interval that decides a label."""
-    return test.kind == "coverage" and test.name.startswith(RESTS_ON.get(label, SHARE))
+    return test.kind != UNIFORM and test.name.startswith(RESTS_ON.get(label, SHARE))
 
 
 def _detectable(n: torch.Tensor) -> torch.Tensor:
@@ -214,11 +215,12 @@ def _by_test(tests: Sequence[Simulated]) -> dict[str, Any]:
 def _of_twins(
     model: "LanguageModel", texts: Sequence[str], n: int, controlled: Controlled, advance: Callable[[], None]
 ) -> torch.Tensor:
-    """The mean count of each label in the model's untrained twins; where twins give thresholds, those of the others."""
+    """The mean count of each label in the model's untrained twins. Where twins give thresholds, those of the others do,
+    and these alone, as for the plants: turned heads raise them for neither."""
     counts = Counter[str]()
     for twin in twins(n):
         with off():
-            others = partial(control, model, texts, n=n, limit=len(texts), without=twin)
+            others = partial(control, model, texts, n=n, turns=0, limit=len(texts), without=twin)
             kinds = replace(controlled.kinds, control=heads.Control())
             writes = replace(controlled.writes, control=heads.Control())
             kinds, writes = replace(kinds, control=others(kinds)), replace(writes, control=others(writes))

@@ -2,7 +2,7 @@
 
 Coverage is tested by an exact binomial test, uniformity by Kolmogorov and Smirnov's; both at 0.001, so that of about
 fifty tests a sound one fails by chance once in twenty audits. An area near 1 is estimated as 1 in many corpora, and an
-interval that holds it there covers more than 95%: the test is whether it covers less.
+interval that holds it there covers more than 95%; so does that of a count. Both are conservative (`coverage.AT_LEAST`).
 """
 
 import math

@@ -11,10 +11,14 @@ from tslens.cli.delivery import Delivery, delivery
 from tslens.cli.options import Engine, Json, Limit, Model, Precision, Stories, corpus_of, scanned
 
 if TYPE_CHECKING:
-    from tslens.analysis.lens import TranslatorsResult
+    from tslens.analysis.lens import ByComponentResult, ResidualsResult, TranslatorsResult
     from tslens.corpus import Corpus
     from tslens.models import LanguageModel
 
+Twins = Annotated[
+    int,
+    Parameter(name="--twins", help="Untrained twins that are measured on the same stories: 19 for p = 0.05 at best."),
+]
 FIT_TWINS = 200
 """Stories that the tuned lens of each untrained twin is fitted on, in closed form, and the model's beside them."""
 
@@ -143,6 +147,7 @@ def attribution(
     contrast: str | None = None,
     stories: Stories = None,
     limit: Limit = 200,
+    n: Twins = 0,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
@@ -169,6 +174,8 @@ def attribution(
     check_precision(precision)
     if prompt is None and (target is not None or contrast is not None):
         raise InputError("--target and --contrast ask about a --prompt: give one.")
+    if n and prompt is not None and stories is None:
+        raise InputError("--twins are measured on stories and not on a --prompt: give --stories, or leave --twins out.")
     with delivery(out, json_) as deliver:
         loaded = load(model)
         refuse_compressor(loaded)
@@ -178,6 +185,7 @@ def attribution(
             corpus = corpus_of(loaded, stories, limit)
             found = method.by_component(loaded, corpus, precision=precision)
             deliver(found, figures=found.figures(), corpus=corpus)
+            _beside_twins(deliver, loaded, corpus, found, n)
 
 
 def residuals(
@@ -185,6 +193,7 @@ def residuals(
     model: Model,
     stories: Stories = None,
     limit: Limit = 200,
+    n: Twins = 0,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
@@ -204,7 +213,18 @@ def residuals(
     with delivery(out, json_) as deliver:
         loaded = load(model)
         corpus = corpus_of(loaded, stories, limit)
-        deliver(method.residuals(loaded, corpus, precision=precision), corpus=corpus)
+        deliver(found := method.residuals(loaded, corpus, precision=precision), corpus=corpus)
+        _beside_twins(deliver, loaded, corpus, found, n)
+
+
+def _beside_twins(
+    deliver: Delivery, model: "LanguageModel", corpus: "Corpus", found: "ByComponentResult | ResidualsResult", n: int
+) -> None:
+    """Deliver what `n` untrained twins measure on the same stories, if there are any."""
+    from tslens.twins import measured
+
+    if n:
+        deliver(measured(model, corpus, found, n=n), "of-twins", corpus=corpus)
 
 
 def _fitted(model: "LanguageModel", held_out: Iterable[str], fit: Fit) -> "TranslatorsResult":

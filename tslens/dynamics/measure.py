@@ -18,11 +18,21 @@ from tslens.analysis.heads.repeated import repeated_tokens, repetition_scores
 from tslens.analysis.heads.result import CLASSES
 from tslens.corpus import Corpus
 from tslens.dynamics.points import Point, folder_of, points
-from tslens.dynamics.snapshot import BOS, INDUCTION, LOSS, POSITIONAL, PREVIOUS, REPETITION, UNITS, SnapshotResult
+from tslens.dynamics.snapshot import (
+    BOS,
+    INDUCTION,
+    LOSS,
+    POSITIONAL,
+    PREVIOUS,
+    REPETITION,
+    UNITS,
+    SnapshotResult,
+    units_of,
+)
 from tslens.errors import InputError
 from tslens.forward.trunk import refuse_compressor
 from tslens.generate import Sampling, generate
-from tslens.halves import FEWEST, on_halves, reach
+from tslens.halves import FEWEST, joined, on_halves, reach
 from tslens.progress import bar, note, off
 from tslens.scan import Reducer, scan
 
@@ -92,9 +102,10 @@ def measure(model: "LanguageModel", step: int, texts: Sequence[str]) -> Snapshot
     scores = _scores(roles, profiles, depth)
     value, width = _stacked([scores])[0], reach(_stacked([row for row, _ in rows]))
     low, high, at = value - width, value + width, list(UNITS).index
+    of = units_of(list(scores), roles.role_code, profiles.label)
+    low[len(UNITS) :], high[len(UNITS) :] = joined(*(part[len(UNITS) :] for part in (value, width, of)))
     for name, interval in _on_repeated_tokens(model).items():
         value[at(name)], low[at(name)], high[at(name)] = interval.estimate, interval.low, interval.high
-    low[len(UNITS) :].clamp_(min=0)
     beside = reach(torch.stack([loss for _, loss in rows])).float()
     prompts = _prompts(model)
     return SnapshotResult(

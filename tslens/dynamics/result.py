@@ -32,7 +32,8 @@ LINES = 7
 class DynamicsResult(Result):
     """Every score of a model at every snapshot of its training, over runs that differ in their seed.
 
-    The band of a score is its 95% interval over runs (Student's t, so that of two or three runs is wide); of a single
+    The band of a score is its 95% interval over runs (Student's t, so that of two or three runs is wide; of a count
+    joined with Wilson's, so that runs which agree by chance leave a width); of a single
     run it is the interval over stories, and says nothing about other seeds. Step 0 is the model before training.
     """
 

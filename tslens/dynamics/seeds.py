@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import stats
@@ -14,9 +14,10 @@ from tslens.corpus import Corpus
 from tslens.dynamics.measure import STORIES, snapshots
 from tslens.dynamics.points import folder_of
 from tslens.dynamics.result import DynamicsResult
-from tslens.dynamics.snapshot import UNITS, SnapshotResult
+from tslens.dynamics.snapshot import SnapshotResult, units_of
 from tslens.dynamics.untrained import beside_twins
 from tslens.errors import InputError
+from tslens.halves import joined
 from tslens.progress import note
 from tslens.result import read_on
 from tslens.twins.counting import TWINS
@@ -72,8 +73,8 @@ def together(names: Sequence[str], found: Sequence[Sequence[SnapshotResult]]) ->
         return torch.stack([torch.stack([getattr(snapshot, field) for snapshot in each]) for each in chosen])
 
     value, low, high = (stacked(field) for field in ("value", "low", "high"))
-    mean, below, above = (part.T.contiguous() for part in over_runs(value, low, high))
-    below[len(UNITS) :].clamp_(min=0)
+    of = units_of(first.scores, first.role_code, first.label)
+    mean, below, above = (part.T.contiguous() for part in over_runs(value, low, high, of.expand_as(value[0])))
     lens = over_runs(*(stacked(field) for field in ("lens", "lens_low", "lens_high")))
     return DynamicsResult(
         runs=list(names),
@@ -118,11 +119,18 @@ def _alike(found: SnapshotResult) -> dict[str, object]:
 
 
 def over_runs(
-    value: Float[Tensor, "run *axes"], low: Float[Tensor, "run *axes"], high: Float[Tensor, "run *axes"]
+    value: Float[Tensor, "run *axes"],
+    low: Float[Tensor, "run *axes"],
+    high: Float[Tensor, "run *axes"],
+    of: Int[Tensor, "*axes"] | None = None,
 ) -> tuple[Float[Tensor, "*axes"], Float[Tensor, "*axes"], Float[Tensor, "*axes"]]:
-    """The mean over runs with its interval; of one run its own interval."""
+    """The mean over runs with its interval; of one run its own interval. What is a count `of` so many heads or neurons
+    varies at least as a binomial count does (`halves.joined`): runs that agree by chance leave a width."""
     if len(value) == 1:
         return value[0], low[0], high[0]
     found = stats.mean_interval(value.double().numpy())
-    mean, below, above = (torch.as_tensor(part).float() for part in (found.estimate, found.low, found.high))
-    return mean, below, above
+    mean, below, above = (torch.as_tensor(part) for part in (found.estimate, found.low, found.high))
+    if of is not None:
+        ends = joined(mean, above - mean, of, runs=len(value))
+        below, above = (torch.where(of > 0, *pair) for pair in zip(ends, (below, above), strict=True))
+    return mean.float(), below.float(), above.float()

@@ -1,9 +1,10 @@
 """The result for one snapshot of a run: its scores with intervals, its heads, neurons and lens, and what it writes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -25,6 +26,14 @@ UNITS = {
 }
 """The scores that are no counts, with their units. Counts of heads by role and of neurons by label follow them."""
 MEASURES = ("previous token", "induction", "BOS sink", "positional fraction")
+
+
+def units_of(
+    scores: Sequence[str], heads: Int[Tensor, "layer head"], neurons: Int[Tensor, "layer neuron"]
+) -> Int[Tensor, " score"]:
+    """Of how many heads or neurons each score is a count; 0 for those of `UNITS`, which are none."""
+    counted = [neurons if "neurons" in name else heads for name in scores]
+    return torch.tensor([0 if name in UNITS else of.numel() for name, of in zip(scores, counted, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)

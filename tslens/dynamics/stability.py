@@ -18,9 +18,10 @@ from tslens.dynamics.matching import matched, similarity
 from tslens.dynamics.measure import ONE_WORD, STORIES, read_texts, snapshots
 from tslens.dynamics.points import points
 from tslens.dynamics.seeds import check_alike, names_of
-from tslens.dynamics.snapshot import SnapshotResult
+from tslens.dynamics.snapshot import SnapshotResult, units_of
 from tslens.dynamics.stability_result import StabilityResult
 from tslens.errors import InputError
+from tslens.halves import joined
 from tslens.progress import bar, off
 from tslens.result import read_on
 
@@ -78,7 +79,11 @@ def result(
     """The result, from `shares` [pair, 1 + pairing, label]: as matched, then after each random pairing."""
     pairs = list(combinations(range(len(names)), 2))
     counts = np.stack([_counts(end) for end in ends])
-    of_count = stats.mean_interval(counts)
+    mean = torch.as_tensor(counts.mean(0))
+    width = torch.as_tensor(stats.mean_interval(counts).high) - mean
+    count_low, count_high = joined(
+        mean, width, units_of(_labels(ends[0]), ends[0].role_code, ends[0].label), runs=len(counts)
+    )
     over_pairs = _mean_of_known(shares)
     observed, random = over_pairs[0], over_pairs[1:]
     low = high = np.full(len(observed), np.nan)
@@ -95,9 +100,9 @@ def result(
         pairs=[f"{names[a]} and {names[b]}" for a, b in pairs],
         stories=ends[0].stories,
         labels=_labels(ends[0]),
-        mean=single(of_count.estimate),
-        low=single(of_count.low).clamp(min=0),
-        high=single(of_count.high),
+        mean=mean.float(),
+        low=count_low,
+        high=count_high,
         share=single(observed),
         share_low=single(low),
         share_high=single(high),

@@ -38,7 +38,7 @@ class StabilityResult(Result):
     mean: Float[Tensor, " label"]
     """The mean count over runs."""
     low: Float[Tensor, " label"]
-    """Lower end of its 95% interval over runs (Student's t), at least 0."""
+    """Lower end of its 95% interval over runs: Student's t, joined with Wilson's (`halves.joined`); at least 0."""
     high: Float[Tensor, " label"]
     """Upper end of it."""
     share: Float[Tensor, " label"]

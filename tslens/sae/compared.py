@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from tslens.analysis.neurons import HeldOut, HeldOutResult, ProfilesResult
 from tslens.analysis.neurons.held_out_measures import MEASURES
 from tslens.errors import InputError
 from tslens.forward import check_hooks
-from tslens.halves import FEWEST, PAIRS, on_halves, reach
+from tslens.halves import FEWEST, PAIRS, around, on_halves
 from tslens.models import name_of, spec_of
 from tslens.progress import bar, off
 from tslens.result import read_on
@@ -52,8 +52,7 @@ def compared_features(
             halves.append(_counts(half))
             shown.advance()
     tested = scan(model, texts, [replace(reducer, by=HeldOut()) for reducer in asked])
-    width = reach(torch.stack(halves).double()).float()
-    table = read_on(_table(name_of(model), hook, profiles, width, tested), stories)
+    table = read_on(_table(name_of(model), hook, profiles, torch.stack(halves), tested), stories)
     return table, profiles, tested
 
 
@@ -61,11 +60,12 @@ def _table(
     model: str,
     hook: str,
     profiles: Sequence[FeaturesResult],
-    width: Float[Tensor, "kind label"],
+    halves: Int[Tensor, "half kind label"],
     tested: Sequence[HeldOutResult],
 ) -> ComparedFeaturesResult:
     alive = torch.stack([(found.firing_rate > 0).sum() for found in profiles])
     labelled = _counts(profiles)
+    low, high = around(labelled, halves, alive[:, None].expand_as(labelled))
     of_tests = [[_tested(found, which) for which in (found.label >= 0, found.by_word)] for found in tested]
     counts = torch.tensor([[one[:3] for one in row] for row in of_tests])
     medians = torch.tensor([[one[3:] for one in row] for row in of_tests])
@@ -78,8 +78,8 @@ def _table(
         active=torch.stack([found.firing_rate.sum() for found in profiles]),
         explained=torch.tensor([found.explained for found in profiles]),
         labelled=labelled,
-        labelled_low=(labelled - width).clamp(min=0),
-        labelled_high=torch.minimum(labelled + width, alive[:, None]),
+        labelled_low=low,
+        labelled_high=high,
         share=labelled / alive[:, None].clamp(min=1),
         tested=counts[..., 0],
         holding=counts[..., 1],

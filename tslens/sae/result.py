@@ -89,7 +89,7 @@ class ComparedFeaturesResult(Result):
     """Neurons of a block, features of an activation there, and random features of it: labelled by the same rules at the
     same q, and the labels that one half of the stories gives tested on the other half.
 
-    Features that never fire are not counted. Intervals are 95%, over stories.
+    Features that never fire are not counted. Intervals are 95%, over stories (`halves.around`).
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("kind", "label")

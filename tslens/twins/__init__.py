@@ -6,6 +6,7 @@ from tslens.twins.counting import QUESTIONS, STORIES, TWINS, compare
 from tslens.twins.fading import faded
 from tslens.twins.layers import layers
 from tslens.twins.layers_result import LayersResult, side_by_side
+from tslens.twins.measured import MeasuredResult, measured
 from tslens.twins.result import TwinsResult
 from tslens.twins.scoring import TURNS, control
 from tslens.twins.tasks import beside_task, on_task
@@ -19,6 +20,7 @@ __all__ = [
     "TURNS",
     "TWINS",
     "LayersResult",
+    "MeasuredResult",
     "TwinsResult",
     "ablated",
     "ablated_neurons",
@@ -27,6 +29,7 @@ __all__ = [
     "control",
     "faded",
     "layers",
+    "measured",
     "on_task",
     "read_ahead",
     "side_by_side",
