@@ -123,7 +123,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "eval",
         "tslens.cli.evaluate:evaluate",
-        "Measure how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompt pairs.",
+        "Measure how often models prefer, and how often they write, the right ending of a prompt of a suite.",
     ),
     Command(
         "bench",
