@@ -41,7 +41,7 @@ def forgetful(model, tied: bool):
 
 
 def scores(*margins: float, more: tuple[float, ...] = (), templated: int = 0) -> SuiteResult:
-    """An answer with these margins, twin after twin, and those of a second model; the last prompts are of a template."""
+    """An answer with these margins, twin after twin, and those of a second model; the last are of a template."""
     n, each = len(margins), torch.tensor([margins, more or margins], dtype=torch.float)
     numbers = torch.arange(n)
     topic = torch.where(numbers < n - templated, numbers // 2, n // 2)

@@ -126,6 +126,16 @@ COMMANDS: tuple[Command, ...] = (
         "Measure how often models prefer, and how often they write, the right ending of a prompt of a suite.",
     ),
     Command(
+        "eval all",
+        "tslens.cli.evaluate:everything",
+        "Score models on all suites that need no key, and print one table.",
+    ),
+    Command(
+        "eval beginnings",
+        "tslens.cli.evaluate:beginnings",
+        "Put what models write after the same beginnings of stories side by side, for reading and grading.",
+    ),
+    Command(
         "bench",
         "tslens.cli.bench:bench",
         "Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.",

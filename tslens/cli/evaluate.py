@@ -5,14 +5,20 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tslens.cli.delivery import Delivery, delivery, print_json
+from tslens.cli.delivery import delivery, print_json
 from tslens.cli.options import Json, Models, Precision
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.evaluation.suites import Suite
-    from tslens.models import LanguageModel
+    from collections.abc import Callable, Mapping
 
+    from tslens.evaluation.suite_result import SuiteResult
+    from tslens.models import LanguageModel
+    from tslens.result import Result
+
+Cut = Annotated[
+    str | None, Parameter(help="Real stories to cut: a file, a dataset or `made`, each also as SOURCE@validation.")
+]
 Written = Annotated[int, Parameter(name="--completions", help="Completions of each prompt to match; 0 for none.")]
 
 
@@ -53,7 +59,7 @@ def evaluate(
     chosen = suites.suite(suite)
     loaded = load_models(model)
     with delivery(out, json_) as deliver:
-        _score(deliver, loaded, chosen, completions, seed, precision)
+        deliver(suite_part(suite, loaded, completions=completions, seed=seed, precision=precision), chosen.name)
 
 
 def _list(json_: bool) -> None:
@@ -83,10 +89,97 @@ def load_models(names: list[str] | None) -> dict[str, "LanguageModel"]:
     return {s if short.count(s) == 1 else name: m for name, s, m in zip(names, short, loaded, strict=True)}
 
 
-def _score(
-    deliver: Delivery, models: dict[str, "LanguageModel"], suite: "Suite", written: int, seed: int, precision: str,
-    printed: bool = True,
-) -> None:  # fmt: skip
-    from tslens.evaluation.prompts import evaluate as score
+def beginnings(
+    *,
+    model: Models = None,
+    stories: Cut = None,
+    share: float = 0.5,
+    n: int = 50,
+    seed: int = 0,
+    max_new_tokens: int = 200,
+    out: Path | None = None,
+    precision: Precision = "float32",
+    json_: Json = False,
+) -> None:
+    """Put what models write after the same beginnings of stories side by side, for reading and grading.
 
-    deliver(score(models, suite, written=written, seed=seed, precision=precision), suite.name, printed=printed)
+    Without --stories the beginnings are those that come with tslens, cut in the middle of a sentence.
+
+    Parameters
+    ----------
+    share
+        Share of its words after which each real story is cut, such as 0.5 or 0.4.
+    n
+        Number of real stories.
+    seed
+        Random seed; the same seed gives the same texts.
+    max_new_tokens
+        Largest number of new tokens of a text.
+    out
+        A folder for the texts side by side (HTML and text) and the whole answer.
+    """
+    from tslens.evaluation import beginnings as of
+
+    if max_new_tokens < 1 or n < 2:
+        raise InputError(f"--n is {n} and --max-new-tokens {max_new_tokens}; give at least 2 and 1.")
+    loaded = load_models(model)
+    source, chosen = None, of.ours()
+    if stories is not None:
+        from tslens.stories import stories as read
+
+        source = read(stories)
+        chosen = of.cut(source, share, n)
+    with delivery(out, json_) as deliver:
+        options = {"seed": seed, "max_new_tokens": max_new_tokens, "precision": precision}
+        deliver(of.continued(loaded, chosen, source=source, **options), "beginnings", figures=())
+
+
+def everything(
+    *,
+    model: Models = None,
+    completions: Written = 10,
+    seed: int = 0,
+    out: Path | None = None,
+    precision: Precision = "float32",
+    json_: Json = False,
+) -> None:
+    """Score models on all suites that need no key, and print one table.
+
+    Give --model several times to compare models.
+
+    Parameters
+    ----------
+    seed
+        Random seed of the completions.
+    out
+        A folder for the figure, the table and the whole answer of each suite.
+    """
+    from tslens.evaluation.suites import suites
+
+    loaded = load_models(model)
+    found: dict[str, Result] = {}
+    with delivery(out, json_) as deliver:
+        parts = dict.fromkeys(suites(), suite_part) | MORE_PARTS
+        for name, part in parts.items():
+            found[name] = part(name, loaded, completions=completions, seed=seed, precision=precision)
+            deliver(found[name], name, printed=False)
+        if not json_:
+            import pandas as pd
+
+            rows = pd.concat([result.summary().assign(part=name) for name, result in found.items()])
+            print(rows[["part", *rows.columns.drop("part")]].to_string(index=False, float_format="{:.3f}".format))
+
+
+def suite_part(
+    name: str, models: "Mapping[str, LanguageModel]", *, completions: int, seed: int, precision: str
+) -> "SuiteResult":
+    """The answer of models to the suite of this name."""
+    from tslens.evaluation.prompts import evaluate as score
+    from tslens.evaluation.suites import suite
+
+    return score(models, suite(name), written=completions, seed=seed, precision=precision)
+
+
+MORE_PARTS: "dict[str, Callable[..., Result]]" = {}
+"""What `tslens eval all` asks besides the suites of `eval/`: by name, a function with the parameters of `suite_part`
+whose result has a summary with the columns `model`, `score`, `value`, `low` and `high`."""

@@ -24,12 +24,19 @@ def completions(
     model: "LanguageModel", prompts: Sequence[Prompt], n: int, seed: int = 0, precision: str = "float32"
 ) -> list[list[str]]:
     """`n` continuations of each prompt at temperature 1, of at most 40 tokens, without the prompt."""
+    return continuations(model, [prompt.text for prompt in prompts], n, seed, NEW_TOKENS, precision)
+
+
+def continuations(
+    model: "LanguageModel", texts: Sequence[str], n: int, seed: int, max_new_tokens: int, precision: str
+) -> list[list[str]]:
+    """`n` continuations of each text at temperature 1, without the text itself, which is read as the model reads it."""
     tokenizer = tokenizer_of(model)
-    rows = [row for row in tokenizer.encode([prompt.text for prompt in prompts]) for _ in range(n)]
+    rows = [row for row in tokenizer.encode(list(texts)) for _ in range(n)]
     found: list[str] = []
     for start in progress.track(range(0, len(rows), ROWS), "completions"):
         own, sampling = rows[start : start + ROWS], Sampling(seed=seed * 100_003 + start)
-        new = generate_ids(model, own, max_new_tokens=NEW_TOKENS, sampling=sampling, precision=precision)
+        new = generate_ids(model, own, max_new_tokens=max_new_tokens, sampling=sampling, precision=precision)
         for row, more in zip(own, new, strict=True):
             found.append(tokenizer.decode(row + more)[len(tokenizer.decode(row)) :])
     return [found[i : i + n] for i in range(0, len(found), n)]

@@ -138,6 +138,8 @@ def _read(name: str) -> tuple[bytes, str]:
         return Path(name).read_bytes(), label
     if name in suites():
         return resources.files("tslens.suites").joinpath(f"{name}.toml").read_bytes(), name
+    if name in RESERVED:
+        raise InputError(f"{name} is a command of `tslens eval` and no suite; a file of this name is ./{name}.toml.")
     known = suites()
     raise InputError(
         f"no suite is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known)}; or give a .toml file."
