@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tslens import cli, runs
-from tslens.evaluation.prompts import EvaluateResult
+from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import suite
 from tslens.models import Spec, build, weights
 from tslens.tokenizer import Tokenizer
@@ -27,18 +27,18 @@ def tiny(in_tmp: Path) -> Path:
 def test_scores_are_printed_and_written(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["eval", "facts", "--model", "tiny", "--out", "found"]) == 0
     printed = capsys.readouterr().out
-    assert "prompts right, by sum" in printed and "written to found" in printed
+    assert "prompts right, by byte" in printed and "Worst prompts" in printed and "written to found" in printed
     names = sorted(p.name for p in (tiny / "found").iterdir())
-    assert names == ["evaluate-facts.csv", "evaluate-facts.svg", "facts"]
-    saved = EvaluateResult.load(tiny / "found" / "facts")
+    assert names == ["facts", "suite-facts.csv", "suite-facts.svg"]
+    saved = SuiteResult.load(tiny / "found" / "facts")
     assert saved.suite == "facts"
-    assert len(pd.read_csv(tiny / "found" / "evaluate-facts.csv")) == len(suite("facts").prompts)
+    assert len(pd.read_csv(tiny / "found" / "suite-facts.csv")) == len(suite("facts").prompts)
 
 
 def test_json_is_one_document(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["eval", "facts", "--model", "tiny", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert record["result"] == "EvaluateResult" and record["rows"][0]["score"] == "prompts right, by sum"
+    assert record["result"] == "SuiteResult" and record["rows"][0]["score"] == "prompts right"
     assert {"text", "margin", "best_accepted", "right"} <= record["table"][0].keys()
 
 
@@ -55,7 +55,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in lines] == ["context", "facts", "reasoning"]
     assert cli.main(["eval", "--list", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)[1]
-    assert facts == {"suite": "facts", "prompts": len(suite("facts").prompts), "question": suite("facts").question}
+    assert facts == {"suite": "facts", "prompts": 64, "templated": 648, "question": suite("facts").question}
 
 
 @pytest.mark.parametrize(

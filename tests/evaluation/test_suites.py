@@ -1,5 +1,6 @@
 """Suites: those that come with tslens keep to their own rules, and a file that breaks one is refused with its place."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -11,6 +12,8 @@ GOOD = """
 question = "What is it?"
 [[pair]]
 about = "night and day"
+right = "What is there."
+wrong = "What is not."
 prompts = [
   { text = "At night we see the", accepted = ["moon", "stars"] },
   { text = "By day we see the", accepted = ["sun", "blue sky"] },
@@ -31,9 +34,14 @@ def file(tmp_path: Path) -> Path:
 def test_what_one_prompt_accepts_its_twin_rejects(file):
     mine = suite(str(file))
     assert (mine.name, mine.question, len(mine.prompts)) == ("mine", "What is it?", 4)
-    night = Prompt("At night we see the", ("moon", "stars"), ("sun", "blue sky"), "night and day")
+    night = Prompt(
+        "At night we see the", ("moon", "stars"), ("sun", "blue sky"), "night and day",
+        right="What is there.", wrong="What is not.",
+    )  # fmt: skip
     assert mine.prompts[0] == night
-    assert mine.prompts[1] == Prompt("By day we see the", night.rejected, night.accepted, "night and day")
+    assert mine.prompts[1] == dataclasses.replace(
+        night, text="By day we see the", accepted=night.rejected, rejected=night.accepted
+    )
 
 
 def test_three_suites_come_with_tslens():
@@ -45,9 +53,11 @@ def test_three_suites_come_with_tslens():
 @pytest.mark.parametrize("name", suites())
 def test_a_suite_of_ours(name):
     ours = suite(name)
-    assert len(ours.prompts) >= 20
+    assert len(ours.by_hand) >= 60 and len(ours.prompts) - len(ours.by_hand) >= 500
+    assert all(prompt.right and prompt.wrong for prompt in ours.prompts)
+    assert ours.prompts[: len(ours.by_hand)] == ours.by_hand
     for prompt in ours.prompts:
-        assert len(prompt.accepted) == len(prompt.rejected) >= 2
+        assert len(prompt.accepted) == len(prompt.rejected) >= (1 if prompt.templated else 2)
         lengths = [sum(len(ending.split()) for ending in side) for side in (prompt.accepted, prompt.rejected)]
         assert abs(lengths[0] - lengths[1]) <= 1, f"{prompt.pair}: one side's endings are longer"
         for good in prompt.accepted:  # the beginning of another ending would be counted with it
@@ -70,21 +80,37 @@ def test_nothing_of_the_published_prompts(shared):
     ("old", "new", "complaint"),
     [
         ("question =", "questoin =", "has no key 'questoin'. Did you mean 'question'?"),
-        ('question = "What is it?"', "", "mine.toml, 'question': Field required"),
-        ('about = "hot and cold"', "about = 3", "mine.toml, pair 2, 'about': Input should be a valid string; got 3"),
-        ('about = "hot and cold"', 'about = "night and day"', "two pairs have about = 'night and day'"),
+        ('question = "What is it?"', "", "mine.toml, line 1, 'question': Field required"),
+        (
+            'about = "hot and cold"',
+            "about = 3",
+            "mine.toml, line 12, pair 2, 'about': Input should be a valid string",
+        ),
+        (
+            'about = "hot and cold"',
+            'about = "night and day"',
+            "line 11, pair 2 (night and day) has the topic",
+        ),
         ('{ text = "Ice is", accepted = ["cold"] }', "", "(hot and cold) has 1 prompts; a pair has 2"),
         (
             '{ text = "Ice is", accepted = ["cold"] }',
             '"Ice is"',
-            "pair 2, prompts 2: Input should be a valid dictionary or instance of PromptTable; got 'Ice is'",
+            "line 13, pair 2, prompts 2: Input should be a valid dictionary or instance of PromptTable; got 'Ice is'",
         ),
         ('"Ice is"', '"Fire is"', "both prompts are the same"),
         ('["cold"]', '["cold", "icy"]', "the same number of accepted endings"),
         ('["cold"]', '["hot"]', "an ending occurs twice"),
-        ('["cold"]', '[" cold"]', "pair 2, prompts 2, accepted 1: ' cold' is empty or has spaces around it"),
+        ('["cold"]', '[" cold"]', "line 13, pair 2, prompts 2, accepted 1: ' cold' is empty or has spaces around it"),
         ('["cold"]', "[7]", "pair 2, prompts 2, accepted 1: Input should be a valid string; got 7"),
-        ('about = "hot', 'abuot = "hot', "pair 2 has no key 'abuot'. Did you mean 'about'? Keys: about, prompts"),
+        (
+            'about = "hot',
+            'abuot = "hot',
+            "line 12, pair 2 has no key 'abuot'. Did you mean 'about'? Keys: about, prompts, right, wrong",
+        ),
+        ('text = "By day', 'txet = "By day', "line 9, pair 1, prompts 2 has no key 'txet'. Did you mean 'text'?"),
+        ('"By day we see the", ', '"By day we see the", right = "", ', "line 9, pair 1, prompts 2 has no key 'right'"),
+        ('text = "By day we see the", ', "", "line 9, pair 1, prompts 2, 'text': Field required"),
+        ("By day we see the", "Ice is", "has the prompt 'Ice is' in two pairs"),
         ("[[pair]]", "[[pair", "is not TOML"),
         (GOOD[GOOD.rindex("[[pair]]") :], "", "has 1 pairs; an interval needs 2"),
     ],
@@ -92,6 +118,52 @@ def test_nothing_of_the_published_prompts(shared):
 def test_a_broken_file_is_refused(file, old, new, complaint, refused):
     assert old in GOOD
     file.write_text(GOOD.replace(old, new), encoding="utf-8")
+    with refused(re.escape(complaint)):
+        suite(str(file))
+
+
+TEMPLATE = """
+[[template]]
+about = "pets"
+pairs = 3
+prompts = [
+  { text = "{name} had a {animal} and {name2} a {animal2}. It said", accepted = ["{sound}"] },
+  { text = "{name2} had a {animal2} and {name} a {animal}. So it said", accepted = ["{sound2}"] },
+]
+fill.name = ["Tom", "Sue", "Ann"]
+fill."animal sound" = [["cat", "meow"], ["dog", "woof"], ["pup", "woof"]]
+"""
+
+
+def test_a_template_gives_pairs_that_differ_and_are_the_same_every_time(file):
+    file.write_text(GOOD + TEMPLATE, encoding="utf-8")
+    made = [p for p in suite(str(file)).prompts if p.templated]
+    assert suite(str(file)).prompts[4:] == tuple(made) and len(made) == 6
+    assert len({p.text for p in made}) == 6 and {p.about for p in made} == {"pets"}
+    sound = {"cat": "meow", "dog": "woof", "pup": "woof"}
+    for a, b in zip(made[::2], made[1::2], strict=True):
+        name, animal, other, second = re.fullmatch(r"(\w+) had a (\w+) and (\w+) a (\w+). It said", a.text).groups()
+        assert name != other and a.accepted == b.rejected == (sound[animal],)
+        assert b.text == f"{other} had a {second} and {name} a {animal}. So it said"
+        assert a.rejected == b.accepted == (sound[second],) != a.accepted  # never two that say the same
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("pairs = 3", "pairs = 40", "line 15, template 1 (pets) gives only"),
+        ("fill.name = ", "fill.nmae = ", "nothing fills {name}. 'fill' has: nmae, animal, sound"),
+        ("pairs = 3", 'pairs = 3\nfill.place = ["here", "there"]', "no prompt has a slot for 'place'"),
+        ('["dog", "woof"]', '["dog"]', "row 2 of 'animal sound' has 1 words; it needs 2"),
+        (', "Sue", "Ann"', "", "'name' has 1 rows; its slots need 2"),
+        ("pairs = 3", "pears = 3", "line 17, template 1 has no key 'pears'. Did you mean 'pairs'?"),
+        ("pairs = 3", "pairs = 1", "line 17, template 1, 'pairs': Input should be greater than or equal to 2; got 1"),
+        ('"animal sound" = [["cat", "meow"]', '"animal sound" = [[1, "meow"]', "Input should be a valid string"),
+    ],
+)
+def test_a_broken_template_is_refused(file, old, new, complaint, refused):
+    assert old in TEMPLATE
+    file.write_text(GOOD + TEMPLATE.replace(old, new), encoding="utf-8")
     with refused(re.escape(complaint)):
         suite(str(file))
 

@@ -123,7 +123,17 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "eval",
         "tslens.cli.evaluate:evaluate",
-        "Measure how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompt pairs.",
+        "Measure how often models prefer, and how often they write, the right ending of a prompt of a suite.",
+    ),
+    Command(
+        "eval all",
+        "tslens.cli.evaluate:everything",
+        "Score models on all suites that need no key, and print one table.",
+    ),
+    Command(
+        "eval beginnings",
+        "tslens.cli.evaluate:beginnings",
+        "Put what models write after the same beginnings of stories side by side, for reading and grading.",
     ),
     Command(
         "eval write",

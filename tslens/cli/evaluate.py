@@ -1,26 +1,43 @@
-"""The command that scores a model on a suite of prompts."""
+"""The commands that score models on suites of prompts and put what they write side by side."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from tslens.cli.delivery import delivery, print_json
-from tslens.cli.options import Json, Model, Precision
+from tslens.cli.options import Json, Models, Precision
 from tslens.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tslens.evaluation.suite_result import SuiteResult
+    from tslens.models import LanguageModel
+    from tslens.result import Result
+
+Cut = Annotated[
+    str | None, Parameter(help="Real stories to cut: a file, a dataset or `made`, each also as SOURCE@validation.")
+]
+Written = Annotated[int, Parameter(name="--completions", help="Completions of each prompt to match; 0 for none.")]
 
 
 def evaluate(
     suite: str | None = None,
     /,
     *,
-    model: Model | None = None,
+    model: Models = None,
     list_: Annotated[bool, Parameter(name="--list", negative=())] = False,
+    completions: Written = 10,
+    seed: int = 0,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
-    """Measure how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompt pairs.
+    """Measure how often models prefer, and how often they write, the right ending of a prompt of a suite.
+
+    Give --model several times to compare models. Each prompt is answered by the more probable ending, and by what the
+    model writes, at temperature 1.
 
     Parameters
     ----------
@@ -28,25 +45,141 @@ def evaluate(
         A suite's name (`--list` shows them) or your own TOML file.
     list_
         List the suites.
+    seed
+        Random seed of the completions.
     out
-        A folder for the figure (SVG), the table of all prompts (CSV) and the whole answer.
+        A folder for the coloured table of prompts by models (SVG, HTML), the table of all prompts (CSV) and the answer.
     """
-    from tslens.evaluation import prompts, suites
+    from tslens.evaluation import suites
 
     if list_:
-        known = [suites.suite(name) for name in suites.suites()]
-        rows = [{"suite": s.name, "prompts": len(s.prompts), "question": s.question} for s in known]
-        if json_:
-            print_json(rows)
-        else:
-            print("\n".join("{suite:<10} {prompts:>4}  {question}".format(**r) for r in rows))
-        return
+        return _list(json_)
     if suite is None:
         raise InputError(f"give a suite: one of {', '.join(suites.suites())}, or a .toml file.")
-    if model is None:
-        raise InputError("give --model, the model to be scored; `tslens models` lists the known ones.")
-    from tslens.models import load
-
     chosen = suites.suite(suite)
+    loaded = load_models(model)
     with delivery(out, json_) as deliver:
-        deliver(prompts.evaluate(load(model), chosen, precision=precision), chosen.name)
+        deliver(suite_part(suite, loaded, completions=completions, seed=seed, precision=precision), chosen.name)
+
+
+def _list(json_: bool) -> None:
+    from tslens.evaluation import suites
+
+    known = [suites.suite(name) for name in suites.suites()]
+    rows: list[dict[str, object]] = [
+        {"suite": s.name, "prompts": n, "templated": len(s.prompts) - n, "question": s.question}
+        for s in known
+        for n in [len(s.by_hand)]
+    ]
+    if json_:
+        return print_json(rows)
+    print("\n".join("{suite:<10} {prompts:>4} + {templated:<4}  {question}".format(**r) for r in rows))
+
+
+def load_models(names: list[str] | None) -> dict[str, "LanguageModel"]:
+    """The models of `--model`, by their names in tables. InputError for none, or for one given twice."""
+    if not names:
+        raise InputError("give --model, the model to be scored; `tslens models` lists the known ones.")
+    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
+        raise InputError(f"--model {twice} is given twice; give each model once.")
+    from tslens.models import load, name_of
+
+    loaded = [load(name) for name in names]
+    short = [name_of(model) for model in loaded]
+    return {s if short.count(s) == 1 else name: m for name, s, m in zip(names, short, loaded, strict=True)}
+
+
+def beginnings(
+    *,
+    model: Models = None,
+    stories: Cut = None,
+    share: float = 0.5,
+    n: int = 50,
+    seed: int = 0,
+    max_new_tokens: int = 200,
+    out: Path | None = None,
+    precision: Precision = "float32",
+    json_: Json = False,
+) -> None:
+    """Put what models write after the same beginnings of stories side by side, for reading and grading.
+
+    Without --stories the beginnings are those that come with tslens, cut in the middle of a sentence.
+
+    Parameters
+    ----------
+    share
+        Share of its words after which each real story is cut, such as 0.5 or 0.4.
+    n
+        Number of real stories.
+    seed
+        Random seed; the same seed gives the same texts.
+    max_new_tokens
+        Largest number of new tokens of a text.
+    out
+        A folder for the texts side by side (HTML and text) and the whole answer.
+    """
+    from tslens.evaluation import beginnings as of
+
+    if max_new_tokens < 1 or n < 2:
+        raise InputError(f"--n is {n} and --max-new-tokens {max_new_tokens}; give at least 2 and 1.")
+    loaded = load_models(model)
+    source, chosen = None, of.ours()
+    if stories is not None:
+        from tslens.stories import stories as read
+
+        source = read(stories)
+        chosen = of.cut(source, share, n)
+    with delivery(out, json_) as deliver:
+        options = {"seed": seed, "max_new_tokens": max_new_tokens, "precision": precision}
+        deliver(of.continued(loaded, chosen, source=source, **options), "beginnings", figures=())
+
+
+def everything(
+    *,
+    model: Models = None,
+    completions: Written = 10,
+    seed: int = 0,
+    out: Path | None = None,
+    precision: Precision = "float32",
+    json_: Json = False,
+) -> None:
+    """Score models on all suites that need no key, and print one table.
+
+    Give --model several times to compare models.
+
+    Parameters
+    ----------
+    seed
+        Random seed of the completions.
+    out
+        A folder for the figure, the table and the whole answer of each suite.
+    """
+    from tslens.evaluation.suites import suites
+
+    loaded = load_models(model)
+    found: dict[str, Result] = {}
+    with delivery(out, json_) as deliver:
+        parts = dict.fromkeys(suites(), suite_part) | MORE_PARTS
+        for name, part in parts.items():
+            found[name] = part(name, loaded, completions=completions, seed=seed, precision=precision)
+            deliver(found[name], name, printed=False)
+        if not json_:
+            import pandas as pd
+
+            rows = pd.concat([result.summary().assign(part=name) for name, result in found.items()])
+            print(rows[["part", *rows.columns.drop("part")]].to_string(index=False, float_format="{:.3f}".format))
+
+
+def suite_part(
+    name: str, models: "Mapping[str, LanguageModel]", *, completions: int, seed: int, precision: str
+) -> "SuiteResult":
+    """The answer of models to the suite of this name."""
+    from tslens.evaluation.prompts import evaluate as score
+    from tslens.evaluation.suites import suite
+
+    return score(models, suite(name), written=completions, seed=seed, precision=precision)
+
+
+MORE_PARTS: "dict[str, Callable[..., Result]]" = {}
+"""What `tslens eval all` asks besides the suites of `eval/`: by name, a function with the parameters of `suite_part`
+whose result has a summary with the columns `model`, `score`, `value`, `low` and `high`."""

@@ -2,20 +2,26 @@
 
 Prompts come in pairs, and what one prompt of a pair accepts, its twin rejects (minimal pairs, as BLiMP's, Warstadt et
 al. 2020, arXiv 1912.00582). So a model that ignores the prompt gets exactly half of them right, however common the
-endings are: 50% is chance, by construction.
+endings are: 50% is chance, by construction. Pairs are written by hand, or made from a template with slots.
 """
 
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from tslens.errors import InputError
+from tslens.evaluation.templates import filled
+from tslens.evaluation.toml_lines import line_of
 from tslens.nearest import did_you_mean
+
+RESERVED = ("all", "beginnings", "card", "copies", "grade", "instruct", "label", "pairs", "write")
+"""Words after `tslens eval` that are commands of their own."""
 
 
 @dataclass(frozen=True)
@@ -25,17 +31,26 @@ class Prompt:
     text: str
     accepted: tuple[str, ...]
     rejected: tuple[str, ...]
-    pair: str
-    """The topic of the prompt and its twin."""
+    about: str
+    """The topic: of the prompt and its twin, or of the template that they are made from."""
+    templated: bool = False
+    right: str = ""
+    """What a right continuation looks like, for people and graders."""
+    wrong: str = ""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Prompts that ask one question of a model; twins follow one another."""
+    """Prompts that ask one question of a model: twins follow one another, those written by hand come first."""
 
     name: str
     question: str
     prompts: tuple[Prompt, ...]
+
+    @property
+    def by_hand(self) -> tuple[Prompt, ...]:
+        """The prompts that no template made: those that are continued, matched and graded."""
+        return tuple(prompt for prompt in self.prompts if not prompt.templated)
 
 
 def _trimmed(text: str) -> str:
@@ -51,6 +66,9 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+Table = TypeVar("Table", bound=BaseModel)
+
+
 class PromptTable(_Table):
     """A prompt in a suite's file."""
 
@@ -59,10 +77,20 @@ class PromptTable(_Table):
 
 
 class PairTable(_Table):
-    """Two prompts about the same thing."""
+    """Two prompts about the same thing, with what a right and a wrong continuation of them look like."""
 
-    about: str
+    about: Trimmed
     prompts: list[PromptTable]
+    right: str = ""
+    wrong: str = ""
+
+
+class TemplateTable(PairTable):
+    """Two prompts with slots, such as `{name}` and `{name2}`, and the words that fill them."""
+
+    fill: dict[str, list[Trimmed] | list[list[Trimmed]]]
+    pairs: Annotated[int, Field(ge=2, le=10_000)] = 18
+    """How many pairs to make."""
 
 
 class SuiteTable(_Table):
@@ -70,34 +98,32 @@ class SuiteTable(_Table):
 
     question: str
     pair: list[PairTable]
+    template: list[TemplateTable] = []
 
 
 def suites() -> list[str]:
-    """The suites that come with tslens: every TOML file of `eval/`."""
+    """The suites that come with tslens: every TOML file of `eval/`, but for the data of other commands."""
     files = (file.name for file in resources.files("tslens.suites").iterdir())
-    return sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
+    return sorted({name.removesuffix(".toml") for name in files if name.endswith(".toml")} - set(RESERVED))
 
 
 def suite(name: str) -> Suite:
     """The suite of this name, or in this TOML file. InputError names the nearest, or what is wrong in the file."""
     data, label = _read(name)
-    try:
-        table = SuiteTable.model_validate(tomllib.loads(data.decode()))
-    except UnicodeDecodeError as error:
-        raise InputError(f"suite {name} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"suite {name} is not TOML: {error}.") from None
-    except ValidationError as error:
-        raise InputError(_first_fault(error, name)) from None
-    prompts = [
-        prompt for number, pair in enumerate(table.pair, 1) for prompt in _twins(pair, f"suite {name}, pair {number}")
-    ]
-    abouts = [pair.about for pair in table.pair]
-    twice = next((about for i, about in enumerate(abouts) if about in abouts[:i]), None)
-    if twice is not None:
-        raise InputError(f"suite {name}: two pairs have about = {twice!r}; give each a different one.")
-    if len(abouts) < 2:
-        raise InputError(f"suite {name} has {len(abouts)} pairs; an interval needs 2 or more.")
+    table, text = read_table(SuiteTable, data, f"suite {name}")
+    prompts, places = [], dict[str, str]()
+    for kind, tables in (("pair", table.pair), ("template", table.template)):
+        for number, given in enumerate(tables):
+            where = f"suite {name}{_at_line(text, (kind, number))}, {kind} {number + 1} ({given.about})"
+            if given.about in places:
+                raise InputError(f"{where} has the topic of {places[given.about]}; give each a different 'about'.")
+            places[given.about] = f"{kind} {number + 1}"
+            prompts += [prompt for twins in _pairs(given, where) for prompt in twins]
+    if len(places) < 2:
+        raise InputError(f"suite {name} has {len(places)} pairs; an interval needs 2 or more.")
+    texts = [prompt.text for prompt in prompts]
+    if twice := next((text for i, text in enumerate(texts) if text in set(texts[:i])), None):
+        raise InputError(f"suite {name} has the prompt {twice!r} in two pairs; each prompt is asked once.")
     return Suite(label, table.question, tuple(prompts))
 
 
@@ -112,22 +138,41 @@ def _read(name: str) -> tuple[bytes, str]:
         return Path(name).read_bytes(), label
     if name in suites():
         return resources.files("tslens.suites").joinpath(f"{name}.toml").read_bytes(), name
+    if name in RESERVED:
+        raise InputError(f"{name} is a command of `tslens eval` and no suite; a file of this name is ./{name}.toml.")
     known = suites()
     raise InputError(
         f"no suite is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known)}; or give a .toml file."
     )
 
 
-def _first_fault(error: ValidationError, name: str) -> str:
-    """One error that pydantic found, misspelt keys first: the file, the place in it, the key, what is allowed."""
+def read_table(kind: type[Table], data: bytes, place: str) -> tuple[Table, str]:
+    """The content of a TOML file, checked, and its text. InputError: the place, the line, the key, what is allowed."""
+    try:
+        text = data.decode()
+        return kind.model_validate(tomllib.loads(text)), text
+    except UnicodeDecodeError as error:
+        raise InputError(f"{place} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{place} is not TOML: {error}.") from None
+    except ValidationError as error:
+        raise InputError(_first_fault(error, kind, text, place)) from None
+
+
+def _at_line(text: str, path: tuple[str | int, ...]) -> str:
+    line = line_of(text, path)
+    return f", line {line}" if line else ""
+
+
+def _first_fault(error: ValidationError, kind: type[BaseModel], text: str, place: str) -> str:
+    """One error that pydantic found, misspelt keys first."""
     faults = error.errors()
     fault = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
-    *path, key = fault["loc"]
+    *path, key = [part for part in fault["loc"] if not str(part).startswith("list[")]  # a branch of a union
     where = "".join(f", {part}" if isinstance(part, str) else f" {part + 1}" for part in path)
-    at = f"suite {name}{where}"
+    at = f"{place}{_at_line(text, (*path, key))}{where}"
     if fault["type"] == "extra_forbidden":
-        tables: dict[int, type[_Table]] = {0: SuiteTable, 2: PairTable}
-        known = list(tables.get(len(path), PromptTable).model_fields)
+        known = list(_table_at(kind, path).model_fields)
         return f"{at} has no key {key!r}.{did_you_mean(str(key), known)} Keys: {', '.join(known)}."
     if isinstance(key, int):
         at, key = f"{at} {key + 1}", ""
@@ -136,17 +181,29 @@ def _first_fault(error: ValidationError, name: str) -> str:
     return f"{at}{f', {key!r}' if key else ''}: {said}{got}."
 
 
-def _twins(pair: PairTable, where: str) -> tuple[Prompt, Prompt]:
-    """The prompts of a pair, after the checks that make its chance level one half."""
-    if len(pair.prompts) != 2:
-        raise InputError(f"{where} ({pair.about}) has {len(pair.prompts)} prompts; a pair has 2.")
-    a, b = pair.prompts
+def _table_at(kind: type[BaseModel], path: list[Any]) -> type[BaseModel]:
+    """The table that a path of keys and numbers leads to."""
+    for key in path:
+        if isinstance(key, str):
+            kind = kind.model_fields[key].annotation.__args__[0]  # type: ignore[union-attr]  # list[Table]
+    return kind
+
+
+def _pairs(given: PairTable, where: str) -> Iterator[tuple[Prompt, Prompt]]:
+    """The pair, or the pairs that the template gives, after the checks that make their chance level one half."""
+    if len(given.prompts) != 2:
+        raise InputError(f"{where} has {len(given.prompts)} prompts; a pair has 2.")
+    a, b = given.prompts
     if a.text == b.text:
-        raise InputError(f"{where} ({pair.about}): both prompts are the same; twins must differ.")
-    endings = [*a.accepted, *b.accepted]
+        raise InputError(f"{where}: both prompts are the same; twins must differ.")
     if not a.accepted or len(a.accepted) != len(b.accepted):
-        raise InputError(f"{where} ({pair.about}): give both prompts the same number of accepted endings, at least 1.")
-    if len(set(endings)) < len(endings):
-        raise InputError(f"{where} ({pair.about}): an ending occurs twice; give each ending to one prompt only.")
-    first, second = tuple(a.accepted), tuple(b.accepted)
-    return Prompt(a.text, first, second, pair.about), Prompt(b.text, second, first, pair.about)
+        raise InputError(f"{where}: give both prompts the same number of accepted endings, at least 1.")
+    texts, n = [a.text, b.text, *a.accepted, *b.accepted], len(a.accepted)
+    templated = isinstance(given, TemplateTable)
+    ways = filled(texts, given.fill, given.pairs, given.about, where) if isinstance(given, TemplateTable) else [texts]
+    for first, second, *endings in ways:
+        if len(set(endings)) < len(endings):
+            raise InputError(f"{where}: an ending occurs twice; give each ending to one prompt only.")
+        sides = tuple(endings[:n]), tuple(endings[n:])
+        more = {"about": given.about, "templated": templated, "right": given.right, "wrong": given.wrong}
+        yield Prompt(first, *sides, **more), Prompt(second, *sides[::-1], **more)  # type: ignore[arg-type]

@@ -11,10 +11,12 @@ from tslens.plots.maps import heatmap, tiles
 from tslens.plots.saving import save
 from tslens.plots.scales import scales
 from tslens.plots.style import ABSENT, DARK, LIGHT, PALETTE, STYLE, svg
+from tslens.plots.verdicts import FAIL_TO_SUCCESS, verdicts
 
 __all__ = [
     "ABSENT",
     "DARK",
+    "FAIL_TO_SUCCESS",
     "LIGHT",
     "PALETTE",
     "STYLE",
@@ -31,4 +33,5 @@ __all__ = [
     "strip",
     "svg",
     "tiles",
+    "verdicts",
 ]

@@ -14,6 +14,7 @@ from tslens.stats.intervals import (
     paired_difference,
     ratio_of_sums,
     wilson,
+    wilson_clustered,
 )
 from tslens.stats.multiple import benjamini_hochberg
 from tslens.stats.permuted import PERMUTATIONS, like_classes, p_of_counts, p_of_permuted, p_of_sums
@@ -45,4 +46,5 @@ __all__ = [
     "rank_p",
     "ratio_of_sums",
     "wilson",
+    "wilson_clustered",
 ]

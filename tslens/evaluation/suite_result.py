@@ -1,0 +1,240 @@
+"""The result of a suite: what each model thinks of every ending, and labels of what it writes."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from tslens import stats
+from tslens.errors import InputError
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+SCORINGS = {"sum": "margin", "byte": "margin_per_byte"}
+PARTS = ("hand-written", "templated")
+FAIL, PARTIAL, SUCCESS = 0, 1, 2
+VERDICTS = ("fail", "partial", "success")
+EVEN = math.log(2)
+"""The margin, in nats, below which two endings count as about as probable: a factor of two."""
+
+Labels = list[list[list[int | None]]]
+"""A label (0 fail, 1 partial, 2 success; None where there is none) of each completion, by model and prompt."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SuiteResult(Result):
+    """The probability of a suite's endings under each model, and labels of its own completions of the prompts.
+
+    A prompt is right if its best accepted ending is more probable than its best rejected one: in total (`sum`), or per
+    byte of the ending (`byte`), which does not favour short ones. These are `acc` and `acc_norm` of Gao et al. 2021
+    (lm-evaluation-harness, doi:10.5281/zenodo.5371628). Prompts of templates are counted apart from those written by
+    hand, which come first. A pair of twins, or all prompts of one template, are a cluster of every interval.
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("model", "prompt")
+    axis_names: ClassVar[Mapping[str, str]] = {"model": "models", "ending": "endings"}
+
+    models: list[str]
+    suite: str
+    question: str
+    prompts: list[str]
+    topics: list[str]
+    """The topic of each pair of twins written by hand, and of each template."""
+    looks_right: list[str]
+    """What a right continuation looks like, by topic; empty where the suite does not say."""
+    looks_wrong: list[str]
+    endings: list[str]
+    templated: Bool[Tensor, " prompt"]
+    topic: Int[Tensor, " prompt"]
+    margin: Float[Tensor, "model prompt"]
+    """Log-probability of the best accepted ending minus that of the best rejected one, in nats."""
+    margin_per_byte: Float[Tensor, "model prompt"]
+    """The same, where the log-probability of each ending is first divided by its UTF-8 bytes (its space included)."""
+    best_accepted: Int[Tensor, "model prompt"]
+    """The most probable accepted ending (by sum)."""
+    best_rejected: Int[Tensor, "model prompt"]
+    prompt: Int[Tensor, " ending"]
+    """The prompt of each ending."""
+    accepted: Bool[Tensor, " ending"]
+    text_bytes: Int[Tensor, " ending"]
+    log_probability: Float[Tensor, "model ending"]
+    """Log-probability of the ending given the prompt, in nats, summed over its tokens."""
+    completions: list[list[list[str]]] = dataclasses.field(default_factory=list, kw_only=True)
+    """What each model wrote after each prompt written by hand; empty if none was asked to write."""
+    labels: dict[str, Labels] = dataclasses.field(default_factory=dict, kw_only=True)
+    """Labels of the completions, by who gave them: `match` (see `matching`), or a grader."""
+
+    @property
+    def by_hand(self) -> int:
+        """How many prompts are written by hand."""
+        return int((~self.templated).sum())
+
+    def parts(self) -> list[str]:
+        """The kinds of prompts that the suite has."""
+        return [part for part, there in zip(PARTS, (self.by_hand, self.templated.any()), strict=True) if there]
+
+    def right(self, model: int = 0, part: str = PARTS[0], by: str = "sum") -> stats.Interval:
+        """The share of prompts answered rightly, a tie counting half, with Wilson's 95% interval in clusters."""
+        rows = self._rows(part)
+        return stats.wilson_clustered(self._right(by)[model, rows], self.topic.numpy()[rows])
+
+    def twins_right(self, model: int = 0, part: str = PARTS[0], by: str = "sum") -> stats.Interval:
+        """The share of pairs with both prompts right, with the same interval: Winoground's group score (Thrush et al.
+        2022, arXiv 2204.03162). 0 for a model that ignores the prompt."""
+        rows = self._rows(part)
+        both = (self._margin(by)[model, rows] > 0).reshape(-1, 2).all(1)  # twins follow one another
+        return stats.wilson_clustered(both, self.topic.numpy()[rows][::2])
+
+    def mean_margin(self, model: int = 0, part: str = PARTS[0], by: str = "sum") -> stats.Interval:
+        """The mean margin in nats (or nats per byte), with its linearised 95% interval in clusters.
+
+        The base rate of an ending adds to one twin what it takes from the other, so the mean is the effect of the
+        prompt, and 0 for a model that ignores it.
+        """
+        rows = self._rows(part)
+        return stats.ratio_of_sums(*self._sums(self._margin(by)[model, rows], rows))
+
+    def labelled(self, label: int, model: int = 0, by: str = "match") -> stats.Interval:
+        """The mean over prompts of the share of completions with this label, with Wilson's 95% interval in clusters.
+
+        Completions without a label count neither way; a prompt none of whose has one is left out. NaN if there is none.
+        """
+        if by not in self.labels:
+            raise InputError(f"{by!r} gave no labels. Labels are by: {', '.join(self.labels) or 'nobody'}.")
+        shares = [
+            np.mean([x == label for x in row if x is not None]) if any(x is not None for x in row) else np.nan
+            for row in self.labels[by][model]
+        ]
+        known = ~np.isnan(shares)
+        clusters = self.topic.numpy()[: self.by_hand][known]
+        if len(set(clusters)) < 2:
+            return stats.Interval(math.nan, 0.0, 1.0, 0.95, "no labels")
+        return stats.wilson_clustered(np.asarray(shares)[known], clusters)
+
+    def with_labels(self, by: str, labels: Sequence[Sequence[Sequence[int | None]]]) -> "SuiteResult":
+        """The result with the labels that a grader gave to its completions. InputError unless there is one of each."""
+        given: Labels = [[list(row) for row in rows] for rows in labels]
+        if [[len(row) for row in rows] for rows in given] != [[len(row) for row in rows] for rows in self.completions]:
+            raise InputError(f"labels by {by!r} are not one for each completion, by model and prompt.")
+        if wrong := {x for rows in given for row in rows for x in row} - {None, FAIL, PARTIAL, SUCCESS}:
+            raise InputError(f"labels by {by!r} are 0 (fail), 1 (partial), 2 (success) or None; got {min(wrong)!r}.")
+        return dataclasses.replace(self, labels=self.labels | {by: given})
+
+    def verdicts(self, by: str = "sum") -> Float[np.ndarray, "model by_hand"]:
+        """Fail (0), partial (1) or success (2) of each model on each prompt written by hand; NaN without a label.
+
+        By a scoring, partial is a margin within a factor of two either way. By labels it is the mean label of the
+        completions, of which the lower third is a fail and the upper third a success.
+        """
+        if by in SCORINGS:
+            margin, even = self._margin(by)[:, : self.by_hand], EVEN if by == "sum" else 0.0
+            return np.where(margin > even, SUCCESS, np.where(margin < -even, FAIL, PARTIAL)).astype(float)
+        means = [[np.mean([x for x in row if x is not None] or [np.nan]) for row in rows] for rows in self.labels[by]]
+        return np.where(np.isnan(means), np.nan, np.digitize(means, (2 / 3, 4 / 3)))
+
+    def differences(self, by: str = "sum") -> "pd.DataFrame":
+        """The share of prompts that one model has right less that of another, for every two models, with an interval
+        that allows for the number of comparisons (Bonferroni): linearised, paired by prompt, in clusters."""
+        import pandas as pd
+
+        right, parts = self._right(by), self.parts()
+        pairs = [(part, a, b) for part in parts for a, b in combinations(range(len(self.models)), 2)]
+        rows = []
+        for part, a, b in pairs:
+            chosen = self._rows(part)
+            level = 1 - 0.05 / len(pairs)
+            found = stats.ratio_of_sums(*self._sums(right[b, chosen] - right[a, chosen], chosen), level)
+            differ = "more" if found.low > 0 else "fewer" if found.high < 0 else "undecided"
+            rows.append((self.models[b], self.models[a], part, found.estimate, found.low, found.high, differ))
+        return pd.DataFrame(rows, columns=["model", "than", "prompts", "difference", "low", "high", "right"])
+
+    def worst(self, n: int = 3) -> "pd.DataFrame":
+        """The prompts written by hand with the lowest margins, `n` of each model."""
+        frame = self.to_frame()
+        frame = frame[~frame["templated"]].sort_values("margin", kind="stable").groupby("model", sort=False).head(n)
+        return frame.sort_values("model", key=lambda names: names.map(self.models.index), kind="stable")[
+            ["model", "margin", "text", "best_rejected", "best_accepted"]
+        ]
+
+    def summary(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        rows = []
+        for i, model in enumerate(self.models):
+            for part in self.parts():
+                scores = [("prompts right", self.right(i, part), 0.5)]
+                scores += [("prompts right, by byte", self.right(i, part, "byte"), 0.5)]
+                scores += [("both twins right", self.twins_right(i, part), 0.0)]
+                scores += [("mean margin (nats)", self.mean_margin(i, part), 0.0)]
+                for by in self.labels if part == PARTS[0] else ():
+                    scores += [(f"{VERDICTS[x]}, by {by}", self.labelled(x, i, by), math.nan) for x in (SUCCESS, FAIL)]
+                rows += [(model, part, what, s.estimate, s.low, s.high, chance) for what, s, chance in scores]
+        columns = ["model", "prompts", "score", "value", "low", "high", "without_reading"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """One row per model and prompt, with its text and best endings; with `field`, the long table of that field."""
+        frame = super().to_frame(field)
+        if field is not None:
+            return frame
+        for name in ("best_accepted", "best_rejected"):
+            frame[name] = [self.endings[i] for i in frame[name]]
+        each = len(self.models)
+        frame.insert(2, "text", self.prompts * each)
+        frame["topic"] = [self.topics[i] for i in self.topic] * each
+        frame["templated"] = self.templated.tolist() * each
+        return frame.assign(right=frame["margin"] > 0, right_per_byte=frame["margin_per_byte"] > 0)
+
+    def figure(self) -> "Figure":
+        """The coloured table of the prompts written by hand, by model."""
+        from tslens.evaluation.coloured import coloured_figure
+
+        return coloured_figure(self)
+
+    def write_tables(self, folder: Path) -> None:
+        from tslens.evaluation.coloured import coloured_html
+
+        (folder / "table.html").write_text(coloured_html(self), encoding="utf-8")
+
+    def __str__(self) -> str:
+        said = [self.question, super().__str__()]
+        if len(self.models) > 1:
+            said += ["Shares of prompts right, paired:", _lines(self.differences())]
+        return "\n\n".join([*said, "Worst prompts of each model:", _lines(self.worst())])
+
+    def to_json(self) -> dict[str, Any]:
+        tables = {"table": self.to_frame(), "differences": self.differences()}
+        return super().to_json() | {k: json.loads(v.to_json(orient="records")) for k, v in tables.items()}
+
+    def _margin(self, by: str) -> NDArray[Any]:
+        if by not in SCORINGS:
+            raise InputError(f"endings are scored by {' or '.join(SCORINGS)}; got {by!r}.")
+        return np.asarray(getattr(self, SCORINGS[by]).double().numpy())
+
+    def _right(self, by: str) -> NDArray[Any]:
+        return (np.sign(self._margin(by)) + 1) / 2  # a tie is half right
+
+    def _rows(self, part: str) -> NDArray[Any]:
+        if part not in PARTS:
+            raise InputError(f"prompts are {' or '.join(PARTS)}; got {part!r}.")
+        return np.flatnonzero(self.templated.numpy() == (part == PARTS[1]))
+
+    def _sums(self, values: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The sum of the values of each cluster, and its prompts."""
+        _, cluster = np.unique(self.topic.numpy()[rows], return_inverse=True)
+        return np.bincount(cluster, values), np.bincount(cluster)
+
+
+def _lines(table: "pd.DataFrame") -> str:
+    return str(table.to_string(index=False, float_format=lambda x: f"{x:.3f}"))

@@ -1,0 +1,31 @@
+"""Lines of a TOML file: where a table, an entry or a key that a check complains about is written."""
+
+import re
+from collections.abc import Sequence
+
+QUOTED_OR_COMMENT = re.compile(r'"""(?s:.*?)"""|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*')
+
+
+def line_of(text: str, path: Sequence[str | int]) -> int | None:
+    """The line, from 1, of what `path` leads to, such as `("pair", 2, "prompts", 1, "text")`, numbers from 0.
+
+    Tables of an array are found by their `[[header]]`, inline tables by their braces, and keys by their name. Where a
+    key is missing, or is an element of a list, the line of what should hold it. None if the array has no such headers.
+    """
+    bare = QUOTED_OR_COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    start, stop, parts = 0, len(bare), list(path)
+    if len(parts) > 1 and isinstance(parts[1], int):
+        headers = list(re.finditer(rf"^[ \t]*\[\[\s*{re.escape(str(parts[0]))}\s*\]\]", bare, re.MULTILINE))
+        if parts[1] >= len(headers):
+            return None
+        start, parts = headers[parts[1]].start(), parts[2:]
+        following = re.compile(r"^[ \t]*\[\[?\s*\w", re.MULTILINE).search(bare, start + 2)
+        stop = following.start() if following else stop
+    for part in parts:
+        if isinstance(part, int):
+            braces = list(re.finditer(r"\{[^}]*", bare[start:stop]))
+            if part < len(braces):
+                start, stop = start + braces[part].start(), start + braces[part].end()
+        elif found := re.search(rf"(?<![\w-]){re.escape(part)}\s*=", bare[start:stop]):
+            start += found.start()
+    return bare.count("\n", 0, start) + bool(bare)
