@@ -88,8 +88,8 @@ profiles
 
 # %% [markdown]
 # Does a label predict where the neuron fires? One half of the stories gives it, the other tests it, on other words;
-# what does not predict there is a `tail selector`: it says what the top tokens are, and no more. The counts stand beside
-# those of 19 untrained twins, which are kept for the bundled model.
+# what does not predict there is a `tail selector`: it says what the top tokens are, and no more. The counts stand
+# beside those of 19 untrained twins, which are kept for the bundled model.
 
 # %%
 from tslens.twins import compare
