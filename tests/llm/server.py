@@ -26,6 +26,8 @@ FAULTS = (
 )
 """What a call to Messages may get instead of an answer; `slow` is an answer."""
 BATCH_FAULTS = ("expired", "errored", "malformed", "wrong", "missing", "truncated", "refusal")
+TROUBLE = "trouble"
+"""What a call about a batch may meet: 429, 500, 529, a connection dropped before the call, or after it was obeyed."""
 ANSWERED = (None, "slow", "refusal")
 """Not asked again."""
 Reply = Callable[[str, str, dict[str, Any]], dict[str, Any]]
@@ -58,8 +60,8 @@ class Server:
     """`with Server(reply) as server:` answers at `server.url`.
 
     `reply(system, text, schema)` gives the fields of an answer; without it they are drawn by the schema and the text.
-    `faults` gives probabilities by name (FAULTS, and BATCH_FAULTS in batches): which call gets which depends on the
-    seed, its text, and how often that was asked, not on the order in which calls come.
+    `faults` gives probabilities by name (FAULTS; of batches BATCH_FAULTS and TROUBLE): which call gets which depends on
+    the seed, its text, and how often that was asked, not on the order in which calls come.
     """
 
     key = "sk-test-0123456789"
@@ -74,7 +76,7 @@ class Server:
         polls: int = 2,
         expire_batches: int = 0,
     ) -> None:
-        unknown = set(faults or {}) - set(FAULTS) - set(BATCH_FAULTS)
+        unknown = set(faults or {}) - set(FAULTS) - {*BATCH_FAULTS, TROUBLE}
         assert not unknown, unknown
         self.reply, self.faults, self.seed, self.slow = reply, dict(faults or {}), seed, slow
         self.polls, self.expire_batches = polls, expire_batches
@@ -129,6 +131,14 @@ class Server:
             self.asked.append((text, chosen or ""))
         return chosen
 
+    def trouble(self, path: str) -> str | None:
+        """What this call about a batch meets."""
+        with self.lock:
+            self._attempts[path] += 1
+            draw = Random(f"{self.seed}:{path}:{self._attempts[path]}")
+        kinds = ("429", "500", "529", "drop", "drop in the middle")
+        return draw.choice(kinds) if draw.random() < self.faults.get(TROUBLE, 0.0) else None
+
     def message(self, given: dict[str, Any], fault: str | None, *, batch: bool = False) -> dict[str, Any]:
         """The message that answers a request, spoiled by the fault."""
         system, text, schema = _parts(given)
@@ -173,10 +183,10 @@ class Server:
             self.batches[name] = {"requests": requests, "polls": self.polls, "expired": expired}
         return self.state(name)
 
-    def state(self, name: str) -> dict[str, Any]:
+    def state(self, name: str, *, look: bool = True) -> dict[str, Any]:
         """A batch as the API describes it; every look brings it nearer to its end."""
         found = self.batches[name]
-        found["polls"] -= 1
+        found["polls"] -= look
         ended = found["polls"] < 0
         number = len(found["requests"])
         return {
@@ -192,6 +202,12 @@ class Server:
             "cancel_initiated_at": None,
             "results_url": f"{self.url}/v1/messages/batches/{name}/results" if ended else None,
         }
+
+    def listed(self) -> dict[str, Any]:
+        """The batches, the latest first."""
+        names = list(self.batches)[::-1]
+        data = [self.state(name, look=False) for name in names]
+        return {"data": data, "has_more": False, "first_id": None, "last_id": None}
 
     def results(self, name: str) -> str:
         """JSON lines of a batch's results, out of order; the same at every call."""
@@ -253,7 +269,7 @@ class _Handler(BaseHTTPRequestHandler):
             system, text, schema = _parts(body)
             self._send(200, {"input_tokens": (len(system) + len(text) + len(json.dumps(schema))) // 4})
         elif self.path == "/v1/messages/batches":
-            self._send(200, server.submit(body["requests"]))
+            self._batches(lambda: server.submit(body["requests"]))
         else:
             self._error(404, "not_found_error", self.path)
 
@@ -261,13 +277,24 @@ class _Handler(BaseHTTPRequestHandler):
         server = self.server_of_tests
         if not self._may():
             return
-        words = self.path.strip("/").split("/")
-        if words[:3] != ["v1", "messages", "batches"] or words[3] not in server.batches:
+        words = self.path.partition("?")[0].strip("/").split("/")
+        if words[:3] != ["v1", "messages", "batches"] or (words[3:] and words[3] not in server.batches):
             self._error(404, "not_found_error", self.path)
+        elif not words[3:]:
+            self._batches(server.listed)
         elif words[4:] == ["results"]:
-            self._send(200, server.results(words[3]))
+            self._batches(lambda: server.results(words[3]))
         else:
-            self._send(200, server.state(words[3]))
+            self._batches(lambda: server.state(words[3]))
+
+    def _batches(self, answer: Callable[[], dict[str, Any] | str]) -> None:
+        trouble = self.server_of_tests.trouble(self.path)
+        if trouble in ("429", "500", "529"):
+            self._error(int(trouble), "api_error", "trouble")
+        elif trouble == "drop":
+            self._drop()
+        else:
+            self._send(200, answer(), whole=trouble is None)
 
     def _may(self) -> bool:
         given = self.headers.get("x-api-key") or self.headers.get("authorization", "").removeprefix("Bearer ")

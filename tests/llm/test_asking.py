@@ -53,7 +53,7 @@ def billed(server):
 
 @pytest.mark.parametrize("batch", [False, True])
 def test_500_at_30_percent_faults(settings, tmp_path, batch):
-    faults = spread(0.3) | {"expired": 0.05, "errored": 0.05}
+    faults = spread(0.3) | {"expired": 0.05, "errored": 0.05, "trouble": 0.3}
     with Server(faults=faults) as server:
         given = settings(server, cache=tmp_path / "answers.jsonl", batch=batch, concurrency=16)
         outcomes = llm.ask(asked := requests(500), given)
@@ -331,6 +331,27 @@ def test_a_batch_that_another_call_wants_too_is_kept(settings, tmp_path, monkeyp
         assert all(o.answer for o in llm.ask(requests(4), given))
         assert all(o.answer for o in llm.ask(requests(10), given))
         assert len(server.batches) == 1
+
+
+def test_a_batch_whose_id_never_arrived_is_found(settings, tmp_path, monkeypatch):
+    """The connection drops after the batch was made; or the process ends there."""
+    with Server(polls=0) as server:
+        given, troubles = settings(server, cache=tmp_path / "a.jsonl", batch=True), ["drop in the middle"]
+        made = "/v1/messages/batches"
+        monkeypatch.setattr(server, "trouble", lambda path: troubles.pop() if path == made and troubles else None)
+        assert all(o.answer for o in llm.ask(requests(7), given))
+        assert len(server.batches) == 1
+
+        def die(*_):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr("tslens.llm.store.AnswerStore.submitted", die)
+            llm.ask(requests(8, start=100), given)
+        assert len(server.batches) == 2
+        outcomes = llm.ask(requests(8, start=100), given)
+        assert all(o.answer for o in outcomes)
+        assert len(server.batches) == 2
 
 
 def test_a_batch_that_the_api_has_forgotten_is_asked_again(settings, tmp_path, monkeypatch):

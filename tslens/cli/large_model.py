@@ -86,12 +86,12 @@ def confirm(estimate: "CostEstimate", yes: bool) -> None:
 
 def print_cost(outcomes: "Sequence[Outcome]") -> None:
     """Print on stderr what the answers cost, and why requests have none."""
-    from tslens.llm.requests import BUDGET
+    from tslens.llm.requests import BUDGET, dollars
 
     sent = sum(not outcome.cached and outcome.failure != BUDGET for outcome in outcomes)
     usd, lost = sum(outcome.usd for outcome in outcomes), sum(outcome.lost_usd for outcome in outcomes)
-    missing = f", and at most ${lost:.4g} for answers lost on the way" if lost else ""
-    progress.note(f"{sent:,} of {len(outcomes):,} requests were sent; the answers cost ${usd:.4g}{missing}")
+    missing = f", and at most {dollars(lost)} for answers lost on the way" if lost else ""
+    progress.note(f"{sent:,} of {len(outcomes):,} requests were sent; the answers cost {dollars(usd)}{missing}")
     why = Counter(outcome.failure for outcome in outcomes if outcome.failure)
     for failure, count in why.most_common():
         progress.note(f"{count:,} without an answer: {failure}")

@@ -13,7 +13,7 @@ from tslens.llm import batches
 from tslens.llm.budget import Budget
 from tslens.llm.client import Busy, Lost, RejectedError, attempt, connect, read, tokens_of, wait_of
 from tslens.llm.prices import Tokens, price_of, thinking_of
-from tslens.llm.requests import BUDGET, Outcome, Request, Settings
+from tslens.llm.requests import BUDGET, Outcome, Request, Settings, dollars
 from tslens.llm.store import AnswerStore
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Requests:
         tokens = tokens or Tokens()
         answer = read(message, outcome.request.answer)
         if not isinstance(answer, str):
-            self.store.answer(key, answer.model_dump(mode="json"), tokens, usd)
+            self.store.answer(key, outcome.request.kind, answer.model_dump(mode="json"), tokens, usd)
         elif answer == "refusal" or self.store.misses[key] + 1 >= self.settings.misses:
             self.store.failure(key, answer, tokens, usd)
         else:
@@ -164,7 +164,7 @@ class Requests:
         del self.pending[key]
         self.outcomes[key] = outcome
         if not outcome.cached:
-            self.bar.advance(note=f"${self.budget.spent:.2f}")
+            self.bar.advance(note=dollars(self.budget.spent))
         if self.on_progress is not None:
             self.on_progress(outcome)
 

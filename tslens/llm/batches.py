@@ -20,6 +20,9 @@ async def everything(run: "Requests") -> None:
     Raises:
         InputError: the API cannot be reached for longer than all tries; the batch goes on and can be read later.
     """
+    if run.store.intended is not None:
+        keys, before = run.store.intended
+        await _found(run, keys, before)
     for batch, keys in list(run.store.batches.items()):
         wanted = [key for key in keys if key in run.pending]
         if wanted:
@@ -65,6 +68,8 @@ async def _submitted(run: "Requests", keys: list[str], most: float) -> str | Non
         {"custom_id": key, "params": run.pending[key].request.parameters(run.settings, run.thinking)} for key in keys
     ]
     why = ""
+    before = [name for name, _ in await _listed(run)]
+    run.store.intend(keys, before)
     for number in range(run.settings.tries):
         if not await run.budget.reserve(most):
             _fail(run, keys, BUDGET)
@@ -78,13 +83,37 @@ async def _submitted(run: "Requests", keys: list[str], most: float) -> str | Non
         if not isinstance(found, Lost | Busy):
             run.store.submitted(found.id, keys)
             return found.id
-        if isinstance(found, Lost):  # the batch may run, and nobody knows its id
+        if isinstance(found, Lost):
+            if name := await _found(run, keys, before):
+                return name
             for key in keys:
                 run.pending[key].lost_usd += _most(run, key)
         await run.budget.settle(most, lost=most if isinstance(found, Lost) else 0.0)
         why = found.why
         await asyncio.sleep(wait_of(run.settings, keys[0], number, getattr(found, "wait", None)))
     _fail(run, keys, f"no answer in {run.settings.tries} tries ({why})")
+    return None
+
+
+async def _listed(run: "Requests") -> list[tuple[str, int]]:
+    """The latest batches: id and number of requests of each."""
+
+    async def look() -> list[tuple[str, int]]:
+        page = await run.client.messages.batches.list(limit=100)
+        return [(batch.id, sum(batch.request_counts.to_dict().values())) for batch in page.data]  # type: ignore[misc]
+
+    return await insist(look, run.settings, "batches")
+
+
+async def _found(run: "Requests", keys: list[str], before: list[str]) -> str | None:
+    """The id of a batch that was made and whose id never arrived: a new one of this size, kept. None if there is none.
+
+    Should it be another's, its results are of other requests, and these are asked again.
+    """
+    for name, size in await _listed(run):
+        if name not in before and name not in run.store.batches and size == len(keys):
+            run.store.submitted(name, keys)
+            return name
     return None
 
 

@@ -8,7 +8,7 @@ from tslens import progress
 from tslens.llm.asking import finish, known
 from tslens.llm.client import UnreachableError, connect, has_key, insist
 from tslens.llm.prices import Tokens, price_of, thinking_of
-from tslens.llm.requests import Request, Settings
+from tslens.llm.requests import Request, Settings, dollars
 from tslens.llm.store import AnswerStore
 
 SAMPLE = 24
@@ -28,7 +28,7 @@ class CostEstimate:
     """that the cache answers, at no cost"""
     input_tokens: int
     output_tokens: int
-    """of answers as long as those in the cache, or half as long as they may be"""
+    """of answers as long as those of their kind in the cache, or half as long as they may be"""
     usd: float
     """expected, without discounts for a cached prefix"""
     most_usd: float
@@ -41,12 +41,14 @@ class CostEstimate:
     limit_usd: float | None
 
     def __str__(self) -> str:
-        way = " by message batches" if self.batch else f", ${self.batch_usd:.4g} by message batches"
-        limit = "" if self.limit_usd is None else f" At most ${self.limit_usd:.4g} are spent, whatever happens."
+        if not self.requests:
+            return f"the cache answers all {self.cached:,} requests to {self.model}"
+        way = "by message batches" if self.batch else f"{dollars(self.batch_usd)} by message batches"
+        limit = "" if self.limit_usd is None else f" At most {dollars(self.limit_usd)} are spent, whatever happens."
         return (
             f"{self.requests:,} requests to {self.model} ({self.cached:,} more are answered by the cache): about "
             f"{self.input_tokens:,} tokens of input ({self.counted}) and {self.output_tokens:,} of output. "
-            f"Expected ${self.usd:.4g}{way}; at most ${self.most_usd:.4g} if each is asked once.{limit}"
+            f"Expected {dollars(self.usd)}, {way}; at most {dollars(self.most_usd)} if each is asked once.{limit}"
         )
 
 
@@ -66,9 +68,8 @@ def estimate(requests: Sequence[Request], settings: Settings) -> CostEstimate:
     asked = list(new.values())
     per_byte, counted = _tokens_per_byte(asked, settings)
     tokens_in = round(per_byte * sum(request.most_input for request in asked))
-    past = store.output_tokens
-    usual = sum(past) / len(past) if past else None
-    tokens_out = round(sum(usual or (request.max_tokens + settings.thinking) / 2 for request in asked))
+    usual = {kind: sum(past) / len(past) for kind, past in store.output_tokens.items()}
+    tokens_out = round(sum(usual.get(one.kind, (one.max_tokens + settings.thinking) / 2) for one in asked))
     usd = price.usd(Tokens(tokens_in, tokens_out))
     return CostEstimate(
         model=settings.model,

@@ -40,6 +40,11 @@ class Request:
         parts = [model, self.system, self.text, _schema(self.answer), self.max_tokens, self.repetition]
         return blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
 
+    @property
+    def kind(self) -> str:
+        """The hash of what requests of a kind share: their answers are about as long as one another."""
+        return blake2b((self.system + _schema(self.answer)).encode(), digest_size=6).hexdigest()
+
     def parameters(self, settings: "Settings", thinking: str) -> dict[str, Any]:
         """The arguments of `messages.create`, and of a request in a message batch."""
         longest = self.max_tokens + settings.thinking
@@ -61,6 +66,11 @@ class Request:
     def most_input(self) -> int:
         """An upper bound of the input in tokens: a token is a byte or more."""
         return len((self.system + self.text + _schema(self.answer)).encode()) + OVERHEAD
+
+
+def dollars(usd: float) -> str:
+    """An amount of US dollars, to the cent or, below ten cents, to the millionth."""
+    return f"${usd:,.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.6f}"
 
 
 @lru_cache(maxsize=256)

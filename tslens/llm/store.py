@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,7 +30,10 @@ class AnswerStore:
         """useless answers by key"""
         self.batches: dict[str, list[str]] = {}
         """keys of the batches that have not been read to their end, by id"""
-        self.output_tokens: list[int] = []
+        self.intended: tuple[list[str], list[str]] | None = None
+        """keys of a batch whose id never arrived, and the ids of the batches before it"""
+        self.output_tokens: defaultdict[str, list[int]] = defaultdict(list)
+        """of the answers to requests of a kind"""
         self._file: IO[bytes] | None = None
         self._whole = 0
         if path is not None and path.exists():
@@ -55,9 +58,10 @@ class AnswerStore:
                 finally:
                     self._file = None
 
-    def answer(self, key: str, answer: dict[str, Any], tokens: Tokens, usd: float) -> None:
-        """Keep an answer."""
-        self._keep({"key": key, "answer": answer, "input": tokens.all_input, "output": tokens.output, "usd": usd})
+    def answer(self, key: str, kind: str, answer: dict[str, Any], tokens: Tokens, usd: float) -> None:
+        """Keep an answer to a request of this kind."""
+        counts = {"input": tokens.all_input, "output": tokens.output, "usd": usd}
+        self._keep({"key": key, "kind": kind, "answer": answer} | counts)
 
     def failure(self, key: str, why: str, tokens: Tokens, usd: float) -> None:
         """Keep the reason why there is no answer."""
@@ -66,6 +70,10 @@ class AnswerStore:
     def miss(self, key: str, why: str, tokens: Tokens, usd: float) -> None:
         """Keep that an answer was useless."""
         self._keep({"key": key, "miss": why, "input": tokens.all_input, "output": tokens.output, "usd": usd})
+
+    def intend(self, keys: Sequence[str], before: Sequence[str]) -> None:
+        """Keep that a batch is about to be submitted, and which batches there were before it."""
+        self._keep({"intended": list(keys), "before": list(before)})
 
     def submitted(self, batch: str, keys: Sequence[str]) -> None:
         """Keep a batch, to be read when it has ended, by whichever process."""
@@ -106,8 +114,11 @@ class AnswerStore:
                 raise InputError(f"{path} is {what}. {remedy}.") from error
 
     def _take(self, line: dict[str, Any]) -> None:
-        if "batch" in line:
+        if "intended" in line:
+            self.intended = line["intended"], line["before"]
+        elif "batch" in line:
             self.batches[line["batch"]] = line["keys"]
+            self.intended = None
         elif "ended" in line:
             self.batches.pop(line["ended"], None)
         elif "miss" in line:
@@ -115,4 +126,4 @@ class AnswerStore:
         else:
             self.found[line["key"]] = line
             if "answer" in line:
-                self.output_tokens.append(line["output"])
+                self.output_tokens[line["kind"]].append(line["output"])
