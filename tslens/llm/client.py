@@ -33,7 +33,7 @@ class AbsentError(InputError):
     """The API does not have what was asked for."""
 
 
-class RejectedError(Exception):
+class RejectedError(InputError):
     """The API rejects this request, however often it is sent."""
 
 

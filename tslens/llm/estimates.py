@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tslens import progress
 from tslens.llm.asking import finish, known
-from tslens.llm.client import UnreachableError, connect, has_key, insist
+from tslens.llm.client import RejectedError, UnreachableError, connect, has_key, insist
 from tslens.llm.prices import Tokens, price_of, thinking_of
 from tslens.llm.requests import Request, Settings, dollars
 from tslens.llm.store import AnswerStore
@@ -93,7 +93,7 @@ def _tokens_per_byte(requests: list[Request], settings: Settings) -> tuple[float
         try:
             with progress.stage("counting tokens"):
                 counts = finish(_counted(sample, settings))
-        except UnreachableError:
+        except (UnreachableError, RejectedError):
             pass
         else:
             by = f"the API's count of {len(sample):,} of them"

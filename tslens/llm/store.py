@@ -24,6 +24,10 @@ class AnswerStore:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
+        self._file: IO[bytes] | None = None
+        self._read()
+
+    def _read(self) -> None:
         self.found: dict[str, dict[str, Any]] = {}
         """answers, and failures that another try would not mend, by key"""
         self.misses: Counter[str] = Counter()
@@ -34,10 +38,9 @@ class AnswerStore:
         """keys of a batch whose id never arrived, and the ids of the batches before it"""
         self.output_tokens: defaultdict[str, list[int]] = defaultdict(list)
         """of the answers to requests of a kind"""
-        self._file: IO[bytes] | None = None
         self._whole = 0
-        if path is not None and path.exists():
-            self._load(path.read_bytes(), path)
+        if self.path is not None and self.path.exists():
+            self._load(self.path.read_bytes(), self.path)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -45,10 +48,10 @@ class AnswerStore:
         if self.path is None:
             yield
             return
-        with lock.held(self.path, "give another cache"):
+        with lock.held(self.path, "give another --cache"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as file:
-                self.__init__(self.path)  # type: ignore[misc]  # as the file is now that nobody else writes
+                self._read()  # as it is now that nobody else writes it
                 file.truncate(self._whole)
                 self._file = file
                 if not self._whole:
