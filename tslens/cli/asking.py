@@ -10,7 +10,7 @@ from tslens.cli.options import Json
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.stories.asked import Asked
+    from tslens.stories.asked import Told
 
 
 def ask(
@@ -80,7 +80,7 @@ def ask(
     return 0 if len(found.stories) == n else INCOMPLETE
 
 
-def _print(found: "Asked", n: int, out: Path, as_json: bool) -> None:
+def _print(found: "Told", n: int, out: Path, as_json: bool) -> None:
     """Print what came and what did not."""
     missing = n - len(found.stories)
     place = str(out) if found.stories else None

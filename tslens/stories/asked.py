@@ -153,7 +153,7 @@ def vocabulary_of(path: Path) -> dict[str, list[str]]:
 
 
 @dataclass
-class Asked:
+class Told:
     """The stories that came, in the order of the wishes, and what happened to the others."""
 
     stories: list[dict[str, Any]] = field(default_factory=list)
@@ -164,12 +164,12 @@ class Asked:
     """of every request"""
 
 
-def ask(wanted: Sequence[Wish], settings: llm.Settings, tries: int = 3) -> Asked:
+def ask(wanted: Sequence[Wish], settings: llm.Settings, tries: int = 3) -> Told:
     """Ask for a story for every wish; one that lacks what was asked for, or that came before, is asked for again.
 
     A wish whose `tries` stories were all rejected, or whose request failed, gets none. Raises what `llm.ask` raises.
     """
-    found, kept, seen = Asked(), {}, Seen()
+    found, kept, seen = Told(), {}, Seen()
     open_: list[int] = list(range(len(wanted)))
     left = settings.limit_usd
     for number in range(tries):
