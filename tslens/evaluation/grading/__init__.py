@@ -1,0 +1,30 @@
+"""Grade texts by rubrics: graders, controls that say whether to believe them, agreement, and comparisons of models."""
+
+from tslens.evaluation.grading.agreement import AgreementResult, agreement
+from tslens.evaluation.grading.comparisons import ComparisonResult, compare
+from tslens.evaluation.grading.controls import ControlsResult, controlled
+from tslens.evaluation.grading.grade import grade
+from tslens.evaluation.grading.graders import Failure, Grade, Grader
+from tslens.evaluation.grading.result import GradesResult
+from tslens.evaluation.grading.rubrics import Axis, Rubric, rubric, rubrics
+from tslens.evaluation.grading.texts import Text, read_texts
+
+__all__ = [
+    "AgreementResult",
+    "Axis",
+    "ComparisonResult",
+    "ControlsResult",
+    "Failure",
+    "Grade",
+    "Grader",
+    "GradesResult",
+    "Rubric",
+    "Text",
+    "agreement",
+    "compare",
+    "controlled",
+    "grade",
+    "read_texts",
+    "rubric",
+    "rubrics",
+]
