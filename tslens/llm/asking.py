@@ -1,0 +1,190 @@
+"""Ask requests one by one, several at a time, or in message batches; every answer is kept as soon as it is there."""
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import ValidationError
+
+from tslens import progress
+from tslens.llm import batches
+from tslens.llm.budget import Budget
+from tslens.llm.client import Busy, Lost, RejectedError, attempt, connect, read, tokens_of, wait_of
+from tslens.llm.prices import Tokens, price_of
+from tslens.llm.requests import BUDGET, Outcome, Request, Settings
+from tslens.llm.store import AnswerStore
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+Made = TypeVar("Made")
+
+
+def ask(
+    requests: Sequence[Request], settings: Settings, on_progress: Callable[[Outcome], None] | None = None
+) -> list[Outcome]:
+    """The outcome of every request, in their order. What the cache holds is not asked; equal requests are asked once.
+
+    `on_progress` is called with each outcome when it is there. Answers to requests that a kill or an error left
+    unfinished are in the cache, and a message batch goes on: the same call again finishes the rest.
+
+    Raises:
+        InputError: no key, no SDK, no price; the API refuses the key or does not know the model; a cache that another
+            process writes, or of another version.
+    """
+    run = Requests(requests, settings, on_progress)
+    with run.store.writing():
+        run.take_known()
+        if run.pending:
+            run.client = connect(settings)
+            with progress.bar(f"asking {settings.model}", len(run.pending), steady=True) as run.bar:
+                finish(run.everything())
+    return [run.outcomes[key] if first else _same(run.outcomes[key], asked) for asked, key, first in run.asked]
+
+
+def known(request: Request, key: str, store: AnswerStore) -> Outcome | None:
+    """The outcome that the cache holds."""
+    line = store.found.get(key)
+    if line is None:
+        return None
+    if "answer" not in line:
+        return Outcome(request, failure=line["failure"], cached=True)
+    try:
+        answer = request.answer.model_validate(line["answer"])
+    except ValidationError:  # by validators that the schema does not show, changed since
+        return None
+    return Outcome(request, answer, cached=True, input_tokens=line["input"], output_tokens=line["output"])
+
+
+class Requests:
+    """Requests on their way to outcomes."""
+
+    client: "AsyncAnthropic"
+    bar: progress.Bar
+
+    def __init__(
+        self, requests: Sequence[Request], settings: Settings, on_progress: Callable[[Outcome], None] | None
+    ) -> None:
+        self.settings = settings
+        self.price = price_of(settings.model, settings.prices)
+        self.store = AnswerStore(settings.cache)
+        self.budget = Budget(settings.limit_usd)
+        self.on_progress = on_progress
+        self.pending: dict[str, Outcome] = {}
+        """outcomes without an answer yet, by key"""
+        self.outcomes: dict[str, Outcome] = {}
+        self.asked: list[tuple[Request, str, bool]] = []
+        """every request, its key, and whether it is the first with this key"""
+        for request in requests:
+            key = request.key(settings.model)
+            self.asked.append((request, key, key not in self.pending))
+            self.pending.setdefault(key, Outcome(request))
+
+    def take_known(self) -> None:
+        """Take outcomes from the cache."""
+        for key, outcome in list(self.pending.items()):
+            if found := known(outcome.request, key, self.store):
+                self._done(key, found)
+
+    async def everything(self) -> None:
+        """Ask what is pending."""
+        async with self.client:
+            if self.settings.batch:
+                await batches.everything(self)
+                return
+            keys = iter(list(self.pending))  # shared: each worker takes the next
+
+            async def work() -> None:
+                for key in keys:
+                    await self._one(key)
+
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self.settings.concurrency, len(self.pending))):
+                    group.create_task(work())
+
+    async def _one(self, key: str) -> None:
+        """Ask one request until it has an answer or has failed."""
+        request, number = self.pending[key].request, 0
+        most = self.price.most(request)
+        parameters = request.parameters(self.settings.model)
+        while key in self.pending:
+            if not await self.budget.reserve(most):
+                self.fail(key, BUDGET)
+                return
+            try:
+                found = await attempt(lambda: self.client.messages.create(**parameters), self.settings)
+            except RejectedError as error:
+                await self.budget.settle(most)
+                self.fail(key, str(error))
+                return
+            if isinstance(found, Lost | Busy):
+                lost = most if isinstance(found, Lost) else 0.0
+                self.pending[key].lost_usd += lost
+                await self.budget.settle(most, lost=lost)
+                number += 1
+                if number >= self.settings.tries:
+                    self.fail(key, f"no answer in {number} tries ({found.why})")
+                else:
+                    await asyncio.sleep(wait_of(self.settings, key, number - 1, getattr(found, "wait", None)))
+            else:
+                await self.budget.settle(most, spent=self.received(key, found, most))
+
+    def received(self, key: str, message: Any, most: float, *, batch: bool = False) -> float:
+        """Keep what an answer says, first of all; returns what it cost, `most` if it does not say."""
+        outcome = self.pending[key]
+        tokens = tokens_of(message)
+        usd = most if tokens is None else self.price.usd(tokens, batch=batch)
+        tokens = tokens or Tokens()
+        answer = read(message, outcome.request.answer)
+        if not isinstance(answer, str):
+            self.store.answer(key, answer.model_dump(mode="json"), tokens, usd)
+        elif answer == "refusal" or self.store.misses[key] + 1 >= self.settings.misses:
+            self.store.failure(key, answer, tokens, usd)
+        else:
+            self.store.miss(key, answer, tokens, usd)
+        outcome.usd += usd
+        outcome.input_tokens += tokens.all_input
+        outcome.output_tokens += tokens.output
+        if not isinstance(answer, str):
+            outcome.answer = answer
+            self._done(key, outcome)
+        elif key in self.store.found:
+            self.fail(key, answer)
+        return usd
+
+    def fail(self, key: str, why: str) -> None:
+        """Give a request up."""
+        self.pending[key].failure = why
+        self._done(key, self.pending[key])
+
+    def _done(self, key: str, outcome: Outcome) -> None:
+        del self.pending[key]
+        self.outcomes[key] = outcome
+        if not outcome.cached:
+            self.bar.advance(note=f"${self.budget.spent:.2f}")
+        if self.on_progress is not None:
+            self.on_progress(outcome)
+
+
+def _same(outcome: Outcome, request: Request) -> Outcome:
+    """The outcome for another request that is equal: paid once."""
+    return Outcome(request, outcome.answer, outcome.failure, True, outcome.input_tokens, outcome.output_tokens)
+
+
+def finish(work: Coroutine[Any, Any, Made]) -> Made:
+    """Run to the end, in a thread of its own where a loop runs already, as in Jupyter; one error, not a group."""
+
+    async def ungrouped() -> Made:
+        try:
+            return await work
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(ungrouped())
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(contextvars.copy_context().run, asyncio.run, ungrouped()).result()

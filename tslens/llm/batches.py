@@ -1,0 +1,136 @@
+"""Message batches: half the price, within a day; a batch is kept by its id, so that another process can read it."""
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from tslens.llm.client import AbsentError, Busy, Lost, RejectedError, UnreachableError, attempt, insist, wait_of
+from tslens.llm.requests import BUDGET
+
+if TYPE_CHECKING:
+    from tslens.llm.asking import Requests
+
+MOST_BYTES = 100_000_000
+"""Of one batch; the API takes 256 MB."""
+
+
+async def everything(run: "Requests") -> None:
+    """Read the batches that an earlier process submitted, then submit what is pending, until all is answered.
+
+    Raises:
+        InputError: the API cannot be reached for longer than all tries; the batch goes on and can be read later.
+    """
+    for batch, keys in list(run.store.batches.items()):
+        wanted = [key for key in keys if key in run.pending]
+        if wanted:
+            most = sum(_most(run, key) for key in wanted)
+            await run.budget.reserve(most, always=True)
+            await _read(run, batch, keys, most)
+    sent: Counter[str] = Counter()
+    while run.pending:
+        for key in [key for key in run.pending if sent[key] >= run.settings.tries]:
+            run.fail(key, f"no answer in {run.settings.tries} batches")
+        chosen, most = _chosen(run)
+        if chosen:
+            sent.update(chosen)
+            submitted = await _submitted(run, chosen, most)
+            if submitted is not None:
+                await _read(run, submitted, chosen, most)
+        else:
+            for key in list(run.pending):
+                run.fail(key, BUDGET)
+
+
+def _most(run: "Requests", key: str) -> float:
+    return run.price.most(run.pending[key].request, batch=True)
+
+
+def _chosen(run: "Requests") -> tuple[list[str], float]:
+    """What goes into the next batch: as much as fits, by money, number and bytes. With its worst case in dollars."""
+    chosen: list[str] = []
+    most, size = 0.0, 0
+    for key, outcome in run.pending.items():
+        more = _most(run, key)
+        size += outcome.request.most_input
+        if most + more > run.budget.left or len(chosen) == run.settings.batch_size or (chosen and size > MOST_BYTES):
+            break
+        chosen.append(key)
+        most += more
+    return chosen, most
+
+
+async def _submitted(run: "Requests", keys: list[str], most: float) -> str | None:
+    """The id of a new batch, kept before anything else; `most` stays reserved. None: these requests have failed."""
+    model = run.settings.model
+    sent: Any = [{"custom_id": key, "params": run.pending[key].request.parameters(model)} for key in keys]
+    why = ""
+    for number in range(run.settings.tries):
+        if not await run.budget.reserve(most):
+            _fail(run, keys, BUDGET)
+            return None
+        try:
+            found = await attempt(lambda: run.client.messages.batches.create(requests=sent), run.settings)
+        except RejectedError as error:
+            await run.budget.settle(most)
+            _fail(run, keys, str(error))
+            return None
+        if not isinstance(found, Lost | Busy):
+            run.store.submitted(found.id, keys)
+            return found.id
+        if isinstance(found, Lost):  # the batch may run, and nobody knows its id
+            for key in keys:
+                run.pending[key].lost_usd += _most(run, key)
+        await run.budget.settle(most, lost=most if isinstance(found, Lost) else 0.0)
+        why = found.why
+        await asyncio.sleep(wait_of(run.settings, keys[0], number, getattr(found, "wait", None)))
+    _fail(run, keys, f"no answer in {run.settings.tries} tries ({why})")
+    return None
+
+
+def _fail(run: "Requests", keys: list[str], why: str) -> None:
+    for key in keys:
+        run.fail(key, why)
+
+
+async def _read(run: "Requests", batch: str, keys: list[str], most: float) -> None:
+    """Wait for a batch and take its results, in whatever order; gives back what was reserved for it.
+
+    What has expired, or failed for a reason that passes, stays pending.
+    """
+    spent = 0.0
+
+    async def look() -> str:
+        return (await run.client.messages.batches.retrieve(batch)).processing_status
+
+    async def take() -> bool:
+        nonlocal spent
+        async for line in await run.client.messages.batches.results(batch):
+            if line.custom_id in run.pending and line.custom_id not in taken:
+                taken.add(line.custom_id)
+                spent += _took(run, line.custom_id, line.result)
+        return True
+
+    taken: set[str] = set()
+    try:
+        while await insist(look, run.settings, batch) != "ended":
+            await asyncio.sleep(run.settings.poll)
+        await insist(take, run.settings, batch)
+    except AbsentError:  # the API keeps results for some weeks
+        pass
+    except UnreachableError as error:
+        raise UnreachableError(
+            f"the message batch {batch} cannot be read: {error}. It goes on: ask again later"
+        ) from None
+    if all(key in run.pending or key in run.outcomes for key in keys):
+        run.store.ended(batch)  # else another call wants the rest of it
+    await run.budget.settle(most, spent=spent)
+
+
+def _took(run: "Requests", key: str, result: Any) -> float:
+    """Take one result; returns what it cost."""
+    if result.type == "succeeded":
+        return run.received(key, result.message, _most(run, key), batch=True)
+    error = getattr(getattr(result, "error", None), "error", None)
+    if result.type == "errored" and getattr(error, "type", "") == "invalid_request_error":
+        run.fail(key, f"rejected ({' '.join(str(getattr(error, 'message', '')).split())[:200]})")
+    return 0.0

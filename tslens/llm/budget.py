@@ -1,0 +1,48 @@
+"""A limit on spending that is never exceeded: the worst case of every request is reserved before it is sent."""
+
+import asyncio
+
+
+class Budget:
+    """What was spent and lost, and what is reserved for requests under way, in US dollars."""
+
+    def __init__(self, limit: float | None) -> None:
+        self.limit = limit
+        self.spent = 0.0
+        """for answers that arrived"""
+        self.lost = 0.0
+        """reserved for answers that were lost on the way; they may have been billed"""
+        self.is_over = False
+        """nothing more is asked"""
+        self._reserved: list[float] = []
+        self._changed = asyncio.Condition()
+
+    @property
+    def left(self) -> float:
+        """What may still be reserved."""
+        return float("inf") if self.limit is None else self.limit - self.spent - self.lost - sum(self._reserved)
+
+    async def reserve(self, usd: float, *, always: bool = False) -> bool:
+        """Reserve the worst case of a request; waits for others under way where that may help. False: it does not fit.
+
+        What was sent by an earlier process is reserved `always`.
+        """
+        async with self._changed:
+            while not self.is_over or always:
+                if always or usd <= self.left:
+                    self._reserved.append(usd)
+                    return True
+                if not self._reserved:
+                    self.is_over = True
+                    self._changed.notify_all()
+                else:
+                    await self._changed.wait()
+            return False
+
+    async def settle(self, reserved: float, *, spent: float = 0.0, lost: float = 0.0) -> None:
+        """Give back what was reserved, less what was spent or lost."""
+        async with self._changed:
+            self._reserved.remove(reserved)
+            self.spent += spent
+            self.lost += lost
+            self._changed.notify_all()

@@ -1,0 +1,110 @@
+"""What requests will cost, before anything is spent."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tslens import progress
+from tslens.llm.asking import finish, known
+from tslens.llm.client import UnreachableError, connect, has_key, insist
+from tslens.llm.prices import Tokens, price_of
+from tslens.llm.requests import Request, Settings
+from tslens.llm.store import AnswerStore
+
+SAMPLE = 24
+"""Requests whose tokens the API counts; the others follow by their bytes."""
+BYTES_PER_TOKEN = 3.5
+"""Of English text, where nobody counts."""
+
+
+@dataclass(frozen=True)
+class CostEstimate:
+    """Expected and largest cost of the requests that the cache does not answer, in US dollars."""
+
+    model: str
+    requests: int
+    """that will be asked"""
+    cached: int
+    """that the cache answers, at no cost"""
+    input_tokens: int
+    output_tokens: int
+    """of answers as long as those in the cache, or half as long as they may be"""
+    usd: float
+    """expected, without discounts for a cached prefix"""
+    most_usd: float
+    """if every answer is as long as it may be; answers that are lost or useless and asked again come on top"""
+    counted: str
+    """how tokens were counted"""
+    batch: bool
+    batch_usd: float
+    """expected, by message batches"""
+    limit_usd: float | None
+
+    def __str__(self) -> str:
+        way = " by message batches" if self.batch else f", ${self.batch_usd:.4g} by message batches"
+        limit = "" if self.limit_usd is None else f" At most ${self.limit_usd:.4g} are spent, whatever happens."
+        return (
+            f"{self.requests:,} requests to {self.model} ({self.cached:,} more are answered by the cache): about "
+            f"{self.input_tokens:,} tokens of input ({self.counted}) and {self.output_tokens:,} of output. "
+            f"Expected ${self.usd:.4g}{way}; at most ${self.most_usd:.4g} if each is asked once.{limit}"
+        )
+
+
+def estimate(requests: Sequence[Request], settings: Settings) -> CostEstimate:
+    """What `ask` would cost. The API counts the tokens of some requests, for nothing, where there is a key.
+
+    Raises:
+        InputError: no price for the model, a file of prices or a cache that cannot be read.
+    """
+    price, store = price_of(settings.model, settings.prices), AnswerStore(settings.cache)
+    new: dict[str, Request] = {}
+    for request in requests:
+        key = request.key(settings.model)
+        if known(request, key, store) is None:
+            new[key] = request
+    asked = list(new.values())
+    per_byte, counted = _tokens_per_byte(asked, settings)
+    tokens_in = round(per_byte * sum(request.most_input for request in asked))
+    past = store.output_tokens
+    usual = sum(past) / len(past) if past else None
+    tokens_out = round(sum(min(request.max_tokens, usual or request.max_tokens / 2) for request in asked))
+    usd = price.usd(Tokens(tokens_in, tokens_out))
+    return CostEstimate(
+        model=settings.model,
+        requests=len(asked),
+        cached=len(requests) - len(asked),
+        input_tokens=tokens_in,
+        output_tokens=tokens_out,
+        usd=usd * (price.batch if settings.batch else 1.0),
+        most_usd=sum(price.most(request, batch=settings.batch) for request in asked),
+        counted=counted,
+        batch=settings.batch,
+        batch_usd=usd * price.batch,
+        limit_usd=settings.limit_usd,
+    )
+
+
+def _tokens_per_byte(requests: list[Request], settings: Settings) -> tuple[float, str]:
+    """Tokens per byte of input, and who says so."""
+    if requests and has_key():
+        sample = requests[:: max(1, len(requests) // SAMPLE)][:SAMPLE]
+        try:
+            with progress.stage("counting tokens"):
+                counts = finish(_counted(sample, settings))
+        except UnreachableError:
+            pass
+        else:
+            by = f"the API's count of {len(sample):,} of them"
+            return sum(counts) / sum(request.most_input for request in sample), by
+    return 1 / BYTES_PER_TOKEN, f"a token for {BYTES_PER_TOKEN} bytes, because nobody counted"
+
+
+async def _counted(requests: list[Request], settings: Settings) -> list[int]:
+    async with connect(settings) as client:
+
+        async def count(request: Request) -> int:
+            given = request.counted(settings.model)
+            found = await insist(lambda: client.messages.count_tokens(**given), settings, request.key(settings.model))
+            return found.input_tokens
+
+        return list(await asyncio.gather(*(count(request) for request in requests)))

@@ -1,0 +1,118 @@
+"""The cache of answers: one file, one JSON line an answer, written before anything else is done with it."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from tslens import lock
+from tslens.errors import InputError
+from tslens.llm.prices import Tokens
+
+VERSION = 1
+HEADER = {"tslens_answers": VERSION}
+
+
+class AnswerStore:
+    """Answers, failures and useless answers by key, and the message batches that were submitted.
+
+    Without a path it lives in memory. A last line that a kill cut off is dropped.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.found: dict[str, dict[str, Any]] = {}
+        """answers, and failures that another try would not mend, by key"""
+        self.misses: Counter[str] = Counter()
+        """useless answers by key"""
+        self.batches: dict[str, list[str]] = {}
+        """keys of the batches that have not been read to their end, by id"""
+        self.output_tokens: list[int] = []
+        self._file: IO[bytes] | None = None
+        self._whole = 0
+        if path is not None and path.exists():
+            self._load(path.read_bytes(), path)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the file's lock inside the block, and append to it. InputError if another process does."""
+        if self.path is None:
+            yield
+            return
+        with lock.held(self.path, "give another cache"):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab") as file:
+                self.__init__(self.path)  # type: ignore[misc]  # as the file is now that nobody else writes
+                file.truncate(self._whole)
+                self._file = file
+                if not self._whole:
+                    self._append(HEADER)
+                try:
+                    yield
+                finally:
+                    self._file = None
+
+    def answer(self, key: str, answer: dict[str, Any], tokens: Tokens, usd: float) -> None:
+        """Keep an answer."""
+        self._keep({"key": key, "answer": answer, "input": tokens.all_input, "output": tokens.output, "usd": usd})
+
+    def failure(self, key: str, why: str, tokens: Tokens, usd: float) -> None:
+        """Keep the reason why there is no answer."""
+        self._keep({"key": key, "failure": why, "input": tokens.all_input, "output": tokens.output, "usd": usd})
+
+    def miss(self, key: str, why: str, tokens: Tokens, usd: float) -> None:
+        """Keep that an answer was useless."""
+        self._keep({"key": key, "miss": why, "input": tokens.all_input, "output": tokens.output, "usd": usd})
+
+    def submitted(self, batch: str, keys: Sequence[str]) -> None:
+        """Keep a batch, to be read when it has ended, by whichever process."""
+        self._keep({"batch": batch, "keys": list(keys)})
+
+    def ended(self, batch: str) -> None:
+        """Keep that a batch was read to its end."""
+        self._keep({"ended": batch})
+
+    def _keep(self, line: dict[str, Any]) -> None:
+        self._append(line)
+        self._take(line)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        if self._file is not None:
+            self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def _load(self, raw: bytes, path: Path) -> None:
+        self._whole = raw.rfind(b"\n") + 1
+        for number, text in enumerate(raw[: self._whole].splitlines(), 1):
+            try:
+                line = json.loads(text)
+                if number == 1 and line != HEADER:
+                    version = line["tslens_answers"]
+                    raise InputError(
+                        f"{path} is a cache of answers of version {version}; this tslens reads version {VERSION}. Give "
+                        "another --cache"
+                    )
+                if number > 1:
+                    self._take(line)
+            except (ValueError, KeyError, TypeError) as error:
+                if isinstance(error, InputError):
+                    raise
+                what = "no cache of answers" if number == 1 else f"damaged in line {number}"
+                remedy = "Give another --cache" if number == 1 else "Remove that line, or give another --cache"
+                raise InputError(f"{path} is {what}. {remedy}.") from error
+
+    def _take(self, line: dict[str, Any]) -> None:
+        if "batch" in line:
+            self.batches[line["batch"]] = line["keys"]
+        elif "ended" in line:
+            self.batches.pop(line["ended"], None)
+        elif "miss" in line:
+            self.misses[line["key"]] += 1
+        else:
+            self.found[line["key"]] = line
+            if "answer" in line:
+                self.output_tokens.append(line["output"])
