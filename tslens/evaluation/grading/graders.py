@@ -64,9 +64,8 @@ class TableGrader:
         """The scores of the table. InputError for a table without a column of the rubric, or a score off the scale."""
         columns = {name for given in self.found.values() for row in given for name in row}
         if not any(axis.key in columns or axis.name in columns for axis in rubric.axes):
-            raise InputError(
-                f"{self.path} has no score by the rubric {rubric.name!r}; columns: {', '.join(a.key for a in rubric.axes)}."
-            )
+            wanted = ", ".join(axis.key for axis in rubric.axes)
+            raise InputError(f"{self.path} has no score by the rubric {rubric.name!r}; give a column of {wanted}.")
         return [self._grade(text, rubric, repetition) for text in texts]
 
     def _grade(self, text: Text, rubric: Rubric, repetition: int) -> Grade | Failure:

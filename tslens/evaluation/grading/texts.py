@@ -55,7 +55,9 @@ def rows(path: str | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         try:
             yield from ((f"{path}, line {table.line_num}", row) for row in table)
         except csv.Error as error:
-            raise InputError(f"{path}, line {table.line_num} is not CSV ({error}); quote fields with newlines.") from None
+            raise InputError(
+                f"{path}, line {table.line_num} is not CSV ({error}); quote fields with newlines."
+            ) from None
     else:
         raise InputError(f"{path} is no .jsonl or .csv file; give one with the columns prompt and completion.")
 
