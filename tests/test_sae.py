@@ -9,9 +9,8 @@ import torch
 from tslens import cli, models, sae
 from tslens.analysis import neurons
 from tslens.analysis.neurons.held_out_measures import MEASURES
-from tslens.corpus import weights_key
 from tslens.evaluation.loss import loss
-from tslens.models import Spec, build
+from tslens.models import Spec, build, weights_key
 from tslens.report.features import kept
 from tslens.sae import FROZEN, KINDS, NEURONS, TRAINED, Dictionary, Features, Training, training
 from tslens.scan import Shard, scan, states

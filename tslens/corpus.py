@@ -222,18 +222,7 @@ def cache() -> Path:
 def _key(model: "LanguageModel") -> str:
     """A hash of everything that determines what a model writes."""
     how = json.dumps({"block": BLOCK, "tokens": TOKENS})
-    return hashlib.blake2b(f"{how}{weights_key(model)}".encode(), digest_size=16).hexdigest()
-
-
-def weights_key(model: "LanguageModel") -> str:
-    """A hash of a model's shape, tokenizer and weights."""
-    shape = json.dumps(models.spec_of(model, compressors=True).to_dict(), sort_keys=True)
-    digest = hashlib.blake2b(shape.encode(), digest_size=16)
-    digest.update(models.story_tokenizer_of(model).hash.encode())
-    for name, weight in sorted(models.weights(model).items()):
-        digest.update(name.encode())
-        digest.update(weight.detach().float().cpu().contiguous().numpy().data)
-    return digest.hexdigest()
+    return hashlib.blake2b(f"{how}{models.weights_key(model)}".encode(), digest_size=16).hexdigest()
 
 
 def _block(model: "LanguageModel", place: Path, number: int) -> list[str]:

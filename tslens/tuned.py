@@ -14,7 +14,7 @@ import torch
 from tslens import files, models
 from tslens.analysis import lens
 from tslens.analysis.lens import TranslatorsResult
-from tslens.corpus import SELF, Corpus, cache, model_stories, weights_key
+from tslens.corpus import SELF, Corpus, cache, model_stories
 from tslens.draws import check_seed
 from tslens.errors import InputError
 from tslens.progress import note
@@ -59,7 +59,9 @@ def tuned_lens(
     try:
         (place / RECORD).unlink(missing_ok=True)  # a kill between the two leaves no record, so it is fitted again
         fitted.save(place)
-        files.write_json(place / RECORD, {"weights": weights_key(model), "asked": asked, "stories": _key(fitted)})
+        files.write_json(
+            place / RECORD, {"weights": models.weights_key(model), "asked": asked, "stories": _key(fitted)}
+        )
     except OSError as error:
         note(f"The tuned lens cannot be kept in {place} ({str(error.strerror).lower()}): it is fitted again next time.")
     return fitted
@@ -70,7 +72,7 @@ def place_of(model: "LanguageModel") -> Path:
     home, (_, _, step) = models.home_of(model), models.name_of(model).partition("@")
     if home is not None and home not in models.bundled().values():
         return home / "tuned-lens" / (f"step-{step}" if step else "final")
-    return cache() / "tuned-lens" / weights_key(model)
+    return cache() / "tuned-lens" / models.weights_key(model)
 
 
 def _kept(
@@ -82,7 +84,7 @@ def _kept(
     record, found = files.read_json(place / RECORD), TranslatorsResult.load(place)
     if not isinstance(record, dict) or record.get("stories") != _key(found):
         raise InputError(f"{place} was altered: it is not the tuned lens that {RECORD} records. Fit it again: --refit.")
-    if record.get("weights") != weights_key(model):
+    if record.get("weights") != models.weights_key(model):
         raise InputError(
             f"The tuned lens in {place} was fitted on other weights than {models.name_of(model)} has now. "
             "Fit it again: --refit."

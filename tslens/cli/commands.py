@@ -126,6 +126,11 @@ COMMANDS: tuple[Command, ...] = (
         "Measure how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompt pairs.",
     ),
     Command(
+        "eval write",
+        "tslens.cli.writing:write",
+        "Let models complete prompts, and measure each text by itself: length, end of the story, repetition, faults.",
+    ),
+    Command(
         "bench",
         "tslens.cli.bench:bench",
         "Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.",

@@ -17,14 +17,23 @@ BLOCK = 16  # places by which a cache grows at least
 class Cache:
     """Keys and values of a stack of causal blocks for the positions so far. Rows are padded on the left.
 
-    The capacity is little more than what is filled, and products run over all of it: a bfloat16 product over part of a
-    larger tensor would copy that part each time.
+    In bfloat16 the capacity is little more than what is filled, and products run over all of it: a bfloat16 product
+    over part of a larger tensor would copy that part each time. `like` is another cache of this stack, whose packed
+    weights are used again.
     """
 
-    def __init__(self, stack: "Stack", spec: Spec, pad: Sequence[int], places: int, dtype: torch.dtype) -> None:
+    def __init__(
+        self,
+        stack: "Stack",
+        spec: Spec,
+        pad: Sequence[int],
+        places: int,
+        dtype: torch.dtype,
+        like: "Cache | None" = None,
+    ) -> None:
         self.spec, self.dtype = spec, dtype
         self.device = next(stack.parameters()).device
-        self.layers = forward.layers(stack, spec, dtype, pack=True)
+        self.layers = forward.layers(stack, spec, dtype, pack=True) if like is None else like.layers
         self.places, self.capacity = places, 0
         empty = torch.zeros(len(pad), spec.key_value_heads, 0, spec.d_head, dtype=dtype, device=self.device)
         self.keys, self.values = [empty for _ in self.layers], [empty for _ in self.layers]
@@ -38,11 +47,22 @@ class Cache:
         self.values = [v[rows] for v in self.values]
         self.pad = self.pad[rows]
 
+    def keep(self, rows: Int[Tensor, " row"]) -> None:
+        """Keep these rows alone, in this order. Each is where it was, or comes from behind the rows kept, so that no
+        other is copied."""
+        at = (rows != torch.arange(len(rows), device=self.device)).nonzero().squeeze(1)
+        for kept in (self.keys, self.values):
+            for layer, t in enumerate(kept):
+                t[at, :, : self.filled] = t[rows[at], :, : self.filled]
+                kept[layer] = t[: len(rows)]
+        self.pad = self.pad[rows]
+
     def _reserve(self, n: int) -> None:
         """Make room for `n` more positions, filled with zeros."""
         if (need := self.filled + n) <= self.capacity:
             return
-        self.capacity = min(max(need, self.capacity + max(BLOCK, self.capacity // 8)), max(need, self.places))
+        more = self.capacity // (8 if self.dtype is torch.bfloat16 else 2)
+        self.capacity = min(max(need, self.capacity + max(BLOCK, more)), max(need, self.places))
         self.keys, self.values = ([self._larger(t) for t in kept] for kept in (self.keys, self.values))
 
     def _larger(self, kept: Float[Tensor, "row kv_head key d_head"]) -> Float[Tensor, "row kv_head capacity d_head"]:
@@ -60,39 +80,39 @@ class Cache:
 
     def run(self, x: Float[Tensor, "row pos d_model"]) -> Float[Tensor, "row pos d_model"]:
         """The residual stream after the last block, from that before the first, for the next tokens."""
-        n = x.shape[1]
+        return run_together([self], x)
+
+    def attention(self, n: int) -> forward.Attention:
+        """Attention of the next `n` tokens, whose keys and values it adds to the cache."""
         self._reserve(n)
+        end = self.filled + n
         one = n == 1 and self.device.type == "cpu"
-        seen = self.capacity if one else self.filled + n
+        seen = self.capacity if one and self.dtype is torch.bfloat16 else end
         beyond = None
-        if one and seen > self.filled + 1:
+        if seen > end:
             beyond = torch.zeros(seen, dtype=self.dtype)
-            beyond[self.filled + 1 :] = -torch.inf
-        cos_sin = forward.rotary_cos_sin(self.spec, self.positions(n)) if self.spec.style == "llama" else None
+            beyond[end:] = -torch.inf
         windows = {forward.window_of(self.spec, i) for i in range(self.spec.n_layers)}
         masks = {window: self._mask(n, window, seen) for window in windows}
 
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            end = self.filled + n
-            keys, values = self.keys[layer], self.values[layer]
-            keys[:, :, self.filled : end] = k.transpose(1, 2)
-            values[:, :, self.filled : end] = v.transpose(1, 2)
+            self.keys[layer][:, :, end - n : end] = k.transpose(1, 2)
+            self.values[layer][:, :, end - n : end] = v.transpose(1, 2)
+            keys, values = self.keys[layer][:, :, :seen], self.values[layer][:, :, :seen]
             mask = masks[forward.window_of(self.spec, layer)]
             if one:
                 return _one_query(self.spec, q, keys, values, mask, beyond)
             return F.scaled_dot_product_attention(
                 q.transpose(1, 2),
-                keys[:, :, :end],
-                values[:, :, :end],
+                keys,
+                values,
                 attn_mask=mask,
                 is_causal=mask is None and n > 1,
                 scale=None if self.spec.scaled else 1.0,
                 enable_gqa=q.shape[2] != k.shape[2],
             ).transpose(1, 2)
 
-        x = forward.run_blocks(self.spec, self.layers, x, cos_sin, attend)
-        self.filled += n
-        return x
+        return attend
 
     def _mask(self, n: int, window: int | None, keys: int) -> Bool[Tensor, "row 1 query key"] | None:
         """Where a query may attend among the first `keys` positions, or None if plain causality suffices. Padding
@@ -110,6 +130,30 @@ class Cache:
         return (seen & (key >= self.pad[:, None, None]) | (key == query))[:, None]
 
 
+def run_together(caches: Sequence[Cache], x: Float[Tensor, "row pos d_model"]) -> Float[Tensor, "row pos d_model"]:
+    """The residual stream after the last block for the next tokens of several caches of one stack, row after row: each
+    attends to its own keys, and all share the other products."""
+    first, n, sizes = caches[0], x.shape[1], [len(cache.pad) for cache in caches]
+    cos_sin = forward.rotary_cos_sin(first.spec, positions_of(caches, n)) if first.spec.style == "llama" else None
+    attends = [cache.attention(n) for cache in caches]
+
+    def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        parts = zip(attends, *(t.split(sizes) for t in (q, k, v)), strict=True)
+        return torch.cat([own(layer, *part) for own, *part in parts])
+
+    x = forward.run_blocks(first.spec, first.layers, x, cos_sin, attends[0] if len(caches) == 1 else attend)
+    for cache in caches:
+        cache.filled += n
+    return x
+
+
+def positions_of(caches: Sequence[Cache], n: int) -> Int[Tensor, "*row pos"]:
+    """Position ids of the next `n` tokens of several caches."""
+    if len(caches) == 1:
+        return caches[0].positions(n)
+    return torch.cat([cache.positions(n).expand(len(cache.pad), n) for cache in caches])
+
+
 class Writer(Cache):
     """A model with its cache; reads tokens and returns the logits after the last of them."""
 
@@ -121,11 +165,13 @@ class Writer(Cache):
         pad: Sequence[int],
         places: int,
         dtype: torch.dtype,
+        like: "Writer | None" = None,
     ) -> None:
-        super().__init__(model, spec, pad, places, dtype)
+        super().__init__(model, spec, pad, places, dtype, like)
         width, filler = max(map(len, rows)), rows[0][0]
         self.model = model
-        self.unembed = forward.FusedLinear((model.unembed.W_U.to(dtype), None), pack=True)
+        packed = forward.FusedLinear((model.unembed.W_U.to(dtype), None), pack=True) if like is None else like.unembed
+        self.unembed = packed
         self.prompt = torch.tensor([[filler] * (width - len(row)) + row for row in rows], device=self.device)
         """The rows, padded on the left."""
 
@@ -142,14 +188,27 @@ class TransformerWriter(Writer):
     """Token-by-token generation with a HookedTransformer."""
 
     def __init__(
-        self, model: LanguageModel, spec: Spec, rows: list[list[int]], places: int, dtype: torch.dtype
+        self,
+        model: LanguageModel,
+        spec: Spec,
+        rows: list[list[int]],
+        places: int,
+        dtype: torch.dtype,
+        like: "Writer | None" = None,
     ) -> None:
         width = max(map(len, rows))
-        super().__init__(model, spec, rows, [width - len(row) for row in rows], places, dtype)
+        super().__init__(model, spec, rows, [width - len(row) for row in rows], places, dtype, like)
 
     def step(self, tokens: Int[Tensor, "row pos"]) -> Float[Tensor, "row d_vocab"]:
         """Feed tokens, return the logits after the last of them."""
-        return self.logits(self.run(forward.embed(self.model, self.spec, tokens, self.positions(tokens.shape[1]))))
+        return step_together([self], tokens)
+
+
+def step_together(writers: Sequence[TransformerWriter], tokens: Int[Tensor, "row pos"]) -> Float[Tensor, "row d_vocab"]:
+    """Feed tokens to several writers of one model, row after row; return the logits after the last of each row."""
+    first = writers[0]
+    x = forward.embed(first.model, first.spec, tokens, positions_of(writers, tokens.shape[1]))
+    return first.logits(run_together(writers, x))
 
 
 def _one_query(

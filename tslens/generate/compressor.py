@@ -25,13 +25,21 @@ class CompressorWriter(Writer):
     even; `generate` ensures that."""
 
     def __init__(
-        self, model: "LanguageModel", spec: CompressorSpec, rows: list[list[int]], places: int, dtype: torch.dtype
+        self,
+        model: "LanguageModel",
+        spec: CompressorSpec,
+        rows: list[list[int]],
+        places: int,
+        dtype: torch.dtype,
+        like: "CompressorWriter | None" = None,
     ) -> None:
         refuse_hooks(model)
         width = max(map(len, rows))
-        super().__init__(model, spec.trunk, rows, [(width - len(row)) // 2 for row in rows], places // 2 + 1, dtype)
-        self.encoder = forward.layers(model.encoder, spec.encoder, dtype, pack=True)
-        self.within = Cache(model.decoder, spec.decoder, [0] * len(rows), 2, dtype)
+        pad = [(width - len(row)) // 2 for row in rows]
+        super().__init__(model, spec.trunk, rows, pad, places // 2 + 1, dtype, like)
+        self.encoder = forward.layers(model.encoder, spec.encoder, dtype, pack=True) if like is None else like.encoder
+        within = None if like is None else like.within
+        self.within = Cache(model.decoder, spec.decoder, [0] * len(rows), 2, dtype, within)
         self.lone: Tensor | None = None
         """The first token of an incomplete pair, `[row 1]`."""
         self.vector = torch.empty(0)
@@ -41,6 +49,15 @@ class CompressorWriter(Writer):
         """Let row i continue the former row `rows[i]`."""
         super().reorder(rows)
         self.within.reorder(rows)
+        self._take(rows)
+
+    def keep(self, rows: Int[Tensor, " row"]) -> None:
+        """Keep these rows alone, as a `Cache` does."""
+        super().keep(rows)
+        self.within.keep(rows)
+        self._take(rows)
+
+    def _take(self, rows: Int[Tensor, " row"]) -> None:
         self.vector = self.vector[rows]
         self.lone = None if self.lone is None else self.lone[rows]
 

@@ -25,6 +25,10 @@ class HookedWriter(Writer):
         """Let row i continue the former row `rows[i]`."""
         self.read, self.pad = self.read[rows], self.pad[rows]
 
+    def keep(self, rows: Int[Tensor, " row"]) -> None:
+        """Keep these rows alone."""
+        self.reorder(rows)
+
     def step(self, tokens: Int[Tensor, "row pos"]) -> Float[Tensor, "row d_vocab"]:
         """Feed tokens, return the logits after the last of them."""
         self.read = torch.cat([self.read, tokens], dim=1)

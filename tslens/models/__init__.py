@@ -5,6 +5,7 @@ A model is a HookedTransformer described by a `Spec`; `spec_of` checks that it m
 
 from tslens.models.building import build, from_weights
 from tslens.models.compressor_spec import CompressorSpec
+from tslens.models.hashed import weights_key
 from tslens.models.hooked import (
     attach_tokenizer,
     hooked_config,
@@ -60,4 +61,5 @@ __all__ = [
     "training_record",
     "untied",
     "weights",
+    "weights_key",
 ]

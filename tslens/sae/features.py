@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from tslens.analysis.neurons import HeldOut, HeldOutResult, Profiles
-from tslens.corpus import weights_key
 from tslens.errors import InputError
-from tslens.models import Spec
+from tslens.models import Spec, weights_key
 from tslens.sae.dictionary import KINDS, NEURONS, TRAINED, Dictionary
 from tslens.sae.result import FeaturesResult, HeldOutFeaturesResult
 from tslens.sae.training import Training, dictionary

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tslens import __version__, files, lock, models
-from tslens.corpus import Corpus, cache, weights_key
+from tslens.corpus import Corpus, cache
 from tslens.errors import InputError
 from tslens.progress import note
 from tslens.result import Result
@@ -79,6 +79,13 @@ def _key(model: "LanguageModel", stories: Corpus, asked: Sequence[Any]) -> str:
     machine's rounding changes a few of them."""
     digest = hashlib.blake2b(digest_size=16)
     texts = [stories.recipe, str(len(stories))] if stories.recipe else list(stories)
-    for part in (str(VERSION), __version__, models.name_of(model), weights_key(model), *map(repr, asked), *texts):
+    for part in (
+        str(VERSION),
+        __version__,
+        models.name_of(model),
+        models.weights_key(model),
+        *map(repr, asked),
+        *texts,
+    ):
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tslens import files, models
-from tslens.corpus import Corpus, cache, weights_key
+from tslens.corpus import Corpus, cache
 from tslens.errors import InputError
 from tslens.scan import Reducer
 
@@ -33,7 +33,7 @@ def key(
     for part in (
         version,
         *map(repr, reducers),
-        weights_key(model),
+        models.weights_key(model),
         *([recipe, str(len(texts))] if recipe else texts),
         *(text for reducer in reducers for text in getattr(reducer, "texts", ())),
     ):
@@ -43,7 +43,7 @@ def key(
 
 def of_weights(model: "LanguageModel", version: str) -> str:
     """A name for what depends on a model's weights and on these rules alone."""
-    return hashlib.blake2b(f"{version}\0{weights_key(model)}".encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(f"{version}\0{models.weights_key(model)}".encode(), digest_size=16).hexdigest()
 
 
 def places(model: "LanguageModel", name: str) -> list[Path]:

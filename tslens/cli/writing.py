@@ -1,0 +1,84 @@
+"""The commands that let models write for evaluation, and measure what that costs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tslens.cli.delivery import delivery
+from tslens.cli.options import Json, Models, Precision
+from tslens.errors import InputError
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+
+def write(
+    *,
+    model: Models = None,
+    prompts: str,
+    cut: float | None = None,
+    limit: int | None = None,
+    n: int = 10,
+    temperature: float = 1.0,
+    beams: int = 5,
+    limit_tokens: int = 200,
+    seed: int = 0,
+    out: Path | None = None,
+    store: Path | None = None,
+    precision: Precision = "float32",
+    json_: Json = False,
+) -> None:
+    """Let models complete prompts, and measure each text by itself: length, end of the story, repetition, faults.
+
+    Every completion is kept as soon as it is written, and is never written twice: a run that was stopped goes on where
+    it was.
+
+    Parameters
+    ----------
+    prompts
+        A .txt with one prompt a line, a .jsonl or .csv with a column `prompt` (and perhaps `ending`), or a suite. With
+        --cut: a source of stories.
+    cut
+        Cut each story of --prompts after this share of its words, such as 0.5; the rest is kept as its true ending.
+    limit
+        Largest number of prompts.
+    n
+        Sampled completions of each prompt.
+    temperature
+        Of the samples; 0 is greedy.
+    beams
+        Beams of one more completion of each prompt, by beam search; 0 for none.
+    limit_tokens
+        Largest number of new tokens of a completion.
+    seed
+        Of the samples.
+    out
+        A folder for completions.jsonl, the figure (SVG), the table (CSV) and the whole answer.
+    store
+        The folder that keeps completions. Default: in tslens's cache.
+    """
+    from tslens.corpus import cache
+    from tslens.evaluation import writing
+
+    if not model:
+        raise InputError("give --model, the models that write; `tslens models` lists the known ones.")
+    settings = writing.WritingSettings(n, temperature, beams, limit_tokens, seed, precision)
+    settings.samplings()
+    found = writing.beginnings(prompts, cut=cut, limit=limit)
+    place = cache() / "completions" if store is None else store
+    with delivery(out, json_) as deliver:
+        try:
+            answer = writing.write(_loaded(model), found, settings, place)
+        except KeyboardInterrupt:
+            kept = f"interrupted; what was written is kept in {place}, and the same command goes on from there"
+            raise KeyboardInterrupt(kept) from None
+        if deliver.folder is not None:
+            answer.write_jsonl(deliver.folder / "completions.jsonl")
+        deliver(answer)
+
+
+def _loaded(names: list[str]) -> "Iterator[LanguageModel]":
+    """The models, one at a time in memory."""
+    from tslens.models import load
+
+    return (load(name) for name in names)
