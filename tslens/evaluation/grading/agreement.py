@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -75,18 +75,13 @@ def agreement(grades: Sequence[GradesResult]) -> AgreementResult:
     found = list(progress.track(_rows(grades), "agreement"))
     if not found:
         raise InputError("no text was graded twice. Grade some again, or by a second grader.")
-    first, second, axes, texts, kappa, alpha = zip(*found, strict=True)
-    numbers = (
-        torch.tensor(column, dtype=torch.float64)
-        for of in (kappa, alpha)
-        for column in zip(*((one.estimate, one.low, one.high) for one in of), strict=True)
-    )
-    return AgreementResult(list(first), list(second), list(axes), torch.tensor(texts), *numbers)
+    first, second, axes, texts, *values = (list(column) for column in zip(*found, strict=True))
+    numbers = [torch.tensor(column, dtype=torch.float64) for column in values]
+    return AgreementResult(first, second, axes, torch.tensor(texts), *numbers)
 
 
-def _rows(
-    grades: Sequence[GradesResult],
-) -> Iterator[tuple[str, str, str, int, stats.Interval, stats.Interval]]:
+def _rows(grades: Sequence[GradesResult]) -> Iterator[tuple[Any, ...]]:
+    """The values of a row of the result, field by field."""
     for one in grades:
         if one.score.shape[2] > 1:
             for place, axis in enumerate(one.axes):
@@ -106,14 +101,13 @@ def _by_text(grades: GradesResult, axis: str) -> dict[tuple[str, str], float]:
 
 def _row(
     first: str, second: str, axis: str, both: Float[np.ndarray, "text side"], top: int
-) -> Iterator[tuple[str, str, str, int, stats.Interval, stats.Interval]]:
+) -> Iterator[tuple[Any, ...]]:
     both = both[np.isfinite(both).all(1)]
     if len(both) > 1:
-        found = stats.bootstrap(
-            both, lambda rows: [kappa(rows, top), alpha(rows, top)], RESAMPLES, clusters=np.arange(len(both))
-        )
-        values = zip(found.estimate, found.low, found.high, strict=True)
-        yield first, second, axis, len(both), *(stats.Interval(*map(float, v), 0.95, found.method) for v in values)
+        texts = np.arange(len(both))
+        found = stats.bootstrap(both, lambda rows: [kappa(rows, top), alpha(rows, top)], RESAMPLES, clusters=texts)
+        ends = np.stack([found.estimate, found.low, found.high])  # of each coefficient
+        yield first, second, axis, len(both), *ends[:, 0], *ends[:, 1]
 
 
 def kappa(both: Float[np.ndarray, "text side"], top: int) -> float:

@@ -129,18 +129,20 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
                 rows.append((found.estimate, found.low, found.high, len(both)))
             else:
                 rows.append((both[0] if both else math.nan, math.nan, math.nan, len(both)))
-    *numbers, prompts = zip(*rows, strict=True)
+    difference, low, high, prompts = zip(*rows, strict=True)
     axes, first, second = map(list, zip(*pairs, strict=True))
     return ComparisonResult(
-        grades.grader,
-        float(margin),
-        first,
-        second,
-        axes,
-        *(torch.tensor(column, dtype=torch.float64) for column in numbers),
-        torch.tensor(prompts),
-        level,
-        [grades.trust[axis] for axis in axes],
+        grader=grades.grader,
+        margin=float(margin),
+        first=first,
+        second=second,
+        axes=axes,
+        difference=torch.tensor(difference, dtype=torch.float64),
+        low=torch.tensor(low, dtype=torch.float64),
+        high=torch.tensor(high, dtype=torch.float64),
+        prompts=torch.tensor(prompts),
+        level=level,
+        grader_is=[grades.trust[axis] for axis in axes],
     )
 
 

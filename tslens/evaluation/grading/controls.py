@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,14 +15,15 @@ from tslens.evaluation import damages
 from tslens.evaluation.grading.result import INTACT, GradesResult
 from tslens.evaluation.grading.rubrics import Rubric
 from tslens.evaluation.grading.texts import Text
+from tslens.evaluation.writing import cut_at
 from tslens.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-LEAST = 20
-"""Controls of each kind, at least."""
+LEAST, CONTROLS = 20, 25
+"""Controls of each kind, at least; and as many as a run makes, because a grading may fail."""
 DAMAGED = ("shuffled", "cut", "with errors", "foreign")
 ORDERS = "orders"
 """The ending that is cut, followed by orders to the grader; compared with the same ending without them."""
@@ -50,12 +51,15 @@ def true_endings(stories: Iterable[str], n: int, share: float = 0.5) -> list[Tex
     for story in stories:
         if len(found) == n:
             break
-        words = story.split(" ")
-        at = len(" ".join(words[: int(len(words) * share)]))
-        text = Text(story[:at], story[at:].strip())
-        if at and all(damages.damaged(name, [text.completion])[0] for name in DAMAGED[:3]):
-            found.append(text)
+        begun = cut_at(story, share)
+        if begun and can_be_damaged(begun.ending):
+            found.append(Text(*begun))
     return found
+
+
+def can_be_damaged(ending: str) -> bool:
+    """Whether every damage of an ending is possible."""
+    return all(damages.damaged(name, [ending])[0] for name in DAMAGED[:3])
 
 
 def controls(true: Sequence[Text], seed: int = 0) -> list[Control]:
@@ -133,7 +137,7 @@ class ControlsResult(Result):
 def controlled(grades: GradesResult, rubric: Rubric) -> ControlsResult:
     """What the controls among the texts say of the grader. The interval is Student's over stories."""
     kinds = [kind for kind in (*DAMAGED, ORDERS) if kind in grades.kinds]
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for axis in rubric.axes:
         for kind in kinds:
             pairs = _pairs(grades, axis.name, "cut" if kind == ORDERS else INTACT, kind)
@@ -143,10 +147,20 @@ def controlled(grades: GradesResult, rubric: Rubric) -> ControlsResult:
     trust = {
         axis.name: _trust([row for row in rows if row[1] == axis.name and row[2]], axis.hit_by) for axis in rubric.axes
     }
-    columns = list(zip(*rows, strict=True)) or [()] * 7
-    numbers = [torch.tensor(column, dtype=torch.float64) for column in columns[3:6]]
-    stories = torch.tensor(columns[6], dtype=torch.int64)
-    return ControlsResult(grades.grader, *map(list, columns[:3]), *numbers, stories, trust)  # type: ignore[arg-type]
+    names, axes, decides, difference, low, high, stories = (
+        (list(c) for c in zip(*rows, strict=True)) if rows else [[]] * 7
+    )
+    return ControlsResult(
+        grader=grades.grader,
+        damages=names,
+        axes=axes,
+        decides=decides,
+        difference=torch.tensor(difference, dtype=torch.float64),
+        low=torch.tensor(low, dtype=torch.float64),
+        high=torch.tensor(high, dtype=torch.float64),
+        stories=torch.tensor(stories, dtype=torch.int64),
+        trust=trust,
+    )
 
 
 def _pairs(grades: GradesResult, axis: str, kind: str, other: str) -> Float[np.ndarray, "story side"]:
@@ -160,7 +174,7 @@ def _pairs(grades: GradesResult, axis: str, kind: str, other: str) -> Float[np.n
     return np.array([[side[story] for side in sides] for story in both]).reshape(-1, 2)
 
 
-def _trust(rows: Sequence[tuple[str, str, bool, float, float, float, int]], hit_by: Sequence[str]) -> str:
+def _trust(rows: Sequence[tuple[Any, ...]], hit_by: Sequence[str]) -> str:
     """The verdict on an axis from the rows that decide."""
     found = {row[0]: row for row in rows}
     obeyed = [ORDERS] if ORDERS in found and found[ORDERS][5] < 0 else []

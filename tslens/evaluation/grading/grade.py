@@ -25,11 +25,9 @@ def grade(
     """
     if not texts:
         raise InputError("there is no text to grade.")
-    asked = blind(texts, true, seed)
+    asked, chosen = plan(texts, true, again, seed)
     found = [_graded(asked, range(len(asked)), grader, rubric, 0)]
-    if again and not grader.is_settled:
-        own = [i for i, item in enumerate(asked) if not item.kind]
-        chosen = sorted(Random(f"{seed}:again").sample(own, min(again, len(own))))
+    if chosen and not grader.is_settled:
         found.append(_graded(asked, chosen, grader, rubric, 1))
     scores, failures = empty_scores(len(asked), len(rubric.axes), len(found)), []
     for repetition, graded in enumerate(found):
@@ -57,11 +55,13 @@ def grade(
     return replace(result, trust=controlled(result, rubric).trust)
 
 
-def blind(texts: Sequence[Text], true: Sequence[Text], seed: int = 0) -> list[Control]:
-    """Texts (of no kind) and controls in one random order; no controls without true endings."""
+def plan(texts: Sequence[Text], true: Sequence[Text], again: int = 0, seed: int = 0) -> tuple[list[Control], list[int]]:
+    """Texts (of no kind) and controls in the order in which a grader reads them, and which texts it reads again. There
+    are no controls without true endings."""
     items = [Control(text, "", -1) for text in texts] + (controls(true, seed) if true else [])
     Random(f"{seed}:order").shuffle(items)
-    return items
+    own = [i for i, item in enumerate(items) if not item.kind]
+    return items, sorted(Random(f"{seed}:again").sample(own, min(again, len(own))))
 
 
 def _graded(

@@ -121,8 +121,9 @@ def rubrics() -> list[str]:
 def rubric(name: str) -> Rubric:
     """The rubric of this name, or in this TOML file. InputError names the nearest, or the file, line and field."""
     label, raw = _read(name)
+    text = raw.decode(errors="replace")
     try:
-        text = raw.decode()
+        raw.decode()
         table = RubricTable.model_validate(tomllib.loads(text))
     except UnicodeDecodeError as error:
         raise InputError(f"rubric {name} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from None
