@@ -2,10 +2,12 @@ import numpy as np
 import pytest
 
 from tslens import pos
+from tslens.pos.lemmas import lemmas
 from tslens.pos.trigrams import trigrams
 from tslens.pos.words import split
 from tslens.stats import Interval
 from tslens.stories.generator import generate
+from tslens.stories.generator.lexicon import groups
 from tslens.tokenizer import Tokenizer
 
 
@@ -197,3 +199,13 @@ def test_real_stories_have_the_shares_of_english(shared):
     assert 0.10 < share["VERB"] < 0.22
     assert 0.07 < share["DET"] < 0.15
     assert share["X"] < 0.01
+
+
+def test_base_forms_are_those_of_the_generators_lexicon():
+    """Nearly all of its forms lead back to their base; a word is a form of itself."""
+    assert lemmas("Saw") == {"saw", "see"}
+    lexemes = {lexeme for members in groups().values() for lexeme in members if lexeme.tag in ("NOUN", "VERB")}
+    forms = [(form, lexeme.base) for lexeme in lexemes for form in lexeme.forms.values()]
+    wrong = {(form, base) for form, base in forms if base.lower() not in lemmas(form)}
+    assert len(wrong) < 0.02 * len(forms), wrong
+    assert not lemmas("dogma") & lemmas("dog")

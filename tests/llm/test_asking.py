@@ -1,15 +1,26 @@
 """Answers of a server that misbehaves: none lost, none asked for again, none invented, and no limit exceeded."""
 
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import Literal
 
 import pytest
 from pydantic import BaseModel
 
 from tests.llm.server import Server, spread
-from tslens import llm
+from tslens import llm, lock
 from tslens.llm.prices import Tokens
 
+ROOT = Path(__file__).resolve().parents[2]
 Score = Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+LINE = 65
+"""Rough length of a line of the cache."""
 
 
 class Grade(BaseModel):
@@ -17,12 +28,15 @@ class Grade(BaseModel):
     plot: Score
 
 
-def requests(n, max_tokens=100):
-    return [llm.Request("Grade the story.", f"Story {i}: the dog ran.", Grade, max_tokens) for i in range(n)]
+def requests(n, max_tokens=100, start=0):
+    return [
+        llm.Request("Grade the story.", f"Story {i}: the dog ran.", Grade, max_tokens) for i in range(start, start + n)
+    ]
 
 
-def billed(server, model="claude-haiku-4-5"):
-    price = llm.price_of(model)
+def billed(server):
+    """What the server bills, lost answers included."""
+    price = llm.price_of("claude-haiku-4-5")
     return sum(
         price.usd(
             Tokens(
@@ -64,3 +78,317 @@ def test_500_at_30_percent_faults(settings, tmp_path, batch):
         assert [o.answer for o in again] == [o.answer for o in outcomes]
         assert [o.failure for o in again] == [o.failure for o in outcomes]
         assert all(o.cached and o.usd == 0 for o in again)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("times", [1.1, 1.5])
+def test_a_limit_is_never_exceeded(settings, tmp_path, batch, times):
+    """Lost answers count as spent: what the server bills stays below the limit too."""
+    asked = requests(60)
+    with Server(faults=spread(0.4), seed=3) as server:
+        given = settings(server, cache=tmp_path / "a.jsonl", batch=batch)
+        limit = times * llm.estimate(asked, given).most_usd / len(asked)
+        given.limit_usd = limit
+        outcomes = llm.ask(asked, given)
+        assert sum(o.usd + o.lost_usd for o in outcomes) <= limit + 1e-12
+        assert billed(server) <= limit + 1e-12
+        stopped = [o for o in outcomes if o.failure == "budget"]
+        assert stopped
+        assert any(o.answer for o in outcomes)
+        given.limit_usd = None  # and goes on where it stopped
+        llm.ask(asked, given)
+        assert server.again == []
+
+
+def test_a_limit_below_one_request_asks_nothing(settings):
+    with Server() as server:
+        outcomes = llm.ask(requests(3), settings(server, limit_usd=1e-9))
+        assert [o.failure for o in outcomes] == ["budget"] * 3
+        assert server.asked == []
+
+
+def test_the_prefix_is_cached_and_the_structure_is_asked_for(settings):
+    with Server() as server:
+        first, second = llm.ask(requests(2), settings(server, concurrency=1))
+        (body, _) = server.bodies
+    assert body["system"] == [{"type": "text", "text": "Grade the story.", "cache_control": {"type": "ephemeral"}}]
+    schema = body["output_config"]["format"]["schema"]
+    assert schema["properties"]["grammar"]["enum"] == list(range(1, 11))
+    assert body["thinking"] == {"type": "disabled"}
+    price = llm.price_of("claude-haiku-4-5")
+    assert first.usd > second.usd  # which read the prefix from the cache
+    assert second.usd == pytest.approx(price.usd(Tokens(second.input_tokens - 4, second.output_tokens, 0, 4)))
+
+
+def test_equal_requests_are_asked_once_and_repetitions_each(settings):
+    one = requests(1)[0]
+    other = llm.Request(one.system, one.text, one.answer, one.max_tokens, repetition=1)
+    with Server() as server:
+        outcomes = llm.ask([one, other, one], settings(server))
+        assert len(server.asked) == 2
+    assert outcomes[0].answer == outcomes[2].answer
+    assert outcomes[2].usd == 0
+    assert one.key("a") != one.key("b")
+
+
+@pytest.mark.parametrize("fault", ["malformed", "wrong", "missing", "truncated"])
+def test_a_useless_answer_is_asked_again_some_times(settings, tmp_path, fault):
+    with Server(faults={fault: 1.0}) as server:
+        given = settings(server, cache=tmp_path / "a.jsonl")
+        (outcome,) = llm.ask(requests(1), given)
+        assert len(server.asked) == 3
+        assert outcome.failure == ("truncated" if fault == "truncated" else "malformed")
+        assert outcome.usd == pytest.approx(billed(server))
+        llm.ask(requests(1), given)
+        assert len(server.asked) == 3
+
+
+def test_useless_answers_of_a_killed_run_count(settings, tmp_path):
+    with Server(faults={"malformed": 1.0}) as server:
+        given = settings(server, cache=tmp_path / "a.jsonl")
+        llm.ask(requests(1), given)
+        lines = given.cache.read_bytes().splitlines(keepends=True)
+        given.cache.write_bytes(b"".join(lines[:-1]))  # killed before the last one
+        llm.ask(requests(1), given)
+        assert len(server.asked) == 4
+
+
+@pytest.mark.parametrize("fault", ["500", "529", "rate limit", "drop", "drop in the middle"])
+def test_a_server_that_never_answers_is_given_up(settings, tmp_path, fault):
+    with Server(faults={fault: 1.0}) as server:
+        given = settings(server, cache=tmp_path / "a.jsonl", tries=3)
+        (outcome,) = llm.ask(requests(1), given)
+        assert len(server.asked) == 3
+        assert outcome.failure.startswith("no answer in 3 tries")
+        assert (outcome.lost_usd > 0) == ("drop" in fault)
+        assert llm.ask(requests(1), given)[0].failure == outcome.failure
+        assert len(server.asked) == 6  # it was not received, so it is asked for again
+
+
+def test_an_answer_that_comes_too_late_is_lost(settings):
+    with Server(faults={"slow": 1.0}, slow=60) as server:
+        (outcome,) = llm.ask(requests(1), settings(server, timeout=0.2, tries=1))
+    assert outcome.failure == "no answer in 1 tries (timeout)"
+    assert outcome.lost_usd > 0
+
+
+def test_retry_after_is_honoured(monkeypatch, settings):
+    waits, sleep = [], asyncio.sleep
+
+    async def noted(seconds, *rest):
+        waits.append(seconds)
+        await sleep(0, *rest)
+
+    monkeypatch.setattr("tslens.llm.asking.asyncio.sleep", noted)
+    with Server(faults={"rate limit with retry-after": 1.0}) as server:
+        llm.ask(requests(1), settings(server, tries=4, first_wait=7.0, longest_wait=7.0))
+    assert waits.count(0.01) == 3
+    waits.clear()
+    with Server(faults={"529": 1.0}) as server:
+        llm.ask(requests(1), settings(server, tries=4, first_wait=7.0, longest_wait=20.0))
+    long = [wait for wait in waits if wait > 1]
+    assert [low <= wait <= 2 * low for wait, low in zip(long, (3.5, 7, 10), strict=True)] == [True] * 3
+
+
+def test_one_rejected_request_leaves_the_others(settings):
+    bad = llm.Request("Grade the story.", "unspeakable", Grade, 100)
+    with Server() as server:
+        first, second = llm.ask([bad, *requests(1)], settings(server))
+    assert first.failure == "rejected (status 400: messages: not acceptable)"
+    assert second.answer is not None
+
+
+def test_bad_input_gets_one_line(settings, refused, monkeypatch, tmp_path):
+    with Server() as server:
+        with refused("knows no model 'no-such-model'"):
+            prices = tmp_path / "prices.toml"
+            prices.write_text(
+                "[factors]\nbatch=1\ncache_read=1\ncache_write=1\n[models]\nno-such-model={input=1,output=1}"
+            )
+            llm.ask(requests(1), settings(server, model="no-such-model", prices=prices))
+        with refused("message batches need a cache"):
+            settings(server, batch=True)
+        with refused("limit of -1 US dollars"):
+            settings(server, limit_usd=-1)
+        with refused("always thinks.*--thinking"):
+            llm.ask(requests(1), settings(server, model="claude-opus-5-5"))
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-another-secret")
+        with refused("refuses the key in ANTHROPIC_API_KEY.*invalid key \\*\\*\\*"):
+            llm.ask(requests(20), settings(server))
+        monkeypatch.delenv("ANTHROPIC_API_KEY")
+        with refused("there is no key.*ANTHROPIC_API_KEY"):
+            llm.ask(requests(1), settings(server))
+        monkeypatch.setenv("TSLENS_OFFLINE", "1")
+        monkeypatch.setenv("ANTHROPIC_API_KEY", Server.key)
+        with refused("TSLENS_OFFLINE"):
+            llm.ask(requests(1), llm.Settings("claude-haiku-4-5"))
+        assert llm.ask(requests(1), settings(server))[0].answer
+        monkeypatch.setitem(sys.modules, "anthropic", None)
+        with refused(r"pip install 'tslens\[grader\]'"):
+            llm.ask(requests(1), settings(server))
+
+
+def test_the_address_comes_from_the_environment_and_thinking_gets_room(settings, monkeypatch):
+    with Server() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        given = llm.Settings("claude-opus-5-5", thinking=1000)
+        (outcome,) = llm.ask(requests(1), given)
+        assert outcome.answer
+        assert (server.bodies[0]["max_tokens"], server.bodies[0]["thinking"]) == (1100, {"type": "adaptive"})
+    assert requests(1)[0].key(given.name) != requests(1)[0].key(given.model)
+
+
+def test_it_runs_where_a_loop_runs_already(settings):
+    async def notebook():
+        return llm.ask(requests(2), settings(server))
+
+    with Server() as server:
+        assert all(outcome.answer for outcome in asyncio.run(notebook()))
+
+
+def test_the_key_is_nowhere(settings, tmp_path):
+    with Server(faults=spread(0.3)) as server:
+        given = settings(server, cache=tmp_path / "a.jsonl")
+        outcomes = llm.ask(requests(20), given)
+        assert Server.key not in given.cache.read_text() + repr(given) + repr(outcomes)
+        assert given.base_url not in given.cache.read_text()
+
+
+KILLED = """
+import sys
+from tests.llm.test_asking import requests
+from tslens import llm
+from pathlib import Path
+llm.ask(requests(int(sys.argv[3])), llm.Settings("claude-haiku-4-5", cache=Path(sys.argv[1]), base_url=sys.argv[2],
+        batch=sys.argv[4] == "batch", poll=0.01, concurrency=4))
+"""
+
+
+def killed(server, cache, n, how, when):
+    """Start a run in another process, and kill it once `when()` is true."""
+    command = [sys.executable, "-c", KILLED, str(cache), server.url, str(n), how]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(ROOT)})
+    try:
+        while not when():
+            assert process.poll() is None, process.stderr.read().decode()
+            time.sleep(0.005)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+
+
+def test_a_killed_run_goes_on(settings, tmp_path):
+    cache = tmp_path / "a.jsonl"
+    with Server(faults={"slow": 1.0}) as server:
+        killed(server, cache, 200, "", lambda: cache.exists() and cache.read_bytes().count(b"\n") > 20)
+        kept = {json.loads(line)["key"] for line in cache.read_text().splitlines()[1:]}
+        calls = len(server.asked)
+        outcomes = llm.ask(requests(200), settings(server, cache=cache))
+        assert all(outcome.answer for outcome in outcomes)
+        assert {o.request.key("claude-haiku-4-5") for o in outcomes if o.cached} == kept
+        assert len(server.asked) - calls == 200 - len(kept)
+
+
+def test_a_killed_run_reads_its_batch(settings, tmp_path):
+    cache = tmp_path / "a.jsonl"
+    with Server(polls=1_000_000) as server:
+        killed(server, cache, 30, "batch", lambda: cache.exists() and b'"batch"' in cache.read_bytes())
+        server.batches["msgbatch_0"]["polls"] = 2
+        outcomes = llm.ask(requests(30), settings(server, cache=cache, batch=True))
+        assert all(outcome.answer for outcome in outcomes)
+        assert list(server.batches) == ["msgbatch_0"]
+        assert server.again == []
+
+
+def test_an_expired_batch_is_asked_again_and_results_find_their_requests(settings, tmp_path):
+    def echo(system, text, schema):
+        return {"grammar": int(text.split()[1][:-1]) % 10 + 1, "plot": 1}
+
+    with Server(echo, expire_batches=1) as server:
+        given = settings(server, cache=tmp_path / "a.jsonl", batch=True, batch_size=20)
+        outcomes = llm.ask(requests(30), given)
+        assert [o.answer.grammar for o in outcomes] == [i % 10 + 1 for i in range(30)]
+        assert len(server.batches) == 3  # of 20 that expired, then 20, then 10
+        assert sum(o.usd for o in outcomes) == pytest.approx(billed(server))
+        assert llm.ask(requests(30), given)[0].cached
+
+
+def interrupted(asked, given, monkeypatch):
+    """Submit a batch, and stop where the run would wait for it."""
+
+    async def stop(seconds):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("tslens.llm.batches.asyncio.sleep", stop)
+        llm.ask(asked, given)
+
+
+def test_a_batch_that_another_call_wants_too_is_kept(settings, tmp_path, monkeypatch):
+    with Server() as server:
+        given = settings(server, cache=tmp_path / "a.jsonl", batch=True)
+        interrupted(requests(10), given, monkeypatch)
+        assert all(o.answer for o in llm.ask(requests(4), given))
+        assert all(o.answer for o in llm.ask(requests(10), given))
+        assert len(server.batches) == 1
+
+
+def test_a_batch_that_the_api_has_forgotten_is_asked_again(settings, tmp_path, monkeypatch):
+    cache = tmp_path / "a.jsonl"
+    with Server() as server:
+        interrupted(requests(5), settings(server, cache=cache, batch=True), monkeypatch)
+    with Server() as server:
+        assert all(o.answer for o in llm.ask(requests(5), settings(server, cache=cache, batch=True)))
+
+
+def test_a_cache_survives_a_torn_line_and_refuses_another_version(settings, tmp_path, refused):
+    cache = tmp_path / "a.jsonl"
+    with Server() as server:
+        llm.ask(requests(3), settings(server, cache=cache))
+        whole = cache.read_bytes()
+        for cut in (1, 30, len(whole.splitlines()[-1]), len(whole) - 5):
+            cache.write_bytes(whole[:-cut])
+            assert llm.estimate(requests(3), settings(server, cache=cache)).requests >= 1
+            assert all(o.answer for o in llm.ask(requests(3), settings(server, cache=cache)))
+            lines = [json.loads(line) for line in cache.read_text().splitlines()]
+            assert len(lines) == 4
+        with lock.held(cache), refused("being written by process"):
+            other = settings(server, cache=tmp_path / "." / "a.jsonl")
+            in_another_thread(lambda: llm.ask(requests(4), other))
+        cache.write_text('{"tslens_answers": 99}\n')
+        with refused("cache of answers of version 99; this tslens reads version 1"):
+            llm.ask(requests(1), settings(server, cache=cache))
+        cache.write_text("Once upon a time\n")
+        with refused("no cache of answers"):
+            llm.estimate(requests(1), settings(server, cache=cache))
+        cache.write_bytes(whole.replace(b'{"key', b"{key", 1))
+        with refused("damaged in line 2"):
+            llm.estimate(requests(1), settings(server, cache=cache))
+
+
+def in_another_thread(call):
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(call).result()
+
+
+def test_an_estimate_comes_from_the_api_or_from_bytes(settings, tmp_path, monkeypatch):
+    asked = requests(100)
+    with Server() as server:
+        given = settings(server, cache=tmp_path / "a.jsonl")
+        found = llm.estimate(asked, given)
+        assert (found.requests, found.cached, server.counted) == (100, 0, 24)
+        assert found.counted == "the API's count of 24 of them"
+        assert server.asked == []
+        assert 0 < found.usd < found.most_usd
+        assert found.batch_usd == pytest.approx(found.usd / 2)
+        llm.ask(asked[:40], given)
+        less = llm.estimate(asked, given)
+        assert (less.requests, less.cached) == (60, 40)
+        spent = sum(o.usd for o in llm.ask(asked, given))
+        assert spent <= less.most_usd
+        given.batch = True
+        assert llm.estimate(requests(9, start=500), given).most_usd < found.most_usd / 100 * 9
+        monkeypatch.delenv("ANTHROPIC_API_KEY")
+        assert "nobody counted" in llm.estimate(requests(9, start=500), given).counted

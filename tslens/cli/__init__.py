@@ -5,10 +5,11 @@ named in `commands.COMMANDS` by its import path, so that `tslens --help` imports
 commands share have their help in `options`.
 
 Exit codes: 0 done; 1 a defect of tslens (its traceback is shown, and how to report it); 2 the input must be fixed (one
-line on stderr says what was given, what is allowed and what to do); 130 interrupted. `TSLENS_DEBUG=1` shows the
-traceback always.
+line on stderr says what was given, what is allowed and what to do); 3 a large model did not answer all that it was
+asked; 130 interrupted. `TSLENS_DEBUG=1` shows the traceback always.
 
-The network is used for one thing, a Hugging Face id that the user names; `TSLENS_OFFLINE=1` forbids that too.
+The network is used for two things, a Hugging Face id that the user names and a large model that the user asks;
+`TSLENS_OFFLINE=1` forbids these too.
 """
 
 import os

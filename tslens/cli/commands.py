@@ -88,6 +88,11 @@ COMMANDS: tuple[Command, ...] = (
         "tslens.cli.stories:make",
         "Make stories with the embedded generator, to a file or to the terminal.",
     ),
+    Command(
+        "stories ask",
+        "tslens.cli.asking:ask",
+        "Ask a large model for stories that hold given words and features; the price comes first.",
+    ),
     Command("stories check", "tslens.cli.stories:check", "Read stories and show what cleaning repairs and drops."),
     Command(
         "stories pack",
@@ -150,5 +155,5 @@ COMMANDS: tuple[Command, ...] = (
 GROUPS = {
     "analyze": "Analyse what heads, neurons and layers do, with evidence.",
     "eval": "Evaluate models: suites of prompts, and what they write.",
-    "stories": "Make, clean and pack stories.",
+    "stories": "Make, ask for, clean and pack stories.",
 }

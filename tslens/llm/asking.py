@@ -12,7 +12,7 @@ from tslens import progress
 from tslens.llm import batches
 from tslens.llm.budget import Budget
 from tslens.llm.client import Busy, Lost, RejectedError, attempt, connect, read, tokens_of, wait_of
-from tslens.llm.prices import Tokens, price_of
+from tslens.llm.prices import Tokens, price_of, thinking_of
 from tslens.llm.requests import BUDGET, Outcome, Request, Settings
 from tslens.llm.store import AnswerStore
 
@@ -69,6 +69,7 @@ class Requests:
     ) -> None:
         self.settings = settings
         self.price = price_of(settings.model, settings.prices)
+        self.thinking = thinking_of(settings, self.price)
         self.store = AnswerStore(settings.cache)
         self.budget = Budget(settings.limit_usd)
         self.on_progress = on_progress
@@ -78,7 +79,7 @@ class Requests:
         self.asked: list[tuple[Request, str, bool]] = []
         """every request, its key, and whether it is the first with this key"""
         for request in requests:
-            key = request.key(settings.model)
+            key = request.key(settings.name)
             self.asked.append((request, key, key not in self.pending))
             self.pending.setdefault(key, Outcome(request))
 
@@ -107,8 +108,8 @@ class Requests:
     async def _one(self, key: str) -> None:
         """Ask one request until it has an answer or has failed."""
         request, number = self.pending[key].request, 0
-        most = self.price.most(request)
-        parameters = request.parameters(self.settings.model)
+        most = self.price.most(request, self.settings)
+        parameters = request.parameters(self.settings, self.thinking)
         while key in self.pending:
             if not await self.budget.reserve(most):
                 self.fail(key, BUDGET)
@@ -131,11 +132,11 @@ class Requests:
             else:
                 await self.budget.settle(most, spent=self.received(key, found, most))
 
-    def received(self, key: str, message: Any, most: float, *, batch: bool = False) -> float:
+    def received(self, key: str, message: Any, most: float) -> float:
         """Keep what an answer says, first of all; returns what it cost, `most` if it does not say."""
         outcome = self.pending[key]
         tokens = tokens_of(message)
-        usd = most if tokens is None else self.price.usd(tokens, batch=batch)
+        usd = most if tokens is None else self.price.usd(tokens, batch=self.settings.batch)
         tokens = tokens or Tokens()
         answer = read(message, outcome.request.answer)
         if not isinstance(answer, str):

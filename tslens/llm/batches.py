@@ -42,7 +42,7 @@ async def everything(run: "Requests") -> None:
 
 
 def _most(run: "Requests", key: str) -> float:
-    return run.price.most(run.pending[key].request, batch=True)
+    return run.price.most(run.pending[key].request, run.settings)
 
 
 def _chosen(run: "Requests") -> tuple[list[str], float]:
@@ -61,8 +61,9 @@ def _chosen(run: "Requests") -> tuple[list[str], float]:
 
 async def _submitted(run: "Requests", keys: list[str], most: float) -> str | None:
     """The id of a new batch, kept before anything else; `most` stays reserved. None: these requests have failed."""
-    model = run.settings.model
-    sent: Any = [{"custom_id": key, "params": run.pending[key].request.parameters(model)} for key in keys]
+    sent: Any = [
+        {"custom_id": key, "params": run.pending[key].request.parameters(run.settings, run.thinking)} for key in keys
+    ]
     why = ""
     for number in range(run.settings.tries):
         if not await run.budget.reserve(most):
@@ -129,7 +130,7 @@ async def _read(run: "Requests", batch: str, keys: list[str], most: float) -> No
 def _took(run: "Requests", key: str, result: Any) -> float:
     """Take one result; returns what it cost."""
     if result.type == "succeeded":
-        return run.received(key, result.message, _most(run, key), batch=True)
+        return run.received(key, result.message, _most(run, key))
     error = getattr(getattr(result, "error", None), "error", None)
     if result.type == "errored" and getattr(error, "type", "") == "invalid_request_error":
         run.fail(key, f"rejected ({' '.join(str(getattr(error, 'message', '')).split())[:200]})")

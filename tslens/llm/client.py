@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Got = TypeVar("Got")
 
 KEY = "ANTHROPIC_API_KEY"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 BUSY = {408, 409, 429}
 """Status codes below 500 after which another try helps."""
 
@@ -42,14 +43,19 @@ def has_key() -> bool:
 
 
 def connect(settings: Settings) -> "AsyncAnthropic":
-    """A client. InputError without the SDK or without a key."""
+    """A client. InputError without the SDK, without a key, or where TSLENS_OFFLINE forbids the network."""
     try:
         from anthropic import AsyncAnthropic
     except ImportError as error:
         raise InputError("Asking a large model needs the extra `grader`: pip install 'tslens[grader]'.") from error
     if not has_key():
         raise InputError(f"there is no key for {settings.model}: set the environment variable {KEY}")
-    return AsyncAnthropic(api_key=os.environ[KEY], base_url=settings.base_url, max_retries=0, timeout=settings.timeout)
+    client = AsyncAnthropic(
+        api_key=os.environ[KEY], base_url=settings.base_url, max_retries=0, timeout=settings.timeout
+    )
+    if os.environ.get("TSLENS_OFFLINE", "") not in ("", "0") and client.base_url.host not in LOOPBACK:
+        raise InputError("TSLENS_OFFLINE forbids the network, which asking a large model needs; unset it")
+    return client
 
 
 @dataclass(frozen=True)

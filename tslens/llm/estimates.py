@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tslens import progress
 from tslens.llm.asking import finish, known
 from tslens.llm.client import UnreachableError, connect, has_key, insist
-from tslens.llm.prices import Tokens, price_of
+from tslens.llm.prices import Tokens, price_of, thinking_of
 from tslens.llm.requests import Request, Settings
 from tslens.llm.store import AnswerStore
 
@@ -57,9 +57,10 @@ def estimate(requests: Sequence[Request], settings: Settings) -> CostEstimate:
         InputError: no price for the model, a file of prices or a cache that cannot be read.
     """
     price, store = price_of(settings.model, settings.prices), AnswerStore(settings.cache)
+    thinking_of(settings, price)
     new: dict[str, Request] = {}
     for request in requests:
-        key = request.key(settings.model)
+        key = request.key(settings.name)
         if known(request, key, store) is None:
             new[key] = request
     asked = list(new.values())
@@ -67,7 +68,7 @@ def estimate(requests: Sequence[Request], settings: Settings) -> CostEstimate:
     tokens_in = round(per_byte * sum(request.most_input for request in asked))
     past = store.output_tokens
     usual = sum(past) / len(past) if past else None
-    tokens_out = round(sum(min(request.max_tokens, usual or request.max_tokens / 2) for request in asked))
+    tokens_out = round(sum(usual or (request.max_tokens + settings.thinking) / 2 for request in asked))
     usd = price.usd(Tokens(tokens_in, tokens_out))
     return CostEstimate(
         model=settings.model,
@@ -76,7 +77,7 @@ def estimate(requests: Sequence[Request], settings: Settings) -> CostEstimate:
         input_tokens=tokens_in,
         output_tokens=tokens_out,
         usd=usd * (price.batch if settings.batch else 1.0),
-        most_usd=sum(price.most(request, batch=settings.batch) for request in asked),
+        most_usd=sum(price.most(request, settings) for request in asked),
         counted=counted,
         batch=settings.batch,
         batch_usd=usd * price.batch,
@@ -104,7 +105,7 @@ async def _counted(requests: list[Request], settings: Settings) -> list[int]:
 
         async def count(request: Request) -> int:
             given = request.counted(settings.model)
-            found = await insist(lambda: client.messages.count_tokens(**given), settings, request.key(settings.model))
+            found = await insist(lambda: client.messages.count_tokens(**given), settings, request.key(settings.name))
             return found.input_tokens
 
         return list(await asyncio.gather(*(count(request) for request in requests)))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tslens.errors import InputError, MissingInputError
-from tslens.llm.requests import Request
+from tslens.llm.requests import Request, Settings
 
 NAME = "prices.toml"
 MILLION = 1e6
@@ -39,6 +39,8 @@ class Price:
     cache_read: float
     batch: float
     """factor of message batches"""
+    thinking: str = "disabled"
+    """the API's word for not thinking before the answer; `adaptive` where a model always does"""
 
     def usd(self, tokens: Tokens, *, batch: bool = False) -> float:
         """What these tokens cost."""
@@ -50,11 +52,11 @@ class Price:
         )
         return total * (self.batch if batch else 1.0) / MILLION
 
-    def most(self, request: Request, *, batch: bool = False) -> float:
+    def most(self, request: Request, settings: Settings) -> float:
         """The most that one answer to this request costs: all input at the dearest price, and the longest answer."""
         dearest = max(self.input, self.cache_write, self.cache_read)
-        total = request.most_input * dearest + request.max_tokens * self.output
-        return total * (self.batch if batch else 1.0) / MILLION
+        total = request.most_input * dearest + (request.max_tokens + settings.thinking) * self.output
+        return total * (self.batch if settings.batch else 1.0) / MILLION
 
 
 def price_of(model: str, path: Path | None = None) -> Price:
@@ -80,7 +82,7 @@ def price_of(model: str, path: Path | None = None) -> Price:
                 f"{source} has no price for the model {model!r} (it has {known}); write `{model} = {{ input = ..., "
                 f"output = ... }}` under [models] of a copy of it, and give --prices FILE"
             )
-        return _price({**found["factors"], **models[name]})
+        price = _price({"thinking": "disabled", **found["factors"], **models[name]})
     except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -88,6 +90,7 @@ def price_of(model: str, path: Path | None = None) -> Price:
             f"{source} is no file of prices ({error}); it holds [factors] with batch, cache_write and cache_read, and "
             "[models] with lines such as `claude-haiku-4-5 = { input = 1, output = 5 }`"
         ) from error
+    return price
 
 
 def _price(given: dict[str, Any]) -> Price:
@@ -101,7 +104,19 @@ def _price(given: dict[str, Any]) -> Price:
         cache_write=given["cache_write"] * given["input"],
         cache_read=given["cache_read"] * given["input"],
         batch=given["batch"],
+        thinking=str(given["thinking"]),
     )
+
+
+def thinking_of(settings: Settings, price: Price) -> str:
+    """How a model is told to think or not. InputError for one that always does, if it is given no room."""
+    if settings.thinking:
+        return "adaptive"
+    if price.thinking == "adaptive":
+        raise InputError(
+            f"{settings.model} always thinks before it answers: give --thinking TOKENS, such as 4000, or another model"
+        )
+    return price.thinking
 
 
 def _own() -> Path | None:

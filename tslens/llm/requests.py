@@ -33,13 +33,17 @@ class Request:
     """another answer to the same question has another repetition"""
 
     def key(self, model: str) -> str:
-        """The hash of all that decides the answer: 32 hexadecimal digits, the name of the answer in the cache."""
+        """The hash of all that decides the answer: 32 hexadecimal digits, the name of the answer in the cache.
+
+        `model` is the name by which `Settings.name` calls it.
+        """
         parts = [model, self.system, self.text, _schema(self.answer), self.max_tokens, self.repetition]
         return blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
 
-    def parameters(self, model: str) -> dict[str, Any]:
+    def parameters(self, settings: "Settings", thinking: str) -> dict[str, Any]:
         """The arguments of `messages.create`, and of a request in a message batch."""
-        return {**self.counted(model), "max_tokens": self.max_tokens}
+        longest = self.max_tokens + settings.thinking
+        return {**self.counted(settings.model), "max_tokens": longest, "thinking": {"type": thinking}}
 
     def counted(self, model: str) -> dict[str, Any]:
         """The arguments of `messages.count_tokens`."""
@@ -87,6 +91,8 @@ class Settings:
     """How requests are asked. The key is no setting: it comes from ANTHROPIC_API_KEY alone."""
 
     model: str
+    thinking: int = 0
+    """tokens that the model may think before it answers, besides `max_tokens`"""
     concurrency: int = 8
     """requests under way at once"""
     limit_usd: float | None = None
@@ -114,7 +120,14 @@ class Settings:
     batch_size: int = 10_000
     """most requests in one batch"""
 
+    @property
+    def name(self) -> str:
+        """The model, and how it answers: part of every answer's key."""
+        return f"{self.model} thinking {self.thinking}" if self.thinking else self.model
+
     def __post_init__(self) -> None:
+        if self.thinking < 0:
+            raise InputError(f"{self.thinking} tokens of thinking are none; give 0 or more")
         for name in ("concurrency", "tries", "misses", "batch_size"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name}={getattr(self, name)} asks nothing; give 1 or more")

@@ -1,0 +1,87 @@
+"""Stories asked of a large model: what is asked, and what is accepted."""
+
+from itertools import pairwise
+
+import pytest
+
+from tslens.stories.asked import FEATURES, RULES, Wish, features_of, vocabulary_of, wishes
+from tslens.stories.generator import FEATURES as MADE
+from tslens.stories.generator.lexicon import bases
+
+
+def test_wishes_are_seeded_and_of_our_vocabulary():
+    first = list(wishes(300, seed=1))
+    assert list(wishes(100, seed=1)) == first[:100]
+    assert list(wishes(100, seed=2)) != first[:100]
+    for wish in first:
+        for word, tag in zip(wish.words, ("NOUN", "VERB", "ADJ"), strict=True):
+            assert word in bases()[tag]
+    shares = {name: sum(name in wish.features for wish in first) / 300 for name in FEATURES}
+    assert all(0.2 < share < 0.5 for share in shares.values())  # a third each
+    assert tuple(FEATURES) and set(FEATURES) == set(MADE)
+
+
+def test_no_two_wishes_are_one_request():
+    same = list(wishes(5, words=["dog", "run"], features=["Conflict"]))
+    keys = {wish.request(number).key("m") for wish in same for number in range(3)}
+    assert len(keys) == 15
+    assert all(wish.request(0).text == "Words: dog, run\nFeatures:\n- " + FEATURES["Conflict"] for wish in same)
+    assert all(a.copy + 1 == b.copy for a, b in pairwise(same))
+
+
+def test_a_request_names_words_and_features():
+    wish = Wish(("dog", "run", "happy"), (), ("noun", "verb", "adjective"))
+    request = wish.request(2)
+    assert request.text == "Words: dog (noun), run (verb), happy (adjective)"
+    assert (request.system, request.repetition) == (RULES, 2_000_000)
+
+
+@pytest.mark.parametrize(
+    ("story", "fault"),
+    [
+        ("The dogs ran home. They were happier.", None),
+        ("The dog was running. It was the happiest.", None),
+        ("The dog runs. It was glad.", "words missing"),
+        ("The dogma and the runt were unhappy.", "words missing"),
+        ("The dog ran and was happy and", "unfinished"),
+        ("", "unfinished"),
+    ],
+)
+def test_words_count_in_any_form(story, fault):
+    assert Wish(("dog", "run", "happy"), ()).fault(story) == fault
+
+
+def test_every_form_of_our_vocabulary_counts():
+    for base, form in (("bunny", "bunnies"), ("leaf", "leaves"), ("fly", "flown"), ("mouse", "mice"), ("take", "took")):
+        assert Wish((base,), ()).fault(f"There were {form}.") is None
+
+
+@pytest.mark.parametrize(
+    ("story", "spoken"),
+    [
+        ('"Hello," said the dog.', True),
+        ("“Hello!” said the dog.", True),
+        ("The dog's bone isn't here.", False),
+        ('The dog "" was.', False),
+    ],
+)
+def test_dialogue_is_between_double_quotes(story, spoken):
+    assert Wish(("dog",), ("Dialogue",)).fault(story) == (None if spoken else "dialogue missing")
+
+
+def test_features_by_name(refused):
+    assert features_of("Plot Twist, dialogue") == ("Dialogue", "Plot twist")
+    assert features_of("none") == ()
+    with refused("no feature 'dialog'. Did you mean 'dialogue'"):
+        features_of("dialog")
+
+
+def test_a_vocabulary_of_ones_own(tmp_path, refused):
+    path = tmp_path / "words.toml"
+    path.write_text('noun = ["whale"]\nverb = ["hum"]\nadjective = ["blue"]\n')
+    (wish,) = wishes(1, vocabulary=vocabulary_of(path))
+    assert wish.words == ("whale", "hum", "blue")
+    for broken, said in (('noun = ["whale"]\n', "verb"), ('noun = "whale"\n', "noun"), ("noun = [", "not TOML")):
+        path.write_text(broken)
+        with refused(said):
+            vocabulary_of(path)

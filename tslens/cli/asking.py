@@ -1,0 +1,96 @@
+"""The command that asks a large model for stories."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tslens.cli.delivery import print_json
+from tslens.cli.large_model import INCOMPLETE, LargeModel, confirm, print_cost
+from tslens.cli.options import Json
+from tslens.errors import InputError
+
+if TYPE_CHECKING:
+    from tslens.stories.asked import Asked
+
+
+def ask(
+    n: int,
+    *,
+    out: Path,
+    seed: int = 0,
+    words: str | None = None,
+    features: str | None = None,
+    vocabulary: Path | None = None,
+    tries: int = 3,
+    large: LargeModel = LargeModel(),  # noqa: B008  frozen
+    json_: Json = False,
+) -> int:
+    """Ask a large model for stories that hold given words and features; the price comes first.
+
+    What was received is kept: the same command again goes on. Exits with 3 if some stories are missing.
+
+    Parameters
+    ----------
+    n
+        Number of stories.
+    out
+        A .jsonl file: one story a line, with the words and features that were asked for.
+    seed
+        Random seed of words and features; those of story i of a seed are always the same.
+    words
+        Words that every story must hold, joined by commas. Default: a noun, a verb and an adjective, drawn for each.
+    features
+        Features of every story, joined by commas: dialogue, plottwist, badending, moralvalue, foreshadowing, conflict;
+        or none. Default: a random subset for each.
+    vocabulary
+        TOML file with lists of words `noun`, `verb` and `adjective` to draw from. Default: the words of the embedded
+        generator.
+    tries
+        Stories asked for one request, while they lack its words or dialogue, are unfinished, or came before.
+    """
+    from tslens import files, llm
+    from tslens.stories import asked
+
+    if n < 1 or tries < 1:
+        raise InputError(f"{n} stories in {tries} tries are none; give 1 or more of both")
+    if out.suffix.lower() != ".jsonl":
+        raise InputError(f"{out} has the extension {out.suffix or '(none)'!r}; stories are written to .jsonl")
+    if words is not None and vocabulary is not None:
+        raise InputError("--words and --vocabulary both say which words the stories hold; give one of them")
+    given = tuple(word.strip() for word in words.split(",") if word.strip()) if words is not None else ()
+    if words is not None and not given:
+        raise InputError("--words names no word; give some, joined by commas, such as dog,run,happy")
+    wanted = list(
+        asked.wishes(
+            n,
+            seed,
+            words=given,
+            features=None if features is None else asked.features_of(features),
+            vocabulary=None if vocabulary is None else asked.vocabulary_of(vocabulary),
+        )
+    )
+    settings = large.settings()
+    confirm(llm.estimate([wish.request(0) for wish in wanted], settings), large.yes)
+    found = asked.ask(wanted, settings, tries)
+    print_cost(found.outcomes)
+    if found.stories:
+        with files.atomic(out) as file:
+            file.writelines(json.dumps(story, ensure_ascii=False) + "\n" for story in found.stories)
+    _print(found, n, out, json_)
+    return 0 if len(found.stories) == n else INCOMPLETE
+
+
+def _print(found: "Asked", n: int, out: Path, as_json: bool) -> None:
+    """Print what came and what did not."""
+    missing = n - len(found.stories)
+    place = str(out) if found.stories else None
+    if as_json:
+        usd = sum(outcome.usd for outcome in found.outcomes)
+        counts = {"stories": len(found.stories), "missing": missing, "rejected": dict(found.rejected)}
+        print_json(counts | {"usd": usd, "written_to": place})
+        return
+    print(f"{len(found.stories):,} stories" + (f" written to {place}" if place else "") + f", {missing:,} missing")
+    for fault, count in found.rejected.most_common():
+        print(
+            f"{count:,} rejected for lack of {fault}" if fault != "unfinished" else f"{count:,} rejected as unfinished"
+        )

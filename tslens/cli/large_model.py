@@ -1,0 +1,97 @@
+"""What commands that ask a large model share: its options, the price and a yes before, and the cost after."""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from tslens import progress
+from tslens.errors import InputError
+
+if TYPE_CHECKING:
+    from tslens.llm import CostEstimate, Outcome, Settings
+
+MODEL = "claude-haiku-5-5"
+INCOMPLETE = 3
+"""Exit code of a command that did not get all it asked for."""
+PACE: dict[str, Any] = {}
+"""Settings that no option sets: waits and tries."""
+
+
+@Parameter(name="*", help="The large model, and what it may cost.")
+@dataclass(frozen=True)
+class LargeModel:
+    """The large model that is asked, and what it may cost. The key is the environment variable ANTHROPIC_API_KEY."""
+
+    large_model: Annotated[str, Parameter(help="Id of the large model that is asked.")] = MODEL
+    thinking: Annotated[int, Parameter(help="Tokens that it may think before each answer.")] = 0
+    limit_usd: Annotated[
+        float | None,
+        Parameter(help="US dollars that this command never exceeds; what is left then is reported as missing."),
+    ] = None
+    yes: Annotated[bool, Parameter(negative=(), help="Spend what it costs without asking.")] = False
+    batch: Annotated[bool, Parameter(negative=(), help="Ask by message batches: half the price, and up to a day.")] = (
+        False
+    )
+    concurrency: Annotated[int, Parameter(help="Requests under way at once, where they are not in batches.")] = 8
+    cache: Annotated[
+        Path | None,
+        Parameter(
+            help="File of the answers received, so that none is paid twice. Default: one for each model in the cache "
+            "folder of tslens."
+        ),
+    ] = None
+    prices: Annotated[
+        Path | None, Parameter(help="TOML file of prices. Default: ~/.config/tslens/prices.toml, else tslens's own.")
+    ] = None
+
+    def settings(self) -> "Settings":
+        """The settings of the client. InputError for a model whose name cannot be a file's."""
+        from tslens.corpus import cache
+        from tslens.llm import Settings
+
+        if not self.large_model or not self.large_model.replace("-", "").replace(".", "").isalnum():
+            raise InputError(f"{self.large_model!r} is no id of a large model; give one such as {MODEL}")
+        return Settings(
+            self.large_model,
+            thinking=self.thinking,
+            limit_usd=self.limit_usd,
+            batch=self.batch,
+            concurrency=self.concurrency,
+            cache=self.cache or cache() / "answers" / f"{self.large_model}.jsonl",
+            prices=self.prices,
+            **PACE,
+        )
+
+
+def confirm(estimate: "CostEstimate", yes: bool) -> None:
+    """Print what it will cost, and ask whether to go on, unless nothing is asked or the answer is `yes` already.
+
+    Raises:
+        InputError: the answer is no, or nobody can be asked.
+    """
+    progress.note(str(estimate))
+    if yes or not estimate.requests:
+        return
+    if not sys.stdin.isatty():
+        raise InputError("nobody can be asked whether to spend this; give --yes if it may be spent")
+    print("Spend it? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise InputError("nothing was asked and nothing spent; --limit-usd caps the cost, --batch halves it")
+
+
+def print_cost(outcomes: "Sequence[Outcome]") -> None:
+    """Print on stderr what the answers cost, and why requests have none."""
+    from tslens.llm.requests import BUDGET
+
+    sent = sum(not outcome.cached and outcome.failure != BUDGET for outcome in outcomes)
+    usd, lost = sum(outcome.usd for outcome in outcomes), sum(outcome.lost_usd for outcome in outcomes)
+    missing = f", and at most ${lost:.4g} for answers lost on the way" if lost else ""
+    progress.note(f"{sent:,} of {len(outcomes):,} requests were sent; the answers cost ${usd:.4g}{missing}")
+    why = Counter(outcome.failure for outcome in outcomes if outcome.failure)
+    for failure, count in why.most_common():
+        progress.note(f"{count:,} without an answer: {failure}")

@@ -1,0 +1,196 @@
+"""Stories asked of a large model: three words and some features each, by the recipe of TinyStories.
+
+Eldan and Li (2023, arXiv 2305.07759): a noun, a verb and an adjective, drawn for each story, and a random subset of six
+features keep the stories diverse. The prompts are ours.
+"""
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from pydantic import BaseModel
+
+from tslens import llm
+from tslens.errors import InputError
+from tslens.nearest import did_you_mean
+from tslens.stories.clean import Seen, is_truncated, tidy
+
+RULES = """You write short stories for children of three or four years.
+
+Use only words that such a child knows, and short sentences. Write two or three paragraphs, between 80 and 220 words
+together, in the past tense, with a beginning, a middle and an end. Every request names words: each must occur in the
+story, in any of its forms (run, runs, ran, running). A request may name features: the story must have each of them.
+Make this story unlike others of its kind: other names, another place, another small trouble. Answer with the story
+alone, without a title and without remarks."""
+FEATURES = {
+    "Dialogue": "somebody speaks, between double quotation marks",
+    "Plot twist": "something happens that nobody expected",
+    "BadEnding": "it ends badly",
+    "MoralValue": "a child can learn from it how to behave",
+    "Foreshadowing": "an early sentence hints at what happens later",
+    "Conflict": "two of its characters do not want the same",
+}
+"""The features by the names that the generator gives them, and what we say of each."""
+SHARE = 1 / 3
+"""Probability of each feature."""
+MAX_TOKENS = 700
+KINDS = {"NOUN": "noun", "VERB": "verb", "ADJ": "adjective"}
+_SPOKEN = re.compile(r'["“][^"“”]*\w[^"“”]*["”]')
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+
+
+class ToldStory(BaseModel):
+    """The answer to a request for a story."""
+
+    story: str
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a story must hold."""
+
+    words: tuple[str, ...]
+    features: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
+    """part of speech of each word, where they were drawn"""
+    copy: int = 0
+    """a further wish for the same has another number"""
+
+    def request(self, number: int) -> llm.Request:
+        """The request to a large model, for the `number`th time."""
+        kinds = self.kinds or ("",) * len(self.words)
+        words = ", ".join(f"{word} ({kind})" if kind else word for word, kind in zip(self.words, kinds, strict=True))
+        features = "".join(f"\n- {FEATURES[name]}" for name in self.features)
+        text = f"Words: {words}" + (f"\nFeatures:{features}" if features else "")
+        return llm.Request(RULES, text, ToldStory, MAX_TOKENS, repetition=self.copy + number * 1_000_000)
+
+    def fault(self, story: str) -> str | None:
+        """What is wrong with a story: `words missing`, `dialogue missing` or `unfinished`; inflected words count."""
+        from tslens.pos.lemmas import lemmas
+
+        if is_truncated(story):
+            return "unfinished"
+        told = {base for word in _WORD.findall(story) for base in lemmas(word)}
+        if not all((lemmas(word) | _forms().get(word, set())) & told for word in self.words):
+            return "words missing"
+        if "Dialogue" in self.features and not _SPOKEN.search(story):
+            return "dialogue missing"
+        return None
+
+
+def wishes(
+    n: int,
+    seed: int = 0,
+    *,
+    words: Sequence[str] = (),
+    features: Sequence[str] | None = None,
+    vocabulary: Mapping[str, Sequence[str]] | None = None,
+) -> Iterator[Wish]:
+    """The first `n` wishes of a seed; wish i depends on (seed, i) and on the wishes before it, of which it is no copy.
+
+    `words` and `features`, where given, are those of every wish. `vocabulary` gives the words of each kind; without it
+    they are the generator's.
+    """
+    from tslens.stories.generator.lexicon import bases
+
+    drawn = vocabulary or {name: sorted(bases()[tag]) for tag, name in KINDS.items()}
+    copies: Counter[tuple[tuple[str, ...], tuple[str, ...]]] = Counter()
+    for i in range(n):
+        draw = Random(f"{seed}:{i}:ask")
+        chosen = tuple(words) or tuple(draw.choice(drawn[kind]) for kind in KINDS.values())
+        some = tuple(name for name in FEATURES if draw.random() < SHARE) if features is None else tuple(features)
+        yield Wish(chosen, some, () if words else tuple(KINDS.values()), copies[chosen, some])
+        copies[chosen, some] += 1
+
+
+@cache
+def _forms() -> dict[str, set[str]]:
+    """All forms of the generator's words, by their base."""
+    from tslens.stories.generator.lexicon import groups
+
+    found: dict[str, set[str]] = {}
+    for lexeme in chain.from_iterable(groups().values()):
+        found.setdefault(lexeme.base, set()).update(form.lower() for form in lexeme.forms.values())
+    return found
+
+
+def features_of(given: str) -> tuple[str, ...]:
+    """The features that a text names, joined by commas, whatever their capitals and spaces; of `none`, none."""
+    known = {name.lower().replace(" ", ""): name for name in FEATURES}
+    found = []
+    for name in given.split(","):
+        plain = name.strip().lower().replace(" ", "")
+        if plain in known:
+            found.append(known[plain])
+        elif given.strip().lower() != "none":
+            guess = did_you_mean(plain, known)
+            raise InputError(f"there is no feature {name.strip()!r}.{guess} Give some of {', '.join(known)}, or none")
+    return tuple(name for name in FEATURES if name in found)
+
+
+def vocabulary_of(path: Path) -> dict[str, list[str]]:
+    """The words of a TOML file with lists `noun`, `verb` and `adjective`. InputError if it is not such a file."""
+    try:
+        found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not TOML ({error})") from error
+    for kind in KINDS.values():
+        words = found.get(kind)
+        if (
+            not isinstance(words, list)
+            or not words
+            or not all(isinstance(w, str) and _WORD.fullmatch(w) for w in words)
+        ):
+            raise InputError(f'{path} has no list of words {kind!r}; write {kind} = ["...", "..."], as for the others')
+    return {kind: found[kind] for kind in KINDS.values()}
+
+
+@dataclass
+class Asked:
+    """The stories that came, in the order of the wishes, and what happened to the others."""
+
+    stories: list[dict[str, Any]] = field(default_factory=list)
+    """text, words, features, model and repetition of each"""
+    rejected: Counter[str] = field(default_factory=Counter)
+    """answers by what they lacked, each asked for again"""
+    outcomes: list[llm.Outcome] = field(default_factory=list)
+    """of every request"""
+
+
+def ask(wanted: Sequence[Wish], settings: llm.Settings, tries: int = 3) -> Asked:
+    """Ask for a story for every wish; one that lacks what was asked for, or that came before, is asked for again.
+
+    A wish whose `tries` stories were all rejected, or whose request failed, gets none. Raises what `llm.ask` raises.
+    """
+    found, kept, seen = Asked(), {}, Seen()
+    open_: list[int] = list(range(len(wanted)))
+    left = settings.limit_usd
+    for number in range(tries):
+        if not open_ or (left is not None and left <= 0):
+            break
+        outcomes = llm.ask([wanted[i].request(number) for i in open_], replace(settings, limit_usd=left))
+        found.outcomes += outcomes
+        if left is not None:
+            left -= sum(outcome.usd + outcome.lost_usd for outcome in outcomes)
+        again = []
+        for i, outcome in zip(open_, outcomes, strict=True):
+            if not isinstance(outcome.answer, ToldStory):
+                continue
+            story = tidy(outcome.answer.story)
+            fault = wanted[i].fault(story) or (None if seen.add(story) else "told before")
+            if fault is None:
+                told = {"text": story, "words": wanted[i].words, "features": wanted[i].features}
+                kept[i] = told | {"model": settings.name, "repetition": outcome.request.repetition}
+            else:
+                found.rejected[fault] += 1
+                again.append(i)
+        open_ = again
+    found.stories = [kept[i] for i in sorted(kept)]
+    return found
