@@ -73,7 +73,11 @@ def grade(
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
     from tslens.evaluation.grading import rubric as rubric_of
+    from tslens.evaluation.grading.comparisons import check_margin
 
+    check_margin(margin)
+    if again < 0:
+        raise InputError(f"--again is {again}; it must be 0 or more.")
     chosen, large = rubric_of(rubric), large or LargeModel()
     found = _texts(texts, model, prompts, n, seed, precision)
     true, ranked = true_texts(found, controls)

@@ -127,11 +127,11 @@ def test_a_form_that_is_too_large(served):
 
 
 def test_it_listens_on_the_loopback_with_another_token_each_time(story, tmp_path):
-    with LabelServer(Labels(TEXTS, story, tmp_path / "a.csv")) as one:
-        with LabelServer(Labels(TEXTS, story, tmp_path / "a.csv")) as other:
-            assert one.server_address[0] == other.server_address[0] == "127.0.0.1"
-            assert one.token != other.token and len(one.token) >= 43
-            assert one.url == f"http://127.0.0.1:{one.server_address[1]}/{one.token}/"
+    labels = Labels(TEXTS, story, tmp_path / "a.csv")
+    with LabelServer(labels) as one, LabelServer(labels) as other:
+        assert one.server_address[0] == other.server_address[0] == "127.0.0.1"
+        assert one.token != other.token and len(one.token) >= 43
+        assert one.url == f"http://127.0.0.1:{one.server_address[1]}/{one.token}/"
 
 
 def test_equal_texts_are_graded_once_and_empty_ones_never(story, tmp_path):

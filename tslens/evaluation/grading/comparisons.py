@@ -111,8 +111,7 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
     The interval draws whole prompts (cluster bootstrap, percentile). InputError for a margin that is not positive,
     or fewer than two models.
     """
-    if not 0 < margin < 10:
-        raise InputError(f"--margin is {margin:g}; give the difference of scores that matters, such as {MARGIN:g}.")
+    check_margin(margin)
     models = grades.writers()
     if len(models) < 2:
         raise InputError(f"only {models[0]!r} wrote these texts; a comparison needs two models.")
@@ -144,6 +143,12 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
         level=level,
         grader_is=[grades.trust[axis] for axis in axes],
     )
+
+
+def check_margin(margin: float) -> None:
+    """InputError for a difference that no scores can have."""
+    if not 0 < margin < 10:
+        raise InputError(f"--margin is {margin:g}; give the difference of scores that matters, such as {MARGIN:g}.")
 
 
 def _means(grades: GradesResult, axis: str) -> dict[str, dict[str, float]]:
