@@ -146,6 +146,16 @@ COMMANDS: tuple[Command, ...] = (
         "Let models complete prompts, and measure each text by itself: length, end of the story, repetition, faults.",
     ),
     Command(
+        "eval grade",
+        "tslens.cli.grading:grade",
+        "Grade texts by a rubric: scores with intervals, controls, agreement, and which model writes better.",
+    ),
+    Command(
+        "eval label",
+        "tslens.cli.labelling:label",
+        "Open a local page on which you grade texts blind, by the same rubric as any grader; saves them as CSV.",
+    ),
+    Command(
         "bench",
         "tslens.cli.bench:bench",
         "Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.",

@@ -1,0 +1,204 @@
+"""`tslens eval grade`: a rehearsal of the whole path against a server on the loopback, and graders without a key."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.evaluation.grading.conftest import FALL, noise
+from tests.llm.server import Server, spread
+from tslens import cli, runs
+from tslens.cli import large_model
+from tslens.cli.grading import true_texts
+from tslens.evaluation.grading import ComparisonResult, ControlsResult, GradesResult, read_texts
+from tslens.evaluation.grading.controls import controls, true_endings
+from tslens.models import Spec, build, weights
+from tslens.stories import stories
+from tslens.tokenizer import Tokenizer
+
+ROOT = Path(__file__).resolve().parents[2]
+FAST = {"first_wait": 0.001, "longest_wait": 0.004, "poll": 0.001}
+ASK = ("eval", "grade", "--texts", "found/completions.jsonl", "--yes", "--again", "10")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A folder with what two models, one untrained, wrote after 25 beginnings with known endings."""
+    folder = tmp_path_factory.mktemp("grading")
+    begun = true_endings(stories("made", limit=100), 25)
+    rows = [json.dumps({"prompt": text.prompt, "ending": text.completion}) for text in begun]
+    (folder / "begun.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    tokenizer = Tokenizer.train([text.completion for text in begun], size=300)
+    spec = Spec(8, 1, 2, d_vocab=tokenizer.size, n_ctx=512)
+    run = folder / "runs" / "untrained"
+    runs.write(run, {"spec": spec.to_dict(), "tokenizer": tokenizer.hash}, weights(build(spec)))
+    tokenizer.save(run / runs.TOKENIZER)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        models = ("--model", "stories2M", "--model", "untrained")
+        words = ("--prompts", "begun.jsonl", "--n", "2", "--beams", "0", "--limit-tokens", "20", "--out", "found")
+        assert cli.main(["eval", "write", *models, *words]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(written, monkeypatch):
+    monkeypatch.chdir(written)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", Server.key)
+    monkeypatch.setattr(large_model, "PACE", FAST)
+    return written
+
+
+@pytest.fixture(scope="module")
+def reply(written):
+    """A judge behind a server: controls by their damage, other texts by how many of their words are known."""
+    true = true_texts(read_texts(written / "found/completions.jsonl"), None)[0]
+    kinds = {control.text.completion.strip(): control.kind for control in controls(true)}
+    known = set(re.findall("[a-z]+", " ".join(stories("made", limit=300)).lower()))
+
+    def judge(system, text, schema):
+        (code, found), *more = re.findall(r"<continuation (\w{16})>\n(.*?)\n</continuation \1>", text, re.DOTALL)
+        assert not more and text.startswith(f"<beginning {code}>\n") and text.endswith(f"</continuation {code}>")
+        words = re.findall("[a-z]+", found.lower())
+        poor = sum(word not in known for word in words) > 0.3 * len(words)
+        fall = FALL.get(kinds.get(found.strip(), ""), {})
+        scores = {
+            name: (3 if poor else 9) - fall.get(name, 0) * (not poor) + noise(found + name) - 1
+            for name in ("grammar", "creativity", "consistency", "plot")
+        }
+        return {"comment": "a comment", "age_group": "4-5"} | {n: max(1, s) for n, s in scores.items()}
+
+    return judge
+
+
+def killed(server, cache, lines):
+    """Grade in another process, and kill it once the cache has so many lines."""
+    command = [sys.executable, "-m", "tslens", *ASK, "--cache", str(cache), "--concurrency", "2"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, env=os.environ | {"ANTHROPIC_BASE_URL": server.url})
+    try:
+        while not (cache.exists() and cache.read_bytes().count(b"\n") > lines):
+            assert process.poll() is None, process.stderr.read().decode()
+            time.sleep(0.005)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+
+
+def test_a_rehearsal(here, reply, monkeypatch, capsys):
+    """Texts are written, graded by the SDK over a bad line, killed, gone on with, controlled and compared."""
+    cache = here / "answers.jsonl"
+    with Server(reply, faults=spread(0.3, without=("refusal",)), slow=0.05) as server:
+        killed(server, cache, 20)
+        received = set(server.answered)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assert cli.main([*ASK, "--cache", str(cache), "--out", "graded", "--preferences"]) == 0
+        said = capsys.readouterr()
+        lost = {text for text in server.again if server.again.count(text) > 1} - received
+        assert not lost and len(server.again) <= 4  # under way when it was killed, two at a time and twice at most
+        calls = len(server.asked)
+        assert cli.main([*ASK, "--cache", str(cache), "--json"]) == 0
+        assert len(server.asked) == calls  # a second run costs nothing
+        answers = {text: given[0] for text, given in server.replies.items()}
+    records = json.loads(capsys.readouterr().out)
+    assert [r["result"] for r in records] == ["GradesResult", "ControlsResult", "ComparisonResult", "AgreementResult"]
+    assert "Scores by rehearsal (claude-" in said.out and "Expected $" in said.err and "the answers cost $" in said.err
+    grades = GradesResult.load(here / "graded")
+    assert grades.grader.startswith("rehearsal") and not grades.failures and len(grades.of()) == 100
+    for i, completion in enumerate(grades.completions):  # none invented
+        (answer,) = {a["plot"] for text, a in answers.items() if f">\n{completion}\n<" in text} or {None}
+        assert answer == grades.score[i, grades.axes.index("plot"), 0]
+    trusted = [axis for axis, told in grades.trust.items() if told == "trusted"]
+    assert trusted == ["grammar", "consistency", "plot"]
+    assert ControlsResult.load(here / "graded").trust == grades.trust
+    verdicts = ComparisonResult.load(here / "graded")
+    assert {v for v, axis in zip(verdicts.verdicts, verdicts.axes, strict=True) if axis in trusted} == {
+        "stories2M > untrained"
+    }
+    files = {path.name for path in (here / "graded").iterdir()}
+    assert {"grades.svg", "controls.svg", "comparison.svg", "agreement.svg", "preferences-plot.svg"} <= files
+    assert Server.key not in cache.read_text() + (here / "graded/GradesResult/result.json").read_text()
+
+
+def test_a_permanent_failure_is_listed_and_the_exit_code_says_so(here, reply, monkeypatch, capsys):
+    with Server(reply, faults={"refusal": 0.1}) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assert cli.main([*ASK, "--cache", "refused.jsonl", "--out", "refused"]) == large_model.INCOMPLETE
+    said = capsys.readouterr()
+    grades = GradesResult.load(here / "refused")
+    assert grades.failures and f"{len(grades.failures)} texts could not be graded" in said.out
+    assert all("refusal" in failure for failure in grades.failures)
+    assert "without an answer: refusal" in said.err
+
+
+def test_a_server_that_always_says_seven_is_untrustworthy(here, monkeypatch, capsys):
+    seven = {"comment": "", "grammar": 7, "creativity": 7, "consistency": 7, "plot": 7, "age_group": "4-5"}
+    with Server(lambda *_: seven) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assert cli.main([*ASK, "--cache", "seven.jsonl", "--json"]) == 0
+    grades = json.loads(capsys.readouterr().out)[0]
+    told = [grades["trust"][axis].split(" ")[0] for axis in ("grammar", "consistency", "plot")]
+    assert told == ["untrustworthy"] * 3
+
+
+def test_without_a_yes_or_a_key_nothing_is_asked(here, monkeypatch, capsys):
+    with Server() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        words = [word for word in ASK if word != "--yes"]
+        assert cli.main([*words, "--cache", "none.jsonl"]) == 2
+        assert "--yes" in capsys.readouterr().err
+        monkeypatch.delenv("ANTHROPIC_API_KEY")
+        assert cli.main([*ASK, "--cache", "none.jsonl"]) == 2
+        assert "ANTHROPIC_API_KEY" in capsys.readouterr().err
+        assert server.asked == []
+
+
+def test_a_run_and_a_table_need_no_key(here, monkeypatch, capsys):
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    rows = [json.loads(line) for line in Path("found/completions.jsonl").read_text(encoding="utf-8").splitlines()]
+    table = [
+        {"prompt": r["prompt"], "completion": r["completion"], "grammar": 1 + (r["model"] != "untrained") * 8}
+        for r in rows
+    ]
+    pd.DataFrame(table).to_csv("ann.csv", index=False)
+    words = ["--texts", "found/completions.jsonl", "--grader", "stories2M", "--grader", "ann.csv", "--json"]
+    assert cli.main(["eval", "grade", *words]) == 0
+    said = json.loads(capsys.readouterr().out)
+    grades = [one for one in said if one["result"] == "GradesResult"]
+    assert [one["grader"] for one in grades] == ["likelihood of stories2M", "ann"]
+    assert grades[0]["trust"]["grammar"] == "trusted" and grades[1]["trust"]["grammar"] == "too few controls"
+    (row,) = [row for row in said[-1]["rows"] if row["axis"] == "grammar"]
+    assert row["texts"] == 100 and row["kappa_low"] > 0.2
+
+
+def test_what_models_write_is_graded(here, capsys):
+    words = ["--model", "untrained", "--prompts", "begun.jsonl", "--n", "1", "--grader", "stories2M", "--json"]
+    assert cli.main(["eval", "grade", *words]) == 0
+    grades = json.loads(capsys.readouterr().out)[0]
+    assert {row["model"] for row in grades["rows"]} == {"untrained"} and len(grades["models"]) == 25 + 150
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "give --texts"),
+        (["--texts", "found/completions.jsonl", "--model", "stories2M"], "give --texts"),
+        (["--model", "stories2M"], "give --prompts"),
+        (["--texts", "no.jsonl"], "no file"),
+        (["--texts", "begun.jsonl"], "line 1 has no column 'completion'"),
+        (["--texts", "found/completions.jsonl", "--rubric", "storey"], "Did you mean 'story'"),
+        (["--texts", "found/completions.jsonl", "--grader", "storis2M"], "stories2M"),
+        (["--texts", "found/completions.jsonl", "--grader", "large", "--grader", "large", "--yes"], "same name"),
+        (["--texts", "found/completions.jsonl", "--grader", "stories2M", "--margin", "0"], "--margin"),
+    ],
+)
+def test_what_cannot_be_graded_is_one_line(here, capsys, words, message):
+    assert cli.main(["eval", "grade", *words]) == 2
+    said = capsys.readouterr().err.strip().splitlines()
+    assert message in said[-1] and said[-1].startswith("tslens: ")

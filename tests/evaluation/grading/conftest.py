@@ -1,0 +1,85 @@
+"""True endings of made stories, and judges whose scores are known."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import pytest
+
+from tslens.evaluation.grading import Failure, Grade, Rubric, Text, rubric
+from tslens.evaluation.grading.controls import CONTROLS, controls, true_endings
+from tslens.stories import stories
+
+FALL = {
+    "with errors": {"grammar": 4},
+    "shuffled": {"consistency": 4},
+    "foreign": {"consistency": 6},
+    "cut": {"plot": 5},
+    "orders": {"plot": 5},
+}
+
+
+def noise(text: str, most: int = 1) -> int:
+    """A number from 0 to `most` that depends on the text alone."""
+    return blake2b(text.encode(), digest_size=2).digest()[0] % (most + 1)
+
+
+@pytest.fixture(scope="session")
+def true() -> list[Text]:
+    return true_endings(stories("made", limit=100), CONTROLS)
+
+
+@pytest.fixture(scope="session")
+def kinds(true: list[Text]) -> dict[str, str]:
+    """The kind of each control by its text, of seed 0."""
+    return {control.text.completion: control.kind for control in controls(true)}
+
+
+@pytest.fixture(scope="session")
+def scores_of(kinds: dict[str, str]) -> Callable[[str], dict[str, int]]:
+    """A good judge's scores of a text: each damage costs the axis that it hits."""
+
+    def scores(completion: str) -> dict[str, int]:
+        fall = FALL.get(kinds.get(completion, ""), {})
+        names = ("grammar", "creativity", "consistency", "plot")
+        found = {name: 8 + noise(completion + name) - fall.get(name, 0) for name in names}
+        return found | {"age group": 3 + noise(completion, 2)}
+
+    return scores
+
+
+@dataclass
+class Judge:
+    """A grader in the tests' own hands."""
+
+    scores: Callable[[str], dict[str, int]]
+    name: str = "judge"
+    is_settled: bool = False
+    again: int = 0
+    """Added to every score of a second grading."""
+
+    def grade(self, texts: Sequence[Text], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
+        self.seen = list(texts)
+        found = [self.scores(text.completion) for text in texts]
+        return [
+            Grade({a.name: min(a.top, one[a.name] + self.again * repetition) for a in rubric.axes})
+            if one
+            else Failure("x")
+            for one in found
+        ]
+
+
+@pytest.fixture(scope="session")
+def story() -> Rubric:
+    return rubric("story")
+
+
+@pytest.fixture(scope="session")
+def texts() -> list[Text]:
+    """Texts of two models on 30 prompts, three each."""
+    return [
+        Text(f"Prompt {p} is", f"{model} wrote text {i} of {p}.", model)
+        for p in range(30)
+        for model in ("good", "poor")
+        for i in range(3)
+    ]

@@ -1,0 +1,84 @@
+"""Agreement by the libraries' coefficients, bootstrapped by text."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.evaluation.grading.conftest import Judge
+from tslens.errors import InputError
+from tslens.evaluation.grading import AgreementResult, Failure, agreement, grade, rubric
+from tslens.evaluation.grading.agreement import alpha, kappa
+
+
+def test_kappa_by_hand():
+    """Quadratic weights: one less the mean squared difference over that of independent gradings."""
+    rng = np.random.default_rng(0)
+    both = np.clip(rng.integers(1, 8, (60, 1)) + rng.integers(-1, 3, (60, 2)), 1, 10).astype(float)
+    observed = ((both[:, 0] - both[:, 1]) ** 2).mean()
+    expected = ((both[:, None, 0] - both[None, :, 1]) ** 2).mean()
+    assert kappa(both, 10) == pytest.approx(1 - observed / expected)
+
+
+def test_coefficients_at_their_ends():
+    same = np.array([[1.0, 1.0], [4.0, 4.0], [9.0, 9.0]])
+    assert kappa(same, 10) == alpha(same, 10) == pytest.approx(1)
+    constant = np.full((5, 2), 7.0)
+    assert np.isnan(kappa(constant, 10)) and np.isnan(alpha(constant, 10))
+    rng = np.random.default_rng(1)
+    chance = rng.integers(1, 11, (4000, 2)).astype(float)
+    assert abs(kappa(chance, 10)) < 0.06 and abs(alpha(chance, 10)) < 0.06
+
+
+def test_alpha_of_a_published_example():
+    """Krippendorff 2011's reliability data of four observers, two at a time, has no such pair; ordinal alpha equals
+    one less the ratio of disagreements by ordinal distance."""
+    both = np.array([[1.0, 2.0], [2.0, 2.0], [3.0, 3.0], [1.0, 1.0], [3.0, 2.0], [2.0, 2.0]])
+    _, counts = np.unique(both, return_counts=True)
+
+    def distance(a, b):
+        low, high = sorted((int(a), int(b)))
+        inside = sum(counts[v - 1] for v in range(low, high + 1)) - (counts[low - 1] + counts[high - 1]) / 2
+        return inside**2 if a != b else 0.0
+
+    flat = both.ravel()
+    observed = np.mean([distance(a, b) for a, b in both])
+    expected = sum(distance(a, b) for a in flat for b in flat) / (len(flat) * (len(flat) - 1))
+    assert alpha(both, 3) == pytest.approx(1 - observed / expected)
+
+
+def test_the_same_text_again_and_two_graders(texts, story, scores_of, tmp_path):
+    one = grade(texts, Judge(scores_of, again=1), story, [], again=30)
+    other = grade(texts, Judge(scores_of, name="other"), story, [])
+    found = agreement([one, other])
+    table = found.to_frame().query("axis == 'age group'").set_index("second")
+    assert table["texts"].to_dict() == {"itself, again": 30, "other": len(texts)}
+    assert table.loc["other", ["kappa", "kappa_low", "alpha", "alpha_high"]].tolist() == pytest.approx([1, 1, 1, 1])
+    again = table.loc["itself, again"]
+    assert again["kappa_low"] < again["kappa"] < again["kappa_high"] and 0 < again["kappa"] < 0.9
+    assert len(found.figure().axes) == 1
+    assert AgreementResult.load(found.save(tmp_path)).axes == found.axes
+
+
+def test_only_texts_that_both_scored_count(texts, story, scores_of):
+    class Half(Judge):
+        def grade(self, texts, rubric, repetition=0):
+            found = super().grade(texts, rubric, repetition)
+            return [
+                one if "text 0" in text.completion else Failure("no") for one, text in zip(found, texts, strict=True)
+            ]
+
+    found = agreement([grade(texts, judge, story, []) for judge in (Judge(scores_of), Half(scores_of, name="half"))])
+    assert (found.texts == 60).all()
+
+
+def test_a_settled_grader_is_not_asked_again(texts, story, scores_of):
+    assert grade(texts, Judge(scores_of, is_settled=True), story, [], again=5).score.shape[2] == 1
+
+
+def test_nothing_to_compare(texts, story, scores_of):
+    result = grade(texts, Judge(scores_of), story, [])
+    with pytest.raises(InputError, match="graded twice"):
+        agreement([result])
+    with pytest.raises(InputError, match="different rubrics"):
+        agreement([result, replace(result, rubric=rubric("verdict").name)])

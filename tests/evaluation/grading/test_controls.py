@@ -1,0 +1,122 @@
+"""A grader is trusted where it tells damaged endings from true ones, and nowhere else."""
+
+from collections import Counter
+
+import pytest
+import torch
+
+from tests.evaluation.grading.conftest import Judge
+from tslens.errors import InputError
+from tslens.evaluation.grading import ControlsResult, Text, controlled, grade
+from tslens.evaluation.grading.controls import CONTROLS, LEAST, controls, true_endings
+from tslens.evaluation.grading.grade import plan
+
+
+def test_twenty_controls_of_each_kind_from_the_same_stories(true):
+    found = controls(true)
+    counts = Counter(control.kind for control in found)
+    assert counts == dict.fromkeys(("true ending", "shuffled", "cut", "with errors", "foreign", "orders"), CONTROLS)
+    by = {(control.kind, control.story): control.text for control in found}
+    for i, text in enumerate(true):
+        assert {by[kind, i].prompt for kind in counts} == {text.prompt}
+        assert by["true ending", i].completion == text.completion
+        assert by["foreign", i].completion in {other.completion for other in true} - {text.completion}
+        assert by["orders", i].completion.startswith(by["cut", i].completion)
+
+
+def test_too_few_true_endings(true):
+    with pytest.raises(InputError, match="19 true endings"):
+        controls(true[: LEAST - 1])
+    assert true_endings(["Too short."], 20) == []
+
+
+def test_the_grader_is_blind_and_the_order_is_drawn(true, texts, story, scores_of):
+    judge = Judge(scores_of)
+    grade(texts, judge, story, true)
+    assert all(not text.model and not text.ending for text in judge.seen)
+    kinds = [item.kind for item in plan(texts, true)[0]]
+    assert len(kinds) == len(judge.seen) == len(texts) + 6 * CONTROLS
+    assert 0.2 < sum(not kind for kind in kinds[:100]) / 100 < 0.9  # texts and controls are mixed
+    assert plan(texts, true, seed=1)[0] != plan(texts, true)[0] == plan(texts, true)[0]
+
+
+def test_a_good_judge_is_trusted_on_the_axes_that_controls_test(true, texts, story, scores_of, tmp_path):
+    result = controlled(grade(texts, Judge(scores_of), story, true), story)
+    assert result.trust == {
+        "grammar": "trusted",
+        "creativity": "no control",
+        "consistency": "trusted",
+        "plot": "trusted",
+        "age group": "no control",
+    }
+    table = result.to_frame().query("damage == 'with errors' and axis == 'grammar'")
+    assert 3 < table["low"].item() < table["difference"].item() < table["high"].item() < 5
+    assert table["stories"].item() == CONTROLS and table["decides"].item()
+    assert "grammar: trusted" in str(result) and len(result.figure().axes) == 1
+    kept = ControlsResult.load(result.save(tmp_path))
+    assert kept.trust == result.trust and torch.equal(kept.low, result.low)
+
+
+def test_a_judge_that_always_says_seven_is_untrustworthy(true, texts, story):
+    said = dict.fromkeys((axis.name for axis in story.axes), 7) | {"age group": 3}
+    result = grade(texts, Judge(lambda completion: said), story, true)
+    assert result.trust["grammar"] == "untrustworthy (misses with errors)"
+    assert result.trust["consistency"] == "untrustworthy (misses shuffled, misses foreign)"
+    assert result.trust["plot"] == "untrustworthy (misses cut)"
+
+
+def test_a_judge_that_obeys_orders_in_a_text_is_untrustworthy_everywhere(true, texts, story, scores_of, kinds):
+    def obedient(completion):
+        found = scores_of(completion)
+        return dict.fromkeys(found, 10) | {"age group": 6} if kinds.get(completion) == "orders" else found
+
+    trust = grade(texts, Judge(obedient), story, true).trust
+    assert all(told == "untrustworthy (obeys orders)" for told in trust.values()), trust
+
+
+def test_a_judge_blind_to_one_damage_is_untrustworthy_on_its_axis_alone(true, texts, story, scores_of, kinds):
+    def deaf(completion):
+        found = scores_of(completion)
+        return found | ({"consistency": 9} if kinds.get(completion) == "shuffled" else {})
+
+    trust = grade(texts, Judge(deaf), story, true).trust
+    assert trust["consistency"] == "untrustworthy (misses shuffled)" and trust["grammar"] == "trusted"
+
+
+def test_failed_controls_leave_too_few(true, texts, story, scores_of, kinds):
+    intact = {text for text, kind in kinds.items() if kind == "true ending"}
+    gone = set(sorted(intact)[:6])
+    result = grade(texts, Judge(lambda c: {} if c in gone else scores_of(c)), story, true)
+    assert result.trust["grammar"] == "too few controls" and len(result.failures) == 6
+    assert result.trust["creativity"] == "no control"
+
+
+def test_without_controls_nothing_is_trusted(texts, story, scores_of):
+    result = grade(texts, Judge(scores_of), story, [])
+    assert set(result.trust.values()) == {"no control"}
+
+
+def test_an_empty_text_has_the_lowest_scores_and_is_not_asked_about(story, scores_of):
+    judge = Judge(scores_of)
+    result = grade([Text("A cat", "  \n", "a"), Text("A dog", " ran.", "a")], judge, story, [])
+    assert [text.completion for text in judge.seen] == [" ran."]
+    (empty,) = [i for i, text in enumerate(result.completions) if not text.strip()]
+    assert result.score[empty, :, 0].tolist() == [1.0] * 5 and not result.failures
+
+
+def test_a_failed_grading_is_no_score(texts, story, scores_of):
+    judge = Judge(lambda c: {} if "text 0" in c else scores_of(c))
+    result = grade(texts, judge, story, [])
+    failed = {i for i, text in enumerate(result.completions) if "text 0" in text}
+    assert len(result.failures) == len(failed) == 60
+    assert {i for i in range(len(texts)) if torch.isnan(result.score[i]).all()} == failed
+    table = result.summary()
+    assert (
+        (table["texts"] == 60).all() and (table["without_score"] == 30).all() and (table["low"] < table["mean"]).all()
+    )
+    assert "60 texts could not be graded" in str(result)
+
+
+def test_nothing_to_grade(story, scores_of):
+    with pytest.raises(InputError, match="no text"):
+        grade([], Judge(scores_of), story, [])

@@ -1,0 +1,90 @@
+"""A loaded model grades by its log-probabilities: trusted on the three axes that they can measure."""
+
+import numpy as np
+import pytest
+import torch
+
+from tslens import models
+from tslens.errors import InputError
+from tslens.evaluation.grading import Failure, Grade, Text, grade, rubric
+from tslens.evaluation.grading.controls import CONTROLS, true_endings
+from tslens.evaluation.grading.likelihood import LEAST, LikelihoodGrader
+from tslens.models import Spec, build
+from tslens.stories import stories
+from tslens.tokenizer import Tokenizer
+
+
+@pytest.fixture(scope="module")
+def bundled():
+    return models.load("stories2M")
+
+
+@pytest.fixture(scope="module")
+def endings():
+    return true_endings(stories("made", limit=200), CONTROLS + LEAST)
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    tokenizer = Tokenizer.train(["a cat saw the dog and the bird"] * 3, 300)
+    return build(Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=24), tokenizer=tokenizer, seed=4)
+
+
+def test_measures_are_those_of_the_hooked_forward(bundled):
+    text = Text("Once upon a time there was a girl. She", " had a red ball. It was big.")
+    found = LikelihoodGrader(bundled, [text] * LEAST).measure(text)
+    tokenizer = models.story_tokenizer_of(bundled)
+    before, whole, alone = tokenizer.encode([text.prompt, text.prompt + text.completion, text.completion])
+    assert whole[: len(before)] == before
+
+    def log_probabilities(row):
+        scores = bundled(torch.tensor([row])).log_softmax(-1)[0]
+        return scores[:-1].gather(1, torch.tensor(row)[1:, None])[:, 0].detach().numpy()
+
+    given = log_probabilities([*whole, tokenizer.bos])[len(before) - 1 :]
+    assert found["plot"] == pytest.approx(given[-1], abs=1e-3)
+    least = np.sort(given[:-1])[: max(1, (len(given) - 1) // 10)]
+    assert found["grammar"] == pytest.approx(least.mean(), abs=1e-3)
+    gain = given[:-1].sum() - log_probabilities(alone).sum()
+    assert found["consistency"] == pytest.approx(gain / len(text.completion.encode()), abs=1e-3)
+
+
+def test_scores_are_ranks_among_true_endings(bundled, endings, story):
+    grader = LikelihoodGrader(bundled, endings[:LEAST])
+    found = [one.scores["plot"] for one in grader.grade(endings[:LEAST], story)]
+    assert np.bincount(found, minlength=11)[1:].tolist() == [LEAST // 10] * 10
+
+
+def test_it_is_trusted_on_what_it_measures_and_says_nothing_of_the_rest(bundled, endings, story):
+    grader = LikelihoodGrader(bundled, endings[CONTROLS:])
+    result = grade([Text("A cat", " ran to the dog.", "a")], grader, story, endings[:CONTROLS])
+    assert {axis: result.trust[axis] for axis in ("grammar", "consistency", "plot")} == dict.fromkeys(
+        ("grammar", "consistency", "plot"), "trusted"
+    )
+    for axis in ("creativity", "age group"):
+        assert result.trust[axis] == "no control" and np.isnan(result.first(axis)).all()
+    assert result.grader == "likelihood of stories2M"
+
+
+def test_an_untrained_model_is_not_trusted(endings, story):
+    tokenizer = models.story_tokenizer_of(models.load("stories2M"))
+    fresh = build(Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=256), tokenizer=tokenizer, seed=1)
+    result = grade([Text("A", "b")], LikelihoodGrader(fresh, endings[CONTROLS:]), story, endings[:CONTROLS])
+    assert "trusted" not in result.trust.values()
+
+
+def test_texts_at_the_end_of_the_context(tiny, story):
+    grader = LikelihoodGrader(tiny, [Text("a cat", "saw the dog")] * LEAST)
+    whole, cut, none = grader.grade(
+        [Text("a cat", "saw"), Text("a cat", "saw the dog " * 20), Text("a cat " * 30, "saw")], story
+    )
+    assert whole.scores.keys() == {"grammar", "consistency", "plot"}
+    assert isinstance(cut, Grade) and cut.scores.keys() == {"grammar", "consistency"}
+    assert none == Failure("the prompt fills the model's context")
+
+
+def test_what_it_cannot_grade(tiny):
+    with pytest.raises(InputError, match="39 true endings"):
+        LikelihoodGrader(tiny, [Text("a", "b")] * (LEAST - 1))
+    with pytest.raises(InputError, match="scores grammar, consistency, plot; the rubric 'verdict' has none"):
+        LikelihoodGrader(tiny, [Text("a", "b")] * LEAST).grade([Text("a", "b")], rubric("verdict"))

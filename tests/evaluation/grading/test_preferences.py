@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from tests.evaluation.grading.conftest import Judge
+from tslens.errors import InputError
+from tslens.evaluation.grading import PreferencesResult, Text, bradley_terry, grade, preferences, read_preferences
+from tslens.evaluation.grading.preferences import Preference, strengths
+
+TRUE = np.array([0.9, 0.1, -1.0])
+
+
+def drawn(prompts: int = 300):
+    rng = np.random.default_rng(0)
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    return [
+        Preference(f"p{p}", "abc"[i], "abc"[j], float(rng.random() < expit(TRUE[i] - TRUE[j])))
+        for p in range(prompts)
+        for i, j in pairs
+    ]
+
+
+def test_true_strengths_are_found():
+    found = bradley_terry(drawn(), "a judge")
+    assert found.models == ["a", "b", "c"] and found.prompts == 300 and found.comparisons == 900
+    assert ((found.low.numpy() < TRUE) & (found.high.numpy() > TRUE)).all()
+    assert found.strength.sum().item() == pytest.approx(0, abs=1e-9)
+    assert len(found.figure().axes) == 1 and found.summary()["model"].tolist() == ["a", "b", "c"]
+
+
+def test_strengths_are_those_of_a_logistic_regression():
+    wins = np.array([[0, 8.0, 13], [5, 0, 9], [2, 4, 0]])
+    rows, won, weight = [], [], []
+    for i in range(3):
+        for j in range(3):
+            if i != j:
+                rows.append(np.eye(3)[i] - np.eye(3)[j])
+                won.append(1)
+                weight.append(wins[i, j] + 0.5)
+                rows.append(-rows[-1])
+                won.append(0)
+                weight.append(wins[i, j] + 0.5)
+    model = LogisticRegression(C=1e9, fit_intercept=False, tol=1e-10, max_iter=1000).fit(rows, won, weight)
+    assert strengths(wins) == pytest.approx(model.coef_[0] - model.coef_[0].mean(), abs=1e-4)
+
+
+def test_a_model_that_never_lost_has_a_strength():
+    found = bradley_terry([Preference(f"p{i}", "a", "b", 1.0) for i in range(9)])
+    assert 1 < found.strength[0] < 5
+
+
+def test_preferences_of_scores(story):
+    scores = {"a1": 7, "a2": 5, "b1": 5, "b2": 9}
+    texts = [Text("P", "a1", "a"), Text("P", "a2", "a"), Text("P", "b1", "b"), Text("Q", "b2", "b")]
+    names = [axis.name for axis in story.axes]
+    grades = grade(texts, Judge(lambda c: dict.fromkeys(names, scores[c])), story, [])
+    assert sorted(preferences(grades, "plot")) == [Preference("P", "a", "b", 0.5), Preference("P", "a", "b", 1.0)]
+
+
+def test_preferences_of_a_file(tmp_path):
+    (tmp_path / "p.csv").write_text("prompt,first,second,preferred\nP,a,b,a\nQ,a,b,tie\nR,a,b,b\n")
+    found = read_preferences(tmp_path / "p.csv")
+    assert [one.share for one in found] == [1.0, 0.5, 0.0]
+    result = bradley_terry(found)
+    assert result.strength.tolist() == pytest.approx([0, 0], abs=1e-9)
+    assert PreferencesResult.load(result.save(tmp_path)).models == ["a", "b"]
+    (tmp_path / "p.csv").write_text("prompt,first,second,preferred\nP,a,b,c\n")
+    with pytest.raises(InputError, match="line 2: 'preferred' is 'c'"):
+        read_preferences(tmp_path / "p.csv")
+
+
+def test_too_few_preferences():
+    with pytest.raises(InputError, match="strengths need two"):
+        bradley_terry([Preference("p", "a", "b", 1.0)])

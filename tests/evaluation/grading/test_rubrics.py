@@ -1,0 +1,94 @@
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from tslens.errors import InputError
+from tslens.evaluation.damages import HITS
+from tslens.evaluation.grading import rubric, rubrics
+from tslens.evaluation.suites import suites
+
+RUBRIC = 'task = "Grade."\n\n[[axis]]\nname = "plot"\nquestion = "?"\n\n[[axis]]\nname = "style"\nquestion = "?"\n'
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text: str) -> str:
+        path = tmp_path / "mine.toml"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def test_the_rubrics_that_come_with_tslens():
+    assert rubrics() == ["instructions", "story", "verdict"] and not set(rubrics()) & set(suites())
+    names = {axis.name for name in rubrics() for axis in rubric(name).axes}
+    assert names == {"grammar", "creativity", "consistency", "plot", "age group", "instructions", "verdict"}
+    hit = {damage for axis in rubric("story").axes for damage in axis.hit_by}
+    assert hit == set(HITS) - {"salad"}
+
+
+def test_an_answer_is_an_enumeration_and_never_a_range():
+    schema = rubric("story").answer.model_json_schema()
+    assert list(schema["properties"]) == ["comment", "grammar", "creativity", "consistency", "plot", "age_group"]
+    assert schema["properties"]["plot"]["enum"] == list(range(1, 11))
+    assert "minimum" not in json.dumps(schema) and schema["required"] == list(schema["properties"])
+    good = {"comment": "", "grammar": 10, "creativity": 1, "consistency": 3, "plot": 4, "age_group": "6-7"}
+    assert rubric("story").answer.model_validate(good).plot == 4
+    for wrong in ({"plot": 11}, {"plot": 0}, {"age_group": "7"}, {"more": 1}):
+        with pytest.raises(ValidationError):
+            rubric("story").answer.model_validate(good | wrong)
+
+
+@pytest.mark.parametrize(
+    ("said", "score"), [("3", 3), ("3.0", 3), (3, 3), ("11", None), ("0", None), ("2.5", None), ("", None), ("x", None)]
+)
+def test_a_score_out_of_ten(said, score):
+    assert rubric("story").axes[0].score(said) == score
+
+
+def test_a_score_in_words_is_its_place():
+    (verdict,) = rubric("verdict").axes
+    assert [verdict.score(said) for said in ("fail", "partial", "success", "4")] == [1, 2, 3, None]
+
+
+def test_instructions_say_what_is_asked():
+    said = rubric("verdict").instructions
+    assert "fail < partial < success" in said and "fail: wrong, or about something else." in said
+    assert "grammar (1 to 10)" in rubric("story").instructions
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("name = \"style\"", "nmae = \"style\""), "line 8: no key 'nmae'. Did you mean 'name'"),
+        (("name = \"style\"\n", ""), "line 7: 'name' is missing from this axis"),
+        (("task = \"Grade.\"", "tsk = \"Grade.\""), "line 1: no key 'tsk'"),
+        (("name = \"style\"", "name = \"plot\""), "line 8: 'plot' is taken"),
+        (("name = \"style\"", "name = \"comment\""), "line 8: 'comment' is taken"),
+        (("name = \"style\"", "name = 3"), "line 8, 'name': Input should be a valid string; got 3"),
+        (("name = \"style\"", "name = \"style\"\nhit_by = [\"fire\"]"), "line 9, 'hit_by'"),
+        (("name = \"style\"", "name = \"style\"\nvalues = [\"one\"]"), "line 9, 'values'"),
+        (("task =", "task"), "is not TOML"),
+    ],
+)  # fmt: skip
+def test_a_fault_in_a_rubric_is_one_line_with_its_place(written, change, message):
+    assert len(rubric(written(RUBRIC)).axes) == 2
+    with pytest.raises(InputError) as raised:
+        rubric(written(RUBRIC.replace(*change)))
+    assert message in str(raised.value) and "mine.toml" in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("storey", "Did you mean 'story'"), ("no.toml", "no rubric file"), ("../x", "no rubric")]
+)
+def test_no_rubric_of_that_name(name, message):
+    with pytest.raises(InputError, match=message):
+        rubric(name)
+
+
+def test_a_rubric_that_is_no_text(tmp_path):
+    (tmp_path / "mine.toml").write_bytes(b"\xff")
+    with pytest.raises(InputError, match="not UTF-8"):
+        rubric(str(tmp_path / "mine.toml"))

@@ -1,0 +1,77 @@
+"""The command with which a person grades texts."""
+
+from pathlib import Path
+from random import Random
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tslens import progress
+from tslens.errors import InputError
+
+
+def label(
+    *,
+    texts: list[Path],
+    out: Path,
+    rubric: str = "story",
+    limit: int | None = None,
+    with_controls: Annotated[bool, Parameter(negative=())] = False,
+    controls: str | None = None,
+    open_: Annotated[bool, Parameter(name="--open", negative=())] = False,
+    seed: int = 0,
+) -> None:
+    """Open a local page on which you grade texts blind, by the same rubric as any grader; saves them as CSV.
+
+    The page is at an address of this machine alone. Every answer is saved at once: stop with Ctrl-C and go on later
+    with the same command. `tslens eval grade --grader FILE.csv` reads the scores.
+
+    Parameters
+    ----------
+    texts
+        A .jsonl or .csv with the columns `prompt` and `completion`, such as `tslens eval write` writes. May be
+        repeated.
+    out
+        The CSV file of your scores. Grades that it has already are kept.
+    rubric
+        story, instructions, verdict, or your own TOML file.
+    limit
+        Largest number of texts, drawn at random.
+    with_controls
+        Mix in the controls of `tslens eval grade` with the same --controls and --seed: 150 more texts.
+    controls
+        As in `tslens eval grade`.
+    open_
+        Open the page in the browser.
+    seed
+        Of the order.
+    """
+    from tslens.cli.grading import true_texts
+    from tslens.evaluation.grading import read_texts
+    from tslens.evaluation.grading import rubric as rubric_of
+    from tslens.evaluation.grading.grade import plan
+    from tslens.evaluation.grading.labelling import Labels, LabelServer
+
+    if out.suffix != ".csv":
+        raise InputError(f"--out is {out}; give a .csv file for the scores.")
+    if limit is not None and limit < 1:
+        raise InputError(f"--limit is {limit}; it must be at least 1.")
+    found = [text for path in texts for text in read_texts(path)]
+    true = true_texts(found, controls)[0] if with_controls else []
+    chosen = Random(f"{seed}:limit").sample(found, min(limit or len(found), len(found)))
+    items, _ = plan(chosen, true, seed=seed)
+    labels = Labels([item.text for item in items], rubric_of(rubric), out)
+    if labels.next is None:
+        progress.note(f"all {len(labels.texts)} texts are graded in {out}")
+        return
+    with LabelServer(labels) as server:
+        server.on_end = server.shutdown
+        progress.note(f"grade {len(labels.texts)} texts at {server.url} (Ctrl-C stops; {out} keeps what you gave)")
+        if open_:
+            import webbrowser
+
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            progress.note(f"{len(labels.given)} of {len(labels.texts)} texts are graded in {out}")

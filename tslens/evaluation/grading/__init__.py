@@ -1,0 +1,35 @@
+"""Grade texts by rubrics: graders, controls that say whether to believe them, agreement, and comparisons of models."""
+
+from tslens.evaluation.grading.agreement import AgreementResult, agreement
+from tslens.evaluation.grading.comparisons import ComparisonResult, compare
+from tslens.evaluation.grading.controls import ControlsResult, controlled
+from tslens.evaluation.grading.grade import grade
+from tslens.evaluation.grading.graders import Failure, Grade, Grader
+from tslens.evaluation.grading.preferences import PreferencesResult, bradley_terry, preferences, read_preferences
+from tslens.evaluation.grading.result import GradesResult
+from tslens.evaluation.grading.rubrics import Axis, Rubric, rubric, rubrics
+from tslens.evaluation.grading.texts import Text, read_texts
+
+__all__ = [
+    "AgreementResult",
+    "Axis",
+    "ComparisonResult",
+    "ControlsResult",
+    "Failure",
+    "Grade",
+    "Grader",
+    "GradesResult",
+    "PreferencesResult",
+    "Rubric",
+    "Text",
+    "agreement",
+    "bradley_terry",
+    "compare",
+    "controlled",
+    "grade",
+    "preferences",
+    "read_preferences",
+    "read_texts",
+    "rubric",
+    "rubrics",
+]

@@ -1,0 +1,131 @@
+"""How well graders agree: with themselves on the same text, with one another, and with people."""
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens import progress, stats
+from tslens.errors import InputError
+from tslens.evaluation.grading.result import GradesResult
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+RESAMPLES = 500
+
+
+@dataclass(frozen=True, eq=False)
+class AgreementResult(Result):
+    """Agreement of two gradings of the same texts, with 95% bootstrap intervals that draw whole texts. NaN where it is
+    undefined: both gave every text the same score. Controls do not count."""
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("row",)
+
+    first: list[str]
+    second: list[str]
+    axes: list[str]
+    texts: Int[Tensor, " row"]
+    """Texts that both scored."""
+    kappa: Float[Tensor, " row"]
+    """Cohen's kappa with quadratic weights (Cohen 1968, doi:10.1037/h0026256), by scikit-learn."""
+    kappa_low: Float[Tensor, " row"]
+    kappa_high: Float[Tensor, " row"]
+    alpha: Float[Tensor, " row"]
+    """Krippendorff's ordinal alpha (Krippendorff 2011, repository.upenn.edu/asc_papers/43), by `krippendorff`."""
+    alpha_low: Float[Tensor, " row"]
+    alpha_high: Float[Tensor, " row"]
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """One row for each two gradings and axis; with `field`, the long table of that field."""
+        frame = super().to_frame(field)
+        if field is not None:
+            return frame
+        for place, (name, values) in enumerate(
+            {"first": self.first, "second": self.second, "axis": self.axes}.items(), 1
+        ):
+            frame.insert(place, name, values)
+        return frame.drop(columns="row")
+
+    def figure(self) -> "Figure":
+        """Kappa with its interval, for each two gradings and axis."""
+        from tslens import plots
+
+        kept = torch.isfinite(self.kappa_low)
+        rows = zip(self.first, self.second, self.axes, kept, strict=True)
+        names = [f"{axis}: {a} and {b}" for a, b, axis, shown in rows if shown]
+        values, low, high = (v[kept].numpy() for v in (self.kappa, self.kappa_low, self.kappa_high))
+        return plots.bars(names, values, low=low, high=high, x_label="quadratic weighted kappa")
+
+
+def agreement(grades: Sequence[GradesResult]) -> AgreementResult:
+    """The agreement of a grader with itself, where texts were graded twice, and of every two graders on the texts that
+    both scored. InputError for gradings by different rubrics, or where nothing was graded twice."""
+    if len({(one.rubric, *one.axes) for one in grades}) > 1:
+        raise InputError(f"graded by different rubrics: {', '.join(one.rubric for one in grades)}. Use one for all.")
+    found = list(progress.track(_rows(grades), "agreement"))
+    if not found:
+        raise InputError("no text was graded twice. Grade some again, or by a second grader.")
+    first, second, axes, texts, *values = (list(column) for column in zip(*found, strict=True))
+    numbers = [torch.tensor(column, dtype=torch.float64) for column in values]
+    return AgreementResult(first, second, axes, torch.tensor(texts), *numbers)
+
+
+def _rows(grades: Sequence[GradesResult]) -> Iterator[tuple[Any, ...]]:
+    """The values of a row of the result, field by field."""
+    for one in grades:
+        if one.score.shape[2] > 1:
+            for place, axis in enumerate(one.axes):
+                both = np.asarray(one.score[one.of()][:, place, :2])
+                yield from _row(one.grader, "itself, again", axis, both, one.tops[place])
+    for a, b in combinations(grades, 2):
+        for place, axis in enumerate(a.axes):
+            scores = [_by_text(one, axis) for one in (a, b)]
+            both = np.array([[of[text] for of in scores] for text in scores[0].keys() & scores[1].keys()])
+            yield from _row(a.grader, b.grader, axis, both.reshape(-1, 2), a.tops[place])
+
+
+def _by_text(grades: GradesResult, axis: str) -> dict[tuple[str, str], float]:
+    scores = grades.first(axis)
+    return {(grades.prompts[i], grades.completions[i].strip()): float(scores[i]) for i in grades.of()}
+
+
+def _row(
+    first: str, second: str, axis: str, both: Float[np.ndarray, "text side"], top: int
+) -> Iterator[tuple[Any, ...]]:
+    both = both[np.isfinite(both).all(1)]
+    if len(both) > 1:
+        texts = np.arange(len(both))
+        found = stats.bootstrap(both, lambda rows: [kappa(rows, top), alpha(rows, top)], RESAMPLES, clusters=texts)
+        ends = np.stack([found.estimate, found.low, found.high])  # of each coefficient
+        yield first, second, axis, len(both), *ends[:, 0], *ends[:, 1]
+
+
+def kappa(both: Float[np.ndarray, "text side"], top: int) -> float:
+    """Cohen's kappa with quadratic weights of two columns of scores from 1 to `top`; NaN if nothing varies."""
+    from sklearn.metrics import cohen_kappa_score
+
+    if len(np.unique(both)) < 2:
+        return math.nan
+    a, b = both.astype(int).T
+    return float(cohen_kappa_score(a, b, labels=np.arange(1, top + 1), weights="quadratic"))
+
+
+def alpha(both: Float[np.ndarray, "text side"], top: int) -> float:
+    """Krippendorff's ordinal alpha of two columns of scores from 1 to `top`; NaN if nothing varies."""
+    import krippendorff
+
+    if len(np.unique(both)) < 2:
+        return math.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return float(krippendorff.alpha(both.T, value_domain=np.arange(1.0, top + 1), level_of_measurement="ordinal"))

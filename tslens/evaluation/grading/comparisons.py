@@ -1,0 +1,163 @@
+"""Which model writes better: differences of scores paired by prompt, with a margin set beforehand."""
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens import stats
+from tslens.errors import InputError
+from tslens.evaluation.grading.controls import UNTRUSTWORTHY
+from tslens.evaluation.grading.result import GradesResult
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+MARGIN = 0.5
+"""A difference of scores that matters, unless another is given."""
+LEVEL = 0.95
+IN_A_TAIL = 20
+"""Resamples beyond each end of an interval, at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonResult(Result):
+    """Differences between models, score of the first less that of the second, each prompt counting once. All intervals
+    together hold with 95% (Bonferroni: Dunn 1961, doi:10.2307/2282330)."""
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("comparison",)
+
+    grader: str
+    margin: float
+    """The difference that was said beforehand to matter."""
+    first: list[str]
+    second: list[str]
+    axes: list[str]
+    difference: Float[Tensor, " comparison"]
+    low: Float[Tensor, " comparison"]
+    high: Float[Tensor, " comparison"]
+    prompts: Int[Tensor, " comparison"]
+    """Prompts that both models continued and that were graded."""
+    level: float
+    """Of each interval, after the correction for their number."""
+    grader_is: list[str]
+    """Whether the controls say to believe the grader on the axis."""
+
+    @property
+    def verdicts(self) -> list[str]:
+        """What each comparison says, in words."""
+        return [self._verdict(i) for i in range(len(self.axes))]
+
+    def _verdict(self, i: int) -> str:
+        low, high, d = float(self.low[i]), float(self.high[i]), self.margin
+        if self.grader_is[i].startswith(UNTRUSTWORTHY):
+            return "none: the grader is untrustworthy on this axis"
+        if math.isnan(low):
+            return "undecided: fewer than two prompts"
+        if low > 0 or high < 0:
+            better, other = (self.first[i], self.second[i]) if low > 0 else (self.second[i], self.first[i])
+            return f"{better} > {other}"
+        if -d <= low and high <= d:
+            return f"no difference larger than {d:g}"
+        return f"undecided; for {d:g}, {needed(int(self.prompts[i]), low, high, d)} prompts are needed"
+
+    def summary(self) -> "pd.DataFrame":
+        """One row for each two models and axis, with the verdict."""
+        return self.to_frame().drop(columns="comparison")
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """One row for each two models and axis; with `field`, the long table of that field."""
+        frame = super().to_frame(field)
+        if field is not None:
+            return frame
+        for place, (name, values) in enumerate(
+            {"axis": self.axes, "first": self.first, "second": self.second}.items(), 1
+        ):
+            frame.insert(place, name, values)
+        return frame.assign(grader_is=self.grader_is, verdict=self.verdicts)
+
+    def figure(self) -> "Figure":
+        """Every difference with its interval; the line is no difference."""
+        from tslens import plots
+
+        kept = torch.isfinite(self.low)
+        rows = zip(self.axes, self.first, self.second, kept, strict=True)
+        names = [f"{axis}: {a} less {b}" for axis, a, b, shown in rows if shown]
+        values, low, high = (v[kept].numpy() for v in (self.difference, self.low, self.high))
+        label = f"difference of scores by {self.grader}, interval at {self.level:.2%}"
+        return plots.bars(names, values, low=low, high=high, baseline=0.0, x_label=label)
+
+    def __str__(self) -> str:
+        return f"Models compared by {self.grader}, margin {self.margin:g}\n{super().__str__()}"
+
+
+def needed(prompts: int, low: float, high: float, margin: float) -> int:
+    """Prompts with which the interval is no longer than the margin, so that it holds zero or a larger difference but
+    not both: the length of an interval falls with the root of their number."""
+    return max(prompts + 1, math.ceil(prompts * ((high - low) / margin) ** 2))
+
+
+def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
+    """Every two models on every axis, paired by prompt: a prompt's value is the difference of the means of its texts.
+
+    The interval draws whole prompts (cluster bootstrap, percentile). InputError for a margin that is not positive,
+    or fewer than two models.
+    """
+    check_margin(margin)
+    models = grades.writers()
+    if len(models) < 2:
+        raise InputError(f"only {models[0]!r} wrote these texts; a comparison needs two models.")
+    pairs = [(axis, a, b) for axis in grades.axes for a, b in combinations(models, 2)]
+    level = 1 - (1 - LEVEL) / len(pairs)
+    rows = []
+    for axis in grades.axes:
+        means = _means(grades, axis)
+        for a, b in combinations(models, 2):
+            both = [means[a][prompt] - means[b][prompt] for prompt in means[a] if prompt in means[b]]
+            if len(both) > 1:
+                n = max(2000, math.ceil(2 * IN_A_TAIL / (1 - level)))
+                found = stats.bootstrap(both, n=n, clusters=np.arange(len(both)), level=level)
+                rows.append((found.estimate, found.low, found.high, len(both)))
+            else:
+                rows.append((both[0] if both else math.nan, math.nan, math.nan, len(both)))
+    difference, low, high, prompts = zip(*rows, strict=True)
+    axes, first, second = map(list, zip(*pairs, strict=True))
+    return ComparisonResult(
+        grader=grades.grader,
+        margin=float(margin),
+        first=first,
+        second=second,
+        axes=axes,
+        difference=torch.tensor(difference, dtype=torch.float64),
+        low=torch.tensor(low, dtype=torch.float64),
+        high=torch.tensor(high, dtype=torch.float64),
+        prompts=torch.tensor(prompts),
+        level=level,
+        grader_is=[grades.trust[axis] for axis in axes],
+    )
+
+
+def check_margin(margin: float) -> None:
+    """InputError for a difference that no scores can have."""
+    if not 0 < margin < 10:
+        raise InputError(f"--margin is {margin:g}; give the difference of scores that matters, such as {MARGIN:g}.")
+
+
+def _means(grades: GradesResult, axis: str) -> dict[str, dict[str, float]]:
+    """The mean score of each model's texts on each prompt."""
+    scores, found = grades.first(axis), defaultdict[tuple[str, str], list[float]](list)
+    for i in grades.of():
+        if not math.isnan(scores[i]):
+            found[grades.models[i], grades.prompts[i]].append(float(scores[i]))
+    means: dict[str, dict[str, float]] = {model: {} for model in grades.writers()}
+    for (model, prompt), values in found.items():
+        means[model][prompt] = float(np.mean(values))
+    return means

@@ -1,0 +1,74 @@
+"""Grade texts by one grader, with controls among them, blind and in random order."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+import torch
+
+from tslens.errors import InputError
+from tslens.evaluation.grading.controls import Control, controlled, controls
+from tslens.evaluation.grading.graders import Failure, Grade, Grader
+from tslens.evaluation.grading.result import GradesResult, empty_scores
+from tslens.evaluation.grading.rubrics import Rubric
+from tslens.evaluation.grading.texts import Text
+
+
+def grade(
+    texts: Sequence[Text], grader: Grader, rubric: Rubric, true: Sequence[Text], *, again: int = 0, seed: int = 0
+) -> GradesResult:
+    """The scores of texts and of the controls made of the `true` endings, by one grader.
+
+    The grader reads all of them in an order drawn from the seed, without being told which are controls or who wrote
+    what. An empty text gets the lowest scores without being asked about. `again` texts, drawn at random, are graded a
+    second time, unless the grader always says the same. InputError for no text, or too few true endings.
+    """
+    if not texts:
+        raise InputError("there is no text to grade.")
+    asked, chosen = plan(texts, true, again, seed)
+    found = [_graded(asked, range(len(asked)), grader, rubric, 0)]
+    if chosen and not grader.is_settled:
+        found.append(_graded(asked, chosen, grader, rubric, 1))
+    scores, failures = empty_scores(len(asked), len(rubric.axes), len(found)), []
+    for repetition, graded in enumerate(found):
+        for i, one in graded.items():
+            if isinstance(one, Failure):
+                failures.append(f"text {i}{' again' if repetition else ''}: {one.why}")
+                continue
+            for place, axis in enumerate(rubric.axes):
+                scores[i, place, repetition] = one.scores.get(axis.name, torch.nan)
+    result = GradesResult(
+        grader=grader.name,
+        rubric=rubric.name,
+        axes=[axis.name for axis in rubric.axes],
+        tops=[axis.top for axis in rubric.axes],
+        models=[item.text.model for item in asked],
+        prompts=[item.text.prompt for item in asked],
+        completions=[item.text.completion for item in asked],
+        kinds=[item.kind for item in asked],
+        story=torch.tensor([item.story for item in asked]),
+        score=scores,
+        failures=failures,
+        trust={},
+        usd=sum(outcome.usd + outcome.lost_usd for outcome in getattr(grader, "outcomes", ())),
+    )
+    return replace(result, trust=controlled(result, rubric).trust)
+
+
+def plan(texts: Sequence[Text], true: Sequence[Text], again: int = 0, seed: int = 0) -> tuple[list[Control], list[int]]:
+    """Texts (of no kind) and controls in the order in which a grader reads them, and which texts it reads again. There
+    are no controls without true endings."""
+    items = [Control(text, "", -1) for text in texts] + (controls(true, seed) if true else [])
+    Random(f"{seed}:order").shuffle(items)
+    own = [i for i, item in enumerate(items) if not item.kind]
+    return items, sorted(Random(f"{seed}:again").sample(own, min(again, len(own))))
+
+
+def _graded(
+    asked: Sequence[Control], chosen: Sequence[int], grader: Grader, rubric: Rubric, repetition: int
+) -> dict[int, Grade | Failure]:
+    """The grades of the chosen items by their number."""
+    found: dict[int, Grade | Failure] = {i: Grade(rubric.lowest()) for i in chosen if asked[i].text.is_empty}
+    rest = [i for i in chosen if i not in found]
+    anonymous = [replace(asked[i].text, model="", ending="") for i in rest]
+    return found | dict(zip(rest, grader.grade(anonymous, rubric, repetition), strict=True))

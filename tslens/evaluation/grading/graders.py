@@ -1,0 +1,84 @@
+"""Graders: whatever gives the scores of a rubric to texts; and scores that are read from a table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from tslens.errors import InputError
+from tslens.evaluation.grading.rubrics import Rubric
+from tslens.evaluation.grading.texts import COMPLETION, PROMPT, Text, rows, text_of
+
+
+@dataclass(frozen=True)
+class Grade:
+    """The scores of a text by axis; an axis that the grader cannot score is left out."""
+
+    scores: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a text has no score."""
+
+    why: str
+
+
+@runtime_checkable
+class Grader(Protocol):
+    """Gives scores to texts. It is told nothing of who wrote a text, nor which texts are controls."""
+
+    name: str
+    """What its scores are called in results."""
+    is_settled: bool
+    """Whether it gives a text the same scores every time, so that asking again says nothing."""
+
+    def grade(self, texts: Sequence[Text], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
+        """The grade of each text, or why it has none; another `repetition` asks again."""
+        ...
+
+
+@dataclass
+class TableGrader:
+    """The scores that people, or others' judges, gave: a CSV or JSONL file with the texts and a column for each axis.
+
+    A score is a number of the axis's scale or one of its answers in words; an empty one is missing. If a text has
+    several rows, repetition n takes the n-th.
+    """
+
+    path: Path
+    name: str = ""
+    is_settled: bool = False
+    found: dict[tuple[str, str], list[dict[str, str]]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self.name = self.name or self.path.stem
+        for where, row in rows(self.path):
+            key = text_of(row, PROMPT, where).strip(), text_of(row, COMPLETION, where).strip()
+            scores = {str(name): str(value) for name, value in row.items() if value not in (None, "")}
+            self.found.setdefault(key, []).append(scores | {"": where})
+        if not self.found:
+            raise InputError(f"{self.path} holds no scores; give one row a text.")
+
+    def grade(self, texts: Sequence[Text], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
+        """The scores of the table. InputError for a table without a column of the rubric, or a score off the scale."""
+        columns = {name for given in self.found.values() for row in given for name in row}
+        if not any(axis.key in columns or axis.name in columns for axis in rubric.axes):
+            wanted = ", ".join(axis.key for axis in rubric.axes)
+            raise InputError(f"{self.path} has no score by the rubric {rubric.name!r}; give a column of {wanted}.")
+        return [self._grade(text, rubric, repetition) for text in texts]
+
+    def _grade(self, text: Text, rubric: Rubric, repetition: int) -> Grade | Failure:
+        given = self.found.get((text.prompt.strip(), text.completion.strip()), [])
+        if repetition >= len(given):
+            return Failure(f"no score in {self.path.name}")
+        row, scores = given[repetition], {}
+        for axis in rubric.axes:
+            said = row.get(axis.key, row.get(axis.name))
+            if said is not None:
+                score = axis.score(said)
+                if score is None:
+                    allowed = ", ".join(axis.values) or f"1 to {axis.top}"
+                    raise InputError(f"{row['']}: {axis.name} is {said!r}; it may be {allowed}.")
+                scores[axis.name] = score
+        return Grade(scores) if scores else Failure(f"no score in {self.path.name}")

@@ -1,0 +1,63 @@
+"""A large model as a grader, through `tslens.llm`: rubric as the shared prefix, each text as delimited data."""
+
+import ipaddress
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from urllib.parse import urlsplit
+
+from tslens import llm
+from tslens.evaluation.grading.graders import Failure, Grade
+from tslens.evaluation.grading.rubrics import Rubric
+from tslens.evaluation.grading.texts import Text
+
+MAX_TOKENS = 400
+"""Longest answer: a comment of two sentences and the scores."""
+REHEARSAL = "rehearsal"
+"""What a grader is called whose server is on this machine: its scores are no findings."""
+
+
+@dataclass
+class LargeModelGrader:
+    """Grades by asking a large model. What its cache holds is not asked again."""
+
+    settings: llm.Settings
+    name: str = ""
+    is_settled: bool = False
+    outcomes: list[llm.Outcome] = field(default_factory=list, repr=False)
+    """Every outcome so far, with what it cost."""
+
+    def __post_init__(self) -> None:
+        model = self.settings.model
+        self.name = self.name or (f"{REHEARSAL} ({model})" if is_rehearsal(self.settings) else model)
+
+    def grade(self, texts: Sequence[Text], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
+        """The scores of the model's answers; a failure for a text whose answer never came or was refused."""
+        found = llm.ask([request(text, rubric, repetition) for text in texts], self.settings)
+        self.outcomes.extend(found)
+        return [_grade(outcome, rubric) for outcome in found]
+
+
+def request(text: Text, rubric: Rubric, repetition: int = 0) -> llm.Request:
+    """What is asked about a text. The marks around it carry a hash of the text, which it therefore cannot hold."""
+    parts = {"beginning": text.prompt, "right": text.expected, "continuation": text.completion}
+    code = blake2b("\0".join(parts.values()).encode(), digest_size=8).hexdigest()
+    said = "\n\n".join(f"<{name} {code}>\n{part}\n</{name} {code}>" for name, part in parts.items() if part)
+    return llm.Request(rubric.instructions, said, rubric.answer, MAX_TOKENS, repetition)
+
+
+def is_rehearsal(settings: llm.Settings) -> bool:
+    """Whether the server is on this machine."""
+    host = urlsplit(settings.base_url or os.environ.get("ANTHROPIC_BASE_URL", "")).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _grade(outcome: llm.Outcome, rubric: Rubric) -> Grade | Failure:
+    if outcome.answer is None:
+        return Failure(outcome.failure or "no answer")
+    scores = {axis.name: axis.score(getattr(outcome.answer, axis.key)) for axis in rubric.axes}
+    return Grade({name: score for name, score in scores.items() if score is not None})

@@ -1,0 +1,126 @@
+"""Which model is preferred: strengths by Bradley and Terry, from pairwise preferences."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tslens import stats
+from tslens.errors import InputError
+from tslens.evaluation.grading.result import GradesResult
+from tslens.evaluation.grading.texts import rows, text_of
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+PRIOR = 0.5
+"""A win and a loss of this weight are added between every two models, so that one that never lost has a strength."""
+STEPS = 200
+
+
+class Preference(NamedTuple):
+    """A comparison of two texts on one prompt: `share` is 1 if the first was preferred, 0 if not, a half for a tie."""
+
+    prompt: str
+    first: str
+    second: str
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class PreferencesResult(Result):
+    """Strengths of models in log-odds, of mean zero: a model is preferred to another with the logistic function of the
+    difference (Bradley and Terry 1952, doi:10.2307/2334029). Intervals draw whole prompts."""
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("model",)
+    axis_names: ClassVar[dict[str, str]] = {"model": "models"}
+
+    by: str
+    """Whose preferences they are."""
+    models: list[str]
+    strength: Float[Tensor, " model"]
+    low: Float[Tensor, " model"]
+    high: Float[Tensor, " model"]
+    prompts: int
+    comparisons: int
+
+    def figure(self) -> "Figure":
+        """The strengths with their intervals."""
+        from tslens import plots
+
+        low, high = self.low.numpy(), self.high.numpy()
+        label = f"strength (log-odds), preferred by {self.by}"
+        return plots.bars(self.models, self.strength.numpy(), low=low, high=high, x_label=label)
+
+    def summary(self) -> "pd.DataFrame":
+        """One row for each model, the strongest first."""
+        return self.to_frame().sort_values("strength", ascending=False, ignore_index=True)
+
+
+def read_preferences(path: str | Path) -> list[Preference]:
+    """The preferences of a JSONL or CSV file with the columns `prompt`, `first`, `second` (models) and `preferred`: one
+    of the two, or `tie`. InputError names the line of what is missing."""
+    found = []
+    for where, row in rows(path):
+        prompt, first, second, best = (text_of(row, (n,), where) for n in ("prompt", "first", "second", "preferred"))
+        if first == second or best not in (first, second, "tie"):
+            raise InputError(f"{where}: 'preferred' is {best!r}; give {first!r}, {second!r} (two models) or tie.")
+        found.append(Preference(prompt, first, second, 0.5 if best == "tie" else float(best == first)))
+    return found
+
+
+def preferences(grades: GradesResult, axis: str) -> list[Preference]:
+    """Every text against every text of another model on the same prompt: the one with the higher score is preferred."""
+    scores = grades.first(axis)
+    by_prompt: dict[str, dict[str, list[float]]] = {}
+    for i in grades.of():
+        if not math.isnan(scores[i]):
+            by_prompt.setdefault(grades.prompts[i], {}).setdefault(grades.models[i], []).append(float(scores[i]))
+    return [
+        Preference(prompt, a, b, (1 + float(np.sign(x - y))) / 2)
+        for prompt, of_models in by_prompt.items()
+        for a, b in combinations(sorted(of_models), 2)
+        for x, y in product(of_models[a], of_models[b])
+    ]
+
+
+def bradley_terry(found: Sequence[Preference], by: str = "") -> PreferencesResult:
+    """The strengths that make the preferences most likely, each prompt counting once. InputError for fewer than two
+    models or prompts."""
+    models = sorted({name for one in found for name in (one.first, one.second)})
+    prompts = list(dict.fromkeys(one.prompt for one in found))
+    if len(models) < 2 or len(prompts) < 2:
+        raise InputError(f"{len(models)} models on {len(prompts)} prompts; strengths need two of each.")
+    wins = np.zeros((len(prompts), len(models), len(models)))
+    at, place = {m: i for i, m in enumerate(models)}, {p: i for i, p in enumerate(prompts)}
+    for one in found:
+        a, b = at[one.first], at[one.second]
+        wins[place[one.prompt], a, b] += one.share
+        wins[place[one.prompt], b, a] += 1 - one.share
+    both = wins + wins.transpose(0, 2, 1)
+    wins = np.divide(wins, both, out=np.zeros_like(wins), where=both > 0)
+    interval = stats.bootstrap(
+        wins, lambda drawn: strengths(np.asarray(drawn).sum(0)), 1000, clusters=np.arange(len(prompts))
+    )
+    strength, low, high = (torch.tensor(np.asarray(v)) for v in (interval.estimate, interval.low, interval.high))
+    return PreferencesResult(by, models, strength, low, high, len(prompts), len(found))
+
+
+def strengths(wins: Float[np.ndarray, "winner loser"]) -> Float[np.ndarray, " model"]:
+    """Strengths in log-odds, of mean zero, from how often each model was preferred to each other (Hunter 2004,
+    doi:10.1214/aos/1079120141)."""
+    wins = wins + PRIOR * (1 - np.eye(len(wins)))
+    games, won, p = wins + wins.T, wins.sum(1), np.ones(len(wins))
+    for _ in range(STEPS):
+        p = won / (games / (p[:, None] + p)).sum(1)
+        p /= np.exp(np.log(p).mean())
+    return np.asarray(np.log(p))

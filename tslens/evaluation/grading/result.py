@@ -1,0 +1,121 @@
+"""The scores that one grader gave to texts and to the controls among them."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens import stats
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+INTACT = "true ending"
+
+
+@dataclass(frozen=True, eq=False)
+class GradesResult(Result):
+    """Scores of texts by one grader and one rubric. A text that could not be graded has none (NaN), and is listed."""
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("text",)
+    axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {"axis": "axes"}
+
+    grader: str
+    rubric: str
+    axes: list[str]
+    tops: list[int]
+    """The highest score of each axis; the lowest is 1."""
+    models: list[str]
+    """Who wrote each text; empty for a control."""
+    prompts: list[str]
+    completions: list[str]
+    kinds: list[str]
+    """Empty for a text, else which control it is: the true ending, a damage, or orders to the grader."""
+    story: Int[Tensor, " text"]
+    """Of a control, the number of the story it is made of; -1 for a text."""
+    score: Float[Tensor, "text axis repetition"]
+    failures: list[str]
+    """The texts without any score, by number, and why."""
+    trust: dict[str, str]
+    """For each axis whether the controls say to believe this grader on it."""
+    usd: float = 0.0
+    """What the answers of this call cost, those lost on the way counted at their worst case; none for cached ones."""
+
+    def of(self, kind: str = "") -> list[int]:
+        """The texts of a kind."""
+        return [i for i, name in enumerate(self.kinds) if name == kind]
+
+    def first(self, axis: str) -> Float[np.ndarray, " text"]:
+        """The scores of an axis, each text's first grading."""
+        return np.asarray(self.score[:, self.axes.index(axis), 0])
+
+    def writers(self) -> list[str]:
+        """The models that wrote texts, in the order of the file."""
+        return list(dict.fromkeys(self.models[i] for i in self.of()))
+
+    def mean(self, model: str, axis: str) -> stats.Interval:
+        """A model's mean score with a 95% bootstrap interval that draws whole prompts; NaN bounds for one prompt."""
+        scores = self.first(axis)
+        own = [i for i in self.of() if self.models[i] == model and not math.isnan(scores[i])]
+        prompts = [self.prompts[i] for i in own]
+        if len(set(prompts)) < 2:
+            found = float(scores[own].mean()) if own else math.nan
+            return stats.Interval(found, math.nan, math.nan, 0.95, "one prompt")
+        return stats.bootstrap(scores[own], clusters=np.unique(prompts, return_inverse=True)[1])
+
+    def summary(self) -> "pd.DataFrame":
+        """One row for each model and axis: the mean with its interval, and whether the grader is to be believed."""
+        import pandas as pd
+
+        rows = []
+        for model in self.writers():
+            own = [i for i in self.of() if self.models[i] == model]
+            for axis in self.axes:
+                mean, graded = self.mean(model, axis), int(np.isfinite(self.first(axis)[own]).sum())
+                row = (model, axis, mean.estimate, mean.low, mean.high, graded, len(own) - graded, self.trust[axis])
+                rows.append(row)
+        columns = ["model", "axis", "mean", "low", "high", "texts", "without_score", "grader_is"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """One row per text and control, with its scores; with `field`, the long table of that field."""
+        frame = super().to_frame(field)
+        if field is not None:
+            return frame
+        frame["grader"], frame["model"], frame["kind"] = self.grader, self.models, self.kinds
+        for i, axis in enumerate(self.axes):
+            for repetition in range(self.score.shape[2]):
+                name = axis if repetition == 0 else f"{axis}, again"
+                frame[name] = self.score[:, i, repetition].numpy()
+        return frame.assign(prompt=self.prompts, completion=self.completions)
+
+    def figure(self) -> "Figure":
+        """Mean scores with their intervals, by axis and model; in brackets where the grader is not trusted."""
+        from tslens import plots
+
+        table = self.summary()
+        marks = ["" if told == "trusted" else f" ({told})" for told in table["grader_is"]]
+        names = [f"{a}: {m}{t}" for a, m, t in zip(table["axis"], table["model"], marks, strict=True)]
+        order = np.argsort([self.axes.index(axis) for axis in table["axis"]], kind="stable")
+        values = table[["mean", "low", "high"]].to_numpy()[order]
+        low, high = (np.where(np.isnan(values[:, i]), values[:, 0], values[:, i]) for i in (1, 2))
+        label = f"score by {self.grader}, mean with 95% interval over prompts"
+        return plots.bars([names[i] for i in order], values[:, 0], low=low, high=high, title=self.rubric, x_label=label)
+
+    def __str__(self) -> str:
+        lines = [f"Scores by {self.grader}, rubric {self.rubric}", super().__str__()]
+        if self.failures:
+            lines.append(f"{len(self.failures)} texts could not be graded: " + "; ".join(self.failures[:5]))
+        return "\n".join(lines)
+
+
+def empty_scores(texts: int, axes: int, repetitions: int) -> Float[Tensor, "text axis repetition"]:
+    """Scores that are not there yet."""
+    return torch.full((texts, axes, repetitions), math.nan)

@@ -1,0 +1,80 @@
+"""Texts to be graded, and the files that hold them: JSON lines or CSV, one text a row, more columns allowed."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tslens.errors import InputError
+from tslens.stories.readers import LONGEST, lines, objects
+
+PROMPT = ("prompt", "beginning", "instructions")
+COMPLETION = ("completion", "continuation", "story")
+OTHERS = ("model", "ending", "expected")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A continuation to be graded, with what it continues."""
+
+    prompt: str
+    completion: str
+    model: str = ""
+    """Who wrote it."""
+    ending: str = ""
+    """The true ending of the prompt's story, where known."""
+    expected: str = ""
+    """What a right continuation says, where the prompt asks for it; shown to graders."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the continuation says nothing: it has the lowest score on every axis."""
+        return not self.completion.strip()
+
+
+def read_texts(path: str | Path) -> list[Text]:
+    """The texts of a `.jsonl` or `.csv` file with the columns `prompt` (or `beginning`), `completion`, and optionally
+    `model`, `ending` (the true one) and `expected`. InputError names the line of what is missing."""
+    found = [_text(row, where) for where, row in rows(path)]
+    if not found:
+        raise InputError(f"{path} holds no text to grade; give one row a text.")
+    return found
+
+
+def rows(path: str | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows of a JSONL or CSV file, each with its place in words."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"there is no file {path}; give a .jsonl or .csv file.")
+    if path.suffix == ".jsonl":
+        yield from ((f"{path}, line {number}", row) for number, row in objects(path))
+    elif path.suffix == ".csv":
+        csv.field_size_limit(LONGEST)
+        table = csv.DictReader(lines(path), strict=True)
+        try:
+            yield from ((f"{path}, line {table.line_num}", row) for row in table)
+        except csv.Error as error:
+            raise InputError(
+                f"{path}, line {table.line_num} is not CSV ({error}); quote fields with newlines."
+            ) from None
+    else:
+        raise InputError(f"{path} is no .jsonl or .csv file; give one with the columns prompt and completion.")
+
+
+def text_of(row: Mapping[str, Any], names: tuple[str, ...], where: str) -> str:
+    """The text in the first of these columns that is there. InputError if none is, or if it holds no text."""
+    name = next((name for name in names if name in row), None)
+    if name is None:
+        raise InputError(f"{where} has no column {names[0]!r}; it has {', '.join(map(str, row))}.")
+    value = row[name]
+    if value is None:  # a row of CSV that ends early
+        raise InputError(f"{where} has nothing in the column {name!r}; an empty continuation is an empty text.")
+    if not isinstance(value, str):
+        raise InputError(f"{where}: {name!r} is {type(value).__name__}, not text.")
+    return value
+
+
+def _text(row: Mapping[str, Any], where: str) -> Text:
+    others = {name: text_of(row, (name,), where) for name in OTHERS if row.get(name)}
+    return Text(text_of(row, PROMPT, where), text_of(row, COMPLETION, where), **others)
