@@ -201,7 +201,9 @@ def test_the_coloured_table_as_figure_and_as_html(model, tmp_path):
         assert "cats" in drawn and "two" in drawn and "4 prompts" in drawn
         assert 'class="' in coloured_html(result, by)
     share = result.right()
-    assert f"{share.estimate:.0%} [{share.low:.0%}, {share.high:.0%}]" in plots.svg(result.figure())
+    assert f"{share.estimate:.0%} [{share.low:.0%}, {share.high:.0%}]" in table
+    drawn = plots.svg(result.figure())
+    assert f"{share.estimate:.0%}" in drawn and f"[{share.low:.0%}, {share.high:.0%}]" in drawn
 
 
 def test_a_prompt_longer_than_the_context_is_refused(model):

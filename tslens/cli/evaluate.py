@@ -174,6 +174,8 @@ def suite_part(
     name: str, models: "Mapping[str, LanguageModel]", *, completions: int, seed: int, precision: str
 ) -> "SuiteResult":
     """The answer of models to the suite of this name."""
+    if completions < 0:
+        raise InputError(f"--completions is {completions}; it must be 0 or more.")
     from tslens.evaluation.prompts import evaluate as score
     from tslens.evaluation.suites import suite
 

@@ -24,7 +24,10 @@ def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
     return verdicts(
         table.reshape(len(result.models), -1, 2).transpose(1, 0, 2),
         [result.topics[i] for i in result.topic[: result.by_hand : 2]],
-        [f"{name}\n{share}" for name, share in zip(result.models, _shares(result, by), strict=True)],
+        [
+            f"{name}\n{share}".replace(" [", "\n[")
+            for name, share in zip(result.models, _shares(result, by), strict=True)
+        ],
         title=f"{result.suite}: {result.by_hand} prompts",
         names=MEANING.get(by, VERDICTS),
     )
@@ -33,7 +36,7 @@ def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
 def coloured_html(result: "SuiteResult", by: str = "sum") -> str:
     """The same as one HTML table with every prompt in words; all text is escaped."""
     head = "".join(
-        f"<th>{escape(name)}<br><small>{share}</small></th>"
+        f"<th>{escape(name)}<br><small>{' '.join(share)}</small></th>"
         for name, share in zip(result.models, _shares(result, by), strict=True)
     )
     rows, table = [], result.verdicts(by)
@@ -69,10 +72,10 @@ def _cell(result: "SuiteResult", by: str, model: int, prompt: int, verdict: floa
     return f'<td class="{name}" title="{escape(tip)}">{mark} {name}</td>'
 
 
-def _shares(result: "SuiteResult", by: str) -> list[str]:
-    """The share of each model with its interval: prompts right, or completions that succeed."""
+def _shares(result: "SuiteResult", by: str) -> list[tuple[str, str]]:
+    """The share of each model and its interval: prompts right, or completions that succeed."""
     found = [
         result.right(i, PARTS[0], by) if by in SCORINGS else result.labelled(2, i, by)
         for i in range(len(result.models))
     ]
-    return [f"{share.estimate:.0%} [{share.low:.0%}, {share.high:.0%}]" for share in found]
+    return [(f"{share.estimate:.0%}", f"[{share.low:.0%}, {share.high:.0%}]") for share in found]
