@@ -1,5 +1,6 @@
 """Models of others: folders in the hub's layout are measured and asked as ours are; untrained ones answer by chance."""
 
+import dataclasses
 import math
 
 import pytest
@@ -9,10 +10,11 @@ from tslens import cli, models
 from tslens.evaluation.beginnings import continued, ours
 from tslens.evaluation.loss import loss
 from tslens.evaluation.prompts import evaluate
-from tslens.evaluation.suites import suite
+from tslens.evaluation.suites import Prompt, Suite, suite
 from tslens.tokenizer import Tokenizer
 
 KINDS = ("gpt2", "gpt-neo")
+TWO = (Prompt("the cat saw a", ("dog",), ("fish",), "cats"), Prompt("it was a", ("red one",), ("blue one",), "colours"))
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +65,14 @@ def test_the_same_texts_are_continued_by_models_of_all_kinds(folders, compressor
     named = {kind: models.load(f"hf:{folder}") for kind, folder in folders.items()} | {"compressor": compressor}
     result = continued(named, [type(ours()[0])(story[:20]) for story in made_stories[:3]], max_new_tokens=8)
     assert result.models == [*KINDS, "compressor"] and result.words.shape == (3, 3)
+
+
+def test_a_compressor_answers_and_writes(compressor):
+    short = Suite("short", "?", tuple(q for p in TWO for q in (p, dataclasses.replace(
+        p, text=f"no {p.text}", accepted=p.rejected, rejected=p.accepted))))  # fmt: skip
+    result = evaluate(compressor, short, written=2)
+    assert result.margin.isfinite().all() and len(set(result.log_probability[0].tolist())) == 8
+    assert [len(row) for row in result.completions[0]] == [2] * 4
 
 
 def test_the_commands_take_them(folders, capsys):
