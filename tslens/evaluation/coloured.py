@@ -17,6 +17,13 @@ MEANING = {
 }
 
 
+STYLE = ".tslens-suite td:not(:first-child){text-align:center}" + "".join(
+    f".tslens-suite .{name}{{background:{colour};color:{'#33373d' if name == 'partial' else '#fff'}}}"
+    for name, (colour, _) in zip(VERDICTS, FAIL_TO_SUCCESS, strict=True)
+)
+"""The style sheet of `coloured_html`."""
+
+
 def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
     """Pairs of twins by models, each prompt fail, partial or success, by a scoring (`sum`, `byte`) or by the labels of
     `match` or a grader; above each model its share with the interval."""
@@ -34,7 +41,7 @@ def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
 
 
 def coloured_html(result: "SuiteResult", by: str = "sum") -> str:
-    """The same as one HTML table with every prompt in words; all text is escaped."""
+    """The same as one HTML table with every prompt in words, without its style sheet; all text is escaped."""
     head = "".join(
         f"<th>{escape(name)}<br><small>{' '.join(share)}</small></th>"
         for name, share in zip(result.models, _shares(result, by), strict=True)
@@ -43,13 +50,8 @@ def coloured_html(result: "SuiteResult", by: str = "sum") -> str:
     for i in range(result.by_hand):
         cells = "".join(_cell(result, by, model, i, float(table[model, i])) for model in range(len(result.models)))
         rows.append(f"<tr><td>{escape(result.prompts[i])} …</td>{cells}</tr>")
-    style = "".join(
-        f".tslens-suite .{name}{{background:{colour};color:{'#33373d' if name == 'partial' else '#fff'}}}"
-        for name, (colour, _) in zip(VERDICTS, FAIL_TO_SUCCESS, strict=True)
-    )
     return "\n".join(
         [
-            f"<style>{style}.tslens-suite td:not(:first-child){{text-align:center}}</style>",
             f'<table class="tslens-suite"><caption>{escape(result.question)}</caption>',
             f"<thead><tr><th>{escape(result.suite)}</th>{head}</tr></thead>",
             "<tbody>",
