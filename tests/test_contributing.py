@@ -32,7 +32,7 @@ def test_a_suite_is_one_file(
             (tmp_path / file.name).write_bytes(file.read_bytes())
     (tmp_path / "weather.toml").write_text(example(checkout, "eval/weather.toml"), encoding="utf-8")
     monkeypatch.setattr(suites.resources, "files", lambda package: tmp_path)
-    assert "weather" in suites.suites() and len(suites.suite("weather").prompts) == 4
+    assert "weather" in suites.suites() and len(suites.suite("weather").prompts) == 4 + 12 + 6
     assert main(["eval", "--list"]) == 0
     assert "Does the model know what the weather asks for?" in capsys.readouterr().out
 

@@ -137,6 +137,32 @@ class TestWilson:
             stats.wilson(11, 10)
 
 
+class TestWilsonClustered:
+    def test_independent_values_are_worth_their_number_and_equal_ones_one_a_cluster(self) -> None:
+        alone, equal = np.tile([0.0, 1], 50), np.repeat([0.0, 1], 50)
+        few = (scipy_stats.norm.ppf(0.975) / scipy_stats.t.ppf(0.975, 9)) ** 2  # ten clusters
+        together = stats.wilson_clustered(alone, np.repeat(np.arange(10), 10))
+        assert together.estimate == 0.5 and together.high == pytest.approx(stats.wilson(50 * few, 100 * few).high)
+        # Within a cluster all are equal: the variance over clusters is 10 / 9 of ten times a single value's.
+        apart = stats.wilson_clustered(equal, np.repeat(np.arange(10), 10))
+        assert apart.high == pytest.approx(stats.wilson(4.5 * few, 9 * few).high)
+        perfect = stats.wilson_clustered(np.ones(100), np.repeat(np.arange(10), 10))
+        assert (perfect.low, perfect.high) == (pytest.approx(stats.wilson(10, 10).low), 1)
+
+    def test_covers_the_truth_where_clusters_differ(self) -> None:
+        """Eighteen clusters of 36, whose own shares spread by 0.2: as the templates of a suite."""
+        rng, clusters = np.random.default_rng(0), np.repeat(np.arange(18), 36)
+        hits = 0
+        for _ in range(400):
+            values = rng.random(648) < np.repeat(rng.beta(2.5, 2.5, 18), 36)
+            hits += 0.5 in stats.wilson_clustered(values, clusters)
+        assert 0.92 <= hits / 400 <= 0.99
+
+    def test_refusal(self) -> None:
+        with pytest.raises(ValueError, match="at least 2 clusters; got 1"):
+            stats.wilson_clustered([0, 1], [0, 0])
+
+
 class TestManyTests:
     def test_by_hand(self) -> None:
         # m = 4: 0.01 * 4 / 1, 0.02 * 4 / 2, 0.03 * 4 / 3, 0.5 * 4 / 4 = 0.04 throughout, then 0.5

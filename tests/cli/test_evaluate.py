@@ -35,6 +35,39 @@ def test_scores_are_printed_and_written(tiny: Path, capsys: pytest.CaptureFixtur
     assert len(pd.read_csv(tiny / "found" / "suite-facts.csv")) == len(suite("facts").prompts)
 
 
+def test_several_models_are_compared(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    models = ["--model", "tiny", "--model", "runs/tiny"]
+    assert cli.main(["eval", "facts", *models, "--completions", "1", "--out", "found"]) == 0
+    printed = capsys.readouterr().out
+    assert "undecided" in printed and "runs/tiny" in printed and "success, by match" in printed
+    assert "✓" in (tiny / "found" / "suite-facts.svg").read_text(encoding="utf-8")
+    table = (tiny / "found" / "facts" / "SuiteResult" / "table.html").read_text(encoding="utf-8")
+    assert table.count("<tr>") == 65
+
+
+def test_all_suites_in_one_table(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["eval", "all", "--model", "tiny", "--completions", "0", "--out", "found"]) == 0
+    rows = [line.split()[:3] for line in capsys.readouterr().out.splitlines() if " tiny " in line]
+    assert {(part, prompts) for part, _, prompts in rows} == {
+        (part, prompts) for part in ("context", "facts", "reasoning") for prompts in ("hand-written", "templated")
+    }
+    assert SuiteResult.load(tiny / "found" / "context").models == ["tiny"]
+    assert cli.main(["eval", "all", "--model", "tiny", "--completions", "0", "--json"]) == 0
+    assert [record["suite"] for record in json.loads(capsys.readouterr().out)] == ["context", "facts", "reasoning"]
+
+
+def test_beginnings_side_by_side(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--model", "tiny", "--max-new-tokens", "4"]
+    assert cli.main(["eval", "beginnings", *options, "--out", "found"]) == 0
+    printed = capsys.readouterr().out
+    assert "1. One morning a small goat" in printed and "[tiny] …" in printed
+    assert (tiny / "found" / "beginnings" / "BeginningsResult" / "side_by_side.html").is_file()
+    cut = ["--stories", "made", "--share", "0.05", "--n", "3"]
+    assert cli.main(["eval", "beginnings", *options, *cut, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert len(record["beginnings"]) == 3 and all(record["endings"]) and "made" in record["corpus"]
+
+
 def test_json_is_one_document(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["eval", "facts", "--model", "tiny", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
@@ -66,6 +99,13 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
         (["facts"], "give --model"),
         (["--model", "tiny"], "give a suite: one of context, facts, reasoning"),
         (["absent.toml", "--model", "tiny"], "there is no suite file absent.toml"),
+        (["card.toml", "--model", "tiny"], "there is no suite file card.toml"),
+        (["facts", "--model", "tiny", "--model", "tiny"], "--model tiny is given twice"),
+        (["facts", "--model", "tiny", "--completions", "-1"], "--completions is -1"),
+        (["all"], "give --model"),
+        (["beginnings"], "give --model"),
+        (["beginnings", "--model", "tiny", "--n", "1"], "--n is 1"),
+        (["beginnings", "--model", "tiny", "--stories", "made", "--share", "1.5"], "between 0 and 1"),
         (["facts", "--model", "tiny", "--precision", "half"], "precision is 'half'"),
     ],
 )

@@ -5,6 +5,7 @@ import pytest
 from tslens import models
 from tslens.evaluation.matching import completions, label
 from tslens.evaluation.suites import Prompt
+from tslens.generate import Sampling, generate
 from tslens.models import Spec
 
 BIRD = Prompt("The bird was ready to", ("fly", "flap its wings"), ("swim", "wave its fins"), "birds")
@@ -38,4 +39,6 @@ def test_completions_leave_the_prompt_out_and_follow_the_seed(tokenizer, loud):
     made = completions(model, prompts, 40, seed=1)  # more rows than are continued at a time
     assert [len(row) for row in made] == [40, 40] and made == completions(model, prompts, 40, seed=1)
     assert made != completions(model, prompts, 40, seed=2) and len(set(made[0])) > 5
-    assert all(len(tokenizer.encode([text], bos=False)[0]) <= 41 for row in made for text in row)
+    texts, sampling = [prompt.text for prompt in prompts], Sampling(seed=100_003)
+    whole = generate(model, texts, n=32, max_new_tokens=40, sampling=sampling)[:32]
+    assert [texts[0] + completion for completion in made[0][:32]] == whole

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tslens.evaluation.suites import Prompt, suite, suites
+from tslens.evaluation.suites import RESERVED, Prompt, suite, suites
 
 GOOD = """
 question = "What is it?"
@@ -181,6 +181,10 @@ def test_unknown_names(tmp_path):
         suite("absent.toml")
     with pytest.raises(ValueError, match="no suite is called '../facts'"):
         suite("../facts")
+    with pytest.raises(ValueError, match=r"all is a command of `tslens eval` and no suite; a file .* is ./all.toml"):
+        suite("all")
+    (tmp_path / "all.toml").write_text(GOOD)
+    assert suite(str(tmp_path / "all.toml")).name == "all" and not set(RESERVED) & set(suites())
     (tmp_path / "...toml").write_text(GOOD)
     with pytest.raises(ValueError, match=r"a suite cannot be called '\.\.'"):
         suite(str(tmp_path / "...toml"))

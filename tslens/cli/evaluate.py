@@ -173,11 +173,17 @@ def everything(
 def suite_part(
     name: str, models: "Mapping[str, LanguageModel]", *, completions: int, seed: int, precision: str
 ) -> "SuiteResult":
-    """The answer of models to the suite of this name."""
+    """The answer of models to the suite of this name, kept for the page of each of them."""
+    if completions < 0:
+        raise InputError(f"--completions is {completions}; it must be 0 or more.")
     from tslens.evaluation.prompts import evaluate as score
     from tslens.evaluation.suites import suite
+    from tslens.report.suites import keep
 
-    return score(models, suite(name), written=completions, seed=seed, precision=precision)
+    found = score(models, suite(name), written=completions, seed=seed, precision=precision)
+    for model in models.values():
+        keep(model, found)
+    return found
 
 
 MORE_PARTS: "dict[str, Callable[..., Result]]" = {}

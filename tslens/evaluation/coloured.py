@@ -17,6 +17,13 @@ MEANING = {
 }
 
 
+STYLE = ".tslens-suite td:not(:first-child){text-align:center}" + "".join(
+    f".tslens-suite .{name}{{background:{colour};color:{'#33373d' if name == 'partial' else '#fff'}}}"
+    for name, (colour, _) in zip(VERDICTS, FAIL_TO_SUCCESS, strict=True)
+)
+"""The style sheet of `coloured_html`."""
+
+
 def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
     """Pairs of twins by models, each prompt fail, partial or success, by a scoring (`sum`, `byte`) or by the labels of
     `match` or a grader; above each model its share with the interval."""
@@ -24,29 +31,27 @@ def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
     return verdicts(
         table.reshape(len(result.models), -1, 2).transpose(1, 0, 2),
         [result.topics[i] for i in result.topic[: result.by_hand : 2]],
-        [f"{name}\n{share}" for name, share in zip(result.models, _shares(result, by), strict=True)],
+        [
+            f"{name}\n{share}".replace(" [", "\n[")
+            for name, share in zip(result.models, _shares(result, by), strict=True)
+        ],
         title=f"{result.suite}: {result.by_hand} prompts",
         names=MEANING.get(by, VERDICTS),
     )
 
 
 def coloured_html(result: "SuiteResult", by: str = "sum") -> str:
-    """The same as one HTML table with every prompt in words; all text is escaped."""
+    """The same as one HTML table with every prompt in words, without its style sheet; all text is escaped."""
     head = "".join(
-        f"<th>{escape(name)}<br><small>{share}</small></th>"
+        f"<th>{escape(name)}<br><small>{' '.join(share)}</small></th>"
         for name, share in zip(result.models, _shares(result, by), strict=True)
     )
     rows, table = [], result.verdicts(by)
     for i in range(result.by_hand):
         cells = "".join(_cell(result, by, model, i, float(table[model, i])) for model in range(len(result.models)))
         rows.append(f"<tr><td>{escape(result.prompts[i])} …</td>{cells}</tr>")
-    style = "".join(
-        f".tslens-suite .{name}{{background:{colour};color:{'#33373d' if name == 'partial' else '#fff'}}}"
-        for name, (colour, _) in zip(VERDICTS, FAIL_TO_SUCCESS, strict=True)
-    )
     return "\n".join(
         [
-            f"<style>{style}.tslens-suite td:not(:first-child){{text-align:center}}</style>",
             f'<table class="tslens-suite"><caption>{escape(result.question)}</caption>',
             f"<thead><tr><th>{escape(result.suite)}</th>{head}</tr></thead>",
             "<tbody>",
@@ -69,10 +74,10 @@ def _cell(result: "SuiteResult", by: str, model: int, prompt: int, verdict: floa
     return f'<td class="{name}" title="{escape(tip)}">{mark} {name}</td>'
 
 
-def _shares(result: "SuiteResult", by: str) -> list[str]:
-    """The share of each model with its interval: prompts right, or completions that succeed."""
+def _shares(result: "SuiteResult", by: str) -> list[tuple[str, str]]:
+    """The share of each model and its interval: prompts right, or completions that succeed."""
     found = [
         result.right(i, PARTS[0], by) if by in SCORINGS else result.labelled(2, i, by)
         for i in range(len(result.models))
     ]
-    return [f"{share.estimate:.0%} [{share.low:.0%}, {share.high:.0%}]" for share in found]
+    return [(f"{share.estimate:.0%}", f"[{share.low:.0%}, {share.high:.0%}]") for share in found]

@@ -203,9 +203,10 @@ class SuiteResult(Result):
         return coloured_figure(self)
 
     def write_tables(self, folder: Path) -> None:
-        from tslens.evaluation.coloured import coloured_html
+        from tslens.evaluation.coloured import STYLE, coloured_html
 
-        (folder / "table.html").write_text(coloured_html(self), encoding="utf-8")
+        page = f'<!doctype html>\n<meta charset="utf-8"><style>{STYLE}</style>\n{coloured_html(self)}'
+        (folder / "table.html").write_text(page, encoding="utf-8")
 
     def __str__(self) -> str:
         said = [self.question, super().__str__()]

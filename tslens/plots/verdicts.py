@@ -28,7 +28,7 @@ def verdicts(
     height, width, each = array.shape
     with styled():
         longest = max((len(line) for name in columns for line in name.split("\n")), default=0)
-        column = max(0.3 * each, 0.085 * longest) + 0.1
+        column = max(0.3 * each, 0.065 * longest) + 0.1
         figure, axes = blank(0.6 + column * width + room(rows), 1.1 + 0.2 * height)
         for (i, j, k), verdict in np.ndenumerate(array):
             colour, mark = FAIL_TO_SUCCESS[int(verdict)] if np.isfinite(verdict) else (ABSENT, "")
@@ -41,7 +41,7 @@ def verdicts(
         axes.tick_params(length=0)
         axes.xaxis.tick_top()
         name_ticks(axes, "y", rows, height, 0.5)
-        axes.set_xticks(np.arange(width) + 0.5, columns)
+        axes.set_xticks(np.arange(width) + 0.5, columns, fontsize=8)
         handles = [
             Patch(facecolor=colour, label=f"{mark} {name}")
             for (colour, mark), name in zip(FAIL_TO_SUCCESS, names, strict=False)

@@ -18,9 +18,10 @@ from tslens.corpus import Corpus
 from tslens.dynamics import SnapshotResult
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
+from tslens.evaluation.suite_result import SuiteResult
 from tslens.generate import Sampling, generate
 from tslens.progress import stage
-from tslens.report import circuits, features
+from tslens.report import circuits, features, suites
 from tslens.report.causes import Causes
 from tslens.report.causes import causes as causes_of_heads
 from tslens.report.features import FoundFeatures
@@ -83,6 +84,8 @@ class ReportData:
     """Those that were found of this model and kept."""
     features: Sequence[FoundFeatures] = ()
     """Those of sparse autoencoders that were found of this model and kept."""
+    suites: Sequence[SuiteResult] = ()
+    """Its answers to suites of prompts, where they were kept."""
 
 
 def compute(
@@ -134,6 +137,7 @@ def compute(
         film=film,
         circuits=circuits.kept(model),
         features=features.kept(model),
+        suites=suites.kept(model),
     )
 
 

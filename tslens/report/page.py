@@ -12,7 +12,7 @@ from typing import Any
 from tslens import __version__, files
 from tslens.corpus import counted
 from tslens.errors import InputError
-from tslens.report import circuits, features
+from tslens.report import circuits, features, suites
 from tslens.report.causes_view import table
 from tslens.report.compute import ReportData
 from tslens.report.embed import script_json
@@ -110,7 +110,6 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
         lede=escape(_lede(data)),
         findings="\n".join(map(card, findings(data))),
         facts="\n".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in _facts(data)),
-        curve_title="Loss over training",
         curve_text=f'<p class="muted">{escape(_curve_text(data))}</p>',
         causes=table(data.causes),
         heads_intro=escape(
@@ -123,6 +122,7 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
         ),
         circuits=circuits.section(data.circuits, data.name),
         features=features.section(data.features, data.name),
+        suites=suites.section(data.suites, data.name),
         film=section(data.film),
         film_link=link(data.film),
         samples_intro=escape(f"Written by the model: {data.sampling}. The prompt is in bold; nothing was picked."),
