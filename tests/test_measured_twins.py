@@ -49,8 +49,8 @@ def test_components_stand_beside_those_of_every_twin(model, added, tmp_path, mon
 def test_norms_by_layer_leave_out_what_no_block_adds(model):
     answer = lens.residuals(model, TEXTS)
     found = measured(model, TEXTS, answer, n=1)
-    added = [f"{stream} adds, {depth}" for stream in ("attention", "MLP") for depth in ("0", "1")]
-    assert found.parts == ["residual, embed", "residual, 0", "residual, 1", *added]
+    added = [f"{stream} adds ({depth})" for stream in ("attention", "MLP") for depth in ("0", "1")]
+    assert found.parts == ["residual (embed)", "residual (0)", "residual (1)", *added]
     assert torch.equal(found.value, answer.median[~answer.median.isnan()]) and found.of_twins.shape == (1, 7)
     (twin,) = first_twins(1)
     alone = scan(twin.of(model), TEXTS, lens.Residuals()).median
@@ -76,10 +76,11 @@ def test_the_sentence_and_what_leads_by_hand(model, added):
         leads=torch.tensor([False, True]),
         of_twins=torch.full((19, 2), 0.1),
     )
-    said = "No component of 19 untrained twins adds more than 0.20; b of m -3.00 (-3.50 to -2.50)."
+    said = "No component of 19 untrained twins adds more than 0.20; the largest of m, b, is -3.00 "
+    said += "(-3.50 to -2.50), and 1 of 2 surely lie beyond their own in every twin."
     assert made.said() == said and str(made).endswith(said) and made.summary()["part"].tolist() == ["b", "a"]
     less = replace(made, value=torch.tensor([0.1, -0.2]), low=torch.tensor([0.0, -0.3]), high=torch.tensor([0.2, 0.1]))
-    assert less.said().endswith("adds more than 0.20; no more: b of m -0.20 (-0.30 to 0.10).")
+    assert "adds more than 0.20; the largest of m, b, is -0.20 (-0.30 to 0.10), and 1 of 2" in less.said()
 
 
 def test_a_component_leads_only_if_its_whole_interval_lies_beyond_twenty_twins(model, added, tmp_path, monkeypatch):

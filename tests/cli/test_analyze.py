@@ -421,7 +421,9 @@ def test_attribution_and_residuals_write_their_answers(tmp_path: Path, capsys: p
         given = ["--model", "tiny", "--stories", "stories.txt", "--out", str(tmp_path / command), "--twins", "1"]
         assert cli.main(["analyze", command, *given]) == 0
         assert said in capsys.readouterr().out
-        assert {"measured.csv", "measured.svg", "of-twins"} <= {p.name for p in (tmp_path / command).iterdir()}
+        assert {"measured-of-twins.csv", "measured-of-twins.svg", "of-twins"} <= {
+            p.name for p in (tmp_path / command).iterdir()
+        }
     asked = ["analyze", "attribution", "--model", "tiny", "--prompt", "The c", "--target", "a", "--contrast", "e"]
     assert cli.main([*asked, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)

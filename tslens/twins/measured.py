@@ -83,10 +83,12 @@ class MeasuredResult(Result):
     def said(self) -> str:
         """The twins' largest measure, and the model's with its interval, in one sentence."""
         value, low, high = (float(end[self.largest]) for end in (self.value, self.low, self.high))
-        own = f"{self.parts[self.largest]} of {self.model} {value:.2f} ({low:.2f} to {high:.2f})"
-        beyond = "" if abs(value) > self.most else "no more: "
-        claim = self.claim.format(f"{self.most:.2f}")
-        return f"No {self.unit} of {len(self.twins)} untrained twins {claim}; {beyond}{own}."
+        claim, leading = self.claim.format(f"{self.most:.2f}"), int(self.leads.sum())
+        return (
+            f"No {self.unit} of {len(self.twins)} untrained twins {claim}; the largest of {self.model}, "
+            f"{self.parts[self.largest]}, is {value:.2f} ({low:.2f} to {high:.2f}), and {leading} of {len(self.parts)} "
+            "surely lie beyond their own in every twin."
+        )
 
     def summary(self) -> "pd.DataFrame":
         """One row per part, the model's largest first."""
@@ -127,7 +129,7 @@ class Measure:
 
 
 def _streams(answer: lens.ResidualsResult) -> list[str]:
-    return [f"{stream}, {depth}" for stream in answer.streams for depth in answer.depths]
+    return [f"{stream} ({depth})" for stream in answer.streams for depth in answer.depths]
 
 
 MEASURES: dict[type[Result], Measure] = {
