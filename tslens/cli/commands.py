@@ -131,6 +131,11 @@ COMMANDS: tuple[Command, ...] = (
         "Let models complete prompts, and measure each text by itself: length, end of the story, repetition, faults.",
     ),
     Command(
+        "eval cost",
+        "tslens.cli.writing:cost",
+        "Measure the seconds and floating-point operations of a story, of models and of the shapes of GPT-2's sizes.",
+    ),
+    Command(
         "bench",
         "tslens.cli.bench:bench",
         "Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.",
