@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from tests.generate.test_generate import GREEDY, SPECS, random_model
-from tslens.generate import Sampling, generate_ids, stream
+from tslens.generate import Sampling, generate_ids, stream, streaming
 from tslens.generate.streaming import Group
 from tslens.models import HookedSpec, spec_of
 from tslens.models.hooked_spec import hooked_spec
 from tslens.models.validation import remember
 
 DRAWN = Sampling(1.2, seed=3)
-PROMPTS = [[1], [1, 5, 9, 2, 7, 3], [1, 4, 4], [1], [1, 5, 9, 2, 7, 3], [2, 2], [1, 4, 4], [3] * 9]
+PROMPTS = [[1], [1, 5, 9, 2, 7, 3], [1], [2, 2], [1, 4, 4], [3] * 9]
 
 
 def collected(model: Any, rows: Any, **options: Any) -> list[list[int]]:
@@ -25,18 +25,19 @@ def collected(model: Any, rows: Any, **options: Any) -> list[list[int]]:
 @pytest.mark.parametrize("sampling", [GREEDY, DRAWN, Sampling(0.0, beams=2)], ids=["greedy", "drawn", "beams"])
 def test_a_row_is_the_same_at_any_width(spec: Any, sampling: Sampling) -> None:
     model = random_model(spec)
-    alone = collected(model, PROMPTS, sampling=sampling, stop=4, width=1)
-    for width in (2, 3, 5, 100):
-        assert collected(model, iter(PROMPTS), sampling=sampling, stop=4, width=width) == alone
-    assert len({len(row) for row in alone}) > 2 or sampling.beams > 1  # rows leave at different steps
-    assert generate_ids(model, PROMPTS, sampling=sampling, stop=4) == alone
+    options = {"sampling": sampling, "stop": 4, "max_new_tokens": 12}
+    alone = collected(model, PROMPTS, width=1, **options)
+    for width in (2, 4):
+        assert collected(model, iter(PROMPTS), width=width, **options) == alone
+    assert len({len(row) for row in alone}) > 1 or sampling.temperature == 0  # rows leave at different steps
+    assert generate_ids(model, PROMPTS, **options) == alone
 
 
 def test_in_bf16_too() -> None:
     model = random_model(SPECS[0])
     alone = collected(model, PROMPTS, sampling=DRAWN, stop=4, width=1, precision="bfloat16")
     kept = collected(model, PROMPTS, sampling=DRAWN, stop=4, width=3, precision="bfloat16")
-    assert sum(a == b for a, b in zip(alone, kept, strict=True)) >= 6  # rounding may turn a draw
+    assert sum(a == b for a, b in zip(alone, kept, strict=True)) >= 4  # rounding may turn a draw
 
 
 def test_a_compressor_too(compressor: Any) -> None:
@@ -83,6 +84,20 @@ def test_no_more_rows_are_held_than_the_width(monkeypatch: pytest.MonkeyPatch) -
     assert max(at_a_time) <= 10 and sum(fed) == 60
     assert len(fed) > 10 and max(fed[1:]) < 10  # rows came while others went on
     assert all(not len(group.place) for group in held)
+
+
+def test_the_keys_and_values_of_a_batch_have_a_gigabyte(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, widths = random_model(SPECS[0]), []
+
+    def taken(pen: Any, asked: Any, width: int) -> Iterator[tuple[int, list[int]]]:
+        widths.append(width)
+        return iter(())
+
+    monkeypatch.setattr(streaming, "_sample", taken)
+    row = 24 * 2 * 2 * 32 * 4  # positions, keys and values, layers, width, bytes
+    for memory, rows in ((1 << 30, streaming.WIDTH), (5 * row, 5), (row - 1, 1)):
+        monkeypatch.setattr(streaming, "MEMORY", memory)
+        assert list(stream(model, [[1]], stop=4)) == [] and widths[-1] == rows
 
 
 def test_a_model_of_the_slow_path_too() -> None:

@@ -31,6 +31,12 @@ class Size:
     saved_context: int = 512
     prompt: int = 16
     new_tokens: int = 100
+    completed: int = 50
+    """prompts that are completed"""
+    completions: int = 10
+    """of each prompt"""
+    completion_tokens: int = 200
+    """at most, of a completion"""
     scanned: int = 300
     """stories of a timed scan"""
     flat_shape: str = "32x2"

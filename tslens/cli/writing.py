@@ -77,6 +77,47 @@ def write(
         deliver(answer)
 
 
+def cost(
+    *,
+    model: Models = None,
+    shape: list[str] | None = None,
+    batch: list[int] | None = None,
+    tokens: int = 200,
+    repeats: int = 5,
+    out: Path | None = None,
+    precision: Precision = "float32",
+    json_: Json = False,
+) -> None:
+    """Measure the seconds and floating-point operations of a story, of models and of the shapes of GPT-2's sizes.
+
+    A shape has random weights, and is called so. Of a large one a few tokens of a few layers are timed, and the rest is
+    in proportion.
+
+    Parameters
+    ----------
+    shape
+        A shape such as 256x8, or gpt2, gpt2-medium or gpt2-xl; may be repeated. Default: those three.
+    batch
+        Stories written at a time; may be repeated. Default: 1 and 64.
+    tokens
+        Of a story.
+    repeats
+        Of each measurement, for the interval.
+    out
+        A folder for the figure (SVG), the table (CSV) and the whole answer.
+    """
+    from tslens.evaluation.writing import cost as costs
+
+    shapes = tuple(costs.GPT2) if shape is None else shape
+    with delivery(out, json_) as deliver:
+        batches = batch or (1, 64)
+        deliver(
+            costs.cost(
+                _loaded(model or []), shapes, batches=batches, tokens=tokens, repeats=repeats, precision=precision
+            )
+        )
+
+
 def _loaded(names: list[str]) -> "Iterator[LanguageModel]":
     """The models, one at a time in memory."""
     from tslens.models import load

@@ -26,7 +26,9 @@ from tslens.models import CompressorSpec, HookedSpec, Spec, spec_of, tokenizer_o
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-WIDTH, WIDE = 96, 512  # rows of a batch on a CPU and on an accelerator
+WIDTH, WIDE = 128, 512  # rows of a batch at most, on a CPU and on an accelerator
+MEMORY, MORE = 1 << 30, 8 << 30  # bytes of keys and values, there and there
+PROMPT = 256  # tokens of a prompt for which there is room in that
 FREE = 4  # new rows begin once a quarter of the places is free
 
 
@@ -139,10 +141,11 @@ def stream(
 ) -> Iterator[tuple[int, list[int]]]:
     """The place of each row in `rows` and its new tokens, as soon as it has ended; without the stop token.
 
-    Rows are taken when there is room, and `width` rows at most are continued at a time, so memory does not grow with
-    their number. A row ends at `stop` (the tokenizer's end of story by default), after `max_new_tokens`, or where the
-    context is full. What is drawn for a row depends on the seed and on its number: one of `numbers`, which go with the
-    rows, or its place. InputError for an empty prompt or one that fills the context.
+    Rows are taken when there is room, and `width` rows at most are continued at a time (by default 128 on a CPU, or as
+    many as have keys and values in a gigabyte), so memory does not grow with their number. A row ends at `stop` (the
+    tokenizer's end of story by default), after `max_new_tokens`, or where the context is full. What is drawn for a row
+    depends on the seed and on its number: one of `numbers`, which go with the rows, or its place. InputError for an
+    empty prompt or one that fills the context.
     """
     if max_new_tokens < 1:
         raise InputError(f"max_new_tokens is {max_new_tokens}; it must be at least 1.")
@@ -157,7 +160,7 @@ def stream(
         if numbers is None
         else (Row(place, row, number) for (row, place), number in zip(named, numbers, strict=True))
     )
-    width = width or (WIDTH if next(model.parameters()).device.type == "cpu" else WIDE)
+    width = width or _width(pen, next(model.parameters()).device.type == "cpu")
     return _search(pen, asked, width) if pen.sampling.beams > 1 else _sample(pen, asked, width)
 
 
@@ -168,6 +171,14 @@ def budget_of(row: Sequence[int], n_ctx: int, most: int) -> int:
     if len(row) >= n_ctx:
         raise InputError(f"A prompt of {len(row)} tokens fills this model's context of {n_ctx}. Shorten it.")
     return min(most, n_ctx - len(row))
+
+
+def _width(pen: Pen, on_cpu: bool) -> int:
+    """Rows that are continued at a time."""
+    spec = pen.spec.trunk if isinstance(pen.spec, CompressorSpec) else pen.spec
+    row = min(spec.n_ctx, pen.most + PROMPT) * 2 * spec.n_layers * spec.d_model * pen.dtype.itemsize
+    rows, memory = (WIDTH, MEMORY) if on_cpu else (WIDE, MORE)
+    return max(1, min(rows, memory // row))
 
 
 @torch.inference_mode()
@@ -200,10 +211,10 @@ def _sample(pen: Pen, asked: Iterator[Row], width: int) -> Iterator[tuple[int, l
         for group, token in zip(groups, tokens, strict=True):
             yield from group.say(token, pen.stop)
         groups = [group for group in groups if len(group.place)]
-        _step(groups)
+        step(groups)
 
 
-def _step(groups: list[Group]) -> None:
+def step(groups: list[Group]) -> None:
     """The scores of every group after its last token."""
     tokens = [group.said[:, group.steps - 1 : group.steps] for group in groups]
     writers = [group.writer for group in groups if isinstance(group.writer, TransformerWriter)]

@@ -34,7 +34,7 @@ def read(name: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
         raise InputError(f"{folder} has no config.json: it is no Hugging Face model.")
     config = _read_config(folder / "config.json")
     spec = _spec(config, folder)
-    return spec, _name(spec, config, _read_tensors(folder), folder), _read_tokenizer(folder)
+    return spec, renamed(spec, config, _read_tensors(folder), folder), _read_tokenizer(folder)
 
 
 def _fetch(name: str) -> Path:
@@ -167,7 +167,7 @@ def _checked(spec: Spec, neo: bool, tensors: dict[str, Tensor], folder: Path) ->
     return {name: tensors[name].float() for name in shapes}
 
 
-def _name(spec: Spec, config: Any, tensors: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
+def renamed(spec: Spec, config: Any, tensors: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
     """The same weights under TransformerLens's names, in its layout: heads apart, matrices [input, output]."""
     neo = config.model_type == "gpt_neo"
     h, dh, d = spec.n_heads, spec.d_head, spec.d_model

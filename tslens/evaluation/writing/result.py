@@ -59,8 +59,8 @@ class WritingResult(Result):
     """Whether it has replacement or control characters."""
 
     def interval(self, measure: str, chosen: Bool[Tensor, " completion"]) -> stats.Interval:
-        """The mean of a measure over the chosen completions, clustered by prompt: of a length with the linearised interval
-        of a ratio of sums (NaN for one prompt), of a share with Wilson's at the effective number."""
+        """The mean of a measure over the chosen completions, clustered by prompt: of a length with the linearised
+        interval of a ratio of sums (NaN for one prompt), of a share with Wilson's at the effective number."""
         values: Tensor = getattr(self, measure)
         chosen = chosen & ~values.float().isnan()
         kept, prompt = values[chosen].double().numpy(), self.prompt[chosen].numpy()
