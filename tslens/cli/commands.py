@@ -126,6 +126,11 @@ COMMANDS: tuple[Command, ...] = (
         "Measure how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompt pairs.",
     ),
     Command(
+        "eval pairs",
+        "tslens.cli.pairs:pairs",
+        "Measure how often models find the good text of a minimal pair more probable than the bad one, by phenomenon.",
+    ),
+    Command(
         "bench",
         "tslens.cli.bench:bench",
         "Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.",

@@ -5,6 +5,7 @@ returns a figure as SVG text, the same text for the same data; `save` writes it 
 """
 
 from tslens.plots.charts import bars, beside_controls, histogram, lines, panels, strip
+from tslens.plots.dots import intervals
 from tslens.plots.graph import layered
 from tslens.plots.maps import heatmap, tiles
 from tslens.plots.saving import save
@@ -21,6 +22,7 @@ __all__ = [
     "beside_controls",
     "heatmap",
     "histogram",
+    "intervals",
     "layered",
     "lines",
     "panels",

@@ -5,6 +5,7 @@ neurons, so functions are vectorised where possible: arrays in, arrays of the sa
 """
 
 from tslens.stats.bins import octave_bins
+from tslens.stats.clustered import clustered_share, macro_mean
 from tslens.stats.intervals import (
     Interval,
     jackknife,
@@ -28,10 +29,12 @@ __all__ = [
     "auroc",
     "benjamini_hochberg",
     "bootstrap",
+    "clustered_share",
     "hanley_mcneil",
     "jackknife",
     "jackknife_p",
     "like_classes",
+    "macro_mean",
     "mean_interval",
     "mean_ranks",
     "octave_bins",

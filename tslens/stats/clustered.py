@@ -1,0 +1,51 @@
+"""Shares and means of shares over items that come in clusters."""
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tslens.stats.intervals import Array, Interval, check_level, wilson
+
+
+def clustered_share(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
+    """The mean of values between 0 and 1 with Wilson's interval, at the number of values that the clusters are worth.
+
+    Kish's design effect, at least 1, divides the number of values (Dean and Pagano 2015, doi:10.1093/jssam/smv024); if
+    all values are 0 or all are 1, it cannot be estimated, and the number is that of the clusters.
+    """
+    x = np.asarray(values, dtype=float)
+    share, n = float(x.mean()), len(x)
+    residuals, groups = _sums(x - share, clusters), len(np.unique(np.asarray(clusters)))
+    spread = share * (1 - share)
+    effect = n / groups
+    if spread > 0 and groups > 1:
+        effect = max(1.0, float((residuals**2).sum()) * groups / (groups - 1) / (n * spread))
+    worth = n / effect
+    return dataclasses.replace(wilson(share * worth, worth, level), method="Wilson score, clustered")
+
+
+def macro_mean(values: ArrayLike, strata: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
+    """The mean over strata of their means, with Student's t interval: the strata are fixed, and clusters are drawn in
+    each. A stratum needs two clusters; NaN bounds otherwise."""
+    from scipy import stats
+
+    check_level(level)
+    x, of, groups = np.asarray(values, dtype=float), np.asarray(strata), np.asarray(clusters)
+    means, variance, freedom = [], 0.0, 0
+    for stratum in np.unique(of):
+        here = of == stratum
+        mean, n = x[here].mean(), int(here.sum())
+        sums = _sums(x[here] - mean, groups[here])
+        means.append(mean)
+        variance += (sums**2).sum() / n**2 * (len(sums) / (len(sums) - 1) if len(sums) > 1 else np.nan)
+        freedom += len(sums) - 1
+    estimate = float(np.mean(means))
+    reach = float(stats.t.ppf((1 + level) / 2, max(freedom, 1)) * np.sqrt(variance) / len(means))
+    return Interval(estimate, estimate - reach, estimate + reach, level, "mean of strata, clustered, Student t")
+
+
+def _sums(values: Array, clusters: ArrayLike) -> Array:
+    """The sum of the values of each cluster."""
+    _, of = np.unique(np.asarray(clusters), return_inverse=True)
+    return np.bincount(of, weights=values)
