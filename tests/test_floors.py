@@ -8,7 +8,7 @@ import pytest
 FLOORS = (
     {"byte_bpe", "draws", "errors", "files", "lock", "memory", "nearest", "progress", "result", "threads"}
     | {"stats", "plots", "pos"},
-    {"models", "tokenizer", "stories", "runs"},
+    {"models", "tokenizer", "stories", "runs", "ngrams"},
     {"forward", "generate", "batching", "scan", "halves"},
     {"analysis", "evaluation"},
     {"train", "report", "bench", "cluster", "demo", "corpus", "tuned", "twins", "dynamics", "study", "audit", "sae"},
