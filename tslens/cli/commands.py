@@ -159,6 +159,11 @@ COMMANDS: tuple[Command, ...] = (
         "Measure the seconds and floating-point operations of a story, of models and of the shapes of GPT-2's sizes.",
     ),
     Command(
+        "eval pairs",
+        "tslens.cli.pairs:pairs",
+        "Measure how often models find the good text of a minimal pair more probable than the bad one, by phenomenon.",
+    ),
+    Command(
         "bench",
         "tslens.cli.bench:bench",
         "Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.",

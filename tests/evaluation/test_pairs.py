@@ -1,0 +1,221 @@
+"""Minimal pairs: sums by the hooked forward, ties, identical pairs, swapped pairs, intervals, and files of others."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tslens import cli, models, stats
+from tslens.errors import InputError
+from tslens.evaluation.pairs import PairSet, PairsResult, known, own_pairs, read_pairs, score
+from tslens.models import Spec, build
+from tslens.stories.pairs.phenomena import MinimalPair
+from tslens.tokenizer import Tokenizer
+
+ROWS = [
+    ("The dog was big.", "The dog were big."),
+    ("The dogs were big.", "The dogs was big."),
+    ("Hi.", "Ho there, hi."),
+]
+
+
+def pair_set(rows=ROWS, paradigm="made") -> PairSet:
+    return PairSet("made", tuple(MinimalPair(good, bad, paradigm, i // 2) for i, (good, bad) in enumerate(rows)))
+
+
+def swapped(pairs: PairSet) -> PairSet:
+    return replace(pairs, pairs=tuple(replace(p, good=p.bad, bad=p.good) for p in pairs.pairs))
+
+
+class Length:
+    """Shorter texts are more probable: an n-gram model that ties on texts of one length."""
+
+    def log_probability(self, text: str) -> float:
+        return -float(len(text.split()))
+
+
+@pytest.fixture(scope="module")
+def model():
+    tokenizer = Tokenizer.train([text for row in ROWS for text in row] * 3, 290)
+    return build(Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=48), tokenizer=tokenizer, seed=4)
+
+
+@pytest.fixture(scope="module")
+def ours() -> PairSet:
+    return own_pairs(20, names=["agreement", "negation", "who has what", "sentence order"])
+
+
+def test_sums_equal_the_hooked_forward(model):
+    result = score({"m": model}, pair_set(), batch_tokens=30)  # several batches
+    for texts, found in ((result.goods, result.good[0]), (result.bads, result.bad[0])):
+        for text, value in zip(texts, found.tolist(), strict=True):
+            ids = models.tokenizer_of(model).encode([text])[0]
+            with torch.no_grad():
+                logp = model(torch.tensor([ids])).log_softmax(-1)[0]
+            assert value == pytest.approx(sum(float(logp[k, b]) for k, (_, b) in enumerate(pairwise(ids))), abs=1e-4)
+
+
+def test_swapping_gives_exactly_one_minus_the_score(model, ours):
+    one = score({"m": model}, ours, n_grams={"length": Length()})
+    other = score({"m": model}, swapped(ours), n_grams={"length": Length()})
+    for scorer in one.scorers:
+        assert (other.right(scorer) == 1 - one.right(scorer)).all()
+        assert other.macro(scorer).estimate == pytest.approx(1 - one.macro(scorer).estimate, abs=1e-15)
+        assert other.macro(scorer).low == pytest.approx(1 - one.macro(scorer).high, abs=1e-12)
+        for paradigm in one.paradigms:
+            assert other.score(scorer, paradigm).estimate == 1 - one.score(scorer, paradigm).estimate
+
+
+def test_a_tie_is_half_and_lengths_are_told_apart():
+    result = score({}, pair_set(), n_grams={"length": Length()})
+    assert result.right("length").tolist() == [0.5, 0.5, 1.0]
+    row = result.summary().iloc[0]
+    assert (row["equal_length"], row["equal_pairs"], row["unequal_length"], row["unequal_pairs"]) == (0.5, 2, 1.0, 1)
+
+
+def test_length_scores_one_half_on_ours(ours):
+    result = score({}, ours, n_grams={"length": Length()})
+    assert result.macro("length").estimate == 0.5
+    assert result.local == []
+
+
+def test_order_stands_apart(model, ours):
+    result = score({"m": model}, ours)
+    means = [result.score("m", name).estimate for name in ("agreement", "negation", "who has what")]
+    assert result.macro("m").estimate == pytest.approx(np.mean(means))
+    assert result.macro("m", "order").estimate == result.score("m", "sentence order").estimate
+    assert {"order", "trained_on_order"} <= set(result.summary().columns)
+    with pytest.raises(InputError, match="axes: "):
+        result.macro("m", "colour")
+
+
+def test_a_paradigm_of_which_five_words_tell_is_local():
+    right = type("Oracle", (), {"log_probability": lambda self, text: 0.0 if text in {g for g, _ in ROWS} else -1.0})
+    result = score({}, pair_set(), n_grams={"oracle": right()})
+    assert result.local == ["made"] and result.by_paradigm()["local"].all()
+
+
+def test_intervals_by_hand():
+    values, clusters = np.array([1, 1, 0, 0, 1, 0.0]), np.array([0, 0, 1, 1, 2, 2])
+    found = stats.clustered_share(values, clusters)
+    effect = (2 * 1.0**2) * 3 / 2 / (6 * 0.25)  # the sums of the clusters' residuals are 1, -1 and 0
+    expected = stats.wilson(3 / effect, 6 / effect)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    all_right = stats.clustered_share(np.ones(6), clusters)
+    assert all_right.low == pytest.approx(stats.wilson(3, 3).low)
+    alone = stats.macro_mean(values, np.zeros(6), np.arange(6))
+    usual = stats.mean_interval(values)
+    assert (alone.low, alone.high) == pytest.approx((usual.low, usual.high))
+
+
+def test_the_macro_mean_covers_a_known_truth():
+    rng, hits = np.random.default_rng(0), 0
+    shares, strata = np.repeat([0.2, 0.5, 0.9], 60), np.repeat([0, 1, 2], 60)
+    for _ in range(400):
+        values = np.repeat((rng.random(90) < shares[::2]).astype(float), 2)  # pairs of a set are alike
+        found = stats.macro_mean(values, strata, np.repeat(np.arange(90), 2))
+        hits += 0.5333333333 in found
+    assert 0.92 <= hits / 400 <= 0.98
+
+
+def test_differences_are_paired(model, ours):
+    other = build(models.spec_of(model), tokenizer=models.tokenizer_of(model), seed=9)
+    result = score({"a": model, "b": other}, ours)
+    gap = result.difference("a", "b")
+    assert gap.estimate == pytest.approx(result.macro("a").estimate - result.macro("b").estimate)
+    assert result.difference("a", "a").low == result.difference("a", "a").high == 0
+    row = result.differences().iloc[0]
+    assert (row["scorer"], row["less"], row["difference"]) == ("a", "b", gap.estimate)
+
+
+def test_figure_frame_and_file(model, ours, tmp_path):
+    result = score({"m": model}, ours)
+    assert [t.get_text() for t in result.figure().axes[0].get_yticklabels()] == result.paradigms
+    frame = result.to_frame()
+    assert len(frame) == len(result.goods) and frame["right"].mean() == pytest.approx(result.right("m").mean())
+    result.save(tmp_path)
+    assert PairsResult.load(tmp_path).macro("m") == result.macro("m")
+    assert "agreement" in str(result)
+
+
+def test_pairs_longer_than_the_context_are_counted(model):
+    rows = [*ROWS, ("The dog was big. " * 30, "The dog were big. " * 30)]
+    result = score({"m": model}, pair_set(rows))
+    assert (result.too_long, len(result.goods)) == (1, 3)
+    with pytest.raises(InputError, match="longer than the context"):
+        score({"m": model}, pair_set(rows[3:]))
+
+
+def test_json_lines(tmp_path: Path):
+    rows = [{"sentence_good": a, "sentence_bad": b, "UID": uid} for uid in "xyx" for a, b in ROWS]
+    rows.append({"sentence_good": "Same.", "sentence_bad": "Same.", "UID": "x"})
+    file = tmp_path / "p.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    found = read_pairs(file)
+    assert (found.identical, len(found.pairs), {p.paradigm for p in found.pairs}) == (1, 9, {"x", "y"})
+    assert len(read_pairs(file, limit=2).pairs) == 4
+    assert {p.paradigm for p in read_pairs(file, least=4).pairs} == {"x"}
+
+
+def test_two_lines(tmp_path: Path):
+    file = tmp_path / "p.txt"
+    file.write_text("A dog.\nA dogs.\n\nTwo dogs.\nTwo dog.\nHe is.\nHe are.\n")
+    found = read_pairs(file)
+    assert [(p.good, p.bad, p.paradigm) for p in found.pairs][1:] == [
+        ("Two dogs.", "Two dog.", "p"),
+        ("He is.", "He are.", "p"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("p.jsonl", '{"sentence_good": "A."}', "p.jsonl, line 1 has no text 'sentence_bad': its columns are"),
+        ("p.jsonl", '{"sentence_good": "A.", "sentence_bad": "B."}\n[1]', "line 2 has no text 'sentence_good'"),
+        ("p.jsonl", "{", "line 1 is not JSON"),
+        ("p.txt", "A dog.\n\nA cat.\n", "1 line in a row before line 2: one is without its partner"),
+        ("p.txt", "", "no paradigm with 1 pairs"),
+        ("p.txt", "Same.\nSame.\n", "no paradigm with 1 pairs of two different texts"),
+    ],
+)  # fmt: skip
+def test_bad_files_get_one_line(in_tmp: Path, capsys, name: str, text: str, complaint: str):
+    (in_tmp / name).write_text(text)
+    assert cli.main(["eval", "pairs", "--model", "stories2M", "--pairs", name, "--out", "found"]) == 2
+    message = capsys.readouterr().err
+    assert complaint in message and message.count("\n") == 1
+    assert not (in_tmp / "found").exists()
+
+
+def test_known_words():
+    found = known(pair_set(), ["The dog was big. The dog were small."] * 5)
+    assert [p.good for p in found.pairs] == ["The dog was big."] and found.unknown == 2
+    with pytest.raises(InputError, match="no pair"):
+        known(pair_set(), ["the dog was big were"] * 4)
+
+
+def test_command(in_tmp: Path, capsys):
+    (in_tmp / "p.txt").write_text("The dog was big.\nThe dog were big.\nThe dogs were big.\nThe dogs was big.\n")
+    arguments = ["eval", "pairs", "--model", "stories2M", "--pairs", "p.txt", "--n-gram", "made@validation"]
+    (in_tmp / "tales.txt").write_text(
+        "The dog was big. The dogs were big.\n<|endoftext|>\nThe dogs were so big. The dog was so big."
+    )
+    arguments[-1] = "tales.txt"
+    assert cli.main([*arguments, "--out", "found", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert [row["scorer"] for row in record["rows"]] == ["stories2M", "5-gram of tales.txt (other data)"]
+    assert record["rows"][1]["score"] == 1.0 and record["paradigms_table"][0]["local"]
+    assert sorted(p.name for p in (in_tmp / "found").iterdir()) == ["p", "pairs-p.csv", "pairs-p.svg"]
+
+
+def test_of_blimp_as_measured_from_outside(shared: Path):
+    """38 paradigms; the first 60 pairs of each."""
+    from tslens import load
+
+    pairs = read_pairs(shared / "data/pairs/blimp-in-story-vocabulary.jsonl", limit=60, least=100)
+    result = score({"stories2M": load("stories2M")}, pairs)
+    assert len(result.paradigms) == 38
+    assert 0.546 in result.macro("stories2M")

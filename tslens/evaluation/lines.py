@@ -1,0 +1,46 @@
+"""Log-probability of lines of tokens under a model, batched by length."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tslens import forward, progress
+from tslens.models import LanguageModel
+
+
+def log_probabilities(
+    model: LanguageModel,
+    lines: Sequence[Sequence[int]],
+    starts: Sequence[int],
+    *,
+    precision: str = "float32",
+    batch_tokens: int = 1024,
+    what: str = "lines",
+) -> Float[Tensor, " line"]:
+    """Summed log-probability of each line's tokens from its start on (1 or later), in nats, in double precision.
+
+    Lines of like length are read together, `batch_tokens` with their padding at a time.
+    """
+    dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
+    found = torch.zeros(len(lines), dtype=torch.float64)
+    for group in progress.track(list(_batches(lines, batch_tokens)), what):
+        shape = len(group), len(lines[group[-1]])
+        tokens, wanted = torch.zeros(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.bool)
+        for place, i in enumerate(group):
+            tokens[place, : len(lines[i])] = torch.tensor(lines[i])
+            wanted[place, starts[i] : len(lines[i])] = True
+        losses = forward.token_losses(model, tokens.to(device), dtype=dtype).cpu()
+        found[group] = -torch.where(wanted[:, 1:], losses, 0.0).double().sum(1)
+    return found
+
+
+def _batches(lines: Sequence[Sequence[int]], batch_tokens: int) -> list[list[int]]:
+    """The lines' places in groups of like length, the longest line of each last."""
+    groups: list[list[int]] = [[]]
+    for i in sorted(range(len(lines)), key=lambda i: len(lines[i])):
+        if groups[-1] and len(lines[i]) * (len(groups[-1]) + 1) > batch_tokens:
+            groups.append([])
+        groups[-1].append(i)
+    return [group for group in groups if group]
