@@ -154,6 +154,8 @@ COMMANDS: tuple[Command, ...] = (
         "eval label",
         "tslens.cli.labelling:label",
         "Open a local page on which you grade texts blind, by the same rubric as any grader; saves them as CSV.",
+    ),
+    Command(
         "eval cost",
         "tslens.cli.writing:cost",
         "Measure the seconds and floating-point operations of a story, of models and of the shapes of GPT-2's sizes.",
