@@ -152,8 +152,8 @@ def test_the_demo_of_the_wheel_runs_in_an_empty_folder(
 
 def test_the_checkout_finds_its_data(checkout: Path) -> None:
     for package, folder in {"tslens.recipes": "training", "tslens.suites": "eval"}.items():
-        found = {entry.name for entry in importlib.resources.files(package).iterdir()}
-        assert tree(checkout / folder, "*.toml") <= found
+        installed = Path(str(importlib.resources.files(package)))
+        assert tree(checkout / folder, "*.toml") == tree(installed, "*.toml")
 
 
 def test_packages_are_those_of_the_tree(project: dict, checkout: Path) -> None:
