@@ -40,8 +40,7 @@ def ask(
     words
         Words of every story, joined by commas. Default: a noun, a verb and an adjective, drawn for each.
     features
-        Features of every story, joined by commas: dialogue, plottwist, badending, moralvalue, foreshadowing, conflict;
-        or none. Default: a random subset for each.
+        Of every story, such as dialogue,badending (a wrong name lists all), or none. Default: a random subset for each.
     vocabulary
         TOML file with lists of words `noun`, `verb` and `adjective` to draw from. Default: the generator's words.
     tries
