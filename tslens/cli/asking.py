@@ -10,7 +10,7 @@ from tslens.cli.options import Json
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.stories.asked import Told
+    from tslens.stories.asked import Told, Wish
 
 
 def ask(
@@ -38,13 +38,11 @@ def ask(
     seed
         Random seed of words and features; those of story i of a seed are always the same.
     words
-        Words that every story must hold, joined by commas. Default: a noun, a verb and an adjective, drawn for each.
+        Words of every story, joined by commas. Default: a noun, a verb and an adjective, drawn for each.
     features
-        Features of every story, joined by commas: dialogue, plottwist, badending, moralvalue, foreshadowing, conflict;
-        or none. Default: a random subset for each.
+        Of every story, such as dialogue,badending (a wrong name lists all), or none. Default: a random subset for each.
     vocabulary
-        TOML file with lists of words `noun`, `verb` and `adjective` to draw from. Default: the words of the embedded
-        generator.
+        TOML file with lists of words `noun`, `verb` and `adjective` to draw from. Default: the generator's words.
     tries
         Stories asked for one request, while they lack its words or dialogue, are unfinished, or came before.
     """
@@ -55,20 +53,7 @@ def ask(
         raise InputError(f"{n} stories in {tries} tries are none; give 1 or more of both")
     if out.suffix.lower() != ".jsonl":
         raise InputError(f"{out} has the extension {out.suffix or '(none)'!r}; stories are written to .jsonl")
-    if words is not None and vocabulary is not None:
-        raise InputError("--words and --vocabulary both say which words the stories hold; give one of them")
-    given = tuple(word.strip() for word in words.split(",") if word.strip()) if words is not None else ()
-    if words is not None and not given:
-        raise InputError("--words names no word; give some, joined by commas, such as dog,run,happy")
-    wanted = list(
-        asked.wishes(
-            n,
-            seed,
-            words=given,
-            features=None if features is None else asked.features_of(features),
-            vocabulary=None if vocabulary is None else asked.vocabulary_of(vocabulary),
-        )
-    )
+    wanted = _wanted(n, seed, words, features, vocabulary)
     settings = large.settings()
     confirm(llm.estimate([wish.request(0) for wish in wanted], settings), large.yes)
     found = asked.ask(wanted, settings, tries)
@@ -78,6 +63,25 @@ def ask(
             file.writelines(json.dumps(story, ensure_ascii=False) + "\n" for story in found.stories)
     _print(found, n, out, json_)
     return 0 if len(found.stories) == n else INCOMPLETE
+
+
+def _wanted(n: int, seed: int, words: str | None, features: str | None, vocabulary: Path | None) -> "list[Wish]":
+    """What the stories must hold, by the options."""
+    from tslens.stories import asked
+
+    if words is not None and vocabulary is not None:
+        raise InputError("--words and --vocabulary both say which words the stories hold; give one of them")
+    given = [word.strip() for word in (words or "").split(",") if word.strip()]
+    if words is not None and not given:
+        raise InputError("--words names no word; give some, joined by commas, such as dog,run,happy")
+    wanted = asked.wishes(
+        n,
+        seed,
+        words=given,
+        features=None if features is None else asked.features_of(features),
+        vocabulary=None if vocabulary is None else asked.vocabulary_of(vocabulary),
+    )
+    return list(wanted)
 
 
 def _print(found: "Told", n: int, out: Path, as_json: bool) -> None:
