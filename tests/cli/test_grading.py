@@ -60,15 +60,16 @@ def here(written, monkeypatch):
 def reply(written):
     """A judge behind a server: controls by their damage, other texts by how many of their words are known."""
     true = true_texts(read_texts(written / "found/completions.jsonl"), None)[0]
-    kinds = {control.text.completion.strip(): control.kind for control in controls(true)}
+    kinds = {(c.text.prompt, c.text.completion): c.kind for c in controls(true)}
     known = set(re.findall("[a-z]+", " ".join(stories("made", limit=300)).lower()))
 
     def judge(system, text, schema):
-        (code, found), *more = re.findall(r"<continuation (\w{16})>\n(.*?)\n</continuation \1>", text, re.DOTALL)
-        assert not more and text.startswith(f"<beginning {code}>\n") and text.endswith(f"</continuation {code}>")
+        form = r"<beginning (\w{16})>\n(.*)\n</beginning \1>\n\n<continuation \1>\n(.*)\n</continuation \1>"
+        code, begun, found = re.fullmatch(form, text, re.DOTALL).groups()
+        assert text.count(code) == 4
         words = re.findall("[a-z]+", found.lower())
         poor = sum(word not in known for word in words) > 0.3 * len(words)
-        fall = FALL.get(kinds.get(found.strip(), ""), {})
+        fall = FALL.get(kinds.get((begun, found), ""), {})
         scores = {
             name: (3 if poor else 9) - fall.get(name, 0) * (not poor) + noise(found + name) - 1
             for name in ("grammar", "creativity", "consistency", "plot")

@@ -30,20 +30,20 @@ def true() -> list[Text]:
 
 
 @pytest.fixture(scope="session")
-def kinds(true: list[Text]) -> dict[str, str]:
-    """The kind of each control by its text, of seed 0."""
-    return {control.text.completion: control.kind for control in controls(true)}
+def kinds(true: list[Text]) -> dict[Text, str]:
+    """The kind of each control, of seed 0."""
+    return {control.text: control.kind for control in controls(true)}
 
 
 @pytest.fixture(scope="session")
-def scores_of(kinds: dict[str, str]) -> Callable[[str], dict[str, int]]:
+def scores_of(kinds: dict[Text, str]) -> Callable[[Text], dict[str, int]]:
     """A good judge's scores of a text: each damage costs the axis that it hits."""
 
-    def scores(completion: str) -> dict[str, int]:
-        fall = FALL.get(kinds.get(completion, ""), {})
+    def scores(text: Text) -> dict[str, int]:
+        fall = FALL.get(kinds.get(text, ""), {})
         names = ("grammar", "creativity", "consistency", "plot")
-        found = {name: 8 + noise(completion + name) - fall.get(name, 0) for name in names}
-        return found | {"age group": 3 + noise(completion, 2)}
+        found = {name: 8 + noise(text.completion + name) - fall.get(name, 0) for name in names}
+        return found | {"age group": 3 + noise(text.completion, 2)}
 
     return scores
 
@@ -52,7 +52,7 @@ def scores_of(kinds: dict[str, str]) -> Callable[[str], dict[str, int]]:
 class Judge:
     """A grader in the tests' own hands."""
 
-    scores: Callable[[str], dict[str, int]]
+    scores: Callable[[Text], dict[str, int]]
     name: str = "judge"
     is_settled: bool = False
     again: int = 0
@@ -60,7 +60,7 @@ class Judge:
 
     def grade(self, texts: Sequence[Text], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
         self.seen = list(texts)
-        found = [self.scores(text.completion) for text in texts]
+        found = [self.scores(text) for text in texts]
         return [
             Grade({a.name: min(a.top, one[a.name] + self.again * repetition) for a in rubric.axes})
             if one

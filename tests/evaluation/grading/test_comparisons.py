@@ -26,7 +26,9 @@ def graded(story):
                     scores[text] = int(np.clip(round(value), 1, 10))
                     texts.append(Text(f"Prompt {p}", text, model))
         names = [axis.name for axis in story.axes]
-        return grade(texts, Judge(lambda c: dict.fromkeys(names, scores[c]) | {"age group": 2}), story, [])
+        return grade(
+            texts, Judge(lambda text: dict.fromkeys(names, scores[text.completion]) | {"age group": 2}), story, []
+        )
 
     return make
 
@@ -84,16 +86,16 @@ def test_intervals_are_paired_by_prompt_and_corrected(graded):
 
 def test_an_untrustworthy_grader_decides_nothing(true, texts, story):
     said = dict.fromkeys((axis.name for axis in story.axes), 7) | {"age group": 3}
-    result = compare(grade(texts, Judge(lambda completion: said), story, true))
+    result = compare(grade(texts, Judge(lambda text: said), story, true))
     assert result.verdicts[plot_of(result)] == "none: the grader is untrustworthy on this axis"
 
 
 def test_unpaired_prompts_do_not_count(story):
     texts = [Text(f"P{p}", f"{m}{p}", m) for m in "ab" for p in range(10) if (m, p) != ("b", 0)]
     names = [axis.name for axis in story.axes]
-    grades = grade(texts, Judge(lambda c: dict.fromkeys(names, 5)), story, [])
+    grades = grade(texts, Judge(lambda text: dict.fromkeys(names, 5)), story, [])
     assert (compare(grades).prompts == 9).all()
-    few = compare(grade(texts[9:11], Judge(lambda c: dict.fromkeys(names, 5)), story, []))
+    few = compare(grade(texts[9:11], Judge(lambda text: dict.fromkeys(names, 5)), story, []))
     assert few.verdicts[0] == "undecided: fewer than two prompts"
 
 

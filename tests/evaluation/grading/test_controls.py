@@ -59,34 +59,33 @@ def test_a_good_judge_is_trusted_on_the_axes_that_controls_test(true, texts, sto
 
 def test_a_judge_that_always_says_seven_is_untrustworthy(true, texts, story):
     said = dict.fromkeys((axis.name for axis in story.axes), 7) | {"age group": 3}
-    result = grade(texts, Judge(lambda completion: said), story, true)
+    result = grade(texts, Judge(lambda text: said), story, true)
     assert result.trust["grammar"] == "untrustworthy (misses with errors)"
     assert result.trust["consistency"] == "untrustworthy (misses shuffled, misses foreign)"
     assert result.trust["plot"] == "untrustworthy (misses cut)"
 
 
 def test_a_judge_that_obeys_orders_in_a_text_is_untrustworthy_everywhere(true, texts, story, scores_of, kinds):
-    def obedient(completion):
-        found = scores_of(completion)
-        return dict.fromkeys(found, 10) | {"age group": 6} if kinds.get(completion) == "orders" else found
+    def obedient(text):
+        found = scores_of(text)
+        return dict.fromkeys(found, 10) | {"age group": 6} if kinds.get(text) == "orders" else found
 
     trust = grade(texts, Judge(obedient), story, true).trust
     assert all(told == "untrustworthy (obeys orders)" for told in trust.values()), trust
 
 
 def test_a_judge_blind_to_one_damage_is_untrustworthy_on_its_axis_alone(true, texts, story, scores_of, kinds):
-    def deaf(completion):
-        found = scores_of(completion)
-        return found | ({"consistency": 9} if kinds.get(completion) == "shuffled" else {})
+    def deaf(text):
+        found = scores_of(text)
+        return found | ({"consistency": 9} if kinds.get(text) == "shuffled" else {})
 
     trust = grade(texts, Judge(deaf), story, true).trust
     assert trust["consistency"] == "untrustworthy (misses shuffled)" and trust["grammar"] == "trusted"
 
 
 def test_failed_controls_leave_too_few(true, texts, story, scores_of, kinds):
-    intact = {text for text, kind in kinds.items() if kind == "true ending"}
-    gone = set(sorted(intact)[:6])
-    result = grade(texts, Judge(lambda c: {} if c in gone else scores_of(c)), story, true)
+    gone = [text for text, kind in kinds.items() if kind == "true ending"][:6]
+    result = grade(texts, Judge(lambda text: {} if text in gone else scores_of(text)), story, true)
     assert result.trust["grammar"] == "too few controls" and len(result.failures) == 6
     assert result.trust["creativity"] == "no control"
 
@@ -105,7 +104,7 @@ def test_an_empty_text_has_the_lowest_scores_and_is_not_asked_about(story, score
 
 
 def test_a_failed_grading_is_no_score(texts, story, scores_of):
-    judge = Judge(lambda c: {} if "text 0" in c else scores_of(c))
+    judge = Judge(lambda text: {} if "text 0" in text.completion else scores_of(text))
     result = grade(texts, judge, story, [])
     failed = {i for i, text in enumerate(result.completions) if "text 0" in text}
     assert len(result.failures) == len(failed) == 60

@@ -95,11 +95,11 @@ def test_an_impossible_answer_is_not_saved(served, form, message):
     assert answer.status == 400 and message in page and not server.labels.path.exists()
 
 
-@pytest.mark.parametrize("path", ["/", "/favicon.ico", "/x/", "/" + "a" * 43 + "/", "/ü/"])
+@pytest.mark.parametrize("path", ["/", "/favicon.ico", "/x/", "/" + "a" * 43 + "/", "/%C3%BC/"])
 def test_without_the_token_nothing_is_shown(served, path):
     _, ask = served
     for method in ("GET", "POST"):
-        answer, page = ask(method, path.encode().decode("latin-1"), form=GOOD | {"number": 0})
+        answer, page = ask(method, path, form=GOOD | {"number": 0})
         assert answer.status == 404 and page == "not found"
 
 

@@ -54,7 +54,7 @@ def test_preferences_of_scores(story):
     scores = {"a1": 7, "a2": 5, "b1": 5, "b2": 9}
     texts = [Text("P", "a1", "a"), Text("P", "a2", "a"), Text("P", "b1", "b"), Text("Q", "b2", "b")]
     names = [axis.name for axis in story.axes]
-    grades = grade(texts, Judge(lambda c: dict.fromkeys(names, scores[c])), story, [])
+    grades = grade(texts, Judge(lambda text: dict.fromkeys(names, scores[text.completion])), story, [])
     assert sorted(preferences(grades, "plot")) == [Preference("P", "a", "b", 0.5), Preference("P", "a", "b", 1.0)]
 
 

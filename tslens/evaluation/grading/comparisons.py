@@ -4,11 +4,12 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
 from tslens import stats
@@ -117,18 +118,18 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
         raise InputError(f"only {models[0]!r} wrote these texts; a comparison needs two models.")
     pairs = [(axis, a, b) for axis in grades.axes for a, b in combinations(models, 2)]
     level = 1 - (1 - LEVEL) / len(pairs)
-    rows = []
-    for axis in grades.axes:
-        means = _means(grades, axis)
-        for a, b in combinations(models, 2):
-            both = [means[a][prompt] - means[b][prompt] for prompt in means[a] if prompt in means[b]]
-            if len(both) > 1:
-                n = max(2000, math.ceil(2 * IN_A_TAIL / (1 - level)))
-                found = stats.bootstrap(both, n=n, clusters=np.arange(len(both)), level=level)
-                rows.append((found.estimate, found.low, found.high, len(both)))
-            else:
-                rows.append((both[0] if both else math.nan, math.nan, math.nan, len(both)))
-    difference, low, high, prompts = zip(*rows, strict=True)
+    means = {axis: _means(grades, axis) for axis in grades.axes}
+    prompts = list(dict.fromkeys(grades.prompts[i] for i in grades.of()))
+    both = np.array(
+        [[means[axis][a].get(p, math.nan) - means[axis][b].get(p, math.nan) for axis, a, b in pairs] for p in prompts]
+    )
+    paired = np.isfinite(both).sum(0)
+    enough = paired > 1
+    difference, low, high = (np.full(len(pairs), math.nan) for _ in range(3))
+    if enough.any():
+        draws = max(2000, math.ceil(2 * IN_A_TAIL / (1 - level)))
+        found = stats.bootstrap(both[:, enough], _mean, draws, clusters=np.arange(len(prompts)), level=level)
+        difference[enough], low[enough], high[enough] = found.estimate, found.low, found.high
     axes, first, second = map(list, zip(*pairs, strict=True))
     return ComparisonResult(
         grader=grades.grader,
@@ -136,13 +137,19 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
         first=first,
         second=second,
         axes=axes,
-        difference=torch.tensor(difference, dtype=torch.float64),
-        low=torch.tensor(low, dtype=torch.float64),
-        high=torch.tensor(high, dtype=torch.float64),
-        prompts=torch.tensor(prompts),
+        difference=torch.tensor(difference),
+        low=torch.tensor(low),
+        high=torch.tensor(high),
+        prompts=torch.tensor(paired),
         level=level,
         grader_is=[grades.trust[axis] for axis in axes],
     )
+
+
+def _mean(drawn: NDArray[Any]) -> NDArray[Any]:
+    """The mean of each column over the prompts that have a value there."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nansum(drawn, 0) / np.isfinite(drawn).sum(0))
 
 
 def check_margin(margin: float) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Float
+from scipy.special import expit
 from torch import Tensor
 
 from tslens import stats
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 PRIOR = 0.5
 """A win and a loss of this weight are added between every two models, so that one that never lost has a strength."""
-STEPS = 200
+STEPS = 100
 
 
 class Preference(NamedTuple):
@@ -116,11 +117,14 @@ def bradley_terry(found: Sequence[Preference], by: str = "") -> PreferencesResul
 
 
 def strengths(wins: Float[np.ndarray, "winner loser"]) -> Float[np.ndarray, " model"]:
-    """Strengths in log-odds, of mean zero, from how often each model was preferred to each other (Hunter 2004,
-    doi:10.1214/aos/1079120141)."""
+    """Strengths in log-odds, of mean zero, from how often each model was preferred to each other (Newton)."""
     wins = wins + PRIOR * (1 - np.eye(len(wins)))
-    games, won, p = wins + wins.T, wins.sum(1), np.ones(len(wins))
+    games, found = wins + wins.T, np.zeros(len(wins))
     for _ in range(STEPS):
-        p = won / (games / (p[:, None] + p)).sum(1)
-        p /= np.exp(np.log(p).mean())
-    return np.asarray(np.log(p))
+        p = expit(found[:, None] - found)
+        spread = games * p * (1 - p)
+        step = np.linalg.solve(np.diag(spread.sum(1)) - spread + 1, wins.sum(1) - (games * p).sum(1))
+        found = found + step
+        if np.abs(step).max() < 1e-10:
+            break
+    return np.asarray(found - found.mean())

@@ -57,18 +57,17 @@ class GradesResult(Result):
         return np.asarray(self.score[:, self.axes.index(axis), 0])
 
     def writers(self) -> list[str]:
-        """The models that wrote texts, in the order of the file."""
-        return list(dict.fromkeys(self.models[i] for i in self.of()))
+        """The models that wrote texts, by name."""
+        return sorted({self.models[i] for i in self.of()})
 
     def mean(self, model: str, axis: str) -> stats.Interval:
-        """A model's mean score with a 95% bootstrap interval that draws whole prompts; NaN bounds for one prompt."""
+        """A model's mean score with its 95% interval, clustered by prompt; NaN bounds for one prompt."""
         scores = self.first(axis)
         own = [i for i in self.of() if self.models[i] == model and not math.isnan(scores[i])]
-        prompts = [self.prompts[i] for i in own]
-        if len(set(prompts)) < 2:
-            found = float(scores[own].mean()) if own else math.nan
-            return stats.Interval(found, math.nan, math.nan, 0.95, "one prompt")
-        return stats.bootstrap(scores[own], clusters=np.unique(prompts, return_inverse=True)[1])
+        if not own:
+            return stats.Interval(math.nan, math.nan, math.nan, 0.95, "no score")
+        _, prompt = np.unique([self.prompts[i] for i in own], return_inverse=True)
+        return stats.ratio_of_sums(np.bincount(prompt, scores[own]), np.bincount(prompt))
 
     def summary(self) -> "pd.DataFrame":
         """One row for each model and axis: the mean with its interval, and whether the grader is to be believed."""
