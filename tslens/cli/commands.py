@@ -126,6 +126,11 @@ COMMANDS: tuple[Command, ...] = (
         "Measure how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompt pairs.",
     ),
     Command(
+        "eval copies",
+        "tslens.cli.copies:copies",
+        "Measure how much of what a model writes is copied from its training stories, and how much repeats.",
+    ),
+    Command(
         "bench",
         "tslens.cli.bench:bench",
         "Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.",
