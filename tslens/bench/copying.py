@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from tslens.evaluation.rouge import nearest
 PEER_PAIRS = 400  # pairs that `rouge-score` does in a turn; all pairs take it minutes
 ASKED = 100  # texts that are looked up
 WHOLE = 2_000_000  # stories of a whole corpus
-REPEATED = 20  # the index holds each made story so often, with other names: made stories are slower than the index
+REPEATED = 20  # the index holds each made story so often, altered anew: making 200,000 takes longer than indexing them
 
 
 def _pairs(size: Size) -> Measured:
@@ -39,14 +39,14 @@ def _pairs(size: Size) -> Measured:
 
 
 def texts(size: Size) -> Iterator[str]:
-    """`REPEATED` times as many stories as are made: each with all its words of five letters and more altered anew."""
+    """`REPEATED` times as many stories as are made: each as it is, then `altered`."""
     for again in range(REPEATED):
         for number, story in enumerate(corpus(size.made)):
             yield story if again == 0 else altered(story, again * 1_000_003 + number)
 
 
 def altered(story: str, seed: int) -> str:
-    """The story with one word in ten replaced by another of its words, and other spellings of a few."""
+    """The story with one word in ten replaced by another of its words."""
     rng, split = np.random.default_rng(seed), story.split(" ")
     places = rng.integers(0, len(split), (2, max(1, len(split) // 10)))
     for a, b in places.T.tolist():
@@ -69,7 +69,11 @@ def _measured(size: Size) -> tuple[float, float, float, int, dict[str, np.ndarra
     """Seconds of building, bytes of the index and of the text, stories, and milliseconds of each query by its kind."""
     asked = [altered(story, -seed % 2**32) for seed, story in enumerate(corpus(size.made)[:ASKED], 1)]
     with _built(size) as (index, seconds, n_bytes):
-        queries = {"nearest": index.nearest, "longest copy": index.longest_copy, "new n-grams": index.new_shares}
+        queries: dict[str, Callable[[str], object]] = {
+            "nearest": index.nearest,
+            "longest copy": index.longest_copy,
+            "new n-grams": index.new_shares,
+        }
         spent = {}
         for name, query in queries.items():
             query(asked[0])

@@ -57,6 +57,7 @@ def copies(
     traces = [trace(text, known) for text in progress.track(texts, "looking for copies")]
     groups = _groups(rows, who)
     prompted = [_with_prompt(cut, text) for cut, text in zip(rows, texts, strict=True)]
+    traced: dict[str, Any] = {name: torch.tensor([getattr(t, name) for t in traces]) for name in _TRACED}
     kind = [1 if t.longest >= span else 2 if t.template >= span else 0 for t in traces]
     return CopiesResult(
         model=model,
@@ -73,7 +74,7 @@ def copies(
         with_prompt=torch.tensor([a for a, _ in prompted]),
         floor=torch.tensor([b for _, b in prompted]),
         among=_among(texts, groups),
-        **{name: torch.tensor([getattr(t, name) for t in traces]) for name in _TRACED},
+        **traced,
         new=torch.tensor(np.stack([t.new for t in traces])),
         kind=torch.tensor(kind),
         shown=_shown(rows, texts, who, traces, kind, known),

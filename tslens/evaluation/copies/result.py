@@ -224,4 +224,5 @@ def sample(who: str, share: float) -> str:
 def _mean(rows: np.ndarray) -> np.ndarray:
     there = ~np.isnan(rows)
     n = there.sum(0)
-    return np.divide(np.where(there, rows, 0).sum(0), n, out=np.full(rows.shape[1], np.nan), where=n > 0)
+    mean: np.ndarray = np.divide(np.where(there, rows, 0).sum(0), n, out=np.full(rows.shape[1], np.nan), where=n > 0)
+    return mean
