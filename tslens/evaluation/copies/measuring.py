@@ -134,7 +134,7 @@ def _varieties(texts: Sequence[str], groups: dict[str, list[int]], stories: Sequ
     chosen = {name: m for name, m in groups.items() if len({stories[i] for i in m}) > 1}
     own = {name: [texts[i] for i in members] for name, members in chosen.items()}
     sizes = [sum(len(words(text)) for text in texts) for texts in own.values()]
-    places = np.unique(np.geomspace(1, max(*sizes, 1, 1), POINTS).astype(int))
+    places = np.unique(np.geomspace(1, max(sizes, default=1) or 1, POINTS).astype(int))
     distinct, bleu, grown = [], [], []
     for name, of_set in progress.track(own.items(), "comparing texts with one another", len(own)):
         distinct.append([_bounds(diversity.distinct(of_set, n)) for n in diversity.ORDERS])
@@ -143,10 +143,10 @@ def _varieties(texts: Sequence[str], groups: dict[str, list[int]], stories: Sequ
         grown.append(diversity.growth(of_set, places.tolist()).T)
     return {
         "samples": list(own),
-        "distinct": torch.tensor(distinct),
-        "self_bleu": torch.tensor(bleu),
+        "distinct": torch.tensor(distinct).reshape(len(own), len(diversity.ORDERS), 3),
+        "self_bleu": torch.tensor(bleu).reshape(len(own), 3),
         "places": torch.tensor(places),
-        "growth": torch.tensor(np.stack(grown)),
+        "growth": torch.tensor(np.array(grown).reshape(len(own), len(places), 3)),
     }
 
 
