@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
@@ -29,7 +30,8 @@ def distinct(texts: Sequence[str], n: int) -> stats.Interval:
     own = np.array([sum(owners[gram] == 1 for gram in counts) for counts in each])
     sizes = np.array([counts.total() for counts in each])
     without = (len(owners) - own) / np.maximum(sizes.sum() - sizes, 1)
-    return stats.jackknife(len(owners) / max(sizes.sum(), 1), without)
+    found = stats.jackknife(len(owners) / max(sizes.sum(), 1), without)
+    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
 
 
 def self_bleu(texts: Sequence[str]) -> Float[np.ndarray, " text"]:

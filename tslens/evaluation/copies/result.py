@@ -120,6 +120,7 @@ class CopiesResult(Result):
         found = {"ending": rouge[:, 1, 0]}
         for i, measure in enumerate(MEASURES):
             found |= {f"{measure} {part}": rouge[:, i, j] for j, part in enumerate(self.axis_names["part"])}
+        del found["ROUGE-2 precision"]  # the first comparison
         found |= {name: getattr(self, name).double().numpy() for name in [*list(COMPARISONS)[1:], *OTHERS]}
         return found | {f"new {n}-grams": self.new[:, n - 1].double().numpy() for n in range(1, self.new.shape[1] + 1)}
 
