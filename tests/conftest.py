@@ -34,7 +34,7 @@ for _switch in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE",
 # Shapes and types are checked at every call of whatever holds arrays; an int is a float, as everywhere in Python
 # (PEP 484). Functions within functions are left out, which would be compiled anew at every call of the outer one.
 CHECKED = ("result", "stats", "models", "forward", "generate", "batching", "draws", "scan", "analysis", "evaluation")
-CHECKED += ("train", "report", "dynamics", "halves", "sae")
+CHECKED += ("train", "report", "dynamics", "halves", "sae", "ngrams")
 _jaxtyped = jaxtyping.jaxtyped
 
 

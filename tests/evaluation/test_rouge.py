@@ -1,10 +1,12 @@
-"""ROUGE-2 equals the reference package, by hand and on any string; the nearest of many equals a plain loop."""
+"""ROUGE equals the reference package, by hand and on any string; the nearest of many equals a plain loop."""
 
 import random
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tslens.evaluation import rouge
 from tslens.evaluation.rouge import Rouge, nearest, rouge_2
@@ -15,7 +17,7 @@ from tslens.stories import stories
 def reference():
     from rouge_score.rouge_scorer import RougeScorer  # takes seconds, with all of nltk
 
-    return RougeScorer(["rouge2"])
+    return RougeScorer(["rouge1", "rouge2", "rougeL"])
 
 
 def random_texts(n: int, seed: int = 0) -> list[str]:
@@ -41,8 +43,22 @@ def test_equals_the_reference_package(reference):
     made = list(stories("made", limit=40))
     wild = random_texts(200)
     for a, b in [*pairwise(made), *pairwise(wild)]:
-        expected = reference.score(a, b)["rouge2"]
-        assert rouge_2(a, b) == pytest.approx((expected.precision, expected.recall, expected.fmeasure), abs=1e-12)
+        expected = reference.score(a, b)
+        for own, theirs in zip(rouge.rouge(a, b), expected.values(), strict=True):
+            assert own == pytest.approx((theirs.precision, theirs.recall, theirs.fmeasure), abs=1e-12)
+        assert rouge_2(a, b) == rouge.rouge(a, b)[1]
+
+
+@settings(max_examples=150, deadline=None)
+@given(*2 * [st.text() | st.text("ab 1é'İ\n", max_size=40) | st.lists(st.sampled_from(["a", "B", "a7"])).map(" ".join)])
+def test_equals_the_reference_package_on_any_text(reference, a, b):
+    expected = reference.score(a, b)
+    for own, theirs in zip(rouge.rouge(a, b), expected.values(), strict=True):
+        assert own == pytest.approx((theirs.precision, theirs.recall, theirs.fmeasure), abs=1e-9)
+
+
+def test_what_the_words_drop():
+    assert rouge.words("Naïve, naive! Über 7-x «да» 日本") == ["na", "ve", "naive", "ber", "7", "x"]
 
 
 @pytest.mark.parametrize("make", [lambda: list(stories("made", limit=30)), lambda: random_texts(60)])

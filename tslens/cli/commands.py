@@ -166,6 +166,11 @@ COMMANDS: tuple[Command, ...] = (
         "Measure how often models find the good text of a minimal pair more probable than the bad one, by phenomenon.",
     ),
     Command(
+        "eval copies",
+        "tslens.cli.copies:copies",
+        "Measure how much of what a model writes is copied from its training stories, and how much repeats.",
+    ),
+    Command(
         "bench",
         "tslens.cli.bench:bench",
         "Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.",

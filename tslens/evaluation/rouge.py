@@ -1,6 +1,8 @@
-"""ROUGE-2 of two texts: the word pairs that they share.
+"""ROUGE-1, ROUGE-2 and ROUGE-L of two texts: the words, word pairs and the longest subsequence that they share.
 
-Equal to the `rouge-score` package (without stemming); all pairs of texts of two sets take one sparse matrix product.
+Equal to the `rouge-score` package (without stemming); all pairs of texts of two sets take one sparse matrix product. A
+word is a run of ASCII letters and digits in lower case. All else is dropped: punctuation, and letters beyond ASCII, at
+which a word is cut in two (naïve becomes na, ve; a text in another script has no words).
 """
 
 import re
@@ -18,16 +20,17 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 WORD = re.compile("[a-z0-9]+")
+MEASURES = ("ROUGE-1", "ROUGE-2", "ROUGE-L")
 ROWS = 256  # texts whose overlaps with all the others exist at a time
 
 
 class Rouge(NamedTuple):
-    """Shares of word pairs, from 0 to 1."""
+    """Shares of words, word pairs or a subsequence, from 0 to 1."""
 
     precision: float
-    """Share of the candidate's pairs that the reference has."""
+    """Share of the candidate's that the reference has."""
     recall: float
-    """Share of the reference's pairs that the candidate has."""
+    """Share of the reference's that the candidate has."""
     f: float
     """The harmonic mean of the two."""
 
@@ -37,16 +40,41 @@ def words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
+def rouge(reference: str, candidate: str) -> tuple[Rouge, Rouge, Rouge]:
+    """ROUGE-1, ROUGE-2 and ROUGE-L of two texts (Lin 2004, aclanthology.org/W04-1013)."""
+    a, b = words(reference), words(candidate)
+    return _rouge_n(a, b, 1), _rouge_n(a, b, 2), _of(_common_subsequence(a, b), len(a), len(b))
+
+
 def rouge_2(reference: str, candidate: str) -> Rouge:
-    """ROUGE-2 of two texts (Lin 2004, aclanthology.org/W04-1013): 0 if either has fewer than two words.
+    """ROUGE-2 of two texts: 0 if either has fewer than two words.
 
     A repeated pair counts with the smaller of its two counts. Exchanging the texts exchanges precision and recall and
     leaves F unchanged.
     """
-    a, b = (Counter(pairwise(words(text))) for text in (reference, candidate))
-    shared = (a & b).total()
-    precision, recall = shared / max(b.total(), 1), shared / max(a.total(), 1)
+    return _rouge_n(words(reference), words(candidate), 2)
+
+
+def _rouge_n(reference: Sequence[str], candidate: Sequence[str], n: int) -> Rouge:
+    a, b = (Counter(zip(*(found[i:] for i in range(n)), strict=False)) for found in (reference, candidate))
+    return _of((a & b).total(), a.total(), b.total())
+
+
+def _of(shared: int, of_reference: int, of_candidate: int) -> Rouge:
+    precision, recall = shared / max(of_candidate, 1), shared / max(of_reference, 1)
     return Rouge(precision, recall, 2 * precision * recall / (precision + recall) if shared else 0.0)
+
+
+def _common_subsequence(a: Sequence[str], b: Sequence[str]) -> int:
+    """Length of the longest common subsequence, a row of the table at a time in the bits of one number (Hyyrö 2004)."""
+    places: dict[str, int] = {}
+    for i, word in enumerate(a):
+        places[word] = places.get(word, 0) | 1 << i
+    everything = row = (1 << len(a)) - 1
+    for word in b:
+        matched = row & places.get(word, 0)
+        row = ((row + matched) | (row - matched)) & everything
+    return len(a) - row.bit_count()
 
 
 def nearest(texts: Sequence[str], others: Sequence[str] | None = None) -> Float[np.ndarray, " texts"]:

@@ -63,6 +63,22 @@ def build(stories: Iterable[str], folder: str | Path, *, source: str = "") -> In
     return open_index(folder)
 
 
+def kept(stories: Iterable[str], parent: str | Path, *, source: str = "") -> Index:
+    """The index of the stories, kept in a folder of `parent` named after their hash; built if it is not there.
+
+    The stories are read once for the hash, and once more where the index is built.
+    """
+    digest = blake2b(f"n-gram index {VERSION}\0".encode(), digest_size=16)
+    for text in progress.track(stories, "hashing stories"):
+        _add(digest, text.encode("utf-8", "surrogatepass"))
+    folder = Path(parent) / digest.hexdigest()
+    return open_index(folder) if (folder / RECORD).is_file() else build(stories, folder, source=source)
+
+
+def _add(digest: blake2b, raw: bytes) -> None:
+    digest.update(len(raw).to_bytes(8, "little") + raw)
+
+
 class _Numbers(dict[str, int]):
     """The number of each word, from 1 in the order of their first appearance; 0 separates stories."""
 
@@ -93,7 +109,7 @@ def _write(stories: Iterable[str], folder: Path, source: str) -> tuple[int, int,
                     flat.extend(map(numbers.__getitem__, sentence))
                 flat.append(0)
                 text_place += len(raw)
-                digest.update(len(raw).to_bytes(8, "little") + raw)
+                _add(digest, raw)
                 out[TEXTS].write(raw)
             for name, values in ((STARTS, starts), (SENTENCES, begins), (TEXT_STARTS, text_starts)):
                 _append(out[name], values, np.int64)

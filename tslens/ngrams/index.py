@@ -36,7 +36,7 @@ class Near(NamedTuple):
 
     story: int
     shared: int
-    """How many of the text's different n-grams, of 2, 3, 5 and 8 words, it has; frequent ones are not counted."""
+    """How many of the text's different n-grams it has; frequent ones are not counted."""
 
 
 class Copy(NamedTuple):
@@ -127,8 +127,8 @@ class Index:
         there = [lengths[: max(0, len(lengths) - n + 1)] for n in orders]
         return np.array([(found < n).mean() if len(found) else np.nan for n, found in zip(orders, there, strict=True)])
 
-    def nearest(self, text: str, k: int = 10) -> list[Near]:
-        """The k stories that share most of the text's n-grams of 2, 3, 5 and 8 words, of equal ones the first.
+    def nearest(self, text: str, k: int = 10, orders: Sequence[int] = ORDERS) -> list[Near]:
+        """The k stories that share most of the text's n-grams of these orders (at most 30), of equal ones the first.
 
         Each different n-gram counts once; those with more than 2,000 places are left out, and of the others the rarest
         are looked up, up to 200,000 places. For an exact ROUGE take it on these few.
@@ -136,8 +136,8 @@ class Index:
         if k < 1:
             raise InputError(f"k={k} leaves no story; give 1 or more.")
         given = self._numbers(words(text))
-        low, high = self._ranges(given, max(ORDERS))
-        pairs = [(int(a), int(b), n) for n in ORDERS for a, b in zip(low[n - 1], high[n - 1], strict=True)]
+        low, high = self._ranges(given, max(orders))
+        pairs = [(int(a), int(b), n) for n in orders for a, b in zip(low[n - 1], high[n - 1], strict=True)]
         few = sorted({(b - a, a, n) for a, b, n in pairs if 0 < b - a <= FREQUENT})
         size = np.cumsum([count for count, _, _ in few])
         few = few[: int(np.searchsorted(size, LOOKED_AT, side="right"))]

@@ -1,0 +1,286 @@
+"""Planted copies are all found, each under its name, and what repeats is counted as elsewhere."""
+
+import math
+import random
+import re
+from itertools import chain
+
+import numpy as np
+import pytest
+import torch
+
+from tslens.evaluation.copies import copies, corpora, cut_stories, diversity, read_written, trace, write_endings
+from tslens.evaluation.copies.view import marked
+from tslens.evaluation.rouge import rouge_2
+from tslens.ngrams import words
+from tslens.stories import stories
+
+
+@pytest.fixture(scope="module")
+def made():
+    return list(stories("made", limit=260))
+
+
+@pytest.fixture(scope="module")
+def known(made, tmp_path_factory):
+    return corpora(made[:200], tmp_path_factory.mktemp("ngrams"), source="made stories")
+
+
+@pytest.fixture(scope="module")
+def answer(made, known):
+    """Of ten held-out stories two endings are copied from training stories and one is a copy with other nouns."""
+    cuts = cut_stories(made[200:210])
+    written = [cut.ending for cut in cut_stories(made[230:240])]
+    for i, cut in enumerate(cut_stories(made[20:22])):
+        written[i] = cut.ending
+    written[4] = renamed(made[50], known)
+    written[5] = ""
+    return copies(cuts, written, known, held_out=cut_stories(made[210:220]), span=40, model="<b>planted</b>")
+
+
+def renamed(text, known):
+    """The second half of a text with another word for every name and noun."""
+    ending = cut_stories([text])[1].ending
+    return re.sub(r"[A-Za-z']+", lambda m: m[0] if m[0].lower() in known.kept else f"{m[0][0]}oodle", ending)
+
+
+def test_stories_are_cut_between_words():
+    story = "One two\n three four  five.\n"
+    first, half = cut_stories([story, "word", ""], (0.4, 0.5))
+    assert (first.prompt, first.ending) == ("One two", "\n three four  five.\n")
+    assert half.prompt == "One two"
+    assert all(cut.prompt + cut.ending == story for cut in cut_stories([story], (0.01, 0.2, 0.99)))
+    assert [cut.prompt for cut in cut_stories([story], (0.01, 0.99))] == ["One", "One two\n three four"]
+
+
+@pytest.mark.parametrize("share", [0, 1, -2, math.nan])
+def test_a_share_outside_is_refused(share, refused):
+    with refused("share between 0 and 1"):
+        cut_stories(["a b"], (share,))
+
+
+def test_planted_copies_are_all_found(made, known):
+    rng = random.Random(0)
+    for story in rng.sample(range(200), 25):
+        whole = words(made[story])
+        exact = trace(made[story], known)
+        assert (exact.longest, exact.nearest, exact.nearest_f) == (len(whole), 1, 1)
+        assert made[exact.longest_story] == made[story]
+        start = rng.randrange(len(whole) - 40)
+        within = trace("Unheard things. " + " ".join(whole[start : start + 40]) + " unheard", known)
+        assert within.longest >= 40
+        assert set(whole[start : start + 40]) <= set(words(made[within.longest_story]))
+
+
+def test_planted_templates_are_all_found(made, known):
+    for story in range(0, 200, 9):
+        text = renamed(made[story], known)
+        found = trace(text, known)
+        assert found.template == len(words(text))
+        assert known.skeletons.story(found.template_story).endswith(known.skeleton(text))
+        assert found.longest < found.template
+
+
+def test_other_words_around_the_same_things_have_the_same_plot(made, known):
+    """Every sentence in another place, and all frequent words gone: no pair of words is left as it was."""
+    for story in range(0, 200, 20):
+        rare = [word for word in words(made[story]) if known.index.vocabulary[word] < 400 and word.isalpha()]
+        random.Random(0).shuffle(rare)
+        found = trace(" ".join(rare), known)
+        assert (found.plot_story, found.longest < 5) == (story, True)
+        assert found.plot > 0.7
+
+
+def test_the_nearest_is_that_of_all_stories(made, known):
+    """The best of the 50 candidates, beside the best of all 200 training stories."""
+    share = 0
+    for story in made[200:230]:
+        scores = [rouge_2(other, story) for other in made[:200]]
+        found = trace(story, known)
+        best = max(score.precision for score in scores)
+        share += found.nearest == pytest.approx(best)
+        assert found.nearest > 0.85 * best
+        assert rouge_2(made[found.nearest_story], story).precision == pytest.approx(found.nearest)
+    assert share >= 26
+
+
+@pytest.mark.parametrize("text", ["", " ", "ü", "日本", "\ud800", "🙂" * 50, "?!", "a"])
+def test_awkward_texts_are_traced(text, known):
+    found = trace(text, known)
+    assert found.longest <= len(words(text))
+    assert 0 <= found.plot <= 1
+    assert len(found.new) == 10
+    assert np.isnan(found.new[len(words(text)) :]).all()
+
+
+def test_kinds_and_numbers_of_a_result(answer, known):
+    kinds = answer.kind.tolist()
+    assert [kinds[i] for i in (0, 1, 2, 3)] == [1, 1, 1, 1]
+    assert kinds[4] == 2
+    assert (kinds[5], answer.words[5], answer.rouge[5].tolist()) == (0, 0, [[0, 0, 0]] * 3)
+    assert answer.nearest[:4].tolist() == [1] * 4
+    assert answer.new[0].tolist() == [0] * 10
+    assert answer.new[4, 0] > 0
+    assert answer.who.tolist() == [0] * 20 + [1] * 20
+    frame = answer.summary().set_index(["cut", "measure"])
+    row = frame.loc[(0.4, "ROUGE-2 precision to the nearest training story")]
+    assert row.low < row.written < row.high
+    assert row.true_low < row.true_endings < row.true_high
+    assert row.written == pytest.approx(answer.nearest[0:20:2].mean())
+    assert frame.loc[(0.5, "exact copies")].written == pytest.approx(
+        answer.copied(0, 1, np.arange(40) % 2 == 1).estimate
+    )
+    assert {f"new {n}-grams" for n in range(1, 11)} <= {measure for _, measure in frame.index}
+    for who in (0, 1):  # the floor is what the prompt alone gives; with it every text looks like a copy
+        own = answer.who == who
+        assert (answer.with_prompt[own] >= answer.floor[own] - 1e-9).all()
+        assert answer.floor[own].mean() > 0.3
+    assert torch.allclose(answer.with_prompt[answer.who == 1], torch.ones(20))
+
+
+def test_a_result_can_be_kept_drawn_and_shown(answer, tmp_path):
+    back = type(answer).load(answer.save(tmp_path))
+    assert back.summary().equals(answer.summary())
+    assert len(answer.to_frame()) == 40
+    assert len(answer.to_frame("new")) == 400
+    assert len(answer.figure().axes) == 3
+    page = answer.html()
+    assert "&lt;b&gt;planted" in page
+    assert "<b>" not in page
+    assert page.count("<mark>") >= 2 * 5
+    assert page.count("Exact copy") >= 4
+    assert "Template copy" in page
+    assert answer._repr_html_().endswith(page)
+    assert answer.to_json()["rows"]
+
+
+def test_completions_of_one_prompt_count_as_one_story(made, known):
+    cuts = cut_stories(made[200:204], (0.5,))
+    once = copies(cuts, [cut.ending for cut in cuts], known)
+    often = copies(cuts * 5, [cut.ending for cut in cuts] * 5, known)
+    a, b = (
+        result.summary().set_index("measure").loc["ROUGE-2 precision to the nearest training story"]
+        for result in (once, often)
+    )
+    assert (a.low, a.high) == (b.low, b.high)
+    assert (once.copied(0, 0).low, once.copied(0, 0).high) == (often.copied(0, 0).low, often.copied(0, 0).high)
+    assert np.isnan(a.true_endings)
+
+
+def test_too_few_are_refused(made, known, refused):
+    cuts = cut_stories(made[200:201])
+    with refused("at least 2 stories"):
+        copies(cuts, ["a", "b"], known)
+
+
+def test_marks_are_set_and_text_is_escaped():
+    assert marked("A <b> Cat’s ran.", "cat's ran") == "A &lt;b&gt; <mark>Cat’s ran</mark>."
+    assert marked("İ & \x07", "cat") == "İ &amp; \\x07"
+    assert marked("", "cat") == marked("", "") == ""
+
+
+# Texts among one another
+
+
+def test_distinct_by_hand():
+    assert diversity.distinct(["a b a", "a c"], 1).estimate == 3 / 5
+    assert diversity.distinct(["a b a", "a c"], 2).estimate == 1
+    assert diversity.distinct(["", ""], 3).estimate == 0
+    assert diversity.distinct(["a"] * 4, 1).estimate == 1 / 4
+
+
+def test_distinct_without_each_text(made):
+    texts = made[:6]
+    for n in (1, 3):
+        grams = [list(zip(*(words(text)[i:] for i in range(n)), strict=False)) for text in texts]
+        left = [list(chain.from_iterable(grams[:i] + grams[i + 1 :])) for i in range(6)]
+        without = [len(set(found)) / len(found) for found in left]
+        found = diversity.distinct(texts, n)
+        assert found.halfwidth == pytest.approx(2.5706 * np.std(without) * math.sqrt(5), rel=1e-4)
+
+
+def test_self_bleu_equals_nltk(made):
+    from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+    texts = [*made[:6], made[0], "The cat.", "", "x y z", "one two three four five six"]
+    split = [words(text) for text in texts]
+    smooth = SmoothingFunction(epsilon=0.1).method1
+    expected = [
+        sentence_bleu([other for j, other in enumerate(split) if j != i], own, smoothing_function=smooth)
+        for i, own in enumerate(split)
+    ]
+    np.testing.assert_allclose(diversity.self_bleu(texts), expected, rtol=1e-9)
+
+
+def test_the_vocabulary_grows_to_all_words(made):
+    texts = made[:8]
+    total = sum(len(words(text)) for text in texts)
+    middle, low, high = diversity.growth(texts, [1, 50, total, total + 1])
+    assert middle[0] == 1
+    assert middle[2] == low[2] == high[2] == len({word for text in texts for word in words(text)})
+    assert low[1] < middle[1] < high[1] <= 50
+    assert np.isnan(middle[3])
+
+
+def test_one_text_repeats_nothing(refused):
+    for call in (lambda: diversity.distinct(["a"], 1), lambda: diversity.self_bleu(["a"])):
+        with refused("at least 2 texts"):
+            call()
+
+
+# Completions
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (
+            "a.jsonl",
+            '{"prompt": "One", "completion": " day", "ending": " night"}\n\n{"prompt": "One", "completion": ""}\n',
+        ),
+        ("a.csv", "prompt,completion,ending\nOne, day, night\nOne,,\n"),
+    ],
+)
+def test_completions_are_read(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    cuts, written = read_written(tmp_path / name)
+    assert written == [" day", ""]
+    assert [(cut.prompt, cut.ending, cut.story) for cut in cuts] == [("One", " night", 0), ("One", "", 0)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (
+            "a.jsonl",
+            '{"prompt": "a", "completion": "b"}\n{"prompt": "a"}\n',
+            "line 2: no text in the field 'completion'",
+        ),
+        ("a.jsonl", "[1]\n", "line 1: not a JSON object"),
+        ("a.jsonl", "{", "line 1: not a JSON object"),
+        ("a.jsonl", "", "holds no completions"),
+        ("a.csv", "prompt\none\n", "line 2: no text in the field 'completion'"),
+        ("a.txt", "", "not .jsonl or .csv"),
+    ],
+)
+def test_wrong_completions_are_refused(tmp_path, refused, name, content, said):
+    (tmp_path / name).write_text(content)
+    with refused(said):
+        read_written(tmp_path / name)
+
+
+def test_half_a_surrogate_pair_is_replaced(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"prompt": "\\ud800", "completion": "a\\udc00"}\n')
+    cuts, written = read_written(tmp_path / "a.jsonl")
+    assert (cuts[0].prompt, written) == ("\ufffd", ["a\ufffd"])
+
+
+def test_endings_are_written_after_their_prompts(made):
+    from tslens.models import load
+
+    model, cuts = load("stories2M"), cut_stories(made[:3])
+    written = write_endings(model, cuts, tokens=12, seed=3)
+    assert written == write_endings(model, cuts, tokens=12, seed=3)
+    assert written != write_endings(model, cuts, tokens=12, seed=4)
+    assert len(set(written)) == 6
+    assert not any(text.startswith(cut.prompt[:10]) for cut, text in zip(cuts, written, strict=True))

@@ -1,0 +1,129 @@
+"""The command that looks for copies in what a model writes."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from tslens import progress
+from tslens.cli.delivery import delivery
+from tslens.cli.options import Json, Limit, Model, Precision, Stories, corpus_of
+from tslens.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tslens.models import LanguageModel
+    from tslens.stories.packed import Packed
+    from tslens.tokenizer import Tokenizer
+
+
+def copies(
+    *,
+    model: Model,
+    stories: Stories = None,
+    texts: Path | None = None,
+    train: str | None = None,
+    cut: Annotated[list[float] | None, Parameter(negative=())] = None,
+    limit: Limit = 100,
+    tokens: int = 256,
+    temperature: float = 1.0,
+    seed: int = 0,
+    span: int = 25,
+    out: Path | None = None,
+    precision: Precision = "float32",
+    json_: Json = False,
+) -> None:
+    """Measure how much of what a model writes is copied from its training stories, and how much repeats.
+
+    Parameters
+    ----------
+    texts
+        Completions to read instead of writing them: JSONL or CSV with `prompt`, `completion` and, if known, `ending`.
+    train
+        The training stories: a source as for --stories. Default: those that the model's run packed.
+    cut
+        Share of a story's words in the prompt; may be repeated. Default: 0.4 and 0.5.
+    tokens
+        Largest number of tokens that are written after a prompt.
+    temperature
+        Temperature of the writing.
+    seed
+        Seed of the writing.
+    span
+        Words and marks of a copied span from which on a text is a copy.
+    out
+        A folder for the figure (SVG), the page of copies (HTML), the table of all texts (CSV) and the whole answer.
+    """
+    from tslens.corpus import cache
+    from tslens.evaluation import copies as measure
+    from tslens.evaluation.copies import view
+    from tslens.evaluation.copies.cutting import SHARES, that_fit
+    from tslens.models import load, name_of
+
+    if span < 2:
+        raise InputError(f"--span is {span}; give 2 words or more.")
+    shares = tuple(cut or SHARES)
+    cuts, written = ([], []) if texts is None else measure.read_written(texts)
+    loaded = load(model)
+    source, trained = _training(model, loaded, train)
+    with delivery(out, json_) as deliver:
+        if texts is None:
+            read = corpus_of(loaded, stories, limit, self_written=False)
+            cuts = that_fit(loaded, measure.cut_stories(read, shares))
+            written = measure.write_endings(
+                loaded, cuts, tokens=tokens, temperature=temperature, seed=seed, precision=precision
+            )
+            described = f"{read.description} Written at temperature {temperature:g}, seed {seed}."
+            held_out = cuts if stories != "train" else measure.cut_stories(_held_out(loaded, None, limit), shares)
+        else:
+            described = f"{len(written):,} completions of {texts}."
+            held_out = measure.cut_stories(_held_out(loaded, stories, limit), shares)
+        known = measure.corpora(trained, cache() / "ngrams", source=source)
+        answer = measure.copies(cuts, written, known, held_out=held_out, span=span, model=name_of(loaded))
+        deliver(replace(answer, corpus=described))
+        if deliver.folder is not None:
+            (deliver.folder / "copies.html").write_text(view.page(answer), encoding="utf-8")
+
+
+def _held_out(model: "LanguageModel", source: str | None, limit: int) -> "Iterable[str]":
+    """The stories whose true endings are the baseline; none where none was named and the model keeps none."""
+    from tslens.corpus import model_stories
+
+    try:
+        return model_stories(model, source, limit=limit, self_written=False)
+    except InputError:
+        if source is not None:
+            raise
+        progress.note("no baseline: the model keeps no validation stories; name some with --stories")
+        return ()
+
+
+def _training(name: str, model: "LanguageModel", source: str | None) -> "tuple[str, Iterable[str]]":
+    """The model's training stories and their name: those of a named source, else those that its run packed."""
+    from tslens import models
+    from tslens.errors import MissingInputError
+    from tslens.stories import stories
+    from tslens.stories.packed import Packed
+
+    if source is not None:
+        named = stories(source)
+        return named.name, named
+    home, tokenizer = models.home_of(model), models.story_tokenizer_of(model)
+    try:
+        packed = Packed.open((home or Path(name)) / "data", tokenizer)
+    except MissingInputError:
+        raise InputError(f"{name} kept no training stories. Name their source with --train.") from None
+    return packed.record.source, _Decoded(packed, tokenizer)
+
+
+@dataclass(frozen=True)
+class _Decoded:
+    """Packed stories as text."""
+
+    packed: "Packed"
+    tokenizer: "Tokenizer"
+
+    def __iter__(self) -> "Iterator[str]":
+        return (self.tokenizer.decode(self.packed.story(i).tolist()) for i in range(self.packed.n_stories))

@@ -1,0 +1,139 @@
+"""Stories cut in two: a prompt, and the ending that a model writes anew."""
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tslens import generate, progress
+from tslens.errors import InputError
+from tslens.models import spec_of, tokenizer_of
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+SHARES = (0.4, 0.5)
+BATCH = 64  # prompts that are continued together
+_WORD = re.compile(r"\S+")
+
+
+class Cut(NamedTuple):
+    """A story cut in two."""
+
+    prompt: str
+    ending: str
+    """Its true ending; empty where it is not known."""
+    story: int
+    """The number of the story among those that were cut; the unit of all intervals."""
+    share: float
+    """The share of its words in the prompt; NaN where the prompt is no beginning of a known story."""
+
+
+def cut_stories(stories: Iterable[str], shares: Sequence[float] = SHARES) -> list[Cut]:
+    """Every story cut after each share of its words (by white space); a story of one word is left out.
+
+    InputError for a share outside 0 to 1.
+    """
+    if wrong := [share for share in shares if not 0 < share < 1]:
+        raise InputError(f"a story is cut at a share between 0 and 1, such as 0.4; got {wrong[0]}.")
+    found = []
+    for number, story in enumerate(stories):
+        ends = [word.end() for word in _WORD.finditer(story)]
+        for share in shares:
+            words = min(max(round(share * len(ends)), 1), len(ends) - 1)
+            if words > 0:
+                found.append(Cut(story[: ends[words - 1]], story[ends[words - 1] :], number, share))
+    return found
+
+
+def write_endings(
+    model: "LanguageModel",
+    cuts: Sequence[Cut],
+    *,
+    tokens: int = 256,
+    temperature: float = 1.0,
+    seed: int = 0,
+    precision: str = "float32",
+) -> list[str]:
+    """What the model writes after each prompt, at most so many `tokens`, without the prompt; a text may be empty.
+
+    The same seed gives the same texts. InputError for a prompt that fills the context.
+    """
+    tokenizer = tokenizer_of(model)
+    written = []
+    with progress.bar("writing endings", len(cuts)) as bar:
+        for first in range(0, len(cuts), BATCH):
+            rows = tokenizer.encode([cut.prompt for cut in cuts[first : first + BATCH]])
+            sampling = generate.Sampling(temperature=temperature, seed=seed * 100_003 + first)
+            new = generate.generate_ids(model, rows, max_new_tokens=tokens, sampling=sampling, precision=precision)
+            for row, more in zip(rows, new, strict=True):
+                written.append(tokenizer.decode(row + more)[len(tokenizer.decode(row)) :])
+            bar.advance(len(rows))
+    return written
+
+
+def that_fit(model: "LanguageModel", cuts: Sequence[Cut]) -> list[Cut]:
+    """The cuts of those stories whose every prompt leaves room in the model's context; the others are said."""
+    context = spec_of(model, compressors=True).n_ctx
+    rows = tokenizer_of(model).encode([cut.prompt for cut in cuts])
+    long = {cut.story for cut, row in zip(cuts, rows, strict=True) if len(row) >= context}
+    if long:
+        progress.note(f"left out: {len(long):,} stories whose prompt fills the context of {context} tokens")
+    return [cut for cut in cuts if cut.story not in long]
+
+
+def read_written(path: str | Path) -> tuple[list[Cut], list[str]]:
+    """Completions from a file: JSONL, or CSV with a header, with `prompt`, `completion` and, if known, `ending`.
+
+    Completions of one prompt count as one story. An empty completion is kept. InputError, with the line, for a file of
+    another kind or a missing field.
+    """
+    path = Path(path)
+    readers = {".jsonl": _json_lines, ".csv": _csv_rows}
+    if path.suffix.lower() not in readers:
+        raise InputError(f"{path} is not .jsonl or .csv; give completions with the fields prompt and completion.")
+    if not path.is_file():
+        raise InputError(f"there is no file {path}; give completions as .jsonl or .csv.")
+    cuts, written = [], []
+    numbers: dict[str, int] = {}
+    for line, row in readers[path.suffix.lower()](path):
+        given = {name: row.get(name) for name in ("prompt", "completion")}
+        for name, value in given.items():
+            if not isinstance(value, str):
+                raise InputError(
+                    f"{path}, line {line}: no text in the field {name!r}; each needs prompt and completion."
+                )
+        prompt, completion, ending = (_whole(str(text or "")) for text in (*given.values(), row.get("ending")))
+        cuts.append(Cut(prompt, ending, numbers.setdefault(prompt, len(numbers)), float("nan")))
+        written.append(completion)
+    if not cuts:
+        raise InputError(f"{path} holds no completions; give at least two.")
+    return cuts, written
+
+
+def _whole(text: str) -> str:
+    """The text with a sign in place of every half of a surrogate pair, which cannot be written as UTF-8."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError:
+                row = None
+            if not isinstance(row, dict):
+                raise InputError(f"{path}, line {number}: not a JSON object with prompt and completion.")
+            yield number, row
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        for row in reader:
+            yield reader.line_num, row

@@ -1,0 +1,193 @@
+"""How much of what a model writes is copied, and how much repeats?"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tslens import progress, stats
+from tslens.errors import InputError
+from tslens.evaluation.copies import diversity
+from tslens.evaluation.copies.cutting import Cut
+from tslens.evaluation.copies.result import KINDS, WHO, CopiesResult, sample
+from tslens.evaluation.copies.tracing import Corpora, Trace, trace
+from tslens.evaluation.rouge import nearest, rouge, rouge_2
+from tslens.evaluation.rouge import words as rouge_words
+from tslens.ngrams import words
+
+SPAN = 25
+SHOWN = 12
+POINTS = 20
+FOREIGN = "0unheard0"  # a word that no text has
+
+
+def copies(
+    cuts: Sequence[Cut],
+    written: Sequence[str],
+    known: Corpora,
+    *,
+    held_out: Sequence[Cut] = (),
+    span: int = SPAN,
+    model: str = "",
+) -> CopiesResult:
+    """Compare what was written after each prompt with its true ending, with the other texts and with training stories.
+
+    Args:
+        cuts: the prompts, with their true endings where known.
+        written: the text after each prompt, without it; it may be empty.
+        known: the training stories.
+        held_out: stories that were not trained on, cut alike; their true endings are treated as texts, as baseline.
+        span: words of a copied span from which on a text is a copy.
+        model: the model's name.
+
+    ROUGE and its comparisons follow Eldan and Li (2023, arXiv 2305.07759), on the continuation alone; new n-grams McCoy
+    et al. (2023, doi:10.1162/tacl_a_00567). InputError for fewer than two stories.
+    """
+    if len(cuts) != len(written):
+        raise ValueError(f"{len(written)} texts for {len(cuts)} prompts")
+    if len({cut.story for cut in cuts}) < 2:
+        raise InputError("an interval over stories takes at least 2 stories; give more prompts.")
+    held_out = [cut for cut in held_out if cut.ending]
+    rows = [*cuts, *held_out]
+    texts = [*written, *(cut.ending for cut in held_out)]
+    references = [*(cut.ending for cut in cuts), *_next_endings(held_out)]
+    who = np.repeat([0, 1], [len(cuts), len(held_out)])
+    traces = [trace(text, known) for text in progress.track(texts, "looking for copies")]
+    groups = _groups(rows, who)
+    prompted = [_with_prompt(cut, text) for cut, text in zip(rows, texts, strict=True)]
+    traced: dict[str, Any] = {name: torch.tensor([getattr(t, name) for t in traces]) for name in _TRACED}
+    kind = [1 if t.longest >= span else 2 if t.template >= span else 0 for t in traces]
+    return CopiesResult(
+        model=model,
+        train=known.index.record.source,
+        n_train=known.index.n_stories,
+        span=span,
+        prompts=[cut.prompt for cut in rows],
+        texts=texts,
+        who=torch.tensor(who),
+        story=torch.tensor([cut.story for cut in rows]),
+        cut=torch.tensor([cut.share for cut in rows], dtype=torch.float64),
+        words=torch.tensor([len(words(text)) for text in texts]),
+        rouge=torch.tensor([_rouge(reference, text) for reference, text in zip(references, texts, strict=True)]),
+        with_prompt=torch.tensor([a for a, _ in prompted]),
+        floor=torch.tensor([b for _, b in prompted]),
+        among=_among(texts, groups),
+        **traced,
+        new=torch.tensor(np.stack([t.new for t in traces])),
+        kind=torch.tensor(kind),
+        shown=_shown(rows, texts, who, traces, kind, known),
+        **_varieties(texts, groups, [cut.story for cut in rows]),
+    )
+
+
+_TRACED = (
+    *("nearest", "nearest_f", "nearest_story", "longest", "longest_story"),
+    *("template", "template_story", "plot", "plot_story"),
+)
+
+
+def _next_endings(cuts: Sequence[Cut]) -> list[str]:
+    """For each cut the ending of the next story, cut at the same share; empty if there is none."""
+    found = []
+    for i, cut in enumerate(cuts):
+        others = (other for other in [*cuts[i + 1 :], *cuts[:i]] if _alike(other, cut) and other.story != cut.story)
+        found.append(next((other.ending for other in others), ""))
+    return found
+
+
+def _alike(a: Cut, b: Cut) -> bool:
+    return a.share == b.share or bool(np.isnan(a.share) and np.isnan(b.share))
+
+
+def _groups(rows: Sequence[Cut], who: np.ndarray) -> dict[str, list[int]]:
+    """The texts of each set: one writer, one cut."""
+    found: dict[str, list[int]] = {}
+    for i, cut in enumerate(rows):
+        found.setdefault(sample(WHO[who[i]], cut.share), []).append(i)
+    return found
+
+
+def _rouge(reference: str, text: str) -> list[list[float]]:
+    return [list(score) for score in rouge(reference, text)] if reference else [[float("nan")] * 3] * 3
+
+
+def _with_prompt(cut: Cut, text: str) -> tuple[float, float]:
+    """ROUGE-2 precision with the prompt on both sides, and its floor; NaN without a true ending."""
+    if not cut.ending:
+        return float("nan"), float("nan")
+    story, foreign = cut.prompt + cut.ending, f" {FOREIGN}" * len(rouge_words(text))
+    return rouge_2(story, cut.prompt + text).precision, rouge_2(story, cut.prompt + foreign).precision
+
+
+def _among(texts: Sequence[str], groups: dict[str, list[int]]) -> Tensor:
+    found = torch.full((len(texts),), float("nan"), dtype=torch.float64)
+    for members in groups.values():
+        if len(members) > 1:
+            found[members] = torch.tensor(nearest([texts[i] for i in members]), dtype=torch.float64)
+    return found
+
+
+def _varieties(texts: Sequence[str], groups: dict[str, list[int]], stories: Sequence[int]) -> dict[str, Any]:
+    """distinct-n, self-BLEU and vocabulary growth of each set of two or more stories."""
+    chosen = {name: m for name, m in groups.items() if len({stories[i] for i in m}) > 1}
+    own = {name: [texts[i] for i in members] for name, members in chosen.items()}
+    sizes = [sum(len(words(text)) for text in texts) for texts in own.values()]
+    places = np.unique(np.geomspace(1, max(sizes, default=1) or 1, POINTS).astype(int))
+    distinct, bleu, grown = [], [], []
+    for name, of_set in progress.track(own.items(), "comparing texts with one another", len(own)):
+        distinct.append([_bounds(diversity.distinct(of_set, n)) for n in diversity.ORDERS])
+        scores = diversity.self_bleu(of_set)
+        bleu.append(_bounds(stats.bootstrap(scores, clusters=[stories[i] for i in chosen[name]])))
+        grown.append(diversity.growth(of_set, places.tolist()).T)
+    return {
+        "samples": list(own),
+        "distinct": torch.tensor(distinct).reshape(len(own), len(diversity.ORDERS), 3),
+        "self_bleu": torch.tensor(bleu).reshape(len(own), 3),
+        "places": torch.tensor(places),
+        "growth": torch.tensor(np.array(grown).reshape(len(own), len(places), 3)),
+    }
+
+
+def _bounds(interval: stats.Interval) -> list[float]:
+    return [float(interval.estimate), float(interval.low), float(interval.high)]
+
+
+def _shown(
+    rows: Sequence[Cut],
+    texts: Sequence[str],
+    who: np.ndarray,
+    traces: Sequence[Trace],
+    kind: Sequence[int],
+    known: Corpora,
+) -> list[dict[str, Any]]:
+    """The written texts with the longest copies, exact ones first, each with its training story."""
+    order = sorted(np.flatnonzero(who == 0).tolist(), key=lambda i: (kind[i] != 1, -traces[i].template, i))
+    found = []
+    for i in order[:SHOWN]:
+        exact = kind[i] != 2
+        story = traces[i].longest_story if exact else traces[i].template_story
+        text = known.index.story(story) if story >= 0 else ""
+        span = traces[i].span if exact else traces[i].template_span
+        found.append(
+            {
+                "kind": KINDS[kind[i]],
+                "prompt": rows[i].prompt,
+                "text": texts[i],
+                "words": traces[i].longest if exact else traces[i].template,
+                "span": span,
+                "story": story,
+                "story_text": text,
+                "story_span": span if exact else _of_same_skeleton(span, text, known),
+            }
+        )
+    return found
+
+
+def _of_same_skeleton(span: str, text: str, known: Corpora) -> str:
+    """The words of the text's first span that has the skeleton of this one; empty if there is none."""
+    wanted, found, own = known.skeleton(span).split(), known.skeleton(text).split(), words(text)
+    n = len(wanted)
+    at = next((i for i in range(len(found) - n + 1) if found[i : i + n] == wanted), None)
+    return "" if at is None else " ".join(own[at : at + n])

@@ -1,0 +1,229 @@
+"""The result of looking for copies: every text with where it comes from, beside true endings treated the same."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens import stats
+from tslens.evaluation.rouge import MEASURES
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+WHO = ("written", "true endings")
+KINDS = ("none", "exact", "template")
+COMPARISONS = {
+    "ending": "ROUGE-2 precision to the true ending",
+    "among": "largest ROUGE-2 F to another text of the set",
+    "nearest": "ROUGE-2 precision to the nearest training story",
+}
+OTHERS = {
+    "nearest_f": "ROUGE-2 F to the nearest training story",
+    "longest": "longest copied span (words and marks)",
+    "template": "longest span with a training story's skeleton",
+    "plot": "cosine to the nearest plot in other words",
+    "words": "words and marks of the text",
+    "with_prompt": "ROUGE-2 precision, prompt counted too",
+    "floor": "the same for an ending that shares nothing",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class CopiesResult(Result):
+    """Where texts come from. True endings are those of held-out stories, treated the same: the share of copies that
+    stories have without any copying. All intervals are over stories, at 95%.
+
+    Among texts the largest ROUGE is taken once, over all of the set: its interval takes the others as given.
+    """
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("text",)
+    axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {
+        "measure": MEASURES,
+        "part": ("precision", "recall", "F"),
+        "bound": ("value", "low", "high"),
+        "sample": "samples",
+    }
+
+    model: str
+    train: str
+    """The training stories."""
+    n_train: int
+    span: int
+    """Words of a copied span from which on a text is an exact copy, or a template copy by its skeleton."""
+    prompts: list[str]
+    texts: list[str]
+    """What followed the prompts: written by the model, or the true ending."""
+    who: Int[Tensor, " text"]
+    """0: written by the model; 1: a true ending"""
+    story: Int[Tensor, " text"]
+    """The story that was cut."""
+    cut: Float[Tensor, " text"]
+    """The share of the story in the prompt; NaN if unknown."""
+    words: Int[Tensor, " text"]
+    rouge: Float[Tensor, "text measure part"]
+    """Of the continuation to the story's true ending, without the prompt; of a true ending to that of the next story,
+    which is chance. NaN where no true ending is known."""
+    with_prompt: Float[Tensor, " text"]
+    """ROUGE-2 precision where prompt and continuation are compared with the whole story."""
+    floor: Float[Tensor, " text"]
+    """What that is for a continuation of as many words that shares nothing: the part of the shared prompt."""
+    among: Float[Tensor, " text"]
+    """The largest ROUGE-2 F to another text by the same writer, cut at the same share."""
+    nearest: Float[Tensor, " text"]
+    """The share of the text's word pairs that one training story has."""
+    nearest_f: Float[Tensor, " text"]
+    nearest_story: Int[Tensor, " text"]
+    """A number among the training stories; -1 for none."""
+    longest: Int[Tensor, " text"]
+    """Words and marks of the longest span that a training story has."""
+    longest_story: Int[Tensor, " text"]
+    template: Int[Tensor, " text"]
+    """The same of the skeleton, where every name and noun is a blank."""
+    template_story: Int[Tensor, " text"]
+    plot: Float[Tensor, " text"]
+    """The cosine of rarity-weighted word counts to the training story that it is largest for: the same things are told
+    of, in whatever words and order stand between."""
+    plot_story: Int[Tensor, " text"]
+    new: Float[Tensor, "text order"]
+    """The share of n-grams (n = 1 to 10) that no training story has."""
+    kind: Int[Tensor, " text"]
+    """0: no copy; 1: an exact copy, which has a copied span of `span` words; 2: a template copy."""
+    samples: list[str]
+    """The sets whose variety is measured: a writer, and a cut."""
+    distinct: Float[Tensor, "sample n bound"]
+    """distinct-n for n = 1 to 4."""
+    self_bleu: Float[Tensor, "sample bound"]
+    places: Int[Tensor, " place"]
+    growth: Float[Tensor, "sample place bound"]
+    """Different words among the first so many, over random orders of the texts."""
+    shown: list[dict[str, Any]]
+    """The texts with the longest copies, each beside its training story."""
+
+    def sets(self) -> Iterator[tuple[float, np.ndarray]]:
+        """Each share at which stories were cut, and the texts that belong to it."""
+        cut = self.cut.numpy()
+        for share in sorted(set(cut[~np.isnan(cut)].tolist())):
+            yield share, cut == share
+        if np.isnan(cut).any():
+            yield float("nan"), np.isnan(cut)
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """The numbers of each text, by name."""
+        rouge = self.rouge.double().numpy()
+        found = {"ending": rouge[:, 1, 0]}
+        for i, measure in enumerate(MEASURES):
+            found |= {f"{measure} {part}": rouge[:, i, j] for j, part in enumerate(self.axis_names["part"])}
+        del found["ROUGE-2 precision"]  # the first comparison
+        found |= {name: getattr(self, name).double().numpy() for name in [*list(COMPARISONS)[1:], *OTHERS]}
+        return found | {f"new {n}-grams": self.new[:, n - 1].double().numpy() for n in range(1, self.new.shape[1] + 1)}
+
+    def copied(self, who: int, kind: int, chosen: np.ndarray | None = None) -> stats.Interval:
+        """The share of texts that are copies of a kind, with Wilson's interval.
+
+        Texts of one story count as one in it, as if they were all alike.
+        """
+        own = (self.who.numpy() == who) & (True if chosen is None else chosen)
+        stories = len(set(self.story.numpy()[own].tolist()))
+        share = float((self.kind.numpy()[own] == kind).mean()) if own.any() else 0.0
+        return stats.wilson(share * stories, stories)
+
+    def summary(self) -> "pd.DataFrame":
+        """One row for each cut and measure: what was written, and true endings beside."""
+        import pandas as pd
+
+        labels = COMPARISONS | OTHERS
+        rows = []
+        for share, chosen in self.sets():
+            means = [self._means(chosen & (self.who.numpy() == who)) for who in (0, 1)]
+            names = [*COMPARISONS, *(name for name in means[0] if name not in COMPARISONS)]
+            for name in names:
+                rows.append((share, labels.get(name, name), *means[0][name], *means[1].get(name, (np.nan,) * 3)))
+            for kind in (1, 2):
+                found = [self.copied(who, kind, chosen) for who in (0, 1)]
+                rows.append((share, f"{KINDS[kind]} copies", *(b for f in found for b in (f.estimate, f.low, f.high))))
+            rows += self._variety(share)
+        columns = ["cut", "measure", "written", "low", "high", "true_endings", "true_low", "true_high"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def _means(self, chosen: np.ndarray) -> dict[str, tuple[float, float, float]]:
+        """Mean and interval of every number over the chosen texts; NaN where there are fewer than two stories."""
+        table, stories = self.columns(), self.story.numpy()[chosen]
+        rows = np.stack(list(table.values()), 1)[chosen]
+        if len(set(stories.tolist())) < 2:
+            return dict.fromkeys(table, (np.nan, np.nan, np.nan))
+        found = stats.bootstrap(rows, _mean, clusters=stories)
+        bounds = zip(found.estimate, found.low, found.high, strict=True)
+        return {name: (float(a), float(b), float(c)) for name, (a, b, c) in zip(table, bounds, strict=True)}
+
+    def _variety(self, share: float) -> list[tuple[Any, ...]]:
+        at = [self.samples.index(name) if (name := sample(who, share)) in self.samples else None for who in WHO]
+        parts = {f"distinct-{n}": self.distinct[:, n - 1] for n in range(1, 5)} | {"self-BLEU": self.self_bleu}
+        empty = [float("nan")] * 3
+        return [
+            (share, name, *(bound for i in at for bound in (empty if i is None else values[i].tolist())))
+            for name, values in parts.items()
+        ]
+
+    def to_frame(self, field: str | None = None) -> "pd.DataFrame":
+        """One row per text; with `field`, the long table of that field."""
+        frame = super().to_frame(field)
+        if field is not None:
+            return frame
+        frame["who"] = [WHO[i] for i in self.who]
+        frame["kind"] = [KINDS[i] for i in self.kind]
+        for i, measure in enumerate(MEASURES):
+            for j, part in enumerate(self.axis_names["part"]):
+                frame[f"{measure} {part}"] = self.rouge[:, i, j].numpy()
+        for n in range(self.new.shape[1]):
+            frame[f"new_{n + 1}"] = self.new[:, n].numpy()
+        return frame.assign(prompt=self.prompts, continuation=self.texts)
+
+    def figure(self) -> "Figure":
+        """Histograms of the three comparisons: what was written, and true endings, as shares of texts."""
+        from tslens import plots
+
+        edges = np.linspace(0, 1, 21)
+        table, charts = self.columns(), []
+        for name, label in COMPARISONS.items():
+            series = {}
+            for share, chosen in self.sets():
+                for who in (0, 1):
+                    values = table[name][chosen & (self.who.numpy() == who)]
+                    values = values[~np.isnan(values)]
+                    if len(values):
+                        series[sample(WHO[who], share)] = np.histogram(values, edges)[0] / len(values)
+            if series:
+                middle = (edges[1:] + edges[:-1]) / 2
+                charts.append({"series": series, "x": middle, "x_label": label, "y_label": "share of texts"})
+        return plots.panels(*charts)
+
+    def html(self) -> str:
+        """The texts with the longest copies, each beside its training story: a fragment of a page, escaped."""
+        from tslens.evaluation.copies.view import side_by_side
+
+        return side_by_side(self)
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + self.html()
+
+    def to_json(self) -> dict[str, Any]:
+        return super().to_json() | {"table": json.loads(self.to_frame().to_json(orient="records"))}
+
+
+def sample(who: str, share: float) -> str:
+    """The name of a set of texts."""
+    return who if np.isnan(share) else f"{who}, cut at {share:.0%}"
+
+
+def _mean(rows: np.ndarray) -> np.ndarray:
+    there = ~np.isnan(rows)
+    n = there.sum(0)
+    mean: np.ndarray = np.divide(np.where(there, rows, 0).sum(0), n, out=np.full(rows.shape[1], np.nan), where=n > 0)
+    return mean
