@@ -131,6 +131,11 @@ COMMANDS: tuple[Command, ...] = (
         "Measure how often models find the good text of a minimal pair more probable than the bad one, by phenomenon.",
     ),
     Command(
+        "eval card",
+        "tslens.cli.card:card",
+        "Print the score card without a grader: grammar, consistency, plot and creativity, of models or of bare texts.",
+    ),
+    Command(
         "bench",
         "tslens.cli.bench:bench",
         "Measure speed, memory and quality against other libraries, on this machine. Takes about eight minutes.",
