@@ -169,6 +169,9 @@ COMMANDS: tuple[Command, ...] = (
         "eval copies",
         "tslens.cli.copies:copies",
         "Measure how much of what a model writes is copied from its training stories, and how much repeats.",
+        "eval card",
+        "tslens.cli.card:card",
+        "Print the score card without a grader: grammar, consistency, plot and creativity, of models or of bare texts.",
     ),
     Command(
         "bench",

@@ -1,0 +1,156 @@
+"""The score card: each damage costs its own axis, salad raises nothing, and cards of models say what they rest on."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tslens import cli
+from tslens.errors import InputError
+from tslens.evaluation.card import AXES, CardResult, ControlsCardResult, controls, ranks, reference, score_texts
+from tslens.evaluation.card.forms import loss_by_forms, other_forms
+from tslens.evaluation.card.reference import MEASURES, Reference, _carried, _correlation, _introduced
+from tslens.evaluation.damages import HITS
+from tslens.ngrams import five_gram
+from tslens.ngrams.words import sentences_of
+from tslens.stories.generator import generate
+
+STEPS = [1, 10, 100, 1000, 10_000]
+
+
+@pytest.fixture(scope="module")
+def usual() -> Reference:
+    return reference((made.text for made in generate(130)), "made")
+
+
+@pytest.fixture(scope="module")
+def found(usual: Reference) -> ControlsCardResult:
+    return controls([made.text for made in generate(154)][130:], usual)
+
+
+def test_other_forms_are_less_usual() -> None:
+    model = five_gram(["The dog was happy. The dogs were happy. She has a ball. They have a ball."] * 3)
+    assert "were" in other_forms()["was"] and "dogs" in other_forms()["dog"]
+    assert loss_by_forms("The dog was happy.", model) == (0.0, 2)
+    lost, words = loss_by_forms("The dog were happy.", model)
+    assert lost > 0.5 and words == 2
+    assert loss_by_forms("The zebrog was happy.", model)[0] >= 3.0
+    assert loss_by_forms("", model) == (0.0, 0)
+
+
+def test_measures_of_order_by_hand() -> None:
+    told = sentences_of("Tom saw a dog. The dog was big. The cat slept. A cat slept.")
+    assert _introduced(told) == 0.5
+    assert np.isnan(_introduced(sentences_of("Tom slept.")))
+    assert _correlation(np.array([0.1, 0.5, 0.9])) == pytest.approx(1) and np.isnan(_correlation(np.array([0.1, 0.5])))
+    assert _carried(sentences_of("Lily went there. Lily played.")) == 0.5
+
+
+def test_reference_stories_are_usual(usual: Reference) -> None:
+    held = [made.text for made in generate(130)][::10]
+    values = np.array([usual.axes(text) for text in held])
+    assert np.abs(values.mean(0)).max() < 0.2
+    assert {axis for axis in MEASURES.values()} == set(AXES)
+    assert usual.axes(held[0]) == usual.axes(held[0])
+
+
+def test_each_damage_costs_its_own_axis_most(found: ControlsCardResult) -> None:
+    table = found.summary()
+    for damage, axes in HITS.items():
+        most = table[(table["damage"] == damage) & table["most"]]
+        assert most["axis"].item() in axes
+        assert most["low"].item() > 0.5
+    assert (table.loc[table["damage"] == "salad", "auroc"] >= 0.5).all()
+    assert len(found.figure().axes[0].get_yticklabels()) == len(AXES)
+
+
+def test_an_empty_text_and_a_text_of_one_word_are_scored(usual: Reference) -> None:
+    result = score_texts(["", "Dog"], usual, "odd")
+    assert torch.isfinite(result.value).all()
+    assert list(result.summary()["axis"]) == list(AXES) and result.summary()["does not measure"].str.len().min() > 10
+
+
+def test_refusals(usual: Reference) -> None:
+    with pytest.raises(InputError, match="give 60 or more"):
+        reference(["A story."] * 10)
+    with pytest.raises(InputError, match="give 2 or more"):
+        score_texts(["A story."], usual)
+    with pytest.raises(InputError, match="give 10 or more"):
+        controls(["A story."], usual)
+
+
+def made_card(bits: list[float], names: list[str]) -> CardResult:
+    n = len(names)
+    value = torch.stack([torch.linspace(0.5, 0.9, n), torch.linspace(0.9, 0.5, n), torch.linspace(-1, 0, n)], 1)
+    return CardResult(
+        models=names,
+        rows=["grammar, pairs", "order, pairs", "plot, texts"],
+        value=value,
+        low=value - 0.05,
+        high=value + 0.05,
+        bits_per_byte=torch.tensor(bits),
+        step=torch.tensor([int(name.split("@")[1]) for name in names]),
+        reference="made",
+        trained_on_order=[names[0]],
+    )
+
+
+def test_ranks_beside_the_loss(tmp_path: Path) -> None:
+    result = made_card([3.0, 2.0, 1.5, 1.0, 0.9], [f"r@{step}" for step in STEPS])
+    table = result.ranks().set_index("row")
+    assert table.loc["grammar, pairs", "rho"] == 1 and table.loc["order, pairs", "rho"] == -1
+    assert table.loc["order, pairs", "models"] == 4  # the one that trains on order is left out
+    assert np.isnan(table.loc["order, pairs", "low"]) and table.loc["grammar, pairs", "low"] < 1
+    assert "Ranks of the models" in str(result)
+    told = result.summary()
+    assert told.iloc[1]["does not measure"] == "it is trained on this"
+    for by in ("pairs", "texts"):
+        assert result.drawn(by).axes[0].get_xscale() == "log"
+    result.save(tmp_path)
+    assert CardResult.load(tmp_path).rows == result.rows
+
+
+def test_rank_interval_against_simulation() -> None:
+    rng, hits, truth = np.random.default_rng(1), 0, 6 / np.pi * np.arcsin(0.5 / 2)
+    for _ in range(300):
+        x = rng.normal(size=12)
+        drawn = ranks(x, 0.5 * x + np.sqrt(0.75) * rng.normal(size=12))
+        hits += drawn["low"] <= truth <= drawn["high"]
+    assert hits / 300 > 0.92
+    assert np.isnan(ranks(np.ones(4), np.arange(4.0))["rho"])
+
+
+def test_command_on_texts(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stories = [made.text for made in generate(82)]
+    (in_tmp / "ref.txt").write_text("\n<|endoftext|>\n".join(stories[:70]))
+    (in_tmp / "mine.txt").write_text("\n<|endoftext|>\n".join(stories[70:]))
+    arguments = ["eval", "card", "--texts", "mine.txt", "--reference", "ref.txt"]
+    assert cli.main([*arguments, "--controls", "--out", "found", "--json"]) == 0
+    one, two = json.loads(capsys.readouterr().out)
+    assert [row["axis"] for row in one["rows"]] == list(AXES) and one["rows"][0]["n"] == 12
+    assert {row["damage"] for row in two["rows"]} == set(HITS)
+    assert {"texts-card.svg", "controls-card.csv"} <= {p.name for p in (in_tmp / "found").iterdir()}
+
+
+def test_command_on_a_model(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["eval", "card", "--model", "stories2M", "--pairs", "4", "--limit", "0"]
+    assert cli.main([*arguments, "--out", "found"]) == 0
+    printed = capsys.readouterr().out
+    assert "entities, pairs" in printed and "does not measure" in printed
+    assert {p.name for p in (in_tmp / "found").iterdir()} == {"CardResult", "card-pairs.svg", "card.csv"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "give --model, the models to score, or --texts"),
+        (["--model", "stories2M", "--controls"], "give it with --texts"),
+        (["--model", "stories2M@*"], "keeps no snapshots"),
+    ],
+)
+def test_bad_input(in_tmp: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str) -> None:
+    assert cli.main(["eval", "card", *arguments]) == 2
+    message = capsys.readouterr().err
+    assert complaint in message and message.count("\n") == 1

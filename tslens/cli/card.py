@@ -1,0 +1,110 @@
+"""The command that prints the score card: of texts, or of models and what they write."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from tslens.cli.delivery import Delivery, delivery
+from tslens.cli.options import Json, Models, Precision
+from tslens.cli.pairs import load_models
+from tslens.errors import InputError
+
+if TYPE_CHECKING:
+    from tslens.evaluation.card import Reference
+    from tslens.models import LanguageModel
+
+MADE = 2_000  # reference stories of the generator
+
+
+def card(
+    *,
+    model: Models = None,
+    texts: Annotated[list[str] | None, Parameter(negative=())] = None,
+    reference: str = "made",
+    reference_limit: int = MADE,
+    limit: int = 100,
+    n: Annotated[int, Parameter(name="--pairs")] = 500,
+    controls: Annotated[bool, Parameter(negative=())] = False,
+    out: Path | None = None,
+    precision: Precision = "float32",
+    json_: Json = False,
+) -> None:
+    """Print the score card without a grader: grammar, consistency, plot and creativity, of models or of bare texts.
+
+    A model's axes come from minimal pairs and from texts that it writes. It costs nothing and gives the same each time.
+
+    Parameters
+    ----------
+    texts
+        Stories to score instead of models: a file, a dataset or `made`; may be repeated.
+    reference
+        Stories that say what is usual; best of the kind that is scored. Texts are scored beside them.
+    reference_limit
+        Largest number of reference stories.
+    limit
+        Texts to score: of each source, or written by each model; 0 for a model's minimal pairs alone.
+    n
+        Minimal pairs of each phenomenon.
+    controls
+        Damage the texts too, and show what each damage costs each axis.
+    out
+        A folder for the figures (SVG), the tables (CSV) and the whole answers.
+    """
+    from tslens.evaluation.card import controls as damage
+    from tslens.evaluation.card import reference as counted
+    from tslens.evaluation.card import score_texts
+    from tslens.stories import stories
+
+    if bool(model) == bool(texts):
+        raise InputError("give --model, the models to score, or --texts, the stories to score.")
+    if model and controls:
+        raise InputError("--controls damages texts; give it with --texts.")
+    loaded = _models(model) if model else {}
+    with delivery(out, json_) as deliver:
+        usual = None
+        if texts or limit:
+            usual = counted(stories(reference, limit=reference_limit), reference)
+        if loaded:
+            return _of_models(deliver, loaded, usual, limit, n, precision)
+        for number, source in enumerate(texts or ()):
+            assert usual is not None
+            read = list(stories(source, limit=limit or None))
+            deliver(score_texts(read, usual, source), str(number) if number else "")
+            if controls:
+                deliver(damage(read, usual), str(number) if number else "")
+    return None
+
+
+def _of_models(
+    deliver: Delivery, loaded: "dict[str, LanguageModel]", usual: "Reference | None", limit: int, n: int, precision: str
+) -> None:
+    from tslens.corpus import SELF, model_stories
+    from tslens.evaluation.card import card as made
+    from tslens.evaluation.card import score_texts
+    from tslens.evaluation.pairs import own_pairs, score
+
+    pairs, written = score(loaded, own_pairs(n), precision=precision), {}
+    if usual is not None:
+        for name, model in loaded.items():
+            written[name] = score_texts(list(model_stories(model, SELF, limit=limit)), usual, name)
+    found = made(loaded, pairs, written)
+    kinds = ["pairs", "texts"] if written else ["pairs"]
+    deliver(found, figures=[(kind, found.drawn(kind)) for kind in kinds])
+
+
+def _models(names: Sequence[str]) -> "dict[str, LanguageModel]":
+    """The models by their names; `RUN@*` is every point of a run at which its weights are known."""
+    if not any(name.endswith("@*") for name in names):
+        return load_models(names)
+    from tslens.dynamics.points import folder_of, points
+
+    found: dict[str, LanguageModel] = {}
+    for name in names:
+        if name.endswith("@*"):
+            run = name.removesuffix("@*")
+            found |= {f"{run}@{point.step}": point.load() for point in points(folder_of(run))}
+        else:
+            found |= load_models([name])
+    return found

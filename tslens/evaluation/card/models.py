@@ -1,0 +1,160 @@
+"""The score card of models: minimal pairs, and what they write, beside their validation loss."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens.errors import InputError
+from tslens.evaluation.card.reference import AXES as TEXT_AXES
+from tslens.evaluation.card.reference import NOT_MEASURED
+from tslens.evaluation.card.texts import TextsCardResult
+from tslens.evaluation.pairs import PairsResult
+from tslens.models import LanguageModel, training_record
+from tslens.result import Result
+from tslens.stories.pairs.phenomena import AXES as PAIR_AXES
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+PAIRS, TEXTS = "pairs", "texts"
+BY_PAIRS = {
+    "grammar": "whether it writes such forms itself.",
+    "consistency": "whether it keeps to what was said beyond two sentences.",
+    "entities": "more than two things and three characters.",
+    "plot": "any plot longer than a cause and its effect.",
+    "order": "why an order is right; it says nothing of models trained on shuffled stories.",
+}
+"""What the minimal pairs of each axis do not measure."""
+FEWEST = 5  # models of which a rank correlation has an interval
+
+
+@dataclass(frozen=True, eq=False)
+class CardResult(Result):
+    """The score card of models. Rows by `pairs` are shares of minimal pairs that are right (chance: 0.5); rows by
+    `texts` are what the model writes, in standard deviations from the mean of reference stories (usual: 0)."""
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("model", "row")
+    axis_names: ClassVar[Mapping[str, str]] = {"model": "models", "row": "rows"}
+
+    models: list[str]
+    rows: list[str]
+    """The axis and what it is measured by."""
+    value: Float[Tensor, "model row"]
+    low: Float[Tensor, "model row"]
+    high: Float[Tensor, "model row"]
+    bits_per_byte: Float[Tensor, " model"]
+    """Of the validation stories, by the record of the run; NaN where there is none."""
+    step: Int[Tensor, " model"]
+    """Steps of training of a run's snapshot; -1 for other models."""
+    reference: str
+    """The reference stories of the rows by texts; empty if there are none."""
+    trained_on_order: list[str]
+    """Models whose order tests mean nothing, because their objective trains on them."""
+
+    def summary(self) -> "pd.DataFrame":
+        """One row per model and axis, with what the axis does not measure."""
+        frame = self.to_frame()
+        said = {f"{a}, {PAIRS}": text for a, text in BY_PAIRS.items()}
+        said |= {f"{a}, {TEXTS}": text for a, text in NOT_MEASURED.items()}
+        trained = [
+            model in self.trained_on_order and row.startswith("order")
+            for model, row in zip(frame["model"], frame["row"], strict=True)
+        ]
+        unseen = ["it is trained on this" if t else said[r] for t, r in zip(trained, frame["row"], strict=True)]
+        return frame.assign(**{"does not measure": unseen})
+
+    def ranks(self) -> "pd.DataFrame":
+        """How every row orders the models, against the falling loss: Spearman's rho and Kendall's tau (see `ranks`)."""
+        import pandas as pd
+
+        better = -self.bits_per_byte.double().numpy()
+        known = ~np.isnan(better)
+        found = []
+        for i, row in enumerate(self.rows):
+            use = known & np.array([not (row.startswith("order") and m in self.trained_on_order) for m in self.models])
+            found.append({"row": row, **ranks(self.value[:, i].double().numpy()[use], better[use])})
+        return pd.DataFrame(found)
+
+    def figure(self) -> "Figure":
+        """The rows by pairs, with intervals; over a run's snapshots, its lines over steps."""
+        return self.drawn(PAIRS)
+
+    def drawn(self, by: str) -> "Figure":
+        """The rows by `pairs` or by `texts`."""
+        from tslens import plots
+
+        at = [i for i, row in enumerate(self.rows) if row.endswith(by)]
+        if not at:
+            raise InputError(f"the card has no rows by {by!r}.")
+        names, label = [self.rows[i].split(",")[0] for i in at], "share right" if by == PAIRS else "standard deviations"
+        if len(self.models) > 2 and bool((self.step >= 0).all()):
+            order = self.step.argsort()
+            series = {name: self.value[order, i] for name, i in zip(names, at, strict=True)}
+            bands = {n: (self.low[order, i], self.high[order, i]) for n, i in zip(names, at, strict=True)}
+            steps = self.step[order].clamp(min=1)
+            return plots.lines(series, steps, bands=bands, x_label="steps", y_label=label, log_x=True)
+        columns = {m: (self.value[k, at], self.low[k, at], self.high[k, at]) for k, m in enumerate(self.models)}
+        return plots.intervals(names, columns, threshold=0.5 if by == PAIRS else 0.0, x_label=label)
+
+    def __str__(self) -> str:
+        if int((~self.bits_per_byte.isnan()).sum()) < 3:
+            return super().__str__()
+        table = self.ranks().to_string(index=False, float_format=lambda x: f"{x:.3f}")
+        return f"{super().__str__()}\n\nRanks of the models beside their validation loss:\n{table}"
+
+
+def card(
+    models: Mapping[str, LanguageModel], pairs: PairsResult, written: Mapping[str, TextsCardResult] | None = None
+) -> CardResult:
+    """The card of models from their minimal pairs and, if given, from texts that they wrote, by the models' names."""
+    written = written or {}
+    rows = [f"{axis}, {PAIRS}" for axis in PAIR_AXES if axis in pairs.axes]
+    rows += [f"{axis}, {TEXTS}" for axis in TEXT_AXES if written]
+    table = []
+    for name in models:
+        found = [pairs.macro(name, axis) for axis in PAIR_AXES if axis in pairs.axes]
+        found += [written[name].axis(axis) for axis in TEXT_AXES if written]
+        table.append([[i.estimate, i.low, i.high] for i in found])
+    values = torch.tensor(table, dtype=torch.float32)
+    records = [training_record(model) for model in models.values()]
+    return CardResult(
+        models=list(models),
+        rows=rows,
+        value=values[:, :, 0],
+        low=values[:, :, 1],
+        high=values[:, :, 2],
+        bits_per_byte=torch.tensor([float(record.get("bits_per_byte") or np.nan) for record in records]),
+        step=torch.tensor([_step(name) for name in models]),
+        reference=next((texts.reference for texts in written.values()), ""),
+        trained_on_order=pairs.trained_on_order,
+    )
+
+
+def _step(name: str) -> int:
+    _, _, step = name.rpartition("@")
+    return int(step) if "@" in name and step.isdecimal() else -1
+
+
+def ranks(values: Float[np.ndarray, " model"], others: Float[np.ndarray, " model"]) -> dict[str, Any]:
+    """Spearman's rho and Kendall's tau of two lists, with rho's 95% interval by Fisher's z from five models on.
+
+    The standard error of z is that of Bonett and Wright (2000, doi:10.1007/BF02294183). NaN for fewer than three.
+    """
+    from scipy import stats as scipy_stats
+
+    n = len(values)
+    empty = {"rho": np.nan, "low": np.nan, "high": np.nan, "tau": np.nan, "models": n}
+    if n < 3 or np.ptp(values) == 0 or np.ptp(others) == 0:
+        return empty
+    rho, tau = float(scipy_stats.spearmanr(values, others)[0]), float(scipy_stats.kendalltau(values, others)[0])
+    empty |= {"rho": rho, "tau": tau}
+    if n >= FEWEST:
+        z, reach = np.arctanh(np.clip(rho, -0.999, 0.999)), 1.96 * np.sqrt((1 + rho**2 / 2) / (n - 3))
+        empty |= {"low": float(np.tanh(z - reach)), "high": float(np.tanh(z + reach))}
+    return empty
