@@ -89,7 +89,7 @@ class TemplateTable(PairTable):
     """Two prompts with slots, such as `{name}` and `{name2}`, and the words that fill them."""
 
     fill: dict[str, list[Trimmed] | list[list[Trimmed]]]
-    pairs: Annotated[int, Field(ge=2, le=10_000)] = 18
+    pairs: Annotated[int, Field(ge=2, le=10_000)] = 14
     """How many pairs to make."""
 
 
