@@ -95,6 +95,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "complaint"),
     [
         (["fatcs", "--model", "tiny"], "no suite is called 'fatcs'. Did you mean 'facts'?"),
+        (["al", "--model", "tiny"], "no suite is called 'al'. Did you mean 'all'?"),
         (["facts", "--model", "tinny"], "no model is called 'tinny'. Did you mean 'tiny'?"),
         (["facts"], "give --model"),
         (["--model", "tiny"], "give a suite: one of context, facts, reasoning"),
