@@ -150,11 +150,11 @@ class TestWilsonClustered:
         assert (perfect.low, perfect.high) == (pytest.approx(stats.wilson(10, 10).low), 1)
 
     def test_covers_the_truth_where_clusters_differ(self) -> None:
-        """Eighteen clusters of 36, whose own shares spread by 0.2: as the templates of a suite."""
-        rng, clusters = np.random.default_rng(0), np.repeat(np.arange(18), 36)
+        """Twenty-four clusters of 28, whose own shares spread by 0.2: as the templates of a suite."""
+        rng, clusters = np.random.default_rng(0), np.repeat(np.arange(24), 28)
         hits = 0
         for _ in range(400):
-            values = rng.random(648) < np.repeat(rng.beta(2.5, 2.5, 18), 36)
+            values = rng.random(672) < np.repeat(rng.beta(2.5, 2.5, 24), 28)
             hits += 0.5 in stats.wilson_clustered(values, clusters)
         assert 0.92 <= hits / 400 <= 0.99
 

@@ -88,13 +88,14 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in lines] == ["context", "facts", "reasoning"]
     assert cli.main(["eval", "--list", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)[1]
-    assert facts == {"suite": "facts", "prompts": 64, "templated": 648, "question": suite("facts").question}
+    assert facts == {"suite": "facts", "prompts": 64, "templated": 672, "question": suite("facts").question}
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         (["fatcs", "--model", "tiny"], "no suite is called 'fatcs'. Did you mean 'facts'?"),
+        (["al", "--model", "tiny"], "no suite is called 'al'. Did you mean 'all'?"),
         (["facts", "--model", "tinny"], "no model is called 'tinny'. Did you mean 'tiny'?"),
         (["facts"], "give --model"),
         (["--model", "tiny"], "give a suite: one of context, facts, reasoning"),

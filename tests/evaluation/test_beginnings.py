@@ -9,6 +9,7 @@ import torch
 from tslens import models
 from tslens.evaluation.beginnings import Beginning, BeginningsResult, continued, cut, ours
 from tslens.models import Spec
+from tslens.stories import stories
 
 STORY = "One day a cat saw a dog. It ran away. The dog sat down and was very sad, but then it saw the cat again."
 
@@ -36,6 +37,15 @@ def test_a_story_is_cut_at_a_share_of_its_words(share, last, made_stories):
     for story, beginning in zip(made_stories, cut(made_stories, share, 10), strict=False):
         assert beginning.text + beginning.ending == story and beginning.text[-1] not in ".!?"
         assert abs(len(beginning.text.split()) - share * len(story.split())) < 4
+
+
+@pytest.mark.parametrize("share", [0.5, 0.4])
+def test_real_stories_are_cut_in_a_sentence(share, shared):
+    source = stories(str(shared / "data" / "stories" / "tinystories-v2.jsonl"))
+    found = cut(source, share)
+    assert len(found) == 50 and all(re.search(r"[\w,;:-]$", beginning.text) for beginning in found)
+    shares = [len(b.text.split()) / len((b.text + b.ending).split()) for b in found]
+    assert share - 0.02 < sum(shares) / 50 < share + 0.03
 
 
 def test_only_long_stories_and_possible_shares(made_stories):

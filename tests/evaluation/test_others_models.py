@@ -53,7 +53,7 @@ def test_random_weights_lose_log_v_bits_a_token(folders, made_stories, kind):
 def test_random_weights_answer_a_suite_by_chance(folders):
     """By words alone they would favour short endings; the twins take that out."""
     result = evaluate([models.load(f"hf:{folder}") for folder in folders.values()], suite("facts"), written=1)
-    assert result.models == list(KINDS) and result.margin.shape == (2, 712)
+    assert result.models == list(KINDS) and result.margin.shape == (2, 736)
     for model in range(2):
         for part in result.parts():
             assert 0.5 in result.right(model, part) and abs(result.right(model, part).estimate - 0.5) < 0.1

@@ -3,7 +3,7 @@
 from html import escape
 from typing import TYPE_CHECKING
 
-from tslens.evaluation.suite_result import PARTS, SCORINGS, VERDICTS
+from tslens.evaluation.scores import PARTS, SCORINGS, VERDICTS
 from tslens.plots import FAIL_TO_SUCCESS, verdicts
 
 if TYPE_CHECKING:

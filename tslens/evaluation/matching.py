@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tslens import progress
-from tslens.evaluation.suite_result import FAIL, PARTIAL, SUCCESS
+from tslens.evaluation.scores import FAIL, PARTIAL, SUCCESS
 from tslens.evaluation.suites import Prompt
 from tslens.generate import Sampling, generate_ids
 from tslens.models import tokenizer_of

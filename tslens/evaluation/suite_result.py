@@ -15,21 +15,13 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.errors import InputError
+from tslens.evaluation.coloured import STYLE, coloured_figure, coloured_html
+from tslens.evaluation.scores import EVEN, FAIL, PARTIAL, PARTS, SCORINGS, SUCCESS, VERDICTS, Labels
 from tslens.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-SCORINGS = {"sum": "margin", "byte": "margin_per_byte"}
-PARTS = ("hand-written", "templated")
-FAIL, PARTIAL, SUCCESS = 0, 1, 2
-VERDICTS = ("fail", "partial", "success")
-EVEN = math.log(2)
-"""The margin, in nats, below which two endings count as about as probable: a factor of two."""
-
-Labels = list[list[list[int | None]]]
-"""A label (0 fail, 1 partial, 2 success; None where there is none) of each completion, by model and prompt."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -198,13 +190,9 @@ class SuiteResult(Result):
 
     def figure(self) -> "Figure":
         """The coloured table of the prompts written by hand, by model."""
-        from tslens.evaluation.coloured import coloured_figure
-
         return coloured_figure(self)
 
     def write_tables(self, folder: Path) -> None:
-        from tslens.evaluation.coloured import STYLE, coloured_html
-
         page = f'<!doctype html>\n<meta charset="utf-8"><style>{STYLE}</style>\n{coloured_html(self)}'
         (folder / "table.html").write_text(page, encoding="utf-8")
 

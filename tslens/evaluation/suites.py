@@ -89,7 +89,7 @@ class TemplateTable(PairTable):
     """Two prompts with slots, such as `{name}` and `{name2}`, and the words that fill them."""
 
     fill: dict[str, list[Trimmed] | list[list[Trimmed]]]
-    pairs: Annotated[int, Field(ge=2, le=10_000)] = 18
+    pairs: Annotated[int, Field(ge=2, le=10_000)] = 14
     """How many pairs to make."""
 
 
@@ -142,7 +142,8 @@ def _read(name: str) -> tuple[bytes, str]:
         raise InputError(f"{name} is a command of `tslens eval` and no suite; a file of this name is ./{name}.toml.")
     known = suites()
     raise InputError(
-        f"no suite is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known)}; or give a .toml file."
+        f"no suite is called {name!r}.{did_you_mean(name, [*known, *RESERVED])} Known: {', '.join(known)}; "
+        "or give a .toml file."
     )
 
 

@@ -109,8 +109,6 @@ def compute(
     """
     corpus = list(stories)
     described = stories if isinstance(stories, Corpus) else Corpus(tuple(corpus), getattr(stories, "name", GIVEN))
-    if not corpus:
-        raise InputError("There is no story to report on: the source is empty or everything was filtered out.")
     measured, a_story = _timed_loss(model, corpus)
     heads, neurons, tested, depth = scan(model, corpus, ASKED)
     checked = causes_of_heads(model, described, heads, wanted=causes, a_story=a_story, twins=twins)
@@ -142,7 +140,9 @@ def compute(
 
 
 def _timed_loss(model: "LanguageModel", corpus: list[str]) -> tuple[LossResult, float]:
-    """The loss, and the seconds that one story took."""
+    """The loss, and the seconds that one story took. InputError for no story."""
+    if not corpus:
+        raise InputError("There is no story to report on: the source is empty or everything was filtered out.")
     began = time.monotonic()
     return loss(model, corpus), (time.monotonic() - began) / len(corpus)
 
