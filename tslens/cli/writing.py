@@ -64,7 +64,7 @@ def write(
         raise InputError("give --model, the models that write; `tslens models` lists the known ones.")
     settings = writing.WritingSettings(n, temperature, beams, limit_tokens, seed, precision)
     settings.samplings()
-    found = writing.beginnings(prompts, cut=cut, limit=limit)
+    found = writing.prompts_of(prompts, cut=cut, limit=limit)
     place = cache() / "completions" if store is None else store
     with delivery(out, json_) as deliver:
         try:
