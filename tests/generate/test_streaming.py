@@ -81,6 +81,8 @@ def test_no_more_rows_are_held_than_the_width(monkeypatch: pytest.MonkeyPatch) -
     at_a_time = []
     for _ in stream(model, [[1 + i % 7] for i in range(60)], sampling=DRAWN, stop=4, width=10):
         at_a_time.append(sum(len(group.writer.pad) for group in held))
+        for keys in (group.writer.keys[0] for group in held):
+            assert keys.untyped_storage().nbytes() <= 2 * keys.nbytes
     assert max(at_a_time) <= 10 and sum(fed) == 60
     assert len(fed) > 10 and max(fed[1:]) < 10  # rows came while others went on
     assert all(not len(group.place) for group in held)

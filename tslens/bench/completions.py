@@ -9,6 +9,7 @@ batches are alike, so a turn times one and counts for all; ours is the whole str
 
 import math
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -39,7 +40,7 @@ def models(size: Size) -> tuple[LanguageModel, Any]:
         theirs.transformer.ln_f.bias.copy_(end * math.log(odds) / end.square().sum())
     named = {name.removeprefix("transformer."): weight for name, weight in theirs.state_dict().items()}
     ours = build(spec, seed=None)
-    load_weights(ours, renamed(spec, theirs.config, named, None), origin="the peer")
+    load_weights(ours, renamed(spec, theirs.config, named, Path()), origin="the peer")
     return ours, theirs
 
 

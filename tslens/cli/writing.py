@@ -36,8 +36,8 @@ def write(
     Parameters
     ----------
     prompts
-        A .txt with one prompt a line, a .jsonl or .csv with a column `prompt` (and perhaps `ending`), or a suite. With
-        --cut: a source of stories.
+        A .txt with one prompt a line, a .jsonl or .csv with a column `prompt` (and perhaps `ending`), a suite, or
+        a TOML file with a list `beginnings`. With --cut: a source of stories.
     cut
         Cut each story of --prompts after this share of its words, such as 0.5; the rest is kept as its true ending.
     limit
@@ -64,7 +64,7 @@ def write(
         raise InputError("give --model, the models that write; `tslens models` lists the known ones.")
     settings = writing.WritingSettings(n, temperature, beams, limit_tokens, seed, precision)
     settings.samplings()
-    found = writing.beginnings(prompts, cut=cut, limit=limit)
+    found = writing.prompts_of(prompts, cut=cut, limit=limit)
     place = cache() / "completions" if store is None else store
     with delivery(out, json_) as deliver:
         try:

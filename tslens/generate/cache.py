@@ -33,7 +33,9 @@ class Cache:
     ) -> None:
         self.spec, self.dtype = spec, dtype
         self.device = next(stack.parameters()).device
-        self.layers = forward.layers(stack, spec, dtype, pack=True) if like is None else like.layers
+        self.layers: list[forward.Layer] = (
+            forward.layers(stack, spec, dtype, pack=True) if like is None else like.layers
+        )
         self.places, self.capacity = places, 0
         empty = torch.zeros(len(pad), spec.key_value_heads, 0, spec.d_head, dtype=dtype, device=self.device)
         self.keys, self.values = [empty for _ in self.layers], [empty for _ in self.layers]
@@ -48,13 +50,14 @@ class Cache:
         self.pad = self.pad[rows]
 
     def keep(self, rows: Int[Tensor, " row"]) -> None:
-        """Keep these rows alone, in this order. Each is where it was, or comes from behind the rows kept, so that no
-        other is copied."""
+        """Keep these rows alone, in this order. Each is where it was, or comes from behind the rows kept, so no other
+        is copied; but all are once half of the memory would be held for nothing."""
         at = (rows != torch.arange(len(rows), device=self.device)).nonzero().squeeze(1)
         for kept in (self.keys, self.values):
             for layer, t in enumerate(kept):
                 t[at, :, : self.filled] = t[rows[at], :, : self.filled]
-                kept[layer] = t[: len(rows)]
+                left = t[: len(rows)]
+                kept[layer] = left.clone() if t.untyped_storage().nbytes() > 2 * left.nbytes else left
         self.pad = self.pad[rows]
 
     def _reserve(self, n: int) -> None:
@@ -170,8 +173,9 @@ class Writer(Cache):
         super().__init__(model, spec, pad, places, dtype, like)
         width, filler = max(map(len, rows)), rows[0][0]
         self.model = model
-        packed = forward.FusedLinear((model.unembed.W_U.to(dtype), None), pack=True) if like is None else like.unembed
-        self.unembed = packed
+        self.unembed: forward.FusedLinear = (
+            forward.FusedLinear((model.unembed.W_U.to(dtype), None), pack=True) if like is None else like.unembed
+        )
         self.prompt = torch.tensor([[filler] * (width - len(row)) + row for row in rows], device=self.device)
         """The rows, padded on the left."""
 

@@ -37,9 +37,12 @@ class CompressorWriter(Writer):
         width = max(map(len, rows))
         pad = [(width - len(row)) // 2 for row in rows]
         super().__init__(model, spec.trunk, rows, pad, places // 2 + 1, dtype, like)
-        self.encoder = forward.layers(model.encoder, spec.encoder, dtype, pack=True) if like is None else like.encoder
-        within = None if like is None else like.within
-        self.within = Cache(model.decoder, spec.decoder, [0] * len(rows), 2, dtype, within)
+        self.encoder: list[forward.Layer] = (
+            forward.layers(model.encoder, spec.encoder, dtype, pack=True) if like is None else like.encoder
+        )
+        self.within: Cache = Cache(
+            model.decoder, spec.decoder, [0] * len(rows), 2, dtype, None if like is None else like.within
+        )
         self.lone: Tensor | None = None
         """The first token of an incomplete pair, `[row 1]`."""
         self.vector = torch.empty(0)

@@ -184,11 +184,12 @@ def _width(pen: Pen, on_cpu: bool) -> int:
 @torch.inference_mode()
 def _search(pen: Pen, asked: Iterator[Row], width: int) -> Iterator[tuple[int, list[int]]]:
     """Beam search over as many prompts at a time as their beams have places."""
+    writer: Writer | None = None
     while rows := list(islice(asked, max(1, width // pen.sampling.beams))):
         for group in pen.together(rows):
             budgets = [budget_of(row.tokens, pen.spec.n_ctx, pen.most) for row in group]
             prompts = [row.tokens for row in group]
-            writer = pen.writer(prompts, max(map(len, prompts)) + max(budgets), None)
+            writer = pen.writer(prompts, max(map(len, prompts)) + max(budgets), writer)
             made = beam_search(writer, budgets, pen.sampling.beams, pen.stop)
             yield from zip((row.place for row in group), made, strict=True)
 

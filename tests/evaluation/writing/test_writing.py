@@ -17,14 +17,19 @@ import torch
 
 from tslens import models
 from tslens.evaluation import writing
-from tslens.evaluation.writing import Beginning, WritingResult, WritingSettings, measures
+from tslens.evaluation.writing import StoryPrompt, WritingResult, WritingSettings, measures
 from tslens.evaluation.writing.running import Store
 from tslens.evaluation.writing.store import Asked, opened
 from tslens.generate import Sampling, generate_ids
 from tslens.models import Spec
 from tslens.tokenizer import Tokenizer
 
-BEGUN = [Beginning("Once upon a time", " there was a dog."), Beginning("Tom"), Beginning("The sun was"), Beginning("")]
+BEGUN = [
+    StoryPrompt("Once upon a time", " there was a dog."),
+    StoryPrompt("Tom"),
+    StoryPrompt("The sun was"),
+    StoryPrompt(""),
+]
 FEW = WritingSettings(n=3, beams=2, limit_tokens=12)
 
 
@@ -73,7 +78,7 @@ def test_what_is_kept_is_not_written_again_and_no_completion_depends_on_another(
 
 
 def test_a_prompt_that_is_asked_twice_is_written_once(model: Any, tmp_path: Path) -> None:
-    twice = [Beginning("Tom"), Beginning("Tom", " slept.")]
+    twice = [StoryPrompt("Tom"), StoryPrompt("Tom", " slept.")]
     assert len(writing.write([model], twice, FEW, tmp_path).texts) == 8
     assert len(lines(tmp_path, model)) == 4
 
@@ -97,7 +102,7 @@ from safetensors.torch import load_file
 tokenizer = Tokenizer.load({tokenizer!r})
 model = models.build(models.Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=40), tokenizer=tokenizer)
 models.load_weights(model, load_file({weights!r}), origin="the test")
-begun = [writing.Beginning(*row) for row in {begun!r}]
+begun = [writing.StoryPrompt(*row) for row in {begun!r}]
 writing.write([model], begun, writing.WritingSettings(*{settings!r}), Path({store!r}))
 """
 
@@ -177,7 +182,7 @@ def test_the_key_names_all_that_decides() -> None:
 
 def test_a_prompt_longer_than_the_context_is_refused(model: Any, tmp_path: Path, refused: Any) -> None:
     with refused(r"prompt 'the the.*takes \d+ tokens, and the context of .* is 40. Shorten it."):
-        writing.write([model], [Beginning("the " * 60)], FEW, tmp_path)
+        writing.write([model], [StoryPrompt("the " * 60)], FEW, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,17 @@
 """Completions of prompts by models: written once, kept, and measured by themselves."""
 
-from tslens.evaluation.writing.beginnings import Beginning, beginnings, cut_at
 from tslens.evaluation.writing.measures import TextMeasures, measures
 from tslens.evaluation.writing.result import WritingResult
 from tslens.evaluation.writing.running import WritingSettings, write
+from tslens.evaluation.writing.sources import StoryPrompt, cut_at, prompts_of
 
-__all__ = ["Beginning", "TextMeasures", "WritingResult", "WritingSettings", "beginnings", "cut_at", "measures", "write"]
+__all__ = [
+    "StoryPrompt",
+    "TextMeasures",
+    "WritingResult",
+    "WritingSettings",
+    "cut_at",
+    "measures",
+    "prompts_of",
+    "write",
+]

@@ -150,24 +150,28 @@ def cost(
     with progress.stage("timing") as say:
         for model in trained:
             say(f"timing {models.name_of(model)}")
-            spec = models.spec_of(model, compressors=True)
-            rows.append(_row(models.name_of(model), spec, *watch(model, spec), random=False))
+            rows.append(_row(models.name_of(model), models.spec_of(model, compressors=True), watch, model))
         for name, spec in zip(shapes, specs, strict=True):
             say(f"timing {name}, random weights")
-            rows.append(_row(name, spec, *_of_shape(spec, watch), random=True))
+            rows.append(_row(name, spec, watch))
     if not rows:
         raise InputError("give a model or a shape whose cost is measured.")
+
+    def column(name: str) -> Tensor:
+        return torch.as_tensor(np.array([row[name] for row in rows]))
+
     return CostResult(
         models=[row["name"] for row in rows],
         batches=list(batches),
         tokens=tokens,
         precision=precision,
         threads=torch.get_num_threads(),
-        flops=torch.tensor([float(story_flops(row["spec"], tokens)) for row in rows]),
-        **{
-            name: torch.as_tensor(np.array([row[name] for row in rows]))
-            for name in ("random", "parameters", "measured", "built_whole", "seconds")
-        },
+        random=column("random"),
+        parameters=column("parameters"),
+        flops=column("flops"),
+        measured=column("measured"),
+        built_whole=column("built_whole"),
+        seconds=column("seconds"),
     )
 
 
@@ -213,18 +217,19 @@ def _is_small(spec: ModelSpec) -> bool:
 
 def _row(
     name: str,
-    spec: ModelSpec,
-    seconds: Float[np.ndarray, "batch repeat"],
-    timed: Int[np.ndarray, " batch"],
-    *,
-    random: bool,
+    spec: Any,
+    watch: Watch,
+    model: "LanguageModel | None" = None,
 ) -> dict[str, Any]:
+    """The row of a model, or of a shape with random weights."""
+    flops = float(story_flops(spec, watch.tokens))  # refuses what has no count, before it is timed
+    seconds, timed = _of_shape(spec, watch) if model is None else watch(model, spec)
     return {
         "name": name,
-        "spec": spec,
-        "random": random,
+        "random": model is None,
         "parameters": spec.n_parameters(),
+        "flops": flops,
         "measured": timed,
-        "built_whole": not random or _is_small(spec),
+        "built_whole": model is not None or _is_small(spec),
         "seconds": seconds,
     }

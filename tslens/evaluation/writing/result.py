@@ -12,8 +12,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens import stats
-from tslens.evaluation.writing.beginnings import Beginning
 from tslens.evaluation.writing.measures import measures
+from tslens.evaluation.writing.sources import StoryPrompt
 from tslens.evaluation.writing.store import Asked, Completion
 from tslens.result import Result
 
@@ -128,7 +128,7 @@ class WritingResult(Result):
 
 
 def from_completions(
-    models: Sequence[str], found: Sequence[Beginning], asked: Sequence[Asked], made: Sequence[Sequence[Completion]]
+    models: Sequence[str], found: Sequence[StoryPrompt], asked: Sequence[Asked], made: Sequence[Sequence[Completion]]
 ) -> WritingResult:
     """The result for the completions of each model, in the order in which they were asked for."""
     named = [_named(one) for one in asked]

@@ -1,4 +1,4 @@
-"""Completions of beginnings by models, from the store where they are there, else written now."""
+"""Completions of prompts by models, from the store where they are there, else written now."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tslens import models, progress
 from tslens.errors import InputError
-from tslens.evaluation.writing.beginnings import Beginning
 from tslens.evaluation.writing.result import WritingResult, from_completions
+from tslens.evaluation.writing.sources import StoryPrompt
 from tslens.evaluation.writing.store import Asked, Completion, Store, opened
 from tslens.generate import Sampling, stream
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class WritingSettings(NamedTuple):
-    """What is written of every beginning: `n` samples at a temperature, and one text by beam search."""
+    """What is written of every prompt: `n` samples at a temperature, and one text by beam search."""
 
     n: int = 10
     temperature: float = 1.0
@@ -38,9 +38,9 @@ class WritingSettings(NamedTuple):
 
 
 def write(
-    written_by: "Iterable[LanguageModel]", found: Sequence[Beginning], settings: WritingSettings, store: Path
+    written_by: "Iterable[LanguageModel]", found: Sequence[StoryPrompt], settings: WritingSettings, store: Path
 ) -> WritingResult:
-    """What each model writes after each beginning. A text is written once: it is added to the store in the folder
+    """What each model writes after each prompt. A text is written once: it is added to the store in the folder
     `store`, by the hash of the model, as soon as it has ended, and taken from there ever after.
 
     A run that was stopped goes on where it was; texts that it still writes are the same but for the rounding of other

@@ -1,8 +1,11 @@
-"""Beginnings that models continue: a file of prompts, a suite, or stories that are cut, with their true ending."""
+"""Prompts that models continue: a file of prompts, a suite, or stories that are cut, with their true ending."""
 
 import csv
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
+from importlib import resources
+from importlib.resources.abc import Traversable
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,23 +15,25 @@ from tslens.evaluation import suites
 from tslens.stories import stories
 from tslens.stories.readers import lines, objects
 
+NAME = re.compile(r"\w[\w-]*")
 WORD = re.compile(r"\S+\s*")
 KINDS = (".txt", ".jsonl", ".csv")
 
 
-class Beginning(NamedTuple):
+class StoryPrompt(NamedTuple):
     """A prompt, and how the story truly goes on where that is known."""
 
     prompt: str
     ending: str = ""
 
 
-def beginnings(source: str, *, cut: float | None = None, limit: int | None = None) -> list[Beginning]:
-    """The first `limit` beginnings of a source, each once.
+def prompts_of(source: str, *, cut: float | None = None, limit: int | None = None) -> list[StoryPrompt]:
+    """The first `limit` prompts of a source, each once.
 
     Without `cut` the source is a text file with one prompt a line, a JSONL or CSV file with a column `prompt` (and
-    perhaps `ending`), or a suite, by its name or TOML file. With `cut`, it is stories (`tslens.stories.stories`), of
-    which each is cut after this share of its words. InputError for a source with no prompt, and for what it cannot be.
+    perhaps `ending`), a suite, or a list `beginnings` of texts; these two by name or TOML file. With `cut`, it is
+    stories (`tslens.stories.stories`), of which each is cut after this share of its words. InputError for a source with
+    no prompt, and for what it cannot be.
     """
     if cut is not None and not 0 < cut < 1:
         raise InputError(f"--cut is {cut}; it must be above 0 and below 1, such as 0.5.")
@@ -41,40 +46,52 @@ def beginnings(source: str, *, cut: float | None = None, limit: int | None = Non
     return kept
 
 
-def cut_at(story: str, share: float) -> Beginning | None:
+def cut_at(story: str, share: float) -> StoryPrompt | None:
     """A story cut after this share of its words, at least one on each side; None for a story of one word."""
     words = WORD.findall(story.strip())
     if len(words) < 2:
         return None
     n = min(max(1, round(share * len(words))), len(words) - 1)
     begun = "".join(words[:n])
-    return Beginning(begun.rstrip(), begun[len(begun.rstrip()) :] + "".join(words[n:]))
+    return StoryPrompt(begun.rstrip(), begun[len(begun.rstrip()) :] + "".join(words[n:]))
 
 
-def _cut(found: Iterable[str], share: float) -> Iterator[Beginning]:
+def _cut(found: Iterable[str], share: float) -> Iterator[StoryPrompt]:
     return (cut for story in found if (cut := cut_at(story, share)) is not None)
 
 
-def _read(source: str) -> Iterator[Beginning]:
+def _read(source: str) -> Iterator[StoryPrompt]:
     path = Path(source)
     if path.suffix.lower() not in KINDS:
         if path.is_file() and path.suffix.lower() != ".toml":
             raise InputError(f"prompts are read from {', '.join(KINDS)} or a suite's .toml; got {source}.")
-        return (Beginning(prompt.text) for prompt in suites.suite(source).prompts)
+        texts = _listed(source) or [prompt.text for prompt in suites.suite(source).prompts]
+        return map(StoryPrompt, texts)
     if not path.is_file():
         raise InputError(f"there is no file of prompts {source}; give one of {', '.join(KINDS)}, or a suite.")
     if path.suffix.lower() == ".txt":
-        return (Beginning(line.strip()) for line in lines(path) if line.strip())
+        return (StoryPrompt(line.strip()) for line in lines(path) if line.strip())
     rows: Iterable[tuple[int, dict[str, Any]]] = (
         objects(path) if path.suffix.lower() == ".jsonl" else enumerate(csv.DictReader(lines(path), strict=True), 2)
     )
     return (_of_row(row, f"{source}, line {number}") for number, row in rows)
 
 
-def _of_row(row: dict[str, Any], where: str) -> Beginning:
+def _listed(source: str) -> list[str]:
+    """The list `beginnings` of a TOML file, or of one that comes with tslens; empty if there is none, as in a suite."""
+    own = resources.files("tslens.suites").joinpath(f"{source}.toml") if NAME.fullmatch(source) else None
+    file: Traversable = Path(source) if own is None else own
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8")).get("beginnings", []) if file.is_file() else []
+    except ValueError:  # a suite's reader says what is wrong
+        return []
+    return [text for text in found if isinstance(text, str)]
+
+
+def _of_row(row: dict[str, Any], where: str) -> StoryPrompt:
     if "prompt" not in row:
         raise InputError(f"{where} has no column 'prompt'; it has {', '.join(map(str, row)) or 'none'}.")
     prompt, ending = row["prompt"], row.get("ending") or ""
     if not (isinstance(prompt, str) and isinstance(ending, str)):
         raise InputError(f"{where}: 'prompt' and 'ending' must be text; got {prompt!r} and {ending!r}.")
-    return Beginning(prompt, ending)
+    return StoryPrompt(prompt, ending)
