@@ -88,6 +88,11 @@ COMMANDS: tuple[Command, ...] = (
         "tslens.cli.stories:make",
         "Make stories with the embedded generator, to a file or to the terminal.",
     ),
+    Command(
+        "stories audit",
+        "tslens.cli.corpora:audit",
+        "Measure a corpus: near-duplicates, vocabulary, length, features, parts of speech, encoding faults, overlap.",
+    ),
     Command("stories check", "tslens.cli.stories:check", "Read stories and show what cleaning repairs and drops."),
     Command(
         "stories pack",
@@ -124,6 +129,11 @@ COMMANDS: tuple[Command, ...] = (
         "eval",
         "tslens.cli.evaluate:evaluate",
         "Measure how often a model prefers a right ending of a prompt to a wrong one, over a suite of prompt pairs.",
+    ),
+    Command(
+        "eval instruct",
+        "tslens.cli.instructions:instruct",
+        "Measure how far models write what instructions ask for, beyond what they write anyway.",
     ),
     Command(
         "bench",

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
     from tslens.scan import Reducer
 
-Model = Annotated[str, Parameter(help="A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID.")]
+_MODEL = "A run, a bundled model, a path, llama2c:FILE or hf:FOLDER_OR_HUB_ID."
+Model = Annotated[str, Parameter(help=_MODEL)]
+Models = Annotated[list[str] | None, Parameter(name="--model", help=_MODEL, negative=())]
 Stories = Annotated[
     str | None,
     Parameter(

@@ -12,6 +12,7 @@ from tslens.stats.intervals import (
     mean_interval,
     paired_difference,
     ratio_of_sums,
+    welch,
     wilson,
 )
 from tslens.stats.multiple import benjamini_hochberg
@@ -41,5 +42,6 @@ __all__ = [
     "paired_difference",
     "rank_p",
     "ratio_of_sums",
+    "welch",
     "wilson",
 ]
