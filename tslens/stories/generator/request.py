@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from functools import cache
 from random import Random
+from typing import NamedTuple
 
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
@@ -16,6 +17,7 @@ from tslens.stories.generator.tales import tales
 TRIES = 200
 """Attempts at a story before a request is refused."""
 TAGS = ("NOUN", "VERB", "ADJ")
+ASIDES = 3  # sentences of an opening for words that the plot does not need
 ENDINGS = {"Plot twist", "BadEnding"}
 
 
@@ -62,15 +64,17 @@ def requested(request: Request, n: int, seed: int = 0) -> Iterator[MadeStory]:
         yield story
 
 
-def _attempt(request: Request, plots: Sequence[Tale], rng: Random) -> MadeStory | None:
+def _attempt(request: Request, plots: "Sequence[_Plot]", rng: Random) -> MadeStory | None:
     wish = draw_wish(rng)
     if chosen := ENDINGS & set(request.features):
         wish -= ENDINGS - chosen
-    story = attempt(rng, wish | set(request.features), rng.choice(plots), Steer((w for _, w in request.words), rng))
+    plot = rng.choice(plots)
+    steer = Steer((ways for _, ways in request.words), rng, plot.asides)
+    story = attempt(rng, wish | set(request.features), plot.tale, steer)
     if story is None or not request.met(story):
         return None
     given = [(word.partition("/")[0], ways) for word, ways in request.words]
-    covered = {tag for _, ways in given for _, tag in ways} if given else set()
+    covered = {tag for _, ways in given for _, tag in ways}
     others = [word for word, tag in zip(story.words, TAGS, strict=True) if tag not in covered]
     return dataclasses.replace(story, words=(*(word for word, _ in given), *others))
 
@@ -102,18 +106,32 @@ def _feature(given: str) -> str:
     return plain[asked]
 
 
-def _plots(request: Request) -> list[Tale]:
-    """The tales that may show all features and hold all words. InputError that names what no tale can."""
-    showing = [tale for tale in tales() if set(request.features) <= _may_show(tale, set(request.features))]
+class _Plot(NamedTuple):
+    """A tale, and the asides for the words that it cannot hold."""
+
+    tale: Tale
+    asides: list[str]
+
+
+def _plots(request: Request) -> list[_Plot]:
+    """The tales that may show all features and hold all words, with the fewest asides; InputError if none may."""
+    asked = set(request.features)
+    showing = [tale for tale in tales() if asked <= _may_show(tale, asked)]
     if not showing:
         raise InputError(f"no plot of the generator can show {' and '.join(request.features)} together.")
+    apart = {word: next(filter(None, (aside(*way) for way in sorted(ways))), None) for word, ways in request.words}
+    found = []
+    for tale in showing:
+        missing = [word for word, ways in request.words if not ways & _may_hold(tale)]
+        if all(apart[word] for word in missing) and len(missing) <= ASIDES:
+            found.append(_Plot(tale, [text for word in missing if (text := apart[word])]))
+    if found:
+        fewest = min(len(plot.asides) for plot in found)
+        return [plot for plot in found if len(plot.asides) == fewest]
     for word, ways in request.words:
-        if not any(ways & _may_hold(tale) for tale in tales()):
+        if not apart[word] and not any(ways & _may_hold(tale) for tale in tales()):
             raise InputError(f"no template of the generator holds {word!r}; ask for another word.")
-    found = [tale for tale in showing if all(ways & _may_hold(tale) for _, ways in request.words)]
-    if not found:
-        raise InputError(f"no plot of the generator can hold {request} together. Ask for less at once.")
-    return found
+    raise InputError(f"no plot of the generator can hold {request} together. Ask for less at once.")
 
 
 def _may_show(tale: Tale, asked: set[str]) -> set[str]:

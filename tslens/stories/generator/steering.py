@@ -28,7 +28,7 @@ def bases_of() -> dict[Word, frozenset[str]]:
         "ADJ": lambda word: {word},
     }
     for tag, words in lexicon.bases().items():
-        for word in words:
+        for word in filter(str.islower, words):  # days of the week are names
             for form in make[tag](word):
                 found.setdefault((form, tag), set()).add(word)
     return {key: frozenset(words) for key, words in found.items()}
@@ -75,10 +75,11 @@ def template_words(source: str) -> frozenset[Word]:
 class Steer:
     """The words that a story still lacks, and the options that lead to them."""
 
-    def __init__(self, wanted: Iterable[frozenset[Word]], rng: Random) -> None:
+    def __init__(self, wanted: Iterable[frozenset[Word]], rng: Random, asides: Sequence[str] = ()) -> None:
         self.missing = set(wanted)  # each a set of words of which one is enough
         self.claimed: set[frozenset[Word]] = set()
         self.rng = rng
+        self.asides = list(asides)  # templates of the opening
 
     def lead(self, options: Sequence[T], words: Callable[[T], frozenset[Word]], claimed: bool = True) -> Sequence[T]:
         """The options that may become the most of the missing words; all of them where none does."""

@@ -173,7 +173,10 @@ def _opening(renderer: Renderer, early: bool) -> list[str]:
     pick, lines = functools.partial(_pick, renderer, True), shared_templates.lines
     opening = [pick(lines(shared_templates.OPEN_BEAST if beast else shared_templates.OPEN_CHILD))]
     details, n = lines(shared_templates.DETAIL), rng.choice((1, 2, 3, 3, 4, 4))
-    opening += rng.sample(details, n) if renderer.steer is None else renderer.steer.templates(details, n)
+    if renderer.steer is None:
+        opening += rng.sample(details, n)
+    else:
+        opening += renderer.steer.templates(details, n) + renderer.steer.asides
     return opening + ([pick(lines(shared_templates.FRIEND))] if early else [])
 
 
