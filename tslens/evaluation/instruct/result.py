@@ -109,10 +109,10 @@ class InstructResult(Result):
         from tslens import plots
 
         names, found, marks = [], [], []
-        for group in self.groups:
+        for group in (None, *self.groups):
             for measure in self.measures:
                 for model in self.models if self._count(measure, group) >= LEAST else ():
-                    names.append(f"{model}, {measure}, {group} ({self._count(measure, group)})")
+                    names.append(f"{model}, {measure}, {group or 'all'} ({self._count(measure, group)})")
                     found.append(self.score_of(model, measure, group))
                     marks.append(self._rows(self.other, model, measure, group).mean())
         return plots.bars(

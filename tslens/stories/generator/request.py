@@ -6,9 +6,11 @@ from functools import cache
 from random import Random
 from typing import NamedTuple
 
+from tslens import progress
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
 from tslens.stories.generator import shared_templates
+from tslens.stories.generator.asides import aside
 from tslens.stories.generator.steering import Steer, Word, bases_of, group_words, template_words, words_of
 from tslens.stories.generator.story import FEATURES, MadeStory, attempt, draw_wish
 from tslens.stories.generator.tale import Tale
@@ -54,7 +56,8 @@ def requested(request: Request, n: int, seed: int = 0) -> Iterator[MadeStory]:
     Story i depends on (request, seed, i) alone. InputError, before the first story, for a combination that no plot can
     hold; and for one of which `TRIES` attempts found no story.
     """
-    plots = _plots(request)
+    with progress.stage("looking for plots"):
+        plots = _plots(request)
     for number in range(n):
         rng = Random(f"{seed}:{number}:{request}")
         found = (_attempt(request, plots, rng) for _ in range(TRIES))
