@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int, UInt32, UInt64
 from tslens.evaluation.rouge import words
 
 RUN = 3  # words of a shingle
-BANDS, ROWS = 40, 4
+BANDS, ROWS = 54, 3
 HASHES = BANDS * ROWS
 THRESHOLD = 0.35
 """Estimated Jaccard similarity from which two stories count as near-duplicates: unrelated stories have about 0.02. With
