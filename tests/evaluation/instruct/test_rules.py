@@ -32,7 +32,7 @@ def test_a_word_counts_in_its_inflections_only(text: str, word: str, has: bool) 
 def test_speech_and_morals_by_hand() -> None:
     assert has_dialogue('"Run!" said Tom.') and has_dialogue("“Run,” he said.") and not has_dialogue('Tom "ran."'[:4])
     assert has_moral("Tom fell. He got up. He learned that haste hurts.")
-    assert not has_moral("Tom learned to read. " + "He ran. " * 5)
+    assert not has_moral("Tom learned to read. " + "He ran. " * 5) and not has_moral("They learned it together.")
 
 
 def test_scores_by_hand() -> None:
