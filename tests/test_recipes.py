@@ -32,6 +32,7 @@ VARIANTS = {
     **{f"contrastive-{width}x8": (f"{width}x8", "contrastive", 0.0) for width in (128, 256, 512)},
     "contrastive-published-128x8": ("128x8", "published-contrastive", 0.0),
     **{f"instruct-{width}x8": (f"{width}x8", "instruct", 0.0) for width in (128, 256, 512)},
+    "instruct-ood-128x8": ("128x8", "instruct", 0.0),
     **{f"compressor-{width}x8": (f"{width}x8", "compressor", 0.0) for width in (128, 256, 512)},
     "compressor-published-128x8": ("128x8", "compressor", 0.0),
     **{f"dropout-{share:g}-256x8": ("256x8", "language-modelling", share) for share in (0.0, 0.1, 0.2, 0.4)},

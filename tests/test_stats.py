@@ -44,9 +44,22 @@ class TestMean:
         np.testing.assert_allclose(interval.low, reference.low)
         np.testing.assert_allclose(interval.high, reference.high)
 
+    def test_welch_by_hand_and_by_scipy(self) -> None:
+        rng = np.random.default_rng(4)
+        x, y = rng.normal(1, 1, 12), rng.normal(0, 3, 30)
+        found = stats.welch(x, y)
+        a, b = x.var(ddof=1) / 12, y.var(ddof=1) / 30
+        freedom = (a + b) ** 2 / (a**2 / 11 + b**2 / 29)
+        reach = scipy_stats.t.ppf(0.975, freedom) * np.sqrt(a + b)
+        assert found.estimate == pytest.approx(x.mean() - y.mean())
+        assert (found.low, found.high) == pytest.approx((found.estimate - reach, found.estimate + reach))
+        assert stats.welch([1, 1], [0, 0, 0]).high == 1
+
     def test_refusals(self) -> None:
         with pytest.raises(ValueError, match="at least 2 values; got 1"):
             stats.mean_interval([3.0])
+        with pytest.raises(ValueError, match="at least 2 values of each; got 1 and 2"):
+            stats.welch([1], [1, 2])
         with pytest.raises(ValueError, match="between 0 and 1"):
             stats.mean_interval([1, 2, 3], level=95)
         with pytest.raises(ValueError, match="one shape"):

@@ -190,6 +190,22 @@ def test_make_refuses_other_kinds_of_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_make_meets_a_request_or_refuses_it_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "made.jsonl"
+    run("make", 3, "--words", "dog, run,happy", "--features", "dialogue", "--out", out)
+    records = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(records) == 3
+    for record in records:
+        assert record["words"] == ["dog", "run", "happy"] and "Dialogue" in record["features"]
+        assert '"' in record["text"] and "dog" in record["text"].lower()
+    run("make", 1, "--words", "dog", "--instruct")
+    assert "dog" in capsys.readouterr().out
+    assert cli.main(["stories", "make", "1", "--words", "doog"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("tslens: the generator does not know the word 'doog'. Did you mean 'dog'")
+    assert len(said.splitlines()) == 1
+
+
 @pytest.mark.filterwarnings("default")
 def test_a_text_without_separators_is_told_of_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "tales.txt"

@@ -92,6 +92,9 @@ COMMANDS: tuple[Command, ...] = (
         "stories ask",
         "tslens.cli.asking:ask",
         "Ask a large model for stories that hold given words and features; the price comes first.",
+        "stories audit",
+        "tslens.cli.corpora:audit",
+        "Measure a corpus: near-duplicates, vocabulary, length, features, parts of speech, encoding faults, overlap.",
     ),
     Command("stories check", "tslens.cli.stories:check", "Read stories and show what cleaning repairs and drops."),
     Command(
@@ -172,6 +175,11 @@ COMMANDS: tuple[Command, ...] = (
         "eval card",
         "tslens.cli.card:card",
         "Print the score card without a grader: grammar, consistency, plot and creativity, of models or of bare texts.",
+    ),
+    Command(
+        "eval instruct",
+        "tslens.cli.instructions:instruct",
+        "Measure how far models write what instructions ask for, beyond what they write anyway.",
     ),
     Command(
         "bench",

@@ -24,6 +24,8 @@ def make(
     *,
     out: Path | None = None,
     seed: int = 0,
+    words: str = "",
+    features: str = "",
     instruct: bool = False,
     json_: Json = False,
 ) -> None:
@@ -39,13 +41,19 @@ def make(
         stories are printed; with --json as such lines.
     seed
         Random seed; story i of a seed is always the same.
+    words
+        Words that every story must hold, joined by commas, in any inflection: dog,run,happy; fish/VERB for one part of
+        speech. A request that no story can meet is refused.
+    features
+        Features that every story must show, joined by commas: dialogue, plot twist, bad ending, moral value,
+        foreshadowing, conflict.
     instruct
         Put the blocks of TinyStories-Instruct before each story: words, features, a sentence and a summary, in a
         subset and order drawn for each.
     """
     from random import Random
 
-    from tslens.stories.generator import generate
+    from tslens.stories.generator import Request, generate, requested
     from tslens.stories.instruct import Instruction, draw_kinds
 
     if n < 1:
@@ -53,14 +61,16 @@ def make(
     if out is not None and out.suffix.lower() not in (".txt", ".jsonl"):
         raise InputError(f"{out} has the extension {out.suffix or '(none)'!r}; stories are written to .txt or .jsonl")
     as_json = out.suffix.lower() == ".jsonl" if out is not None else json_
-    made_stories = generate(n, seed) if out is None else progress.track(generate(n, seed), "making stories", n)
+    request = Request.parse(*([part.strip() for part in text.split(",") if part.strip()] for text in (words, features)))
+    made = requested(request, n, seed) if words or features else generate(n, seed)
+    made_stories = made if out is None else progress.track(made, "making stories", n)
     with _written(out) as file:
-        for number, made in enumerate(made_stories):
-            text = made.text
+        for number, story in enumerate(made_stories):
+            text = story.text
             if instruct:
-                text = Instruction.from_made(made, draw_kinds(Random(f"{seed}:{number}:instruct"))).format()
+                text = Instruction.from_made(story, draw_kinds(Random(f"{seed}:{number}:instruct"))).format()
             if as_json:
-                record = made.to_dict() | ({"text": text, "story": made.text} if instruct else {})
+                record = story.to_dict() | ({"text": text, "story": story.text} if instruct else {})
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
             else:
                 file.write(text + "\n<|endoftext|>\n")

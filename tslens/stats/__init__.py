@@ -13,6 +13,7 @@ from tslens.stats.intervals import (
     mean_interval,
     paired_difference,
     ratio_of_sums,
+    welch,
     wilson,
     wilson_clustered,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "paired_difference",
     "rank_p",
     "ratio_of_sums",
+    "welch",
     "wilson",
     "wilson_clustered",
 ]

@@ -65,6 +65,24 @@ def paired_difference(after: ArrayLike, before: ArrayLike, level: float = 0.95, 
     return Interval(interval.estimate, interval.low, interval.high, level, "paired Student t")
 
 
+def welch(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Interval:
+    """The mean of `x` less that of `y`, independent of it, with Welch's interval (Welch 1947, doi:10.2307/2332510).
+
+    Needs two values of each. Where neither varies, the interval has no width.
+    """
+    from scipy import stats
+
+    check_level(level)
+    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if min(len(a), len(b)) < 2:
+        raise InputError(f"a difference of means needs at least 2 values of each; got {len(a)} and {len(b)}")
+    difference = float(a.mean() - b.mean())
+    if a.std() == b.std() == 0:
+        return Interval(difference, difference, difference, level, "Welch t")
+    low, high = stats.ttest_ind(a, b, equal_var=False).confidence_interval(level)
+    return Interval(difference, float(low), float(high), level, "Welch t")
+
+
 def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:
     """A share `successes / n` with Wilson's score interval (Wilson 1927, doi:10.2307/2276774).
 

@@ -8,6 +8,7 @@ import torch
 from tslens import models
 from tslens.models import Spec
 from tslens.stories import stories
+from tslens.stories.combinations import is_held_out, word_pairs
 from tslens.stories.instruct import documents, parse
 from tslens.tokenizer import Tokenizer
 from tslens.train import recipe as recipes
@@ -127,7 +128,10 @@ def test_documents_without_a_story_or_instructions_are_left_out(texts):
         ({"data.source": "plain.txt"}, r"None of the first \d+ stories comes behind instructions.*made:instruct"),
         ({"model.n_ctx": "4"}, r"No instructions leave room for their story in a context of 4"),
         ({"objective.loss_on": "words"}, "objective.loss_on is 'words'; it must be one of story, everything"),
-        ({"objective.filter": "no"}, "objective.filter is 'no'; it must be one of none, no words with summary"),
+        (
+            {"objective.filter": "no"},
+            "objective.filter is 'no'; it must be one of none, no words with summary, held-out combinations",
+        ),
         (
             {
                 "data.source": "plain.txt",
@@ -154,3 +158,17 @@ def test_words_and_summary_are_never_together_in_training_and_always_in_validati
     assert len(run.validation) == 3
     assert all({"Words", "Summary"} <= {kind for kind, _ in parse(text).blocks} for text in run.validation)
     assert math.isfinite(run.facts["tokens_per_epoch"])
+
+
+def test_held_out_combinations_are_absent_from_training_and_kept_for_validation(source):
+    chosen = {
+        "objective.filter": "held-out combinations",
+        "objective.held_out": "0.2",
+        "train.validation_stories": "12",
+    }
+    run = prepare(recipes.load("16x1x2", SMALL | chosen), "a")
+    heads = run.rows.instructions
+    asked = [parse(run.tokenizer.decode(heads.story(i)[1:]) + "x") for i in range(heads.n_stories)]
+    assert 40 < len(asked) < 190 and not any(is_held_out(document, 0.2) for document in asked)
+    assert any(len(word_pairs(document)) == 3 for document in asked)
+    assert {is_held_out(parse(text), 0.2) for text in run.validation} == {False, True}

@@ -1,7 +1,8 @@
 """Generator of stories: a story grammar, with the ground truth of every story.
 
 A tale (`tales/`) is a sequence of beats, each with several templates; `template` describes and tags them, `render`
-turns them into text, `story` composes a story around a tale, and `lexicon` holds the words.
+turns them into text, `story` composes a story around a tale, and `lexicon` holds the words. `request` makes
+stories that hold given words and features, by `steering` the choices of the others.
 """
 
 from collections.abc import Iterator
@@ -9,9 +10,10 @@ from random import Random
 
 from tslens.errors import InputError
 from tslens.stories.generator.render import Character
+from tslens.stories.generator.request import Request, requested
 from tslens.stories.generator.story import FEATURES, MadeStory, make
 
-__all__ = ["FEATURES", "Character", "MadeStory", "generate"]
+__all__ = ["FEATURES", "Character", "MadeStory", "Request", "generate", "requested"]
 
 
 def generate(n: int, seed: int = 0) -> Iterator[MadeStory]:

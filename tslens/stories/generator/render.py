@@ -7,6 +7,7 @@ from random import Random
 from tslens.stories.generator import lexicon
 from tslens.stories.generator.nodes import Choice, Draw, Node, Pronoun, Punct, Refer, Space, Word
 from tslens.stories.generator.paraphrase import paraphrased
+from tslens.stories.generator.steering import Steer, reach
 from tslens.stories.generator.template import compiled
 
 FORMS = {
@@ -43,6 +44,7 @@ class Renderer:
     cast: dict[str, Part]
     bound: dict[str, lexicon.Lexeme]
     free: bool = True  # whether phrases may be exchanged for their equals
+    steer: Steer | None = None  # towards words that the story must hold
     out: list[str] = field(default_factory=list)
     tags: list[tuple[int, int, str]] = field(default_factory=list)
     pronouns: list[tuple[int, int, int]] = field(default_factory=list)
@@ -89,7 +91,8 @@ class Renderer:
             elif isinstance(node, Punct):
                 self._punct(node.text, node.opens)
             elif isinstance(node, Choice):
-                self._run(node.ways[int(self.rng.random() * len(node.ways))])
+                ways = node.ways if self.steer is None else self.steer.lead(node.ways, reach)
+                self._run(ways[int(self.rng.random() * len(ways))])
             elif isinstance(node, Draw):
                 self._draw(node)
             elif isinstance(node, Refer):
@@ -126,6 +129,8 @@ class Renderer:
             self.starts = False
         start = self._put(text)
         self.tags.append((start, self.length, tag))
+        if self.steer is not None:
+            self.steer.note(text, tag)
         for role in who:
             stem = text.split("'")[0]
             self.pronouns.append((start, start + len(stem), self.cast[role].index))
@@ -153,6 +158,8 @@ class Renderer:
         """A word of the group that this story has not drawn yet, if there is one."""
         members = lexicon.groups()[group]
         fresh = [lexeme for lexeme in members if lexeme.base not in self.used] or members
+        if self.steer is not None:
+            fresh = self.steer.lead(fresh, lambda lexeme: frozenset({(lexeme.base, lexeme.tag)}))
         lexeme = fresh[int(self.rng.random() * len(fresh))]
         self.used.add(lexeme.base)
         return lexeme

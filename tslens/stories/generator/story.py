@@ -2,6 +2,7 @@
 # ruff: noqa: E501
 
 import functools
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from random import Random
@@ -9,6 +10,7 @@ from typing import Any
 
 from tslens.stories.generator import lexicon, shared_templates
 from tslens.stories.generator.render import Character, Part, Renderer
+from tslens.stories.generator.steering import Steer, group_words
 from tslens.stories.generator.tale import Tale
 from tslens.stories.generator.tales import tales
 
@@ -28,7 +30,8 @@ class MadeStory:
     """
 
     text: str
-    words: tuple[str, str, str]
+    words: tuple[str, ...]
+    """A noun, a verb and an adjective of the text, or the words that were requested."""
     features: tuple[str, ...]
     summary: str
     sentence: str
@@ -43,22 +46,23 @@ class MadeStory:
 
 def make(rng: Random) -> MadeStory:
     """A story drawn from `rng` alone; repeated until it holds words that an instruction may require."""
-    while not (story := _attempt(rng)):
+    while not (story := attempt(rng, draw_wish(rng), rng.choice(tales()))):
         pass
     return story
 
 
-def _attempt(rng: Random) -> MadeStory | None:
-    wish = {
-        feature
-        for feature, odds in zip(FEATURES, (0.75, 0.3, 0.22, 0.4, 0.35, 0.3), strict=True)
-        if rng.random() < odds
-    }
-    tale = rng.choice(tales())
-    cast = _cast(tale, rng)
-    renderer = Renderer(rng, cast, {}, used={part.character.kind for part in cast.values()})
+def draw_wish(rng: Random) -> set[str]:
+    """The features that a story is to have if its tale can show them."""
+    odds = zip(FEATURES, (0.75, 0.3, 0.22, 0.4, 0.35, 0.3), strict=True)
+    return {feature for feature, share in odds if rng.random() < share}
+
+
+def attempt(rng: Random, wish: set[str], tale: Tale, steer: Steer | None = None) -> MadeStory | None:
+    """A story around a tale, with the features of `wish` that fit; None if it holds no words that could be required."""
+    cast = _cast(tale, rng, steer)
+    renderer = Renderer(rng, cast, {}, steer=steer, used={part.character.kind for part in cast.values()})
     for name, groups in tale.binds.items():
-        renderer.bound[name] = renderer.draw(rng.choice(groups))
+        renderer.bound[name] = renderer.draw(rng.choice(steer.lead(groups, group_words) if steer else groups))
     end = _ending(tale, wish, rng)
     shown = _compose(tale, renderer, end, wish)
     text = renderer.text
@@ -81,7 +85,7 @@ def _attempt(rng: Random) -> MadeStory | None:
     )
 
 
-def _cast(tale: Tale, rng: Random) -> dict[str, Part]:
+def _cast(tale: Tale, rng: Random, steer: Steer | None) -> dict[str, Part]:
     """The character of each role. Nobody else has the hero's pronoun, so that it is unambiguous."""
     she = rng.random() < 0.5
     hero = tale.head.get("hero", "any")
@@ -106,7 +110,8 @@ def _cast(tale: Tale, rng: Random) -> dict[str, Part]:
             way, who = "kin", Character(kin.capitalize(), kin, other)
         else:
             used = {part.character.kind for part in cast.values()}
-            kind = rng.choice([x.base for x in lexicon.groups()[group] if x.base not in used])
+            kinds: Sequence[str] = [x.base for x in lexicon.groups()[group] if x.base not in used]
+            kind = rng.choice(steer.lead(kinds, lambda kind: frozenset({(kind, "NOUN")})) if steer else kinds)
             who = Character("the " + kind, kind, "it" if role in "ag" else other)
         cast[role] = Part(len(cast), who, way)
     return cast
@@ -128,7 +133,7 @@ def _compose(tale: Tale, renderer: Renderer, end: str, wish: set[str]) -> set[st
         shown.add("Plot twist" if end == "twist" else "BadEnding")
     if end == "twist" and tale.head.get("twist") == "bad":
         shown.add("BadEnding")
-    pick = functools.partial(_pick, rng, "Dialogue" in wish)
+    pick = functools.partial(_pick, renderer, "Dialogue" in wish)
     sign = payoff = ""
     if "sign" in tale.special and "Foreshadowing" in wish:
         sign, payoff = map(str.strip, pick(tale.special["sign"]).split(">>"))
@@ -143,7 +148,7 @@ def _compose(tale: Tale, renderer: Renderer, end: str, wish: set[str]) -> set[st
         beats[int(after) - 1] += map(str.strip, quarrel)
         shown.add("Conflict")
     finish = [pick(tale.special[end]), *([payoff] if payoff else [])]
-    close = _close(tale, rng, wish, shown)
+    close = _close(tale, renderer, wish, shown)
     cut = rng.randrange(1, len(beats)) if len(beats) > 1 else 0
     if rng.random() < 0.5:
         finish, close = finish + close, []
@@ -156,31 +161,37 @@ def _compose(tale: Tale, renderer: Renderer, end: str, wish: set[str]) -> set[st
     return shown
 
 
-def _pick(rng: Random, dialogue: bool, pool: list[str]) -> str:
+def _pick(renderer: Renderer, dialogue: bool, pool: list[str]) -> str:
     """A template of the pool; in a story without dialogue one without speech, if any."""
-    apt = pool if dialogue else [line for line in pool if '"' not in line]
-    return rng.choice(apt or pool)
+    apt = (pool if dialogue else [line for line in pool if '"' not in line]) or pool
+    return renderer.rng.choice(apt) if renderer.steer is None else renderer.steer.template(apt)
 
 
 def _opening(renderer: Renderer, early: bool) -> list[str]:
     """The templates that introduce the hero and, where the friend is there early, the friend."""
     rng, beast = renderer.rng, renderer.cast["h"].character.kind not in ("girl", "boy")
-    lines = shared_templates.lines
-    opening = [rng.choice(lines(shared_templates.OPEN_BEAST if beast else shared_templates.OPEN_CHILD))]
-    opening += rng.sample(lines(shared_templates.DETAIL), rng.choice((1, 2, 3, 3, 4, 4)))
-    return opening + ([rng.choice(lines(shared_templates.FRIEND))] if early else [])
+    pick, lines = functools.partial(_pick, renderer, True), shared_templates.lines
+    opening = [pick(lines(shared_templates.OPEN_BEAST if beast else shared_templates.OPEN_CHILD))]
+    details, n = lines(shared_templates.DETAIL), rng.choice((1, 2, 3, 3, 4, 4))
+    if renderer.steer is None:
+        opening += rng.sample(details, n)
+    else:
+        opening += renderer.steer.templates(details, n) + renderer.steer.asides
+    return opening + ([pick(lines(shared_templates.FRIEND))] if early else [])
 
 
-def _close(tale: Tale, rng: Random, wish: set[str], shown: set[str]) -> list[str]:
+def _close(tale: Tale, renderer: Renderer, wish: set[str], shown: set[str]) -> list[str]:
     """The templates that close the story: a mood, a moral (added to `shown`), both or neither."""
-    bad, close, lines = "BadEnding" in shown, [], shared_templates.lines
+    rng, bad, close, lines = renderer.rng, "BadEnding" in shown, [], shared_templates.lines
     themes = tale.head.get("bad" if bad else "good", "").split()
     if "MoralValue" in wish and themes:
         said = rng.choice(lines(shared_templates.SAY_MORAL))
         close.append(said.replace("%s", rng.choice(shared_templates.morals(rng.choice(themes)))))
         shown.add("MoralValue")
     if rng.random() < 0.5:
-        close.insert(0, rng.choice(lines(shared_templates.CLOSE_BAD if bad else shared_templates.CLOSE_GOOD)))
+        close.insert(
+            0, _pick(renderer, True, lines(shared_templates.CLOSE_BAD if bad else shared_templates.CLOSE_GOOD))
+        )
     return close
 
 

@@ -21,7 +21,7 @@ from tslens.stories.generator.nodes import TemplateError
 ENDS = ("end", "twist", "bad")
 
 
-@dataclass
+@dataclass(eq=False)
 class Tale:
     """A plot: its cast and bound words by group, its beats in order, and its special sections."""
 

@@ -18,12 +18,13 @@ from tslens import forward
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult
 from tslens.models import LanguageModel, name_of, spec_of, story_tokenizer_of
-from tslens.stories.instruct import documents, in_ood_split
+from tslens.stories.combinations import is_held_out
+from tslens.stories.instruct import documents, in_ood_split, parse
 from tslens.stories.packed import Packed
 from tslens.tokenizer import Tokenizer
 from tslens.train.data import Batches, PackStories, Rows, TrainingBatch
 from tslens.train.objectives.language import LanguageModelling
-from tslens.train.settings import settings
+from tslens.train.settings import ShareBelowOne, settings
 
 ROWS = 16  # documents that are validated at a time
 NO_ROOM = "No instructions leave room for their story in a context of {}. Give a longer context."
@@ -37,9 +38,12 @@ class Instruct(LanguageModelling):
     """
 
     loss_on: Literal["story", "everything"] = "story"
-    filter: Literal["none", "no words with summary"] = "none"
-    """`no words with summary` trains on documents that never require both together, and validates on those that do
-    (Instruct-OOD)."""
+    filter: Literal["none", "no words with summary", "held-out combinations"] = "none"
+    """Instruct-OOD. `no words with summary` trains on documents that never require both together, and validates on
+    those that do. `held-out combinations` trains on documents that require no pair of words and no pair of features
+    that a hash holds out, and validates on all; `tslens eval instruct` compares the two."""
+    held_out: ShareBelowOne = 0.05
+    """Share of the pairs that `held-out combinations` holds out."""
 
     made: ClassVar[str] = "made:instruct"
 
@@ -55,6 +59,8 @@ class Instruct(LanguageModelling):
 
     def keeps(self, split: str) -> Callable[[str], bool] | None:
         """With a filter, the documents of that split of Instruct-OOD."""
+        if self.filter == "held-out combinations":
+            return (lambda text: not is_held_out(parse(text), self.held_out)) if split == "train" else None
         return None if self.filter == "none" else partial(in_ood_split, split=split)
 
     def check_stories(self, stories: Iterable[str]) -> None:

@@ -1,0 +1,114 @@
+"""The instruct suite: scores beside their nulls, by what was asked for together in training."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tslens import cli
+from tslens.evaluation.instruct import InstructResult, instruct, running
+from tslens.evaluation.instruct.seen import GROUPS, groups, pairs_of
+from tslens.models import load
+from tslens.stories import stories
+from tslens.stories.combinations import is_held_out
+from tslens.stories.instruct import parse
+from tslens.train import recipe as recipes
+from tslens.train import session
+
+SMALL = {
+    "data.vocabulary": "400",
+    "data.source": "told.txt",
+    "model.shape": "16x1x2",
+    "model.n_ctx": "400",
+    "objective.held_out": "0.2",
+    "optimizer.method": "adamw",
+    "train.micro_batch": "4",
+    "train.batch": "4",
+    "train.steps": "3",
+    "train.validation_stories": "30",
+    "train.precision": "float32",
+}
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return list(stories("made:instruct", limit=200))
+
+
+@pytest.fixture
+def trained(in_tmp: Path, texts: list[str]) -> str:
+    """A small run of the recipe of Instruct-OOD."""
+    (in_tmp / "told.txt").write_text("\n<|endoftext|>\n".join(texts), encoding="utf-8")
+    session.train(recipes.load("instruct-ood-128x8", SMALL), "small")
+    return "small"
+
+
+def test_held_out_and_seen_combinations_are_told_apart_and_scored(trained: str, in_tmp: Path, texts, capsys) -> None:
+    model = load(trained)
+    asked = [parse(text) for text in texts]
+    found = [GROUPS[i] for i in groups(model, asked)]
+    train = {pair for one, name in zip(asked, found, strict=True) if name == "seen together" for pair in pairs_of(one)}
+    for one, name in zip(asked, found, strict=True):
+        if name == "held out":
+            assert is_held_out(one, 0.2)
+        elif name != "training unknown":
+            assert not is_held_out(one, 0.2) and (pairs_of(one) <= train or name == "not seen together")
+        else:
+            assert not pairs_of(one)
+    assert {name: found.count(name) > 5 for name in GROUPS} == dict.fromkeys(GROUPS, True)
+
+    command = ["eval", "instruct", "--model", trained, "--limit", "30", "--samples", "1", "--limit-tokens", "12"]
+    assert cli.main([*command, "--json", "--out", "found"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["what"] for row in rows} >= {"score", "beyond other instructions", "beyond no instruction"}
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+    again = InstructResult.load(in_tmp / "found")
+    assert again.score.shape == (1, len(again.instructions), len(again.measures))
+    assert len(again.stories[0]) == len(again.instructions) and (in_tmp / "found" / "instruct.svg").is_file()
+
+
+def follows(model: str, prompts: list[str], *_: object) -> list[str]:
+    """A writer that does as it is told, if its name says so; the other always writes the same."""
+    return [f"{parse(prompt + 'x').format() if model == 'does' else 'The sun was hot.'}" for prompt in prompts]
+
+
+def test_a_model_that_does_as_told_gains_and_one_that_does_not_gains_nothing(
+    trained: str, texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    does, ignores = load(trained), load(trained)
+    monkeypatch.setattr(running.models, "name_of", lambda model: "does" if model is does else "ignores")
+    monkeypatch.setattr(running, "_write", lambda model, *more: follows(running.models.name_of(model), *more))
+    found = instruct([ignores, does], texts[:60], samples=1)
+    assert found.models == ["ignores", "does"]
+    for measure in ("words", "sentence", "summary"):
+        assert found.score_of("does", measure).estimate == pytest.approx(1.0)
+        assert found.gain("does", measure).low > 0.3
+        assert found.gain("does", measure, null="free").low > 0.3
+        assert found.gain("ignores", measure).estimate == pytest.approx(0.0, abs=1e-12)
+        assert found.difference("does", "ignores", measure).low > 0.3
+    held = found.lost("does", "words", "not seen together", "seen together")
+    gains = (found.score - found.other)[1, :, 0].double().numpy()
+    of = [gains[(found.group == GROUPS.index(name)).numpy() & ~np.isnan(gains)] for name in GROUPS[:2]]
+    assert held.estimate == pytest.approx(of[1].mean() - of[0].mean()) and held.low < held.estimate < held.high
+    assert str(found) and found.figure().axes
+
+
+def test_what_cannot_be_scored_is_left_out_and_counted(trained: str, texts: list[str]) -> None:
+    untold = "Features: Conflict\nStory: \n\nTom ran."
+    long = f"Summary: {'He ran. ' * 400}\nStory: \n\nTom ran."
+    told = [text for text in texts[:10] if running.told([parse(text)])[0]]
+    found = instruct([load(trained)], [*told, untold, long], samples=1, max_new_tokens=4)
+    assert len(found.instructions) == len(told) and found.left_out == 2
+    assert torch.isnan(found.score[0, :, 0]).any()
+    for some, message in (([untold, long], "0 of 2 instructions can be scored"), (["Tom ran."], "None of the first 1")):
+        with pytest.raises(ValueError, match=message):
+            instruct([load(trained)], some)
+
+
+def test_a_model_that_kept_no_training_instructions_has_one_group(texts: list[str]) -> None:
+    bundled: Callable[..., object] = load
+    assert set(groups(bundled("stories2M"), [parse(text) for text in texts[:5]])) == {GROUPS.index("training unknown")}
+    assert cli.main(["eval", "instruct"]) == 2

@@ -1,0 +1,129 @@
+"""The result of the instruct suite: what models write for instructions, beside what they write anyway."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tslens import stats
+from tslens.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+LEAST = 3  # instructions for an interval
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class InstructResult(Result):
+    """Scores by rule of what models wrote for instructions. Every instruction counts once, with the mean over its
+    stories, so intervals are over instructions. A score is NaN where the instruction does not ask for the measure."""
+
+    frame_axes: ClassVar[tuple[str, ...]] = ("model", "instruction", "measure")
+    axis_names: ClassVar[Mapping[str, str]] = {"model": "models", "measure": "measures"}
+
+    models: list[str]
+    measures: list[str]
+    """The rules (`rules.MEASURES`)."""
+    groups: list[str]
+    """How instructions relate to the first model's training (`seen.GROUPS`)."""
+    instructions: list[str]
+    stories: list[list[str]]
+    """Of each model, the stories of every instruction, `samples` of one after those of another: for graders."""
+    samples: int
+    left_out: int
+    """Instructions that no rule can score, or too long for a context."""
+    score: Float[Tensor, "model instruction measure"]
+    """Mean score of the stories that were written for the instruction, from 0 to 1."""
+    other: Float[Tensor, "model instruction measure"]
+    """Mean score of stories that the same model wrote for other instructions: what it writes anyway."""
+    free: Float[Tensor, "model instruction measure"]
+    """Mean score of stories that the same model wrote without an instruction."""
+    group: Int[Tensor, " instruction"]
+    """The group of each instruction."""
+
+    def score_of(self, model: str, measure: str, group: str | None = None) -> stats.Interval:
+        """The mean score over instructions, with Student's 95% interval."""
+        return stats.mean_interval(self._rows(self.score, model, measure, group))
+
+    def gain(self, model: str, measure: str, group: str | None = None, null: str = "other") -> stats.Interval:
+        """Score less what the same model writes anyway (`other`), or without instruction (`free`); paired."""
+        null_scores = self._rows(getattr(self, null), model, measure, group)
+        return stats.paired_difference(self._rows(self.score, model, measure, group), null_scores)
+
+    def difference(self, model: str, than: str, measure: str, group: str | None = None) -> stats.Interval:
+        """The gain of a model less that of another on the same instructions; paired."""
+        one, two = (self._gains(name, measure, group) for name in (model, than))
+        return stats.paired_difference(one, two)
+
+    def lost(self, model: str, measure: str, group: str = "held out", than: str = "seen together") -> stats.Interval:
+        """The gain on instructions of a group less that on those of another, with Welch's 95% interval."""
+        return stats.welch(self._gains(model, measure, group), self._gains(model, measure, than))
+
+    def _gains(self, model: str, measure: str, group: str | None) -> np.ndarray:
+        return self._rows(self.score - self.other, model, measure, group)
+
+    def _rows(self, values: Tensor, model: str, measure: str, group: str | None) -> np.ndarray:
+        """The values of a model and a measure, of the instructions of a group that ask for the measure."""
+        found = values[self.models.index(model), :, self.measures.index(measure)].double().numpy()
+        asks = ~np.isnan(found)
+        if group is not None:
+            asks &= self.group.numpy() == self.groups.index(group)
+        return found[asks]
+
+    def _count(self, measure: str, group: str | None) -> int:
+        return len(self._rows(self.score, self.models[0], measure, group))
+
+    def summary(self) -> "pd.DataFrame":
+        """By group and measure: scores, gains, what is lost against seen combinations, differences of models."""
+        import pandas as pd
+
+        rows: list[dict[str, object]] = []
+
+        def add(model: str, measure: str, group: str | None, what: str, found: stats.Interval) -> None:
+            n, ends = self._count(measure, group), {"value": found.estimate, "low": found.low, "high": found.high}
+            rows.append({"model": model, "measure": measure, "group": group or "all", "n": n, "what": what} | ends)
+
+        for group in (None, *self.groups):
+            for measure in self.measures:
+                if self._count(measure, group) < LEAST:
+                    continue
+                for model in self.models:
+                    add(model, measure, group, "score", self.score_of(model, measure, group))
+                    add(model, measure, group, "beyond other instructions", self.gain(model, measure, group))
+                    add(model, measure, group, "beyond no instruction", self.gain(model, measure, group, "free"))
+                    if group in self.groups[1:3] and self._count(measure, self.groups[0]) >= LEAST:
+                        add(model, measure, group, "less seen together", self.lost(model, measure, group))
+                for model in self.models[1:]:
+                    found = self.difference(model, self.models[0], measure, group)
+                    add(model, measure, group, f"gain less {self.models[0]}'s", found)
+        return pd.DataFrame(rows, columns=["model", "measure", "group", "n", "what", "value", "low", "high"])
+
+    def figure(self) -> "Figure":
+        """Each model's score by measure and group with its interval; the mark is what it writes anyway."""
+        from tslens import plots
+
+        names, found, marks = [], [], []
+        for group in (None, *self.groups):
+            for measure in self.measures:
+                for model in self.models if self._count(measure, group) >= LEAST else ():
+                    names.append(f"{model}, {measure}, {group or 'all'} ({self._count(measure, group)})")
+                    found.append(self.score_of(model, measure, group))
+                    marks.append(self._rows(self.other, model, measure, group).mean())
+        return plots.bars(
+            names,
+            np.array([each.estimate for each in found]),
+            low=np.array([each.low for each in found]),
+            high=np.array([each.high for each in found]),
+            baseline=np.array(marks),
+            title=f"What {len(self.instructions)} instructions asked for (mark: for other instructions)",
+            x_label="score (95% interval over instructions)",
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return super().to_json() | {"table": json.loads(self.to_frame().to_json(orient="records"))}

@@ -1,0 +1,112 @@
+"""The instruct suite: every model writes a story for every instruction, and rules score it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tslens import models, progress
+from tslens.errors import InputError
+from tslens.evaluation.instruct.result import InstructResult
+from tslens.evaluation.instruct.rules import MEASURES, ReadStory, read, scores, told
+from tslens.evaluation.instruct.seen import GROUPS, groups
+from tslens.generate import Sampling, generate_ids
+from tslens.stories.instruct import Instruction, documents
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+ROWS = 32  # stories that are written together
+OTHERS = 5  # other instructions' stories that each instruction is compared with
+LEAST = 16  # tokens that the context must leave for a story
+
+
+def instruct(
+    candidates: Sequence["LanguageModel"],
+    texts: Sequence[str],
+    *,
+    samples: int = 2,
+    max_new_tokens: int = 256,
+    seed: int = 0,
+    precision: str = "float32",
+) -> InstructResult:
+    """What each model writes for the instructions of these texts (TinyStories-Instruct's, Eldan and Li 2023, arXiv
+    2305.07759), scored by rule, beside two nulls: what it writes for other instructions, and without any.
+
+    Instructions are grouped by what the first model's run was trained on (`seen`). Instructions of which no rule can
+    tell anything, or that leave no room for a story in a model's context, are left out and counted.
+
+    InputError for fewer than two instructions, or texts without any.
+    """
+    if samples < 1:
+        raise InputError(f"samples is {samples}; it must be at least 1.")
+    asked = list(documents(texts))
+    tellable = [each for each, can in zip(asked, told(asked), strict=True) if can]
+    chosen = [each for each in tellable if all(_fits(model, each) for model in candidates)]
+    if len(chosen) < 2:
+        raise InputError(
+            f"{len(chosen)} of {len(asked)} instructions can be scored; at least 2 are needed. Give more of them, or "
+            "models of a longer context."
+        )
+    tables, written = [], []
+    for model in candidates:
+        prompts = [each.head for each in chosen for _ in range(samples)]
+        stories = _write(model, prompts, max_new_tokens, seed, precision)
+        free = _write(model, [_free(model)] * len(prompts), max_new_tokens, seed + 1, precision)
+        tables.append(_table(chosen, read(stories), read(free), samples))
+        written.append(stories)
+    return InstructResult(
+        models=[models.name_of(model) for model in candidates],
+        measures=list(MEASURES),
+        groups=list(GROUPS),
+        instructions=[each.head for each in chosen],
+        stories=written,
+        samples=samples,
+        left_out=len(asked) - len(chosen),
+        score=torch.stack([table[0] for table in tables]),
+        other=torch.stack([table[1] for table in tables]),
+        free=torch.stack([table[2] for table in tables]),
+        group=torch.tensor(groups(candidates[0], chosen)),
+    )
+
+
+def _fits(model: "LanguageModel", instruction: Instruction) -> bool:
+    spec = models.spec_of(model, compressors=True)
+    return len(models.tokenizer_of(model).encode([instruction.head])[0]) + LEAST <= spec.n_ctx
+
+
+def _free(model: "LanguageModel") -> str:
+    """The prompt that asks for nothing: `Story:` alone for a model that was trained behind instructions."""
+    objective = ((models.training_record(model).get("recipe") or {}).get("objective")) or {}
+    return Instruction(()).head if objective.get("name") == "instruct" else ""
+
+
+def _write(model: "LanguageModel", prompts: list[str], most: int, seed: int, precision: str) -> list[str]:
+    """A story for each prompt, without the prompt."""
+    tokenizer, found = models.tokenizer_of(model), []
+    starts = range(0, len(prompts), ROWS)
+    for start in progress.track(starts, f"{models.name_of(model)} writes"):
+        rows = tokenizer.encode(prompts[start : start + ROWS])
+        sampling = Sampling(seed=(seed * 1009 + start) % 2**32)
+        new = generate_ids(model, rows, max_new_tokens=most, sampling=sampling, precision=precision)
+        found += [tokenizer.decode(row) for row in new]
+    return found
+
+
+def _table(
+    chosen: Sequence[Instruction], stories: Sequence[ReadStory], free: Sequence[ReadStory], samples: int
+) -> tuple[Float[Tensor, "instruction measure"], ...]:
+    """The mean scores of each instruction: of its own stories, of others' stories, and of free ones."""
+    own, other, unasked = [], [], []
+    for number, instruction in enumerate(chosen):
+        of = [(number + 1 + step) % len(chosen) for step in range(min(OTHERS, len(chosen) - 1))]
+        own.append([scores(instruction, stories[number * samples + i]) for i in range(samples)])
+        other.append([scores(instruction, stories[j * samples + i]) for j in of for i in range(samples)])
+        unasked.append([scores(instruction, free[j * samples + i]) for j in of for i in range(samples)])
+    return tuple(torch.tensor([list(map(_mean, zip(*rows, strict=True))) for rows in t]) for t in (own, other, unasked))
+
+
+def _mean(column: Sequence[float]) -> float:
+    return sum(column) / len(column)
