@@ -150,16 +150,16 @@ class TestWilson:
             stats.wilson(11, 10)
 
 
-class TestWilsonClustered:
+class TestClusteredShare:
     def test_independent_values_are_worth_their_number_and_equal_ones_one_a_cluster(self) -> None:
         alone, equal = np.tile([0.0, 1], 50), np.repeat([0.0, 1], 50)
         few = (scipy_stats.norm.ppf(0.975) / scipy_stats.t.ppf(0.975, 9)) ** 2  # ten clusters
-        together = stats.wilson_clustered(alone, np.repeat(np.arange(10), 10))
+        together = stats.clustered_share(alone, np.repeat(np.arange(10), 10))
         assert together.estimate == 0.5 and together.high == pytest.approx(stats.wilson(50 * few, 100 * few).high)
         # Within a cluster all are equal: the variance over clusters is 10 / 9 of ten times a single value's.
-        apart = stats.wilson_clustered(equal, np.repeat(np.arange(10), 10))
+        apart = stats.clustered_share(equal, np.repeat(np.arange(10), 10))
         assert apart.high == pytest.approx(stats.wilson(4.5 * few, 9 * few).high)
-        perfect = stats.wilson_clustered(np.ones(100), np.repeat(np.arange(10), 10))
+        perfect = stats.clustered_share(np.ones(100), np.repeat(np.arange(10), 10))
         assert (perfect.low, perfect.high) == (pytest.approx(stats.wilson(10, 10).low), 1)
 
     def test_covers_the_truth_where_clusters_differ(self) -> None:
@@ -168,12 +168,11 @@ class TestWilsonClustered:
         hits = 0
         for _ in range(400):
             values = rng.random(672) < np.repeat(rng.beta(2.5, 2.5, 24), 28)
-            hits += 0.5 in stats.wilson_clustered(values, clusters)
+            hits += 0.5 in stats.clustered_share(values, clusters)
         assert 0.92 <= hits / 400 <= 0.99
 
-    def test_refusal(self) -> None:
-        with pytest.raises(ValueError, match="at least 2 clusters; got 1"):
-            stats.wilson_clustered([0, 1], [0, 0])
+    def test_one_cluster_is_worth_one_value(self) -> None:
+        assert stats.clustered_share([0, 1], [0, 0]).low == stats.wilson(0.5, 1).low
 
 
 class TestManyTests:

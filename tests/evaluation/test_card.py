@@ -52,7 +52,7 @@ def test_reference_stories_are_usual(usual: Reference) -> None:
     held = [made.text for made in generate(130)][::10]
     values = np.array([usual.axes(text) for text in held])
     assert np.abs(values.mean(0)).max() < 0.2
-    assert {axis for axis in MEASURES.values()} == set(AXES)
+    assert set(MEASURES.values()) == set(AXES)
     assert usual.axes(held[0]) == usual.axes(held[0])
 
 

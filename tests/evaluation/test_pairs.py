@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scipy import stats as scipy_stats
 
 from tslens import cli, models, stats
 from tslens.errors import InputError
@@ -103,7 +104,8 @@ def test_intervals_by_hand():
     values, clusters = np.array([1, 1, 0, 0, 1, 0.0]), np.array([0, 0, 1, 1, 2, 2])
     found = stats.clustered_share(values, clusters)
     effect = (2 * 1.0**2) * 3 / 2 / (6 * 0.25)  # the sums of the clusters' residuals are 1, -1 and 0
-    expected = stats.wilson(3 / effect, 6 / effect)
+    few = (scipy_stats.norm.ppf(0.975) / scipy_stats.t.ppf(0.975, 2)) ** 2  # three clusters
+    expected = stats.wilson(3 / effect * few, 6 / effect * few)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
     all_right = stats.clustered_share(np.ones(6), clusters)
     assert all_right.low == pytest.approx(stats.wilson(3, 3).low)

@@ -92,6 +92,8 @@ COMMANDS: tuple[Command, ...] = (
         "stories ask",
         "tslens.cli.asking:ask",
         "Ask a large model for stories that hold given words and features; the price comes first.",
+    ),
+    Command(
         "stories audit",
         "tslens.cli.corpora:audit",
         "Measure a corpus: near-duplicates, vocabulary, length, features, parts of speech, encoding faults, overlap.",
@@ -172,6 +174,8 @@ COMMANDS: tuple[Command, ...] = (
         "eval copies",
         "tslens.cli.copies:copies",
         "Measure how much of what a model writes is copied from its training stories, and how much repeats.",
+    ),
+    Command(
         "eval card",
         "tslens.cli.card:card",
         "Print the score card without a grader: grammar, consistency, plot and creativity, of models or of bare texts.",

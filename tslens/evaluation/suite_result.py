@@ -79,14 +79,14 @@ class SuiteResult(Result):
     def right(self, model: int = 0, part: str = PARTS[0], by: str = "sum") -> stats.Interval:
         """The share of prompts answered rightly, a tie counting half, with Wilson's 95% interval in clusters."""
         rows = self._rows(part)
-        return stats.wilson_clustered(self._right(by)[model, rows], self.topic.numpy()[rows])
+        return stats.clustered_share(self._right(by)[model, rows], self.topic.numpy()[rows])
 
     def twins_right(self, model: int = 0, part: str = PARTS[0], by: str = "sum") -> stats.Interval:
         """The share of pairs with both prompts right, with the same interval: Winoground's group score (Thrush et al.
         2022, arXiv 2204.03162). 0 for a model that ignores the prompt."""
         rows = self._rows(part)
         both = (self._margin(by)[model, rows] > 0).reshape(-1, 2).all(1)  # twins follow one another
-        return stats.wilson_clustered(both, self.topic.numpy()[rows][::2])
+        return stats.clustered_share(both, self.topic.numpy()[rows][::2])
 
     def mean_margin(self, model: int = 0, part: str = PARTS[0], by: str = "sum") -> stats.Interval:
         """The mean margin in nats (or nats per byte), with its linearised 95% interval in clusters.
@@ -112,7 +112,7 @@ class SuiteResult(Result):
         clusters = self.topic.numpy()[: self.by_hand][known]
         if len(set(clusters)) < 2:
             return stats.Interval(math.nan, 0.0, 1.0, 0.95, "no labels")
-        return stats.wilson_clustered(np.asarray(shares)[known], clusters)
+        return stats.clustered_share(np.asarray(shares)[known], clusters)
 
     def with_labels(self, by: str, labels: Sequence[Sequence[Sequence[int | None]]]) -> "SuiteResult":
         """The result with the labels that a grader gave to its completions. InputError unless there is one of each."""

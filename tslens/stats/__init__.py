@@ -15,7 +15,6 @@ from tslens.stats.intervals import (
     ratio_of_sums,
     welch,
     wilson,
-    wilson_clustered,
 )
 from tslens.stats.multiple import benjamini_hochberg
 from tslens.stats.permuted import PERMUTATIONS, like_classes, p_of_counts, p_of_permuted, p_of_sums
@@ -48,5 +47,4 @@ __all__ = [
     "ratio_of_sums",
     "welch",
     "wilson",
-    "wilson_clustered",
 ]

@@ -5,24 +5,28 @@ import dataclasses
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tslens.stats.intervals import Array, Interval, check_level, wilson
+from tslens.stats.intervals import Array, Interval, check_level, clustered_variance, wilson
 
 
 def clustered_share(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
     """The mean of values between 0 and 1 with Wilson's interval, at the number of values that the clusters are worth.
 
-    Kish's design effect, at least 1, divides the number of values (Dean and Pagano 2015, doi:10.1093/jssam/smv024); if
-    all values are 0 or all are 1, it cannot be estimated, and the number is that of the clusters.
+    Values of one cluster are correlated: n values count as n / (the variance over clusters by that of independent
+    values), Kish's design effect, at least 1; and as many clusters as there are where nothing varies. Few clusters
+    count less, by the squares of the normal and of Student's quantile (Korn and Graubard 1998, Survey Methodology
+    24:193; Dean and Pagano 2015, doi:10.1093/jssam/smv024).
     """
-    x = np.asarray(values, dtype=float)
-    share, n = float(x.mean()), len(x)
-    residuals, groups = _sums(x - share, clusters), len(np.unique(np.asarray(clusters)))
-    spread = share * (1 - share)
-    effect = n / groups
-    if spread > 0 and groups > 1:
-        effect = max(1.0, float((residuals**2).sum()) * groups / (groups - 1) / (n * spread))
-    worth = n / effect
-    return dataclasses.replace(wilson(share * worth, worth, level), method="Wilson score, clustered")
+    from scipy import stats
+
+    check_level(level)
+    x, (_, cluster) = np.asarray(values, dtype=float), np.unique(np.asarray(clusters), return_inverse=True)
+    sizes, n, share = np.bincount(cluster), len(x), float(x.mean())
+    alone, worth = share * (1 - share) / n, float(len(sizes))
+    if alone > 0 and len(sizes) > 1:
+        variance, freedom = clustered_variance(_sums(x - share, clusters) / n, sizes / n)
+        few = (stats.norm.ppf((1 + level) / 2) / stats.t.ppf((1 + level) / 2, freedom)) ** 2
+        worth = float(n / max(1.0, variance / alone) * few)
+    return dataclasses.replace(wilson(share * worth, worth, level), estimate=share, method="Wilson score, clustered")
 
 
 def macro_mean(values: ArrayLike, strata: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:

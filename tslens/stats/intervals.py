@@ -105,52 +105,24 @@ def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(scalar(share), scalar(low), scalar(high), level, "Wilson score")
 
 
-def wilson_clustered(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
-    """The mean of `values`, each 0 to 1, with Wilson's interval for the effective number of values.
-
-    Values of one cluster are correlated: n values count as n / (the variance over clusters by that of independent
-    values), Kish's design effect, at least 1; and as many clusters as there are where nothing varies. Few clusters
-    count less, by the squares of the normal and of Student's quantile (Korn and Graubard 1998, Survey Methodology
-    24:193; Dean and Pagano 2015, doi:10.1093/jssam/smv024). InputError for fewer than two clusters.
-    """
-    from scipy import stats
-
-    check_level(level)
-    x, (_, cluster) = np.asarray(values, dtype=float), np.unique(np.asarray(clusters), return_inverse=True)
-    sizes, n = np.bincount(cluster), len(x)
-    if len(sizes) < 2:
-        raise InputError(f"an interval over clusters needs at least 2 clusters; got {len(sizes)}")
-    share = float(x.mean())
-    variance, freedom = _clustered_variance((np.bincount(cluster, x) - share * sizes) / n, sizes / n)
-    alone = share * (1 - share) / n
-    if alone <= 0:
-        effective = float(len(sizes))
-    else:
-        quantile = (1 + level) / 2
-        few = (stats.norm.ppf(quantile) / stats.t.ppf(quantile, freedom)) ** 2
-        effective = float(n / max(1.0, variance / alone) * few)
-    found = wilson(share * effective, effective, level)
-    return Interval(share, found.low, found.high, level, "Wilson score, clustered")
-
-
 def ratio_of_sums(over: ArrayLike, under: ArrayLike, level: float = 0.95) -> Interval:
     """`sum(over) / sum(under)`, one pair per cluster, with the linearised interval; NaN bounds for one cluster.
 
     For a mean over tokens sampled by story (Cochran 1977, section 6.3; Miller 2024, arXiv 2411.00640, section 3): one
     pair of sums per story; stories may have any length. Few stories of unequal length need a larger variance and fewer
-    degrees of freedom than stories less one (see `_clustered_variance`).
+    degrees of freedom than stories less one (see `clustered_variance`).
     """
     from scipy import stats
 
     check_level(level)
     x, y = np.asarray(over, dtype=float), np.asarray(under, dtype=float)
     ratio = x.sum() / y.sum()
-    variance, freedom = _clustered_variance((x - ratio * y) / y.sum(), y / y.sum())
+    variance, freedom = clustered_variance((x - ratio * y) / y.sum(), y / y.sum())
     reach = stats.t.ppf((1 + level) / 2, freedom) * np.sqrt(variance)
     return Interval(float(ratio), float(ratio - reach), float(ratio + reach), level, "linearised ratio")
 
 
-def _clustered_variance(residuals: Array, shares: Array) -> tuple[Array, Array]:
+def clustered_variance(residuals: Array, shares: Array) -> tuple[Array, Array]:
     """Variance of a ratio of sums, and the degrees of freedom of Student's t for it; NaN for one cluster.
 
     Clusters are the last axis: `residuals` are `(over - ratio * under) / sum(under)`, `shares` are
