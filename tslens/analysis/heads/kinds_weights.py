@@ -129,8 +129,7 @@ def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[
     frequency, frequencies = torch.bucketize(same.sum(0), torch.tensor(FREQUENCIES))[key], len(FREQUENCIES) + 1
     classes, told = OTHER + 1, frequency * 2 + marks.speech[key]
     by_class = (placed * classes + of_key, BINS * PLACES * classes)
-    by_token = (near * len(types) + of_type[key], BINS * len(types))
-    by_word = _by_word(marks, query, key)
+    of_words = (near * len(types) + of_type[key], BINS * len(types)), _by_word(marks, query, key)
     parts = (
         ([*alone], [free] * len(alone), by_query * frequencies + frequency, queries * frequencies),
         (speech, speech[::-1], by_query * len(types) + of_type[key], queries * len(types)),
@@ -140,7 +139,7 @@ def story_weights(tokens: Int[Tensor, " pos"], marks: TokenMarks, visible: Bool[
         (of_class, not_class, near * 2 * frequencies + told, BINS * 2 * frequencies),
         ([alone[NAME]], [alone[DUPLICATE]], far * BINS + copies, (len(FAR) + 1) * BINS),
         ([alone[OPENING]], [alone[PUNCTUATION]], near, BINS),
-        *(([*alone[list(RELATIONS_OF_WORDS)]], [free] * len(RELATIONS_OF_WORDS), *by) for by in (by_token, by_word)),
+        *(([*alone[list(RELATIONS_OF_WORDS)]], [free] * len(RELATIONS_OF_WORDS), *by) for by in of_words),
     )
     place = query * len(tokens) + key
     rows = [
