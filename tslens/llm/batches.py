@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 100_000_000
 """Of one batch; the API takes 256 MB."""
+COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
+"""What the requests of a batch are, by the API's count."""
 
 
 async def everything(run: "Requests") -> None:
@@ -100,7 +102,7 @@ async def _listed(run: "Requests") -> list[tuple[str, int]]:
 
     async def look() -> list[tuple[str, int]]:
         page = await run.client.messages.batches.list(limit=100)
-        return [(batch.id, sum(batch.request_counts.to_dict().values())) for batch in page.data]  # type: ignore[misc]
+        return [(batch.id, sum(getattr(batch.request_counts, name) for name in COUNTS)) for batch in page.data]
 
     return await insist(look, run.settings, "batches")
 

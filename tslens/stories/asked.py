@@ -169,7 +169,8 @@ def ask(wanted: Sequence[Wish], settings: llm.Settings, tries: int = 3) -> Told:
 
     A wish whose `tries` stories were all rejected, or whose request failed, gets none. Raises what `llm.ask` raises.
     """
-    found, kept, seen = Told(), {}, Seen()
+    found, seen = Told(), Seen()
+    kept: dict[int, dict[str, Any]] = {}
     open_: list[int] = list(range(len(wanted)))
     left = settings.limit_usd
     for number in range(tries):
@@ -186,8 +187,13 @@ def ask(wanted: Sequence[Wish], settings: llm.Settings, tries: int = 3) -> Told:
             story = tidy(outcome.answer.story)
             fault = wanted[i].fault(story) or (None if seen.add(story) else "told before")
             if fault is None:
-                told = {"text": story, "words": wanted[i].words, "features": wanted[i].features}
-                kept[i] = told | {"model": settings.name, "repetition": outcome.request.repetition}
+                kept[i] = {
+                    "text": story,
+                    "words": wanted[i].words,
+                    "features": wanted[i].features,
+                    "model": settings.name,
+                    "repetition": outcome.request.repetition,
+                }
             else:
                 found.rejected[fault] += 1
                 again.append(i)
