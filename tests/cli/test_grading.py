@@ -25,7 +25,7 @@ from tslens.tokenizer import Tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 FAST = {"first_wait": 0.001, "longest_wait": 0.004, "poll": 0.001}
-ASK = ("eval", "grade", "--texts", "found/completions.jsonl", "--yes", "--again", "10")
+ASK = ("eval", "grade", "--texts", "found/completions.jsonl", "--yes", "--again", "0")
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +92,7 @@ def killed(server, cache, lines):
         process.communicate()
 
 
+@pytest.mark.thorough
 def test_a_rehearsal(here, reply, monkeypatch, capsys):
     """Texts are written, graded by the SDK over a bad line, killed, gone on with, controlled and compared."""
     cache = here / "answers.jsonl"
@@ -99,12 +100,12 @@ def test_a_rehearsal(here, reply, monkeypatch, capsys):
         killed(server, cache, 20)
         received = set(server.answered)
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        assert cli.main([*ASK, "--cache", str(cache), "--out", "graded", "--preferences"]) == 0
+        assert cli.main([*ASK[:-1], "10", "--cache", str(cache), "--out", "graded", "--preferences"]) == 0
         said = capsys.readouterr()
         lost = {text for text in server.again if server.again.count(text) > 1} - received
         assert not lost and len(server.again) <= 4  # under way when it was killed, two at a time and twice at most
         calls = len(server.asked)
-        assert cli.main([*ASK, "--cache", str(cache), "--json"]) == 0
+        assert cli.main([*ASK[:-1], "10", "--cache", str(cache), "--json"]) == 0
         assert len(server.asked) == calls  # a second run costs nothing
         answers = {text: given[0] for text, given in server.replies.items()}
     records = json.loads(capsys.readouterr().out)

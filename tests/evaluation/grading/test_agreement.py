@@ -8,7 +8,7 @@ import pytest
 from tests.evaluation.grading.conftest import Judge
 from tslens.errors import InputError
 from tslens.evaluation.grading import AgreementResult, Failure, agreement, grade, rubric
-from tslens.evaluation.grading.agreement import alpha, kappa
+from tslens.evaluation.grading.agreement import _kappa, alpha, kappa
 
 
 def test_kappa_by_hand():
@@ -17,7 +17,7 @@ def test_kappa_by_hand():
     both = np.clip(rng.integers(1, 8, (60, 1)) + rng.integers(-1, 3, (60, 2)), 1, 10).astype(float)
     observed = ((both[:, 0] - both[:, 1]) ** 2).mean()
     expected = ((both[:, None, 0] - both[None, :, 1]) ** 2).mean()
-    assert kappa(both, 10) == pytest.approx(1 - observed / expected)
+    assert kappa(both, 10) == pytest.approx(1 - observed / expected) == pytest.approx(_kappa(both))
 
 
 def test_coefficients_at_their_ends():

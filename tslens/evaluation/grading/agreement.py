@@ -105,8 +105,8 @@ def _row(
     both = both[np.isfinite(both).all(1)]
     if len(both) > 1:
         texts = np.arange(len(both))
-        found = stats.bootstrap(both, lambda rows: [kappa(rows, top), alpha(rows, top)], RESAMPLES, clusters=texts)
-        ends = np.stack([found.estimate, found.low, found.high])  # of each coefficient
+        found = stats.bootstrap(both, lambda rows: [_kappa(rows), alpha(rows, top)], RESAMPLES, clusters=texts)
+        ends = np.stack([[kappa(both, top), alpha(both, top)], found.low, found.high])  # of each coefficient
         yield first, second, axis, len(both), *ends[:, 0], *ends[:, 1]
 
 
@@ -118,6 +118,12 @@ def kappa(both: Float[np.ndarray, "text side"], top: int) -> float:
         return math.nan
     a, b = both.astype(int).T
     return float(cohen_kappa_score(a, b, labels=np.arange(1, top + 1), weights="quadratic"))
+
+
+def _kappa(both: Float[np.ndarray, "text side"]) -> float:
+    """The same from means and variances, in a hundredth of the time: for resamples."""
+    by_chance = both.var(0).sum() + np.diff(both.mean(0))[0] ** 2
+    return float(1 - np.mean((both[:, 0] - both[:, 1]) ** 2) / by_chance) if by_chance > 0 else math.nan
 
 
 def alpha(both: Float[np.ndarray, "text side"], top: int) -> float:
