@@ -196,7 +196,7 @@ def test_distinct_without_each_text(made):
         left = [list(chain.from_iterable(grams[:i] + grams[i + 1 :])) for i in range(6)]
         without = [len(set(found)) / len(found) for found in left]
         found = diversity.distinct(texts, n)
-        assert found.halfwidth == pytest.approx(2.5706 * np.std(without) * math.sqrt(5), rel=1e-4)
+        assert found.estimate - found.low == pytest.approx(2.5706 * np.std(without) * math.sqrt(5), rel=1e-4)
 
 
 def test_self_bleu_equals_nltk(made):
