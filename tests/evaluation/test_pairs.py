@@ -42,7 +42,7 @@ class Length:
 @pytest.fixture(scope="module")
 def model():
     tokenizer = Tokenizer.train([text for row in ROWS for text in row] * 3, 290)
-    return build(Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=48), tokenizer=tokenizer, seed=4)
+    return build(Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=256), tokenizer=tokenizer, seed=4)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def test_figure_frame_and_file(model, ours, tmp_path):
 
 
 def test_pairs_longer_than_the_context_are_counted(model):
-    rows = [*ROWS, ("The dog was big. " * 30, "The dog were big. " * 30)]
+    rows = [*ROWS, ("The dog was big. " * 100, "The dog were big. " * 100)]
     result = score({"m": model}, pair_set(rows))
     assert (result.too_long, len(result.goods)) == (1, 3)
     with pytest.raises(InputError, match="longer than the context"):

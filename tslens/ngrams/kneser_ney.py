@@ -62,9 +62,16 @@ class KneserNey:
 
     def word_log_probabilities(self, sentence: Sequence[str]) -> np.ndarray:
         """The log-probability in nats of each word given those before it, and last of the end mark."""
+        return self.of_last_words(self.windows(sentence))
+
+    def windows(self, sentence: Sequence[str]) -> np.ndarray:
+        """The numbers of each word, and of the end mark, behind those of the words before it: a row for each."""
         number: Mapping[str, int] = self._number  # type: ignore[attr-defined]
         row = [BEGIN] * (len(self.orders) - 1) + [number.get(word, 0) for word in sentence] + [END]
-        grams = np.lib.stride_tricks.sliding_window_view(np.array(row, dtype=np.uint64), len(self.orders))
+        return np.lib.stride_tricks.sliding_window_view(np.array(row, dtype=np.uint64), len(self.orders))
+
+    def of_last_words(self, grams: np.ndarray) -> np.ndarray:
+        """The log-probability in nats of the last word of each row of `windows` given those before it."""
         probability = np.full(len(grams), 1 / (len(self.counts) + 2))
         for n, order in enumerate(self.orders, 1):
             context, whole = _hashes(grams[:, -n:-1]), _hashes(grams[:, -n:])

@@ -21,6 +21,7 @@ SETS = (
     "this these",
     "that those",
 )
+MOST = 3  # other forms of a word that are looked at
 CLIP = 3.0  # nats; what another form may win at one place, at most
 
 
@@ -40,26 +41,29 @@ def other_forms() -> dict[str, tuple[str, ...]]:
 def loss_by_forms(text: str, model: KneserNey) -> tuple[float, int]:
     """By how many nats other forms are more probable than the text's own, summed over its words and at most 3 for each;
     and how many words have other forms that the model knows. A word that the model does not know counts 3."""
-    lost, words = 0.0, 0
+    rows, owners, words, lost = [], list[tuple[int, int]](), 0, 0.0  # a place, and which of its forms
     for sentence in sentences_of(text):
-        own = model.word_log_probabilities(sentence)
         for place, word in enumerate(sentence):
             if word not in model.counts:
-                if word.isalpha():
-                    lost, words = lost + CLIP, words + 1
-                continue
-            others = sorted(
-                (o for o in other_forms().get(word, ()) if o in model.counts), key=lambda o: -model.counts[o]
-            )[:3]
-            if not others:
-                continue
-            reach = slice(place, place + 5)  # later words follow this one
-            best = max(_sum(model, sentence, place, other, reach) for other in others)
-            lost += float(np.clip(best - own[reach].sum(), 0.0, CLIP))
-            words += 1
-    return lost, words
+                unknown = word.isalpha()
+                words, lost = words + unknown, lost + CLIP * unknown
+            elif others := _known_others(word, model):
+                for form, other in enumerate((word, *others)):
+                    changed = model.windows([*sentence[:place], other, *sentence[place + 1 :]])
+                    rows.append(changed[place : place + len(model.orders)])
+                    owners += [(words, form)] * len(rows[-1])
+                words += 1
+    if not rows:
+        return lost, words
+    sums = np.full((words, 1 + MOST), -np.inf)
+    at = tuple(np.array(owners).T)
+    sums[at] = 0.0
+    np.add.at(sums, at, model.of_last_words(np.concatenate(rows)))
+    known = sums[:, 0] > -np.inf
+    return lost + float(np.clip(sums[known, 1:].max(1) - sums[known, 0], 0.0, CLIP).sum()), words
 
 
-def _sum(model: KneserNey, sentence: list[str], place: int, word: str, reach: slice) -> float:
-    changed = [*sentence[:place], word, *sentence[place + 1 :]]
-    return float(model.word_log_probabilities(changed)[reach].sum())
+def _known_others(word: str, model: KneserNey) -> list[str]:
+    """The most frequent of a word's other forms that the model knows."""
+    known = [other for other in other_forms().get(word, ()) if other in model.counts]
+    return sorted(known, key=lambda other: -model.counts[other])[:MOST]

@@ -152,7 +152,7 @@ def _determined(sentences: Iterable[Sequence[str]]) -> Iterator[tuple[str, bool]
     for sentence in sentences:
         for place, word in enumerate(sentence):
             if word in _ARTICLES or word in _DEFINITE:
-                for other in sentence[place + 1 : place + 3]:
+                for other in filter(str.isalpha, sentence[place + 1 : place + 3]):
                     yield other, word in _ARTICLES
 
 
