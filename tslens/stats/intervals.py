@@ -110,7 +110,7 @@ def wilson_clustered(values: ArrayLike, clusters: ArrayLike, level: float = 0.95
     else:
         quantile = (1 + level) / 2
         few = (stats.norm.ppf(quantile) / stats.t.ppf(quantile, freedom)) ** 2
-        effective = float(n / max(1.0, variance / alone) * few)
+        effective = float(n / max(1.0, float(variance) / alone) * few)
     found = wilson(share * effective, effective, level)
     return Interval(share, found.low, found.high, level, "Wilson score, clustered")
 
