@@ -130,8 +130,10 @@ def beginnings(
         source = read(stories)
         chosen = of.cut(source, share, n)
     with delivery(out, json_) as deliver:
-        options = {"seed": seed, "max_new_tokens": max_new_tokens, "precision": precision}
-        deliver(of.continued(loaded, chosen, source=source, **options), "beginnings", figures=())
+        found = of.continued(
+            loaded, chosen, seed=seed, max_new_tokens=max_new_tokens, precision=precision, source=source
+        )
+        deliver(found, "beginnings", figures=())
 
 
 def everything(

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from jaxtyping import Float
@@ -71,7 +71,7 @@ def _by_name(
     """The models with a name for each; a name that two have gets a number."""
     if isinstance(models, Mapping):
         return list(models.items())
-    several = list(models) if isinstance(models, list | tuple) else [models]
+    several = cast("list[LanguageModel]", list(models) if isinstance(models, list | tuple) else [models])
     if not several:
         raise InputError("no model is given; a suite scores one or more.")
     names = [name_of(model) for model in several]
@@ -85,7 +85,7 @@ def _endings(prompt: Prompt) -> list[tuple[str, bool]]:
     return [(text, True) for text in prompt.accepted] + [(text, False) for text in prompt.rejected]
 
 
-def _best(asked: Endings, log_probability: Float[Tensor, "model ending"], prompts: int) -> dict[str, Tensor]:
+def _best(asked: Endings, log_probability: Float[Tensor, "model ending"], prompts: int) -> dict[str, Any]:
     """The best accepted and rejected ending of each prompt under each model, and the margins between them."""
     owner, good = torch.tensor([i for i, _, _ in asked]), torch.tensor([yes for _, _, yes in asked])
     sizes = torch.tensor([len(f" {text}".encode()) for _, text, _ in asked])

@@ -104,15 +104,13 @@ class SuiteResult(Result):
         """
         if by not in self.labels:
             raise InputError(f"{by!r} gave no labels. Labels are by: {', '.join(self.labels) or 'nobody'}.")
-        shares = [
-            np.mean([x == label for x in row if x is not None]) if any(x is not None for x in row) else np.nan
-            for row in self.labels[by][model]
-        ]
+        given = [[float(x == label) for x in row if x is not None] for row in self.labels[by][model]]
+        shares = np.array([np.mean(row) if row else np.nan for row in given])
         known = ~np.isnan(shares)
         clusters = self.topic.numpy()[: self.by_hand][known]
         if len(set(clusters)) < 2:
             return stats.Interval(math.nan, 0.0, 1.0, 0.95, "no labels")
-        return stats.clustered_share(np.asarray(shares)[known], clusters)
+        return stats.clustered_share(shares[known], clusters)
 
     def with_labels(self, by: str, labels: Sequence[Sequence[Sequence[int | None]]]) -> "SuiteResult":
         """The result with the labels that a grader gave to its completions. InputError unless there is one of each."""
@@ -120,7 +118,7 @@ class SuiteResult(Result):
         if [[len(row) for row in rows] for rows in given] != [[len(row) for row in rows] for rows in self.completions]:
             raise InputError(f"labels by {by!r} are not one for each completion, by model and prompt.")
         if wrong := {x for rows in given for row in rows for x in row} - {None, FAIL, PARTIAL, SUCCESS}:
-            raise InputError(f"labels by {by!r} are 0 (fail), 1 (partial), 2 (success) or None; got {min(wrong)!r}.")
+            raise InputError(f"labels by {by!r} are 0 (fail), 1 (partial), 2 (success) or None; got {wrong.pop()!r}.")
         return dataclasses.replace(self, labels=self.labels | {by: given})
 
     def verdicts(self, by: str = "sum") -> Float[np.ndarray, "model by_hand"]:
@@ -132,7 +130,8 @@ class SuiteResult(Result):
         if by in SCORINGS:
             margin, even = self._margin(by)[:, : self.by_hand], EVEN if by == "sum" else 0.0
             return np.where(margin > even, SUCCESS, np.where(margin < -even, FAIL, PARTIAL)).astype(float)
-        means = [[np.mean([x for x in row if x is not None] or [np.nan]) for row in rows] for rows in self.labels[by]]
+        given = [[[float(x) for x in row if x is not None] for row in rows] for rows in self.labels[by]]
+        means = np.array([[np.mean(row) if row else np.nan for row in rows] for rows in given])
         return np.where(np.isnan(means), np.nan, np.digitize(means, (2 / 3, 4 / 3)))
 
     def differences(self, by: str = "sum") -> "pd.DataFrame":
@@ -212,7 +211,8 @@ class SuiteResult(Result):
         return np.asarray(getattr(self, SCORINGS[by]).double().numpy())
 
     def _right(self, by: str) -> NDArray[Any]:
-        return (np.sign(self._margin(by)) + 1) / 2  # a tie is half right
+        right: NDArray[Any] = (np.sign(self._margin(by)) + 1) / 2  # a tie is half right
+        return right
 
     def _rows(self, part: str) -> NDArray[Any]:
         if part not in PARTS:

@@ -151,9 +151,10 @@ def read_table(kind: type[Table], data: bytes, place: str) -> tuple[Table, str]:
     """The content of a TOML file, checked, and its text. InputError: the place, the line, the key, what is allowed."""
     try:
         text = data.decode()
-        return kind.model_validate(tomllib.loads(text)), text
     except UnicodeDecodeError as error:
         raise InputError(f"{place} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from None
+    try:
+        return kind.model_validate(tomllib.loads(text)), text
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{place} is not TOML: {error}.") from None
     except ValidationError as error:

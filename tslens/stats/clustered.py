@@ -25,7 +25,7 @@ def clustered_share(values: ArrayLike, clusters: ArrayLike, level: float = 0.95)
     if alone > 0 and len(sizes) > 1:
         variance, freedom = clustered_variance(_sums(x - share, clusters) / n, sizes / n)
         few = (stats.norm.ppf((1 + level) / 2) / stats.t.ppf((1 + level) / 2, freedom)) ** 2
-        worth = float(n / max(1.0, variance / alone) * few)
+        worth = float(n / max(1.0, float(variance) / alone) * few)
     return dataclasses.replace(wilson(share * worth, worth, level), estimate=share, method="Wilson score, clustered")
 
 
