@@ -27,9 +27,7 @@ def test_operations_as_torch_counts_them() -> None:
     with FlopCounterMode(display=False) as counted, torch.no_grad():
         forward.logits(model, torch.ones(1, 9, dtype=torch.int64))
     products = sum(counted.get_flop_counts()["Global"][op] for op in (torch.ops.aten.mm, torch.ops.aten.addmm))
-    attention = (
-        4 * SMALL.n_layers * SMALL.d_model * sum(range(1, 10))
-    )  # a fused kernel, which torch does not count here
+    attention = 4 * SMALL.n_layers * SMALL.d_model * sum(range(1, 10))  # fused: torch does not count it
     assert story_flops(SMALL, 9) == products + attention
 
 
