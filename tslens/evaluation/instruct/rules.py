@@ -18,7 +18,8 @@ Foreshadowing are not scored: no rule tells them."""
 SPEECH = re.compile(r"[\"“][^\"“”]*\w[^\"“”]*[\"”]")
 MORAL = re.compile(
     r"\b(?:moral|lesson|learn(?:ed|t) (?:that|to|a|an|the|how|not|never|from|about)"
-    r"|(?:this|the) story (?:teaches|tells)|never forgot|always remember(?:ed)?|(?:found out|realized|understood|knew|remembered) that)\b",
+    r"|(?:this|the) story (?:teaches|tells)|never forgot|always remember(?:ed)?"
+    r"|(?:found out|realized|understood|knew|remembered) that)\b",
     re.IGNORECASE,
 )
 LAST = 3  # sentences in which a moral is looked for
