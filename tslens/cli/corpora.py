@@ -34,4 +34,4 @@ def audit(
     others = None if against is None else stories(against, limit=limit, clean=False)
     with delivery(out, json_) as deliver:
         answer = corpora.audit(texts, others, name=source, reference=against or "", limit=limit)
-        deliver(answer, figures=[("shares", answer.figure()), ("lengths", answer.lengths())])
+        deliver(answer, figures=[("shares", answer.figure()), ("lengths", answer.lengths())] if out else None)

@@ -1,7 +1,6 @@
 """The instruct suite: scores beside their nulls, by what was asked for together in training."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from tslens import cli
 from tslens.evaluation.instruct import InstructResult, instruct, running
 from tslens.evaluation.instruct.seen import GROUPS, groups, pairs_of
 from tslens.models import load
-from tslens.stories import stories
+from tslens.stories import split_of, stories
 from tslens.stories.combinations import is_held_out
 from tslens.stories.instruct import parse
 from tslens.train import recipe as recipes
@@ -50,15 +49,16 @@ def test_held_out_and_seen_combinations_are_told_apart_and_scored(trained: str, 
     model = load(trained)
     asked = [parse(text) for text in texts]
     found = [GROUPS[i] for i in groups(model, asked)]
-    train = {pair for one, name in zip(asked, found, strict=True) if name == "seen together" for pair in pairs_of(one)}
+    used = [one for one in asked if split_of(one.story) == "train" and not is_held_out(one, 0.2)]
+    train = {pair for one in used for pair in pairs_of(one)}
     for one, name in zip(asked, found, strict=True):
         if name == "held out":
             assert is_held_out(one, 0.2)
         elif name != "training unknown":
-            assert not is_held_out(one, 0.2) and (pairs_of(one) <= train or name == "not seen together")
+            assert not is_held_out(one, 0.2) and (pairs_of(one) <= train) == (name == "seen together")
         else:
             assert not pairs_of(one)
-    assert {name: found.count(name) > 5 for name in GROUPS} == dict.fromkeys(GROUPS, True)
+    assert set(found) == set(GROUPS)
 
     command = ["eval", "instruct", "--model", trained, "--limit", "30", "--samples", "1", "--limit-tokens", "12"]
     assert cli.main([*command, "--json", "--out", "found"]) == 0
@@ -72,7 +72,7 @@ def test_held_out_and_seen_combinations_are_told_apart_and_scored(trained: str, 
 
 def follows(model: str, prompts: list[str], *_: object) -> list[str]:
     """A writer that does as it is told, if its name says so; the other always writes the same."""
-    return [f"{parse(prompt + 'x').format() if model == 'does' else 'The sun was hot.'}" for prompt in prompts]
+    return [parse(prompt + "x").format() if model == "does" else "The sun was hot." for prompt in prompts]
 
 
 def test_a_model_that_does_as_told_gains_and_one_that_does_not_gains_nothing(
@@ -89,10 +89,10 @@ def test_a_model_that_does_as_told_gains_and_one_that_does_not_gains_nothing(
         assert found.gain("does", measure, null="free").low > 0.3
         assert found.gain("ignores", measure).estimate == pytest.approx(0.0, abs=1e-12)
         assert found.difference("does", "ignores", measure).low > 0.3
-    held = found.lost("does", "words", "not seen together", "seen together")
+    held = found.lost("does", "words")
     gains = (found.score - found.other)[1, :, 0].double().numpy()
-    of = [gains[(found.group == GROUPS.index(name)).numpy() & ~np.isnan(gains)] for name in GROUPS[:2]]
-    assert held.estimate == pytest.approx(of[1].mean() - of[0].mean()) and held.low < held.estimate < held.high
+    of = [gains[(found.group == GROUPS.index(name)).numpy() & ~np.isnan(gains)] for name in GROUPS]
+    assert held.estimate == pytest.approx(of[2].mean() - of[0].mean()) and held.low < held.estimate < held.high
     assert str(found) and found.figure().axes
 
 
@@ -109,6 +109,5 @@ def test_what_cannot_be_scored_is_left_out_and_counted(trained: str, texts: list
 
 
 def test_a_model_that_kept_no_training_instructions_has_one_group(texts: list[str]) -> None:
-    bundled: Callable[..., object] = load
-    assert set(groups(bundled("stories2M"), [parse(text) for text in texts[:5]])) == {GROUPS.index("training unknown")}
+    assert set(groups(load("stories2M"), [parse(text) for text in texts[:5]])) == {GROUPS.index("training unknown")}
     assert cli.main(["eval", "instruct"]) == 2

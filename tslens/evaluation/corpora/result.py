@@ -76,8 +76,9 @@ class CorpusAuditResult(Result):
         ours = self.columns()
         theirs = self.columns(1) if len(self.corpora) > 1 else {}
         rows = []
+        means = _means(ours)
         for name, values in ours.items():
-            found = _mean(values)
+            found = means[name]
             row = {"measure": name, "stories": len(values)}
             row |= {"mean": found.estimate, "low": found.low, "high": found.high}
             if name in theirs:
@@ -101,7 +102,8 @@ class CorpusAuditResult(Result):
 
         theirs = self.columns(1) if len(self.corpora) > 1 else {}
         shares = {name: values for name, values in self.columns().items() if values.max(initial=0.0) <= 1}
-        found = [_mean(values) for values in shares.values()]
+        means = _means(shares)
+        found = [means[name] for name in shares]
         marks = np.array([theirs[name].mean() if name in theirs else np.nan for name in shares])
         return plots.bars(
             list(shares),
@@ -120,6 +122,13 @@ class CorpusAuditResult(Result):
         return plots.histogram(self.columns()["words"], x_label="words of a story", y_label="stories")
 
 
-def _mean(values: np.ndarray) -> stats.Interval:
-    """The mean over stories with its 95% bootstrap interval."""
-    return stats.bootstrap(values, n=1000) if len(values) <= BOOTSTRAPPED else stats.mean_interval(values)
+def _means(columns: Mapping[str, np.ndarray]) -> dict[str, stats.Interval]:
+    """The mean of each column over its stories, with its 95% bootstrap interval; columns of one length share draws."""
+    found = {}
+    for n in {len(values) for values in columns.values()}:
+        names = [name for name, values in columns.items() if len(values) == n]
+        table = np.stack([columns[name] for name in names], axis=1)
+        each = stats.bootstrap(table, n=1000) if n <= BOOTSTRAPPED else stats.mean_interval(table)
+        for i, name in enumerate(names):
+            found[name] = stats.Interval(each.estimate[i], each.low[i], each.high[i], each.level, each.method)
+    return found

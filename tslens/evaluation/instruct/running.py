@@ -1,7 +1,6 @@
 """The instruct suite: every model writes a story for every instruction, and rules score it."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
@@ -13,10 +12,8 @@ from tslens.evaluation.instruct.result import InstructResult
 from tslens.evaluation.instruct.rules import MEASURES, ReadStory, read, scores, told
 from tslens.evaluation.instruct.seen import GROUPS, groups
 from tslens.generate import Sampling, generate_ids
+from tslens.models import LanguageModel
 from tslens.stories.instruct import Instruction, documents
-
-if TYPE_CHECKING:
-    from tslens.models import LanguageModel
 
 ROWS = 32  # stories that are written together
 OTHERS = 5  # other instructions' stories that each instruction is compared with
@@ -24,7 +21,7 @@ LEAST = 16  # tokens that the context must leave for a story
 
 
 def instruct(
-    candidates: Sequence["LanguageModel"],
+    candidates: Sequence[LanguageModel],
     texts: Sequence[str],
     *,
     samples: int = 2,
@@ -72,18 +69,18 @@ def instruct(
     )
 
 
-def _fits(model: "LanguageModel", instruction: Instruction) -> bool:
+def _fits(model: LanguageModel, instruction: Instruction) -> bool:
     spec = models.spec_of(model, compressors=True)
     return len(models.tokenizer_of(model).encode([instruction.head])[0]) + LEAST <= spec.n_ctx
 
 
-def _free(model: "LanguageModel") -> str:
+def _free(model: LanguageModel) -> str:
     """The prompt that asks for nothing: `Story:` alone for a model that was trained behind instructions."""
     objective = ((models.training_record(model).get("recipe") or {}).get("objective")) or {}
     return Instruction(()).head if objective.get("name") == "instruct" else ""
 
 
-def _write(model: "LanguageModel", prompts: list[str], most: int, seed: int, precision: str) -> list[str]:
+def _write(model: LanguageModel, prompts: list[str], most: int, seed: int, precision: str) -> list[str]:
     """A story for each prompt, without the prompt."""
     tokenizer, found = models.tokenizer_of(model), []
     starts = range(0, len(prompts), ROWS)

@@ -2,15 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from tslens import models, progress
+from tslens.models import LanguageModel
 from tslens.stories.combinations import Pair, feature_pairs, is_held_out, word_pairs
 from tslens.stories.instruct import Instruction, parse
 from tslens.stories.packed import Packed
-
-if TYPE_CHECKING:
-    from tslens.models import LanguageModel
 
 SEEN, NOT_SEEN, HELD_OUT, UNKNOWN = GROUPS = ("seen together", "not seen together", "held out", "training unknown")
 """Every pair was asked for together in training; some pair was not, by chance; the recipe held a pair out; the model
@@ -19,7 +16,7 @@ INSTRUCTIONS = "data/instructions"  # where a run keeps the instructions of its 
 COMBINING = "held-out combinations"
 
 
-def training_instructions(model: "LanguageModel") -> Iterable[Instruction] | None:
+def training_instructions(model: LanguageModel) -> Iterable[Instruction] | None:
     """The instructions of the stories that a model's run packed for training; None if it keeps none."""
     home = models.home_of(model)
     if home is None or not (home / INSTRUCTIONS / "pack.json").is_file():
@@ -30,7 +27,7 @@ def training_instructions(model: "LanguageModel") -> Iterable[Instruction] | Non
     return (parse(tokenizer.decode(packed.story(number)[1:].tolist())) for number in numbers)
 
 
-def held_out_share(model: "LanguageModel") -> float:
+def held_out_share(model: LanguageModel) -> float:
     """The share of pairs that a model's recipe held out of training; 0 for a recipe without Instruct-OOD's filter."""
     objective = ((models.training_record(model).get("recipe") or {}).get("objective")) or {}
     return float(objective.get("held_out", 0.0)) if objective.get("filter") == COMBINING else 0.0
@@ -49,7 +46,7 @@ def counts(instructions: Iterable[Instruction], wanted: set[Pair]) -> Counter[Pa
     return found
 
 
-def groups(model: "LanguageModel", instructions: list[Instruction]) -> list[int]:
+def groups(model: LanguageModel, instructions: list[Instruction]) -> list[int]:
     """The group of each instruction, as its place in `GROUPS`, by what the model was trained on."""
     training, share = training_instructions(model), held_out_share(model)
     asked = [pairs_of(instruction) for instruction in instructions]

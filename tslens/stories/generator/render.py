@@ -1,6 +1,7 @@
 """Renders templates as text, with the tag of every word and the owner of every pronoun."""
 # ruff: noqa: E501
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -157,7 +158,7 @@ class Renderer:
     def draw(self, group: str) -> lexicon.Lexeme:
         """A word of the group that this story has not drawn yet, if there is one."""
         members = lexicon.groups()[group]
-        fresh = [lexeme for lexeme in members if lexeme.base not in self.used] or members
+        fresh: Sequence[lexicon.Lexeme] = [x for x in members if x.base not in self.used] or members
         if self.steer is not None:
             fresh = self.steer.lead(fresh, lambda lexeme: frozenset({(lexeme.base, lexeme.tag)}))
         lexeme = fresh[int(self.rng.random() * len(fresh))]

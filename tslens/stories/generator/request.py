@@ -88,7 +88,7 @@ def _known(given: str) -> frozenset[Word]:
     if slash and tag.upper() not in TAGS:
         raise InputError(f"{given!r} asks for the part of speech {tag!r}; give {', '.join(TAGS)}, as in fish/VERB.")
     tags = [tag.upper()] if slash else TAGS
-    if found := frozenset().union(*(words_of(text, each) for each in tags)):
+    if found := frozenset[Word]().union(*(words_of(text, each) for each in tags)):
         return found
     if slash and any(words_of(text, each) for each in TAGS):
         raise InputError(f"the generator knows {text!r}, but not as {tag.upper()}. Leave the part of speech out.")
@@ -164,4 +164,4 @@ def _may_hold(tale: Tale) -> frozenset[Word]:
     lines += [line for name, section in tale.special.items() if not name.startswith("about") for line in section]
     groups = [group for some in tale.binds.values() for group in some]
     groups += [group for role, group in tale.cast.items() if role not in "hfm"]
-    return frozenset().union(*map(template_words, lines), *map(group_words, groups))
+    return frozenset[Word]().union(*map(template_words, lines), *map(group_words, groups))

@@ -69,7 +69,7 @@ def reach(nodes: tuple[Node, ...]) -> frozenset[Word]:
 def template_words(source: str) -> frozenset[Word]:
     """The words that a template, its sign and its fulfilment may hold."""
     parts = [part.strip() for part in source.split(">>")]
-    return frozenset().union(*(reach(compiled(paraphrased(part))) for part in parts))
+    return frozenset[Word]().union(*(reach(compiled(paraphrased(part))) for part in parts))
 
 
 class Steer:
