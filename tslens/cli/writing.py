@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 Prompts = Annotated[
     str,
     Parameter(
-        help="A .txt with one prompt a line, a .jsonl or .csv with a column `prompt` (and perhaps `ending`), a suite, or "
-        "a TOML file with a list `beginnings`. With --cut: a source of stories."
+        help="A .txt with one prompt a line, a .jsonl or .csv with a column `prompt` (and perhaps `ending`), a suite, "
+        "or a TOML file with a list `beginnings`. With --cut: a source of stories."
     ),
 ]
 Cut = Annotated[
