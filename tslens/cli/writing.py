@@ -2,46 +2,57 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from tslens.cli.delivery import delivery
 from tslens.cli.options import Json, Models, Precision
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
+    from tslens.evaluation.writing import StoryPrompt, WritingResult, WritingSettings
     from tslens.models import LanguageModel
+
+
+Prompts = Annotated[
+    str,
+    Parameter(
+        help="A .txt with one prompt a line, a .jsonl or .csv with a column `prompt` (and perhaps `ending`), a suite, "
+        "or a TOML file with a list `beginnings`. With --cut: a source of stories."
+    ),
+]
+Cut = Annotated[
+    float | None,
+    Parameter(
+        help="Cut each story of --prompts after this share of its words, such as 0.5; the rest is its true ending."
+    ),
+]
+Store = Annotated[Path | None, Parameter(help="The folder that keeps completions. Default: in tslens's cache.")]
 
 
 def write(
     *,
     model: Models = None,
-    prompts: str,
-    cut: float | None = None,
-    limit: int | None = None,
+    prompts: Prompts,
+    cut: Cut = None,
+    limit: Annotated[int | None, Parameter(help="Largest number of prompts.")] = None,
     n: int = 10,
     temperature: float = 1.0,
     beams: int = 5,
     limit_tokens: int = 200,
     seed: int = 0,
     out: Path | None = None,
-    store: Path | None = None,
+    store: Store = None,
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
     """Let models complete prompts, and measure each text by itself: length, end of the story, repetition, faults.
 
-    Every completion is kept as soon as it is written, and is never written twice: a run that was stopped goes on where
-    it was.
+    Every completion is kept as soon as it is written, and never written twice: a run that was stopped goes on.
 
     Parameters
     ----------
-    prompts
-        A .txt with one prompt a line, a .jsonl or .csv with a column `prompt` (and perhaps `ending`), a suite, or
-        a TOML file with a list `beginnings`. With --cut: a source of stories.
-    cut
-        Cut each story of --prompts after this share of its words, such as 0.5; the rest is kept as its true ending.
-    limit
-        Largest number of prompts.
     n
         Sampled completions of each prompt.
     temperature
@@ -54,10 +65,7 @@ def write(
         Of the samples.
     out
         A folder for completions.jsonl, the figure (SVG), the table (CSV) and the whole answer.
-    store
-        The folder that keeps completions. Default: in tslens's cache.
     """
-    from tslens.corpus import cache
     from tslens.evaluation import writing
 
     if not model:
@@ -65,16 +73,25 @@ def write(
     settings = writing.WritingSettings(n, temperature, beams, limit_tokens, seed, precision)
     settings.samplings()
     found = writing.prompts_of(prompts, cut=cut, limit=limit)
-    place = cache() / "completions" if store is None else store
     with delivery(out, json_) as deliver:
-        try:
-            answer = writing.write(_loaded(model), found, settings, place)
-        except KeyboardInterrupt:
-            kept = f"interrupted; what was written is kept in {place}, and the same command goes on from there"
-            raise KeyboardInterrupt(kept) from None
+        answer = _written(model, found, settings, store)
         if deliver.folder is not None:
             answer.write_jsonl(deliver.folder / "completions.jsonl")
         deliver(answer)
+
+
+def _written(
+    names: list[str], found: "list[StoryPrompt]", settings: "WritingSettings", store: Path | None
+) -> "WritingResult":
+    from tslens.corpus import cache
+    from tslens.evaluation import writing
+
+    place = cache() / "completions" if store is None else store
+    try:
+        return writing.write(_loaded(names), found, settings, place)
+    except KeyboardInterrupt:
+        kept = f"interrupted; what was written is kept in {place}, and the same command goes on from there"
+        raise KeyboardInterrupt(kept) from None
 
 
 def cost(
