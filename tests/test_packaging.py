@@ -95,7 +95,8 @@ def test_the_wheel_finds_its_data_in_an_empty_folder(wheel: Path, checkout: Path
         f"sys.path.insert(0, {str(tmp_path / 'site')!r})\n"
         "import importlib.resources as r, tslens\n"
         "print(tslens.__file__)\n"
-        "[print(f.name) for p in ('tslens.recipes', 'tslens.suites') for f in r.files(p).iterdir()]"
+        "[print(f.relative_to(r.files(p)).as_posix()) for p in ('tslens.recipes', 'tslens.suites') "
+        "for f in r.files(p).rglob('*.toml')]"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     where, *found = done.stdout.split()
@@ -152,8 +153,8 @@ def test_the_demo_of_the_wheel_runs_in_an_empty_folder(
 
 def test_the_checkout_finds_its_data(checkout: Path) -> None:
     for package, folder in {"tslens.recipes": "training", "tslens.suites": "eval"}.items():
-        found = {entry.name for entry in importlib.resources.files(package).iterdir()}
-        assert tree(checkout / folder, "*.toml") <= found
+        found = tree(Path(str(importlib.resources.files(package))), "*.toml")
+        assert tree(checkout / folder, "*.toml") == found
 
 
 def test_packages_are_those_of_the_tree(project: dict, checkout: Path) -> None:
