@@ -13,27 +13,54 @@ from tslens.cli.options import Json, Models, Precision
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.evaluation.grading import Grader, GradesResult, Rubric, Text
+    from tslens.evaluation.grading import GradedText, Grader, GradesResult, Rubric
 
 LARGE = "large"
+Texts = Annotated[
+    list[Path],
+    Parameter(
+        negative=(),
+        help="A .jsonl or .csv with the columns `prompt`, `completion`, and perhaps `model`, `ending` (the true one) "
+        "and `expected`, such as `tslens eval write` writes. May be repeated.",
+    ),
+]
+RubricName = Annotated[str, Parameter(help="story, instructions, verdict, or your own TOML file.")]
+Graders = Annotated[
+    list[str] | None,
+    Parameter(
+        negative=(),
+        help="Who grades: `large` (the model of --large-model), another model's id that begins with `claude-`, a run "
+        "or other model of tslens (its log-probabilities, without a key), or a .csv of scores by people or judges. "
+        "May be repeated. Default: large.",
+    ),
+]
+ControlsSource = Annotated[
+    str | None,
+    Parameter(
+        help="Stories whose endings are the controls: a file, a dataset or `made`. Default: true endings in --texts, "
+        "if 25 of them can be damaged; else `made`."
+    ),
+]
 RANKED = 100
 """True endings among which a likelihood is ranked."""
 
 
 def grade(
     *,
-    texts: list[Path] | None = None,
+    texts: Texts | None = None,
     model: Models = None,
-    prompts: str | None = None,
-    n: int = 10,
-    rubric: str = "story",
-    grader: Annotated[list[str] | None, Parameter(negative=())] = None,
-    controls: str | None = None,
-    again: int = 20,
-    margin: float = 0.5,
-    preferences: Annotated[bool, Parameter(negative=())] = False,
-    seed: int = 0,
-    out: Path | None = None,
+    prompts: Annotated[
+        str | None, Parameter(help="With --model: what they continue, as of `tslens eval write`.")
+    ] = None,
+    n: Annotated[int, Parameter(help="With --model: completions of each prompt.")] = 10,
+    rubric: RubricName = "story",
+    grader: Graders = None,
+    controls: ControlsSource = None,
+    again: Annotated[int, Parameter(help="Texts that a large model grades a second time.")] = 20,
+    margin: Annotated[float, Parameter(help="The difference that matters, decided before looking.")] = 0.5,
+    preferences: Annotated[bool, Parameter(negative=(), help="Also rank the models by Bradley and Terry.")] = False,
+    seed: Annotated[int, Parameter(help="Of the order, the damages, and the texts graded again.")] = 0,
+    out: Annotated[Path | None, Parameter(help="A folder for figures (SVG), tables (CSV) and whole answers.")] = None,
     precision: Precision = "float32",
     json_: Json = False,
     large: LargeModel | None = None,
@@ -42,35 +69,6 @@ def grade(
 
     Damaged true endings are among the texts of every run. A grader that does not tell them from the intact ones is
     called untrustworthy on the axis that the damage hits. The exit code is 3 if a large model did not grade all.
-
-    Parameters
-    ----------
-    texts
-        A .jsonl or .csv with the columns `prompt`, `completion`, and perhaps `model`, `ending` (the true one) and
-        `expected`; such as `tslens eval write` writes. May be repeated.
-    prompts
-        With --model, instead of --texts: the beginnings that the models continue, as of `tslens eval write`.
-    n
-        With --model: completions of each prompt.
-    rubric
-        story, instructions, verdict, or your own TOML file.
-    grader
-        Who grades: `large` (the model of --large-model), another model's id that begins with `claude-`, a run or other
-        model of tslens (its log-probabilities; needs no key), or a .csv of scores by people or others' judges. May be
-        repeated.
-    controls
-        Stories whose endings are the controls: a file, a dataset or `made`. Default: the texts' own true endings, if
-        there are 25 that can be damaged; else `made`.
-    again
-        Texts that a large model grades a second time.
-    margin
-        The difference of scores that matters, decided before looking.
-    preferences
-        Rank the models by Bradley and Terry on each axis, too.
-    seed
-        Of the order, the damages, and the texts that are graded again.
-    out
-        A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
     from tslens.evaluation.grading import rubric as rubric_of
     from tslens.evaluation.grading.comparisons import check_margin
@@ -92,8 +90,8 @@ def grade(
 def _delivered(
     deliver: Delivery,
     asked: "Sequence[Grader]",
-    found: "Sequence[Text]",
-    true: "Sequence[Text]",
+    found: "Sequence[GradedText]",
+    true: "Sequence[GradedText]",
     rubric: "Rubric",
     again: int,
     margin: float,
@@ -126,9 +124,9 @@ def _delivered(
 
 def _texts(
     files: list[Path] | None, names: list[str] | None, prompts: str | None, n: int, seed: int, precision: str
-) -> "list[Text]":
+) -> "list[GradedText]":
     """The texts of the files, or what the models write."""
-    from tslens.evaluation.grading import Text, read_texts
+    from tslens.evaluation.grading import GradedText, read_texts
 
     if bool(files) == bool(names):
         raise InputError("give --texts, a file of texts; or --model and --prompts, to grade what models write.")
@@ -145,21 +143,22 @@ def _texts(
     answer = writing.write((load(name) for name in names or ()), begun, settings, cache() / "completions")
     endings = {one.prompt: one.ending for one in begun}
     return [
-        Text(row["prompt"], row["completion"], row["model"], endings.get(row["prompt"], "")) for row in answer.records()
+        GradedText(row["prompt"], row["completion"], row["model"], endings.get(row["prompt"], ""))
+        for row in answer.records()
     ]
 
 
-def true_texts(found: "Sequence[Text]", source: str | None) -> "tuple[list[Text], list[Text]]":
+def true_texts(found: "Sequence[GradedText]", source: str | None) -> "tuple[list[GradedText], list[GradedText]]":
     """The true endings of which controls are made, and others among which a likelihood is ranked.
 
     InputError for a source with too few stories.
     """
     from tslens import progress
-    from tslens.evaluation.grading import Text
+    from tslens.evaluation.grading import GradedText
     from tslens.evaluation.grading.controls import CONTROLS, can_be_damaged, true_endings
     from tslens.stories import stories
 
-    own = list({t.prompt: Text(t.prompt, t.ending) for t in found if can_be_damaged(t.ending)}.values())
+    own = list({t.prompt: GradedText(t.prompt, t.ending) for t in found if can_be_damaged(t.ending)}.values())
     limit = None if source not in (None, "made") else 4 * (CONTROLS + RANKED)
     with progress.stage("reading stories for the controls"):
         made = true_endings(stories(source or "made", limit=limit), CONTROLS + RANKED)
@@ -168,7 +167,7 @@ def true_texts(found: "Sequence[Text]", source: str | None) -> "tuple[list[Text]
     return made[:CONTROLS], made[CONTROLS:]
 
 
-def _grader(name: str, ranked: "Sequence[Text]", large: LargeModel, precision: str) -> "Grader":
+def _grader(name: str, ranked: "Sequence[GradedText]", large: LargeModel, precision: str) -> "Grader":
     from tslens.evaluation.grading.graders import TableGrader
 
     if name.endswith((".csv", ".jsonl")):
@@ -185,8 +184,8 @@ def _grader(name: str, ranked: "Sequence[Text]", large: LargeModel, precision: s
 
 def _confirm(
     asked: "Sequence[Grader]",
-    found: "Sequence[Text]",
-    true: "Sequence[Text]",
+    found: "Sequence[GradedText]",
+    true: "Sequence[GradedText]",
     rubric: "Rubric",
     again: int,
     seed: int,

@@ -7,46 +7,26 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from tslens import progress
+from tslens.cli.grading import ControlsSource, RubricName, Texts, true_texts
 from tslens.errors import InputError
 
 
 def label(
     *,
-    texts: list[Path],
-    out: Path,
-    rubric: str = "story",
-    limit: int | None = None,
-    with_controls: Annotated[bool, Parameter(negative=())] = False,
-    controls: str | None = None,
-    open_: Annotated[bool, Parameter(name="--open", negative=())] = False,
-    seed: int = 0,
+    texts: Texts,
+    out: Annotated[Path, Parameter(help="The CSV file of your scores. Grades that it has already are kept.")],
+    rubric: RubricName = "story",
+    limit: Annotated[int | None, Parameter(help="Largest number of texts, drawn at random.")] = None,
+    with_controls: Annotated[bool, Parameter(negative=(), help="Mix in the controls of `tslens eval grade`.")] = False,
+    controls: ControlsSource = None,
+    open_: Annotated[bool, Parameter(name="--open", negative=(), help="Open the page in the browser.")] = False,
+    seed: Annotated[int, Parameter(help="Of the order and the damages.")] = 0,
 ) -> None:
     """Open a local page on which you grade texts blind, by the same rubric as any grader; saves them as CSV.
 
     The page is at an address of this machine alone. Every answer is saved at once: stop with Ctrl-C and go on later
     with the same command. `tslens eval grade --grader FILE.csv` reads the scores.
-
-    Parameters
-    ----------
-    texts
-        A .jsonl or .csv with the columns `prompt` and `completion`, such as `tslens eval write` writes. May be
-        repeated.
-    out
-        The CSV file of your scores. Grades that it has already are kept.
-    rubric
-        story, instructions, verdict, or your own TOML file.
-    limit
-        Largest number of texts, drawn at random.
-    with_controls
-        Mix in the controls of `tslens eval grade` with the same --controls and --seed: 150 more texts.
-    controls
-        As in `tslens eval grade`.
-    open_
-        Open the page in the browser.
-    seed
-        Of the order.
     """
-    from tslens.cli.grading import true_texts
     from tslens.evaluation.grading import read_texts
     from tslens.evaluation.grading import rubric as rubric_of
     from tslens.evaluation.grading.grade import plan

@@ -23,7 +23,7 @@ _NOT_SINGULAR = set(
 )
 
 
-class Planted(NamedTuple):
+class PlantedError(NamedTuple):
     """A place of a text and what makes it an error."""
 
     start: int
@@ -81,31 +81,31 @@ _RULES = (
 )
 
 
-def places(text: str) -> list[Planted]:
+def places(text: str) -> list[PlantedError]:
     """Every error that could be planted in a text, by place; two of them may overlap."""
     return sorted(_places(text))
 
 
-def _places(text: str) -> Iterator[Planted]:
+def _places(text: str) -> Iterator[PlantedError]:
     for kind, pattern, error in _RULES:
         for found in pattern.finditer(text):
             wrong = error(found)
             if wrong is not None:
-                yield Planted(*found.span(), wrong, kind)
+                yield PlantedError(*found.span(), wrong, kind)
 
 
-def plant(text: str, seed: int = 0, words_per_error: float = WORDS_PER_ERROR) -> list[Planted]:
+def plant(text: str, seed: int = 0, words_per_error: float = WORDS_PER_ERROR) -> list[PlantedError]:
     """The errors to plant, in order and apart from one another, drawn from (seed, text): one for about every
     `words_per_error` words, at least one, kinds in turn; fewer if there are no more places."""
     rng, wanted = Random(f"{seed}:{text}"), max(1, round(len(text.split()) / words_per_error))
-    by_kind: dict[str, list[Planted]] = {}
+    by_kind: dict[str, list[PlantedError]] = {}
     for place in places(text):
         by_kind.setdefault(place.kind, []).append(place)
     kinds = sorted(by_kind)
     rng.shuffle(kinds)
     for kind in kinds:
         rng.shuffle(by_kind[kind])
-    chosen: list[Planted] = []
+    chosen: list[PlantedError] = []
     while len(chosen) < wanted and any(by_kind.values()):
         for kind in kinds:
             while by_kind[kind] and len(chosen) < wanted:

@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 import pytest
 
-from tslens.evaluation.grading import Failure, Grade, Rubric, Text, rubric
+from tslens.evaluation.grading import Failure, Grade, GradedText, Rubric, rubric
 from tslens.evaluation.grading.controls import CONTROLS, controls, true_endings
 from tslens.stories import stories
 
@@ -25,21 +25,21 @@ def noise(text: str, most: int = 1) -> int:
 
 
 @pytest.fixture(scope="session")
-def true() -> list[Text]:
+def true() -> list[GradedText]:
     return true_endings(stories("made", limit=100), CONTROLS)
 
 
 @pytest.fixture(scope="session")
-def kinds(true: list[Text]) -> dict[Text, str]:
+def kinds(true: list[GradedText]) -> dict[GradedText, str]:
     """The kind of each control, of seed 0."""
     return {control.text: control.kind for control in controls(true)}
 
 
 @pytest.fixture(scope="session")
-def scores_of(kinds: dict[Text, str]) -> Callable[[Text], dict[str, int]]:
+def scores_of(kinds: dict[GradedText, str]) -> Callable[[GradedText], dict[str, int]]:
     """A good judge's scores of a text: each damage costs the axis that it hits."""
 
-    def scores(text: Text) -> dict[str, int]:
+    def scores(text: GradedText) -> dict[str, int]:
         fall = FALL.get(kinds.get(text, ""), {})
         names = ("grammar", "creativity", "consistency", "plot")
         found = {name: 8 + noise(text.completion + name) - fall.get(name, 0) for name in names}
@@ -52,13 +52,13 @@ def scores_of(kinds: dict[Text, str]) -> Callable[[Text], dict[str, int]]:
 class Judge:
     """A grader in the tests' own hands."""
 
-    scores: Callable[[Text], dict[str, int]]
+    scores: Callable[[GradedText], dict[str, int]]
     name: str = "judge"
     is_settled: bool = False
     again: int = 0
     """Added to every score of a second grading."""
 
-    def grade(self, texts: Sequence[Text], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
+    def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
         self.seen = list(texts)
         found = [self.scores(text) for text in texts]
         return [
@@ -75,10 +75,10 @@ def story() -> Rubric:
 
 
 @pytest.fixture(scope="session")
-def texts() -> list[Text]:
+def texts() -> list[GradedText]:
     """Texts of two models on 30 prompts, three each."""
     return [
-        Text(f"Prompt {p} is", f"{model} wrote text {i} of {p}.", model)
+        GradedText(f"Prompt {p} is", f"{model} wrote text {i} of {p}.", model)
         for p in range(30)
         for model in ("good", "poor")
         for i in range(3)

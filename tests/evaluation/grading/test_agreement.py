@@ -7,7 +7,7 @@ import pytest
 
 from tests.evaluation.grading.conftest import Judge
 from tslens.errors import InputError
-from tslens.evaluation.grading import AgreementResult, Failure, agreement, grade, rubric
+from tslens.evaluation.grading import Failure, GraderAgreementResult, agreement, grade, rubric
 from tslens.evaluation.grading.agreement import _kappa, alpha, kappa
 
 
@@ -57,7 +57,7 @@ def test_the_same_text_again_and_two_graders(texts, story, scores_of, tmp_path):
     again = table.loc["itself, again"]
     assert again["kappa_low"] < again["kappa"] < again["kappa_high"] and 0 < again["kappa"] < 0.9
     assert len(found.figure().axes) == 1
-    assert AgreementResult.load(found.save(tmp_path)).axes == found.axes
+    assert GraderAgreementResult.load(found.save(tmp_path)).axes == found.axes
 
 
 def test_only_texts_that_both_scored_count(texts, story, scores_of):

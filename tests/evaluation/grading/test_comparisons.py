@@ -6,7 +6,7 @@ import pytest
 from tests.evaluation.grading.conftest import Judge
 from tslens import stats
 from tslens.errors import InputError
-from tslens.evaluation.grading import ComparisonResult, GradesResult, Text, compare, grade
+from tslens.evaluation.grading import ComparisonResult, GradedText, GradesResult, compare, grade
 from tslens.evaluation.grading.comparisons import needed
 
 
@@ -24,7 +24,7 @@ def graded(story):
                     text = f"{p} {model} {i}"
                     value = base - (shift if model == "b" else 0) + rng.normal(0, spread)
                     scores[text] = int(np.clip(round(value), 1, 10))
-                    texts.append(Text(f"Prompt {p}", text, model))
+                    texts.append(GradedText(f"Prompt {p}", text, model))
         names = [axis.name for axis in story.axes]
         return grade(
             texts, Judge(lambda text: dict.fromkeys(names, scores[text.completion]) | {"age group": 2}), story, []
@@ -91,7 +91,7 @@ def test_an_untrustworthy_grader_decides_nothing(true, texts, story):
 
 
 def test_unpaired_prompts_do_not_count(story):
-    texts = [Text(f"P{p}", f"{m}{p}", m) for m in "ab" for p in range(10) if (m, p) != ("b", 0)]
+    texts = [GradedText(f"P{p}", f"{m}{p}", m) for m in "ab" for p in range(10) if (m, p) != ("b", 0)]
     names = [axis.name for axis in story.axes]
     grades = grade(texts, Judge(lambda text: dict.fromkeys(names, 5)), story, [])
     assert (compare(grades).prompts == 9).all()

@@ -7,7 +7,7 @@ import torch
 
 from tests.evaluation.grading.conftest import Judge
 from tslens.errors import InputError
-from tslens.evaluation.grading import ControlsResult, Text, controlled, grade
+from tslens.evaluation.grading import ControlsResult, GradedText, controlled, grade
 from tslens.evaluation.grading.controls import CONTROLS, LEAST, controls, true_endings
 from tslens.evaluation.grading.grade import plan
 
@@ -97,7 +97,7 @@ def test_without_controls_nothing_is_trusted(texts, story, scores_of):
 
 def test_an_empty_text_has_the_lowest_scores_and_is_not_asked_about(story, scores_of):
     judge = Judge(scores_of)
-    result = grade([Text("A cat", "  \n", "a"), Text("A dog", " ran.", "a")], judge, story, [])
+    result = grade([GradedText("A cat", "  \n", "a"), GradedText("A dog", " ran.", "a")], judge, story, [])
     assert [text.completion for text in judge.seen] == [" ran."]
     (empty,) = [i for i, text in enumerate(result.completions) if not text.strip()]
     assert result.score[empty, :, 0].tolist() == [1.0] * 5 and not result.failures

@@ -9,12 +9,15 @@ from urllib.parse import urlencode
 import pytest
 
 from tslens.errors import InputError
-from tslens.evaluation.grading import Text
+from tslens.evaluation.grading import GradedText
 from tslens.evaluation.grading.graders import TableGrader
 from tslens.evaluation.grading.labelling import Labels, LabelServer
 
 EVIL = "<script>alert(1)</script> $done </p><form>"
-TEXTS = [Text("A <b>cat</b>", EVIL, "secret-model"), Text("A dog", ' "ran",\naway', "secret-model", expected="a < b")]
+TEXTS = [
+    GradedText("A <b>cat</b>", EVIL, "secret-model"),
+    GradedText("A dog", ' "ran",\naway', "secret-model", expected="a < b"),
+]
 GOOD = {"grammar": "7", "creativity": "5", "consistency": "6", "plot": "4", "age_group": "6-7", "comment": "fine, so"}
 
 
@@ -46,7 +49,7 @@ def test_texts_are_escaped_and_their_writers_are_not_told(served):
     assert answer.status == 200 and "&lt;script&gt;alert(1)&lt;/script&gt; $done" in page and "<script" not in page
     assert "A &lt;b&gt;cat&lt;/b&gt;" in page and "secret-model" not in page
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-    assert answer.headers["Cache-Control"] == "no-store" and answer.headers["Server"] == "tslens"
+    assert answer.headers["Cache-ControlText"] == "no-store" and answer.headers["Server"] == "tslens"
     assert len(re.findall("type=radio name=plot", page)) == 10 and len(re.findall("name=age_group", page)) == 6
 
 
@@ -71,7 +74,7 @@ def test_a_person_grades_everything(served, story):
 def test_grades_are_kept_and_gone_on_with(served, story):
     server, ask = served
     ask("POST", form=GOOD | {"number": 0})
-    again = Labels([TEXTS[1], TEXTS[0], Text("A fox", "hid")], story, server.labels.path)
+    again = Labels([TEXTS[1], TEXTS[0], GradedText("A fox", "hid")], story, server.labels.path)
     assert again.next == 0 and list(again.given) == [1]
     again.give(2, GOOD)
     fewer = Labels([TEXTS[1]], story, server.labels.path)
@@ -135,7 +138,7 @@ def test_it_listens_on_the_loopback_with_another_token_each_time(story, tmp_path
 
 
 def test_equal_texts_are_graded_once_and_empty_ones_never(story, tmp_path):
-    assert len(Labels([TEXTS[0], TEXTS[0], Text("A", " ")], story, tmp_path / "a.csv").texts) == 1
+    assert len(Labels([TEXTS[0], TEXTS[0], GradedText("A", " ")], story, tmp_path / "a.csv").texts) == 1
 
 
 def test_a_file_of_another_rubric(story, tmp_path):

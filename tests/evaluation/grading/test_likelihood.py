@@ -6,7 +6,7 @@ import torch
 
 from tslens import models
 from tslens.errors import InputError
-from tslens.evaluation.grading import Failure, Grade, Text, grade, rubric
+from tslens.evaluation.grading import Failure, Grade, GradedText, grade, rubric
 from tslens.evaluation.grading.controls import CONTROLS, true_endings
 from tslens.evaluation.grading.likelihood import LEAST, LikelihoodGrader
 from tslens.models import Spec, build
@@ -31,7 +31,7 @@ def tiny():
 
 
 def test_measures_are_those_of_the_hooked_forward(bundled):
-    text = Text("Once upon a time there was a girl. She", " had a red ball. It was big.")
+    text = GradedText("Once upon a time there was a girl. She", " had a red ball. It was big.")
     found = LikelihoodGrader(bundled, [text] * LEAST).measure(text)
     tokenizer = models.story_tokenizer_of(bundled)
     before, whole, alone = tokenizer.encode([text.prompt, text.prompt + text.completion, text.completion])
@@ -57,7 +57,7 @@ def test_scores_are_ranks_among_true_endings(bundled, endings, story):
 
 def test_it_is_trusted_on_what_it_measures_and_says_nothing_of_the_rest(bundled, endings, story):
     grader = LikelihoodGrader(bundled, endings[CONTROLS:])
-    result = grade([Text("A cat", " ran to the dog.", "a")], grader, story, endings[:CONTROLS])
+    result = grade([GradedText("A cat", " ran to the dog.", "a")], grader, story, endings[:CONTROLS])
     assert {axis: result.trust[axis] for axis in ("grammar", "consistency", "plot")} == dict.fromkeys(
         ("grammar", "consistency", "plot"), "trusted"
     )
@@ -69,14 +69,14 @@ def test_it_is_trusted_on_what_it_measures_and_says_nothing_of_the_rest(bundled,
 def test_an_untrained_model_is_not_trusted(endings, story):
     tokenizer = models.story_tokenizer_of(models.load("stories2M"))
     fresh = build(Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=256), tokenizer=tokenizer, seed=1)
-    result = grade([Text("A", "b")], LikelihoodGrader(fresh, endings[CONTROLS:]), story, endings[:CONTROLS])
+    result = grade([GradedText("A", "b")], LikelihoodGrader(fresh, endings[CONTROLS:]), story, endings[:CONTROLS])
     assert "trusted" not in result.trust.values()
 
 
 def test_texts_at_the_end_of_the_context(tiny, story):
-    grader = LikelihoodGrader(tiny, [Text("a cat", "saw the dog")] * LEAST)
+    grader = LikelihoodGrader(tiny, [GradedText("a cat", "saw the dog")] * LEAST)
     whole, cut, none = grader.grade(
-        [Text("a cat", "saw"), Text("a cat", "saw the dog " * 20), Text("a cat " * 30, "saw")], story
+        [GradedText("a cat", "saw"), GradedText("a cat", "saw the dog " * 20), GradedText("a cat " * 30, "saw")], story
     )
     assert whole.scores.keys() == {"grammar", "consistency", "plot"}
     assert isinstance(cut, Grade) and cut.scores.keys() == {"grammar", "consistency"}
@@ -85,6 +85,6 @@ def test_texts_at_the_end_of_the_context(tiny, story):
 
 def test_what_it_cannot_grade(tiny):
     with pytest.raises(InputError, match="39 true endings"):
-        LikelihoodGrader(tiny, [Text("a", "b")] * (LEAST - 1))
+        LikelihoodGrader(tiny, [GradedText("a", "b")] * (LEAST - 1))
     with pytest.raises(InputError, match="scores grammar, consistency, plot; the rubric 'verdict' has none"):
-        LikelihoodGrader(tiny, [Text("a", "b")] * LEAST).grade([Text("a", "b")], rubric("verdict"))
+        LikelihoodGrader(tiny, [GradedText("a", "b")] * LEAST).grade([GradedText("a", "b")], rubric("verdict"))

@@ -5,8 +5,8 @@ from sklearn.linear_model import LogisticRegression
 
 from tests.evaluation.grading.conftest import Judge
 from tslens.errors import InputError
-from tslens.evaluation.grading import PreferencesResult, Text, bradley_terry, grade, preferences, read_preferences
-from tslens.evaluation.grading.preferences import Preference, strengths
+from tslens.evaluation.grading import GradedText, PreferencesResult, bradley_terry, grade, preferences, read_preferences
+from tslens.evaluation.grading.preferences import PairwisePreference, strengths
 
 TRUE = np.array([0.9, 0.1, -1.0])
 
@@ -15,7 +15,7 @@ def drawn(prompts: int = 300):
     rng = np.random.default_rng(0)
     pairs = [(0, 1), (0, 2), (1, 2)]
     return [
-        Preference(f"p{p}", "abc"[i], "abc"[j], float(rng.random() < expit(TRUE[i] - TRUE[j])))
+        PairwisePreference(f"p{p}", "abc"[i], "abc"[j], float(rng.random() < expit(TRUE[i] - TRUE[j])))
         for p in range(prompts)
         for i, j in pairs
     ]
@@ -46,16 +46,24 @@ def test_strengths_are_those_of_a_logistic_regression():
 
 
 def test_a_model_that_never_lost_has_a_strength():
-    found = bradley_terry([Preference(f"p{i}", "a", "b", 1.0) for i in range(9)])
+    found = bradley_terry([PairwisePreference(f"p{i}", "a", "b", 1.0) for i in range(9)])
     assert 1 < found.strength[0] < 5
 
 
 def test_preferences_of_scores(story):
     scores = {"a1": 7, "a2": 5, "b1": 5, "b2": 9}
-    texts = [Text("P", "a1", "a"), Text("P", "a2", "a"), Text("P", "b1", "b"), Text("Q", "b2", "b")]
+    texts = [
+        GradedText("P", "a1", "a"),
+        GradedText("P", "a2", "a"),
+        GradedText("P", "b1", "b"),
+        GradedText("Q", "b2", "b"),
+    ]
     names = [axis.name for axis in story.axes]
     grades = grade(texts, Judge(lambda text: dict.fromkeys(names, scores[text.completion])), story, [])
-    assert sorted(preferences(grades, "plot")) == [Preference("P", "a", "b", 0.5), Preference("P", "a", "b", 1.0)]
+    assert sorted(preferences(grades, "plot")) == [
+        PairwisePreference("P", "a", "b", 0.5),
+        PairwisePreference("P", "a", "b", 1.0),
+    ]
 
 
 def test_preferences_of_a_file(tmp_path):
@@ -72,4 +80,4 @@ def test_preferences_of_a_file(tmp_path):
 
 def test_too_few_preferences():
     with pytest.raises(InputError, match="strengths need two"):
-        bradley_terry([Preference("p", "a", "b", 1.0)])
+        bradley_terry([PairwisePreference("p", "a", "b", 1.0)])

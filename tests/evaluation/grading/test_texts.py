@@ -3,7 +3,7 @@ import json
 import pytest
 
 from tslens.errors import InputError
-from tslens.evaluation.grading import Text, read_texts
+from tslens.evaluation.grading import GradedText, read_texts
 from tslens.evaluation.grading.graders import Failure, TableGrader
 
 ROWS = [
@@ -23,8 +23,8 @@ def test_texts_of_jsonl_and_csv_are_the_same(tmp_path):
     pd.DataFrame(ROWS).to_csv(tmp_path / "t.csv", index=False)
     found = read_texts(write_jsonl(tmp_path / "t.jsonl", ROWS))
     assert found == [
-        Text("A cat", ' ran, "far"\naway.', "a"),
-        Text("A dog", "", "b", " slept.", "it slept"),
+        GradedText("A cat", ' ran, "far"\naway.', "a"),
+        GradedText("A dog", "", "b", " slept.", "it slept"),
     ]
     assert read_texts(tmp_path / "t.csv") == found
     assert [text.is_empty for text in found] == [False, True]
@@ -32,7 +32,7 @@ def test_texts_of_jsonl_and_csv_are_the_same(tmp_path):
 
 def test_other_names_of_columns(tmp_path):
     path = write_jsonl(tmp_path / "t.jsonl", [{"beginning": "A", "continuation": "b"}])
-    assert read_texts(path) == [Text("A", "b")]
+    assert read_texts(path) == [GradedText("A", "b")]
 
 
 @pytest.mark.parametrize(
@@ -64,20 +64,20 @@ def test_scores_of_a_table(tmp_path, story):
         "prompt,completion,plot,age_group,judge\nA,b,7,6-7,x\nA,b,5,,x\nA,c,,,x\n", encoding="utf-8"
     )
     table = TableGrader(tmp_path / "ann.csv")
-    first, none, unknown = table.grade([Text("A ", " b"), Text("A", "c"), Text("A", "d")], story)
+    first, none, unknown = table.grade([GradedText("A ", " b"), GradedText("A", "c"), GradedText("A", "d")], story)
     assert table.name == "ann" and first.scores == {"plot": 7, "age group": 3}
     assert none == unknown == Failure("no score in ann.csv")
-    assert table.grade([Text("A", "b")], story, 1)[0].scores == {"plot": 5}
-    assert isinstance(table.grade([Text("A", "b")], story, 2)[0], Failure)
+    assert table.grade([GradedText("A", "b")], story, 1)[0].scores == {"plot": 5}
+    assert isinstance(table.grade([GradedText("A", "b")], story, 2)[0], Failure)
 
 
 def test_a_table_with_an_impossible_score(tmp_path, story):
     (tmp_path / "t.csv").write_text("prompt,completion,plot\nA,b,7\nA,c,11\n")
     with pytest.raises(InputError, match="line 3: plot is '11'; it may be 1 to 10"):
-        TableGrader(tmp_path / "t.csv").grade([Text("A", "c")], story)
+        TableGrader(tmp_path / "t.csv").grade([GradedText("A", "c")], story)
 
 
 def test_a_table_by_another_rubric(tmp_path, story):
     (tmp_path / "t.csv").write_text("prompt,completion,style\nA,b,7\n")
     with pytest.raises(InputError, match="no score by the rubric 'story'; give a column of grammar"):
-        TableGrader(tmp_path / "t.csv").grade([Text("A", "b")], story)
+        TableGrader(tmp_path / "t.csv").grade([GradedText("A", "b")], story)

@@ -1,6 +1,6 @@
 """Grade texts by rubrics: graders, controls that say whether to believe them, agreement, and comparisons of models."""
 
-from tslens.evaluation.grading.agreement import AgreementResult, agreement
+from tslens.evaluation.grading.agreement import GraderAgreementResult, agreement
 from tslens.evaluation.grading.comparisons import ComparisonResult, compare
 from tslens.evaluation.grading.controls import ControlsResult, controlled
 from tslens.evaluation.grading.grade import grade
@@ -8,20 +8,20 @@ from tslens.evaluation.grading.graders import Failure, Grade, Grader
 from tslens.evaluation.grading.preferences import PreferencesResult, bradley_terry, preferences, read_preferences
 from tslens.evaluation.grading.result import GradesResult
 from tslens.evaluation.grading.rubrics import Axis, Rubric, rubric, rubrics
-from tslens.evaluation.grading.texts import Text, read_texts
+from tslens.evaluation.grading.texts import GradedText, read_texts
 
 __all__ = [
-    "AgreementResult",
     "Axis",
     "ComparisonResult",
     "ControlsResult",
     "Failure",
     "Grade",
+    "GradedText",
     "Grader",
+    "GraderAgreementResult",
     "GradesResult",
     "PreferencesResult",
     "Rubric",
-    "Text",
     "agreement",
     "bradley_terry",
     "compare",

@@ -25,7 +25,7 @@ RESAMPLES = 500
 
 
 @dataclass(frozen=True, eq=False)
-class AgreementResult(Result):
+class GraderAgreementResult(Result):
     """Agreement of two gradings of the same texts, with 95% bootstrap intervals that draw whole texts. NaN where it is
     undefined: both gave every text the same score. Controls do not count."""
 
@@ -67,7 +67,7 @@ class AgreementResult(Result):
         return plots.bars(names, values, low=low, high=high, x_label="quadratic weighted kappa")
 
 
-def agreement(grades: Sequence[GradesResult]) -> AgreementResult:
+def agreement(grades: Sequence[GradesResult]) -> GraderAgreementResult:
     """The agreement of a grader with itself, where texts were graded twice, and of every two graders on the texts that
     both scored. InputError for gradings by different rubrics, or where nothing was graded twice."""
     if len({(one.rubric, *one.axes) for one in grades}) > 1:
@@ -77,7 +77,7 @@ def agreement(grades: Sequence[GradesResult]) -> AgreementResult:
         raise InputError("no text was graded twice. Grade some again, or by a second grader.")
     first, second, axes, texts, *values = (list(column) for column in zip(*found, strict=True))
     numbers = [torch.tensor(column, dtype=torch.float64) for column in values]
-    return AgreementResult(first, second, axes, torch.tensor(texts), *numbers)
+    return GraderAgreementResult(first, second, axes, torch.tensor(texts), *numbers)
 
 
 def _rows(grades: Sequence[GradesResult]) -> Iterator[tuple[Any, ...]]:

@@ -14,7 +14,7 @@ from tslens.errors import InputError
 from tslens.evaluation import damages
 from tslens.evaluation.grading.result import INTACT, GradesResult
 from tslens.evaluation.grading.rubrics import Rubric
-from tslens.evaluation.grading.texts import Text
+from tslens.evaluation.grading.texts import GradedText
 from tslens.evaluation.writing import cut_at
 from tslens.result import Result
 
@@ -36,24 +36,24 @@ TRUSTED, UNTRUSTWORTHY, UNTESTED, FEW = "trusted", "untrustworthy", "no control"
 
 
 @dataclass(frozen=True)
-class Control:
+class ControlText:
     """A text that the grader reads among the others, of which the right order of scores is known."""
 
-    text: Text
+    text: GradedText
     kind: str
     story: int
 
 
-def true_endings(stories: Iterable[str], n: int, share: float = 0.5) -> list[Text]:
+def true_endings(stories: Iterable[str], n: int, share: float = 0.5) -> list[GradedText]:
     """The first `n` stories that are long enough to be damaged, each cut after `share` of its words into a beginning
     and its true ending. Fewer if there are no more."""
-    found: list[Text] = []
+    found: list[GradedText] = []
     for story in stories:
         if len(found) == n:
             break
         begun = cut_at(story, share)
         if begun and can_be_damaged(begun.ending):
-            found.append(Text(*begun))
+            found.append(GradedText(*begun))
     return found
 
 
@@ -62,7 +62,7 @@ def can_be_damaged(ending: str) -> bool:
     return all(damages.damaged(name, [ending])[0] for name in DAMAGED[:3])
 
 
-def controls(true: Sequence[Text], seed: int = 0) -> list[Control]:
+def controls(true: Sequence[GradedText], seed: int = 0) -> list[ControlText]:
     """For each true ending: itself, every damage of it, and its cut form with orders to the grader.
 
     InputError for fewer than 20 beginnings whose endings can be damaged.
@@ -75,7 +75,7 @@ def controls(true: Sequence[Text], seed: int = 0) -> list[Control]:
     if len(whole) < LEAST:
         raise InputError(f"{len(whole)} true endings of two sentences or more; controls need {LEAST} or more.")
     return [
-        Control(replace(true[i], completion=str(of_kind[i]), model="", ending=""), kind, i)
+        ControlText(replace(true[i], completion=str(of_kind[i]), model="", ending=""), kind, i)
         for kind, of_kind in made.items()
         for i in whole
     ]

@@ -7,15 +7,21 @@ from random import Random
 import torch
 
 from tslens.errors import InputError
-from tslens.evaluation.grading.controls import Control, controlled, controls
+from tslens.evaluation.grading.controls import ControlText, controlled, controls
 from tslens.evaluation.grading.graders import Failure, Grade, Grader
 from tslens.evaluation.grading.result import GradesResult, empty_scores
 from tslens.evaluation.grading.rubrics import Rubric
-from tslens.evaluation.grading.texts import Text
+from tslens.evaluation.grading.texts import GradedText
 
 
 def grade(
-    texts: Sequence[Text], grader: Grader, rubric: Rubric, true: Sequence[Text], *, again: int = 0, seed: int = 0
+    texts: Sequence[GradedText],
+    grader: Grader,
+    rubric: Rubric,
+    true: Sequence[GradedText],
+    *,
+    again: int = 0,
+    seed: int = 0,
 ) -> GradesResult:
     """The scores of texts and of the controls made of the `true` endings, by one grader.
 
@@ -55,17 +61,19 @@ def grade(
     return replace(result, trust=controlled(result, rubric).trust)
 
 
-def plan(texts: Sequence[Text], true: Sequence[Text], again: int = 0, seed: int = 0) -> tuple[list[Control], list[int]]:
+def plan(
+    texts: Sequence[GradedText], true: Sequence[GradedText], again: int = 0, seed: int = 0
+) -> tuple[list[ControlText], list[int]]:
     """Texts (of no kind) and controls in the order in which a grader reads them, and which texts it reads again. There
     are no controls without true endings."""
-    items = [Control(text, "", -1) for text in texts] + (controls(true, seed) if true else [])
+    items = [ControlText(text, "", -1) for text in texts] + (controls(true, seed) if true else [])
     Random(f"{seed}:order").shuffle(items)
     own = [i for i, item in enumerate(items) if not item.kind]
     return items, sorted(Random(f"{seed}:again").sample(own, min(again, len(own))))
 
 
 def _graded(
-    asked: Sequence[Control], chosen: Sequence[int], grader: Grader, rubric: Rubric, repetition: int
+    asked: Sequence[ControlText], chosen: Sequence[int], grader: Grader, rubric: Rubric, repetition: int
 ) -> dict[int, Grade | Failure]:
     """The grades of the chosen items by their number."""
     found: dict[int, Grade | Failure] = {i: Grade(rubric.lowest()) for i in chosen if asked[i].text.is_empty}

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from tslens.errors import InputError
 from tslens.evaluation.grading.rubrics import Rubric
-from tslens.evaluation.grading.texts import COMPLETION, PROMPT, Text, rows, text_of
+from tslens.evaluation.grading.texts import COMPLETION, PROMPT, GradedText, rows, text_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Grader(Protocol):
     is_settled: bool
     """Whether it gives a text the same scores every time, so that asking again says nothing."""
 
-    def grade(self, texts: Sequence[Text], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
+    def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
         """The grade of each text, or why it has none; another `repetition` asks again."""
         ...
 
@@ -60,7 +60,7 @@ class TableGrader:
         if not self.found:
             raise InputError(f"{self.path} holds no scores; give one row a text.")
 
-    def grade(self, texts: Sequence[Text], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
+    def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
         """The scores of the table. InputError for a table without a column of the rubric, or a score off the scale."""
         columns = {name for given in self.found.values() for row in given for name in row}
         if not any(axis.key in columns or axis.name in columns for axis in rubric.axes):
@@ -68,7 +68,7 @@ class TableGrader:
             raise InputError(f"{self.path} has no score by the rubric {rubric.name!r}; give a column of {wanted}.")
         return [self._grade(text, rubric, repetition) for text in texts]
 
-    def _grade(self, text: Text, rubric: Rubric, repetition: int) -> Grade | Failure:
+    def _grade(self, text: GradedText, rubric: Rubric, repetition: int) -> Grade | Failure:
         given = self.found.get((text.prompt.strip(), text.completion.strip()), [])
         if repetition >= len(given):
             return Failure(f"no score in {self.path.name}")

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from tslens.errors import InputError
 from tslens.evaluation.grading.rubrics import TEN, Axis, Rubric
-from tslens.evaluation.grading.texts import Text, rows
+from tslens.evaluation.grading.texts import GradedText, rows
 from tslens.files import atomic
 
 LARGEST_FORM = 16_384  # bytes
@@ -27,7 +27,7 @@ HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
-    "Cache-Control": "no-store",
+    "Cache-ControlText": "no-store",
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
@@ -36,7 +36,7 @@ HEADERS = {
 class Labels:
     """Texts and the grades that a person gave, kept in a CSV file that is whole after every answer."""
 
-    def __init__(self, texts: Sequence[Text], rubric: Rubric, path: Path) -> None:
+    def __init__(self, texts: Sequence[GradedText], rubric: Rubric, path: Path) -> None:
         self.rubric, self.path, self._lock = rubric, path, threading.Lock()
         self.texts = list({(text.prompt, text.completion): text for text in texts if not text.is_empty}.values())
         self.given: dict[int, dict[str, str]] = {}

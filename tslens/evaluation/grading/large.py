@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from tslens import llm
 from tslens.evaluation.grading.graders import Failure, Grade
 from tslens.evaluation.grading.rubrics import Rubric
-from tslens.evaluation.grading.texts import Text
+from tslens.evaluation.grading.texts import GradedText
 
 MAX_TOKENS = 400
 """Longest answer: a comment of two sentences and the scores."""
@@ -32,14 +32,14 @@ class LargeModelGrader:
         model = self.settings.model
         self.name = self.name or (f"{REHEARSAL} ({model})" if is_rehearsal(self.settings) else model)
 
-    def grade(self, texts: Sequence[Text], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
+    def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
         """The scores of the model's answers; a failure for a text whose answer never came or was refused."""
         found = llm.ask([request(text, rubric, repetition) for text in texts], self.settings)
         self.outcomes.extend(found)
         return [_grade(outcome, rubric) for outcome in found]
 
 
-def request(text: Text, rubric: Rubric, repetition: int = 0) -> llm.Request:
+def request(text: GradedText, rubric: Rubric, repetition: int = 0) -> llm.Request:
     """What is asked about a text. The marks around it carry a hash of the text, which it therefore cannot hold."""
     parts = {"beginning": text.prompt, "right": text.expected, "continuation": text.completion}
     code = blake2b("\0".join(parts.values()).encode(), digest_size=8).hexdigest()

@@ -12,7 +12,7 @@ from tslens import forward, progress
 from tslens.errors import InputError
 from tslens.evaluation.grading.graders import Failure, Grade
 from tslens.evaluation.grading.rubrics import Axis, Rubric
-from tslens.evaluation.grading.texts import Text
+from tslens.evaluation.grading.texts import GradedText
 from tslens.models import name_of, spec_of, story_tokenizer_of
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class LikelihoodGrader:
     """
 
     model: "LanguageModel"
-    true: Sequence[Text]
+    true: Sequence[GradedText]
     """True endings, which should be none of the texts to be graded."""
     precision: str = "float32"
     is_settled: bool = True
@@ -51,7 +51,7 @@ class LikelihoodGrader:
         if len(self.true) < LEAST:
             raise InputError(f"{len(self.true)} true endings to rank among are too few; give {LEAST} or more.")
 
-    def grade(self, texts: Sequence[Text], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
+    def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
         """The scores on the axes that have a measure. InputError if none of the rubric's has one."""
         axes = [axis for axis in rubric.axes if axis.name in MEASURES]
         if not axes:
@@ -72,7 +72,7 @@ class LikelihoodGrader:
         below = (np.searchsorted(true, value, "left") + np.searchsorted(true, value, "right")) / 2
         return min(axis.top, 1 + int(axis.top * below / len(true)))
 
-    def measure(self, text: Text) -> dict[str, float]:
+    def measure(self, text: GradedText) -> dict[str, float]:
         """The measures of one text, higher is better; those that its length allows."""
         tokenizer, context = story_tokenizer_of(self.model), spec_of(self.model, compressors=True).n_ctx
         joint = "" if not text.prompt or text.completion[:1].isspace() else " "

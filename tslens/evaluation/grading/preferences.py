@@ -28,7 +28,7 @@ PRIOR = 0.5
 STEPS = 100
 
 
-class Preference(NamedTuple):
+class PairwisePreference(NamedTuple):
     """A comparison of two texts on one prompt: `share` is 1 if the first was preferred, 0 if not, a half for a tie."""
 
     prompt: str
@@ -67,7 +67,7 @@ class PreferencesResult(Result):
         return self.to_frame().sort_values("strength", ascending=False, ignore_index=True)
 
 
-def read_preferences(path: str | Path) -> list[Preference]:
+def read_preferences(path: str | Path) -> list[PairwisePreference]:
     """The preferences of a JSONL or CSV file with the columns `prompt`, `first`, `second` (models) and `preferred`: one
     of the two, or `tie`. InputError names the line of what is missing."""
     found = []
@@ -75,11 +75,11 @@ def read_preferences(path: str | Path) -> list[Preference]:
         prompt, first, second, best = (text_of(row, (n,), where) for n in ("prompt", "first", "second", "preferred"))
         if first == second or best not in (first, second, "tie"):
             raise InputError(f"{where}: 'preferred' is {best!r}; give {first!r}, {second!r} (two models) or tie.")
-        found.append(Preference(prompt, first, second, 0.5 if best == "tie" else float(best == first)))
+        found.append(PairwisePreference(prompt, first, second, 0.5 if best == "tie" else float(best == first)))
     return found
 
 
-def preferences(grades: GradesResult, axis: str) -> list[Preference]:
+def preferences(grades: GradesResult, axis: str) -> list[PairwisePreference]:
     """Every text against every text of another model on the same prompt: the one with the higher score is preferred."""
     scores = grades.first(axis)
     by_prompt: dict[str, dict[str, list[float]]] = {}
@@ -87,14 +87,14 @@ def preferences(grades: GradesResult, axis: str) -> list[Preference]:
         if not math.isnan(scores[i]):
             by_prompt.setdefault(grades.prompts[i], {}).setdefault(grades.models[i], []).append(float(scores[i]))
     return [
-        Preference(prompt, a, b, (1 + float(np.sign(x - y))) / 2)
+        PairwisePreference(prompt, a, b, (1 + float(np.sign(x - y))) / 2)
         for prompt, of_models in by_prompt.items()
         for a, b in combinations(sorted(of_models), 2)
         for x, y in product(of_models[a], of_models[b])
     ]
 
 
-def bradley_terry(found: Sequence[Preference], by: str = "") -> PreferencesResult:
+def bradley_terry(found: Sequence[PairwisePreference], by: str = "") -> PreferencesResult:
     """The strengths that make the preferences most likely, each prompt counting once. InputError for fewer than two
     models or prompts."""
     models = sorted({name for one in found for name in (one.first, one.second)})

@@ -15,7 +15,7 @@ OTHERS = ("model", "ending", "expected")
 
 
 @dataclass(frozen=True)
-class Text:
+class GradedText:
     """A continuation to be graded, with what it continues."""
 
     prompt: str
@@ -33,7 +33,7 @@ class Text:
         return not self.completion.strip()
 
 
-def read_texts(path: str | Path) -> list[Text]:
+def read_texts(path: str | Path) -> list[GradedText]:
     """The texts of a `.jsonl` or `.csv` file with the columns `prompt` (or `beginning`), `completion`, and optionally
     `model`, `ending` (the true one) and `expected`. InputError names the line of what is missing."""
     found = [_text(row, where) for where, row in rows(path)]
@@ -75,6 +75,6 @@ def text_of(row: Mapping[str, Any], names: tuple[str, ...], where: str) -> str:
     return value
 
 
-def _text(row: Mapping[str, Any], where: str) -> Text:
+def _text(row: Mapping[str, Any], where: str) -> GradedText:
     others = {name: text_of(row, (name,), where) for name in OTHERS if row.get(name)}
-    return Text(text_of(row, PROMPT, where), text_of(row, COMPLETION, where), **others)
+    return GradedText(text_of(row, PROMPT, where), text_of(row, COMPLETION, where), **others)
