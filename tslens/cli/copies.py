@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -14,6 +14,7 @@ from tslens.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from tslens.evaluation.copies import Cut
     from tslens.models import LanguageModel
     from tslens.stories.packed import Packed
     from tslens.tokenizer import Tokenizer
@@ -59,32 +60,41 @@ def copies(
     from tslens.corpus import cache
     from tslens.evaluation import copies as measure
     from tslens.evaluation.copies import view
-    from tslens.evaluation.copies.cutting import SHARES, that_fit
+    from tslens.evaluation.copies.cutting import SHARES
     from tslens.models import load, name_of
 
     if span < 2:
         raise InputError(f"--span is {span}; give 2 words or more.")
     shares = tuple(cut or SHARES)
-    cuts, written = ([], []) if texts is None else measure.read_written(texts)
+    given = None if texts is None else measure.read_written(texts)
     loaded = load(model)
     source, trained = _training(model, loaded, train)
     with delivery(out, json_) as deliver:
-        if texts is None:
-            read = corpus_of(loaded, stories, limit, self_written=False)
-            cuts = that_fit(loaded, measure.cut_stories(read, shares))
-            written = measure.write_endings(
-                loaded, cuts, tokens=tokens, temperature=temperature, seed=seed, precision=precision
-            )
-            described = f"{read.description} Written at temperature {temperature:g}, seed {seed}."
-            held_out = cuts if stories != "train" else measure.cut_stories(_held_out(loaded, None, limit), shares)
+        if given is None:
+            how = {"tokens": tokens, "temperature": temperature, "seed": seed, "precision": precision}
+            cuts, written, described = _written(loaded, stories, limit, shares, how)
+            held_out = measure.cut_stories(_held_out(loaded, None, limit), shares) if stories == "train" else cuts
         else:
-            described = f"{len(written):,} completions of {texts}."
+            (cuts, written), described = given, f"{len(given[1]):,} completions of {texts}."
             held_out = measure.cut_stories(_held_out(loaded, stories, limit), shares)
         known = measure.corpora(trained, cache() / "ngrams", source=source)
         answer = measure.copies(cuts, written, known, held_out=held_out, span=span, model=name_of(loaded))
         deliver(replace(answer, corpus=described))
         if deliver.folder is not None:
             (deliver.folder / "copies.html").write_text(view.page(answer), encoding="utf-8")
+
+
+def _written(
+    model: "LanguageModel", source: str | None, limit: int, shares: tuple[float, ...], how: dict[str, Any]
+) -> "tuple[list[Cut], list[str], str]":
+    """The cut stories, what the model writes after each, and their description."""
+    from tslens.evaluation import copies as measure
+    from tslens.evaluation.copies.cutting import that_fit
+
+    read = corpus_of(model, source, limit, self_written=False)
+    cuts = that_fit(model, measure.cut_stories(read, shares))
+    described = f"{read.description} Written at temperature {how['temperature']:g}, seed {how['seed']}."
+    return cuts, measure.write_endings(model, cuts, **how), described
 
 
 def _held_out(model: "LanguageModel", source: str | None, limit: int) -> "Iterable[str]":

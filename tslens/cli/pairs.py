@@ -11,7 +11,7 @@ from tslens.cli.options import Json, Models, Precision
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.evaluation.pairs import NGram
+    from tslens.evaluation.pairs import NGram, PairSet
     from tslens.models import LanguageModel
 
 NONE = "none"
@@ -63,7 +63,7 @@ def pairs(
     if limit is not None and limit < 2:
         raise InputError(f"--limit is {limit}; an interval needs 2 pairs or more.")
     loaded = load_models(model)
-    chosen: PairSet = (
+    chosen: "PairSet" = (
         own_pairs(limit or 500, seed=seed) if file is None else read_pairs(file, limit=limit, least=fewest)
     )
     if known_by is not None:

@@ -52,4 +52,4 @@ def macro_mean(values: ArrayLike, strata: ArrayLike, clusters: ArrayLike, level:
 def _sums(values: Array, clusters: ArrayLike) -> Array:
     """The sum of the values of each cluster."""
     _, of = np.unique(np.asarray(clusters), return_inverse=True)
-    return np.bincount(of, weights=values)
+    return np.bincount(of, weights=values).astype(float)

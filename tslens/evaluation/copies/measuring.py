@@ -55,31 +55,42 @@ def copies(
     references = [*(cut.ending for cut in cuts), *_next_endings(held_out)]
     who = np.repeat([0, 1], [len(cuts), len(held_out)])
     traces = [trace(text, known) for text in progress.track(texts, "looking for copies")]
-    groups = _groups(rows, who)
-    prompted = [_with_prompt(cut, text) for cut, text in zip(rows, texts, strict=True)]
-    traced: dict[str, Any] = {name: torch.tensor([getattr(t, name) for t in traces]) for name in _TRACED}
     kind = [1 if t.longest >= span else 2 if t.template >= span else 0 for t in traces]
+    groups = _groups(rows, who)
     return CopiesResult(
         model=model,
         train=known.index.record.source,
         n_train=known.index.n_stories,
         span=span,
-        prompts=[cut.prompt for cut in rows],
-        texts=texts,
         who=torch.tensor(who),
-        story=torch.tensor([cut.story for cut in rows]),
-        cut=torch.tensor([cut.share for cut in rows], dtype=torch.float64),
-        words=torch.tensor([len(words(text)) for text in texts]),
-        rouge=torch.tensor([_rouge(reference, text) for reference, text in zip(references, texts, strict=True)]),
-        with_prompt=torch.tensor([a for a, _ in prompted]),
-        floor=torch.tensor([b for _, b in prompted]),
         among=_among(texts, groups),
-        **traced,
-        new=torch.tensor(np.stack([t.new for t in traces])),
         kind=torch.tensor(kind),
         shown=_shown(rows, texts, who, traces, kind, known),
+        **_of_texts(rows, texts, references),
+        **_of_traces(traces),
         **_varieties(texts, groups, [cut.story for cut in rows]),
     )
+
+
+def _of_texts(rows: Sequence[Cut], texts: Sequence[str], references: Sequence[str]) -> dict[str, Any]:
+    """What each text is after, its length, and its overlap with the true ending, alone and with the prompt."""
+    prompted = [_with_prompt(cut, text) for cut, text in zip(rows, texts, strict=True)]
+    return {
+        "prompts": [cut.prompt for cut in rows],
+        "texts": list(texts),
+        "story": torch.tensor([cut.story for cut in rows]),
+        "cut": torch.tensor([cut.share for cut in rows], dtype=torch.float64),
+        "words": torch.tensor([len(words(text)) for text in texts]),
+        "rouge": torch.tensor([_rouge(reference, text) for reference, text in zip(references, texts, strict=True)]),
+        "with_prompt": torch.tensor([a for a, _ in prompted]),
+        "floor": torch.tensor([b for _, b in prompted]),
+    }
+
+
+def _of_traces(traces: Sequence[Trace]) -> dict[str, Any]:
+    """What each text has of the training stories."""
+    of: dict[str, Any] = {name: torch.tensor([getattr(trace, name) for trace in traces]) for name in _TRACED}
+    return of | {"new": torch.tensor(np.stack([trace.new for trace in traces]))}
 
 
 _TRACED = (
