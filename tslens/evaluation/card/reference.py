@@ -40,6 +40,7 @@ FEWEST = 60
 READABLE = 2.0
 """Percent of the sentences of reference stories that are no more usual than a sentence that is not readable."""
 ALIKE = 6.0  # standard deviations from the mean beyond which a measure is as bad as can be
+LIMITS = {"introduced": 1.0}  # a few nouns decide it, and an error in one article is no want of consistency
 SMOOTHING = 2.0  # stories that a word's place is drawn to the middle by
 CONTENT = re.compile(r"[a-z]{4,}")
 _ARTICLES = frozenset(("a", "an"))
@@ -82,7 +83,8 @@ class Reference:
         """The value of each of `AXES`: the mean of its measures in standard deviations from the reference's mean."""
         found = self.measures(text)
         standard = {name: (value - self.mean[name]) / self.spread[name] for name, value in found.items()}
-        held = {name: 0.0 if np.isnan(z) else float(np.clip(z, -ALIKE, ALIKE)) for name, z in standard.items()}
+        limit = {name: LIMITS.get(name, ALIKE) for name in MEASURES}
+        held = {n: 0.0 if np.isnan(z) else float(np.clip(z, -limit[n], limit[n])) for n, z in standard.items()}
         return [float(np.mean([held[name] for name, own in MEASURES.items() if own == axis])) for axis in AXES]
 
     def _place(self, sentence: Sequence[str]) -> float:
