@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from tslens.pos import tag_words
-from tslens.stories.generator import FEATURES, Request, lexicon, requested
+from tslens.stories.generator import FEATURES, StoryRequest, lexicon, requested
 from tslens.stories.generator.asides import ALONE, NEVER_SAID_OF, THINGS, aside
 from tslens.stories.generator.steering import reach
 from tslens.stories.generator.template import compiled
@@ -32,7 +32,7 @@ def random_requests(n: int) -> list[tuple[list[tuple[str, str]], list[str]]]:
 def test_random_requests_are_met_or_refused_and_none_is_missed() -> None:
     met = 0
     for number, (words, features) in enumerate(random_requests(300)):
-        request = Request.parse([f"{word}/{tag}" for word, tag in words], features)
+        request = StoryRequest.parse([f"{word}/{tag}" for word, tag in words], features)
         try:
             (story,) = requested(request, 1, seed=number)
         except ValueError as error:
@@ -49,7 +49,7 @@ def test_random_requests_are_met_or_refused_and_none_is_missed() -> None:
 
 
 def test_the_same_seed_gives_the_same_stories_each_its_own() -> None:
-    request = Request.parse(["dog", "run", "happy"], ["dialogue"])
+    request = StoryRequest.parse(["dog", "run", "happy"], ["dialogue"])
     one, two = (list(requested(request, 5, seed=4)) for _ in range(2))
     assert one == two and len({story.text for story in one}) == 5
     assert all(story.words == ("dog", "run", "happy") and "Dialogue" in story.features for story in one)
@@ -57,7 +57,7 @@ def test_the_same_seed_gives_the_same_stories_each_its_own() -> None:
 
 
 def test_an_inflection_may_be_given_and_other_parts_of_speech_are_filled_up() -> None:
-    (story,) = requested(Request.parse(["ran"], ["twist", "moral"]), 1)
+    (story,) = requested(StoryRequest.parse(["ran"], ["twist", "moral"]), 1)
     assert any(text in forms("run", "VERB") for text in re.findall("[a-z]+", story.text.lower()))
     assert story.words[0] == "ran" and len(story.words) == 3
     assert {"Plot twist", "MoralValue"} <= set(story.features)
@@ -65,7 +65,7 @@ def test_an_inflection_may_be_given_and_other_parts_of_speech_are_filled_up() ->
 
 def test_a_word_of_several_parts_of_speech_is_held_in_the_one_asked_for() -> None:
     for tag in ("NOUN", "VERB"):
-        (story,) = requested(Request.parse([f"paint/{tag}" if tag == "VERB" else "fish/NOUN"], []), 1)
+        (story,) = requested(StoryRequest.parse([f"paint/{tag}" if tag == "VERB" else "fish/NOUN"], []), 1)
         word = "paint" if tag == "VERB" else "fish"
         assert any(story.text[a:b].lower() in forms(word, tag) and found == tag for a, b, found in story.tags)
     assert tag_words("He fished.")[1][2] == "VERB"
@@ -83,12 +83,12 @@ def test_a_word_of_several_parts_of_speech_is_held_in_the_one_asked_for() -> Non
 )
 def test_what_is_not_known_is_refused_with_the_nearest(words: list[str], features: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Request.parse(words, features)
+        StoryRequest.parse(words, features)
 
 
 def test_what_no_plot_holds_or_shows_is_refused_before_anything_is_tried() -> None:
     with pytest.raises(ValueError, match=r"no plot of the generator can hold .* together\. Ask for less at once"):
-        list(requested(Request.parse([f"{word}/NOUN" for word in BASES["NOUN"]], []), 1))
+        list(requested(StoryRequest.parse([f"{word}/NOUN" for word in BASES["NOUN"]], []), 1))
     alone = [word for word in BASES["ADJ"] if aside(word, "ADJ") is None]
     refused = [word for word in alone if "no template" in _refusal(word)]
     assert refused and len(refused) < len(alone)
@@ -96,7 +96,7 @@ def test_what_no_plot_holds_or_shows_is_refused_before_anything_is_tried() -> No
 
 def _refusal(word: str) -> str:
     try:
-        list(requested(Request.parse([f"{word}/ADJ"], []), 1))
+        list(requested(StoryRequest.parse([f"{word}/ADJ"], []), 1))
     except ValueError as error:
         return str(error)
     return ""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tslens.cli.delivery import Delivery, delivery
-from tslens.cli.options import Json, Models, Precision
-from tslens.cli.pairs import load_models
+from tslens.cli.options import Json, Models, Precision, load_models
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,14 +17,24 @@ if TYPE_CHECKING:
 MADE = 2_000  # reference stories of the generator
 
 
+Texts = Annotated[
+    list[str] | None,
+    Parameter(negative=(), help="Stories to score instead of models: a file, a dataset or `made`; may be repeated."),
+]
+Usual = Annotated[
+    str,
+    Parameter(help="Stories that say what is usual, best of the kind that is scored: texts are scored beside them."),
+]
+
+
 def card(
     *,
     model: Models = None,
-    texts: Annotated[list[str] | None, Parameter(negative=())] = None,
-    reference: str = "made",
+    texts: Texts = None,
+    reference: Usual = "made",
     reference_limit: int = MADE,
     limit: int = 100,
-    n: Annotated[int, Parameter(name="--pairs")] = 500,
+    n: Annotated[int, Parameter(name="--pairs", help="Minimal pairs of each phenomenon.")] = 500,
     controls: Annotated[bool, Parameter(negative=())] = False,
     out: Path | None = None,
     precision: Precision = "float32",
@@ -37,16 +46,10 @@ def card(
 
     Parameters
     ----------
-    texts
-        Stories to score instead of models: a file, a dataset or `made`; may be repeated.
-    reference
-        Stories that say what is usual; best of the kind that is scored. Texts are scored beside them.
     reference_limit
         Largest number of reference stories.
     limit
         Texts to score: of each source, or written by each model; 0 for a model's minimal pairs alone.
-    n
-        Minimal pairs of each phenomenon.
     controls
         Damage the texts too, and show what each damage costs each axis.
     out
@@ -63,13 +66,11 @@ def card(
         raise InputError("--controls damages texts; give it with --texts.")
     loaded = _models(model) if model else {}
     with delivery(out, json_) as deliver:
-        usual = None
-        if texts or limit:
-            usual = counted(stories(reference, limit=reference_limit), reference)
+        usual = counted(stories(reference, limit=reference_limit), reference) if texts or limit else None
         if loaded:
             return _of_models(deliver, loaded, usual, limit, n, precision)
+        assert usual is not None
         for number, source in enumerate(texts or ()):
-            assert usual is not None
             read = list(stories(source, limit=limit or None))
             deliver(score_texts(read, usual, source), str(number) if number else "")
             if controls:

@@ -85,7 +85,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "stories make",
-        "tslens.cli.stories:make",
+        "tslens.cli.making:make",
         "Make stories with the embedded generator, to a file or to the terminal.",
     ),
     Command(

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
 from tslens import progress
 from tslens.cli.delivery import delivery
@@ -20,18 +20,47 @@ if TYPE_CHECKING:
     from tslens.tokenizer import Tokenizer
 
 
+Texts = Annotated[
+    Path | None,
+    Parameter(
+        help="Completions to read instead of writing them: JSONL or CSV with `prompt`, `completion` and, if known, "
+        "`ending`."
+    ),
+]
+Train = Annotated[
+    str | None,
+    Parameter(help="The training stories: a source as for --stories. Default: those that the model's run packed."),
+]
+Cuts = Annotated[
+    list[float] | None,
+    Parameter(
+        name="--cut",
+        negative=(),
+        help="Share of a story's words in the prompt; may be repeated. Default: 0.4 and 0.5.",
+    ),
+]
+Span = Annotated[
+    int,
+    Parameter(
+        validator=validators.Number(gte=2),
+        help="Words and marks of a copied span from which on a text is a copy: 2 or more.",
+    ),
+]
+Tokens = Annotated[int, Parameter(help="Largest number of tokens that are written after a prompt.")]
+
+
 def copies(
     *,
     model: Model,
     stories: Stories = None,
-    texts: Path | None = None,
-    train: str | None = None,
-    cut: Annotated[list[float] | None, Parameter(negative=())] = None,
+    texts: Texts = None,
+    train: Train = None,
+    cut: Cuts = None,
     limit: Limit = 100,
-    tokens: int = 256,
+    tokens: Tokens = 256,
     temperature: float = 1.0,
     seed: int = 0,
-    span: int = 25,
+    span: Span = 25,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
@@ -40,20 +69,10 @@ def copies(
 
     Parameters
     ----------
-    texts
-        Completions to read instead of writing them: JSONL or CSV with `prompt`, `completion` and, if known, `ending`.
-    train
-        The training stories: a source as for --stories. Default: those that the model's run packed.
-    cut
-        Share of a story's words in the prompt; may be repeated. Default: 0.4 and 0.5.
-    tokens
-        Largest number of tokens that are written after a prompt.
     temperature
         Temperature of the writing.
     seed
         Seed of the writing.
-    span
-        Words and marks of a copied span from which on a text is a copy.
     out
         A folder for the figure (SVG), the page of copies (HTML), the table of all texts (CSV) and the whole answer.
     """
@@ -63,15 +82,13 @@ def copies(
     from tslens.evaluation.copies.cutting import SHARES
     from tslens.models import load, name_of
 
-    if span < 2:
-        raise InputError(f"--span is {span}; give 2 words or more.")
     shares = tuple(cut or SHARES)
     given = None if texts is None else measure.read_written(texts)
     loaded = load(model)
     source, trained = _training(model, loaded, train)
+    how = {"tokens": tokens, "temperature": temperature, "seed": seed, "precision": precision}
     with delivery(out, json_) as deliver:
         if given is None:
-            how = {"tokens": tokens, "temperature": temperature, "seed": seed, "precision": precision}
             cuts, written, described = _written(loaded, stories, limit, shares, how)
             held_out = measure.cut_stories(_held_out(loaded, None, limit), shares) if stories == "train" else cuts
         else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tslens.cli.delivery import delivery, print_json
-from tslens.cli.options import Json, Models, Precision
+from tslens.cli.options import Json, Models, Precision, load_models
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,19 +74,6 @@ def _list(json_: bool) -> None:
     if json_:
         return print_json(rows)
     print("\n".join("{suite:<10} {prompts:>4} + {templated:<4}  {question}".format(**r) for r in rows))
-
-
-def load_models(names: list[str] | None) -> dict[str, "LanguageModel"]:
-    """The models of `--model`, by their names in tables. InputError for none, or for one given twice."""
-    if not names:
-        raise InputError("give --model, the model to be scored; `tslens models` lists the known ones.")
-    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
-        raise InputError(f"--model {twice} is given twice; give each model once.")
-    from tslens.models import load, name_of
-
-    loaded = [load(name) for name in names]
-    short = [name_of(model) for model in loaded]
-    return {s if short.count(s) == 1 else name: m for name, s, m in zip(names, short, loaded, strict=True)}
 
 
 def beginnings(

@@ -75,6 +75,19 @@ def record_of(model: str) -> dict[str, Any]:
     return dict(files.read_json(folder / runs.CONFIG)) if (folder / runs.CONFIG).is_file() else {}
 
 
+def load_models(names: Sequence[str] | None) -> dict[str, "LanguageModel"]:
+    """The models of `--model`, by their names in tables. InputError for none, or for one given twice."""
+    if not names:
+        raise InputError("give --model, the model to be scored; `tslens models` lists the known ones.")
+    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
+        raise InputError(f"--model {twice} is given twice; give each model once.")
+    from tslens.models import load, name_of
+
+    loaded = [load(name) for name in names]
+    short = [name_of(model) for model in loaded]
+    return {s if short.count(s) == 1 else name: m for name, s, m in zip(names, short, loaded, strict=True)}
+
+
 def corpus_of(
     model: "LanguageModel", source: str | None, limit: int, *, self_written: bool = True, said: bool = True
 ) -> "Corpus":

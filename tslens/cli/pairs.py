@@ -1,13 +1,13 @@
 """The command that scores models on minimal pairs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from tslens.cli.delivery import delivery
-from tslens.cli.options import Json, Models, Precision
+from tslens.cli.options import Json, Models, Precision, load_models
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,10 +18,20 @@ NONE = "none"
 GENERATOR = 2_000  # made stories that an n-gram model counts where no others can be read
 
 
+File = Annotated[
+    Path | None,
+    Parameter(
+        name="--pairs",
+        help="Your own pairs: JSON lines with `sentence_good` and `sentence_bad` (and `UID`, the paradigm), or text, a "
+        "good line and then a bad one. Default: our own, made from the generator's words.",
+    ),
+]
+
+
 def pairs(
     *,
     model: Models = None,
-    file: Annotated[Path | None, Parameter(name="--pairs")] = None,
+    file: File = None,
     limit: int | None = None,
     fewest: int = 1,
     known_by: str | None = None,
@@ -38,9 +48,6 @@ def pairs(
 
     Parameters
     ----------
-    file
-        Your own pairs: JSON lines with `sentence_good` and `sentence_bad` (and `UID`, the paradigm), or text, a good
-        line and then a bad one. Default: our own, made from the generator's words.
     limit
         Largest number of pairs of each paradigm. Default: 500 of ours, all of a file.
     fewest
@@ -71,19 +78,6 @@ def pairs(
     with delivery(out, json_) as deliver:
         found = score(loaded, chosen, n_grams=n_grams_of(loaded, n_gram), precision=precision)
         deliver(found, chosen.name)
-
-
-def load_models(names: Sequence[str] | None) -> "dict[str, LanguageModel]":
-    """The models of `--model`, by their names in tables. InputError for none, or for one given twice."""
-    if not names:
-        raise InputError("give --model, the model to be scored; `tslens models` lists the known ones.")
-    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
-        raise InputError(f"--model {twice} is given twice; give each model once.")
-    from tslens.models import load, name_of
-
-    loaded = [load(name) for name in names]
-    short = [name_of(model) for model in loaded]
-    return {s if short.count(s) == 1 else name: m for name, s, m in zip(names, short, loaded, strict=True)}
 
 
 def n_grams_of(models: "Mapping[str, LanguageModel]", source: str | None) -> "dict[str, NGram]":

@@ -11,6 +11,7 @@ from tslens.evaluation.lines import log_probabilities
 from tslens.evaluation.pairs.reading import PairSet
 from tslens.evaluation.pairs.result import PairsResult
 from tslens.models import LanguageModel, spec_of, tokenizer_of, training_record
+from tslens.stories.pairs.phenomena import MinimalPair
 
 
 @runtime_checkable
@@ -37,50 +38,55 @@ def score(
     n_grams = n_grams or {}
     if not models and not n_grams:
         raise InputError("give a model to score the pairs with.")
-    texts = [text for pair in pairs.pairs for text in (pair.good, pair.bad)]
-    lines = {name: tokenizer_of(model).encode(texts) for name, model in models.items()}
-    fits = torch.ones(len(pairs.pairs), dtype=torch.bool)
-    for name, model in models.items():
-        longest = torch.tensor([len(line) for line in lines[name]]).view(-1, 2).amax(1)
-        fits &= longest <= spec_of(model, compressors=True).n_ctx
-    if not fits.any():
-        raise InputError(f"every pair of {pairs.name} is longer than the context of a model; give shorter texts.")
-    kept = [2 * i + side for i in fits.nonzero().flatten().tolist() for side in (0, 1)]
+    lines, kept = _encoded(models, pairs)
+    texts = [text for pair in kept for text in (pair.good, pair.bad)]
     scores, unequal = [], []
     for name, model in models.items():
-        chosen = [lines[name][i] for i in kept]
+        chosen = lines[name]
         found = log_probabilities(
             model, chosen, [1] * len(chosen), precision=precision, batch_tokens=batch_tokens, what=f"pairs, {name}"
         )
         scores.append(found)
         unequal.append(_unequal([len(line) for line in chosen]))
     for name, n_gram in n_grams.items():
-        chosen_texts = [texts[i] for i in kept]
-        values = [n_gram.log_probability(text) for text in progress.track(chosen_texts, f"pairs, {name}")]
+        values = [n_gram.log_probability(text) for text in progress.track(texts, f"pairs, {name}")]
         scores.append(torch.tensor(values, dtype=torch.float64))
-        unequal.append(_unequal([len(text.split()) for text in chosen_texts]))
-    both = torch.stack(scores).view(len(scores), -1, 2)
-    chosen_pairs = [pairs.pairs[i] for i in fits.nonzero().flatten().tolist()]
-    paradigms = list(dict.fromkeys(pair.paradigm for pair in chosen_pairs))
-    places = {name: i for i, name in enumerate(paradigms)}
+        unequal.append(_unequal([len(text.split()) for text in texts]))
+    both, paradigms = torch.stack(scores).view(len(scores), -1, 2), list(dict.fromkeys(pair.paradigm for pair in kept))
     return PairsResult(
         pairs=pairs.name,
         scorers=[*models, *n_grams],
         n_grams=list(n_grams),
         paradigms=paradigms,
         axes=[pairs.axes.get(name, "") for name in paradigms],
-        goods=[pair.good for pair in chosen_pairs],
-        bads=[pair.bad for pair in chosen_pairs],
-        paradigm=torch.tensor([places[pair.paradigm] for pair in chosen_pairs]),
-        item=torch.tensor([pair.item for pair in chosen_pairs]),
+        goods=[pair.good for pair in kept],
+        bads=[pair.bad for pair in kept],
+        paradigm=torch.tensor([paradigms.index(pair.paradigm) for pair in kept]),
+        item=torch.tensor([pair.item for pair in kept]),
         good=both[:, :, 0],
         bad=both[:, :, 1],
         unequal=torch.stack(unequal),
         identical=pairs.identical,
         unknown=pairs.unknown,
-        too_long=len(pairs.pairs) - len(chosen_pairs),
+        too_long=len(pairs.pairs) - len(kept),
         trained_on_order=[name for name, model in models.items() if "contrastive" in _objective(model)],
     )
+
+
+def _encoded(
+    models: Mapping[str, LanguageModel], pairs: PairSet
+) -> tuple[dict[str, list[list[int]]], list[MinimalPair]]:
+    """The tokens of each pair's two texts by model, one after the other, and the pairs: those that fit all models."""
+    texts = [text for pair in pairs.pairs for text in (pair.good, pair.bad)]
+    lines = {name: tokenizer_of(model).encode(texts) for name, model in models.items()}
+    fits = [True] * len(pairs.pairs)
+    for name, model in models.items():
+        context = spec_of(model, compressors=True).n_ctx
+        fits = [fit and max(map(len, lines[name][2 * i : 2 * i + 2])) <= context for i, fit in enumerate(fits)]
+    if not any(fits):
+        raise InputError(f"every pair of {pairs.name} is longer than the context of a model; give shorter texts.")
+    kept = [2 * i + side for i, fit in enumerate(fits) if fit for side in (0, 1)]
+    return {name: [of[i] for i in kept] for name, of in lines.items()}, [pairs.pairs[i // 2] for i in kept[::2]]
 
 
 def _objective(model: LanguageModel) -> str:

@@ -10,10 +10,10 @@ from random import Random
 
 from tslens.errors import InputError
 from tslens.stories.generator.render import Character
-from tslens.stories.generator.request import Request, requested
+from tslens.stories.generator.request import StoryRequest, requested
 from tslens.stories.generator.story import FEATURES, MadeStory, make
 
-__all__ = ["FEATURES", "Character", "MadeStory", "Request", "generate", "requested"]
+__all__ = ["FEATURES", "Character", "MadeStory", "StoryRequest", "generate", "requested"]
 
 
 def generate(n: int, seed: int = 0) -> Iterator[MadeStory]:

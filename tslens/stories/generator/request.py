@@ -24,7 +24,7 @@ ENDINGS = {"Plot twist", "BadEnding"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
+class StoryRequest:
     """Words and features that a story must have."""
 
     words: tuple[tuple[str, frozenset[Word]], ...]
@@ -32,7 +32,7 @@ class Request:
     features: tuple[str, ...]
 
     @classmethod
-    def parse(cls, words: Sequence[str], features: Sequence[str]) -> "Request":
+    def parse(cls, words: Sequence[str], features: Sequence[str]) -> "StoryRequest":
         """The request of these words, such as `dog`, `ran` or `fish/VERB`, and features, such as `dialogue`.
 
         InputError for a word that the generator does not know, or a feature that its stories do not have.
@@ -50,7 +50,7 @@ class Request:
         return set(self.features) <= set(story.features) and not any(w.isdisjoint(held) for _, w in self.words)
 
 
-def requested(request: Request, n: int, seed: int = 0) -> Iterator[MadeStory]:
+def requested(request: StoryRequest, n: int, seed: int = 0) -> Iterator[MadeStory]:
     """`n` stories that meet a request; their `words` are those requested, then others for the parts of speech left.
 
     Story i depends on (request, seed, i) alone. InputError, before the first story, for a combination that no plot can
@@ -67,7 +67,7 @@ def requested(request: Request, n: int, seed: int = 0) -> Iterator[MadeStory]:
         yield story
 
 
-def _attempt(request: Request, plots: "Sequence[_Plot]", rng: Random) -> MadeStory | None:
+def _attempt(request: StoryRequest, plots: "Sequence[_Plot]", rng: Random) -> MadeStory | None:
     wish = draw_wish(rng)
     if chosen := ENDINGS & set(request.features):
         wish -= ENDINGS - chosen
@@ -116,7 +116,7 @@ class _Plot(NamedTuple):
     asides: list[str]
 
 
-def _plots(request: Request) -> list[_Plot]:
+def _plots(request: StoryRequest) -> list[_Plot]:
     """The tales that may show all features and hold all words, with the fewest asides; InputError if none may."""
     asked = set(request.features)
     showing = [tale for tale in tales() if asked <= _may_show(tale, asked)]
