@@ -7,6 +7,7 @@ import pytest
 from cyclopts import App
 
 from tslens import cli
+from tslens.cli import making
 from tslens.cli import stories as commands
 from tslens.stories import stories
 from tslens.stories.instruct import parse
@@ -19,7 +20,7 @@ TALES = [f"Tom met {n} cats. They ran and ran." for n in range(80)]
 def run(*words: object) -> None:
     """The command line ``tslens stories ...``."""
     app = App(result_action="return_value")
-    for command in (commands.make, commands.check, commands.pack):
+    for command in (making.make, commands.check, commands.pack):
         app.command(command)
     app([str(word) for word in words], exit_on_error=False, print_error=False)
 

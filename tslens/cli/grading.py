@@ -139,7 +139,7 @@ def _texts(
     from tslens.models import load
 
     settings = writing.WritingSettings(n, beams=0, seed=seed, precision=precision)
-    begun = writing.beginnings(prompts)
+    begun = writing.prompts_of(prompts)
     answer = writing.write((load(name) for name in names or ()), begun, settings, cache() / "completions")
     endings = {one.prompt: one.ending for one in begun}
     return [

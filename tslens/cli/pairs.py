@@ -1,6 +1,6 @@
 """The command that scores models on minimal pairs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 

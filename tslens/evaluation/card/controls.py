@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -62,7 +62,7 @@ def controls(texts: Sequence[str], usual: Reference, *, seed: int = 0) -> Contro
         of = np.concatenate([np.arange(len(texts)), [i for i, _ in copies]]).astype(int)
         scores, sides = np.concatenate([intact, hurt]).T, of[None] * 0 + (np.arange(len(of)) < len(texts))
         found.append(stats.auroc(scores, sides.astype(bool), clusters=of))
-    columns = {f: torch.tensor(np.array([getattr(a, n) for a in found])) for f, n in _FIELDS.items()}
+    columns: dict[str, Any] = {f: torch.tensor(np.array([getattr(a, n) for a in found])) for f, n in _FIELDS.items()}
     return ControlsCardResult(reference=usual.name, texts=len(texts), **columns)
 
 

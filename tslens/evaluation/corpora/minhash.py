@@ -8,6 +8,7 @@ import zlib
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt32, UInt64
+from numpy.typing import NDArray
 
 from tslens.evaluation.rouge import words
 
@@ -37,7 +38,8 @@ def signature(text: str) -> UInt32[np.ndarray, " hash"]:
         mixed = (mixed ^ codes[place : place + runs]) * _PLACE[place]
         mixed ^= mixed >> np.uint64(29)
     hashed = mixed[:, None] * _FACTOR + _SHIFT  # multiply-shift, modulo 2^64
-    return (hashed.min(0) >> np.uint64(32)).astype(np.uint32)
+    least: NDArray[np.uint64] = hashed.min(0) >> np.uint64(32)
+    return least.astype(np.uint32)
 
 
 def similarity(

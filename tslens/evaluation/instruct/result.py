@@ -74,7 +74,8 @@ class InstructResult(Result):
         asks = ~np.isnan(found)
         if group is not None:
             asks &= self.group.numpy() == self.groups.index(group)
-        return found[asks]
+        chosen: np.ndarray = found[asks]
+        return chosen
 
     def _count(self, measure: str, group: str | None) -> int:
         return len(self._rows(self.score, self.models[0], measure, group))

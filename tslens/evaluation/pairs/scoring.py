@@ -96,4 +96,5 @@ def _objective(model: LanguageModel) -> str:
 
 def _unequal(lengths: Sequence[int]) -> torch.Tensor:
     good, bad = torch.tensor(lengths).view(-1, 2).T
-    return good != bad
+    found: torch.Tensor = good != bad
+    return found

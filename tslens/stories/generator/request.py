@@ -157,7 +157,7 @@ def _may_show(tale: Tale, asked: set[str]) -> set[str]:
 @cache
 def _may_hold(tale: Tale) -> frozenset[Word]:
     """The words that a story around a tale may hold."""
-    pools = (shared_templates.OPEN_CHILD, shared_templates.OPEN_BEAST, shared_templates.DETAIL)
+    pools: tuple[str, ...] = (shared_templates.OPEN_CHILD, shared_templates.OPEN_BEAST, shared_templates.DETAIL)
     pools += (shared_templates.FRIEND,) * ("f" in tale.cast) + (shared_templates.CLOSE_GOOD, shared_templates.CLOSE_BAD)
     lines = [line for pool in pools for line in shared_templates.lines(pool)]
     lines += [line for section in tale.beats.values() for line in section]
