@@ -31,18 +31,18 @@ def test_a_person_grades_and_the_command_ends(texts, monkeypatch):
     command = ["eval", "label", "--texts", "t.csv", "--out", "ann.csv", "--limit", "1"]
     thread = threading.Thread(target=lambda: code.append(cli.main(command)), daemon=True)
     thread.start()
-    assert told.wait(60)
+    assert told.wait(600)
     host, token = re.search(r"http://(127\.0\.0\.1:\d+)/([\w-]+)/", said[0]).groups()
 
     def ask(method, form=None):
-        connection = HTTPConnection(host, timeout=20)
+        connection = HTTPConnection(host, timeout=300)
         connection.request(method, f"/{token}/", form and urlencode(form))
         return connection.getresponse().read().decode()
 
     assert "0 of 1 graded" in ask("GET")
     ask("POST", FORM | {"number": 0})
     assert "Done" in ask("GET")
-    thread.join(20)
+    thread.join(300)
     assert code == [0] and Path("ann.csv").read_text().count("\n") == 2
     assert cli.main(command) == 0 and "all 1 texts are graded" in said[-1]
 

@@ -30,7 +30,7 @@ def served(tmp_path, story):
         thread.start()
 
         def ask(method="GET", path=None, form=None, **headers):
-            connection = HTTPConnection("127.0.0.1", server.server_address[1], timeout=20)
+            connection = HTTPConnection("127.0.0.1", server.server_address[1], timeout=300)
             body = None if form is None else urlencode(form)
             connection.request(method, path or f"/{server.token}/", body, headers)
             answer = connection.getresponse()
@@ -63,7 +63,7 @@ def test_a_person_grades_everything(served, story):
     ended = threading.Event()
     server.on_end = ended.set
     ask("POST", form=GOOD | {"number": 1, "plot": "10"})
-    assert "Done" in ask()[1] and ended.wait(10)
+    assert "Done" in ask()[1] and ended.wait(300)
     table = TableGrader(server.labels.path)
     first, second = table.grade(TEXTS, story)
     assert first.scores == {"grammar": 7, "creativity": 5, "consistency": 6, "plot": 4, "age group": 3}
