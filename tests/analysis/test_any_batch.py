@@ -11,6 +11,7 @@ import torch
 
 from tslens import models
 from tslens.analysis import lens, neurons
+from tslens.analysis.neurons.tops import rounding
 from tslens.scan import Shard, states
 from tslens.stories import stories
 from tslens.stories.identity import content_hash
@@ -18,6 +19,8 @@ from tslens.stories.identity import content_hash
 CORPUS = list(stories("made", limit=14, seed=5))
 CORPUS += [CORPUS[3], CORPUS[3], CORPUS[8]]  # some twice or three times, as in real corpora
 REDUCERS: list[Any] = [neurons.Profiles(k=6, sample=300), lens.ByDepth(groups=8)]
+LONGER = neurons.Profiles(k=7, sample=300)
+ROUNDING = 3e-6  # of the largest value
 NEAR = {"quantile_samples"}  # which token of the sample is nearest to a quantile: neighbours differ by rounding alone
 RANKED = {f"{word}{name}" for word in ("", "word_") for name in ("auroc", "auroc_low", "auroc_high", "q")}
 """Two activations that differ by rounding alone may change places: one place is 1/299 where one token is positive."""
@@ -44,6 +47,18 @@ def whole(name: str) -> list[Any]:
     return answers(name, CORPUS)
 
 
+@pytest.fixture(scope="module")
+def decided(name: str) -> torch.Tensor:
+    """Neurons whose lists do not hang on rounding: no two values that follow one another, the first outside the list
+    included, differ by as much as values that still tie. Of some thousand gaps a few do."""
+    (state,) = states(models.load(name), CORPUS, [LONGER], context=80)
+    values = LONGER.finish(state).top_values.sort(-1, descending=True).values
+    gap, tied = values[..., :-1] - values[..., 1:], rounding(values[..., 1:])
+    found = ((gap - tied).abs() > ROUNDING * values.nan_to_num().max()).all(-1)
+    assert found.double().mean() > 0.98
+    return found
+
+
 def shuffled() -> list[str]:
     return random.Random(1).sample(CORPUS, len(CORPUS))
 
@@ -54,16 +69,18 @@ def shuffled() -> list[str]:
     ids=["one story a batch", "shuffled", "3 shards, shuffled", "5 shards"],
 )
 def test_the_answer_is_that_of_the_corpus(
-    name: str, whole: list[Any], corpus: list[str], batch_tokens: int, shards: int
+    name: str, whole: list[Any], decided: torch.Tensor, corpus: list[str], batch_tokens: int, shards: int
 ) -> None:
     for one, other in zip(whole, answers(name, corpus, batch_tokens, shards), strict=True):
         for field in fields(one):
             x, y = getattr(one, field.name), getattr(other, field.name)
             if field.name in NEAR:
                 continue
+            if field.name.startswith("top_") and isinstance(x, torch.Tensor):
+                x, y = x[decided], y[decided]
             if isinstance(x, torch.Tensor) and x.is_floating_point():
                 scale = float(x.nan_to_num().abs().max())
-                near = {"rtol": 0.01, "atol": 2e-3} if field.name in RANKED else {"rtol": 0, "atol": 3e-6 * scale}
+                near = {"rtol": 0.01, "atol": 2e-3} if field.name in RANKED else {"rtol": 0, "atol": ROUNDING * scale}
                 torch.testing.assert_close(x, y, **near, equal_nan=True, msg=lambda m, name=field.name: f"{name}: {m}")
             else:
                 assert torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y, field.name

@@ -45,6 +45,7 @@ class Careless:
 def asked(monkeypatch, in_tmp):
     """`asked(SERVER, WORD, ...)`: the exit code of `tslens stories ask WORD ...`."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", Server.key)
+    monkeypatch.setenv("TSLENS_CACHE", str(in_tmp / "cache"))
     monkeypatch.setattr(large_model, "PACE", FAST)
 
     def run(server, *words):

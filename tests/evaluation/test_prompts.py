@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from tslens import models, plots
+from tslens import models, plots, stats
 from tslens.evaluation.coloured import coloured_figure, coloured_html
 from tslens.evaluation.matching import label
 from tslens.evaluation.prompts import evaluate
@@ -126,8 +126,8 @@ def test_templates_are_counted_apart():
     result = scores(1, 1, 1, -1, 1, -1, -1, -1, more=(1,) * 8, templated=4)
     assert (result.by_hand, result.parts()) == (4, ["hand-written", "templated"])
     assert result.right(0).estimate == 0.75 and result.right(1).estimate == 1
-    with pytest.raises(ValueError, match="at least 2 clusters; got 1"):  # one template alone has no interval
-        result.right(0, "templated")
+    alone = result.right(0, "templated")  # prompts of one template are worth one
+    assert (alone.low, alone.high) == (pytest.approx(stats.wilson(1, 1).low), 1)
     with pytest.raises(ValueError, match="prompts are hand-written or templated; got 'all'"):
         result.right(0, "all")
 

@@ -96,7 +96,7 @@ class CostResult(Result):
         from tslens import plots
 
         order = np.argsort(self.flops.numpy(), kind="stable")
-        found = [[self.interval(m, b) for m in order] for b in range(len(self.batches))]
+        found = [[self.interval(m, b) for m in order.tolist()] for b in range(len(self.batches))]
         names = [f"batch {batch}" for batch in self.batches]
         return plots.lines(
             {name: [i.estimate for i in row] for name, row in zip(names, found, strict=True)},

@@ -1,0 +1,96 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # How good is a model?
+#
+# From three models to a score card: suites of prompts, minimal pairs, and what the models write. Nothing here needs a
+# key or the network. The three are the bundled model, a model of a minute's training, and the bundled model with the
+# values of every weight permuted: what that one scores, no training is needed for.
+
+# %%
+from tslens import load
+from tslens.cli import main
+from tslens.models.twins import Twin
+
+short = ["train", "demo", "--name", "short", "--set", "train.steps=60", "--set", "train.validate_every=60"]
+main([*short, "--set", "data.limit=600", "--set", "model.shape=64x4", "--set", "data.vocabulary=1024"])
+bundled = load("stories2M")
+permuted = Twin("permuted", seed=0).of(bundled)
+models = {"stories2M": bundled, "short": load("short"), "permuted": permuted}
+
+# %% [markdown]
+# ## Suites
+#
+# What one prompt of a pair accepts, its twin rejects, so a model that does not read the prompt has half of them right.
+# Prompts written by hand and prompts of templates stand apart; twins and templates are clusters of the intervals.
+
+# %%
+from tslens.evaluation import prompts, suites
+
+facts = prompts.evaluate(models, suites.suite("facts"))
+facts.summary()
+
+# %% [markdown]
+# Sixty prompts hardly tell models apart. The paired differences say so, prompt by prompt, corrected for their number:
+
+# %%
+facts.differences()
+
+# %%
+facts.figure()
+
+# %% [markdown]
+# ## Minimal pairs
+#
+# Two texts that differ in one respect: how often is the good one more probable? Counts of words and length score exactly
+# one half. A word 5-gram of generated stories stands beside the models: what it can do needs no model.
+
+# %%
+from tslens.evaluation import pairs
+from tslens.ngrams import five_gram
+from tslens.stories import stories
+
+made = list(stories("made", limit=300))
+scored = pairs.score(models, pairs.own_pairs(24), n_grams={"5-gram": five_gram(made)})
+scored.summary()
+
+# %%
+scored.figure()
+
+# %% [markdown]
+# ## The score card
+#
+# Grammar, consistency, plot and creativity without a grader, from minimal pairs and from texts that the models write,
+# beside reference stories. What the axes do not measure stands below it.
+
+# %%
+from tslens.evaluation import card
+from tslens.generate import Sampling, generate
+
+usual = card.reference(made, "made")
+written = {
+    name: card.score_texts(generate(model, n=12, max_new_tokens=120, sampling=Sampling(1.0, seed=1)), usual, name)
+    for name, model in models.items()
+}
+found = card.card(models, scored, written)
+found
+
+# %%
+found.figure()
+
+# %% [markdown]
+# Does an axis notice damage? Each damage of real texts must cost its own axis most.
+
+# %%
+card.controls(made[:40], usual).summary()
