@@ -53,8 +53,8 @@ facts.figure()
 # %% [markdown]
 # ## Minimal pairs
 #
-# Two texts that differ in one respect: how often is the good one more probable? Counts of words and length score exactly
-# one half. A word 5-gram of generated stories stands beside the models: what it can do needs no model.
+# Two texts that differ in one respect: how often is the good one more probable? Counts of words and length score
+# exactly one half. A word 5-gram of generated stories stands beside the models: what it can do needs no model.
 
 # %%
 from tslens.evaluation import pairs

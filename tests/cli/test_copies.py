@@ -77,7 +77,7 @@ def test_a_model_without_training_stories_needs_their_source(in_tmp: Path, capsy
     ("more", "said"),
     [
         (["--cut", "1.5"], "share between 0 and 1"),
-        (["--span", "1"], "--span is 1; give 2 words or more"),
+        (["--span", "1"], "--span. Must be >= 2"),
         (["--texts", "none.jsonl"], "there is no file none.jsonl"),
         (["--train", "none.txt"], "none.txt"),
     ],

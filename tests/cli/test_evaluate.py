@@ -17,7 +17,7 @@ from tslens.tokenizer import Tokenizer
 def tiny(in_tmp: Path) -> Path:
     """The folder with a small model, `runs/tiny`."""
     tokenizer = Tokenizer.train([p.text for p in suite("facts").prompts], size=300)
-    spec = Spec(8, 1, 2, d_vocab=tokenizer.size, n_ctx=96)
+    spec = Spec(8, 1, 2, d_vocab=tokenizer.size, n_ctx=128)
     run = in_tmp / "runs" / "tiny"
     runs.write(run, {"spec": spec.to_dict(), "tokenizer": tokenizer.hash}, weights(build(spec)))
     tokenizer.save(run / runs.TOKENIZER)

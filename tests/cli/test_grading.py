@@ -1,5 +1,6 @@
 """`tslens eval grade`: a rehearsal of the whole path against a server on the loopback, and graders without a key."""
 
+import csv
 import json
 import os
 import re
@@ -128,7 +129,7 @@ def test_a_rehearsal(here, reply, monkeypatch, capsys):
         "stories2M > untrained"
     }
     files = {path.name for path in (here / "graded").iterdir()}
-    assert {"grades.svg", "controls.svg", "comparison.svg", "agreement.svg", "preferences-plot.svg"} <= files
+    assert {"grades.svg", "controls.svg", "comparison.svg", "grader-agreement.svg", "preferences-plot.svg"} <= files
     assert Server.key not in cache.read_text() + (here / "graded/GradesResult/result.json").read_text()
 
 
@@ -172,7 +173,7 @@ def test_a_run_and_a_table_need_no_key(here, monkeypatch, capsys):
         {"prompt": r["prompt"], "completion": r["completion"], "grammar": 1 + (r["model"] != "untrained") * 8}
         for r in rows
     ]
-    pd.DataFrame(table).to_csv("ann.csv", index=False)
+    pd.DataFrame(table).to_csv("ann.csv", index=False, quoting=csv.QUOTE_NONNUMERIC)  # an untrained model writes \r
     words = ["--texts", "found/completions.jsonl", "--grader", "stories2M", "--grader", "ann.csv", "--json"]
     assert cli.main(["eval", "grade", *words]) == 0
     said = json.loads(capsys.readouterr().out)

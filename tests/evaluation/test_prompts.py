@@ -127,7 +127,7 @@ def test_templates_are_counted_apart():
     assert (result.by_hand, result.parts()) == (4, ["hand-written", "templated"])
     assert result.right(0).estimate == 0.75 and result.right(1).estimate == 1
     alone = result.right(0, "templated")  # prompts of one template are worth one
-    assert (alone.low, alone.high) == (pytest.approx(stats.wilson(1, 1).low), 1)
+    assert alone.low == pytest.approx(stats.wilson(0.25, 1).low) and alone.estimate == 0.25
     with pytest.raises(ValueError, match="prompts are hand-written or templated; got 'all'"):
         result.right(0, "all")
 

@@ -76,7 +76,7 @@ class Labels:
         row = {name: answers.get(name, "").strip() for name in self.columns}
         with self._lock, atomic(self.path) as file:
             self.given[number] = row | {"prompt": text.prompt, "completion": text.completion}
-            writer = csv.DictWriter(file, self.columns, lineterminator="\n")
+            writer = csv.DictWriter(file, self.columns, lineterminator="\n", quoting=csv.QUOTE_ALL)
             writer.writeheader()
             writer.writerows([*self._others, *(self.given[i] for i in sorted(self.given))])
 
