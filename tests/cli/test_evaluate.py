@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tslens import cli, runs
+from tslens.cli import evaluate
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import suite
 from tslens.models import Spec, build, weights
@@ -45,15 +46,22 @@ def test_several_models_are_compared(tiny: Path, capsys: pytest.CaptureFixture[s
     assert table.count("<tr>") == 65
 
 
-def test_all_suites_in_one_table(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_suites_in_one_table(
+    tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluate, "PAIRS", 4)
     assert cli.main(["eval", "all", "--model", "tiny", "--completions", "0", "--out", "found"]) == 0
-    rows = [line.split()[:3] for line in capsys.readouterr().out.splitlines() if " tiny " in line]
+    printed = capsys.readouterr().out
+    rows = [line.split()[:3] for line in printed.splitlines() if line.split()[1:2] == ["tiny"]]
+    assert "grammar, " in printed and "order, " in printed
     assert {(part, prompts) for part, _, prompts in rows} == {
         (part, prompts) for part in ("context", "facts", "reasoning") for prompts in ("hand-written", "templated")
     }
     assert SuiteResult.load(tiny / "found" / "context").models == ["tiny"]
     assert cli.main(["eval", "all", "--model", "tiny", "--completions", "0", "--json"]) == 0
-    assert [record["suite"] for record in json.loads(capsys.readouterr().out)] == ["context", "facts", "reasoning"]
+    *records, card = json.loads(capsys.readouterr().out)
+    assert [record["suite"] for record in records] == ["context", "facts", "reasoning"]
+    assert card["result"] == "CardResult" and len(card["table"] if "table" in card else card["rows"]) >= 5
 
 
 def test_beginnings_side_by_side(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,15 +10,16 @@ from tslens.cli.options import Json, Models, Precision, load_models
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from tslens.evaluation.suite_result import SuiteResult
     from tslens.models import LanguageModel
-    from tslens.result import Result
 
 Cut = Annotated[
     str | None, Parameter(help="Real stories to cut: a file, a dataset or `made`, each also as SOURCE@validation.")
 ]
+PAIRS = 100
+"""Minimal pairs of each phenomenon behind the card of `tslens eval all`."""
 Written = Annotated[int, Parameter(name="--completions", help="Completions of each prompt to match; 0 for none.")]
 
 
@@ -132,31 +133,34 @@ def everything(
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
-    """Score models on all suites that need no key, and print one table.
+    """Score models on all suites that need no key, and print their table and a score card from minimal pairs.
 
-    Give --model several times to compare models.
+    Give --model several times to compare models. `tslens eval card` scores what they write too.
 
     Parameters
     ----------
     seed
         Random seed of the completions.
     out
-        A folder for the figure, the table and the whole answer of each suite.
+        A folder for the figures, the tables and the whole answers.
     """
+    from tslens.evaluation.card import card
+    from tslens.evaluation.pairs import own_pairs, score
     from tslens.evaluation.suites import suites
 
     loaded = load_models(model)
-    found: dict[str, Result] = {}
+    found: dict[str, SuiteResult] = {}
     with delivery(out, json_) as deliver:
-        parts = dict.fromkeys(suites(), suite_part) | MORE_PARTS
-        for name, part in parts.items():
-            found[name] = part(name, loaded, completions=completions, seed=seed, precision=precision)
+        for name in suites():
+            found[name] = suite_part(name, loaded, completions=completions, seed=seed, precision=precision)
             deliver(found[name], name, printed=False)
         if not json_:
             import pandas as pd
 
             rows = pd.concat([result.summary().assign(part=name) for name, result in found.items()])
             print(rows[["part", *rows.columns.drop("part")]].to_string(index=False, float_format="{:.3f}".format))
+        made = card(loaded, score(loaded, own_pairs(PAIRS), precision=precision))
+        deliver(made, "card", figures=[("pairs", made.drawn("pairs"))])
 
 
 def suite_part(
@@ -173,8 +177,3 @@ def suite_part(
     for model in models.values():
         keep(model, found)
     return found
-
-
-MORE_PARTS: "dict[str, Callable[..., Result]]" = {}
-"""What `tslens eval all` asks besides the suites of `eval/`: by name, a function with the parameters of `suite_part`
-whose result has a summary with the columns `model`, `score`, `value`, `low` and `high`."""
