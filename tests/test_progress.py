@@ -1,5 +1,6 @@
 """Progress goes to stderr, moves on a terminal alone, and can be silenced."""
 
+import contextvars
 import io
 
 import pytest
@@ -157,3 +158,10 @@ def test_the_time_left_of_a_steady_bar_follows_from_the_whole_time(terminal, mon
                 bar.update(done)
             left[steady] = bar._drawn.tasks[0].time_remaining
     assert left[True] == pytest.approx(140, abs=2) and left[False] > 3600
+
+
+def test_a_bar_may_end_in_another_context_than_it_began():
+    """As in a notebook, whose cells are run in contexts of their own."""
+    letters = progress.track(iter("ab"), "letters")
+    assert contextvars.copy_context().run(next, letters) == "a"
+    assert list(letters) == ["b"]

@@ -33,11 +33,12 @@ def off() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _set(variable: ContextVar[Item], value: Item) -> Iterator[None]:
-    token = variable.set(value)
+    before = variable.get()
+    variable.set(value)
     try:
         yield
     finally:
-        variable.reset(token)
+        variable.set(before)  # not by a token: a notebook may close a generator in another context than began it
 
 
 class Bar:

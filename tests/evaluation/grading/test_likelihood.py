@@ -21,7 +21,7 @@ def bundled():
 
 @pytest.fixture(scope="module")
 def endings():
-    short = (text for text in stories("made", limit=600) if len(text) < 1100)  # these fit the context of stories2M
+    short = (text for text in stories("made", limit=1500) if len(text) < 900)  # these fit the context of stories2M
     return true_endings(list(short), CONTROLS + LEAST)
 
 
