@@ -15,19 +15,16 @@
 # # How good is a model?
 #
 # From three models to a score card: suites of prompts, minimal pairs, and what the models write. Nothing here needs a
-# key or the network. The three are the bundled model, a model of a minute's training, and the bundled model with the
-# values of every weight permuted: what that one scores, no training is needed for.
+# key or the network. The three are the bundled model and two that were never trained: fresh weights, and the bundled
+# model's own with their values permuted. What those score, no training is needed for. A run of your own is
+# `load("256x8")`.
 
 # %%
 from tslens import load
-from tslens.cli import main
 from tslens.models.twins import Twin
 
-short = ["train", "demo", "--name", "short", "--set", "train.steps=60", "--set", "train.validate_every=60"]
-main([*short, "--set", "data.limit=600", "--set", "model.shape=64x4", "--set", "data.vocabulary=1024"])
 bundled = load("stories2M")
-permuted = Twin("permuted", seed=0).of(bundled)
-models = {"stories2M": bundled, "short": load("short"), "permuted": permuted}
+models = {"stories2M": bundled} | {kind: Twin(kind, seed=0).of(bundled) for kind in ("permuted", "fresh")}
 
 # %% [markdown]
 # ## Suites
