@@ -93,9 +93,10 @@ def test_the_wheel_finds_its_data_in_an_empty_folder(wheel: Path, checkout: Path
     code = (
         "import sys; sys.meta_path[:] = [f for f in sys.meta_path if 'editable' not in repr(f).lower()]\n"
         f"sys.path.insert(0, {str(tmp_path / 'site')!r})\n"
-        "import importlib.resources as r, tslens\n"
+        "import importlib.resources as r, pathlib, tslens\n"
         "print(tslens.__file__)\n"
-        "[print(f.name) for p in ('tslens.recipes', 'tslens.suites') for f in r.files(p).iterdir()]"
+        "folders = [pathlib.Path(str(r.files(p))) for p in ('tslens.recipes', 'tslens.suites')]\n"
+        "[print(f.relative_to(folder).as_posix()) for folder in folders for f in folder.rglob('*.toml')]"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     where, *found = done.stdout.split()

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import sys
+import time
 import types
 
 import pytest
@@ -147,6 +148,9 @@ def test_weights_and_biases_itself(tmp_path, monkeypatch):
     known = (tmp_path / "wandb/id").read_text()
     kept = list(tmp_path.glob("wandb/offline-run-*/*.wandb"))
     assert {place.name for place in kept} == {f"run-{known}.wandb"}
+    until = time.monotonic() + 60  # its own process may still be writing
+    while not all(b"train_loss" in place.read_bytes() for place in kept) and time.monotonic() < until:
+        time.sleep(0.1)
     assert all(b"train_loss" in place.read_bytes() for place in kept)
 
 

@@ -64,7 +64,7 @@ class Wish:
     """a further wish for the same has another number"""
 
     def request(self, number: int) -> llm.Request:
-        """The request to a large model, for the `number`th time."""
+        """The request to a large model, the one of this number."""
         kinds = self.kinds or ("",) * len(self.words)
         words = ", ".join(f"{word} ({kind})" if kind else word for word, kind in zip(self.words, kinds, strict=True))
         features = "".join(f"\n- {FEATURES[name]}" for name in self.features)
