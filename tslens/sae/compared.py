@@ -75,7 +75,7 @@ def _table(
         stories=profiles[0].n_stories,
         number=torch.tensor([found.label.numel() for found in profiles]),
         alive=alive,
-        active=torch.stack([found.firing_rate.sum() for found in profiles]),
+        active=torch.stack([found.firing_rate.double().sum().float() for found in profiles]),
         explained=torch.tensor([found.explained for found in profiles]),
         labelled=labelled,
         labelled_low=low,

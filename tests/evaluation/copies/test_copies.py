@@ -88,7 +88,7 @@ def test_other_words_around_the_same_things_have_the_same_plot(made, known):
         random.Random(0).shuffle(rare)
         found = trace(" ".join(rare), known)
         assert (found.plot_story, found.longest < 5) == (story, True)
-        assert found.plot > 0.7
+        assert found.plot > 0.7  # the least of these ten has 0.756: words that are frequent carry the rest
 
 
 def test_the_nearest_is_that_of_all_stories(made, known):
