@@ -463,6 +463,20 @@ def test_where_one_word_is_on_top_words_of_the_sample_choose_the_class():
     assert float(one) == pytest.approx(float(many) * len(pos.TAGS), rel=1e-3)
 
 
+def test_where_few_words_with_a_stray_one_are_on_top_words_of_the_sample_choose_the_class():
+    """Every second word is a noun, so that four nouns among five words on top prove nothing; with ten words on top the
+    sample does not choose, and five nouns among them are none."""
+    nouns = torch.cat([torch.linspace(1, 2, 50), torch.linspace(0, 0.9, 50)]).expand(2, 100)
+    few, many = [NOUN] * 16 + [VERB] * 4, [NOUN, NOUN, VERB, VERB] * 5
+    found = judged(
+        [few, many],
+        [[i // 4 for i in range(20)], [100 + i // 2 for i in range(20)]],
+        activations=nouns,
+        sample_tags=[NOUN] * 50 + [VERB] * 50,
+    )
+    assert found.label.tolist() == [NOUN, -1] and found.distinct.tolist() == [20, 10]
+
+
 def test_one_word_is_no_class_even_where_its_tag_is_rare():
     """Of 89 words 3 are conjunctions, so that one of them on top has a p of 0.03, and all excite the neuron most. A
     second top word that is none makes no class of it either."""

@@ -24,7 +24,7 @@ from tslens.twins import kept as store
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-VERSION = "features, 6"
+VERSION = "features, 7"
 """Part of the key of kept features: raise it when a label, its test or the loss recovered changes."""
 COUNTS = ("part-of-speech features", "one-word features")
 """The names of the counts of `LABELS` among those of twins."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TWINS, STORIES = 19, 100
 CHANCE = 0.05
-VERSION = 9
+VERSION = 10
 """Part of the key of kept counts: raise it when the rule of a label changes."""
 MODEL = "the model"
 QUESTIONS: tuple[Reducer[Any, Any], ...] = (

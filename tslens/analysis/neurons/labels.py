@@ -13,7 +13,8 @@ tokens above the neuron's 99.9% quantile, choose the part of speech, and random 
   above 0.5.
 
 A class of few words (punctuation, conjunctions) is rarely a label: three words are three trials. And a neuron of a
-large class may fire most on one frequent word of it, twenty times. So where fewer than `FEW` different words are on top
+large class may fire most on a few frequent words of it, twenty times, of which one stray word hides the class: where
+every second word is a noun, four nouns among five have a p of 0.2. So where fewer than `FEW` different words are on top
 and give no candidate, the words of the random sample with the largest activations take their place, as many as there
 are top tokens. The sample that tests the candidate has then chosen it too, so p counts once for every tag (Bonferroni).
 
@@ -45,7 +46,7 @@ Values = TypeVar("Values", Tensor, NDArray[Any])
 FALSE_DISCOVERIES = CHANCE = 0.05
 TRIALS = 2  # different top words of a part of speech, at least, behind its name
 HALF = 0.5  # a neuron is named after a part of speech that makes at least half of its different top words
-FEW = 5  # different top words, below which words of the sample may choose
+FEW = 10  # different top words, half of a list of 20, below which words of the sample may choose
 NEARLY = 0.9  # or after a word that makes nearly all of its top tokens
 NEAR_Q = 0.02  # relative
 NEAR_AUROC = 1e-3

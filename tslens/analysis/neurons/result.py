@@ -47,7 +47,7 @@ class ProfilesResult(CountedResult):
     best: Int[Tensor, "layer neuron"]
     """Index into `tags` of the part of speech that stands out most among the distinct top words, labelled or not."""
     share: Float[Tensor, "layer neuron"]
-    """Share of `best` among the different top words: those of the top tokens, or where these are fewer than five and
+    """Share of `best` among the different top words: those of the top tokens, or where these are fewer than ten and
     decide nothing, those of the random sample with the largest activations."""
     share_low: Float[Tensor, "layer neuron"]
     """Lower bound of the share, Wilson 95%."""
