@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from tslens import cli
+import tslens.corpus
+from tslens import cli, load
+from tslens.cli.card import _usual
+from tslens.corpus import Corpus
 from tslens.errors import InputError
 from tslens.evaluation.card import AXES, CardResult, ControlsCardResult, controls, ranks, reference, score_texts
 from tslens.evaluation.card.forms import loss_by_forms, other_forms
-from tslens.evaluation.card.reference import MEASURES, Reference, _carried, _correlation, _introduced
+from tslens.evaluation.card.reference import ALIKE, MEASURES, REACH, Reference, _carried, _correlation, _introduced
 from tslens.evaluation.damages import HITS
 from tslens.ngrams import five_gram
 from tslens.ngrams.words import sentences_of
@@ -81,6 +84,15 @@ def test_refusals(usual: Reference) -> None:
         controls(["A story."], usual)
 
 
+def test_texts_of_another_kind_are_called_so(usual: Reference) -> None:
+    """Not graded: a value at the end of the scale has no width and tells no two texts apart."""
+    other = score_texts(["Abstract nouns govern this sentence, wholly.", "Policy makers met; figures rose."] * 5, usual)
+    assert other.at_the_end("grammar") > 5 and other.remark.startswith("By grammar") and other.remark in str(other)
+    alike = score_texts([made.text for made in generate(12, seed=3)], usual)
+    assert alike.remark == "" and (alike.summary()["at the end"] <= 6).all()
+    assert REACH["grammar"] == ALIKE > REACH["consistency"]
+
+
 def made_card(bits: list[float], names: list[str]) -> CardResult:
     n = len(names)
     value = torch.stack([torch.linspace(0.5, 0.9, n), torch.linspace(0.9, 0.5, n), torch.linspace(-1, 0, n)], 1)
@@ -143,12 +155,27 @@ def test_command_on_a_model(in_tmp: Path, capsys: pytest.CaptureFixture[str]) ->
     assert {p.name for p in (in_tmp / "found").iterdir()} == {"CardResult", "card-pairs.svg", "card.csv"}
 
 
+def test_what_a_model_writes_is_compared_with_what_it_learned(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And never with stories of another kind unless asked: without its training stories there are no such rows."""
+    assert _usual(None, {"stories2M": load("stories2M")}, 100) is None
+    said = capsys.readouterr().err
+    assert "cannot be read here. So what they write is not scored; --reference names" in said and said.count("\n") == 1
+    monkeypatch.setattr(
+        tslens.corpus, "model_stories", lambda *_, **__: Corpus(tuple(t.text for t in generate(70)), "own")
+    )
+    found = _usual(None, {"a": load("stories2M"), "b": load("stories2M")}, 100)
+    assert found is not None and found.name == "own"
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         ([], "give --model, the models to score, or --texts"),
         (["--model", "stories2M", "--controls"], "give it with --texts"),
         (["--model", "stories2M@*"], "keeps no snapshots"),
+        (["--texts", "made"], "give --reference: stories of the kind that --texts are"),
     ],
 )
 def test_bad_input(in_tmp: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str) -> None:

@@ -1,5 +1,6 @@
 """The command that prints the score card: of texts, or of models and what they write."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,8 +23,11 @@ Texts = Annotated[
     Parameter(negative=(), help="Stories to score instead of models: a file, a dataset or `made`; may be repeated."),
 ]
 Usual = Annotated[
-    str,
-    Parameter(help="Stories that say what is usual, best of the kind that is scored: texts are scored beside them."),
+    str | None,
+    Parameter(
+        help="Stories that say what is usual, of the kind that is scored: by default the stories that the models were "
+        "trained on; without them only minimal pairs are scored."
+    ),
 ]
 
 
@@ -31,7 +35,7 @@ def card(
     *,
     model: Models = None,
     texts: Texts = None,
-    reference: Usual = "made",
+    reference: Usual = None,
     reference_limit: int = MADE,
     limit: int = 100,
     n: Annotated[int, Parameter(name="--pairs", help="Minimal pairs of each phenomenon.")] = 500,
@@ -56,7 +60,6 @@ def card(
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
     from tslens.evaluation.card import controls as damage
-    from tslens.evaluation.card import reference as counted
     from tslens.evaluation.card import score_texts
     from tslens.stories import stories
 
@@ -64,9 +67,11 @@ def card(
         raise InputError("give --model, the models to score, or --texts, the stories to score.")
     if model and controls:
         raise InputError("--controls damages texts; give it with --texts.")
+    if texts and reference is None:
+        raise InputError("give --reference: stories of the kind that --texts are, which say what is usual.")
     loaded = _models(model) if model else {}
     with delivery(out, json_) as deliver:
-        usual = counted(stories(reference, limit=reference_limit), reference) if texts or limit else None
+        usual = _usual(reference, loaded, reference_limit) if texts or limit else None
         if loaded:
             return _of_models(deliver, loaded, usual, limit, n, precision)
         assert usual is not None
@@ -90,9 +95,33 @@ def _of_models(
     if usual is not None:
         for name, model in loaded.items():
             written[name] = score_texts(list(model_stories(model, SELF, limit=limit)), usual, name)
+            if written[name].remark:
+                print(written[name].remark, file=sys.stderr)
     found = made(loaded, pairs, written)
     kinds = ["pairs", "texts"] if written else ["pairs"]
     deliver(found, figures=[(kind, found.drawn(kind)) for kind in kinds])
+
+
+def _usual(source: str | None, loaded: "dict[str, LanguageModel]", limit: int) -> "Reference | None":
+    """What is usual in the reference stories, or in those that all models were trained on; None, and a line, where
+    there are none."""
+    from tslens.corpus import model_stories
+    from tslens.evaluation.card import reference
+    from tslens.stories import stories
+
+    if source is not None:
+        return reference(stories(source, limit=limit), source)
+    try:
+        (first, *others) = [model_stories(model, "train", limit=limit) for model in loaded.values()]
+        if any(other.texts != first.texts for other in others):
+            raise InputError("The models were trained on different stories.")
+    except InputError as error:
+        reason = str(error).partition(" Name the stories")[0]
+        print(
+            f"{reason} So what they write is not scored; --reference names what it is compared with.", file=sys.stderr
+        )
+        return None
+    return reference(first.texts, first.source)
 
 
 def _models(names: Sequence[str]) -> "dict[str, LanguageModel]":

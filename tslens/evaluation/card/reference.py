@@ -41,6 +41,10 @@ READABLE = 2.0
 """Percent of the sentences of reference stories that are no more usual than a sentence that is not readable."""
 ALIKE = 6.0  # standard deviations from the mean beyond which a measure is as bad as can be
 LIMITS = {"introduced": 1.0}  # a few nouns decide it, and an error in one article is no want of consistency
+REACH = {
+    axis: float(np.mean([LIMITS.get(name, ALIKE) for name, own in MEASURES.items() if own == axis])) for axis in AXES
+}
+"""The largest value of each axis, and minus this the least."""
 SMOOTHING = 2.0  # stories that a word's place is drawn to the middle by
 CONTENT = re.compile(r"[a-z]{4,}")
 _ARTICLES = frozenset(("a", "an"))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tslens import progress, stats
 from tslens.errors import InputError
-from tslens.evaluation.card.reference import AXES, NOT_MEASURED, Reference
+from tslens.evaluation.card.reference import AXES, NOT_MEASURED, REACH, Reference
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -35,11 +35,30 @@ class TextsCardResult(Result):
         """The mean of an axis over texts, with Student's t interval."""
         return stats.mean_interval(self.value[:, AXES.index(name)].numpy())
 
+    def at_the_end(self, name: str) -> int:
+        """The number of texts whose value is as far from the reference as an axis reaches."""
+        return int((self.value[:, AXES.index(name)].abs() >= REACH[name] - 1e-6).sum())
+
+    @property
+    def remark(self) -> str:
+        """A sentence if most texts are so far from the reference that an axis tells them apart no more; else empty."""
+        far = [name for name in AXES if self.at_the_end(name) > len(self.texts) / 2]
+        if not far:
+            return ""
+        return (
+            f"By {' and '.join(far)} most of {self.name} are as far from {self.reference or 'the reference'} as the "
+            "scale reaches: these are texts of another kind, and the values grade nothing. Compare them with stories "
+            "of their own kind."
+        )
+
     def summary(self) -> "pd.DataFrame":
         import pandas as pd
 
-        rows = [(self.name, axis, (i := self.axis(axis)).estimate, i.low, i.high, NOT_MEASURED[axis]) for axis in AXES]
-        columns = ["texts", "axis", "value", "low", "high", "does not measure"]
+        rows = [
+            (self.name, axis, (i := self.axis(axis)).estimate, i.low, i.high, self.at_the_end(axis), NOT_MEASURED[axis])
+            for axis in AXES
+        ]
+        columns = ["texts", "axis", "value", "low", "high", "at the end", "does not measure"]
         return pd.DataFrame(rows, columns=columns).assign(n=len(self.texts))
 
     def figure(self) -> "Figure":
@@ -49,6 +68,9 @@ class TextsCardResult(Result):
         frame = self.summary()
         series = {self.name: (frame["value"], frame["low"], frame["high"])}
         return plots.intervals(list(AXES), series, threshold=0.0, x_label="standard deviations from reference stories")
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n\n{self.remark}" if self.remark else super().__str__()
 
 
 def score_texts(texts: Sequence[str], usual: Reference, name: str = "texts") -> TextsCardResult:
