@@ -20,6 +20,7 @@ from tslens.cli import large_model
 from tslens.cli.grading import true_texts
 from tslens.evaluation.grading import ComparisonResult, ControlsResult, GradesResult, read_texts
 from tslens.evaluation.grading.controls import controls, true_endings
+from tslens.evaluation.suite_result import SuiteResult
 from tslens.models import Spec, build, weights
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
@@ -142,6 +143,61 @@ def test_a_permanent_failure_is_listed_and_the_exit_code_says_so(here, reply, mo
     assert grades.failures and f"{len(grades.failures)} texts could not be graded" in said.out
     assert all("refusal" in failure for failure in grades.failures)
     assert "without an answer: refusal" in said.err
+
+
+SUITE = """
+question = "What is it like?"
+[[pair]]
+about = "what a stove and a freezer do"
+right = "It is warm on the stove and cold in the freezer."
+wrong = "The other way round."
+prompts = [
+  { text = "Dad left the soup on the stove. Soon it was very", accepted = ["hot", "warm"] },
+  { text = "Dad left the soup in the freezer. Soon it was very", accepted = ["cold", "icy"] },
+]
+[[pair]]
+about = "what cows and dogs say"
+right = "The cow says moo; the dog says woof."
+wrong = "The cow barks, or the dog says moo."
+prompts = [
+  { text = "The farmer heard the cow say", accepted = ["moo"] },
+  { text = "The farmer heard the dog say", accepted = ["woof"] },
+]
+"""
+
+
+def test_a_grader_labels_what_a_suite_s_models_wrote(here, monkeypatch, capsys):
+    """By a server that calls right what has an even number of letters; a text that it refuses has no label."""
+
+    def even(system, text, schema):
+        found = re.search(r"<continuation (\w{16})>\n(.*)\n</continuation \1>", text, re.DOTALL).group(2)
+        return {"comment": "", "verdict": "success" if len(found) % 2 == 0 else "fail"}
+
+    (here / "mine.toml").write_text(SUITE)
+    words = ("eval", "./mine.toml", "--model", "stories2M", "--cache", "suite.jsonl", "--yes")
+    assert cli.main([*words, "--grader", "large", "--completions", "0"]) == 2
+    assert "give --completions 1 or more" in capsys.readouterr().err
+    with Server(even) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assert cli.main([*words, "--completions", "3", "--grader", "large", "--out", "labelled"]) == 0
+        said, calls = capsys.readouterr(), len(server.asked)
+        assert cli.main([*words, "--completions", "3", "--grader", "large"]) == 0
+        assert len(server.asked) == calls
+    found = SuiteResult.load(here / "labelled" / "mine")
+    (name,) = set(found.labels) - {"match"}
+    assert f"success, by {name}" in said.out and "Expected $" in said.err
+    told = [
+        (text, given)
+        for texts, rows in zip(found.completions[0], found.labels[name][0], strict=True)
+        for text, given in zip(texts, rows, strict=True)
+    ]
+    assert len(told) == 4 * 3
+    assert all(given == (0 if not text.strip() or len(text) % 2 else 2) for text, given in told)
+    assert ControlsResult.load(here / "labelled" / "mine").trust["verdict"].startswith("untrustworthy")
+    with Server(even, faults={"refusal": 0.2}) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        words = [word if word != "suite.jsonl" else "suite2.jsonl" for word in words]
+        assert cli.main([*words, "--completions", "3", "--grader", "large"]) == large_model.INCOMPLETE
 
 
 def test_a_server_that_always_says_seven_is_untrustworthy(here, monkeypatch, capsys):

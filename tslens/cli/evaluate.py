@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tslens.cli.delivery import delivery, print_json
+from tslens.cli.grading import Graders, confirm_cost, grader_of, spent, true_texts
+from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Models, Precision, load_models
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from tslens.evaluation.grading import Grader
     from tslens.evaluation.suite_result import SuiteResult
+    from tslens.evaluation.suites import Suite
     from tslens.models import LanguageModel
+    from tslens.result import Result
 
 Cut = Annotated[
     str | None, Parameter(help="Real stories to cut: a file, a dataset or `made`, each also as SOURCE@validation.")
@@ -30,15 +35,18 @@ def evaluate(
     model: Models = None,
     list_: Annotated[bool, Parameter(name="--list", negative=())] = False,
     completions: Written = 10,
+    grader: Graders = None,
     seed: int = 0,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
-) -> None:
+    large: LargeModel | None = None,
+) -> int:
     """Measure how often models prefer, and how often they write, the right ending of a prompt of a suite.
 
     Give --model several times to compare models. Each prompt is answered by the more probable ending, and by what the
-    model writes, at temperature 1.
+    model writes, at temperature 1: by its first words, and by each --grader. The exit code is 3 if a large model did
+    not grade all.
 
     Parameters
     ----------
@@ -54,13 +62,41 @@ def evaluate(
     from tslens.evaluation import suites
 
     if list_:
-        return _list(json_)
+        _list(json_)
+        return 0
     if suite is None:
         raise InputError(f"give a suite: one of {', '.join(suites.suites())}, or a .toml file.")
     chosen = suites.suite(suite)
     loaded = load_models(model)
+    if grader and not completions:
+        raise InputError("--grader grades what models write; give --completions 1 or more.")
     with delivery(out, json_) as deliver:
-        deliver(suite_part(suite, loaded, completions=completions, seed=seed, precision=precision), chosen.name)
+        found = suite_part(suite, loaded, completions=completions, seed=seed, precision=precision)
+        asked, every = _labelled(found, chosen, grader or (), large or LargeModel(), seed, precision)
+        deliver(every[0], chosen.name)
+        for number, answer in enumerate(every[1:], 1):
+            deliver(answer, chosen.name if len(asked) == 1 else f"{chosen.name}-{number}")
+    return spent(asked)
+
+
+def _labelled(
+    found: "SuiteResult", suite: "Suite", names: "Sequence[str]", large: LargeModel, seed: int, precision: str
+) -> "tuple[list[Grader], list[Result]]":
+    """The graders, and the answer with their labels before the controls that say whether to believe each."""
+    if not names:
+        return [], [found]
+    from tslens.evaluation import grading
+    from tslens.evaluation.grading.suites import RUBRIC, texts_of
+
+    texts, rubric = texts_of(found, suite), grading.rubric(RUBRIC)
+    true, ranked = true_texts(texts, None)
+    asked = [grader_of(name, ranked, large, precision) for name in names]
+    confirm_cost(asked, texts, true, rubric, 0, seed, large.yes)
+    beside: list[Result] = []
+    for one in asked:
+        found, grades = grading.graded(found, suite, one, true, seed=seed)
+        beside.append(grading.controlled(grades, rubric))
+    return asked, [found, *beside]
 
 
 def _list(json_: bool) -> None:

@@ -79,10 +79,10 @@ def grade(
     chosen, large = rubric_of(rubric), large or LargeModel()
     found = _texts(texts, model, prompts, n, seed, precision)
     true, ranked = true_texts(found, controls)
-    asked = [_grader(name, ranked, large, precision) for name in grader or [LARGE]]
+    asked = [grader_of(name, ranked, large, precision) for name in grader or [LARGE]]
     if len({one.name for one in asked}) < len(asked):
         raise InputError("two graders have the same name; give each once, and rename a table.")
-    _confirm(asked, found, true, chosen, again, seed, large.yes)
+    confirm_cost(asked, found, true, chosen, again, seed, large.yes)
     with delivery(out, json_) as deliver:
         return _delivered(deliver, asked, found, true, chosen, again, margin, preferences, seed)
 
@@ -100,7 +100,6 @@ def _delivered(
 ) -> int:
     """Grade and deliver the answers; the exit code."""
     from tslens.evaluation import grading
-    from tslens.evaluation.grading.large import LargeModelGrader
 
     made: list[GradesResult] = []
     for i, one in enumerate(asked):
@@ -116,6 +115,13 @@ def _delivered(
                 deliver(grading.bradley_terry(wanted, by), "-".join(filter(None, [which, axis.key])))
     if len(made) > 1 or made[0].score.shape[2] > 1:
         deliver(grading.agreement(made))
+    return spent(asked)
+
+
+def spent(asked: "Sequence[Grader]") -> int:
+    """Print what large models cost; the exit code: 3 if one of them did not grade all."""
+    from tslens.evaluation.grading.large import LargeModelGrader
+
     outcomes = [outcome for one in asked if isinstance(one, LargeModelGrader) for outcome in one.outcomes]
     if outcomes:
         print_cost(outcomes)
@@ -140,7 +146,7 @@ def _texts(
 
     settings = writing.WritingSettings(n, beams=0, seed=seed, precision=precision)
     begun = writing.prompts_of(prompts)
-    answer = writing.write((load(name) for name in names or ()), begun, settings, cache() / "completions")
+    answer = writing.write((load(name) for name in names or ()), begun, settings, cache() / writing.STORE)
     endings = {one.prompt: one.ending for one in begun}
     return [
         GradedText(row["prompt"], row["completion"], row["model"], endings.get(row["prompt"], ""))
@@ -167,7 +173,8 @@ def true_texts(found: "Sequence[GradedText]", source: str | None) -> "tuple[list
     return made[:CONTROLS], made[CONTROLS:]
 
 
-def _grader(name: str, ranked: "Sequence[GradedText]", large: LargeModel, precision: str) -> "Grader":
+def grader_of(name: str, ranked: "Sequence[GradedText]", large: LargeModel, precision: str) -> "Grader":
+    """The grader of this name, as `--grader` takes it."""
     from tslens.evaluation.grading.graders import TableGrader
 
     if name.endswith((".csv", ".jsonl")):
@@ -182,7 +189,7 @@ def _grader(name: str, ranked: "Sequence[GradedText]", large: LargeModel, precis
     return LikelihoodGrader(load(name), ranked, precision)
 
 
-def _confirm(
+def confirm_cost(
     asked: "Sequence[Grader]",
     found: "Sequence[GradedText]",
     true: "Sequence[GradedText]",

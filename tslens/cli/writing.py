@@ -86,7 +86,7 @@ def _written(
     from tslens.corpus import cache
     from tslens.evaluation import writing
 
-    place = cache() / "completions" if store is None else store
+    place = cache() / writing.STORE if store is None else store
     try:
         return writing.write(_loaded(names), found, settings, place)
     except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from jaxtyping import Int
 from torch import Tensor, tensor
 
 from tslens.errors import InputError
-from tslens.evaluation.matching import continuations
+from tslens.evaluation.writing import continuations
 from tslens.result import Result, read_on
 
 if TYPE_CHECKING:
@@ -153,7 +153,8 @@ def continued(
     if len(texts) < 2:
         raise InputError(f"{len(texts)} beginnings are too few to compare models on; give 2 or more.")
     written = [
-        [row[0] for row in continuations(model, texts, 1, seed, max_new_tokens, precision)] for model in models.values()
+        continuations(model, texts, limit_tokens=max_new_tokens, seed=seed, precision=precision)
+        for model in models.values()
     ]
     words = tensor([[len(text.split()) for text in own] for own in written])
     result = BeginningsResult(list(models), texts, [b.ending for b in beginnings], written, words, seed)

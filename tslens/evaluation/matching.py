@@ -1,45 +1,11 @@
-"""Completions of a suite's prompts, and labels of them by the words that they say first."""
+"""Labels of completions by the words that they say first."""
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from tslens import progress
 from tslens.evaluation.scores import FAIL, PARTIAL, SUCCESS
 from tslens.evaluation.suites import Prompt
-from tslens.generate import Sampling, generate_ids
-from tslens.models import tokenizer_of
 from tslens.pos.trigrams import trigrams
-
-if TYPE_CHECKING:
-    from tslens.models import LanguageModel
-
-NEW_TOKENS = 40
-"""The length of a completion: mostly two or three sentences."""
-ROWS = 64  # continued together, so that memory is bounded
-
-
-def completions(
-    model: "LanguageModel", prompts: Sequence[Prompt], n: int, seed: int = 0, precision: str = "float32"
-) -> list[list[str]]:
-    """`n` continuations of each prompt at temperature 1, of at most 40 tokens, without the prompt."""
-    return continuations(model, [prompt.text for prompt in prompts], n, seed, NEW_TOKENS, precision)
-
-
-def continuations(
-    model: "LanguageModel", texts: Sequence[str], n: int, seed: int, max_new_tokens: int, precision: str
-) -> list[list[str]]:
-    """`n` continuations of each text at temperature 1, without the text itself, which is read as the model reads it."""
-    tokenizer = tokenizer_of(model)
-    rows = [row for row in tokenizer.encode(list(texts)) for _ in range(n)]
-    found: list[str] = []
-    for start in progress.track(range(0, len(rows), ROWS), "completions"):
-        own, sampling = rows[start : start + ROWS], Sampling(seed=seed * 100_003 + start)
-        new = generate_ids(model, own, max_new_tokens=max_new_tokens, sampling=sampling, precision=precision)
-        for row, more in zip(own, new, strict=True):
-            found.append(tokenizer.decode(row + more)[len(tokenizer.decode(row)) :])
-    return [found[i : i + n] for i in range(0, len(found), n)]
 
 
 def label(text: str, prompt: Prompt) -> int:

@@ -10,13 +10,17 @@ from torch import Tensor
 
 from tslens import forward, progress
 from tslens.errors import InputError
-from tslens.evaluation.matching import completions, label
+from tslens.evaluation.matching import label
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import Prompt, Suite
+from tslens.evaluation.writing import continuations
 from tslens.models import name_of, spec_of, tokenizer_of
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel, TextTokenizer
+
+NEW_TOKENS = 40
+"""The length of a completion: mostly two or three sentences."""
 
 Endings = list[tuple[int, str, bool]]
 """The prompt of each ending, its text, and whether it is accepted."""
@@ -60,9 +64,18 @@ def evaluate(
     )
     if not written:
         return result
-    texts = [completions(model, suite.by_hand, written, seed, precision) for _, model in named]
+    texts = [_completions(model, suite.by_hand, written, seed, precision) for _, model in named]
     labels = [[[label(t, p) for t in own] for own, p in zip(each, suite.by_hand, strict=True)] for each in texts]
     return dataclasses.replace(result, completions=texts).with_labels("match", labels)
+
+
+def _completions(
+    model: "LanguageModel", prompts: Sequence[Prompt], n: int, seed: int, precision: str
+) -> list[list[str]]:
+    """`n` texts after each prompt at temperature 1, of at most 40 tokens."""
+    rows = [prompt.text for prompt in prompts for _ in range(n)]
+    found = continuations(model, rows, limit_tokens=NEW_TOKENS, seed=seed, precision=precision)
+    return [found[i : i + n] for i in range(0, len(found), n)]
 
 
 def _by_name(

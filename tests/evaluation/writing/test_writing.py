@@ -77,6 +77,20 @@ def test_what_is_kept_is_not_written_again_and_no_completion_depends_on_another(
     assert len(added) == (2 + 3) * len(BEGUN)  # beams draw nothing
 
 
+def test_suites_and_copies_take_their_texts_from_the_store(
+    model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A prompt that is given twice has two samples, of which the first is that of `write` for these settings."""
+    monkeypatch.setenv("TSLENS_CACHE", str(tmp_path))
+    made = writing.continuations(model, ["Tom", "The sun", "Tom"], limit_tokens=30, seed=2)
+    assert made[0] != made[2]
+    monkeypatch.setattr("tslens.evaluation.writing.running.stream", pytest.fail)
+    assert writing.continuations(model, ["Tom", "Tom"], limit_tokens=30, seed=2) == [made[0], made[2]]
+    settings = WritingSettings(n=2, beams=0, limit_tokens=30, seed=2)
+    kept = writing.write([model], [StoryPrompt("Tom")], settings, tmp_path / writing.STORE)
+    assert kept.to_frame()["completion"].tolist() == [made[0], made[2]]
+
+
 def test_a_prompt_that_is_asked_twice_is_written_once(model: Any, tmp_path: Path) -> None:
     twice = [StoryPrompt("Tom"), StoryPrompt("Tom", " slept.")]
     assert len(writing.write([model], twice, FEW, tmp_path).texts) == 8

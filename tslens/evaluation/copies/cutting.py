@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tslens import generate, progress
+from tslens import progress
 from tslens.errors import InputError
+from tslens.evaluation.writing import continuations
 from tslens.models import spec_of, tokenizer_of
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 SHARES = (0.4, 0.5)
-BATCH = 64  # prompts that are continued together
 _WORD = re.compile(r"\S+")
 
 
@@ -61,17 +61,8 @@ def write_endings(
 
     The same seed gives the same texts. InputError for a prompt that fills the context.
     """
-    tokenizer = tokenizer_of(model)
-    written = []
-    with progress.bar("writing endings", len(cuts)) as bar:
-        for first in range(0, len(cuts), BATCH):
-            rows = tokenizer.encode([cut.prompt for cut in cuts[first : first + BATCH]])
-            sampling = generate.Sampling(temperature=temperature, seed=seed * 100_003 + first)
-            new = generate.generate_ids(model, rows, max_new_tokens=tokens, sampling=sampling, precision=precision)
-            for row, more in zip(rows, new, strict=True):
-                written.append(tokenizer.decode(row + more)[len(tokenizer.decode(row)) :])
-            bar.advance(len(rows))
-    return written
+    prompts = [cut.prompt for cut in cuts]
+    return continuations(model, prompts, limit_tokens=tokens, temperature=temperature, seed=seed, precision=precision)
 
 
 def that_fit(model: "LanguageModel", cuts: Sequence[Cut]) -> list[Cut]:

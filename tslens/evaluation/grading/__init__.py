@@ -8,6 +8,7 @@ from tslens.evaluation.grading.graders import Failure, Grade, Grader
 from tslens.evaluation.grading.preferences import PreferencesResult, bradley_terry, preferences, read_preferences
 from tslens.evaluation.grading.result import GradesResult
 from tslens.evaluation.grading.rubrics import Axis, Rubric, rubric, rubrics
+from tslens.evaluation.grading.suites import graded
 from tslens.evaluation.grading.texts import GradedText, read_texts
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "compare",
     "controlled",
     "grade",
+    "graded",
     "preferences",
     "read_preferences",
     "read_texts",

@@ -6,16 +6,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tslens import models, progress
+from tslens import models
 from tslens.errors import InputError
 from tslens.evaluation.instruct.result import InstructResult
 from tslens.evaluation.instruct.rules import MEASURES, ReadStory, read, scores, told
 from tslens.evaluation.instruct.seen import GROUPS, groups
-from tslens.generate import Sampling, generate_ids
+from tslens.evaluation.writing import continuations
 from tslens.models import LanguageModel
 from tslens.stories.instruct import Instruction, documents
 
-ROWS = 32  # stories that are written together
 OTHERS = 5  # other instructions' stories that each instruction is compared with
 LEAST = 16  # tokens that the context must leave for a story
 
@@ -50,8 +49,10 @@ def instruct(
     tables, written = [], []
     for model in candidates:
         prompts = [each.head for each in chosen for _ in range(samples)]
-        stories = _write(model, prompts, max_new_tokens, seed, precision)
-        free = _write(model, [_free(model)] * len(prompts), max_new_tokens, seed + 1, precision)
+        stories, free = (
+            continuations(model, begun, limit_tokens=max_new_tokens, seed=seed, precision=precision)
+            for begun in (prompts, [_free(model)] * len(prompts))
+        )
         tables.append(_table(chosen, read(stories), read(free), samples))
         written.append(stories)
     return InstructResult(
@@ -78,18 +79,6 @@ def _free(model: LanguageModel) -> str:
     """The prompt that asks for nothing: `Story:` alone for a model that was trained behind instructions."""
     objective = ((models.training_record(model).get("recipe") or {}).get("objective")) or {}
     return Instruction(()).head if objective.get("name") == "instruct" else ""
-
-
-def _write(model: LanguageModel, prompts: list[str], most: int, seed: int, precision: str) -> list[str]:
-    """A story for each prompt, without the prompt."""
-    tokenizer, found = models.tokenizer_of(model), []
-    starts = range(0, len(prompts), ROWS)
-    for start in progress.track(starts, f"{models.name_of(model)} writes"):
-        rows = tokenizer.encode(prompts[start : start + ROWS])
-        sampling = Sampling(seed=(seed * 1009 + start) % 2**32)
-        new = generate_ids(model, rows, max_new_tokens=most, sampling=sampling, precision=precision)
-        found += [tokenizer.decode(row) for row in new]
-    return found
 
 
 def _table(

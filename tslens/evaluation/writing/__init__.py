@@ -2,14 +2,16 @@
 
 from tslens.evaluation.writing.measures import TextMeasures, measures
 from tslens.evaluation.writing.result import WritingResult
-from tslens.evaluation.writing.running import WritingSettings, write
+from tslens.evaluation.writing.running import STORE, WritingSettings, continuations, write
 from tslens.evaluation.writing.sources import StoryPrompt, cut_at, prompts_of
 
 __all__ = [
+    "STORE",
     "StoryPrompt",
     "TextMeasures",
     "WritingResult",
     "WritingSettings",
+    "continuations",
     "cut_at",
     "measures",
     "prompts_of",

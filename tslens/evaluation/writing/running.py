@@ -1,10 +1,12 @@
 """Completions of prompts by models, from the store where they are there, else written now."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tslens import models, progress
+from tslens.corpus import cache
 from tslens.errors import InputError
 from tslens.evaluation.writing.result import WritingResult, from_completions
 from tslens.evaluation.writing.sources import StoryPrompt
@@ -13,6 +15,9 @@ from tslens.generate import Sampling, stream
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
+
+STORE = "completions"
+"""The folder of completions in the cache."""
 
 
 class WritingSettings(NamedTuple):
@@ -59,6 +64,29 @@ def write(
             made.append([kept.kept[one.key] for one in flat])
         names.append(models.name_of(model))
     return from_completions(names, found, flat, made)
+
+
+def continuations(
+    model: "LanguageModel",
+    prompts: Sequence[str],
+    *,
+    limit_tokens: int,
+    temperature: float = 1.0,
+    seed: int = 0,
+    precision: str = "float32",
+) -> list[str]:
+    """One text after each prompt, without the prompt, from the store in the cache folder where it is there. A prompt
+    that is given several times has as many samples.
+
+    InputError for a prompt that fills the model's context.
+    """
+    sampling, before, asked = Sampling(temperature, seed=seed), Counter[str](), list[Asked]()
+    for prompt in prompts:
+        asked.append(Asked(prompt, sampling, before[prompt], limit_tokens, precision))
+        before[prompt] += 1
+    with opened(cache() / STORE, models.weights_key(model)) as kept:
+        complete(model, asked, kept)
+        return [kept.kept[one.key].text for one in asked]
 
 
 def complete(model: "LanguageModel", asked: Sequence[Asked], store: Store) -> None:

@@ -72,7 +72,7 @@ def opened(folder: Path, model: str) -> Iterator[Store]:
     tslens wrote it, or if it was altered.
     """
     path = folder / f"{model}.jsonl"
-    with lock.held(path, "keep completions elsewhere with --store"):
+    with lock.held(path, "wait for it, or keep completions elsewhere (--store, or the variable TSLENS_CACHE)"):
         if not path.exists() or not path.stat().st_size:
             with files.atomic(path) as fresh:
                 fresh.write(json.dumps({"format": FORMAT, "model": model}) + "\n")
