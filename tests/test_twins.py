@@ -10,7 +10,8 @@ import torch
 from tslens import corpus, halves, models, twins
 from tslens.analysis import circuits, heads, lens, neurons
 from tslens.analysis.circuits.accuracy import DOES, RIGHT
-from tslens.corpus import Corpus, cache
+from tslens.corpus import Corpus
+from tslens.files import cache
 from tslens.models import Spec, build
 from tslens.models.twins import KINDS, TURNED, Twin
 from tslens.scan import scan

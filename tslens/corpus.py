@@ -196,7 +196,7 @@ def _held_out(part: Source | str, split: str | None) -> bool:
 def _written(model: "LanguageModel", limit: int | None) -> Corpus:
     """Stories that the model writes at temperature 1, without those that are only white space."""
     wanted, texts, empty = 500 if limit is None else limit, [], 0
-    folder = cache() / "stories" / _key(model)
+    folder = files.cache() / "stories" / _key(model)
     for block in count():
         written = [text for text in _block(model, folder / f"{block}.json", block) if text.strip()]
         texts += written
@@ -211,12 +211,6 @@ def _written(model: "LanguageModel", limit: int | None) -> Corpus:
     source = f"stories that {models.name_of(model)} wrote itself ({how})"
     remark = "A loss on these is their entropy, not how well it predicts others."
     return Corpus(tuple(texts[:wanted]), source, remark, recipe=folder.name)
-
-
-def cache() -> Path:
-    """The folder for reproducible files: `$TSLENS_CACHE`, else `tslens` in `$XDG_CACHE_HOME` or `~/.cache`."""
-    named, usual = os.environ.get("TSLENS_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    return Path(named) if named else (Path(usual) if usual else Path.home() / ".cache") / "tslens"
 
 
 def _key(model: "LanguageModel") -> str:

@@ -1,4 +1,4 @@
-"""Write files and folders atomically, and hash them."""
+"""Write files and folders atomically, and hash them; the folder of files that can be made again."""
 
 import contextlib
 import hashlib
@@ -166,3 +166,9 @@ def blake2b(paths: Sequence[Path]) -> list[str]:
                     bar.advance(len(piece))
             found.append(digest.hexdigest())
     return found
+
+
+def cache() -> Path:
+    """The folder for reproducible files: `$TSLENS_CACHE`, else `tslens` in `$XDG_CACHE_HOME` or `~/.cache`."""
+    named, usual = os.environ.get("TSLENS_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    return Path(named) if named else (Path(usual) if usual else Path.home() / ".cache") / "tslens"

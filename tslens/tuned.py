@@ -14,9 +14,10 @@ import torch
 from tslens import files, models
 from tslens.analysis import lens
 from tslens.analysis.lens import TranslatorsResult
-from tslens.corpus import SELF, Corpus, cache, model_stories
+from tslens.corpus import SELF, Corpus, model_stories
 from tslens.draws import check_seed
 from tslens.errors import InputError
+from tslens.files import cache
 from tslens.progress import note
 from tslens.result import is_saved
 from tslens.stories.identity import content_hash

@@ -22,7 +22,7 @@ from tslens.audit.label_intervals import KIND, TESTED
 from tslens.audit.planted import plant
 from tslens.audit.settings import WAYS, changed
 from tslens.audit.tallies import Tally
-from tslens.corpus import cache
+from tslens.files import cache
 from tslens.stats import Interval
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tslens import cli, corpus, runs
+from tslens import cli, files, runs
 from tslens.evaluation.copies import CopiesResult, cut_stories
 from tslens.models import Spec, build, weights
 from tslens.stories import stories
@@ -40,7 +40,7 @@ def test_endings_are_written_compared_and_kept(tiny: Path, capsys: pytest.Captur
     assert (saved.train, saved.n_train, len(saved.texts)) == ("made (train)", 16, 8)
     assert len(pd.read_csv(tiny / "found" / "copies.csv")) == 8
     assert saved.who.tolist() == [0] * 4 + [1] * 4
-    assert len(list((corpus.cache() / "ngrams").iterdir())) >= 2
+    assert len(list((files.cache() / "ngrams").iterdir())) >= 2
 
 
 def test_completions_of_a_file_are_read(

@@ -88,7 +88,7 @@ def test_side_by_side_as_text_and_as_an_escaped_page(result, tmp_path):
 
 def test_a_beginning_that_fills_the_context_is_refused(made_words, refused):
     model = models.build(Spec(8, 1, 2, d_vocab=made_words.size, n_ctx=8), tokenizer=made_words)
-    with refused("fills this model's context of 8"):
+    with refused("is 8. Shorten it"):
         continued({"small": model}, ours()[:2])
     with refused("1 beginnings are too few"):
         continued({"small": model}, ours()[:1])

@@ -76,10 +76,10 @@ def copies(
     out
         A folder for the figure (SVG), the page of copies (HTML), the table of all texts (CSV) and the whole answer.
     """
-    from tslens.corpus import cache
     from tslens.evaluation import copies as measure
     from tslens.evaluation.copies import view
     from tslens.evaluation.copies.cutting import SHARES
+    from tslens.files import cache
     from tslens.models import load, name_of
 
     shares = tuple(cut or SHARES)

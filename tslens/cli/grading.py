@@ -140,8 +140,8 @@ def _texts(
         return [text for path in files for text in read_texts(path)]
     if prompts is None:
         raise InputError("give --prompts, the beginnings that the models continue; or --texts.")
-    from tslens.corpus import cache
     from tslens.evaluation import writing
+    from tslens.files import cache
     from tslens.models import load
 
     settings = writing.WritingSettings(n, beams=0, seed=seed, precision=precision)

@@ -51,7 +51,7 @@ class LargeModel:
 
     def settings(self) -> "Settings":
         """The settings of the client. InputError for a model whose name cannot be a file's."""
-        from tslens.corpus import cache
+        from tslens.files import cache
         from tslens.llm import Settings
 
         if not self.large_model or not self.large_model.replace("-", "").replace(".", "").isalnum():

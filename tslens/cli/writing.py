@@ -83,8 +83,8 @@ def write(
 def _written(
     names: list[str], found: "list[StoryPrompt]", settings: "WritingSettings", store: Path | None
 ) -> "WritingResult":
-    from tslens.corpus import cache
     from tslens.evaluation import writing
+    from tslens.files import cache
 
     place = cache() / writing.STORE if store is None else store
     try:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tslens import __version__, files, lock, models
-from tslens.corpus import Corpus, cache
+from tslens.corpus import Corpus
 from tslens.errors import InputError
+from tslens.files import cache
 from tslens.progress import note
 from tslens.result import Result
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tslens import files, models
-from tslens.corpus import Corpus, cache
+from tslens.corpus import Corpus
 from tslens.errors import InputError
 from tslens.scan import Reducer
 
@@ -50,7 +50,7 @@ def places(model: "LanguageModel", name: str) -> list[Path]:
     """Where something of this name is kept: first the place to keep more in; of a bundled model also its folder."""
     home = models.home_of(model)
     bundled = home in models.bundled().values()
-    first = home if home is not None and not bundled else cache()
+    first = home if home is not None and not bundled else files.cache()
     return [folder / name for folder in (first, *([home] if home is not None and bundled else []))]
 
 

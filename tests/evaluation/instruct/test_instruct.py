@@ -70,7 +70,7 @@ def test_held_out_and_seen_combinations_are_told_apart_and_scored(trained: str, 
     assert len(again.stories[0]) == len(again.instructions) and (in_tmp / "found" / "instruct.svg").is_file()
 
 
-def follows(model: str, prompts: list[str], *_: object) -> list[str]:
+def follows(model: str, prompts: list[str]) -> list[str]:
     """A writer that does as it is told, if its name says so; the other always writes the same."""
     return [parse(prompt + "x").format() if model == "does" else "The sun was hot." for prompt in prompts]
 
@@ -80,7 +80,9 @@ def test_a_model_that_does_as_told_gains_and_one_that_does_not_gains_nothing(
 ) -> None:
     does, ignores = load(trained), load(trained)
     monkeypatch.setattr(running.models, "name_of", lambda model: "does" if model is does else "ignores")
-    monkeypatch.setattr(running, "_write", lambda model, *more: follows(running.models.name_of(model), *more))
+    monkeypatch.setattr(
+        running, "continuations", lambda model, asked, **_: follows(running.models.name_of(model), asked)
+    )
     found = instruct([ignores, does], texts[:60], samples=1)
     assert found.models == ["ignores", "does"]
     for measure in ("words", "sentence", "summary"):

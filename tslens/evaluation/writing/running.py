@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tslens import models, progress
-from tslens.corpus import cache
 from tslens.errors import InputError
 from tslens.evaluation.writing.result import WritingResult, from_completions
 from tslens.evaluation.writing.sources import StoryPrompt
 from tslens.evaluation.writing.store import Asked, Completion, Store, opened
+from tslens.files import cache
 from tslens.generate import Sampling, stream
 
 if TYPE_CHECKING:
