@@ -82,7 +82,7 @@ found
 found.figure()
 
 # %% [markdown]
-# Does an axis of texts notice damage? Each damage must cost its own axis most: here of generated stories, beside others.
+# Does an axis of texts notice damage? Each damage must cost its own axis most: here of generated stories.
 
 # %%
 usual = card.reference(made[40:], "made")
