@@ -22,6 +22,7 @@ from _models import study
 
 from tslens.audit import AuditResult, audit
 from tslens.audit.running import STORIES
+from tslens.audit.tallies import notes
 from tslens.plots import save
 
 SEEDS, TWINS = 20, 5
@@ -33,7 +34,7 @@ COLUMNS = {
     "least_missed": "detectable",
     "random": "without it",
     "false": "named so",
-    "false_share": "of all named",
+    "false_share": "share",
     "false_low": "from",
     "false_high": "to",
     "least_false": "detectable",
@@ -80,6 +81,7 @@ def table(found: AuditResult) -> str:
             f"Read as {', '.join(found.ways)}: {int(found.changed.sum())} of {found.read:,} labels change, each time "
             f"(a share of {least:.2%} is detectable)."
             + (f" Copies of {found.model} cannot carry {', '.join(found.lost)}." if found.lost else ""),
+            "\n".join(notes(found.twins)),
             f"`{COMMAND}` makes this again.",
         ]
     )

@@ -10,7 +10,7 @@ from torch import Tensor
 from tslens import stats
 from tslens.audit.coverage import passed, sorts, wrong_intervals
 from tslens.audit.judging import ANY_KIND, ANY_WRITTEN, MORE, ONE_WORD, PLANTED_KINDS, PREDICTS, SETS
-from tslens.audit.tallies import MOST_FALSE, often_false, unplanted
+from tslens.audit.tallies import MOST_FALSE, notes, often_false, unplanted
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ class AuditResult(Result):
     false: Int[Tensor, " label"]
     """Of these, those that got the label: false discoveries."""
     false_share: Float[Tensor, " label"]
-    """False discoveries among all that got the label. For `one word` among the random neurons: a random neuron whose
-    top tokens are one word does fire on it, so the label is not wrong, but says nothing about training."""
+    """False discoveries among all that got the label. For `one word` and sets of words among the random neurons: a
+    random neuron does fire on such words, so the label is not wrong, but says nothing about training."""
     false_low: Float[Tensor, " label"]
     """Lower end of its interval, Wilson 95%."""
     false_high: Float[Tensor, " label"]
@@ -224,9 +224,7 @@ class AuditResult(Result):
             self.simulations().to_string(index=False, float_format=lambda x: f"{x:.3f}"),
             f"{ways} (a share of {least:.2%} is detectable).",
             f"Not planted in copies of {self.model}: {', '.join(self.lost)}." if self.lost else "",
-            f"Kinds of keys have the thresholds of {self.twins} untrained twins here, of 19 and of turned heads in an"
-            " analysis.",
-            "Not audited: written classes but nouns and articles, absolute and broad kernels, words before a neuron's.",
+            *notes(self.twins),
             f"Made by: {self.command}",
             self.verdict,
         ]

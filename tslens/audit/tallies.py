@@ -157,3 +157,13 @@ def unplanted(labels: Sequence[str], planted: Tensor) -> str:
     rows = zip(labels, planted.tolist(), strict=True)
     left = [PLANTED_KINDS[name] for name, n in rows if name in PLANTED_KINDS and not n]
     return f" Not audited, since models of this style hold no plant of them: {', '.join(left)}." if left else ""
+
+
+def notes(twins: int) -> list[str]:
+    """What a reader of the table of labels must know; `twins` gave the thresholds of kinds of keys."""
+    return [
+        f"Kinds of keys have the thresholds of {twins} untrained twins here, of 19 and of turned heads in an analysis.",
+        "The share of what is named so is of all that are named; for one word and sets of words it is of the random "
+        "neurons. These do fire on such words, so sets of words fail no audit, neither missed nor found there.",
+        "Not audited: written classes but nouns and articles, absolute and broad kernels, words before a neuron's.",
+    ]
