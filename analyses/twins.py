@@ -1,5 +1,5 @@
-"""On 100 stories of V1 227 of the 3,072 neurons of stories2M prefer a part of speech (192 to 265; 59 nouns, 43 verbs,
-38 adjectives), and not one neuron of its 19 untrained twins does; 19 have one, made on half of the stories, that
+"""On 100 stories of V1 234 of the 3,072 neurons of stories2M prefer a part of speech (197 to 274; 66 nouns, 43 verbs,
+36 adjectives), and not one neuron of its 19 untrained twins does; 19 have one, made on half of the stories, that
 predicts where they fire on the other half, on other words, among words of like frequency, and over words in general (9
 to 32; 6 punctuation marks, 4 prepositions, 3 adjectives, 3 names, 1 noun, 1 verb, 1 adverb; twins 0). 4 of its 16 heads
 have a role (1.6 to 7.9), and 18 of the 40 of stories260K (12 to 24: 13 positional, 5 at the previous token), and no

@@ -31,10 +31,7 @@ def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
     return verdicts(
         table.reshape(len(result.models), -1, 2).transpose(1, 0, 2),
         [result.topics[i] for i in result.topic[: result.by_hand : 2]],
-        [
-            f"{name}\n{share}".replace(" [", "\n[")
-            for name, share in zip(result.models, _shares(result, by), strict=True)
-        ],
+        ["\n".join((name, *share)) for name, share in zip(result.models, _shares(result, by), strict=True)],
         title=f"{result.suite}: {result.by_hand} prompts",
         names=MEANING.get(by, VERDICTS),
     )

@@ -49,7 +49,7 @@ def test_texts_are_escaped_and_their_writers_are_not_told(served):
     assert answer.status == 200 and "&lt;script&gt;alert(1)&lt;/script&gt; $done" in page and "<script" not in page
     assert "A &lt;b&gt;cat&lt;/b&gt;" in page and "secret-model" not in page
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-    assert answer.headers["Cache-ControlText"] == "no-store" and answer.headers["Server"] == "tslens"
+    assert answer.headers["Cache-Control"] == "no-store" and answer.headers["Server"] == "tslens"
     assert len(re.findall("type=radio name=plot", page)) == 10 and len(re.findall("name=age_group", page)) == 6
 
 

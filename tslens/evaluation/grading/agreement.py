@@ -90,7 +90,7 @@ def _rows(grades: Sequence[GradesResult]) -> Iterator[tuple[Any, ...]]:
     for a, b in combinations(grades, 2):
         for place, axis in enumerate(a.axes):
             scores = [_by_text(one, axis) for one in (a, b)]
-            both = np.array([[of[text] for of in scores] for text in scores[0].keys() & scores[1].keys()])
+            both = np.array([[of[text] for of in scores] for text in scores[0] if text in scores[1]])
             yield from _row(a.grader, b.grader, axis, both.reshape(-1, 2), a.tops[place])
 
 
