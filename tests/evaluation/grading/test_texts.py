@@ -3,6 +3,7 @@ import json
 import pytest
 
 from tslens.errors import InputError
+from tslens.evaluation.copies.cutting import read_written
 from tslens.evaluation.grading import GradedText, read_texts
 from tslens.evaluation.grading.graders import Failure, TableGrader
 
@@ -28,6 +29,14 @@ def test_texts_of_jsonl_and_csv_are_the_same(tmp_path):
     ]
     assert read_texts(tmp_path / "t.csv") == found
     assert [text.is_empty for text in found] == [False, True]
+
+
+def test_the_file_of_eval_write_keeps_its_true_endings(tmp_path):
+    row = {"model": "a", "prompt": "Tom", "completion": " ran.", "true_ending": " slept.", "sample": 0}
+    (tmp_path / "c.jsonl").write_text(json.dumps(row) + "\n")
+    assert read_texts(tmp_path / "c.jsonl") == [GradedText("Tom", " ran.", "a", " slept.")]
+    cuts, written = read_written(tmp_path / "c.jsonl")
+    assert cuts[0].ending == " slept." and written == [" ran."]
 
 
 def test_other_names_of_columns(tmp_path):

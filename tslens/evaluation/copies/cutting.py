@@ -76,7 +76,8 @@ def that_fit(model: "LanguageModel", cuts: Sequence[Cut]) -> list[Cut]:
 
 
 def read_written(path: str | Path) -> tuple[list[Cut], list[str]]:
-    """Completions from a file: JSONL, or CSV with a header, with `prompt`, `completion` and, if known, `ending`.
+    """Completions from a file: JSONL, or CSV with a header, with `prompt`, `completion` and, if known, `ending`
+    (or `true_ending`, as `eval write` calls it).
 
     Completions of one prompt count as one story. An empty completion is kept. InputError, with the line, for a file of
     another kind or a missing field.
@@ -96,7 +97,9 @@ def read_written(path: str | Path) -> tuple[list[Cut], list[str]]:
                 raise InputError(
                     f"{path}, line {line}: no text in the field {name!r}; each needs prompt and completion."
                 )
-        prompt, completion, ending = (_whole(str(text or "")) for text in (*given.values(), row.get("ending")))
+        prompt, completion, ending = (
+            _whole(str(text or "")) for text in (*given.values(), row.get("ending") or row.get("true_ending"))
+        )
         cuts.append(Cut(prompt, ending, numbers.setdefault(prompt, len(numbers)), float("nan")))
         written.append(completion)
     if not cuts:

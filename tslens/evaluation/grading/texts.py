@@ -76,5 +76,6 @@ def text_of(row: Mapping[str, Any], names: tuple[str, ...], where: str) -> str:
 
 
 def _text(row: Mapping[str, Any], where: str) -> GradedText:
+    row = {**row, "ending": row.get("ending") or row.get("true_ending")}  # as `eval write` calls it
     others = {name: text_of(row, (name,), where) for name in OTHERS if row.get(name)}
     return GradedText(text_of(row, PROMPT, where), text_of(row, COMPLETION, where), **others)
