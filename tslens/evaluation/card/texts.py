@@ -47,8 +47,8 @@ class TextsCardResult(Result):
             return ""
         return (
             f"By {' and '.join(far)} most of {self.name} are as far from {self.reference or 'the reference'} as the "
-            "scale reaches: these are texts of another kind, and the values grade nothing. Compare them with stories "
-            "of their own kind."
+            "scale reaches: these are of another kind, or no stories, and the values grade nothing. Compare texts "
+            "with stories of their own kind."
         )
 
     def summary(self) -> "pd.DataFrame":

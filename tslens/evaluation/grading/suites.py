@@ -32,12 +32,12 @@ def texts_of(result: SuiteResult, suite: Suite) -> list[GradedText]:
 
 
 def graded(
-    result: SuiteResult, suite: Suite, grader: Grader, true: Sequence[GradedText], *, again: int = 0, seed: int = 0
+    result: SuiteResult, suite: Suite, grader: Grader, true: Sequence[GradedText], *, seed: int = 0
 ) -> tuple[SuiteResult, GradesResult]:
     """The suite's result with a grader's labels of its completions, and the grades, with controls of the `true` endings
     among them. A text that could not be graded has no label."""
     texts = texts_of(result, suite)
-    grades = grade(texts, grader, rubric(RUBRIC), true, again=again, seed=seed)
+    grades = grade(texts, grader, rubric(RUBRIC), true, seed=seed)
     given = defaultdict[tuple[str, str, str], list[int | None]](list)
     for i in grades.of():
         score = float(grades.score[i, 0, 0])
