@@ -126,9 +126,10 @@ Plan = tuple[str, tuple[str, dict[str, Any]]]
 
 
 def planned(shape: str, tokens: int, seed: int, what: str = "", changes: Mapping[str, Any] | None = None) -> Plan:
-    """The name of a run and what it is: a shape on so many tokens by Muon, and what is changed, by the recipe's keys
-    (`objective.name`); `what` names the changes. Without any, all studies share it."""
-    name = "-".join([shape, f"{tokens // 1000}k", *([what] if what else []), f"s{seed}"])
+    """The name of a run and what it is: a shape on so many tokens (0: one epoch) by Muon, and what is changed, by the
+    recipe's keys (`objective.name`); `what` names the changes. Without any, all studies share it."""
+    length = steps_for(tokens, BATCH) if tokens else {"train.batch": BATCH, "train.epochs": 1.0}
+    name = "-".join([shape, f"{tokens // 1000}k" if tokens else "epoch", *([what] if what else []), f"s{seed}"])
     usual = {
         "optimizer.method": "muon",
         "optimizer.lr": 1e-2,
@@ -138,7 +139,7 @@ def planned(shape: str, tokens: int, seed: int, what: str = "", changes: Mapping
         "train.micro_batch": BATCH,
         "seed": seed,
     }
-    return name, (shape, {**usual, **steps_for(tokens, BATCH), **(changes or {})})
+    return name, (shape, {**usual, **length, **(changes or {})})
 
 
 def over_seeds(values: np.ndarray) -> Interval:

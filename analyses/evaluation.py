@@ -14,34 +14,85 @@ How well do small story models answer, which of two texts do they prefer, and ho
 this again.
 """
 
-from _models import study
+from pathlib import Path
 
+from _instructed import instructed
+from _models import study
+from _runs import Plan, StudyRuns, planned
+
+from tslens import load
 from tslens.corpus import SELF, model_stories
+from tslens.evaluation import copies as measure
 from tslens.evaluation.card import card, reference, score_texts
-from tslens.evaluation.pairs import own_pairs, score
+from tslens.evaluation.instruct import instruct
+from tslens.evaluation.pairs import own_pairs, read_pairs, score
 from tslens.evaluation.prompts import evaluate
 from tslens.evaluation.suites import suite, suites
+from tslens.files import cache
 from tslens.models.twins import Twin
+from tslens.ngrams import five_gram
 from tslens.plots import save
+from tslens.stories import stories
 
-PAIRS = 200  # of each phenomenon
-WRITTEN = 100  # stories of each model
+PAIRS = 500  # of each of our phenomena
+OTHERS, FEWEST = 400, 100  # of each paradigm of --pairs, which has at least so many
+WRITTEN = 100  # stories, endings and instructions
 COMPLETIONS = 10
+COPIED = ("stories2M", "256x8", "128x4")  # models whose endings are looked for among all training stories
 
-asked = study("evaluation")
+asked = study("evaluation", pairs=None, out=Path("runs/studies"))
+source, folder = asked.asked.stories, asked.folder
+orders = str(instructed(source, asked.asked.out))
+
+
+def plan(name: str, shape: str, objective: str = "next token") -> Plan:
+    changes = {} if objective == "next token" else {"objective.name": objective}
+    return planned(shape, 0, seed=0, what=name.partition(" ")[0], changes=changes)
+
+
+PLAIN = {"128x4": plan("plain", "128x4")}
+PLAIN |= {name: plan(name, "128x4", name) for name in ("contrastive", "compressor")}
+TOLD = {f"instruct {layers}": plan("instruct", f"128x{layers}", "instruct") for layers in (1, 2, 4)}
 models = dict(asked.models)
+for stories_of, plans in ((source, PLAIN), (orders, TOLD)):
+    runs = StudyRuns(stories_of, asked.asked.out)
+    runs.train(dict(plans.values()))
+    models |= {name: load(str(runs.folder / made[0])) for name, made in plans.items()}
 models["untrained"] = Twin("permuted", 0).of(models["stories2M"])
+
 for name in suites():
     answered = evaluate(models, suite(name), written=COMPLETIONS)
-    save(answered.figure(), asked.folder / f"{name}.svg", answered.summary())
+    save(answered.figure(), folder / f"{name}.svg", answered.summary())
     print(answered)
-preferred = score(models, own_pairs(PAIRS))
-save(preferred.figure(), asked.folder / "pairs.svg", preferred.summary())
+
+train = stories(source, split="train")
+n_grams = {f"5-gram of {train.name}": five_gram(tuple(train))}
+preferred = score(models, own_pairs(PAIRS), n_grams=n_grams)
+save(preferred.figure(), folder / "pairs.svg", preferred.summary())
 print(preferred)
+if asked.asked.pairs is not None:
+    others = score(models, read_pairs(asked.asked.pairs, limit=OTHERS, least=FEWEST), n_grams=n_grams)
+    save(others.figure(), folder / "pairs-of-others.svg", others.summary())
+    print(others)
+
 usual = reference(asked.training, asked.training.name)
 written = {name: score_texts(model_stories(m, SELF, limit=WRITTEN).texts, usual, name) for name, m in models.items()}
 found = card(models, preferred, written)
-save(found.drawn("texts"), asked.folder / "card.svg", found.summary())
+save(found.drawn("texts"), folder / "card.svg", found.summary())
 print(found)
 for texts in written.values():
     print(texts)
+
+held_out = list(stories(source, split="validation", limit=WRITTEN))
+known = measure.corpora(train, cache() / "ngrams", source=train.name)
+for name in COPIED:
+    cuts = measure.cutting.that_fit(models[name], measure.cut_stories(held_out))
+    endings = measure.write_endings(models[name], cuts, tokens=256, temperature=1.0, seed=0)
+    copied = measure.copies(cuts, endings, known, held_out=cuts, model=name)
+    save(copied.figure(), folder / f"copies-{name}.svg", copied.summary())
+    print(copied)
+
+told = list(stories(orders, split="validation", limit=WRITTEN))
+kept = instruct([models[name] for name in (*TOLD, "128x4")], told)
+save(kept.figure(), folder / "instruct.svg", kept.summary())
+print(kept)

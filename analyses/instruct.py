@@ -13,24 +13,20 @@ the model write, against the words that another story was asked for. `python ana
 on where it was stopped.
 """
 
-import json
 import re
-from collections.abc import Iterator
-from random import Random
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from _instructed import instructed
 from _runs import Plan, StudyRuns, options, planned
 
 from tslens import load
 from tslens.generate import Sampling, generate
 from tslens.plots import bars, save
-from tslens.pos import tag_texts
 from tslens.stats import mean_interval
 from tslens.stories import stories
-from tslens.stories.instruct import FEATURES, SENTENCE, WORDS, Instruction, parse
-from tslens.stories.sentences import sentences
+from tslens.stories.instruct import Instruction, parse
 from tslens.train.objectives.instruct import story_loss
 
 OBJECTIVES = ("story", "everything")
@@ -44,28 +40,8 @@ parser.add_argument("--written", type=int, default=100, help="of them, those tha
 asked = parser.parse_args()
 
 
-def instructed(texts: list[str], rng: Random) -> Iterator[str]:
-    """Each text behind what it could have been asked to be."""
-    for text, words in zip(texts, tag_texts(texts), strict=True):
-        plain = {tag: sorted({text[a:b] for a, b, t in words if t == tag and text[a:b].islower()}) for tag in ASKED_FOR}
-        blocks = [(SENTENCE, rng.choice(sentences(text)))]
-        if all(plain.values()):
-            blocks.append((WORDS, ", ".join(rng.choice(plain[tag]) for tag in ASKED_FOR)))
-        if '"' in text:
-            blocks.append((FEATURES, "Dialogue"))
-        yield Instruction(tuple(rng.sample(blocks, rng.randint(1, len(blocks)))), text).format()
-
-
-asked.out.mkdir(parents=True, exist_ok=True)
-source = asked.out / "instructed.jsonl"
-if not source.is_file():
-    every, rng = list(stories(asked.stories)), Random(0)
-    made = (text for i in range(0, len(every), TAGGED) for text in instructed(every[i : i + TAGGED], rng))
-    part = source.with_suffix(".part")
-    part.write_text("".join(json.dumps({"text": text}) + "\n" for text in made), encoding="utf-8")
-    part.replace(source)
-
-runs = StudyRuns(str(source.resolve()), asked.out, asked.jobs)
+source = instructed(asked.stories, asked.out)
+runs = StudyRuns(str(source), asked.out, asked.jobs)
 
 
 def plan(loss_on: str, seed: int) -> Plan:
