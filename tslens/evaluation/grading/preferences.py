@@ -111,8 +111,8 @@ def bradley_terry(found: Sequence[PairwisePreference], by: str = "") -> Preferen
     wins = np.divide(wins, both, out=np.zeros_like(wins), where=both > 0)
     strength = strengths(wins.sum(0))
     reach = t.ppf(0.975, len(prompts) - 1) * standard_errors(wins, strength)
-    numbers = (torch.tensor(column) for column in (strength, strength - reach, strength + reach))
-    return PreferencesResult(by, models, *numbers, len(prompts), len(found))
+    middle, low, high = (torch.tensor(column) for column in (strength, strength - reach, strength + reach))
+    return PreferencesResult(by, models, middle, low, high, len(prompts), len(found))
 
 
 def strengths(wins: Float[np.ndarray, "winner loser"]) -> Float[np.ndarray, " model"]:
