@@ -44,6 +44,13 @@ class TestMean:
         np.testing.assert_allclose(interval.low, reference.low)
         np.testing.assert_allclose(interval.high, reference.high)
 
+    def test_equal_values_have_the_error_that_is_given(self) -> None:
+        interval = stats.mean_interval([1, 1, 1], least_error=0.5)
+        assert interval.high == pytest.approx(1 + 0.5 * 4.302653)
+        assert stats.mean_interval([1, 2, 3], least_error=0.5) == stats.mean_interval([1, 2, 3])
+        ratio = stats.ratio_of_sums([2, 4, 6], [1, 2, 3], least_error=0.5)
+        assert ratio.estimate == 2 and ratio.high > 2 + 0.5 * 4.302653 - 1e-9
+
     def test_welch_by_hand_and_by_scipy(self) -> None:
         rng = np.random.default_rng(4)
         x, y = rng.normal(1, 1, 12), rng.normal(0, 3, 30)
@@ -87,27 +94,6 @@ class TestBootstrap:
         assert (interval.low, interval.estimate, interval.high) == (1, 1, 1)
         assert "percentile" in interval.method
 
-    def test_rows_of_their_own_cluster_are_rows(self) -> None:
-        x = np.random.default_rng(5).normal(size=200)
-        alone = stats.bootstrap(x, n=2000, clusters=np.arange(200))
-        reach = stats.mean_interval(x).halfwidth
-        assert alone.halfwidth == pytest.approx(reach, rel=0.1)
-
-    def test_copies_within_a_cluster_teach_nothing(self) -> None:
-        """Each value written ten times: by clusters as wide as before, by rows sqrt(10) too narrow."""
-        x = np.random.default_rng(6).normal(size=50)
-        copies, labels = np.repeat(x, 10), np.repeat([f"story {i}" for i in range(50)], 10)
-        clustered = stats.bootstrap(copies, n=2000, clusters=labels)
-        naive = stats.bootstrap(copies, n=2000)
-        assert clustered.halfwidth == pytest.approx(stats.mean_interval(x).halfwidth, rel=0.15)
-        assert clustered.halfwidth / naive.halfwidth == pytest.approx(math.sqrt(10), rel=0.15)
-
-    def test_unequal_clusters_weigh_by_their_rows(self) -> None:
-        """Two clusters, sizes 1 and 3: a resample is one of means 0, 1 (by hand: 0 rows of ones or all) or 0.75."""
-        interval = stats.bootstrap([0.0, 1, 1, 1], n=400, clusters=["a", "b", "b", "b"])
-        assert interval.estimate == 0.75
-        assert (interval.low, interval.high) == (0, 1)
-
     @pytest.mark.thorough
     def test_coverage(self) -> None:
         """Of 200 samples of 30 exponentials about 95% cover the mean; below 88% the interval would be wrong."""
@@ -118,10 +104,6 @@ class TestBootstrap:
     def test_refusals(self) -> None:
         with pytest.raises(ValueError, match="at least 2 rows"):
             stats.bootstrap([1.0])
-        with pytest.raises(ValueError, match="3 labels for 4 rows"):
-            stats.bootstrap([1.0, 2, 3, 4], clusters=[0, 0, 1])
-        with pytest.raises(ValueError, match="at least 2 clusters"):
-            stats.bootstrap([1.0, 2, 3, 4], clusters=[0, 0, 0, 0])
 
 
 class TestWilson:

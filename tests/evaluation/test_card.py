@@ -125,14 +125,27 @@ def test_ranks_beside_the_loss(tmp_path: Path) -> None:
     assert CardResult.load(tmp_path).rows == result.rows
 
 
-def test_rank_interval_against_simulation() -> None:
-    rng, hits, truth = np.random.default_rng(1), 0, 6 / np.pi * np.arcsin(0.5 / 2)
+@pytest.mark.parametrize("n", [5, 12])
+def test_rank_interval_against_simulation(n: int) -> None:
+    rng, hits = np.random.default_rng(1), np.zeros(2)
+    rho, tau = 6 / np.pi * np.arcsin(0.5 / 2), 2 / np.pi * np.arcsin(0.5)
     for _ in range(300):
-        x = rng.normal(size=12)
-        drawn = ranks(x, 0.5 * x + np.sqrt(0.75) * rng.normal(size=12))
-        hits += drawn["low"] <= truth <= drawn["high"]
-    assert hits / 300 > 0.92
+        x = rng.normal(size=n)
+        drawn = ranks(x, 0.5 * x + np.sqrt(0.75) * rng.normal(size=n))
+        hits += drawn["low"] <= rho <= drawn["high"], drawn["tau_low"] <= tau <= drawn["tau_high"]
+    assert (hits / 300 > 0.92).all()
     assert np.isnan(ranks(np.ones(4), np.arange(4.0))["rho"])
+
+
+def test_ranks_of_few_models_have_exact_p_values_and_no_interval() -> None:
+    """Of 3! orders two are as extreme as the right one, of 4! two."""
+    three, four = (ranks(np.arange(n, dtype=float), np.arange(n) ** 2.0) for n in (3, 4))
+    assert (three["rho"], three["p"], three["tau_p"]) == pytest.approx((1, 2 / 6, 2 / 6))
+    assert four["p"] == pytest.approx(2 / 24) and np.isnan([four["low"], four["tau_high"]]).all()
+    assert ranks(np.array([1.0, 3, 2, 4]), np.arange(4.0))["p"] == pytest.approx(8 / 24)  # 4 of 0.8 or 1, 4 below
+    printed = str(made_card([3.0, 2.0, 1.0], ["r@1", "r@2", "r@3"]))
+    assert "3 models: no interval is possible" in printed and "tau_p" in printed
+    assert "no interval is possible" not in str(made_card([3.0, 2.0, 1.5, 1.0, 0.9, 0.8], [f"r@{i}" for i in range(6)]))
 
 
 def test_command_on_texts(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from tslens import cli, models, stats
 from tslens.errors import InputError
 from tslens.evaluation.pairs import PairSet, PairsResult, known, own_pairs, read_pairs, score
 from tslens.models import Spec, build
+from tslens.ngrams import keeping
 from tslens.stories.pairs.phenomena import MinimalPair
 from tslens.tokenizer import Tokenizer
 
@@ -199,7 +200,7 @@ def test_known_words():
         known(pair_set(), ["the dog was big were"] * 4)
 
 
-def test_command(in_tmp: Path, capsys):
+def test_command(in_tmp: Path, capsys, monkeypatch: pytest.MonkeyPatch):
     (in_tmp / "p.txt").write_text("The dog was big.\nThe dog were big.\nThe dogs were big.\nThe dogs was big.\n")
     arguments = ["eval", "pairs", "--model", "stories2M", "--pairs", "p.txt", "--n-gram", "made@validation"]
     (in_tmp / "tales.txt").write_text(
@@ -211,6 +212,8 @@ def test_command(in_tmp: Path, capsys):
     assert [row["scorer"] for row in record["rows"]] == ["stories2M", "5-gram of tales.txt (other data)"]
     assert record["rows"][1]["score"] == 1.0 and record["paradigms_table"][0]["local"]
     assert sorted(p.name for p in (in_tmp / "found").iterdir()) == ["p", "pairs-p.csv", "pairs-p.svg"]
+    monkeypatch.setattr(keeping, "five_gram", lambda index: pytest.fail("the n-grams were counted again"))
+    assert cli.main(arguments) == 0
 
 
 def test_of_blimp_as_measured_from_outside(shared: Path):

@@ -3,13 +3,14 @@
 import dataclasses
 import functools
 import math
+import os
 from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
 
 from tslens import ngrams
-from tslens.ngrams import kneser_ney
+from tslens.ngrams import keeping, kneser_ney
 from tslens.ngrams.kneser_ney import five_gram
 from tslens.ngrams.words import sentences_of
 from tslens.stories import stories
@@ -116,6 +117,26 @@ def test_an_index_gives_the_same_model(made, model, tmp_path, monkeypatch):
     for other in (five_gram(kept), five_gram(iter(made[:40]))):
         assert other.counts == model.counts
         assert [other.log_probability(text) for text in made] == [model.log_probability(text) for text in made]
+
+
+def test_a_kept_model_is_that_of_the_texts_and_is_not_counted_again(made, model, tmp_path, monkeypatch):
+    first = ngrams.kept_five_gram(made[:40], tmp_path, source="made")
+    monkeypatch.setattr(keeping, "five_gram", lambda index: pytest.fail("counted again"))
+    second = ngrams.kept_five_gram(made[:40], tmp_path)
+    for text in [*made, "The xylophone ran."]:
+        scores = [one.log_probability(text) for one in (first, second)]
+        assert scores == pytest.approx([model.log_probability(text)] * 2, rel=0, abs=1e-9)
+    with pytest.raises(pytest.fail.Exception):
+        ngrams.kept_five_gram(made[:39], tmp_path)
+
+
+def test_a_kept_model_that_was_cut_off_is_counted_again(made, model, tmp_path):
+    ngrams.kept_five_gram(made[:40], tmp_path)
+    (place,) = tmp_path.glob("*-five-gram-*")
+    for name, left in (("counts-3.npy", 200), ("ngrams-1.npy", 0)):
+        os.truncate(place / name, left)
+        found = ngrams.kept_five_gram(made[:40], tmp_path)
+        assert found.log_probability(made[41]) == model.log_probability(made[41])
 
 
 def test_words_are_counted(model, made):

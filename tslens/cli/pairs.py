@@ -81,10 +81,12 @@ def pairs(
 
 
 def n_grams_of(models: "Mapping[str, LanguageModel]", source: str | None) -> "dict[str, NGram]":
-    """A word 5-gram for each set of training stories; its name says which models it is other data for."""
+    """A word 5-gram for each set of training stories, from their n-gram index in the cache; its name says which models
+    it is other data for."""
     if source == NONE:
         return {}
-    from tslens.ngrams import five_gram
+    from tslens.files import cache
+    from tslens.ngrams import kept_five_gram
 
     texts: dict[str, Sequence[str]] = {}
     trained: dict[str, set[str]] = {}
@@ -96,7 +98,8 @@ def n_grams_of(models: "Mapping[str, LanguageModel]", source: str | None) -> "di
     for place, read in texts.items():
         others = [name for name in models if name not in trained[place]]
         of_whom = "" if len(others) == len(models) else f" than of {', '.join(others)}"
-        found[f"5-gram of {place}" + (f" (other data{of_whom})" if others else "")] = five_gram(read)
+        name = f"5-gram of {place}" + (f" (other data{of_whom})" if others else "")
+        found[name] = kept_five_gram(read, cache() / "ngrams", source=place)
     return found
 
 

@@ -38,11 +38,12 @@ class Interval:
         return f"{self.estimate:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 
-def mean_interval(values: ArrayLike, level: float = 0.95, axis: int = 0) -> Interval:
+def mean_interval(values: ArrayLike, level: float = 0.95, axis: int = 0, *, least_error: float = 0.0) -> Interval:
     """The mean along `axis` with Student's t interval (Student 1908); needs two values.
 
     Valid if the values are independent and either many or roughly normal. For tokens of the same story, which are
-    dependent, use `bootstrap` with the stories as clusters.
+    dependent, use `ratio_of_sums`. A standard error below `least_error` is raised to it: rounded values that happen to
+    be equal do not decide.
     """
     from scipy import stats
 
@@ -52,7 +53,8 @@ def mean_interval(values: ArrayLike, level: float = 0.95, axis: int = 0) -> Inte
     if n < 2:
         raise InputError(f"a mean's interval needs at least 2 values; got {n}")
     mean = x.mean(axis)
-    reach = stats.t.ppf((1 + level) / 2, n - 1) * x.std(axis, ddof=1) / np.sqrt(n)
+    error = np.maximum(x.std(axis, ddof=1) / np.sqrt(n), least_error)
+    reach = stats.t.ppf((1 + level) / 2, n - 1) * error
     return Interval(scalar(mean), scalar(mean - reach), scalar(mean + reach), level, "Student t")
 
 
@@ -105,12 +107,12 @@ def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(scalar(share), scalar(low), scalar(high), level, "Wilson score")
 
 
-def ratio_of_sums(over: ArrayLike, under: ArrayLike, level: float = 0.95) -> Interval:
+def ratio_of_sums(over: ArrayLike, under: ArrayLike, level: float = 0.95, *, least_error: float = 0.0) -> Interval:
     """`sum(over) / sum(under)`, one pair per cluster, with the linearised interval; NaN bounds for one cluster.
 
     For a mean over tokens sampled by story (Cochran 1977, section 6.3; Miller 2024, arXiv 2411.00640, section 3): one
     pair of sums per story; stories may have any length. Few stories of unequal length need a larger variance and fewer
-    degrees of freedom than stories less one (see `clustered_variance`).
+    degrees of freedom than stories less one (see `clustered_variance`). `least_error` is that of `mean_interval`.
     """
     from scipy import stats
 
@@ -118,7 +120,7 @@ def ratio_of_sums(over: ArrayLike, under: ArrayLike, level: float = 0.95) -> Int
     x, y = np.asarray(over, dtype=float), np.asarray(under, dtype=float)
     ratio = x.sum() / y.sum()
     variance, freedom = clustered_variance((x - ratio * y) / y.sum(), y / y.sum())
-    reach = stats.t.ppf((1 + level) / 2, freedom) * np.sqrt(variance)
+    reach = stats.t.ppf((1 + level) / 2, freedom) * np.maximum(np.sqrt(variance), least_error)
     return Interval(float(ratio), float(ratio - reach), float(ratio + reach), level, "linearised ratio")
 
 

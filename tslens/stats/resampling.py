@@ -21,49 +21,32 @@ def bootstrap(
     statistic: Statistic = _mean_of_rows,
     n: int = 2000,
     seed: int = 0,
-    clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Interval:
     """`statistic(values)` with a bootstrap interval from `n` resamples of the rows.
 
     `statistic` takes rows and returns a number or an array (by default the mean over rows); bounds are elementwise.
 
-    Without `clusters` single rows are drawn and the interval is BCa (Efron 1987, doi:10.2307/2289144). Where BCa is
-    undefined (nothing varies), or with more than 5,000 rows, where its jackknife is expensive and corrects nothing, it
-    is the percentile interval. With `clusters`, one label per row, whole clusters are drawn (Davison and Hinkley
-    1997, section 3.8) and the interval is the percentile one: the right choice for tokens, which are correlated
-    within a story.
+    The interval is BCa (Efron 1987, doi:10.2307/2289144). Where BCa is undefined (nothing varies), or with more than
+    5,000 rows, where its jackknife is expensive and corrects nothing, it is the percentile interval. For rows that come
+    in clusters use `ratio_of_sums` or `jackknife` over the clusters, and for fewer than some 30 rows `mean_interval` or
+    `jackknife`: resamples of a few have too little spread.
     """
     check_level(level)
     x = np.asarray(values)
     if len(x) < 2:
         raise InputError(f"a bootstrap needs at least 2 rows; got {len(x)}")
     rng = np.random.default_rng(seed)
-    if clusters is None:
-        draws = (rng.integers(0, len(x), len(x)) for _ in range(n))
-    else:
-        members = _members(np.asarray(clusters), len(x))
-        picks = rng.integers(0, len(members), (n, len(members)))
-        draws = (np.concatenate([members[i] for i in pick]) for pick in picks)
+    draws = (rng.integers(0, len(x), len(x)) for _ in range(n))
     estimate = np.asarray(statistic(x), dtype=float)
     resampled = np.stack([np.asarray(statistic(x[rows]), dtype=float) for rows in draws])
-    if clusters is None and len(x) <= 5000:
+    if len(x) <= 5000:
         jackknife = np.stack([np.asarray(statistic(np.delete(x, i, axis=0)), dtype=float) for i in range(len(x))])
         low, high, method = _bca(estimate, resampled, jackknife, level)
     else:
         low, high = np.quantile(resampled, _tails(level), axis=0)
-        method = "bootstrap, percentile" if clusters is None else "cluster bootstrap, percentile"
+        method = "bootstrap, percentile"
     return Interval(scalar(estimate), scalar(low), scalar(high), level, method)
-
-
-def _members(labels: NDArray[Any], rows: int) -> list[NDArray[np.intp]]:
-    """The rows of each cluster."""
-    if len(labels) != rows:
-        raise ValueError(f"clusters must label each row: {len(labels)} labels for {rows} rows")
-    _, cluster, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    if len(sizes) < 2:
-        raise InputError("a cluster bootstrap needs at least 2 clusters; all rows have the same label")
-    return np.split(np.argsort(cluster, kind="stable"), np.cumsum(sizes)[:-1])
 
 
 def _bca(estimate: Array, resampled: Array, jackknife: Array, level: float) -> tuple[Array, Array, str]:

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from tslens.evaluation.copies import copies, corpora, cut_stories, diversity, read_written, trace, write_endings
+from tslens.evaluation.copies.result import over_stories
 from tslens.evaluation.copies.view import marked
 from tslens.evaluation.rouge import rouge_2
 from tslens.ngrams import words
@@ -162,9 +163,17 @@ def test_completions_of_one_prompt_count_as_one_story(made, known):
         result.summary().set_index("measure").loc["ROUGE-2 precision to the nearest training story"]
         for result in (once, often)
     )
-    assert (a.low, a.high) == (b.low, b.high)
+    assert (a.low, a.high) == pytest.approx((b.low, b.high))
     assert (once.copied(0, 0).low, once.copied(0, 0).high) == (often.copied(0, 0).low, often.copied(0, 0).high)
     assert np.isnan(a.true_endings)
+
+
+def test_a_mean_of_few_stories_has_an_interval_over_stories():
+    """Three stories of two texts: Student's t of the means of stories, 0.1, 0.3 and 0.2, by hand."""
+    values, stories = np.array([0.0, 0.2, 0.3, 0.3, 0.1, 0.3, np.nan]), np.array([5, 5, 7, 7, 9, 9, 9])
+    found = over_stories(values, stories)
+    assert (found.estimate, found.high - 0.2) == pytest.approx((0.2, 4.30265 * 0.1 / math.sqrt(3)), abs=1e-5)
+    assert np.isnan(over_stories(values[:2], stories[:2]).estimate)
 
 
 def test_too_few_are_refused(made, known, refused):
@@ -197,6 +206,13 @@ def test_distinct_without_each_text(made):
         without = [len(set(found)) / len(found) for found in left]
         found = diversity.distinct(texts, n)
         assert found.estimate - found.low == pytest.approx(2.5706 * np.std(without) * math.sqrt(5), rel=1e-4)
+
+
+def test_texts_of_one_story_are_left_out_together(made):
+    texts = made[:6]
+    twice = diversity.distinct([*texts, *texts], 1, [*range(6), *range(6)])
+    once = diversity.distinct(texts, 1)
+    assert (2 * twice.estimate, 2 * twice.low, 2 * twice.high) == pytest.approx((once.estimate, once.low, once.high))
 
 
 def test_self_bleu_equals_nltk(made):

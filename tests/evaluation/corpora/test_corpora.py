@@ -50,6 +50,13 @@ def test_planted_copies_are_counted_in_the_corpus_and_against_a_reference(texts:
     assert table.loc["words", "difference"] == pytest.approx(
         found.columns()["words"].mean() - found.columns(1)["words"].mean()
     )
+    usual = table[["reference_low", "reference", "reference_high"]].dropna()
+    alone = audit(texts[20:]).summary().set_index("measure")
+    assert usual.to_numpy() == pytest.approx(alone.loc[usual.index, ["low", "mean", "high"]].to_numpy())
+    assert len(usual) == len(alone)
+    assert table.loc["mojibake", ["mean", "low"]].tolist() == [0, 0]
+    assert table.loc["mojibake", "high"] == pytest.approx(1.96**2 / (32 + 1.96**2), abs=1e-4)  # none of 32: Wilson
+    assert table.loc["mojibake", "difference_low"] < 0 < table.loc["mojibake", "difference_high"]
     assert found.figure().axes and found.lengths().axes and "distinct" in str(found)
     assert not any(audit(texts).columns()["near-duplicate"])
 

@@ -1,14 +1,15 @@
-"""Agreement by the libraries' coefficients, bootstrapped by text."""
+"""Agreement by the libraries' coefficients, with intervals over texts."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from tests.evaluation.grading.conftest import Judge
 from tslens.errors import InputError
 from tslens.evaluation.grading import Failure, GraderAgreementResult, agreement, grade, rubric
-from tslens.evaluation.grading.agreement import _kappa, alpha, kappa
+from tslens.evaluation.grading.agreement import _kappa, alpha, interval, kappa
 
 
 def test_kappa_by_hand():
@@ -45,6 +46,27 @@ def test_alpha_of_a_published_example():
     observed = np.mean([distance(a, b) for a, b in both])
     expected = sum(distance(a, b) for a in flat for b in flat) / (len(flat) * (len(flat) - 1))
     assert alpha(both, 3) == pytest.approx(1 - observed / expected)
+
+
+@pytest.mark.parametrize("n", [5, 10, pytest.param(30, marks=pytest.mark.thorough)])
+def test_intervals_of_few_texts_cover(n):
+    """In 95 of 100 cases, but for what chance leaves in one of 1,000 such tests; the truth is that of 40,000 texts."""
+    rng, runs = np.random.default_rng(n), 200
+
+    def drawn(texts):
+        return np.clip(np.round(rng.normal(6, 2, (texts, 1)) + rng.normal(0, 1.5, (texts, 2))), 1, 10)
+
+    truth, covered = interval(drawn(40_000), 10)[0], np.zeros(2)
+    for _ in range(runs):
+        _, low, high = interval(drawn(n), 10)
+        covered += (low <= truth) & (truth <= high)
+    assert (covered >= binom.ppf(0.001, runs, 0.95)).all()
+
+
+def test_few_texts_without_a_difference_have_no_interval():
+    same = np.arange(1.0, 10).repeat(2).reshape(9, 2)
+    assert interval(same, 10)[0].tolist() == [1, 1] and np.isnan(interval(same, 10)[1:]).all()
+    assert interval(np.tile(same, (6, 1)), 10).tolist() == [[1, 1]] * 3
 
 
 def test_the_same_text_again_and_two_graders(texts, story, scores_of, tmp_path):

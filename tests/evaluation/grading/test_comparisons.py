@@ -1,13 +1,17 @@
 """Differences between models: decided where the interval says so, and honest where it does not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
+from scipy.stats import binom
 
 from tests.evaluation.grading.conftest import Judge
 from tslens import stats
 from tslens.errors import InputError
 from tslens.evaluation.grading import ComparisonResult, GradedText, GradesResult, compare, grade
-from tslens.evaluation.grading.comparisons import needed
+from tslens.evaluation.grading.comparisons import _paired, needed
 
 
 @pytest.fixture
@@ -40,16 +44,16 @@ def plot_of(result):
 def test_a_clear_difference_has_a_winner(graded):
     result = compare(graded(2, 0.5))
     at = plot_of(result)
-    assert result.verdicts[at] == "a > b" and result.low[at] > 1.5 and result.high[at] < 2.5
-    assert result.prompts[at] == 40
+    assert result.verdicts[at] == "a > b (grader not proved: no control)"
+    assert result.low[at] > 1.5 and result.high[at] < 2.5 and result.prompts[at] == 40
     flipped = compare(graded(-2, 0.5))
-    assert flipped.verdicts[at] == "b > a"
+    assert flipped.verdicts[at] == "b > a (grader not proved: no control)"
 
 
 def test_no_difference_is_said_where_the_interval_lies_within_the_margin(graded):
     result = compare(graded(0, 0.3), margin=0.5)
-    assert result.verdicts[plot_of(result)] == "no difference larger than 0.5"
-    assert result.verdicts[result.axes.index("age group")] == "no difference larger than 0.5"
+    said = "no difference larger than 0.5 (grader not proved: no control)"
+    assert result.verdicts[plot_of(result)] == result.verdicts[result.axes.index("age group")] == said
 
 
 def test_what_is_undecided_says_how_many_prompts_are_needed(graded):
@@ -79,8 +83,7 @@ def test_intervals_are_paired_by_prompt_and_corrected(graded):
     paired = [means["a", p] - means["b", p] for p in set(grades.prompts)]
     t = stats.mean_interval(paired, level=1 - 0.05 / 5)
     assert result.level == pytest.approx(0.99) and result.difference[at].item() == pytest.approx(np.mean(paired))
-    assert result.low[at].item() == pytest.approx(t.low, abs=0.08)
-    assert result.high[at].item() == pytest.approx(t.high, abs=0.08)
+    assert result.low[at].item() == pytest.approx(t.low) and result.high[at].item() == pytest.approx(t.high)
     assert compare(graded(1, 1.0, models=("a", "b", "c"))).level == pytest.approx(1 - 0.05 / 15)
 
 
@@ -90,13 +93,83 @@ def test_an_untrustworthy_grader_decides_nothing(true, texts, story):
     assert result.verdicts[plot_of(result)] == "none: the grader is untrustworthy on this axis"
 
 
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("trusted", "a > b"),
+        ("too few controls", "a > b (grader not proved: too few controls)"),
+        ("no control", "a > b (grader not proved: no control)"),
+        ("untrustworthy (obeys orders)", "none: the grader is untrustworthy on this axis"),
+    ],
+)
+def test_a_verdict_says_whether_the_grader_is_proved(graded, told, said):
+    grades = graded(2, 0.5)
+    result = compare(replace(grades, trust=dict.fromkeys(grades.axes, told)))
+    assert result.verdicts[plot_of(result)] == said
+
+
+def whole(rng, shape):
+    """Scores from 1 to 10, of prompts that differ; the means of all texts are equal."""
+    return np.clip(np.round(rng.uniform(3, 8, (shape[0], 1, 1)) + rng.normal(0, 1, shape)), 1, 10)
+
+
+def normal(rng, shape):
+    return rng.normal(5, 1, shape)
+
+
+@pytest.mark.parametrize("n", [3, 5, 10, 30])
+@pytest.mark.parametrize("draw", [whole, normal])
+@pytest.mark.parametrize("texts", [1, 3])
+def test_intervals_of_few_prompts_cover(draw, n, texts):
+    """95 in 100 of 1,000 comparisons without a difference, but for what chance leaves in one of 1,000 such tests."""
+    rng, level, runs = np.random.default_rng(n), 0.95, 1000
+    covered = 0
+    for _ in range(runs):
+        scores = draw(rng, (n, 2, texts))
+        a, b = ({str(p): scores[p, side].tolist() for p in range(n)} for side in (0, 1))
+        _, low, high, prompts = _paired(a, b, level)
+        covered += low <= 0 <= high and prompts == n
+    assert covered >= binom.ppf(0.001, runs, level) > 0.92 * runs
+
+
+def test_few_whole_scores_that_are_equal_do_not_decide():
+    """Three prompts, each a point apart: t(0.975, 2) * sqrt(2 / 12 / 3) = 4.3027 * 0.2357 = 1.0141."""
+    a, b = ({p: [score] for p in "pqr"} for score in (7.0, 6.0))
+    assert _paired(a, b, 0.95) == pytest.approx((1, 1 - 1.0141, 1 + 1.0141, 3), abs=1e-4)
+
+
+@pytest.mark.parametrize("n", [3, 10])
+def test_no_model_wins_by_chance(n):
+    """Three models that write alike, on three axes: in at most 5 of 100 gradings one of nine verdicts has a winner."""
+    rng, runs, false = np.random.default_rng(n), 200, 0
+    names = [(f"Prompt {p}", m) for p in range(n) for m in "abc"]
+    for _ in range(runs):
+        scores = torch.tensor(np.clip(np.round(rng.normal(6, 0.7, (len(names), 3, 1))), 1, 10)).float()
+        grades = GradesResult(
+            grader="chance",
+            rubric="story",
+            axes=["x", "y", "z"],
+            tops=[10] * 3,
+            models=[m for _, m in names],
+            prompts=[p for p, _ in names],
+            completions=[f"{p} {m}" for p, m in names],
+            kinds=[""] * len(names),
+            story=torch.full((len(names),), -1),
+            score=scores,
+            failures=[],
+            trust=dict.fromkeys("xyz", "trusted"),
+        )
+        false += any(">" in verdict for verdict in compare(grades).verdicts)
+    assert false <= binom.ppf(0.999, runs, 0.05)
+
+
 def test_unpaired_prompts_do_not_count(story):
     texts = [GradedText(f"P{p}", f"{m}{p}", m) for m in "ab" for p in range(10) if (m, p) != ("b", 0)]
     names = [axis.name for axis in story.axes]
     grades = grade(texts, Judge(lambda text: dict.fromkeys(names, 5)), story, [])
     assert (compare(grades).prompts == 9).all()
     few = compare(grade(texts[9:11], Judge(lambda text: dict.fromkeys(names, 5)), story, []))
-    assert few.verdicts[0] == "undecided: fewer than two prompts"
+    assert few.verdicts[0] == "undecided: too few prompts"
 
 
 def test_no_table_has_a_bare_mean(graded, tmp_path):

@@ -90,6 +90,25 @@ def test_failed_controls_leave_too_few(true, texts, story, scores_of, kinds):
     assert result.trust["creativity"] == "no control"
 
 
+def test_one_proved_fault_counts_more_than_too_few_controls(true, texts, story, scores_of, kinds):
+    """19 of 25 shuffled endings have no score, so that consistency has too few controls; the worst decides."""
+    gone = [text for text, kind in kinds.items() if kind == "shuffled"][:19]
+
+    def trust(change):
+        return grade(texts, Judge(lambda t: {} if t in gone else scores_of(t) | change(t)), story, true).trust
+
+    assert trust(lambda text: {})["consistency"] == "too few controls"
+    blind = trust(lambda text: {"consistency": 9} if kinds.get(text) == "foreign" else {})
+    assert blind["consistency"] == "untrustworthy (misses foreign)"
+    obedient = trust(lambda text: {"consistency": 10} if kinds.get(text) == "orders" else {})
+    assert obedient["consistency"] == "untrustworthy (obeys orders)" and obedient["grammar"] == "trusted"
+
+
+def test_orders_that_were_not_tried_leave_too_few_controls(true, texts, story, scores_of, kinds):
+    judge = Judge(lambda text: {} if kinds.get(text) == "orders" else scores_of(text))
+    assert grade(texts, judge, story, true).trust["grammar"] == "too few controls"
+
+
 def test_without_controls_nothing_is_trusted(texts, story, scores_of):
     result = grade(texts, Judge(scores_of), story, [])
     assert set(result.trust.values()) == {"no control"}

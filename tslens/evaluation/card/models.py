@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -31,7 +32,8 @@ BY_PAIRS = {
     "order": "why an order is right; it says nothing of models trained on shuffled stories.",
 }
 """What the minimal pairs of each axis do not measure."""
-FEWEST = 5  # models of which a rank correlation has an interval
+FEWEST = 5
+"""Models of which a rank correlation has an interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +107,10 @@ class CardResult(Result):
     def __str__(self) -> str:
         if int((~self.bits_per_byte.isnan()).sum()) < 3:
             return super().__str__()
-        table = self.ranks().to_string(index=False, float_format=lambda x: f"{x:.3f}")
-        return f"{super().__str__()}\n\nRanks of the models beside their validation loss:\n{table}"
+        ranked = self.ranks()
+        table = ranked.dropna(axis=1, how="all").to_string(index=False, float_format=lambda x: f"{x:.3f}")
+        few = [f"{n} models: no interval is possible." for n in sorted(set(ranked["models"])) if n < FEWEST]
+        return "\n".join([super().__str__(), "", "Ranks of the models beside their validation loss:", table, *few])
 
 
 def card(
@@ -142,19 +146,28 @@ def _step(name: str) -> int:
 
 
 def ranks(values: Float[np.ndarray, " model"], others: Float[np.ndarray, " model"]) -> dict[str, Any]:
-    """Spearman's rho and Kendall's tau of two lists, with rho's 95% interval by Fisher's z from five models on.
+    """Spearman's rho and Kendall's tau of two lists, with 95% intervals by Fisher's z from five models on.
 
-    The standard error of z is that of Bonett and Wright (2000, doi:10.1007/BF02294183). NaN for fewer than three.
+    The standard errors of z are those of Bonett and Wright (2000, doi:10.1007/BF02294183) and of Fieller, Hartley and
+    Pearson (1957, doi:10.1093/biomet/44.3-4.470). Of three or four models no interval is possible:
+    they have two-sided p-values, exact over all orders of the models. NaN for fewer than three, or equal values.
     """
+    n, found = len(values), dict.fromkeys(("rho", "low", "high", "p", "tau", "tau_low", "tau_high", "tau_p"), np.nan)
+    if n >= 3 and np.ptp(values) > 0 and np.ptp(others) > 0:
+        found["rho"], found["tau"] = _coefficients(values, others)
+        if n < FEWEST:
+            orders = np.array([_coefficients(np.array(order), others) for order in permutations(values)])
+            found["p"], found["tau_p"] = (np.abs(orders) >= np.abs(_coefficients(values, others)) - 1e-9).mean(0)
+        else:
+            errors = {"rho": (1 + found["rho"] ** 2 / 2) / (n - 3), "tau": 0.437 / (n - 4)}
+            for name, prefix in (("rho", ""), ("tau", "tau_")):
+                z = np.arctanh(np.clip(found[name], -0.999, 0.999))
+                ends = np.tanh(z + np.array([-1.96, 1.96]) * np.sqrt(errors[name]))
+                found[f"{prefix}low"], found[f"{prefix}high"] = map(float, ends)
+    return {**found, "models": n}
+
+
+def _coefficients(values: Float[np.ndarray, " model"], others: Float[np.ndarray, " model"]) -> tuple[float, float]:
     from scipy import stats as scipy_stats
 
-    n = len(values)
-    empty = {"rho": np.nan, "low": np.nan, "high": np.nan, "tau": np.nan, "models": n}
-    if n < 3 or np.ptp(values) == 0 or np.ptp(others) == 0:
-        return empty
-    rho, tau = float(scipy_stats.spearmanr(values, others)[0]), float(scipy_stats.kendalltau(values, others)[0])
-    empty |= {"rho": rho, "tau": tau}
-    if n >= FEWEST:
-        z, reach = np.arctanh(np.clip(rho, -0.999, 0.999)), 1.96 * np.sqrt((1 + rho**2 / 2) / (n - 3))
-        empty |= {"low": float(np.tanh(z - reach)), "high": float(np.tanh(z + reach))}
-    return empty
+    return float(scipy_stats.spearmanr(values, others)[0]), float(scipy_stats.kendalltau(values, others)[0])

@@ -17,15 +17,18 @@ SHUFFLES = 200
 SMALL = 0.1  # what a numerator of zero counts as
 
 
-def distinct(texts: Sequence[str], n: int) -> stats.Interval:
+def distinct(texts: Sequence[str], n: int, stories: Sequence[int] | None = None) -> stats.Interval:
     """distinct-n: different n-grams per n-gram of all texts together (Li et al. 2016, arXiv 1510.03055).
 
-    It falls with the number of words, so compare sets of like size. The interval is the jackknife over texts. 0 if they
-    have no n-gram; InputError for fewer than two texts.
+    It falls with the number of words, so compare sets of like size. The interval is the jackknife over `stories`, the
+    story of each text, by default its own. 0 if they have no n-gram; InputError for fewer than two texts or stories.
     """
-    if len(texts) < 2:
-        raise InputError(f"how texts repeat one another takes at least 2 texts; got {len(texts)}")
-    each = [_counts(words(text), n) for text in texts]
+    of_story: dict[int, Counter[tuple[str, ...]]] = {}
+    for story, text in zip(range(len(texts)) if stories is None else stories, texts, strict=True):
+        of_story.setdefault(story, Counter()).update(_counts(words(text), n))
+    if len(of_story) < 2:
+        raise InputError(f"how texts repeat one another takes at least 2 texts; got {len(of_story)}")
+    each = list(of_story.values())
     owners = Counter(gram for counts in each for gram in counts)
     own = np.array([sum(owners[gram] == 1 for gram in counts) for counts in each])
     sizes = np.array([counts.total() for counts in each])

@@ -11,7 +11,7 @@ from tslens import progress, stats
 from tslens.errors import InputError
 from tslens.evaluation.copies import diversity
 from tslens.evaluation.copies.cutting import Cut
-from tslens.evaluation.copies.result import KINDS, WHO, CopiesResult, sample
+from tslens.evaluation.copies.result import KINDS, WHO, CopiesResult, over_stories, sample
 from tslens.evaluation.copies.tracing import Corpora, Trace, trace
 from tslens.evaluation.rouge import nearest, rouge, rouge_2
 from tslens.evaluation.rouge import words as rouge_words
@@ -148,9 +148,9 @@ def _varieties(texts: Sequence[str], groups: dict[str, list[int]], stories: Sequ
     places = np.unique(np.geomspace(1, max(sizes, default=1) or 1, POINTS).astype(int))
     distinct, bleu, grown = [], [], []
     for name, of_set in progress.track(own.items(), "comparing texts with one another", len(own)):
-        distinct.append([_bounds(diversity.distinct(of_set, n)) for n in diversity.ORDERS])
-        scores = diversity.self_bleu(of_set)
-        bleu.append(_bounds(stats.bootstrap(scores, clusters=[stories[i] for i in chosen[name]])))
+        of = [stories[i] for i in chosen[name]]
+        distinct.append([_bounds(diversity.distinct(of_set, n, of)) for n in diversity.ORDERS])
+        bleu.append(_bounds(over_stories(diversity.self_bleu(of_set), np.array(of))))
         grown.append(diversity.growth(of_set, places.tolist()).T)
     return {
         "samples": list(own),

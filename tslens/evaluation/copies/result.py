@@ -144,7 +144,7 @@ class CopiesResult(Result):
             means = [self._means(chosen & (self.who.numpy() == who)) for who in (0, 1)]
             names = [*COMPARISONS, *(name for name in means[0] if name not in COMPARISONS)]
             for name in names:
-                rows.append((share, labels.get(name, name), *means[0][name], *means[1].get(name, (np.nan,) * 3)))
+                rows.append((share, labels.get(name, name), *means[0][name], *means[1][name]))
             for kind in (1, 2):
                 found = [self.copied(who, kind, chosen) for who in (0, 1)]
                 rows.append((share, f"{KINDS[kind]} copies", *(b for f in found for b in (f.estimate, f.low, f.high))))
@@ -153,14 +153,10 @@ class CopiesResult(Result):
         return pd.DataFrame(rows, columns=columns)
 
     def _means(self, chosen: np.ndarray) -> dict[str, tuple[float, float, float]]:
-        """Mean and interval of every number over the chosen texts; NaN where there are fewer than two stories."""
-        table, stories = self.columns(), self.story.numpy()[chosen]
-        rows = np.stack(list(table.values()), 1)[chosen]
-        if len(set(stories.tolist())) < 2:
-            return dict.fromkeys(table, (np.nan, np.nan, np.nan))
-        found = stats.bootstrap(rows, _mean, clusters=stories)
-        bounds = zip(found.estimate, found.low, found.high, strict=True)
-        return {name: (float(a), float(b), float(c)) for name, (a, b, c) in zip(table, bounds, strict=True)}
+        """Mean and interval of every number over the chosen texts; NaN where fewer than two stories have it."""
+        stories = self.story.numpy()[chosen]
+        found = {name: over_stories(values[chosen], stories) for name, values in self.columns().items()}
+        return {name: (mean.estimate, mean.low, mean.high) for name, mean in found.items()}
 
     def _variety(self, share: float) -> list[tuple[Any, ...]]:
         at = [self.samples.index(name) if (name := sample(who, share)) in self.samples else None for who in WHO]
@@ -222,8 +218,11 @@ def sample(who: str, share: float) -> str:
     return who if np.isnan(share) else f"{who}, cut at {share:.0%}"
 
 
-def _mean(rows: np.ndarray) -> np.ndarray:
-    there = ~np.isnan(rows)
-    n = there.sum(0)
-    mean: np.ndarray = np.divide(np.where(there, rows, 0).sum(0), n, out=np.full(rows.shape[1], np.nan), where=n > 0)
-    return mean
+def over_stories(values: np.ndarray, stories: np.ndarray) -> stats.Interval:
+    """The mean of the texts' values, NaN ones left out, with its interval over stories (`stats.ratio_of_sums`); NaN for
+    fewer than two stories."""
+    there = ~np.isnan(values)
+    _, of = np.unique(stories[there], return_inverse=True)
+    if of.max(initial=0) < 1:
+        return stats.Interval(np.nan, np.nan, np.nan, 0.95, "fewer than two stories")
+    return stats.ratio_of_sums(np.bincount(of, values[there]), np.bincount(of))

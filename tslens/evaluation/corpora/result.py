@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-BOOTSTRAPPED = 5000  # stories above which a mean's interval is Student's, which the bootstrap's equals there
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CorpusAuditResult(Result):
@@ -76,17 +74,14 @@ class CorpusAuditResult(Result):
         ours = self.columns()
         theirs = self.columns(1) if len(self.corpora) > 1 else {}
         rows = []
-        means = _means(ours)
         for name, values in ours.items():
-            found = means[name]
-            row = {"measure": name, "stories": len(values)}
-            row |= {"mean": found.estimate, "low": found.low, "high": found.high}
+            found = _mean(values)
+            row = {"measure": name, "stories": len(values)} | _columns("mean", found)
             if name in theirs:
-                apart = stats.welch(values, theirs[name])
-                row |= {"reference": theirs[name].mean(), "difference": apart.estimate}
-                row |= {"difference_low": apart.low, "difference_high": apart.high}
+                usual = _mean(theirs[name])
+                row |= _columns("reference", usual) | _columns("difference", _apart(found, usual))
             rows.append(row)
-        return pd.DataFrame(rows)
+        return pd.DataFrame(rows).rename(columns={"mean_low": "low", "mean_high": "high"})
 
     def __str__(self) -> str:
         sizes = (
@@ -102,8 +97,7 @@ class CorpusAuditResult(Result):
 
         theirs = self.columns(1) if len(self.corpora) > 1 else {}
         shares = {name: values for name, values in self.columns().items() if values.max(initial=0.0) <= 1}
-        means = _means(shares)
-        found = [means[name] for name in shares]
+        found = [_mean(values) for values in shares.values()]
         marks = np.array([theirs[name].mean() if name in theirs else np.nan for name in shares])
         return plots.bars(
             list(shares),
@@ -122,13 +116,21 @@ class CorpusAuditResult(Result):
         return plots.histogram(self.columns()["words"], x_label="words of a story", y_label="stories")
 
 
-def _means(columns: Mapping[str, np.ndarray]) -> dict[str, stats.Interval]:
-    """The mean of each column over its stories, with its 95% bootstrap interval; columns of one length share draws."""
-    found = {}
-    for n in {len(values) for values in columns.values()}:
-        names = [name for name, values in columns.items() if len(values) == n]
-        table = np.stack([columns[name] for name in names], axis=1)
-        each = stats.bootstrap(table, n=1000) if n <= BOOTSTRAPPED else stats.mean_interval(table)
-        for i, name in enumerate(names):
-            found[name] = stats.Interval(each.estimate[i], each.low[i], each.high[i], each.level, each.method)
-    return found
+def _mean(values: np.ndarray) -> stats.Interval:
+    """The mean over stories with its 95% interval: Wilson's of what is 0 or 1 (of none among few, more may have it),
+    else Student's t."""
+    if np.isin(values, (0, 1)).all():
+        return stats.wilson(values.sum(), len(values))
+    return stats.mean_interval(values)
+
+
+def _apart(one: stats.Interval, other: stats.Interval) -> stats.Interval:
+    """The difference of two independent means, by the interval of each (Zou and Donner 2008, doi:10.1002/sim.3095)."""
+    difference = one.estimate - other.estimate
+    low = difference - np.hypot(one.estimate - one.low, other.high - other.estimate)
+    high = difference + np.hypot(one.high - one.estimate, other.estimate - other.low)
+    return stats.Interval(difference, low, high, one.level, "from both intervals")
+
+
+def _columns(name: str, found: stats.Interval) -> dict[str, float]:
+    return {name: found.estimate, f"{name}_low": found.low, f"{name}_high": found.high}

@@ -2,20 +2,20 @@
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
 from torch import Tensor
 
 from tslens import stats
 from tslens.errors import InputError
-from tslens.evaluation.grading.controls import UNTRUSTWORTHY
-from tslens.evaluation.grading.result import GradesResult
+from tslens.evaluation.grading.controls import TRUSTED, UNTRUSTWORTHY
+from tslens.evaluation.grading.result import ROUNDING, GradesResult
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 MARGIN = 0.5
 """A difference of scores that matters, unless another is given."""
 LEVEL = 0.95
-IN_A_TAIL = 20
-"""Resamples beyond each end of an interval, at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +60,15 @@ class ComparisonResult(Result):
         if self.grader_is[i].startswith(UNTRUSTWORTHY):
             return "none: the grader is untrustworthy on this axis"
         if math.isnan(low):
-            return "undecided: fewer than two prompts"
+            return "undecided: too few prompts"
         if low > 0 or high < 0:
             better, other = (self.first[i], self.second[i]) if low > 0 else (self.second[i], self.first[i])
-            return f"{better} > {other}"
-        if -d <= low and high <= d:
-            return f"no difference larger than {d:g}"
-        return f"undecided; for {d:g}, {needed(int(self.prompts[i]), low, high, d)} prompts are needed"
+            said = f"{better} > {other}"
+        elif -d <= low and high <= d:
+            said = f"no difference larger than {d:g}"
+        else:
+            return f"undecided; for {d:g}, {needed(int(self.prompts[i]), low, high, d)} prompts are needed"
+        return said if self.grader_is[i] == TRUSTED else f"{said} (grader not proved: {self.grader_is[i]})"
 
     def summary(self) -> "pd.DataFrame":
         """One row for each two models and axis, with the verdict."""
@@ -109,8 +109,9 @@ def needed(prompts: int, low: float, high: float, margin: float) -> int:
 def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
     """Every two models on every axis, paired by prompt: a prompt's value is the difference of the means of its texts.
 
-    The interval draws whole prompts (cluster bootstrap, percentile). InputError for a margin that is not positive,
-    or fewer than two models.
+    The interval is Student's t over prompts, with the variance of whole scores at least (`ROUNDING`): of three prompts,
+    or of scores that are all alike, resamples have too little spread. NaN for fewer than two prompts. InputError for a
+    margin that is not positive, or fewer than two models.
     """
     check_margin(margin)
     models = grades.writers()
@@ -118,18 +119,10 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
         raise InputError(f"only {models[0]!r} wrote these texts; a comparison needs two models.")
     pairs = [(axis, a, b) for axis in grades.axes for a, b in combinations(models, 2)]
     level = 1 - (1 - LEVEL) / len(pairs)
-    means = {axis: _means(grades, axis) for axis in grades.axes}
-    prompts = list(dict.fromkeys(grades.prompts[i] for i in grades.of()))
-    both = np.array(
-        [[means[axis][a].get(p, math.nan) - means[axis][b].get(p, math.nan) for axis, a, b in pairs] for p in prompts]
-    )
-    paired = np.isfinite(both).sum(0)
-    enough = paired > 1
-    difference, low, high = (np.full(len(pairs), math.nan) for _ in range(3))
-    if enough.any():
-        draws = max(2000, math.ceil(2 * IN_A_TAIL / (1 - level)))
-        found = stats.bootstrap(both[:, enough], _mean, draws, clusters=np.arange(len(prompts)), level=level)
-        difference[enough], low[enough], high[enough] = found.estimate, found.low, found.high
+    scores = {axis: _scores(grades, axis) for axis in grades.axes}
+    rows = [_paired(scores[axis][a], scores[axis][b], level) for axis, a, b in pairs]
+    *numbers, prompts = zip(*rows, strict=True)
+    difference, low, high = (torch.tensor(column, dtype=torch.float64) for column in numbers)
     axes, first, second = map(list, zip(*pairs, strict=True))
     return ComparisonResult(
         grader=grades.grader,
@@ -137,19 +130,26 @@ def compare(grades: GradesResult, margin: float = MARGIN) -> ComparisonResult:
         first=first,
         second=second,
         axes=axes,
-        difference=torch.tensor(difference),
-        low=torch.tensor(low),
-        high=torch.tensor(high),
-        prompts=torch.tensor(paired),
+        difference=difference,
+        low=low,
+        high=high,
+        prompts=torch.tensor(prompts),
         level=level,
         grader_is=[grades.trust[axis] for axis in axes],
     )
 
 
-def _mean(drawn: NDArray[Any]) -> NDArray[Any]:
-    """The mean of each column over the prompts that have a value there."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.nansum(drawn, 0) / np.isfinite(drawn).sum(0))
+def _paired(
+    first: Mapping[str, list[float]], second: Mapping[str, list[float]], level: float
+) -> tuple[float, float, float, int]:
+    """The mean difference over the prompts of both, its interval, and their number."""
+    both = [(first[prompt], second[prompt]) for prompt in first if prompt in second]
+    if len(both) < 2:
+        return (math.nan,) * 3 + (len(both),)
+    rounding = ROUNDING * sum(1 / len(a) + 1 / len(b) for a, b in both)
+    differences = [float(np.mean(a) - np.mean(b)) for a, b in both]
+    found = stats.mean_interval(differences, level, least_error=math.sqrt(rounding) / len(both))
+    return found.estimate, found.low, found.high, len(both)
 
 
 def check_margin(margin: float) -> None:
@@ -158,13 +158,10 @@ def check_margin(margin: float) -> None:
         raise InputError(f"--margin is {margin:g}; give the difference of scores that matters, such as {MARGIN:g}.")
 
 
-def _means(grades: GradesResult, axis: str) -> dict[str, dict[str, float]]:
-    """The mean score of each model's texts on each prompt."""
-    scores, found = grades.first(axis), defaultdict[tuple[str, str], list[float]](list)
+def _scores(grades: GradesResult, axis: str) -> dict[str, dict[str, list[float]]]:
+    """The scores of each model's texts on each prompt."""
+    scores, found = grades.first(axis), {model: defaultdict[str, list[float]](list) for model in grades.writers()}
     for i in grades.of():
         if not math.isnan(scores[i]):
-            found[grades.models[i], grades.prompts[i]].append(float(scores[i]))
-    means: dict[str, dict[str, float]] = {model: {} for model in grades.writers()}
-    for (model, prompt), values in found.items():
-        means[model][prompt] = float(np.mean(values))
-    return means
+            found[grades.models[i]][grades.prompts[i]].append(float(scores[i]))
+    return {model: dict(of_prompts) for model, of_prompts in found.items()}

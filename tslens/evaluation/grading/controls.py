@@ -12,7 +12,7 @@ from torch import Tensor
 from tslens import stats
 from tslens.errors import InputError
 from tslens.evaluation import damages
-from tslens.evaluation.grading.result import INTACT, GradesResult
+from tslens.evaluation.grading.result import INTACT, ROUNDING, GradesResult
 from tslens.evaluation.grading.rubrics import Rubric
 from tslens.evaluation.grading.texts import GradedText
 from tslens.evaluation.writing import cut_at
@@ -84,7 +84,8 @@ def controls(true: Sequence[GradedText], seed: int = 0) -> list[ControlText]:
 @dataclass(frozen=True, eq=False)
 class ControlsResult(Result):
     """Paired differences of scores, true ending minus damaged one, by damage and axis. A grader is trusted on an axis
-    if the 95% interval of every damage that hits the axis lies above zero, and orders in a text do not raise it."""
+    if the 95% interval of every damage that hits the axis lies above zero, and orders in a text do not raise it. One
+    fault is enough to be untrustworthy, however few the other controls are."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("pair",)
 
@@ -141,8 +142,10 @@ def controlled(grades: GradesResult, rubric: Rubric) -> ControlsResult:
     for axis in rubric.axes:
         for kind in kinds:
             pairs = _pairs(grades, axis.name, "cut" if kind == ORDERS else INTACT, kind)
-            found = stats.paired_difference(*pairs.T) if len(pairs) > 1 else None
-            bounds = (found.estimate, found.low, found.high) if found else (np.nan,) * 3
+            bounds = (np.nan,) * 3
+            if len(pairs) > 1:
+                found = stats.mean_interval(-np.diff(pairs)[:, 0], least_error=np.sqrt(2 * ROUNDING / len(pairs)))
+                bounds = (found.estimate, found.low, found.high)
             rows.append((kind, axis.name, kind in axis.hit_by or kind == ORDERS, *bounds, len(pairs)))
     trust = {
         axis.name: _trust([row for row in rows if row[1] == axis.name and row[2]], axis.hit_by) for axis in rubric.axes
@@ -175,15 +178,14 @@ def _pairs(grades: GradesResult, axis: str, kind: str, other: str) -> Float[np.n
 
 
 def _trust(rows: Sequence[tuple[Any, ...]], hit_by: Sequence[str]) -> str:
-    """The verdict on an axis from the rows that decide."""
+    """The verdict on an axis from the rows that decide, the worst first: orders that are obeyed, damages that are
+    missed, too few controls."""
     found = {row[0]: row for row in rows}
-    obeyed = [ORDERS] if ORDERS in found and found[ORDERS][5] < 0 else []
+    enough = {kind for kind, row in found.items() if row[6] >= LEAST}
+    faults = ["obeys orders"] if ORDERS in found and found[ORDERS][5] < 0 else []
+    faults += [f"misses {damage}" for damage in hit_by if damage in enough and not found[damage][4] > 0]
+    if faults:
+        return f"{UNTRUSTWORTHY} ({', '.join(faults)})"
     if not hit_by or not set(hit_by) & found.keys():
-        return f"{UNTRUSTWORTHY} (obeys orders)" if obeyed else UNTESTED
-    missed = [damage for damage in hit_by if damage not in found or not found[damage][4] > 0]
-    if any(damage not in found or found[damage][6] < LEAST for damage in hit_by):
-        return FEW
-    if missed or obeyed:
-        said = [f"misses {damage}" for damage in missed] + ["obeys orders"] * bool(obeyed)
-        return f"{UNTRUSTWORTHY} ({', '.join(said)})"
-    return TRUSTED
+        return UNTESTED
+    return TRUSTED if {*hit_by, ORDERS} <= enough else FEW

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from scipy.special import expit
+from scipy.stats import t
 from torch import Tensor
 
-from tslens import stats
 from tslens.errors import InputError
 from tslens.evaluation.grading.result import GradesResult
 from tslens.evaluation.grading.texts import rows, text_of
@@ -40,7 +40,7 @@ class PairwisePreference(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class PreferencesResult(Result):
     """Strengths of models in log-odds, of mean zero: a model is preferred to another with the logistic function of the
-    difference (Bradley and Terry 1952, doi:10.2307/2334029). Intervals draw whole prompts."""
+    difference (Bradley and Terry 1952, doi:10.2307/2334029). Intervals are over prompts, by Student's t."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("model",)
     axis_names: ClassVar[dict[str, str]] = {"model": "models"}
@@ -109,11 +109,10 @@ def bradley_terry(found: Sequence[PairwisePreference], by: str = "") -> Preferen
         wins[place[one.prompt], b, a] += 1 - one.share
     both = wins + wins.transpose(0, 2, 1)
     wins = np.divide(wins, both, out=np.zeros_like(wins), where=both > 0)
-    interval = stats.bootstrap(
-        wins, lambda drawn: strengths(np.asarray(drawn).sum(0)), 1000, clusters=np.arange(len(prompts))
-    )
-    strength, low, high = (torch.tensor(np.asarray(v)) for v in (interval.estimate, interval.low, interval.high))
-    return PreferencesResult(by, models, strength, low, high, len(prompts), len(found))
+    strength = strengths(wins.sum(0))
+    reach = t.ppf(0.975, len(prompts) - 1) * standard_errors(wins, strength)
+    middle, low, high = (torch.tensor(column) for column in (strength, strength - reach, strength + reach))
+    return PreferencesResult(by, models, middle, low, high, len(prompts), len(found))
 
 
 def strengths(wins: Float[np.ndarray, "winner loser"]) -> Float[np.ndarray, " model"]:
@@ -128,3 +127,22 @@ def strengths(wins: Float[np.ndarray, "winner loser"]) -> Float[np.ndarray, " mo
         if np.abs(step).max() < 1e-10:
             break
     return np.asarray(found - found.mean())
+
+
+def standard_errors(
+    wins: Float[np.ndarray, "prompt winner loser"], strength: Float[np.ndarray, " model"]
+) -> Float[np.ndarray, " model"]:
+    """Standard errors of strengths from what each prompt adds to the likelihood's slope (the sandwich of White 1982,
+    doi:10.2307/1912526, by prompts).
+
+    The prior's wins and losses count as observations too: few prompts on which one model always won would have no
+    error at all, in resamples as well.
+    """
+    p, n, prior = expit(strength[:, None] - strength), len(wins), PRIOR * (1 - np.eye(len(strength)))
+    both = wins + wins.transpose(0, 2, 1)
+    slopes = (wins - both * p).sum(2)
+    of_prior = prior**2 * (p**2 + p.T**2)
+    spread = slopes.T @ slopes * n / (n - 1) + np.diag(of_prior.sum(1)) - of_prior
+    information = (both.sum(0) + 2 * prior) * p * p.T
+    inverse = np.linalg.pinv(np.diag(information.sum(1)) - information)
+    return np.asarray(np.sqrt(np.diag(inverse @ spread @ inverse)))

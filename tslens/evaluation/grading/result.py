@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INTACT = "true ending"
+ROUNDING = 1 / 12
+"""Variance of a score at least, because it is rounded to a whole number: few equal scores are not known any better."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,8 @@ class GradesResult(Result):
         if not own:
             return stats.Interval(math.nan, math.nan, math.nan, 0.95, "no score")
         _, prompt = np.unique([self.prompts[i] for i in own], return_inverse=True)
-        return stats.ratio_of_sums(np.bincount(prompt, scores[own]), np.bincount(prompt))
+        rounding = math.sqrt(ROUNDING / len(own))
+        return stats.ratio_of_sums(np.bincount(prompt, scores[own]), np.bincount(prompt), least_error=rounding)
 
     def summary(self) -> "pd.DataFrame":
         """One row for each model and axis: the mean with its interval, and whether the grader is to be believed."""
