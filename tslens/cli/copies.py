@@ -81,6 +81,7 @@ def copies(
     from tslens.evaluation.copies.cutting import SHARES
     from tslens.files import cache
     from tslens.models import load, name_of
+    from tslens.report.answers import keep_copies
 
     shares = tuple(cut or SHARES)
     given = None if texts is None else measure.read_written(texts)
@@ -96,7 +97,10 @@ def copies(
             held_out = measure.cut_stories(_held_out(loaded, stories, limit), shares)
         known = measure.corpora(trained, cache() / "ngrams", source=source)
         answer = measure.copies(cuts, written, known, held_out=held_out, span=span, model=name_of(loaded))
-        deliver(replace(answer, corpus=described))
+        answer = replace(answer, corpus=described)
+        if given is None:  # else it may be anybody's
+            keep_copies(loaded, answer)
+        deliver(answer)
         if deliver.folder is not None:
             (deliver.folder / "copies.html").write_text(view.page(answer), encoding="utf-8")
 

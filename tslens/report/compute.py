@@ -17,11 +17,13 @@ from tslens.audit import Verdict, verdict_of
 from tslens.corpus import Corpus
 from tslens.dynamics import SnapshotResult
 from tslens.errors import InputError
+from tslens.evaluation.card import CardResult
+from tslens.evaluation.copies import CopiesResult
 from tslens.evaluation.loss import LossResult, loss
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.generate import Sampling, generate
 from tslens.progress import stage
-from tslens.report import circuits, features, suites
+from tslens.report import answers, circuits, features
 from tslens.report.causes import Causes
 from tslens.report.causes import causes as causes_of_heads
 from tslens.report.features import FoundFeatures
@@ -86,6 +88,10 @@ class ReportData:
     """Those of sparse autoencoders that were found of this model and kept."""
     suites: Sequence[SuiteResult] = ()
     """Its answers to suites of prompts, where they were kept."""
+    card: CardResult | None = None
+    """Its score card, where one was kept."""
+    copies: CopiesResult | None = None
+    """What it copies from its training stories, where that was kept."""
 
 
 def compute(
@@ -135,7 +141,9 @@ def compute(
         film=film,
         circuits=circuits.kept(model),
         features=features.kept(model),
-        suites=suites.kept(model),
+        suites=answers.kept_suites(model),
+        card=answers.kept_card(model),
+        copies=answers.kept_copies(model),
     )
 
 
