@@ -2,6 +2,8 @@
 
 import html
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from tslens.evaluation.card import CardResult
 from tslens.evaluation.copies import CopiesResult
@@ -57,7 +59,7 @@ def _rows(found: CardResult, kind: str) -> str:
     )
 
 
-def _value(one: dict[str, float], kind: str) -> str:
+def _value(one: Mapping[str, Any], kind: str) -> str:
     """A value of the card with its interval: a share, or standard deviations."""
     shown = "{:.0%}" if kind == "pairs" else "{:+.2f}"
     value, low, high = (shown.format(one[key]) for key in ("value", "low", "high"))

@@ -139,12 +139,19 @@ def compute(
         samples=_samples(model, max_new_tokens),
         sampling=f"temperature {SAMPLING.temperature}, top-p {SAMPLING.top_p}, seed {SAMPLING.seed}",
         film=film,
-        circuits=circuits.kept(model),
-        features=features.kept(model),
-        suites=answers.kept_suites(model),
-        card=answers.kept_card(model),
-        copies=answers.kept_copies(model),
+        **_kept(model),
     )
+
+
+def _kept(model: "LanguageModel") -> dict[str, Any]:
+    """What other commands found of the model and kept for its page, by field."""
+    return {
+        "circuits": circuits.kept(model),
+        "features": features.kept(model),
+        "suites": answers.kept_suites(model),
+        "card": answers.kept_card(model),
+        "copies": answers.kept_copies(model),
+    }
 
 
 def _timed_loss(model: "LanguageModel", corpus: list[str]) -> tuple[LossResult, float]:
