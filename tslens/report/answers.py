@@ -12,6 +12,7 @@ from tslens.evaluation.copies import CopiesResult
 from tslens.evaluation.grading import rubric
 from tslens.evaluation.grading.suites import RUBRIC
 from tslens.evaluation.prompts import NEW_TOKENS
+from tslens.evaluation.scores import Labels
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import Suite, suite, suites
 from tslens.result import Result
@@ -84,7 +85,7 @@ def with_older(found: SuiteResult, older: SuiteResult) -> SuiteResult:
         return found
     graders = dict.fromkeys(by for _, given in written for by in given)
     texts = [own or [[] for _ in range(found.by_hand)] for own, _ in written]
-    none = [[[None for _ in row] for row in own] for own in texts]
+    none: Labels = [[[None for _ in row] for row in own] for own in texts]
     labels = {by: [given.get(by) or none[i] for i, (_, given) in enumerate(written)] for by in graders}
     return dataclasses.replace(found, completions=texts, labels=labels)
 

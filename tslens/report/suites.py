@@ -93,7 +93,7 @@ def _columns(result: SuiteResult) -> Iterator[tuple[str, list[str]]]:
     models = range(len(result.models))
     for part in result.parts():
         yield f"right ending likelier, {part}", [percent(result.right(i, part)) for i in models]
-        yield f"of both twins, {part}", [percent(result.twins_right(i, part)) for i in models]
+        yield f"both twins right, {part}", [percent(result.twins_right(i, part)) for i in models]
     for by in result.labels:
         called = "writes the right ending" if by == "match" else f"right, graded by {by}"
         yield f"{called}, {PARTS[0]}", [_graded(result, i, by) for i in models]
