@@ -6,9 +6,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tslens import cli, files, runs
+from tslens import cli, files, load, runs
 from tslens.evaluation.copies import CopiesResult, cut_stories
 from tslens.models import Spec, build, weights
+from tslens.report.answers import kept_copies
 from tslens.stories import stories
 from tslens.stories.pack import pack
 from tslens.tokenizer import Tokenizer
@@ -40,6 +41,7 @@ def test_endings_are_written_compared_and_kept(tiny: Path, capsys: pytest.Captur
     assert (saved.train, saved.n_train, len(saved.texts)) == ("made (train)", 16, 8)
     assert len(pd.read_csv(tiny / "found" / "copies.csv")) == 8
     assert saved.who.tolist() == [0] * 4 + [1] * 4
+    assert kept_copies(load("tiny")).texts == saved.texts  # for its page
     assert len(list((files.cache() / "ngrams").iterdir())) >= 2
 
 
@@ -58,6 +60,7 @@ def test_completions_of_a_file_are_read(
     assert (written["ROUGE-2 F"] == 1).all()
     assert (table.who == "true endings").sum() == 8
     assert record["corpus"] == "4 completions of written.jsonl."
+    assert kept_copies(load("tiny")) is None  # anybody may have written them
 
 
 def test_a_model_without_training_stories_needs_their_source(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:

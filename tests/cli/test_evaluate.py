@@ -1,16 +1,18 @@
 """`tslens eval`: what is printed, what is written, and what bad input gets."""
 
+import csv
 import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from tslens import cli, runs
+from tslens import cli, load, runs
 from tslens.cli import evaluate
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import suite
 from tslens.models import Spec, build, weights
+from tslens.report import answers
 from tslens.tokenizer import Tokenizer
 
 
@@ -30,7 +32,7 @@ def test_scores_are_printed_and_written(tiny: Path, capsys: pytest.CaptureFixtur
     printed = capsys.readouterr().out
     assert "prompts right, by byte" in printed and "Worst prompts" in printed and "written to found" in printed
     names = sorted(p.name for p in (tiny / "found").iterdir())
-    assert names == ["facts", "suite-facts.csv", "suite-facts.svg"]
+    assert names == ["facts", "suite-facts-match.svg", "suite-facts.csv", "suite-facts.svg"]
     saved = SuiteResult.load(tiny / "found" / "facts")
     assert saved.suite == "facts"
     assert len(pd.read_csv(tiny / "found" / "suite-facts.csv")) == len(suite("facts").prompts)
@@ -43,7 +45,7 @@ def test_several_models_are_compared(tiny: Path, capsys: pytest.CaptureFixture[s
     assert "undecided" in printed and "runs/tiny" in printed and "success, by match" in printed
     assert "✓" in (tiny / "found" / "suite-facts.svg").read_text(encoding="utf-8")
     table = (tiny / "found" / "facts" / "SuiteResult" / "table.html").read_text(encoding="utf-8")
-    assert table.count("<tr>") == 65
+    assert table.count("<tr>") == 2 * 65
 
 
 def test_all_suites_in_one_table(
@@ -62,6 +64,30 @@ def test_all_suites_in_one_table(
     *records, card = json.loads(capsys.readouterr().out)
     assert [record["suite"] for record in records] == ["context", "facts", "reasoning"]
     assert card["result"] == "CardResult" and len(card["table"] if "table" in card else card["rows"]) >= 5
+    model = load("tiny")
+    assert [answer.suite for answer in answers.kept_suites(model)] == ["context", "facts", "reasoning"]
+    assert len(answers.kept_card(model).rows) >= 5
+    assert cli.main(["eval", "card", "--model", "tiny", "--limit", "0", "--pairs", "6"]) == 0
+    longer = answers.kept_card(model)
+    assert cli.main(["eval", "all", "--model", "tiny", "--completions", "0"]) == 0
+    assert answers.kept_card(model).low.tolist() == longer.low.tolist()  # the card of few pairs did not replace it
+
+
+def test_labels_are_kept_for_the_page_and_stay_there(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["eval", "facts", "--model", "tiny"]
+    assert cli.main([*asked, "--completions", "1"]) == 0
+    (matched,) = answers.kept_suites(load("tiny"))
+    rows = [("prompt", "completion", "verdict")]
+    rows += [(p, texts[0], 3) for p, texts in zip(matched.prompts, matched.completions[0], strict=False)]
+    with (tiny / "anna.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    assert cli.main([*asked, "--completions", "1", "--grader", "anna.csv", "--out", "found"]) == 0
+    assert (tiny / "found" / "suite-facts-anna.svg").is_file()
+    assert cli.main([*asked, "--completions", "0"]) == 0
+    (kept,) = answers.kept_suites(load("tiny"))
+    assert list(kept.labels) == ["match", "anna"] and kept.completions == matched.completions
+    said = [bool(texts[0].strip()) for texts in matched.completions[0]]  # nobody grades an empty text: it fails
+    assert kept.labelled(2, 0, "anna").estimate == pytest.approx(sum(said) / len(said)) and sum(said) > 0
 
 
 def test_beginnings_side_by_side(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

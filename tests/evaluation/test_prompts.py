@@ -198,11 +198,13 @@ def test_the_coloured_table_as_figure_and_as_html(model, tmp_path):
     result = evaluate({"<i>one</i>": model, "two": model}, suite, written=1)
     table = (result.save(tmp_path) / "table.html").read_text(encoding="utf-8")
     assert "&lt;b&gt;saw&lt;/b&gt; &amp; a" in table and "<b>" not in table and "<i>" not in table
-    assert table.count("<tr>") == 5 and sum(table.count(f'class="{v}"') for v in ("fail", "partial", "success")) == 8
+    assert table.count("<table") == 2 and table.count("<tr>") == 2 * 5  # by probability, and by what was written
+    assert sum(table.count(f'class="{v}"') for v in ("fail", "partial", "success")) == 2 * 8
+    assert "✓ right ending likelier" in table and "first words" in table
     for by in ("sum", "byte", "match"):
         drawn = plots.svg(coloured_figure(result, by))
         assert "cats" in drawn and "two" in drawn and "4 prompts" in drawn
-        assert 'class="' in coloured_html(result, by)
+        assert "title=" in coloured_html(result, by) and "title=" not in coloured_html(result, by, tips=0)
     share = result.right()
     assert f"{share.estimate:.0%} [{share.low:.0%}, {share.high:.0%}]" in table
     drawn = plots.svg(result.figure())

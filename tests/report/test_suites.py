@@ -1,4 +1,4 @@
-"""Suites on the page: answers are kept beside the models whose weights they are of, and shown with their shares."""
+"""Suites on the page: every way of scoring that is kept, with intervals and coloured tables, within a budget."""
 
 import dataclasses
 from collections.abc import Callable
@@ -11,16 +11,16 @@ from tslens import models, report
 from tslens.evaluation.prompts import evaluate
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import Prompt, Suite
-from tslens.report import ReportData
-from tslens.report.suites import keep, kept, section
+from tslens.report import ReportData, suites
+from tslens.report.suites import percent, section
 from tslens.tokenizer import Tokenizer
 
 EVIL = "<script>alert(1)</script>"
 
 
 @pytest.fixture(scope="module")
-def asked(tokenizer: Tokenizer) -> tuple[Any, SuiteResult]:
-    """A model, and its answers to two pairs beside those of another one."""
+def asked(tokenizer: Tokenizer) -> SuiteResult:
+    """Answers of two models to two pairs, labelled by matching and by a person who left out the second model."""
     spec = models.Spec(8, 1, 2, d_vocab=tokenizer.size, n_ctx=64)
     model, other = (models.build(spec, seed=seed, tokenizer=tokenizer) for seed in (0, 1))
     prompts = [
@@ -28,35 +28,49 @@ def asked(tokenizer: Tokenizer) -> tuple[Any, SuiteResult]:
         for about in ("cats", "mats")
         for text, good, bad in ((f"the {about}", "sat", "ran"), (f"no {about}", "ran", "sat"))
     ]
-    return model, evaluate({"m": model, EVIL: other}, Suite("facts", "What is it?", tuple(prompts)))
+    found = evaluate({"m": model, EVIL: other}, Suite("facts", "What is it?", tuple(prompts)), written=2)
+    return found.with_labels("Anna", [[[2, 0]] * 4, [[None, None]] * 4])
 
 
-def test_answers_are_kept_beside_the_model_of_these_weights(
-    asked: tuple[Any, SuiteResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TSLENS_CACHE", str(tmp_path))
-    model, found = asked
-    assert kept(model) == []
-    keep(model, dataclasses.replace(found, models=["older", "m"]))
-    keep(model, found)  # the last to a suite stays
-    keep(model, dataclasses.replace(found, suite="mine"))  # not one that comes with tslens
-    assert [(one.suite, one.models) for one in kept(model)] == [("facts", ["m", EVIL])]
-    assert kept(models.build(models.spec_of(model), seed=9, tokenizer=models.tokenizer_of(model))) == []
-
-
-def test_the_section_has_shares_with_intervals_and_every_prompt(asked: tuple[Any, SuiteResult]) -> None:
-    shown = section([asked[1]], "m")
-    share = asked[1].right(0)
-    assert EVIL not in shown and f">{share}</td>" in shown and "[" in str(share)
-    assert shown.count("&lt;script&gt;") == 2 + 4  # the name, twice, and the prompts
-    assert shown.count("<style>") == 1 and shown.count("<tr><td>") == 2 + 4
+def test_the_section_has_every_way_with_shares_intervals_and_prompts(asked: SuiteResult) -> None:
+    shown = section([asked], "m")
+    assert EVIL not in shown and shown.count("<style>") == 1
+    assert f"{percent(asked.right(0))}</td>" in shown and f"{percent(asked.twins_right(1))}</td>" in shown
+    for by in ("match", "Anna"):
+        assert percent(asked.labelled(2, 0, by)) in shown
+    assert "right, graded by Anna, hand-written" in shown and "writes the right ending, hand-written" in shown
+    assert "50% in part" not in shown and "0% in part, 50% fail" in shown
+    assert shown.count('<table class="tslens-suite">') == shown.count("<details") == 3
+    assert shown.count(" open>") == 1
+    tables = shown.split("<details")[1:]
+    assert [sum(table.count(f'class="{v}"') for v in ("fail", "partial", "success")) for table in tables] == [8, 8, 4]
+    assert tables[2].count("<td></td>") == 4 and "graded by Anna" in tables[2]  # whom nobody graded has no colour
     assert "tslens eval all --model m" in section([], "m")
 
 
-def test_the_table_stands_on_the_page(
-    asked: tuple[Any, SuiteResult], opener: Callable[[Path], Any], made: Callable[..., ReportData], tmp_path: Path
+def test_tips_and_then_tables_give_way_to_the_budget(asked: SuiteResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = section([asked], "m")
+    assert 'title="' in whole
+    for budget, tables, tips in ((len(whole) - 500, 3, 0), (1_000, 0, 0)):
+        monkeypatch.setattr(suites, "BUDGET", budget)
+        shown = section([asked], "m")
+        assert (shown.count('tslens-suite">'), shown.count('title="')) == (tables, tips)
+        assert ("tslens eval facts --out FOLDER" in shown) == (not tables)
+        assert percent(asked.right(0)) in shown
+
+
+def test_the_tables_stand_on_the_page_and_no_phone_scrolls_sideways(
+    asked: SuiteResult, opener: Callable[[Path], Any], made: Callable[..., ReportData], tmp_path: Path
 ) -> None:
-    page = opener(report.write(report.draw(made(suites=[asked[1]])), tmp_path / "report.html"))
-    page.click("#suites summary")
+    many = dataclasses.replace(asked, models=["m", "a-model-of-a-very-long-name-without-any-blank-128x8"])
+    page = opener(report.write(report.draw(made(suites=[many])), tmp_path / "report.html"))
     assert page.one("#suites .tslens-suite").size["height"] > 100
+    page.click("#suites details:last-of-type summary")
+    assert page.all("#suites .tslens-suite")[-1].size["height"] > 100
+    size = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        assert page("return document.documentElement.scrollWidth") == 400
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert page.complaints() == []

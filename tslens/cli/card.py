@@ -90,6 +90,7 @@ def _of_models(
     from tslens.evaluation.card import card as made
     from tslens.evaluation.card import score_texts
     from tslens.evaluation.pairs import own_pairs, score
+    from tslens.report.answers import keep_card
 
     pairs, written = score(loaded, own_pairs(n), precision=precision), {}
     if usual is not None:
@@ -98,6 +99,8 @@ def _of_models(
             if written[name].remark:
                 print(written[name].remark, file=sys.stderr)
     found = made(loaded, pairs, written)
+    for model in loaded.values():
+        keep_card(model, found)
     kinds = ["pairs", "texts"] if written else ["pairs"]
     deliver(found, figures=[(kind, found.drawn(kind)) for kind in kinds])
 

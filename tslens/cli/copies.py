@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter, validators
 
 from tslens import progress
-from tslens.cli.delivery import delivery
+from tslens.cli.delivery import Delivery, delivery
 from tslens.cli.options import Json, Limit, Model, Precision, Stories, corpus_of
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tslens.evaluation.copies import Cut
+    from tslens.evaluation.copies import CopiesResult, Cut
     from tslens.models import LanguageModel
     from tslens.stories.packed import Packed
     from tslens.tokenizer import Tokenizer
@@ -77,7 +77,6 @@ def copies(
         A folder for the figure (SVG), the page of copies (HTML), the table of all texts (CSV) and the whole answer.
     """
     from tslens.evaluation import copies as measure
-    from tslens.evaluation.copies import view
     from tslens.evaluation.copies.cutting import SHARES
     from tslens.files import cache
     from tslens.models import load, name_of
@@ -96,9 +95,19 @@ def copies(
             held_out = measure.cut_stories(_held_out(loaded, stories, limit), shares)
         known = measure.corpora(trained, cache() / "ngrams", source=source)
         answer = measure.copies(cuts, written, known, held_out=held_out, span=span, model=name_of(loaded))
-        deliver(replace(answer, corpus=described))
-        if deliver.folder is not None:
-            (deliver.folder / "copies.html").write_text(view.page(answer), encoding="utf-8")
+        _deliver(deliver, replace(answer, corpus=described), None if given else loaded)
+
+
+def _deliver(deliver: Delivery, answer: "CopiesResult", by: "LanguageModel | None") -> None:
+    """Deliver the answer and its page of copies; it is kept for the model that wrote the texts, where that is known."""
+    from tslens.evaluation.copies import view
+    from tslens.report.answers import keep_copies
+
+    if by is not None:
+        keep_copies(by, answer)
+    deliver(answer)
+    if deliver.folder is not None:
+        (deliver.folder / "copies.html").write_text(view.page(answer), encoding="utf-8")
 
 
 def _written(

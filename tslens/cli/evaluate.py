@@ -1,11 +1,12 @@
 """The commands that score models on suites of prompts and put what they write side by side."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tslens.cli.delivery import delivery, print_json
+from tslens.cli.delivery import Delivery, delivery, print_json
 from tslens.cli.grading import Graders, confirm_cost, grader_of, spent, true_texts
 from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Models, Precision, load_models
@@ -71,20 +72,21 @@ def evaluate(
     if grader and not completions:
         raise InputError("--grader grades what models write; give --completions 1 or more.")
     with delivery(out, json_) as deliver:
-        found = suite_part(suite, loaded, completions=completions, seed=seed, precision=precision)
-        asked, every = _labelled(found, chosen, grader or (), large or LargeModel(), seed, precision)
-        deliver(every[0], chosen.name)
-        for number, answer in enumerate(every[1:], 1):
-            deliver(answer, chosen.name if len(asked) == 1 else f"{chosen.name}-{number}")
+        answer = answered(chosen, loaded, completions=completions, seed=seed, precision=precision)
+        asked, found, controls = _labelled(answer, chosen, grader or (), large or LargeModel(), seed, precision)
+        keep(loaded, chosen, found)
+        _deliver(deliver, found)
+        for number, control in enumerate(controls, 1):
+            deliver(control, chosen.name if len(asked) == 1 else f"{chosen.name}-{number}")
     return spent(asked)
 
 
 def _labelled(
     found: "SuiteResult", suite: "Suite", names: "Sequence[str]", large: LargeModel, seed: int, precision: str
-) -> "tuple[list[Grader], list[Result]]":
-    """The graders, and the answer with their labels before the controls that say whether to believe each."""
+) -> "tuple[list[Grader], SuiteResult, list[Result]]":
+    """The graders, the answer with their labels, and the controls that say whether to believe each."""
     if not names:
-        return [], [found]
+        return [], found, []
     from tslens.evaluation import grading
     from tslens.evaluation.grading.suites import RUBRIC, texts_of
 
@@ -96,7 +98,19 @@ def _labelled(
     for one in asked:
         found, grades = grading.graded(found, suite, one, true, seed=seed)
         beside.append(grading.controlled(grades, rubric))
-    return asked, [found, *beside]
+    return asked, found, beside
+
+
+def _deliver(deliver: Delivery, found: "SuiteResult", printed: bool = True) -> None:
+    """Deliver the answers to a suite, with a coloured table for each way of labelling what was written."""
+    deliver(found, found.suite, printed=printed)
+    if deliver.folder is not None:
+        from tslens import plots
+        from tslens.evaluation.coloured import coloured_figure
+
+        for by in found.labels:
+            name = re.sub(r"[^\w.-]+", "_", f"suite-{found.suite}-{by}")
+            plots.save(coloured_figure(found, by), deliver.folder / f"{name}.svg")
 
 
 def _list(json_: bool) -> None:
@@ -182,34 +196,42 @@ def everything(
     """
     from tslens.evaluation.card import card
     from tslens.evaluation.pairs import own_pairs, score
-    from tslens.evaluation.suites import suites
+    from tslens.evaluation.suites import suite, suites
+    from tslens.report.answers import keep_card
 
     loaded = load_models(model)
     found: dict[str, SuiteResult] = {}
     with delivery(out, json_) as deliver:
         for name in suites():
-            found[name] = suite_part(name, loaded, completions=completions, seed=seed, precision=precision)
-            deliver(found[name], name, printed=False)
+            asked = suite(name)
+            found[name] = answered(asked, loaded, completions=completions, seed=seed, precision=precision)
+            keep(loaded, asked, found[name])
+            _deliver(deliver, found[name], printed=False)
         if not json_:
             import pandas as pd
 
             rows = pd.concat([result.summary().assign(part=name) for name, result in found.items()])
             print(rows[["part", *rows.columns.drop("part")]].to_string(index=False, float_format="{:.3f}".format))
         made = card(loaded, score(loaded, own_pairs(PAIRS), precision=precision))
+        for one in loaded.values():
+            keep_card(one, made, is_short=True)
         deliver(made, "card", figures=[("pairs", made.drawn("pairs"))])
 
 
-def suite_part(
-    name: str, models: "Mapping[str, LanguageModel]", *, completions: int, seed: int, precision: str
+def answered(
+    suite: "Suite", models: "Mapping[str, LanguageModel]", *, completions: int, seed: int, precision: str
 ) -> "SuiteResult":
-    """The answer of models to the suite of this name, kept for the page of each of them."""
+    """The answers of models to a suite."""
     if completions < 0:
         raise InputError(f"--completions is {completions}; it must be 0 or more.")
     from tslens.evaluation.prompts import evaluate as score
-    from tslens.evaluation.suites import suite
-    from tslens.report.suites import keep
 
-    found = score(models, suite(name), written=completions, seed=seed, precision=precision)
+    return score(models, suite, written=completions, seed=seed, precision=precision)
+
+
+def keep(models: "Mapping[str, LanguageModel]", suite: "Suite", found: "SuiteResult") -> None:
+    """Keep the answers to a suite for the page of each model."""
+    from tslens.report.answers import keep_suite
+
     for model in models.values():
-        keep(model, found)
-    return found
+        keep_suite(model, suite, found)

@@ -1,5 +1,6 @@
 """The coloured table of a suite's prompts by models, as a figure and as HTML."""
 
+import math
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,24 @@ MEANING = {
     "sum": ("wrong ending likelier", "within a factor of two", "right ending likelier"),
     "byte": ("wrong ending likelier per byte", "a tie", "right ending likelier per byte"),
 }
+SCORED = {"sum": "by the probability of its endings", "byte": "by their probability per byte"}
+SCORED |= {"match": "by the first words that a model writes"}
 
-
-STYLE = ".tslens-suite td:not(:first-child){text-align:center}" + "".join(
+STYLE = (
+    ".tslens-suite{border-collapse:collapse;font-size:.9em}.tslens-suite caption{text-align:left;padding:.4em 0}"
+    ".tslens-suite th,.tslens-suite td{padding:.25em .6em;border-bottom:1px solid #8884;text-align:left}"
+    ".tslens-suite td:not(:first-child),.tslens-suite th:not(:first-child){text-align:center;white-space:nowrap}"
+    ".tslens-suite td:first-child{min-width:15em}"
+) + "".join(
     f".tslens-suite .{name}{{background:{colour};color:{'#33373d' if name == 'partial' else '#fff'}}}"
     for name, (colour, _) in zip(VERDICTS, FAIL_TO_SUCCESS, strict=True)
 )
 """The style sheet of `coloured_html`."""
+
+
+def scored(by: str) -> str:
+    """What a scoring or a grader goes by, in words."""
+    return SCORED.get(by, f"graded by {by}")
 
 
 def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
@@ -32,25 +44,34 @@ def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
         table.reshape(len(result.models), -1, 2).transpose(1, 0, 2),
         [result.topics[i] for i in result.topic[: result.by_hand : 2]],
         ["\n".join((name, *share)) for name, share in zip(result.models, _shares(result, by), strict=True)],
-        title=f"{result.suite}: {result.by_hand} prompts",
+        title=f"{result.suite}: {result.by_hand} prompts, {scored(by)}",
         names=MEANING.get(by, VERDICTS),
     )
 
 
-def coloured_html(result: "SuiteResult", by: str = "sum") -> str:
-    """The same as one HTML table with every prompt in words, without its style sheet; all text is escaped."""
+def coloured_html(result: "SuiteResult", by: str = "sum", tips: int | None = None) -> str:
+    """The same as one HTML table with every prompt in words, without its style sheet; all text is escaped.
+
+    The tip of a cell is what it rests on: the endings, or the first `tips` completions (all, by default; with 0 no cell
+    has a tip).
+    """
     head = "".join(
-        f"<th>{escape(name)}<br><small>{' '.join(share)}</small></th>"
+        f'<th scope="col">{escape(name)}<br><small>{" ".join(share)}</small></th>'
         for name, share in zip(result.models, _shares(result, by), strict=True)
     )
     rows, table = [], result.verdicts(by)
     for i in range(result.by_hand):
-        cells = "".join(_cell(result, by, model, i, float(table[model, i])) for model in range(len(result.models)))
+        cells = "".join(
+            _cell(result, by, model, i, float(table[model, i]), tips) for model in range(len(result.models))
+        )
         rows.append(f"<tr><td>{escape(result.prompts[i])} …</td>{cells}</tr>")
+    marks = [mark for _, mark in FAIL_TO_SUCCESS]
+    key = ", ".join(map(" ".join, zip(marks, MEANING.get(by, VERDICTS), strict=True)))
+    caption = escape(f"{result.question} Scored {scored(by)}: {key}.")
     return "\n".join(
         [
-            f'<table class="tslens-suite"><caption>{escape(result.question)}</caption>',
-            f"<thead><tr><th>{escape(result.suite)}</th>{head}</tr></thead>",
+            f'<table class="tslens-suite"><caption>{caption}</caption>',
+            f'<thead><tr><th scope="col">{escape(result.suite)}</th>{head}</tr></thead>',
             "<tbody>",
             *rows,
             "</tbody></table>\n",
@@ -58,23 +79,28 @@ def coloured_html(result: "SuiteResult", by: str = "sum") -> str:
     )
 
 
-def _cell(result: "SuiteResult", by: str, model: int, prompt: int, verdict: float) -> str:
+def _cell(result: "SuiteResult", by: str, model: int, prompt: int, verdict: float, tips: int | None) -> str:
     """A cell whose colour and mark are the verdict, and whose tip says what it rests on."""
-    if verdict != verdict:  # NaN: nobody gave a label
+    if math.isnan(verdict):  # nobody gave a label
         return "<td></td>"
     name, (_, mark) = VERDICTS[int(verdict)], FAIL_TO_SUCCESS[int(verdict)]
     if by in SCORINGS:
         yes, no = (result.endings[int(best[model, prompt])] for best in (result.best_accepted, result.best_rejected))
         tip = f"{yes} against {no}: {float(result.margin[model, prompt]):+.2f} nats"
     else:
-        tip = " | ".join(result.completions[model][prompt])
-    return f'<td class="{name}" title="{escape(tip)}">{mark} {name}</td>'
+        tip = " | ".join(result.completions[model][prompt][:tips])
+    title = "" if tips == 0 else f' title="{escape(tip)}"'
+    return f'<td class="{name}"{title}>{mark} {name}</td>'
 
 
-def _shares(result: "SuiteResult", by: str) -> list[tuple[str, str]]:
-    """The share of each model and its interval: prompts right, or completions that succeed."""
+def _shares(result: "SuiteResult", by: str) -> list[tuple[str, ...]]:
+    """The share of each model and its interval: prompts right, or completions that succeed; a dash if none has a
+    label."""
     found = [
         result.right(i, PARTS[0], by) if by in SCORINGS else result.labelled(2, i, by)
         for i in range(len(result.models))
     ]
-    return [(f"{share.estimate:.0%}", f"[{share.low:.0%}, {share.high:.0%}]") for share in found]
+    return [
+        ("–",) if math.isnan(share.estimate) else (f"{share.estimate:.0%}", f"[{share.low:.0%}, {share.high:.0%}]")
+        for share in found
+    ]

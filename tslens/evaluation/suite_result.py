@@ -76,6 +76,10 @@ class SuiteResult(Result):
         """The kinds of prompts that the suite has."""
         return [part for part, there in zip(PARTS, (self.by_hand, self.templated.any()), strict=True) if there]
 
+    def ways(self) -> list[str]:
+        """The ways in which prompts written by hand are scored: by the sum, by matching, by each grader."""
+        return ["sum", *self.labels]
+
     def right(self, model: int = 0, part: str = PARTS[0], by: str = "sum") -> stats.Interval:
         """The share of prompts answered rightly, a tie counting half, with Wilson's 95% interval in clusters."""
         rows = self._rows(part)
@@ -192,7 +196,8 @@ class SuiteResult(Result):
         return coloured_figure(self)
 
     def write_tables(self, folder: Path) -> None:
-        page = f'<!doctype html>\n<meta charset="utf-8"><style>{STYLE}</style>\n{coloured_html(self)}'
+        tables = "\n".join(coloured_html(self, by) for by in self.ways())
+        page = f'<!doctype html>\n<meta charset="utf-8"><style>{STYLE}</style>\n{tables}'
         (folder / "table.html").write_text(page, encoding="utf-8")
 
     def __str__(self) -> str:

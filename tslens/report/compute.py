@@ -17,11 +17,13 @@ from tslens.audit import Verdict, verdict_of
 from tslens.corpus import Corpus
 from tslens.dynamics import SnapshotResult
 from tslens.errors import InputError
+from tslens.evaluation.card import CardResult
+from tslens.evaluation.copies import CopiesResult
 from tslens.evaluation.loss import LossResult, loss
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.generate import Sampling, generate
 from tslens.progress import stage
-from tslens.report import circuits, features, suites
+from tslens.report import answers, circuits, features
 from tslens.report.causes import Causes
 from tslens.report.causes import causes as causes_of_heads
 from tslens.report.features import FoundFeatures
@@ -86,6 +88,10 @@ class ReportData:
     """Those of sparse autoencoders that were found of this model and kept."""
     suites: Sequence[SuiteResult] = ()
     """Its answers to suites of prompts, where they were kept."""
+    card: CardResult | None = None
+    """Its score card, where one was kept."""
+    copies: CopiesResult | None = None
+    """What it copies from its training stories, where that was kept."""
 
 
 def compute(
@@ -133,10 +139,19 @@ def compute(
         samples=_samples(model, max_new_tokens),
         sampling=f"temperature {SAMPLING.temperature}, top-p {SAMPLING.top_p}, seed {SAMPLING.seed}",
         film=film,
-        circuits=circuits.kept(model),
-        features=features.kept(model),
-        suites=suites.kept(model),
+        **_kept(model),
     )
+
+
+def _kept(model: "LanguageModel") -> dict[str, Any]:
+    """What other commands found of the model and kept for its page, by field."""
+    return {
+        "circuits": circuits.kept(model),
+        "features": features.kept(model),
+        "suites": answers.kept_suites(model),
+        "card": answers.kept_card(model),
+        "copies": answers.kept_copies(model),
+    }
 
 
 def _timed_loss(model: "LanguageModel", corpus: list[str]) -> tuple[LossResult, float]:

@@ -12,7 +12,7 @@ from typing import Any
 from tslens import __version__, files
 from tslens.corpus import counted
 from tslens.errors import InputError
-from tslens.report import circuits, features, suites
+from tslens.report import card_view, circuits, features, suites
 from tslens.report.causes_view import table
 from tslens.report.compute import ReportData
 from tslens.report.embed import script_json
@@ -123,6 +123,7 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
         circuits=circuits.section(data.circuits, data.name),
         features=features.section(data.features, data.name),
         suites=suites.section(data.suites, data.name),
+        card_and_copies=card_view.sections(data.card, data.copies, data.name),
         film=section(data.film),
         film_link=link(data.film),
         samples_intro=escape(f"Written by the model: {data.sampling}. The prompt is in bold; nothing was picked."),
@@ -205,9 +206,8 @@ def _words(value: Any) -> str:
 
 
 def _sample(prompt: str, text: str) -> str:
-    start, rest = (prompt, text[len(prompt) :]) if prompt and text.startswith(prompt) else ("", text)
+    start, rest = (prompt, text[len(prompt) :].rstrip()) if prompt and text.startswith(prompt) else ("", text.strip())
     bold = f"<b>{html.escape(start)}</b>" if start else ""
-    rest = rest.rstrip() if start else rest.strip()
     more = "" if rest.endswith((".", "!", "?", '"', "”", "’", "'")) else '<span class="muted">…</span>'
     return f'<article><p class="story">{bold}{html.escape(rest)}{more}</p></article>'
 

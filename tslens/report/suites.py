@@ -1,72 +1,107 @@
-"""What a model answered to suites of prompts: kept beside it, and the section of the page that shows it."""
+"""The section of the page on suites of prompts: every way of scoring that is kept, with intervals and every prompt."""
 
-import contextlib
 import html
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterator, Sequence
 
-from tslens.errors import InputError
-from tslens.evaluation.coloured import STYLE, coloured_html
+from tslens.evaluation.coloured import STYLE, coloured_html, scored
+from tslens.evaluation.scores import FAIL, PARTIAL, PARTS, SUCCESS
 from tslens.evaluation.suite_result import SuiteResult
-from tslens.evaluation.suites import suites
-from tslens.twins import kept as store
+from tslens.stats import Interval
 
-if TYPE_CHECKING:
-    from tslens.models import LanguageModel
-
-VERSION = "suites, 1"
-"""Part of the key of kept answers: raise it when prompts or scores change."""
+BUDGET = 400_000
+"""Largest size of the section in bytes; the tips of cells, and then the tables of prompts, give way."""
+TIPS = 3
+"""Completions in the tip of a cell."""
 INTRO = (
-    "How often it prefers the right ending of a prompt to the wrong one. What one prompt of a pair accepts, its twin "
-    "rejects, so a model that does not read the prompt has 50%. Intervals are 95%, in clusters of pairs or templates."
+    "How often it prefers the right ending of a prompt to the wrong one, and how often it writes it: by the first "
+    "words of what it writes, and by graders where any were asked. What one prompt of a pair accepts, its twin "
+    "rejects: a model that does not read the prompt prefers the right ending half of the time. Intervals are 95%, in "
+    "clusters of pairs or templates."
 )
-
-
-def keep(model: "LanguageModel", found: SuiteResult) -> None:
-    """Keep the answers to a suite that comes with tslens; where nothing can be kept, they have to be found again."""
-    if found.suite in suites():
-        with contextlib.suppress(OSError):
-            found.save(store.places(model, _name(model, found.suite))[0])
-
-
-def kept(model: "LanguageModel") -> list[SuiteResult]:
-    """The answers that were kept of a model with these weights, the last to each suite."""
-    found = []
-    for suite in suites():
-        for place in store.places(model, _name(model, suite)):
-            with contextlib.suppress(OSError, InputError):
-                found.append(SuiteResult.load(place))
-                break
-    return found
-
-
-def _name(model: "LanguageModel", suite: str) -> str:
-    return f"suites/{store.of_weights(model, VERSION)}/{suite}"
+CUT = "The table of prompts would outgrow the page's budget; tslens eval {} --out FOLDER writes it."
 
 
 def section(found: Sequence[SuiteResult], name: str) -> str:
-    """The section of the page as HTML: of each suite the shares with their intervals, and the coloured table."""
-    intro = INTRO if found else f"None was asked. tslens eval all --model {name} asks them, and keeps the answers."
-    style = f"<style>{STYLE}</style>" if found else ""
+    """The section as HTML: of each suite the shares with their intervals, and a coloured table for every way."""
+    if not found:
+        return around("suites", "Suites of prompts", f"None was asked. tslens eval all --model {name} asks them.", "")
+    for tips in (TIPS, 0):
+        panels = "".join(_panel(result, tips) for result in found)
+        if len(panels.encode()) <= BUDGET:
+            break
+    else:
+        panels = "".join(_panel(result, None) for result in found)
+    return around("suites", "Suites of prompts", INTRO, f"<style>{STYLE}</style>{panels}")
+
+
+def around(place: str, title: str, intro: str, body: str) -> str:
+    """A section of the page with its title and its introduction, which is escaped."""
     return (
-        '<section id="suites" aria-labelledby="suites-title">\n<h2 id="suites-title">Suites of prompts</h2>\n'
-        f'<p class="intro">{html.escape(intro)}</p>\n{style}{"".join(map(_panel, found))}\n</section>'
+        f'<section id="{place}" aria-labelledby="{place}-title">\n<h2 id="{place}-title">{title}</h2>\n'
+        f'<p class="intro">{html.escape(intro)}</p>\n{body}\n</section>'
     )
 
 
-def _panel(result: SuiteResult) -> str:
-    title = f"<h3>{html.escape(result.question)}</h3>"
-    table = f"<details><summary>Every prompt</summary>{coloured_html(result)}</details>"
-    return f'<div class="panel"><div class="scroll">{title}{_shares(result)}{table}</div></div>'
+def rows_of(head: Sequence[str], rows: Sequence[Sequence[str]], words: Sequence[str] = ()) -> str:
+    """A table that scrolls by itself; a phone stacks its cells.
 
-
-def _shares(result: SuiteResult) -> str:
-    """A row for each model: its prompts right, of every kind."""
-    head = "".join(f'<th scope="col" class="n">{part} right</th>' for part in result.parts())
-    rows = [
-        f"<tr><td>{html.escape(name)}</td>"
-        + "".join(f'<td class="n">{result.right(i, part)}</td>' for part in result.parts())
+    The first column names the rows; the others hold numbers, but for those called in `words`. Cells are HTML.
+    """
+    kinds = ["" if i == 0 or name in words else ' class="n"' for i, name in enumerate(head)]
+    names = [f'<th scope="col"{kind}>{html.escape(name)}</th>' for kind, name in zip(kinds, head, strict=True)]
+    body = "".join(
+        "<tr>"
+        + f"<td><b>{row[0]}</b></td>"
+        + "".join(
+            f'<td{kind} data-label="{html.escape(name)}">{cell}</td>'
+            for kind, name, cell in zip(kinds[1:], head[1:], row[1:], strict=True)
+        )
         + "</tr>"
-        for i, name in enumerate(result.models)
-    ]
-    return f'<table class="causes"><thead><tr><th scope="col">model</th>{head}</tr></thead>{"".join(rows)}</table>'
+        for row in rows
+    )
+    return (
+        f'<div class="scroll"><table class="causes"><thead><tr>{"".join(names)}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def percent(share: Interval) -> str:
+    """A share with its interval; a dash where there is none."""
+    if math.isnan(share.estimate):
+        return "–"
+    return f"{share.estimate:.0%} <span>[{share.low:.0%}, {share.high:.0%}]</span>"
+
+
+def _panel(result: SuiteResult, tips: int | None) -> str:
+    """A suite: its question, the shares, and the tables of prompts, of which None says that there is no room."""
+    tables = "".join(
+        f"<details{' open' if by == 'sum' else ''}><summary>Every prompt, {html.escape(scored(by))}</summary>"
+        f'<div class="scroll">{coloured_html(result, by, tips)}</div></details>'
+        for by in result.ways()
+        if tips is not None
+    )
+    cut = "" if tables else f'<p class="muted small">{CUT.format(html.escape(result.suite))}</p>'
+    columns = list(_columns(result))
+    rows = [[html.escape(name), *(cells[i] for _, cells in columns)] for i, name in enumerate(result.models)]
+    shares = rows_of(["model", *(title for title, _ in columns)], rows)
+    return f'<div class="panel suite"><h3>{html.escape(result.question)}</h3>{shares}{tables}{cut}</div>'
+
+
+def _columns(result: SuiteResult) -> Iterator[tuple[str, list[str]]]:
+    """Each column of the table of shares, and its cell for every model."""
+    models = range(len(result.models))
+    for part in result.parts():
+        yield f"right ending likelier, {part}", [percent(result.right(i, part)) for i in models]
+        yield f"both twins right, {part}", [percent(result.twins_right(i, part)) for i in models]
+    for by in result.labels:
+        called = "writes the right ending" if by == "match" else f"right, graded by {by}"
+        yield f"{called}, {PARTS[0]}", [_graded(result, i, by) for i in models]
+
+
+def _graded(result: SuiteResult, model: int, by: str) -> str:
+    """The shares of completions that succeed, that do in part, and that fail."""
+    success, part, fail = (result.labelled(label, model, by) for label in (SUCCESS, PARTIAL, FAIL))
+    if math.isnan(success.estimate):
+        return "–"
+    return f"{percent(success)}<span>{part.estimate:.0%} in part, {fail.estimate:.0%} fail</span>"

@@ -117,10 +117,11 @@ class ControlsResult(Result):
         return frame
 
     def figure(self) -> "Figure":
-        """Each difference with its interval; those that decide are marked."""
+        """Each difference with its interval; those that decide are marked. Without any control all are empty."""
         from tslens import plots
 
         kept = torch.isfinite(self.difference)
+        kept = kept if kept.any() else ~kept
         names = [
             f"{axis}: {damage}{' *' if decides else ''}"
             for damage, axis, decides, shown in zip(self.damages, self.axes, self.decides, kept, strict=True)

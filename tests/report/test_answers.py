@@ -1,0 +1,112 @@
+"""What is kept of an evaluation: by weights and prompts; a poorer answer takes no richer one's place."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tslens import models
+from tslens.evaluation.card import CardResult
+from tslens.evaluation.prompts import evaluate
+from tslens.evaluation.suite_result import SuiteResult
+from tslens.evaluation.suites import Prompt, Suite
+from tslens.report import answers
+from tslens.tokenizer import Tokenizer
+
+FACTS = Suite(
+    "facts",
+    "What is it?",
+    tuple(
+        Prompt(text, (good,), (bad,), about)
+        for about in ("cats", "mats")
+        for text, good, bad in ((f"the {about}", "sat", "ran"), (f"no {about}", "ran", "sat"))
+    ),
+)
+GIVEN = [[0, 2, 1]] * 4
+"""A person's labels of three completions of four prompts."""
+
+
+@pytest.fixture
+def two(tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+    """Two models; the only suite is `FACTS`."""
+    monkeypatch.setenv("TSLENS_CACHE", str(tmp_path))
+    monkeypatch.setattr(answers, "suites", lambda: ["facts"])
+    monkeypatch.setattr(answers, "suite", lambda name: FACTS)
+    spec = models.Spec(8, 1, 2, d_vocab=tokenizer.size, n_ctx=64)
+    model, other = (models.build(spec, seed=seed, tokenizer=tokenizer) for seed in (0, 1))
+    return model, other
+
+
+def labelled(result: SuiteResult) -> SuiteResult:
+    return result.with_labels("Anna", [GIVEN] * len(result.models))
+
+
+def test_answers_are_kept_beside_the_model_of_these_weights(two: tuple[Any, Any]) -> None:
+    model, other = two
+    found = evaluate({"m": model, "n": other}, FACTS)
+    assert answers.kept_suites(model) == []
+    answers.keep_suite(model, FACTS, dataclasses.replace(found, models=["older", "n"]))
+    answers.keep_suite(model, FACTS, found)  # the last to a suite stays
+    answers.keep_suite(model, dataclasses.replace(FACTS, name="mine"), found)  # not one that comes with tslens
+    answers.keep_suite(model, dataclasses.replace(FACTS, prompts=FACTS.prompts[:2]), found)  # nor one of its name
+    assert [(one.suite, one.models) for one in answers.kept_suites(model)] == [("facts", ["m", "n"])]
+    assert answers.kept_suites(other) == []
+
+
+def test_answers_to_other_prompts_are_not_read(two: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    model, _ = two
+    answers.keep_suite(model, FACTS, evaluate({"m": model}, FACTS))
+    changed = dataclasses.replace(FACTS.prompts[0], accepted=("lay",))
+    for suite in (dataclasses.replace(FACTS, prompts=(changed, *FACTS.prompts[1:])), FACTS):
+        monkeypatch.setattr(answers, "suite", lambda name, suite=suite: suite)
+        assert len(answers.kept_suites(model)) == (suite is FACTS)
+
+
+def test_a_poorer_answer_loses_nothing_that_is_kept(two: tuple[Any, Any]) -> None:
+    model, other = two
+    found = labelled(evaluate({"m": model}, FACTS, written=3))
+    answers.keep_suite(model, FACTS, found)
+    alone = evaluate({"m": model}, FACTS)
+    fewer, another = (evaluate({"m": model}, FACTS, written=n, seed=n) for n in (1, 3))
+    for poorer in (alone, fewer, another, evaluate({"m": model}, FACTS, written=3)):
+        answers.keep_suite(model, FACTS, poorer)
+        (kept,) = answers.kept_suites(model)
+        assert kept.completions == found.completions and kept.labels == found.labels
+    answers.keep_suite(model, FACTS, evaluate({"n": other, "other name": model}, FACTS))
+    (kept,) = answers.kept_suites(model)
+    assert kept.models == ["n", "other name"] and kept.completions == [[[]] * 4, *found.completions]
+    assert kept.labels == {by: [[[]] * 4, *rows] for by, rows in found.labels.items()}
+    assert kept.labelled(2, 1, "Anna").estimate == pytest.approx(1 / 3) and kept.verdicts("Anna").shape == (2, 4)
+    more = labelled(another).with_labels("Ben", [GIVEN])
+    answers.keep_suite(model, FACTS, more)  # richer: it takes the place
+    (kept,) = answers.kept_suites(model)
+    assert kept.completions == more.completions and list(kept.labels) == ["match", "Anna", "Ben"]
+
+
+def test_labels_of_older_texts_are_added_and_those_of_another_model_are_not(two: tuple[Any, Any]) -> None:
+    model, other = two
+    mine, theirs = (evaluate({"m": one}, FACTS, written=3) for one in (model, other))
+    both = answers.with_older(mine, labelled(mine).with_labels("match", [GIVEN]))
+    assert both.labels == mine.labels | {"Anna": [GIVEN]}  # of the same kind the newer ones
+    assert answers.with_older(mine, labelled(theirs)) is not theirs
+    assert answers.with_older(mine, labelled(theirs)).labels == mine.labels
+    assert answers.with_older(evaluate({"m": model}, FACTS), theirs).completions == []
+
+
+def card_of(rows: list[str], reference: str = "") -> CardResult:
+    one = torch.ones(1, len(rows))
+    return CardResult(["m"], rows, one, one, one, torch.ones(1), torch.tensor([-1]), reference, [])
+
+
+def test_the_fullest_card_is_read(two: tuple[Any, Any]) -> None:
+    model, other = two
+    assert answers.kept_card(model) is None and answers.kept_copies(model) is None
+    few, pairs, texts = card_of(["plot, pairs"]), card_of(["grammar, pairs"]), card_of(["plot, texts"], "made")
+    for card, is_short, read in ((few, True, few), (pairs, False, pairs), (few, True, pairs), (texts, False, texts)):
+        answers.keep_card(model, card, is_short=is_short)
+        assert answers.kept_card(model).rows == read.rows
+    answers.keep_card(model, pairs)
+    assert answers.kept_card(model).rows == texts.rows
+    assert answers.kept_card(other) is None

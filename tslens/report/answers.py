@@ -1,0 +1,126 @@
+"""Answers kept beside a model for its page: to suites of prompts, its score card, and what it copies."""
+
+import contextlib
+import dataclasses
+from typing import TYPE_CHECKING, TypeVar
+
+import torch
+
+from tslens.errors import InputError
+from tslens.evaluation.card import CardResult
+from tslens.evaluation.copies import CopiesResult
+from tslens.evaluation.grading import rubric
+from tslens.evaluation.grading.suites import RUBRIC
+from tslens.evaluation.prompts import NEW_TOKENS
+from tslens.evaluation.scores import Labels
+from tslens.evaluation.suite_result import SuiteResult
+from tslens.evaluation.suites import Suite, suite, suites
+from tslens.result import Result
+from tslens.twins import kept as store
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
+VERSION = "answers, 1"
+"""Part of the key of kept answers: raise it when what gives or scores them changes."""
+SAME = 1e-3
+"""Nats by which the log-probabilities of endings differ at most between two readings of the same weights."""
+Kind = TypeVar("Kind", bound=Result)
+Written = tuple[list[list[str]], dict[str, list[list[int | None]]]]
+"""The completions of one model by prompt, and their labels by who gave them."""
+
+
+def keep_suite(model: "LanguageModel", asked: Suite, found: SuiteResult) -> None:
+    """Keep the answers to a suite that comes with tslens, and of older ones the completions and labels that they lack.
+
+    Where nothing can be kept, they have to be found again.
+    """
+    if asked.name in suites() and asked == suite(asked.name):
+        name = _of_suite(model, asked)
+        older = _read(model, name, SuiteResult)
+        _keep(model, name, found if older is None else with_older(found, older))
+
+
+def kept_suites(model: "LanguageModel") -> list[SuiteResult]:
+    """The answers that were kept of a model with these weights to the suites as they are now, the last to each."""
+    read = (_read(model, _of_suite(model, suite(name)), SuiteResult) for name in suites())
+    return [found for found in read if found is not None]
+
+
+def keep_card(model: "LanguageModel", found: CardResult, *, is_short: bool = False) -> None:
+    """Keep a score card. One from few minimal pairs `is_short`: it does not replace one of `tslens eval card`."""
+    _keep(model, _name(model, "all" if is_short else "texts" if found.reference else "pairs"), found)
+
+
+def kept_card(model: "LanguageModel") -> CardResult | None:
+    """The fullest score card kept of a model with these weights: with texts, of many pairs, of few; or None."""
+    read = (_read(model, _name(model, kind), CardResult) for kind in ("texts", "pairs", "all"))
+    return next((found for found in read if found is not None), None)
+
+
+def keep_copies(model: "LanguageModel", found: CopiesResult) -> None:
+    """Keep what a model copies from its training stories."""
+    _keep(model, _name(model, "copies"), found)
+
+
+def kept_copies(model: "LanguageModel") -> CopiesResult | None:
+    """What was last kept on copies by a model with these weights, or None."""
+    return _read(model, _name(model, "copies"), CopiesResult)
+
+
+def with_older(found: SuiteResult, older: SuiteResult) -> SuiteResult:
+    """The answers, with the completions and labels of older ones for each model of which these have more.
+
+    More is more graders, then more texts. Log-probabilities say which models are the same; names may change.
+    """
+    written = []
+    for i, own in enumerate(found.log_probability):
+        before = (
+            _written(older, j)
+            for j, other in enumerate(older.log_probability)
+            if own.shape == other.shape and torch.allclose(own, other, atol=SAME)
+        )
+        written.append(_fuller(_written(found, i), next(before, ([], {}))))
+    if not any(texts for texts, _ in written):
+        return found
+    graders = dict.fromkeys(by for _, given in written for by in given)
+    texts = [own or [[] for _ in range(found.by_hand)] for own, _ in written]
+    none: Labels = [[[None for _ in row] for row in own] for own in texts]
+    labels = {by: [given.get(by) or none[i] for i, (_, given) in enumerate(written)] for by in graders}
+    return dataclasses.replace(found, completions=texts, labels=labels)
+
+
+def _written(result: SuiteResult, model: int) -> Written:
+    texts = result.completions[model] if result.completions else []
+    given = {by: rows[model] for by, rows in result.labels.items()}
+    there = {by: rows for by, rows in given.items() if any(label is not None for row in rows for label in row)}
+    return (texts if any(texts) else []), there
+
+
+def _fuller(own: Written, older: Written) -> Written:
+    if own[0] == older[0]:
+        return own[0], older[1] | own[1]
+    size, size_of_older = ((len(given), sum(map(len, texts))) for texts, given in (own, older))
+    return own if size >= size_of_older else older
+
+
+def _of_suite(model: "LanguageModel", asked: Suite) -> str:
+    """Where the answers to a suite are kept: after the weights, the prompts, and what writes and grades."""
+    rules = "\0".join([VERSION, repr(asked), repr(rubric(RUBRIC)), str(NEW_TOKENS)])
+    return f"suites/{store.of_weights(model, rules)}/{asked.name}"
+
+
+def _name(model: "LanguageModel", kind: str) -> str:
+    return f"answers/{store.of_weights(model, VERSION)}/{kind}"
+
+
+def _keep(model: "LanguageModel", name: str, found: Result) -> None:
+    with contextlib.suppress(OSError):
+        found.save(store.places(model, name)[0])
+
+
+def _read(model: "LanguageModel", name: str, kind: type[Kind]) -> Kind | None:
+    for place in store.places(model, name):
+        with contextlib.suppress(OSError, InputError):
+            return kind.load(place)
+    return None

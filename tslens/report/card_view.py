@@ -1,0 +1,92 @@
+"""The sections of the page on the score card, and on what a model copies from its training stories."""
+
+import html
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tslens.evaluation.card import CardResult
+from tslens.evaluation.copies import CopiesResult
+from tslens.evaluation.copies.result import COMPARISONS
+from tslens.plots import svg
+from tslens.report.suites import around, rows_of
+
+CARD = (
+    "Grammar, consistency and plot without a grader. By minimal pairs: the share of pairs whose good text is more "
+    "probable than the bad one; chance is 50%. By texts: what the model writes, in standard deviations from reference "
+    "stories; 0 is usual. Intervals are 95%."
+)
+COPIES = (
+    "How near what it writes is to the true ending, to its other texts and to the nearest of {n:,} training stories "
+    "({train}), beside the true endings of stories that it was not trained on. Intervals are 95%, over stories."
+)
+UNSEEN = "does not measure"
+SHOWN = (*COMPARISONS.values(), "longest copied span (words and marks)", "exact copies", "template copies")
+
+
+def sections(card_found: CardResult | None, copies_found: CopiesResult | None, name: str) -> str:
+    """Both sections as HTML; where nothing is kept they say which command finds it."""
+    return f"{card(card_found, name)}\n{copies(copies_found, name)}"
+
+
+def card(found: CardResult | None, name: str) -> str:
+    """The section of the score card as HTML: every axis with its intervals, and what it does not measure."""
+    if found is None:
+        hint = f"None was made. tslens eval all --model {name} makes one, tslens eval card scores what it writes too."
+        return around("card", "Score card", hint, "")
+    on = f" The reference is {found.reference}." if found.reference else ""
+    panels = "".join(f'<div class="panel drawn">{_rows(found, kind)}</div>' for kind in _kinds(found))
+    return around("card", "Score card", CARD + on, panels)
+
+
+def _kinds(found: CardResult) -> list[str]:
+    return list(dict.fromkeys(row.rpartition(", ")[2] for row in found.rows))
+
+
+def _rows(found: CardResult, kind: str) -> str:
+    """The figure and the table of the rows by `pairs` or by `texts`."""
+    table = found.summary()
+    rows = []
+    for row in (row for row in found.rows if row.endswith(f", {kind}")):
+        of = table[table["row"] == row].to_dict("records")
+        values = [_value(one, kind) for one in of]
+        unseen = dict.fromkeys(f"{one[UNSEEN]}" for one in of)
+        rows.append([html.escape(row.rpartition(", ")[0]), *values, html.escape(" / ".join(unseen))])
+    title = "By minimal pairs" if kind == "pairs" else "By what it writes"
+    return (
+        f'<h3>{title}</h3><div class="scroll"><figure>{svg(found.drawn(kind))}</figure></div>'
+        f"{rows_of(['axis', *found.models, UNSEEN], rows, words=[UNSEEN])}"
+    )
+
+
+def _value(one: Mapping[str, Any], kind: str) -> str:
+    """A value of the card with its interval: a share, or standard deviations."""
+    shown = "{:.0%}" if kind == "pairs" else "{:+.2f}"
+    value, low, high = (shown.format(one[key]) for key in ("value", "low", "high"))
+    return "–" if math.isnan(one["value"]) else f"{value} <span>[{low}, {high}]</span>"
+
+
+def copies(found: CopiesResult | None, name: str) -> str:
+    """The section on copies as HTML: the histograms of the three comparisons, and their means beside true endings."""
+    if found is None:
+        return around("copies", "Copies", f"None were looked for. tslens eval copies --model {name} does.", "")
+    table = found.summary()
+    table = table[table["measure"].isin(SHOWN)].sort_values("measure", key=lambda m: m.map(SHOWN.index), kind="stable")
+    rows = [
+        [
+            html.escape(row["measure"]) + ("" if math.isnan(row["cut"]) else f", cut at {row['cut']:.0%}"),
+            _mean(row["written"], row["low"], row["high"]),
+            _mean(row["true_endings"], row["true_low"], row["true_high"]),
+        ]
+        for row in table.to_dict("records")
+    ]
+    body = (
+        f'<div class="panel drawn panels"><div class="scroll"><figure>{svg(found.figure())}</figure></div>'
+        f"{rows_of(['mean over texts', 'written', 'true endings'], rows)}</div>"
+    )
+    on = f" {found.corpus}" if found.corpus else ""
+    return around("copies", "Copies", COPIES.format(n=found.n_train, train=found.train) + on, body)
+
+
+def _mean(value: float, low: float, high: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.3g} <span>[{low:.3g}, {high:.3g}]</span>"
