@@ -166,6 +166,20 @@ def test_without_any_score_the_cost_is_said_and_nothing_is_ranked(here, reply, m
     assert [one["result"] for one in json.loads(said.out)] == ["GradesResult", "ControlsResult", "ComparisonResult"]
 
 
+def test_the_cost_is_said_whatever_fails_after_the_asking(here, reply, monkeypatch, capsys):
+    text = read_texts(here / "found/completions.jsonl")[0]
+    row = {"prompt": text.prompt, "completion": text.completion, "plot": 11}
+    Path("wrong.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    with Server(reply) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        words = [*ASK, "--cache", "paid.jsonl", "--grader", "large", "--grader", "wrong.jsonl"]
+        assert cli.main(words) == 2
+    said = capsys.readouterr().err
+    assert "plot is '11'; it may be 1 to 10" in said and re.search(
+        r"requests were sent; the answers cost \$0\.0[1-9]", said
+    )
+
+
 SUITE = """
 question = "What is it like?"
 [[pair]]
