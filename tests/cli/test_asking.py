@@ -98,6 +98,33 @@ def test_stories_that_lack_something_are_asked_again(asked, capsys):
         assert len(written("told.jsonl")) == 5  # as it was
 
 
+def test_tries_that_follow_cached_answers_need_a_yes_too(asked, monkeypatch, capsys):
+    """The first answers are in the cache, and were rejected: what follows them is new, and costs."""
+    words = (5, "--out", "told.jsonl", "--features", "dialogue")
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    with Server(Careless()) as server:
+        assert asked(server, *words, "--tries", 1, "--yes") == 3
+        said, calls = capsys.readouterr().err, len(server.asked)
+        assert "5 requests to claude-haiku-5-5 (0 more" in said and "may follow" not in said
+        assert asked(server, *words) == 2
+        said = capsys.readouterr().err
+        assert "5 requests to claude-haiku-5-5 (5 more" in said and "; 5 further requests may follow" in said
+        assert "give --yes" in said and len(server.asked) == calls
+        assert asked(server, *words, "--yes") == 0
+        calls = len(server.asked)
+        assert asked(server, *words) == 0  # nothing is left to ask, so nobody need say yes
+        assert len(server.asked) == calls
+
+
+def test_a_rehearsal_has_a_cache_of_its_own(asked, monkeypatch, in_tmp):
+    with Server(tell) as server:
+        assert asked(server, 1, "--out", "told.jsonl", "--yes") == 0
+    assert [path.name for path in (in_tmp / "cache/answers").iterdir()] == ["claude-haiku-5-5@127.0.0.1.jsonl"]
+    assert written("told.jsonl")[0]["model"] == "claude-haiku-5-5 at 127.0.0.1"
+    monkeypatch.delenv("ANTHROPIC_BASE_URL")
+    assert large_model.LargeModel().settings().cache == in_tmp / "cache/answers/claude-haiku-5-5.jsonl"
+
+
 def test_a_story_told_before_does_not_count(asked, capsys):
     with Server(lambda *_: {"story": 'The dog ran. "Yes," it said.'}) as server:
         assert asked(server, 3, "--out", "told.jsonl", "--words", "dog,run", "--features", "none", "--yes") == 3

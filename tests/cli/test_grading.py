@@ -17,7 +17,7 @@ from tests.evaluation.grading.conftest import FALL, noise
 from tests.llm.server import Server, spread
 from tslens import cli, runs
 from tslens.cli import large_model
-from tslens.cli.grading import true_texts
+from tslens.cli.graders import true_texts
 from tslens.evaluation.grading import ComparisonResult, ControlsResult, GradesResult, read_texts
 from tslens.evaluation.grading.controls import controls, true_endings
 from tslens.evaluation.suite_result import SuiteResult
@@ -145,6 +145,41 @@ def test_a_permanent_failure_is_listed_and_the_exit_code_says_so(here, reply, mo
     assert "without an answer: refusal" in said.err
 
 
+def test_a_limit_holds_for_all_graders_and_repetitions(here, reply, monkeypatch, capsys):
+    words = [*ASK[:-1], "10", "--cache", "limit.jsonl", "--limit-usd", "0.05"]
+    with Server(reply) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        code = cli.main([*words, "--grader", "large", "--grader", "claude-haiku-4-5"])
+    said = capsys.readouterr()
+    assert code == large_model.INCOMPLETE
+    assert 0.04 < float(re.search(r"the answers cost \$([\d.]+)", said.err)[1]) <= 0.05
+
+
+def test_without_any_score_the_cost_is_said_and_nothing_is_ranked(here, reply, monkeypatch, capsys):
+    with Server(reply, faults={"refusal": 1.0}) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        words = [*ASK[:-1], "5", "--cache", "refusals.jsonl", "--preferences", "--json"]
+        assert cli.main(words) == large_model.INCOMPLETE
+    said = capsys.readouterr()
+    assert "plot (too few controls): 0 models on 0 prompts" in said.err
+    assert "no agreement: no text was graded twice" in said.err and "the answers cost $" in said.err
+    assert [one["result"] for one in json.loads(said.out)] == ["GradesResult", "ControlsResult", "ComparisonResult"]
+
+
+def test_the_cost_is_said_whatever_fails_after_the_asking(here, reply, monkeypatch, capsys):
+    text = read_texts(here / "found/completions.jsonl")[0]
+    row = {"prompt": text.prompt, "completion": text.completion, "plot": 11}
+    Path("wrong.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    with Server(reply) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        words = [*ASK, "--cache", "paid.jsonl", "--grader", "large", "--grader", "wrong.jsonl"]
+        assert cli.main(words) == 2
+    said = capsys.readouterr().err
+    assert "plot is '11'; it may be 1 to 10" in said and re.search(
+        r"requests were sent; the answers cost \$0\.0[1-9]", said
+    )
+
+
 SUITE = """
 question = "What is it like?"
 [[pair]]
@@ -204,8 +239,12 @@ def test_a_server_that_always_says_seven_is_untrustworthy(here, monkeypatch, cap
     seven = {"comment": "", "grammar": 7, "creativity": 7, "consistency": 7, "plot": 7, "age_group": "4-5"}
     with Server(lambda *_: seven) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        assert cli.main([*ASK, "--cache", "seven.jsonl", "--json"]) == 0
-    grades = json.loads(capsys.readouterr().out)[0]
+        assert cli.main([*ASK, "--cache", "seven.jsonl", "--json", "--preferences"]) == 0
+    said = capsys.readouterr()
+    grades, *others = json.loads(said.out)
+    ranked = [one["by"] for one in others if one["result"] == "PreferencesResult"]
+    assert [by.split(", ")[1] for by in ranked] == ["creativity (no control)", "age group (no control)"]
+    assert re.search(r"no ranking by rehearsal .*, plot \(untrustworthy", said.err)
     told = [grades["trust"][axis].split(" ")[0] for axis in ("grammar", "consistency", "plot")]
     assert told == ["untrustworthy"] * 3
 
@@ -238,6 +277,31 @@ def test_a_run_and_a_table_need_no_key(here, monkeypatch, capsys):
     assert grades[0]["trust"]["grammar"] == "trusted" and grades[1]["trust"]["grammar"] == "too few controls"
     (row,) = [row for row in said[-1]["rows"] if row["axis"] == "grammar"]
     assert row["texts"] == 100 and row["kappa_low"] > 0.2
+
+
+def test_a_table_alone_is_not_asked_again(here, capsys):
+    """People scored 40 of the texts, once."""
+    found = read_texts(here / "found/completions.jsonl")[:40]
+    rows = [{"prompt": t.prompt, "completion": t.completion, "plot": 1 + len(t.completion) % 10} for t in found]
+    Path("people.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    words = ["--texts", "found/completions.jsonl", "--grader", "people.jsonl", "--again", "30", "--preferences"]
+    assert cli.main(["eval", "grade", *words]) == 0
+    said = capsys.readouterr()
+    assert "plot, again" not in said.out and "Scores by people" in said.out
+    assert "no ranking by people, grammar (too few controls): 0 models" in said.err and "cost" not in said.err
+
+
+def test_models_are_ranked_by_preferences_in_a_file(in_tmp, capsys):
+    rows = [f"P{i},a,b,{'a' if i % 4 else 'tie'}" for i in range(20)]
+    Path("people.csv").write_text("\n".join(["prompt,first,second,preferred", *rows]))
+    assert cli.main(["eval", "rank", "people.csv", "--out", "ranked"]) == 0
+    said = capsys.readouterr().out
+    assert "preferred by people: 20 preferences on 20 prompts" in said
+    assert said.split().index("a") < said.split().index("b")
+    assert (in_tmp / "ranked/preferences.svg").exists()
+    Path("people.csv").write_text("prompt,first,second,preferred\nP,a,b,c\n")
+    assert cli.main(["eval", "rank", "people.csv"]) == 2
+    assert "people.csv, line 2: 'preferred' is 'c'" in capsys.readouterr().err
 
 
 def test_what_models_write_is_graded(here, capsys):

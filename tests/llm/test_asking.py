@@ -99,6 +99,58 @@ def test_a_limit_is_never_exceeded(settings, tmp_path, batch, times):
         assert server.again == []
 
 
+def test_a_budget_holds_for_all_calls_that_share_it(settings):
+    """Also where requests wait for others under way, each call in an event loop of its own."""
+    with Server(faults=spread(0.3), seed=3) as server:
+        given = settings(server)
+        limit = 1.5 * llm.estimate(requests(60), given).most_usd / 60
+        budget = llm.Budget(limit)
+        found = [llm.ask(requests(60, start=start), given, budget=budget) for start in (0, 100, 200)]
+        assert billed(server) <= budget.spent + budget.lost + 1e-12 <= limit + 2e-12
+        assert sum(o.usd + o.lost_usd for call in found for o in call) == pytest.approx(budget.spent + budget.lost)
+        assert any(o.answer for o in found[0]) and all(o.failure == "budget" for o in found[2])
+
+
+def test_what_a_call_had_reserved_when_it_broke_off_is_lost(settings):
+    def stop(outcome):
+        raise RuntimeError("stop")
+
+    with Server(faults={"slow": 1.0}) as server:
+        given, budget = settings(server), llm.Budget(1.0)
+        with pytest.raises(RuntimeError, match="stop"):
+            llm.ask(requests(20), given, stop, budget)
+        sent = len(server.asked)
+        llm.ask(requests(1, start=100), given, budget=budget)
+        assert budget.lost >= (sent - 1) * llm.estimate(requests(1), given).most_usd > 0
+        assert billed(server) <= budget.spent + budget.lost
+
+
+def test_a_rehearsal_answers_for_no_other_server(settings, tmp_path, monkeypatch):
+    real = llm.Settings("claude-haiku-4-5", cache=tmp_path / "a.jsonl")
+    assert requests(1)[0].key(real.name) == "8f1d795c0092de3b5777e6c8d7405bd2"  # in the caches of users
+    assert llm.Settings("claude-haiku-4-5", base_url="https://API.anthropic.com/v1", thinking=9).name == (
+        "claude-haiku-4-5 thinking 9"
+    )
+    with Server() as server:
+        rehearsed = settings(server, cache=real.cache)
+        llm.ask(requests(3), rehearsed)
+        with monkeypatch.context() as patch:
+            patch.setattr("tslens.llm.requests.VENDOR", "127.0.0.1")
+            llm.ask(requests(5), rehearsed)  # as if it were the API's own server
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    assert llm.estimate(requests(9), real).cached == 5
+    assert llm.estimate(requests(9), rehearsed).cached == 3
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://proxy.example:8000/")
+    assert real.name == "claude-haiku-4-5 at proxy.example"
+    assert [one is not None for one in llm.cached(requests(4), rehearsed)] == [True] * 3 + [False]
+
+
+def test_what_is_no_address_is_refused(refused, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://[::1")
+    with refused("no address of a server"):
+        _ = llm.Settings("claude-haiku-4-5").name
+
+
 def test_a_limit_below_one_request_asks_nothing(settings):
     with Server() as server:
         outcomes = llm.ask(requests(3), settings(server, limit_usd=1e-9))
@@ -284,7 +336,7 @@ def test_a_killed_run_goes_on(settings, tmp_path):
         calls = len(server.asked)
         outcomes = llm.ask(requests(200), settings(server, cache=cache))
         assert all(outcome.answer for outcome in outcomes)
-        assert {o.request.key("claude-haiku-4-5") for o in outcomes if o.cached} == kept
+        assert {o.request.key(settings(server).name) for o in outcomes if o.cached} == kept
         assert len(server.asked) - calls == 200 - len(kept)
 
 
@@ -408,6 +460,12 @@ def test_an_estimate_comes_from_the_api_or_from_bytes(settings, tmp_path, monkey
         assert (less.requests, less.cached) == (60, 40)
         spent = sum(o.usd for o in llm.ask(asked, given))
         assert spent <= less.most_usd
+        with_further = llm.estimate(asked, given, requests(50, start=90))  # of which ten are among the first
+        assert (with_further.requests, with_further.further) == (0, 40)
+        with_further = llm.estimate(requests(1, start=900), given, requests(5, start=901))
+        assert with_further.usd == pytest.approx(llm.estimate(requests(1, start=900), given).usd)
+        assert with_further.most_usd == pytest.approx(6 * llm.estimate(requests(1, start=900), given).most_usd)
+        assert "5 further requests may follow" in str(with_further)
         given.batch = True
         assert llm.estimate(requests(9, start=500), given).most_usd < found.most_usd / 100 * 9
         monkeypatch.delenv("ANTHROPIC_API_KEY")

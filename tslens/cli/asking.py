@@ -55,7 +55,8 @@ def ask(
         raise InputError(f"{out} has the extension {out.suffix or '(none)'!r}; stories are written to .jsonl")
     wanted = _wanted(n, seed, words, features, vocabulary)
     settings = large.settings()
-    confirm(llm.estimate([wish.request(0) for wish in wanted], settings), large.yes)
+    now, further = asked.requests_of(wanted, settings, tries)
+    confirm(llm.estimate(now, settings, further), large.yes)
     found = asked.ask(wanted, settings, tries)
     print_cost(found.outcomes)
     if found.stories:

@@ -156,6 +156,11 @@ COMMANDS: tuple[Command, ...] = (
         "Grade texts by a rubric: scores with intervals, controls, agreement, and which model writes better.",
     ),
     Command(
+        "eval rank",
+        "tslens.cli.grading:rank",
+        "Rank models by pairwise preferences of people or judges, by Bradley and Terry, with intervals over prompts.",
+    ),
+    Command(
         "eval label",
         "tslens.cli.labelling:label",
         "Open a local page on which you grade texts blind, by the same rubric as any grader; saves them as CSV.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tslens.cli.delivery import Delivery, delivery, print_json
-from tslens.cli.grading import Graders, confirm_cost, grader_of, spent, true_texts
+from tslens.cli.graders import Graders, charged, confirm_cost, exit_code, graders_of, true_texts
 from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Models, Precision, load_models
 from tslens.errors import InputError
@@ -78,7 +78,7 @@ def evaluate(
         _deliver(deliver, found)
         for number, control in enumerate(controls, 1):
             deliver(control, chosen.name if len(asked) == 1 else f"{chosen.name}-{number}")
-    return spent(asked)
+    return exit_code(asked)
 
 
 def _labelled(
@@ -92,12 +92,13 @@ def _labelled(
 
     texts, rubric = texts_of(found, suite), grading.rubric(RUBRIC)
     true, ranked = true_texts(texts, None)
-    asked = [grader_of(name, ranked, large, precision) for name in names]
+    asked = graders_of(names, ranked, large, precision)
     confirm_cost(asked, texts, true, rubric, 0, seed, large.yes)
     beside: list[Result] = []
-    for one in asked:
-        found, grades = grading.graded(found, suite, one, true, seed=seed)
-        beside.append(grading.controlled(grades, rubric))
+    with charged(asked):
+        for one in asked:
+            found, grades = grading.graded(found, suite, one, true, seed=seed)
+            beside.append(grading.controlled(grades, rubric))
     return asked, found, beside
 
 

@@ -1,21 +1,21 @@
-"""The command that grades texts."""
+"""The commands that grade texts, and rank models by preferences."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from tslens import progress
 from tslens.cli.delivery import Delivery, delivery
-from tslens.cli.large_model import INCOMPLETE, LargeModel, confirm, print_cost
+from tslens.cli.graders import LARGE, ControlsSource, Graders, charged, confirm_cost, exit_code, graders_of, true_texts
+from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Models, Precision
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
     from tslens.evaluation.grading import GradedText, Grader, GradesResult, Rubric
 
-LARGE = "large"
 Texts = Annotated[
     list[Path],
     Parameter(
@@ -25,24 +25,7 @@ Texts = Annotated[
     ),
 ]
 RubricName = Annotated[str, Parameter(help="story, instructions, verdict, or your own TOML file.")]
-Graders = Annotated[
-    list[str] | None,
-    Parameter(
-        negative=(),
-        help="Who grades: `large` (the model of --large-model), another model's id that begins with `claude-`, a run "
-        "or other model of tslens (its log-probabilities, without a key), or a .csv of scores by people or judges. "
-        "May be repeated. Default: large.",
-    ),
-]
-ControlsSource = Annotated[
-    str | None,
-    Parameter(
-        help="Stories whose endings are the controls: a file, a dataset or `made`. Default: true endings in --texts, "
-        "if 25 of them can be damaged; else `made`."
-    ),
-]
-RANKED = 100
-"""True endings among which a likelihood is ranked."""
+Out = Annotated[Path | None, Parameter(help="A folder for figures (SVG), tables (CSV) and whole answers.")]
 
 
 def grade(
@@ -60,7 +43,7 @@ def grade(
     margin: Annotated[float, Parameter(help="The difference that matters, decided before looking.")] = 0.5,
     preferences: Annotated[bool, Parameter(negative=(), help="Also rank the models by Bradley and Terry.")] = False,
     seed: Annotated[int, Parameter(help="Of the order, the damages, and the texts graded again.")] = 0,
-    out: Annotated[Path | None, Parameter(help="A folder for figures (SVG), tables (CSV) and whole answers.")] = None,
+    out: Out = None,
     precision: Precision = "float32",
     json_: Json = False,
     large: LargeModel | None = None,
@@ -79,15 +62,14 @@ def grade(
     chosen, large = rubric_of(rubric), large or LargeModel()
     found = _texts(texts, model, prompts, n, seed, precision)
     true, ranked = true_texts(found, controls)
-    asked = [grader_of(name, ranked, large, precision) for name in grader or [LARGE]]
-    if len({one.name for one in asked}) < len(asked):
-        raise InputError("two graders have the same name; give each once, and rename a table.")
+    asked = graders_of(grader or [LARGE], ranked, large, precision)
     confirm_cost(asked, found, true, chosen, again, seed, large.yes)
-    with delivery(out, json_) as deliver:
-        return _delivered(deliver, asked, found, true, chosen, again, margin, preferences, seed)
+    with charged(asked), delivery(out, json_) as deliver:
+        _deliver(deliver, asked, found, true, chosen, again, margin, preferences, seed)
+    return exit_code(asked)
 
 
-def _delivered(
+def _deliver(
     deliver: Delivery,
     asked: "Sequence[Grader]",
     found: "Sequence[GradedText]",
@@ -97,8 +79,8 @@ def _delivered(
     margin: float,
     preferences: bool,
     seed: int,
-) -> int:
-    """Grade and deliver the answers; the exit code."""
+) -> None:
+    """Grade and deliver the answers."""
     from tslens.evaluation import grading
 
     made: list[GradesResult] = []
@@ -109,23 +91,47 @@ def _delivered(
         deliver(grading.controlled(made[-1], rubric), which)
         if len(made[-1].writers()) > 1:
             deliver(grading.compare(made[-1], margin), which)
-            for axis in rubric.axes if preferences else ():
-                by = f"{one.name}, {axis.name}"
-                wanted = grading.preferences(made[-1], axis.name)
-                deliver(grading.bradley_terry(wanted, by), "-".join(filter(None, [which, axis.key])))
+            if preferences:
+                _deliver_ranks(deliver, made[-1], rubric, which)
     if len(made) > 1 or made[0].score.shape[2] > 1:
-        deliver(grading.agreement(made))
-    return spent(asked)
+        try:
+            deliver(grading.agreement(made))
+        except InputError as error:  # what was paid for is delivered all the same
+            progress.note(f"no agreement: {error}")
 
 
-def spent(asked: "Sequence[Grader]") -> int:
-    """Print what large models cost; the exit code: 3 if one of them did not grade all."""
-    from tslens.evaluation.grading.large import LargeModelGrader
+def _deliver_ranks(deliver: Delivery, grades: "GradesResult", rubric: "Rubric", which: str) -> None:
+    """Rank the models by each axis that the grader scores and is not untrustworthy on."""
+    from tslens.evaluation import grading
+    from tslens.evaluation.grading.controls import TRUSTED, UNTRUSTWORTHY
 
-    outcomes = [outcome for one in asked if isinstance(one, LargeModelGrader) for outcome in one.outcomes]
-    if outcomes:
-        print_cost(outcomes)
-    return INCOMPLETE if any(outcome.failure for outcome in outcomes) else 0
+    for axis in rubric.axes:
+        told = grades.trust[axis.name]
+        by = f"{grades.grader}, {axis.name}" + ("" if told == TRUSTED else f" ({told})")
+        if told.startswith(UNTRUSTWORTHY):
+            progress.note(f"no ranking by {by}")
+            continue
+        try:
+            found = grading.bradley_terry(grading.preferences(grades, axis.name), by)
+        except InputError as error:
+            progress.note(f"no ranking by {by}: {error}")
+            continue
+        deliver(found, "-".join(filter(None, [which, axis.key])))
+
+
+def rank(preferences: Path, /, *, out: Out = None, json_: Json = False) -> None:
+    """Rank models by pairwise preferences of people or judges, by Bradley and Terry, with intervals over prompts.
+
+    Parameters
+    ----------
+    preferences
+        A .csv or .jsonl with the columns `prompt`, `first` and `second` (models), and `preferred`: one of them, or tie.
+    """
+    from tslens.evaluation.grading import bradley_terry, read_preferences
+
+    found = bradley_terry(read_preferences(preferences), preferences.stem)
+    with delivery(out, json_) as deliver:
+        deliver(found)
 
 
 def _texts(
@@ -152,62 +158,3 @@ def _texts(
         GradedText(row["prompt"], row["completion"], row["model"], endings.get(row["prompt"], ""))
         for row in answer.records()
     ]
-
-
-def true_texts(found: "Sequence[GradedText]", source: str | None) -> "tuple[list[GradedText], list[GradedText]]":
-    """The true endings of which controls are made, and others among which a likelihood is ranked.
-
-    InputError for a source with too few stories.
-    """
-    from tslens import progress
-    from tslens.evaluation.grading import GradedText
-    from tslens.evaluation.grading.controls import CONTROLS, can_be_damaged, true_endings
-    from tslens.stories import stories
-
-    own = list({t.prompt: GradedText(t.prompt, t.ending) for t in found if can_be_damaged(t.ending)}.values())
-    limit = None if source not in (None, "made") else 4 * (CONTROLS + RANKED)
-    with progress.stage("reading stories for the controls"):
-        made = true_endings(stories(source or "made", limit=limit), CONTROLS + RANKED)
-    if source is None and len(own) >= CONTROLS:
-        return own[:CONTROLS], made[:RANKED]
-    return made[:CONTROLS], made[CONTROLS:]
-
-
-def grader_of(name: str, ranked: "Sequence[GradedText]", large: LargeModel, precision: str) -> "Grader":
-    """The grader of this name, as `--grader` takes it."""
-    from tslens.evaluation.grading.graders import TableGrader
-
-    if name.endswith((".csv", ".jsonl")):
-        return TableGrader(Path(name))
-    if name == LARGE or name.startswith("claude-"):
-        from tslens.evaluation.grading.large import LargeModelGrader
-
-        return LargeModelGrader((large if name == LARGE else replace(large, large_model=name)).settings())
-    from tslens.evaluation.grading.likelihood import LikelihoodGrader
-    from tslens.models import load
-
-    return LikelihoodGrader(load(name), ranked, precision)
-
-
-def confirm_cost(
-    asked: "Sequence[Grader]",
-    found: "Sequence[GradedText]",
-    true: "Sequence[GradedText]",
-    rubric: "Rubric",
-    again: int,
-    seed: int,
-    yes: bool,
-) -> None:
-    """Say what large models will cost, and ask."""
-    from tslens.evaluation.grading.grade import plan
-    from tslens.evaluation.grading.large import LargeModelGrader, request
-
-    if not (large := [one for one in asked if isinstance(one, LargeModelGrader)]):
-        return
-    from tslens.llm import estimate
-
-    items, second = plan(found, true, again, seed)
-    wanted = [(i, 0) for i in range(len(items))] + [(i, 1) for i in second]
-    requests = [request(items[i].text, rubric, time) for i, time in wanted if not items[i].text.is_empty]
-    for one in large:
-        confirm(estimate(requests, one.settings), yes)

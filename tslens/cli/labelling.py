@@ -7,7 +7,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from tslens import progress
-from tslens.cli.grading import ControlsSource, RubricName, Texts, true_texts
+from tslens.cli.graders import ControlsSource, true_texts
+from tslens.cli.grading import RubricName, Texts
 from tslens.errors import InputError
 
 

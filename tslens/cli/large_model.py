@@ -1,5 +1,6 @@
 """What commands that ask a large model share: its options, the price and a yes before, and the cost after."""
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -41,8 +42,8 @@ class LargeModel:
     cache: Annotated[
         Path | None,
         Parameter(
-            help="File of the answers received, so that none is paid twice. Default: one for each model in the cache "
-            "folder of tslens."
+            help="File of the answers received, so that none is paid twice. Default: one for each model, and for each "
+            "server of ANTHROPIC_BASE_URL, in the cache folder of tslens."
         ),
     ] = None
     prices: Annotated[
@@ -53,16 +54,18 @@ class LargeModel:
         """The settings of the client. InputError for a model whose name cannot be a file's."""
         from tslens.files import cache
         from tslens.llm import Settings
+        from tslens.llm.requests import host_of
 
         if not self.large_model or not self.large_model.replace("-", "").replace(".", "").isalnum():
             raise InputError(f"{self.large_model!r} is no id of a large model; give one such as {MODEL}")
+        place = re.sub(r"[^\w.]+", "-", host_of())
         return Settings(
             self.large_model,
             thinking=self.thinking,
             limit_usd=self.limit_usd,
             batch=self.batch,
             concurrency=self.concurrency,
-            cache=self.cache or cache() / "answers" / f"{self.large_model}.jsonl",
+            cache=self.cache or cache() / "answers" / f"{self.large_model}{place and '@' + place}.jsonl",
             prices=self.prices,
             **PACE,
         )

@@ -23,25 +23,36 @@ Made = TypeVar("Made")
 
 
 def ask(
-    requests: Sequence[Request], settings: Settings, on_progress: Callable[[Outcome], None] | None = None
+    requests: Sequence[Request],
+    settings: Settings,
+    on_progress: Callable[[Outcome], None] | None = None,
+    budget: Budget | None = None,
 ) -> list[Outcome]:
     """The outcome of every request, in their order. What the cache holds is not asked; equal requests are asked once.
 
-    `on_progress` is called with each outcome when it is there. Answers to requests that a kill or an error left
+    `on_progress` is called with each outcome when it is there. `budget` is one that several calls share; else this call
+    has its own, of `settings.limit_usd`. Answers to requests that a kill or an error left
     unfinished are in the cache, and a message batch goes on: the same call again finishes the rest.
 
     Raises:
         InputError: no key, no SDK, no price; the API refuses the key or does not know the model; a cache that another
             process writes, or of another version.
     """
-    run = Requests(requests, settings, on_progress)
+    run = Requests(requests, settings, on_progress, budget or Budget(settings.limit_usd))
     with run.store.writing():
         run.take_known()
         if run.pending:
             run.client = connect(settings)
+            run.budget.begin()
             with progress.bar(f"asking {settings.model}", len(run.pending), steady=True) as run.bar:
                 finish(run.everything())
     return [run.outcomes[key] if first else _same(run.outcomes[key], asked) for asked, key, first in run.asked]
+
+
+def cached(requests: Sequence[Request], settings: Settings) -> list[Outcome | None]:
+    """The outcomes that the cache holds, None for the others; nothing is asked. InputError for what is no cache."""
+    store = AnswerStore(settings.cache)
+    return [known(request, request.key(settings.name), store) for request in requests]
 
 
 def known(request: Request, key: str, store: AnswerStore) -> Outcome | None:
@@ -65,13 +76,17 @@ class Requests:
     bar: progress.Bar
 
     def __init__(
-        self, requests: Sequence[Request], settings: Settings, on_progress: Callable[[Outcome], None] | None
+        self,
+        requests: Sequence[Request],
+        settings: Settings,
+        on_progress: Callable[[Outcome], None] | None,
+        budget: Budget,
     ) -> None:
         self.settings = settings
         self.price = price_of(settings.model, settings.prices)
         self.thinking = thinking_of(settings, self.price)
         self.store = AnswerStore(settings.cache)
-        self.budget = Budget(settings.limit_usd)
+        self.budget = budget
         self.on_progress = on_progress
         self.pending: dict[str, Outcome] = {}
         """outcomes without an answer yet, by key"""

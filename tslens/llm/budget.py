@@ -4,7 +4,10 @@ import asyncio
 
 
 class Budget:
-    """What was spent and lost, and what is reserved for requests under way, in US dollars."""
+    """What was spent and lost, and what is reserved for requests under way, in US dollars.
+
+    Calls of `ask`, one after another, may share it: the limit holds for all of them together.
+    """
 
     def __init__(self, limit: float | None) -> None:
         self.limit = limit
@@ -13,9 +16,16 @@ class Budget:
         self.lost = 0.0
         """reserved for answers that were lost on the way; they may have been billed"""
         self.is_over = False
-        """nothing more is asked"""
+        """nothing more is asked by this call"""
         self._reserved: list[float] = []
         self._changed = asyncio.Condition()
+
+    def begin(self) -> None:
+        """Begin another call. What a call that was interrupted had reserved counts as lost."""
+        self.lost += sum(self._reserved)
+        self._reserved.clear()
+        self.is_over = False
+        self._changed = asyncio.Condition()  # it belongs to the event loop of one call
 
     @property
     def left(self) -> float:

@@ -32,40 +32,41 @@ class CostEstimate:
     usd: float
     """expected, without discounts for a cached prefix"""
     most_usd: float
-    """if every answer is as long as it may be; answers that are lost or useless and asked again come on top"""
+    """if every answer is as long as it may be, and all that may follow is asked; answers that are lost or useless and
+    asked again come on top"""
     counted: str
     """how tokens were counted"""
     batch: bool
     batch_usd: float
     """expected, by message batches"""
     limit_usd: float | None
+    further: int = 0
+    """requests that may follow, by what the answers are"""
 
     def __str__(self) -> str:
         if not self.requests:
             return f"the cache answers all {self.cached:,} requests to {self.model}"
         way = "by message batches" if self.batch else f"{dollars(self.batch_usd)} by message batches"
+        more = f"; {self.further:,} further requests may follow" if self.further else ""
         limit = "" if self.limit_usd is None else f" At most {dollars(self.limit_usd)} are spent, whatever happens."
         return (
             f"{self.requests:,} requests to {self.model} ({self.cached:,} more are answered by the cache): about "
             f"{self.input_tokens:,} tokens of input ({self.counted}) and {self.output_tokens:,} of output. "
-            f"Expected {dollars(self.usd)}, {way}; at most {dollars(self.most_usd)} if each is asked once.{limit}"
+            f"Expected {dollars(self.usd)}, {way}{more}; at most {dollars(self.most_usd)} if each is asked once.{limit}"
         )
 
 
-def estimate(requests: Sequence[Request], settings: Settings) -> CostEstimate:
+def estimate(requests: Sequence[Request], settings: Settings, further: Sequence[Request] = ()) -> CostEstimate:
     """What `ask` would cost. The API counts the tokens of some requests, for nothing, where there is a key.
+
+    The `further` requests, which may follow, count in the worst case alone.
 
     Raises:
         InputError: no price for the model, a file of prices or a cache that cannot be read.
     """
     price, store = price_of(settings.model, settings.prices), AnswerStore(settings.cache)
     thinking_of(settings, price)
-    new: dict[str, Request] = {}
-    for request in requests:
-        key = request.key(settings.name)
-        if known(request, key, store) is None:
-            new[key] = request
-    asked = list(new.values())
+    asked, later = (_unknown(some, settings, store) for some in (requests, further))
     per_byte, counted = _tokens_per_byte(asked, settings)
     tokens_in = round(per_byte * sum(request.most_input for request in asked))
     usual = {kind: sum(past) / len(past) for kind, past in store.output_tokens.items()}
@@ -78,12 +79,19 @@ def estimate(requests: Sequence[Request], settings: Settings) -> CostEstimate:
         input_tokens=tokens_in,
         output_tokens=tokens_out,
         usd=usd * (price.batch if settings.batch else 1.0),
-        most_usd=sum(price.most(request, settings) for request in asked),
+        most_usd=sum(price.most(request, settings) for request in asked + later),
         counted=counted,
         batch=settings.batch,
         batch_usd=usd * price.batch,
         limit_usd=settings.limit_usd,
+        further=len(later),
     )
+
+
+def _unknown(requests: Sequence[Request], settings: Settings, store: AnswerStore) -> list[Request]:
+    """Those that the cache does not answer, each once."""
+    by_key = {request.key(settings.name): request for request in requests}
+    return [request for key, request in by_key.items() if known(request, key, store) is None]
 
 
 def _tokens_per_byte(requests: list[Request], settings: Settings) -> tuple[float, str]:

@@ -1,11 +1,13 @@
 """What a large model is asked, by which settings, and what came of it."""
 
 import json
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
@@ -15,6 +17,8 @@ OVERHEAD = 1000
 """Tokens that the API may add to a request: its frame, and what it says about the schema."""
 BUDGET = "budget"
 """The failure of what was not asked because the limit might have been exceeded."""
+VENDOR = "api.anthropic.com"
+"""The host of the API's own server."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,19 @@ def dollars(usd: float) -> str:
     return f"${usd:,.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.6f}"
 
 
+def host_of(base_url: str | None = None) -> str:
+    """The host of another server than the API's own, by its address, else by ANTHROPIC_BASE_URL; empty for the API's.
+
+    Answers of another server, as in a rehearsal, never stand for the API's. InputError for what is no address.
+    """
+    address = base_url or os.environ.get("ANTHROPIC_BASE_URL", "")
+    try:
+        host = urlsplit(address).hostname or address
+    except ValueError as error:
+        raise InputError(f"{address!r} is no address of a server ({error}); correct ANTHROPIC_BASE_URL") from None
+    return "" if host == VENDOR else host
+
+
 @lru_cache(maxsize=256)
 def _schema(answer: type[BaseModel]) -> str:
     return json.dumps(answer.model_json_schema(), sort_keys=True)
@@ -106,7 +123,7 @@ class Settings:
     concurrency: int = 8
     """requests under way at once"""
     limit_usd: float | None = None
-    """never exceeded: the worst case of each request is reserved before it is sent"""
+    """never exceeded by a call: the worst case of each request is reserved before it is sent"""
     batch: bool = False
     """by message batches, at half the price; needs a cache, which remembers the batches"""
     cache: Path | None = None
@@ -132,8 +149,14 @@ class Settings:
 
     @property
     def name(self) -> str:
-        """The model, and how it answers: part of every answer's key."""
-        return f"{self.model} thinking {self.thinking}" if self.thinking else self.model
+        """The model, how it answers, and at which server if not the API's own: part of every answer's key."""
+        thinking = f" thinking {self.thinking}" if self.thinking else ""
+        return self.model + thinking + (f" at {self.host}" if self.host else "")
+
+    @property
+    def host(self) -> str:
+        """The host of another server than the API's own; else empty."""
+        return host_of(self.base_url)
 
     def __post_init__(self) -> None:
         if self.thinking < 0:

@@ -7,7 +7,7 @@ features keep the stories diverse. The prompts are ours.
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
@@ -41,6 +41,8 @@ FEATURES = {
 SHARE = 1 / 3
 """Probability of each feature."""
 MAX_TOKENS = 700
+AGAIN = 1_000_000
+"""Between the repetitions of two requests for one wish."""
 KINDS = {"NOUN": "noun", "VERB": "verb", "ADJ": "adjective"}
 _SPOKEN = re.compile(r'["“][^"“”]*\w[^"“”]*["”]')
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -69,7 +71,7 @@ class Wish:
         words = ", ".join(f"{word} ({kind})" if kind else word for word, kind in zip(self.words, kinds, strict=True))
         features = "".join(f"\n- {FEATURES[name]}" for name in self.features)
         text = f"Words: {words}" + (f"\nFeatures:{features}" if features else "")
-        return llm.Request(RULES, text, ToldStory, MAX_TOKENS, repetition=self.copy + number * 1_000_000)
+        return llm.Request(RULES, text, ToldStory, MAX_TOKENS, repetition=self.copy + number * AGAIN)
 
     def fault(self, story: str) -> str | None:
         """What is wrong with a story: `words missing`, `dialogue missing` or `unfinished`; inflected words count."""
@@ -169,17 +171,45 @@ def ask(wanted: Sequence[Wish], settings: llm.Settings, tries: int = 3) -> Told:
 
     A wish whose `tries` stories were all rejected, or whose request failed, gets none. Raises what `llm.ask` raises.
     """
+    budget = llm.Budget(settings.limit_usd)
+    return _told(wanted, settings, tries, lambda requests: llm.ask(requests, settings, budget=budget))
+
+
+def requests_of(
+    wanted: Sequence[Wish], settings: llm.Settings, tries: int = 3
+) -> tuple[list[llm.Request], list[llm.Request]]:
+    """The requests that `ask` would make now, those that the cache answers among them; and those that may follow,
+    where an answer that is not there yet is rejected."""
+    unknown: list[llm.Request] = []
+
+    def look(requests: Sequence[llm.Request]) -> list[llm.Outcome]:
+        found = llm.cached(requests, settings)
+        unknown.extend(request for request, one in zip(requests, found, strict=True) if one is None)
+        return [one or llm.Outcome(request) for request, one in zip(requests, found, strict=True)]
+
+    asked = [outcome.request for outcome in _told(wanted, settings, tries, look).outcomes]
+    return asked, [
+        replace(request, repetition=request.repetition % AGAIN + number * AGAIN)
+        for request in unknown
+        for number in range(request.repetition // AGAIN + 1, tries)
+    ]
+
+
+def _told(
+    wanted: Sequence[Wish],
+    settings: llm.Settings,
+    tries: int,
+    answer: Callable[[Sequence[llm.Request]], list[llm.Outcome]],
+) -> Told:
+    """The stories that come of these wishes; `answer` gives the outcomes of requests."""
     found, seen = Told(), Seen()
     kept: dict[int, dict[str, Any]] = {}
     open_: list[int] = list(range(len(wanted)))
-    left = settings.limit_usd
     for number in range(tries):
-        if not open_ or (left is not None and left <= 0):
+        if not open_:
             break
-        outcomes = llm.ask([wanted[i].request(number) for i in open_], replace(settings, limit_usd=left))
+        outcomes = answer([wanted[i].request(number) for i in open_])
         found.outcomes += outcomes
-        if left is not None:
-            left -= sum(outcome.usd + outcome.lost_usd for outcome in outcomes)
         again = []
         for i, outcome in zip(open_, outcomes, strict=True):
             if not isinstance(outcome.answer, ToldStory):

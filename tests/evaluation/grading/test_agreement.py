@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tests.evaluation.grading.conftest import Judge
+from tests.evaluation.grading.conftest import Judge, noise
 from tslens.errors import InputError
 from tslens.evaluation.grading import Failure, GraderAgreementResult, agreement, grade, rubric
 from tslens.evaluation.grading.agreement import _kappa, alpha, interval, kappa
+from tslens.evaluation.grading.graders import TableGrader
 
 
 def test_kappa_by_hand():
@@ -92,6 +93,35 @@ def test_only_texts_that_both_scored_count(texts, story, scores_of):
 
     found = agreement([grade(texts, judge, story, []) for judge in (Judge(scores_of), Half(scores_of, name="half"))])
     assert (found.texts == 60).all()
+
+
+def test_empty_texts_agree_by_no_grader(texts):
+    """They have the lowest score by rule: two graders that answer at random do not agree by them."""
+    verdict, empty = rubric("verdict"), [replace(text, completion=" " * i) for i, text in enumerate(texts[:60])]
+    a, b = (
+        Judge(lambda text, name=name: {"verdict": 1 + noise(text.completion + name, 2)}, name=name, again=1)
+        for name in ("a", "b")
+    )
+    without, with_empty = (
+        agreement([grade(found, a, verdict, [], again=len(found)), grade(found, b, verdict, [])]).to_frame()
+        for found in (texts, [*texts, *empty])
+    )
+    assert abs(without["kappa"][1]) < 0.2
+    for name in ("texts", "kappa", "alpha"):
+        assert with_empty[name].tolist() == pytest.approx(without[name].tolist())
+    assert without["empty"].tolist() == [0, 0]
+    assert with_empty["empty"].tolist() == [60, 10]  # between two graders a text counts once, whoever wrote it
+
+
+def test_a_table_without_second_rows_is_settled(texts, story, tmp_path):
+    rows = [f'"{text.prompt}","{text.completion}",{i % 9 + 1}' for i, text in enumerate(texts)]
+    (tmp_path / "one.csv").write_text("\n".join(["prompt,completion,plot", *rows]))
+    once = grade(texts, TableGrader(tmp_path / "one.csv"), story, [], again=20)
+    assert once.score.shape[2] == 1 and not once.failures
+    (tmp_path / "two.csv").write_text("\n".join(["prompt,completion,plot", *rows, *rows[:40]]))
+    twice = grade(texts, TableGrader(tmp_path / "two.csv"), story, [], again=len(texts))
+    assert not twice.failures
+    assert agreement([twice]).texts.tolist() == [40]
 
 
 def test_a_settled_grader_is_not_asked_again(texts, story, scores_of):

@@ -1,5 +1,7 @@
 """A loaded model grades by its log-probabilities: trusted on the three axes that they can measure."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,7 @@ from tslens import models
 from tslens.errors import InputError
 from tslens.evaluation.grading import Failure, Grade, GradedText, grade, rubric
 from tslens.evaluation.grading.controls import CONTROLS, true_endings
-from tslens.evaluation.grading.likelihood import LEAST, LikelihoodGrader
+from tslens.evaluation.grading.likelihood import LEAST, MEASURES, LikelihoodGrader
 from tslens.models import Spec, build
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
@@ -33,7 +35,8 @@ def tiny():
 
 def test_measures_are_those_of_the_hooked_forward(bundled):
     text = GradedText("Once upon a time there was a girl. She", " had a red ball. It was big.")
-    found = LikelihoodGrader(bundled, [text] * LEAST).measure(text)
+    read = LikelihoodGrader(bundled, [text] * LEAST).read(text)
+    found = {axis: read.measure(axis, 1000) for axis in MEASURES}
     tokenizer = models.story_tokenizer_of(bundled)
     before, whole, alone = tokenizer.encode([text.prompt, text.prompt + text.completion, text.completion])
     assert whole[: len(before)] == before
@@ -47,13 +50,36 @@ def test_measures_are_those_of_the_hooked_forward(bundled):
     least = np.sort(given[:-1])[: max(1, (len(given) - 1) // 10)]
     assert found["grammar"] == pytest.approx(least.mean(), abs=1e-3)
     gain = given[:-1].sum() - log_probabilities(alone).sum()
-    assert found["consistency"] == pytest.approx(gain / len(text.completion.encode()), abs=1e-3)
+    assert found["consistency"] == pytest.approx(gain / (len(given) - 1), abs=1e-3)
 
 
 def test_scores_are_ranks_among_true_endings(bundled, endings, story):
     grader = LikelihoodGrader(bundled, endings[:LEAST])
     found = [one.scores["plot"] for one in grader.grade(endings[:LEAST], story)]
     assert np.bincount(found, minlength=11)[1:].tolist() == [LEAST // 10] * 10
+
+
+def quarter(text):
+    words = text.split()
+    return " ".join(words[: len(words) // 4])
+
+
+def test_length_alone_changes_no_rank(bundled, endings, story):
+    """True endings and their beginnings are equally good: after the same prompts, a quarter of an ending ranks as the
+    whole does, though its gain per token is twice as large."""
+    grader = LikelihoodGrader(bundled, endings[:LEAST])
+    whole = endings[LEAST : 2 * LEAST]
+    begun = [
+        replace(text, completion=" ".join(text.completion.split()[: len(text.completion.split()) // 4]))
+        for text in whole
+    ]
+    gains = [
+        np.mean([grader.read(text).measure("consistency", 1000) for text in texts[:10]]) for texts in (begun, whole)
+    ]
+    assert gains[0] > 1.5 * gains[1]
+    for axis in ("grammar", "consistency"):
+        short, long = (np.mean([one.scores[axis] for one in grader.grade(texts, story)]) for texts in (begun, whole))
+        assert abs(short - long) < 1, axis
 
 
 def test_it_is_trusted_on_what_it_measures_and_says_nothing_of_the_rest(bundled, endings, story):

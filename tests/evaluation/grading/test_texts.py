@@ -5,7 +5,7 @@ import pytest
 from tslens.errors import InputError
 from tslens.evaluation.copies.cutting import read_written
 from tslens.evaluation.grading import GradedText, read_texts
-from tslens.evaluation.grading.graders import Failure, TableGrader
+from tslens.evaluation.grading.graders import Failure, Grade, TableGrader
 
 ROWS = [
     {"prompt": "A cat", "completion": ' ran, "far"\naway.', "model": "a", "sample": 0, "ending": None, "tokens": 3},
@@ -77,7 +77,7 @@ def test_scores_of_a_table(tmp_path, story):
     assert table.name == "ann" and first.scores == {"plot": 7, "age group": 3}
     assert none == unknown == Failure("no score in ann.csv")
     assert table.grade([GradedText("A", "b")], story, 1)[0].scores == {"plot": 5}
-    assert isinstance(table.grade([GradedText("A", "b")], story, 2)[0], Failure)
+    assert table.grade([GradedText("A", "b")], story, 2) == [Grade({})]
 
 
 def test_a_table_with_an_impossible_score(tmp_path, story):

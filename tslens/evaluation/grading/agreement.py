@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -28,7 +28,8 @@ GROUPS = 50
 @dataclass(frozen=True, eq=False)
 class GraderAgreementResult(Result):
     """Agreement of two gradings of the same texts, with 95% intervals over texts. NaN where it is undefined: both gave
-    every text the same score; bounds also of fewer than 50 texts without any difference. Controls do not count."""
+    every text the same score; bounds also of fewer than 50 texts without any difference. Neither controls count nor
+    empty texts, which are scored by rule."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("row",)
 
@@ -37,6 +38,8 @@ class GraderAgreementResult(Result):
     axes: list[str]
     texts: Int[Tensor, " row"]
     """Texts that both scored."""
+    empty: Int[Tensor, " row"]
+    """Empty texts in both gradings, which are left out: no grader was asked about them."""
     kappa: Float[Tensor, " row"]
     """Cohen's kappa with quadratic weights (Cohen 1968, doi:10.1037/h0026256), by scikit-learn."""
     kappa_low: Float[Tensor, " row"]
@@ -76,9 +79,9 @@ def agreement(grades: Sequence[GradesResult]) -> GraderAgreementResult:
     found = list(progress.track(_rows(grades), "agreement"))
     if not found:
         raise InputError("no text was graded twice. Grade some again, or by a second grader.")
-    first, second, axes, texts, *values = (list(column) for column in zip(*found, strict=True))
+    first, second, axes, texts, empty, *values = (list(column) for column in zip(*found, strict=True))
     numbers = [torch.tensor(column, dtype=torch.float64) for column in values]
-    return GraderAgreementResult(first, second, axes, torch.tensor(texts), *numbers)
+    return GraderAgreementResult(first, second, axes, torch.tensor(texts), torch.tensor(empty), *numbers)
 
 
 def _rows(grades: Sequence[GradesResult]) -> Iterator[tuple[Any, ...]]:
@@ -86,13 +89,13 @@ def _rows(grades: Sequence[GradesResult]) -> Iterator[tuple[Any, ...]]:
     for one in grades:
         if one.score.shape[2] > 1:
             for place, axis in enumerate(one.axes):
-                both = np.asarray(one.score[one.of()][:, place, :2])
+                both = {(str(i), one.completions[i].strip()): np.asarray(one.score[i, place, :2]) for i in one.of()}
                 yield from _row(one.grader, "itself, again", axis, both, one.tops[place])
     for a, b in combinations(grades, 2):
         for place, axis in enumerate(a.axes):
             scores = [_by_text(one, axis) for one in (a, b)]
-            both = np.array([[of[text] for of in scores] for text in scores[0] if text in scores[1]])
-            yield from _row(a.grader, b.grader, axis, both.reshape(-1, 2), a.tops[place])
+            both = {text: np.array([of[text] for of in scores]) for text in scores[0] if text in scores[1]}
+            yield from _row(a.grader, b.grader, axis, both, a.tops[place])
 
 
 def _by_text(grades: GradesResult, axis: str) -> dict[tuple[str, str], float]:
@@ -101,11 +104,13 @@ def _by_text(grades: GradesResult, axis: str) -> dict[tuple[str, str], float]:
 
 
 def _row(
-    first: str, second: str, axis: str, both: Float[np.ndarray, "text side"], top: int
+    first: str, second: str, axis: str, scores: Mapping[tuple[str, str], Float[np.ndarray, " side"]], top: int
 ) -> Iterator[tuple[Any, ...]]:
-    both = both[np.isfinite(both).all(1)]
+    """The row of two gradings, whose scores are given by prompt and completion; none for fewer than two texts."""
+    scored = {text: pair for text, pair in scores.items() if np.isfinite(pair).all()}
+    both = np.array([pair for (_, completion), pair in scored.items() if completion]).reshape(-1, 2)
     if len(both) > 1:
-        yield first, second, axis, len(both), *interval(both, top).T.flatten()
+        yield first, second, axis, len(both), len(scored) - len(both), *interval(both, top).T.flatten()
 
 
 def interval(both: Float[np.ndarray, "text side"], top: int) -> Float[np.ndarray, "bound coefficient"]:

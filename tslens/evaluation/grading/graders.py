@@ -43,7 +43,7 @@ class TableGrader:
     """The scores that people, or others' judges, gave: a CSV or JSONL file with the texts and a column for each axis.
 
     A score is a number of the axis's scale or one of its answers in words; an empty one is missing. If a text has
-    several rows, repetition n takes the n-th.
+    several rows, repetition n takes the n-th; a table where none has is settled.
     """
 
     path: Path
@@ -59,6 +59,7 @@ class TableGrader:
             self.found.setdefault(key, []).append(scores | {"": where})
         if not self.found:
             raise InputError(f"{self.path} holds no scores; give one row a text.")
+        self.is_settled = all(len(given) == 1 for given in self.found.values())
 
     def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
         """The scores of the table. InputError for a table without a column of the rubric, or a score off the scale."""
@@ -70,7 +71,9 @@ class TableGrader:
 
     def _grade(self, text: GradedText, rubric: Rubric, repetition: int) -> Grade | Failure:
         given = self.found.get((text.prompt.strip(), text.completion.strip()), [])
-        if repetition >= len(given):
+        if given and repetition >= len(given):
+            return Grade({})  # who scored a text once has not failed
+        if not given:
             return Failure(f"no score in {self.path.name}")
         row, scores = given[repetition], {}
         for axis in rubric.axes:

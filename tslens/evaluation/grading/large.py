@@ -1,11 +1,9 @@
 """A large model as a grader, through `tslens.llm`: rubric as the shared prefix, each text as delimited data."""
 
 import ipaddress
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from urllib.parse import urlsplit
 
 from tslens import llm
 from tslens.evaluation.grading.graders import Failure, Grade
@@ -25,17 +23,20 @@ class LargeModelGrader:
     settings: llm.Settings
     name: str = ""
     is_settled: bool = False
+    budget: llm.Budget | None = field(default=None, repr=False)
+    """What several graders may spend together; else this one has its own, of the settings' limit."""
     outcomes: list[llm.Outcome] = field(default_factory=list, repr=False)
     """Every outcome so far, with what it cost."""
 
     def __post_init__(self) -> None:
         model = self.settings.model
         self.name = self.name or (f"{REHEARSAL} ({model})" if is_rehearsal(self.settings) else model)
+        self.budget = self.budget or llm.Budget(self.settings.limit_usd)
 
     def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
         """The scores of the model's answers; a failure for a text whose answer never came or was refused."""
-        found = llm.ask([request(text, rubric, repetition) for text in texts], self.settings)
-        self.outcomes.extend(found)
+        requests = [request(text, rubric, repetition) for text in texts]
+        found = llm.ask(requests, self.settings, self.outcomes.append, self.budget)  # so that an error forgets no cost
         return [_grade(outcome, rubric) for outcome in found]
 
 
@@ -49,11 +50,10 @@ def request(text: GradedText, rubric: Rubric, repetition: int = 0) -> llm.Reques
 
 def is_rehearsal(settings: llm.Settings) -> bool:
     """Whether the server is on this machine."""
-    host = urlsplit(settings.base_url or os.environ.get("ANTHROPIC_BASE_URL", "")).hostname or ""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(settings.host).is_loopback
     except ValueError:
-        return host == "localhost"
+        return settings.host == "localhost"
 
 
 def _grade(outcome: llm.Outcome, rubric: Rubric) -> Grade | Failure:

@@ -1,5 +1,6 @@
 """A grader that needs no key: a story model's own log-probabilities, ranked among those of true endings."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 MEASURES = {
     "grammar": "log-probability of the least expected tenth of the tokens",
-    "consistency": "how much more probable the prompt makes the continuation, per byte",
+    "consistency": "how much more probable the prompt makes the continuation, per token",
     "plot": "log-probability that the story ends where the continuation ends",
 }
 """What stands for each axis. No log-probability stands for creativity, an age, or whether instructions are kept."""
@@ -28,14 +29,37 @@ LEAST = 40
 """True endings among which a text is ranked, at least."""
 
 
+@dataclass(frozen=True)
+class TextLikelihood:
+    """Log-probabilities of a text's tokens, in nats."""
+
+    given: Float[np.ndarray, " token"]
+    """After the prompt."""
+    alone: Float[np.ndarray, " token"]
+    """Without the prompt."""
+    end: float | None
+    """That the story ends where the text does; None for a text that the context does not hold."""
+
+    def measure(self, axis: str, tokens: int) -> float:
+        """What stands for an axis, over the first tokens of the text; higher is better. The end has no length."""
+        if axis == "plot":
+            return math.nan if self.end is None else self.end
+        given = self.given[:tokens]
+        if axis == "grammar":
+            return float(np.sort(given)[: max(1, len(given) // 10)].mean())
+        return float(given.sum() - self.alone[:tokens].sum()) / len(given)
+
+
 @dataclass
 class LikelihoodGrader:
     """Scores a text by a loaded model's log-probabilities: its rank among the true endings of real stories, in ten
     equal classes for an axis of ten. It knows what is usual for the model's training stories, not what is good.
 
-    The gain by the prompt is the pointwise mutual information per byte (compare Holtzman et al. 2021, arXiv
-    2104.08315). An axis without a measure in `MEASURES` gets no score. A text that does not fit the context is read up
-    to its end, without the ending where `plot` looks for it, so it has no score for `plot`.
+    The text and each true ending are compared over as many tokens as both have, because a prompt says more about the
+    beginning of what follows than about the rest: by the whole texts, short ones would rank above long ones. The gain
+    by the prompt is the pointwise mutual information per token (compare Holtzman et al. 2021, arXiv 2104.08315). An
+    axis without a measure in `MEASURES` gets no score. A text that does not fit the context is read up to its end,
+    without the ending where `plot` looks for it, so it has no score for `plot`.
     """
 
     model: "LanguageModel"
@@ -44,7 +68,8 @@ class LikelihoodGrader:
     precision: str = "float32"
     is_settled: bool = True
     name: str = ""
-    _ranked: dict[str, Float[np.ndarray, " ending"]] = field(default_factory=dict, repr=False)
+    _ranked: list[TextLikelihood] = field(default_factory=list, repr=False)
+    """Of the true endings."""
 
     def __post_init__(self) -> None:
         self.name = self.name or f"likelihood of {name_of(self.model)}"
@@ -57,23 +82,26 @@ class LikelihoodGrader:
         if not axes:
             raise InputError(f"{self.name} scores {', '.join(MEASURES)}; the rubric {rubric.name!r} has none of these.")
         if not self._ranked:
-            true = [self.measure(text) for text in progress.track(self.true, "true endings")]
-            self._ranked = {name: np.sort([one[name] for one in true if name in one]) for name in MEASURES}
-        found = [self.measure(text) for text in progress.track(texts, f"grading by {self.name}")]
-        return [
-            Grade({axis.name: self._score(axis, measured[axis.name]) for axis in axes if axis.name in measured})
-            if measured
-            else Failure("the prompt fills the model's context")
-            for measured in found
-        ]
+            read = (self.read(text) for text in progress.track(self.true, "true endings"))
+            self._ranked = [one for one in read if one is not None]
+        found = (self.read(text) for text in progress.track(texts, f"grading by {self.name}"))
+        return [self._grade(axes, one) if one else Failure("the prompt fills the model's context") for one in found]
 
-    def _score(self, axis: Axis, value: float) -> int:
-        true = self._ranked[axis.name]
-        below = (np.searchsorted(true, value, "left") + np.searchsorted(true, value, "right")) / 2
-        return min(axis.top, 1 + int(axis.top * below / len(true)))
+    def _grade(self, axes: Sequence[Axis], text: TextLikelihood) -> Grade:
+        scores = {axis.name: self._score(axis, text) for axis in axes}
+        return Grade({name: score for name, score in scores.items() if score is not None})
 
-    def measure(self, text: GradedText) -> dict[str, float]:
-        """The measures of one text, higher is better; those that its length allows."""
+    def _score(self, axis: Axis, text: TextLikelihood) -> int | None:
+        """The rank among the true endings; None where the text, or every true ending, has no measure."""
+        common = [min(len(text.given), len(true.given)) for true in self._ranked]
+        own = np.array([text.measure(axis.name, n) for n in common])
+        true = np.array([one.measure(axis.name, n) for one, n in zip(self._ranked, common, strict=True)])
+        known = int(np.isfinite(own - true).sum())
+        below = float((own > true).sum() + (own == true).sum() / 2)
+        return min(axis.top, 1 + int(axis.top * below / known)) if known else None
+
+    def read(self, text: GradedText) -> TextLikelihood | None:
+        """What the model says of a text; None if the prompt fills its context."""
         tokenizer, context = story_tokenizer_of(self.model), spec_of(self.model, compressors=True).n_ctx
         joint = "" if not text.prompt or text.completion[:1].isspace() else " "
         ending = joint + text.completion.rstrip()
@@ -81,15 +109,12 @@ class LikelihoodGrader:
         start = next((i for i, (a, b) in enumerate(zip(before, whole, strict=False)) if a != b), len(before))
         # One place more than the context: the last token is predicted and never fed.
         given = self._log_probabilities([*whole, tokenizer.bos][: context + 1])[start - 1 :]
-        fits, read = len(whole) < context + 1, whole[start : context + 1]
-        if not read:
-            return {}
-        of_text = given[: len(read)]
-        size = max(1, len(tokenizer.decode(read).encode()))
-        gain = of_text.sum() - self._log_probabilities(alone[: len(read) + 1]).sum()
-        least = np.sort(of_text)[: max(1, len(of_text) // 10)]
-        found = {"grammar": float(least.mean()), "consistency": float(gain) / size}
-        return found | ({"plot": float(given[-1])} if fits else {})
+        fits, tokens = len(whole) < context + 1, len(whole[start : context + 1])
+        if not tokens:
+            return None
+        return TextLikelihood(
+            given[:tokens], self._log_probabilities(alone[: tokens + 1]), float(given[-1]) if fits else None
+        )
 
     def _log_probabilities(self, row: Sequence[int]) -> Float[np.ndarray, " token"]:
         dtype, device = forward.resolve_dtype(self.precision, self.model), next(self.model.parameters()).device

@@ -66,6 +66,10 @@ class PreferencesResult(Result):
         """One row for each model, the strongest first."""
         return self.to_frame().sort_values("strength", ascending=False, ignore_index=True)
 
+    def __str__(self) -> str:
+        count = f"{self.comparisons:,} preferences on {self.prompts:,} prompts"
+        return f"Strengths of models, preferred by {self.by}: {count}\n{super().__str__()}"
+
 
 def read_preferences(path: str | Path) -> list[PairwisePreference]:
     """The preferences of a JSONL or CSV file with the columns `prompt`, `first`, `second` (models) and `preferred`: one

@@ -1,0 +1,132 @@
+"""The graders of commands: by name, with true endings for the controls, the price before and the cost after."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from tslens import progress
+from tslens.cli.large_model import INCOMPLETE, LargeModel, confirm, print_cost
+from tslens.errors import InputError
+
+if TYPE_CHECKING:
+    from tslens.evaluation.grading import GradedText, Grader, Rubric
+    from tslens.llm import Budget, Outcome
+
+LARGE = "large"
+Graders = Annotated[
+    list[str] | None,
+    Parameter(
+        negative=(),
+        help="Who grades: `large` (the model of --large-model), another model's id that begins with `claude-`, a run "
+        "or other model of tslens (its log-probabilities, without a key), or a .csv of scores by people or judges. "
+        "May be repeated. Default: large.",
+    ),
+]
+ControlsSource = Annotated[
+    str | None,
+    Parameter(
+        help="Stories whose endings are the controls: a file, a dataset or `made`. Default: true endings in --texts, "
+        "if 25 of them can be damaged; else `made`."
+    ),
+]
+RANKED = 100
+"""True endings among which a likelihood is ranked."""
+
+
+def true_texts(found: "Sequence[GradedText]", source: str | None) -> "tuple[list[GradedText], list[GradedText]]":
+    """The true endings of which controls are made, and others among which a likelihood is ranked.
+
+    InputError for a source with too few stories.
+    """
+    from tslens.evaluation.grading import GradedText
+    from tslens.evaluation.grading.controls import CONTROLS, can_be_damaged, true_endings
+    from tslens.stories import stories
+
+    own = list({t.prompt: GradedText(t.prompt, t.ending) for t in found if can_be_damaged(t.ending)}.values())
+    limit = None if source not in (None, "made") else 4 * (CONTROLS + RANKED)
+    with progress.stage("reading stories for the controls"):
+        made = true_endings(stories(source or "made", limit=limit), CONTROLS + RANKED)
+    if source is None and len(own) >= CONTROLS:
+        return own[:CONTROLS], made[:RANKED]
+    return made[:CONTROLS], made[CONTROLS:]
+
+
+def graders_of(
+    names: Sequence[str], ranked: "Sequence[GradedText]", large: LargeModel, precision: str
+) -> "list[Grader]":
+    """The graders of these names; all that ask a large model share one limit. InputError for one named twice."""
+    from tslens.llm import Budget
+
+    budget = Budget(large.limit_usd)
+    found = [_grader_of(name, ranked, large, precision, budget) for name in names]
+    if len({one.name for one in found}) < len(found):
+        raise InputError("two graders have the same name; give each once, and rename a table.")
+    return found
+
+
+def _grader_of(
+    name: str, ranked: "Sequence[GradedText]", large: LargeModel, precision: str, budget: "Budget"
+) -> "Grader":
+    """The grader of this name, as `--grader` takes it."""
+    from tslens.evaluation.grading.graders import TableGrader
+
+    if name.endswith((".csv", ".jsonl")):
+        return TableGrader(Path(name))
+    if name == LARGE or name.startswith("claude-"):
+        from tslens.evaluation.grading.large import LargeModelGrader
+
+        settings = (large if name == LARGE else replace(large, large_model=name)).settings()
+        return LargeModelGrader(settings, budget=budget)
+    from tslens.evaluation.grading.likelihood import LikelihoodGrader
+    from tslens.models import load
+
+    return LikelihoodGrader(load(name), ranked, precision)
+
+
+def confirm_cost(
+    asked: "Sequence[Grader]",
+    found: "Sequence[GradedText]",
+    true: "Sequence[GradedText]",
+    rubric: "Rubric",
+    again: int,
+    seed: int,
+    yes: bool,
+) -> None:
+    """Say what large models will cost, and ask."""
+    from tslens.evaluation.grading.grade import plan
+    from tslens.evaluation.grading.large import LargeModelGrader, request
+
+    if not (large := [one for one in asked if isinstance(one, LargeModelGrader)]):
+        return
+    from tslens.llm import estimate
+
+    items, second = plan(found, true, again, seed)
+    wanted = [(i, 0) for i in range(len(items))] + [(i, 1) for i in second]
+    requests = [request(items[i].text, rubric, time) for i, time in wanted if not items[i].text.is_empty]
+    for one in large:
+        confirm(estimate(requests, one.settings), yes)
+
+
+@contextmanager
+def charged(asked: "Sequence[Grader]") -> Iterator[None]:
+    """Print what large models cost at the end of the block, whatever happens inside."""
+    try:
+        yield
+    finally:
+        if outcomes := _outcomes(asked):
+            print_cost(outcomes)
+
+
+def exit_code(asked: "Sequence[Grader]") -> int:
+    """The exit code: 3 if a large model did not grade all."""
+    return INCOMPLETE if any(outcome.failure for outcome in _outcomes(asked)) else 0
+
+
+def _outcomes(asked: "Sequence[Grader]") -> "list[Outcome]":
+    from tslens.evaluation.grading.large import LargeModelGrader
+
+    return [outcome for one in asked if isinstance(one, LargeModelGrader) for outcome in one.outcomes]
