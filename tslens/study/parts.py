@@ -132,9 +132,10 @@ def _swaps(work: Work) -> dict[str, Result]:
 
 
 def _ablation(work: Work) -> dict[str, Result]:
-    writes = work.found.get("writes")
+    keys, writes = work.found.get("kinds"), work.found.get("writes")
+    chosen = keys if isinstance(keys, heads.KindsResult) else None
     written = writes if isinstance(writes, heads.WritesResult) else None
-    found = heads.ablation(work.model, work.corpus, roles=work.roles, writes=written, rows=work.checked)
+    found = heads.ablation(work.model, work.corpus, roles=work.roles, keys=chosen, writes=written, rows=work.checked)
     try:
         beside = ablated(work.model, work.corpus, n=work.twins, limit=work.checked)
     except InputError:  # too few stories, or no twin
