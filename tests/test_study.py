@@ -9,14 +9,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from tslens import cli, lock, models, progress
-from tslens.analysis import heads
+from tslens.analysis import heads, lens
+from tslens.analysis.circuits import AccuracyResult
+from tslens.analysis.circuits.accuracy import DOES, RIGHT
 from tslens.analysis.heads import AblationResult, RolesResult
 from tslens.corpus import Corpus
 from tslens.models import Spec, build
@@ -24,7 +26,7 @@ from tslens.study import Answer, EverythingResult, everything, parts
 from tslens.study.findings import finding
 from tslens.study.kept import RECORD
 from tslens.study.parts import PARTS
-from tslens.twins import TwinsResult
+from tslens.twins import TwinsResult, measured
 
 SMALL = {"checked": 20, "twins": 1}
 STUDY = importlib.import_module("tslens.study.everything")
@@ -289,3 +291,51 @@ def test_every_kind_of_answer_has_a_finding() -> None:
     assert not [kind.__name__ for kind in kinds if finding.dispatch(kind) is plain]
     names = [name for part in PARTS for name in part.answers]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.thorough
+def test_measures_and_tasks_stand_beside_twins(run: Path, corpus: Corpus, monkeypatch) -> None:
+    """Attribution and norms on the checked stories; accuracy on a task that the tokenizer can express."""
+    monkeypatch.setattr(STUDY, "PARTS", [part for part in PARTS if part.name in ("scan", "twins of layers")])
+    model = models.load("tiny")
+    answers = everything(model, corpus, checked=20, twins=2)
+    found, summary = {answer.name: answer.result for answer in answers}, answers[0].result
+    said = dict(zip(summary.answers, summary.findings, strict=True))
+    for name in ("attribution", "residuals"):
+        beside = found[f"twins of {name}"]
+        assert beside.stories == 20 and len(beside.twins) == 2 and said[f"twins of {name}"] == beside.said()
+    few = Corpus(corpus.texts[:20], "made ones")
+    alone = measured(model, few, lens.residuals(model, few), n=2)
+    assert torch.equal(found["twins of residuals"].of_twins, alone.of_twins)
+    without = everything(model, corpus, checked=20, twins=0)[0].result
+    said = dict(zip(without.answers, without.findings, strict=True))
+    assert said["twins of layers"] == "no answer: No twin was asked."
+    assert said["roles"].endswith("(twins: not asked)") and said["logit lens"].endswith("(twins: not asked)")
+
+
+def test_a_task_is_answered_beside_twins(run: Path, corpus: Corpus, monkeypatch) -> None:
+    able = drawn_accuracy()
+    beside = TwinsResult(
+        *("tiny", 30, [RIGHT, DOES], ["a twin"], torch.tensor([48, 1]), torch.tensor([44.0, 1.0])),
+        *(torch.tensor([52.0, 1.0]), torch.tensor([30, 0]), torch.tensor([30, 0]), torch.tensor([0.5, 0.5])),
+        *(torch.tensor([False, False]), torch.tensor([[30, 0]])),
+        unit="pairs",
+    )
+    asked = []
+    monkeypatch.setattr(parts, "TASKS", {"owner": None})
+    monkeypatch.setattr(parts.circuits, "accuracy", lambda *_: able)
+    monkeypatch.setattr(parts, "on_task", lambda *given, n: asked.append((given[1], n)) or beside)
+    work = parts.Work(models.load("tiny"), corpus, lambda _: [], 20, 1, {})
+    found = parts._tasks(work)
+    assert asked == [("owner", 1)] and found["twins of task owner"] is beside
+    assert finding(found["task owner"], None).endswith(f"On 30 pairs: {beside.said([RIGHT, DOES])}.")
+    (alone,) = parts._tasks(replace(work, twins=0)).values()
+    assert asked == [("owner", 1)] and finding(alone, None).endswith("(twins: not asked)")
+
+
+def drawn_accuracy() -> AccuracyResult:
+    """The accuracy of a model on 30 pairs of one template."""
+    numbers = {"accuracy": 0.8, "low": 0.7, "high": 0.9, "margin": 1.0, "margin_low": 0.5, "margin_high": 1.5}
+    by_template = {name: torch.tensor([0.8]) for name in ("right", "right_low", "right_high")}
+    said = {"model": "tiny", "task": "owner", "question": "Whose?", "pairs": 30, "dropped": {}, "examples": ["a b|c"]}
+    return AccuracyResult(**said, **numbers, **by_template, of_halves=[{RIGHT: 48, DOES: 1}])

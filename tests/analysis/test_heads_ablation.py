@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-from tslens import models, plots
+from tslens import models, plots, pos
 from tslens.analysis import heads
 from tslens.analysis.heads.ablation_result import BOUND, FINDINGS, MATTERING, has_role, matters
-from tslens.analysis.heads.kinds_words import CLASSES
+from tslens.analysis.heads.kinds_words import CLASSES, marks_of, personal, words_of
 from tslens.analysis.heads.repeated import copying, repeated_tokens, repetition_scores
-from tslens.analysis.heads.role_tokens import after_duplicates, by_two, continuations
+from tslens.analysis.heads.role_tokens import after_duplicates, by_two, continuations, queries_of_kinds
 from tslens.analysis.heads.rows import partners, story_rows
 from tslens.batching import chosen, contrast_weights
 from tslens.halves import GROUPS, halves
@@ -147,17 +147,17 @@ def test_the_contrast_is_the_difference_of_weighted_means(
         on, off = contrast_weights(read.tokens, read.scored, rule(read.tokens, read.real))
         more = (losses[1] - losses[0]).double()
         expected = [float((w[:, 1:] * more).sum() / w.sum()) for w in (on, off)]
-        assert found.predicted[0, head] == on.sum() > 5
-        assert found.on_predicted[0, 0, head] == pytest.approx(expected[0], abs=1e-4)
-        assert found.contrast[0, 0, head] == pytest.approx(expected[0] - expected[1], abs=1e-4)
-    assert found.contrast[0, 0, 3].isnan() and found.predicted[0, 3] == 0  # positional: no tokens in particular
-    assert found.contrast[0, 1].isnan().all()
+        assert found.predicted[head] == on.sum() > 5
+        assert found.on_predicted[0, head] == pytest.approx(expected[0], abs=1e-4)
+        assert found.contrast[0, head] == pytest.approx(expected[0] - expected[1], abs=1e-4)
+    # Positional: no tokens in particular.
+    assert found.tests == ["0.0 previous token", "0.1 induction", "0.2 duplicate token"]
 
 
 def test_a_head_that_writes_a_class_is_measured_on_its_words(
     model: Any, roles: heads.RolesResult, made_stories: list[str], refused: Any
 ) -> None:
-    """The classes are those of whole words; a role that predicts tokens comes first."""
+    """The classes are those of whole words; a role that predicts tokens comes first, and is tested too."""
     writes = heads.writes(model, made_stories, control=heads.Control((0.0,) * len(CLASSES), (0,)))
     held = torch.zeros_like(writes.score, dtype=torch.bool)
     held[CLASSES.index("NOUN"), 1, 1] = held[CLASSES.index("VERB"), 0, 0] = True
@@ -165,16 +165,119 @@ def test_a_head_that_writes_a_class_is_measured_on_its_words(
     found = heads.ablation(
         model, made_stories, roles=roles, writes=replace(writes, **of), kinds=("zero",), rows=6, context=40
     )
-    assert found.labels == [["previous token", "induction", "duplicate token", ""], ["", "writes NOUN", "", ""]]
+    assert found.tests == [
+        *("0.0 previous token", "0.0 writes VERB", "0.1 induction", "0.2 duplicate token", "1.1 writes NOUN"),
+    ]
     read = story_rows(model, made_stories, 6, 40, tagged=True)
     assert read.classes is not None and read.classes.shape == read.tokens.shape
     pieces = models.tokenizer_of(model).pieces(read.tokens[read.classes == CLASSES.index("NOUN")].tolist())
     assert len(pieces) > 10 and {" dog", " the"} & set(pieces) <= {" dog"}
     on, _ = contrast_weights(read.tokens, read.scored, read.classes == CLASSES.index("NOUN"))
-    assert found.predicted[1, 1] == on.sum() > 5 and found.contrast[0, 1, 1].isfinite()
+    assert found.predicted[4] == on.sum() > 5 and found.contrast[0, 4].isfinite()
     assert found.checks().set_index(["layer", "head"])["by"][1, 1] == "writes NOUN"
     with refused("written classes are those of another"):
         heads.ablation(model, made_stories, writes=replace(writes, model="another"), rows=6)
+
+
+def test_the_queries_of_each_kind_by_hand() -> None:
+    """Tom saw a red dog. "Run!" said Tom. He ran. Words are tokens, after BOS."""
+    text = 'Tom saw a red dog. "Run!" said Tom. He ran.'
+    tagged = pos.tag_stories([text])[0]
+    assert [text[a:b] for a, b, _ in tagged][6:10] == ['"', "Run", "!", '"']
+    marks = marks_of(words_of(text, tagged), [(0, 0), *((a, b) for a, b, _ in tagged)])
+    queries = queries_of_kinds(marks, torch.tensor([False, *personal(text, tagged)]))
+    said = ["", *(text[a:b] for a, b, _ in tagged)]
+
+    def of(kind: str) -> list[str]:
+        return [said[i] for i in queries[heads.KINDS.index(kind)].nonzero().flatten().tolist()]
+
+    assert of("same name") == ["Tom"] and of("pronoun to its referent") == ["He"]
+    assert of("verb to its subject") == ["saw", "ran"] and of("noun to its determiner or adjective") == ["dog"]
+    assert of("opening quotation mark") == ["Run", "!"] and of("duplicate token") == of("induction") == []
+    assert of("word class article") == ["red", "dog", ".", '"']  # four tokens from "a"
+    assert of("sentence start")[:5] == ["saw", "a", "red", "dog", "!"]  # the first "." is five tokens from "Tom"
+    assert of("inside speech") == ["!", '"', "said", "Tom", "."] and of("topic word") == []
+
+
+def kinds_held(model: Any, texts: list[str], held: dict[tuple[int, int], list[str]]) -> heads.KindsResult:
+    """The kinds of keys of a model, these heads with these kinds alone, the first with the largest score."""
+    found = heads.kinds(model, texts[:6], made=2)
+    low = torch.full_like(found.low, -1.0)
+    for (layer, head), names in held.items():
+        for rank, name in enumerate(names):
+            low[heads.KINDS.index(name), layer, head] = 0.9 - rank / 10
+    nothing = torch.full_like(found.low, torch.nan)
+    return replace(
+        found,
+        score=low,
+        low=low,
+        q=torch.zeros_like(low),
+        p_of_words=nothing,
+        threshold=torch.full_like(found.threshold, 0.05),
+    )
+
+
+def test_every_kind_of_a_head_is_measured_on_the_tokens_that_follow_its_queries(
+    made_words: Tokenizer, made_stories: list[str], roles: heads.RolesResult, loud: Any, refused: Any
+) -> None:
+    """Against TransformerLens: after its role come the kinds of a head, and induction counts once."""
+    model = made("gpt2", made_words, loud)
+    keys = kinds_held(
+        model,
+        made_stories,
+        {(1, 0): ["verb to its subject", "noun to its determiner or adjective"], (0, 1): ["induction"]},
+    )
+    found = heads.ablation(model, made_stories, roles=roles, keys=keys, kinds=("zero",), rows=6, context=40)
+    assert found.tests == [
+        *(
+            "0.0 previous token",
+            "0.1 induction",
+            "0.2 duplicate token",
+            "1.0 verb to its subject",
+            "1.0 noun to its determiner or adjective",
+        ),
+    ]
+    read = story_rows(model, made_stories, 6, 40, tagged=True)
+    assert read.queries is not None
+    for test, label in ((3, "verb to its subject"), (4, "noun to its determiner or adjective")):
+        follows = torch.zeros_like(read.real)
+        follows[:, 1:] = read.queries[heads.KINDS.index(label)][:, :-1] & read.real[:, 1:]
+        on, off = contrast_weights(read.tokens, read.scored, follows)
+
+        def put(z: torch.Tensor, hook: object) -> torch.Tensor:
+            z[:, :, 0] = 0
+            return z
+
+        with torch.no_grad():
+            without = model.run_with_hooks(read.tokens, fwd_hooks=[("blocks.1.attn.hook_z", put)])
+            losses = [
+                torch.nn.functional.cross_entropy(of[:, :-1].transpose(1, 2), read.tokens[:, 1:], reduction="none")
+                for of in (model(read.tokens), without)
+            ]
+        more = (losses[1] - losses[0]).double()
+        expected = [float((w[:, 1:] * more).sum() / w.sum()) for w in (on, off)]
+        assert found.predicted[test] == on.sum() > 5
+        assert found.contrast[0, test] == pytest.approx(expected[0] - expected[1], abs=1e-4)
+    assert found.contrast_q[0, 3].isfinite() and "verb to its subject" in str(found)
+    with refused("kinds of keys are those of another"):
+        heads.ablation(model, made_stories, keys=replace(keys, model="another"), rows=6)
+
+
+def test_a_head_serves_a_label_if_its_loss_rises_most_on_the_tokens_of_one(model: Any, made_stories: list[str]) -> None:
+    keys = kinds_held(model, made_stories, {(1, 0): ["verb to its subject", "same name"]})
+    found = heads.ablation(model, made_stories, keys=keys, kinds=("zero", "mean"), rows=4, context=16)
+    ends, none = torch.full((2, 2, 4), 3 * BOUND), torch.zeros(2, 2, 4)
+    given = {"increase": ends, "low": ends, "high": ends, "q": none, "contrast_q": torch.zeros(2, 2)}
+    given |= {"roles": [["positional"] * 4] * 2, "predicted": torch.tensor([9.0, 9.0])}
+    one, neither = torch.tensor([[-0.1, 0.1], [-0.1, 0.2]]), torch.tensor([[-0.1, 0.1], [0.1, -0.2]])
+    served = replace(found, contrast=one, contrast_low=one, **given)
+    assert served.finding(1, 0) == "matters, most on the tokens its label predicts"
+    row = served.checks().set_index(["layer", "head"]).loc[(1, 0)]
+    assert row["by"] == "same name" and row["contrast"] == pytest.approx(0.1)
+    assert served.contrasts()["label"].tolist() == ["verb to its subject", "same name"]
+    other = replace(served, contrast_low=neither)
+    assert other.finding(1, 0) == "matters, not more on the tokens its label predicts"
+    assert other.finding(1, 1) == "matters"
 
 
 # What is said
@@ -216,9 +319,9 @@ def test_findings_by_hand(model: Any, roles: heads.RolesResult, made_stories: li
             low=ends,
             high=torch.full((2, 2, 4), float(high)),
             q=torch.zeros(2, 2, 4),
-            contrast_low=torch.full((2, 2, 4), contrast),
-            contrast_q=torch.zeros(2, 2, 4),
-            predicted=torch.tensor([[5.0, 5, 5, 0], [0, 0, 0, 0]]),
+            contrast_low=torch.full((2, 3), contrast),
+            contrast_q=torch.zeros(2, 3),
+            predicted=torch.tensor([5.0, 5, 5]),
         )
         return given.finding(*head)
 

@@ -416,7 +416,8 @@ def test_attribution_and_residuals_write_their_answers(tmp_path: Path, capsys: p
         "residuals.csv",
         "residuals.svg",
     ]
-    assert "residual of BOS" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "residual of BOS" in shown.out and shown.err.count("twins: not asked; --twins 19") == 2
     for command, said in (("attribution", "No component of 1 untrained twins adds"), ("residuals", "No stream of 1")):
         given = ["--model", "tiny", "--stories", "stories.txt", "--out", str(tmp_path / command), "--twins", "1"]
         assert cli.main(["analyze", command, *given]) == 0

@@ -103,7 +103,8 @@ def causes_of(roles: RolesResult, shape: dict[str, int]) -> Causes:
     writes = drawn(WritesResult, shape | {"kind": len(CLASSES)}, p_of_words=nothing[: len(CLASSES)], **about)
     of = {"model": roles.model, "on": "stories", "copying": "", "kinds": ("zero", "mean", "resample"), "rows": 30}
     of |= {"tokens": 3000, "baseline": 2.0, "roles": names(roles, kinds, writes)}
-    ablation = drawn(AblationResult, shape | {"kind": 3}, **of)
+    of["tests"] = [f"{i}.{j} induction" for i, row in enumerate(roles.roles) for j in range(len(row))]
+    ablation = drawn(AblationResult, shape | {"kind": 3, "test": len(of["tests"])}, **of)
     agreement, kernels = heads_analysis.agreement(roles, swaps), heads_analysis.kernels(roles, swaps)
     ablated = beside(roles.model, 32, [MATTERING], torch.tensor([3]), torch.tensor([[0], [1]]))
     return Causes(roles, swaps, agreement, kernels, kinds, writes, ablation, ablated)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +42,11 @@ def checked(made: Callable[..., ReportData]) -> Causes:
     writes.low[CLASSES.index("NOUN"), 0, [0, 3]] = 0.2
     increase = torch.tensor([0.2, 0.1, 0.0, 0.0, 0.001, 0.3]).expand(3, 1, 6)
     of = {"increase": increase, "low": increase - 0.006, "high": increase + 0.006, "q": 0.1 * (increase < 0.05)}
-    of |= {"contrast": increase / 2, "contrast_low": increase / 2 - 0.01, "contrast_high": increase}
-    of["contrast_q"] = 0 * increase
-    predicted = torch.tensor([[90.0, 0, 0, 0, 0, 0]])
-    ablation = replace(found.ablation, roles=names(roles, kinds, writes), predicted=predicted, **of)
+    tests = ["0.0 previous token", "0.1 same name", "0.3 writes NOUN"]
+    more = increase[:, 0, [0, 1, 3]] / 2
+    of |= {"contrast": more, "contrast_low": more - 0.01, "contrast_high": more + 0.01, "contrast_q": 0 * more}
+    of |= {"tests": tests, "predicted": torch.tensor([90.0, 30, 0]), "on_predicted": more, "on_others": 0 * more}
+    ablation = replace(found.ablation, roles=names(roles, kinds, writes), **of)
     verdict = torch.tensor([[[POSITION, CONTENT, CONTENT, POSITION, POSITION, POSITION]]]).expand(2, 1, 6)
     swaps = replace(found.swaps, verdict_code=verdict)
     agreement, kernels = heads.agreement(roles, swaps), heads.kernels(roles, swaps)
@@ -81,6 +81,11 @@ def test_the_table_has_a_row_for_every_head(checked: Causes) -> None:
     assert "+0.300</b><span>[0.294, 0.306]</span>" in rows[0]
     previous = next(row for row in rows if ">0.0</a>" in row)
     assert "writes NOUN" in previous and "+0.100</b>" in previous and "position decides" in previous
+    same = next(row for row in rows if ">0.1</a>" in row)
+    assert "matters, most on the tokens its label predicts" in same
+    assert "+0.050</b><span>[0.040, 0.060]</span><span>same name</span>" in same
+    unread = next(row for row in rows if ">0.3</a>" in row)
+    assert 'tokens" class="n">–</td>' in unread
     positional = next(row for row in rows if ">0.4</a>" in row)
     assert "has a role that nothing misses" in positional and 'class="faint">+0.001' in positional
     assert "untrained twins: 0 to 2" in table(checked) and "--causes" in table(None)
@@ -94,7 +99,9 @@ def test_a_withheld_role_is_said(checked: Causes) -> None:
     found = replace(checked, agreement=agreement, roles=replace(checked.roles, role_code=code))
     assert "withheld: positional" in table(found) and "1 of 2 roles confirmed, 1 contradicted" in table(found)
     assert "Withheld: positional." in sentences(found)[4] and "1 contradicted and withheld" in claim(found)[2]
-    assert sentences(found)[1].startswith("Same name. Matters: without it +0.100 by zero, ")
+    assert sentences(found)[1].startswith(
+        "Same name. Matters, most on the tokens its label predicts: without it +0.100 by zero, "
+    )
 
 
 def test_heads_that_matter_lead_only_where_untrained_twins_have_fewer(
@@ -194,14 +201,55 @@ def test_those_of_the_bundled_model_come_with_it(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.thorough
 def test_the_page_of_a_model_with_all_its_causes(model: Any, texts: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "control", partial(module.control, n=2))
-    monkeypatch.setattr(module, "read_ahead", partial(module.read_ahead, n=2))
     monkeypatch.setattr(heads, "MADE", 4)
-    data = report.compute(model, texts, shown=1, twins=0, causes=True, max_new_tokens=4)
+    data = report.compute(model, texts, shown=1, twins=2, causes=True, max_new_tokens=4)
     assert data.causes is not None and data.causes.kinds is not None and data.causes.writes is not None
     assert torch.equal(data.heads.role_code, data.causes.roles.role_code)
     assert data.causes.kinds.threshold.isfinite().all() and len(data.causes.kinds.of_twins) == 2
     assert "What is lost without each head" in report.draw(data)
+
+
+def test_without_twins_none_is_computed_and_the_page_says_so(
+    model: Any, texts: Corpus, roles: heads.RolesResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("control", "read_ahead", "ablated"):
+        monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("no twin was asked"))
+    found = module.causes(model, texts, roles, wanted=True, twins=0)
+    assert found is not None and found.kinds is None and found.writes is None and found.ablated is None
+    assert "need untrained twins (twins: not asked)" in table(found)
+    assert "ablated beside them (twins: not asked)." in table(found)
+
+
+def test_roles_lead_by_what_swaps_leave(made: Callable[..., ReportData], checked: Causes) -> None:
+    """Two roles lead where twins have none or one; where swaps contradict one of the two, they do not."""
+    data = made(layers=1, heads=6)
+    assert data.twins is not None
+    label = "heads with a role"
+    twins = replace(data.twins, of_twins=data.twins.of_twins.clone(), twins=["a twin"] * 19)
+    of_twins = torch.zeros(19, len(twins.labels), dtype=torch.int64)
+    of_twins[0, twins.place(label)] = 1
+    twins = replace(twins, of_twins=of_twins, most=of_twins.amax(0), least=of_twins.amin(0))
+    assert bool(twins.without({}).leads[twins.place(label)]) and twins.leads[twins.place(label)]
+    less = twins.without({label: 1})
+    at = less.place(label)
+    assert (
+        less.count[at] == 1 and less.low[at] == 0.5 and not less.leads[at] and float(less.p[at]) == pytest.approx(0.1)
+    )
+    assert less.leads.tolist()[:at] + less.leads.tolist()[at + 1 :] == (
+        twins.leads.tolist()[:at] + twins.leads.tolist()[at + 1 :]
+    )
+    verdict = checked.swaps.verdict_code.clone()
+    verdict[:, 0, 4] = CONTENT
+    agreement = heads.agreement(checked.roles, replace(checked.swaps, verdict_code=verdict))
+    causes = replace(checked, agreement=agreement, roles=agreement.withhold(checked.roles))
+    assert (causes.lost, checked.lost) == (1, 0)
+    (found,) = [
+        one
+        for one in findings(replace(data, heads=causes.roles, causes=causes, twins=less))
+        if "beats its null" in one.claim
+    ]
+    assert not found.leads and found.figure == "1 of 6 heads"
+    assert "1 more, which swaps contradict, do not count; twins are not swapped." in found.evidence
 
 
 # In a browser

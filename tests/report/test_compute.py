@@ -1,7 +1,10 @@
+import importlib
+
 import pytest
 import torch
 
 from tslens import models, report
+from tslens.corpus import Corpus
 from tslens.report.compute import PROMPTS
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
@@ -17,6 +20,28 @@ def model(texts: list[str]):  # type: ignore[no-untyped-def]
     tokenizer = Tokenizer.train(texts, 300)
     spec = models.Spec(16, 2, 2, d_vocab=tokenizer.size, n_ctx=48)
     return models.build(spec, seed=1, tokenizer=tokenizer)
+
+
+def test_roles_that_swaps_contradict_do_not_count_beside_twins(  # type: ignore[no-untyped-def]
+    model, texts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The counts beside twins are those after withholding, by label."""
+    asked: list[dict[str, int]] = []
+
+    class Compared:
+        def without(self, lost: dict[str, int]) -> None:
+            asked.append(lost)
+
+    compute = importlib.import_module("tslens.report.compute")  # `report.compute` is its function
+    monkeypatch.setattr(compute, "compare", lambda *_, **__: Compared())
+    compute._twins(
+        model,
+        Corpus(tuple(texts), "made"),
+        2,
+        {"heads with a role": 5, "self heads": 2},
+        {"heads with a role": 3, "self heads": 2},
+    )
+    assert asked == [{"heads with a role": 2, "self heads": 0}]
 
 
 @pytest.mark.thorough

@@ -40,7 +40,7 @@ def heads(
     text
         A text of your own: shows where every head attends in it, with one heat map per head in --out.
     ablate
-        Also ablate every head, by three kinds: the loss on 32 stories, by the head's role, and on repeated tokens.
+        Also ablate every head, by three kinds: the loss on 32 stories, by the head's labels, and on repeated tokens.
     swap
         Also swap words and shift positions in 100 of the stories, and show which roles that contradicts.
     probe
@@ -92,12 +92,13 @@ def _further(
         deliver(swapped, corpus=corpus)
         deliver(agreement := method.agreement(roles, swapped), corpus=corpus)
         roles = agreement.withhold(roles)
-    written = None
+    chosen = written = None
     if kinds:
         of_kinds, of_writes = method.Kinds(made=method.MADE), method.Writes()
         read_ahead(loaded, corpus, scored=[of_kinds, of_writes])
         twins = control(loaded, corpus, of_kinds)
-        deliver(method.kinds(loaded, corpus, roles=roles, control=twins, precision=precision), corpus=corpus)
+        chosen = method.kinds(loaded, corpus, roles=roles, control=twins, precision=precision)
+        deliver(chosen, corpus=corpus)
         twins = control(loaded, corpus, of_writes)
         written = method.writes(loaded, corpus, control=twins, precision=precision)
         deliver(written, corpus=corpus)
@@ -107,7 +108,7 @@ def _further(
         deliver(method.contexts({f"{short} tokens": at_short, "the whole context": roles}), corpus=corpus)
     if ablate:
         deliver(method.ablation(loaded, rows=16), "on-repeated-tokens")
-        found = method.ablation(loaded, corpus, roles=roles, writes=written)
+        found = method.ablation(loaded, corpus, roles=roles, keys=chosen, writes=written)
         if n:
             deliver(counted := ablated(loaded, corpus, n=n), "of-ablation", printed=False)
             found = counted.beside(found)

@@ -220,10 +220,13 @@ def residuals(
 def _beside_twins(
     deliver: Delivery, model: "LanguageModel", corpus: "Corpus", found: "ByComponentResult | ResidualsResult", n: int
 ) -> None:
-    """Deliver what `n` untrained twins measure on the same stories, if there are any."""
-    from tslens.twins import measured
+    """Deliver what `n` untrained twins measure on the same stories, if there are any; else say that none was asked."""
+    from tslens import progress
+    from tslens.twins import TWINS, measured
 
-    if n:
+    if not n:
+        progress.note(f"twins: not asked; --twins {TWINS} measures them on the same stories.")
+    else:
         deliver(measured(model, corpus, found, n=n), "of-twins", corpus=corpus)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tslens.analysis import heads as method
 from tslens.analysis.heads import (
+    EVIDENT,
     ROLES,
     AblationResult,
     AgreementResult,
@@ -81,6 +82,14 @@ class Causes:
     """The loss without each head; its roles are the `names`."""
     ablated: TwinsResult | None = None
     """How many heads matter, of the model and of untrained twins; None where these would have taken too long."""
+    twins: int = TWINS
+    """Untrained twins that were asked for; with 0 there are no kinds and word classes, which need their thresholds."""
+
+    @property
+    def lost(self) -> int:
+        """The number of heads whose role swaps contradict; those that are `content-dependent` have none."""
+        roles = zip(self.agreement.roles, self.agreement.withheld.tolist(), strict=True)
+        return sum(gone and role in EVIDENT for row, of in roles for role, gone in zip(row, of, strict=True))
 
     def in_order(self) -> list[tuple[int, int, str]]:
         """Layer, head and finding of every head: first those that matter and have no name, then as they matter."""
@@ -109,9 +118,9 @@ def causes(
     shelf = Shelf(model, corpus, texts, wanted is True)
     swapped = min(SWAPPED, len(texts)) * PASSES * a_story
     a_row = PASS * roles.role_code.numel() * a_story
-    kinds, writes = _kinds(model, texts, shelf, a_story, [QUESTIONS] if twins >= TWINS else [])
+    kinds, writes = _kinds(model, texts, shelf, a_story, twins) if twins else (None, None)
     asked = "/".join(ROLES[code] for code in roles.role_code.flatten().tolist())
-    asked += "" if writes is None else "/".join(" ".join(classes) for row in writes.kinds for classes in row)
+    asked += "".join("/" + " ".join(own) for of in (kinds, writes) if of is not None for row in of.kinds for own in row)
     parts: dict[type[Result], str] = {SwapsResult: "", AblationResult: asked}
     if not shelf.affords(swapped + min(ABLATED, len(texts)) * a_row, "Swapped words and ablated heads", parts):
         return None
@@ -119,13 +128,15 @@ def causes(
     agreement = method.agreement(roles, swaps)
     kept = agreement.withhold(roles)
     ablation = shelf.of(
-        AblationResult, asked, lambda: method.ablation(model, texts, roles=kept, writes=writes, rows=ABLATED)
+        AblationResult,
+        asked,
+        lambda: method.ablation(model, texts, roles=kept, keys=kinds, writes=writes, rows=ABLATED),
     )
     kernels = method.kernels(kept, swaps)
     kinds = None if kinds is None else replace(kinds, roles=kept.roles)
     named = replace(ablation, roles=names(kept, kinds, writes))
     beside = _ablated(model, shelf, twins, a_row)
-    return Causes(kept, swaps, agreement, kernels, kinds, writes, named, beside)
+    return Causes(kept, swaps, agreement, kernels, kinds, writes, named, beside, twins)
 
 
 def of_twins(n: int) -> str:
@@ -146,22 +157,23 @@ def _kinds(
     texts: Sequence[str],
     shelf: "Shelf",
     a_story: float,
-    counted: Sequence[Sequence[Reducer[Any, Any]]],
+    n: int,
 ) -> tuple[KindsResult | None, WritesResult | None]:
-    """Kinds and word classes beyond untrained twins, of which `counted` is asked on the way."""
-    seconds = (TWINS + TURNS + 1) * (len(texts) + method.MADE) * (KIND_SECONDS + 2 * a_story)
-    if not shelf.affords(seconds, "Kinds of keys, on untrained twins too", {KindsResult: "", WritesResult: ""}):
+    """Kinds and word classes beyond `n` untrained twins, whose labels are counted on the way."""
+    asked = "" if n == TWINS else f"{n} twins"
+    seconds = (n + TURNS + 1) * (len(texts) + method.MADE) * (KIND_SECONDS + 2 * a_story)
+    if not shelf.affords(seconds, "Kinds of keys, on untrained twins too", {KindsResult: asked, WritesResult: asked}):
         return None, None
     stories, of_kinds, of_writes = shelf.corpus, method.Kinds(made=method.MADE), method.Writes()
 
     def kinds() -> KindsResult:
-        read_ahead(model, stories, counted=counted, scored=[of_kinds, of_writes])
-        return method.kinds(model, texts, control=control(model, stories, of_kinds))
+        read_ahead(model, stories, counted=[QUESTIONS], scored=[of_kinds, of_writes], n=n)
+        return method.kinds(model, texts, control=control(model, stories, of_kinds, n=n))
 
     def writes() -> WritesResult:
-        return method.writes(model, texts, control=control(model, stories, of_writes))
+        return method.writes(model, texts, control=control(model, stories, of_writes, n=n))
 
-    return shelf.of(KindsResult, "", kinds), shelf.of(WritesResult, "", writes)
+    return shelf.of(KindsResult, asked, kinds), shelf.of(WritesResult, asked, writes)
 
 
 def names(roles: RolesResult, kinds: KindsResult | None, writes: WritesResult | None) -> list[list[str]]:

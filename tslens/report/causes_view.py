@@ -10,7 +10,7 @@ from tslens.report.causes import Causes
 
 ROWS = 24
 """Rows of the table at most, which leaves room on the page for the rest; every head has its sentence on the map."""
-COLUMNS = ("Head", "What it does", "Without it", "Zero", "Mean", "Resample", "On its role's tokens", "Words swapped")
+COLUMNS = ("Head", "What it does", "Without it", "Zero", "Mean", "Resample", "On its labels' tokens", "Words swapped")
 UNNAMED, IDLE = FINDINGS[0], "has a role that nothing misses"
 
 
@@ -43,9 +43,9 @@ def _intro(causes: Causes) -> str:
         "paired by story, where the head's output is replaced by nothing (zero), by its mean over all positions, or by "
         "that at the same position of another story (resample). A head matters if all three cost at least "
         f"{BOUND:g} and are above 0 at q < 0.05; nothing misses one whose intervals all lie within {BOUND:g} of 0. "
-        "The tokens that a role predicts, or words of the class that a head writes most, are compared with others of "
-        "the same stories and frequency; shown is the least of the three differences. Heads that matter and have no "
-        "name come first. "
+        "The tokens that a role or a kind of key predicts, or words of the class that a head writes most, are compared "
+        "with others of the same stories and frequency; shown is the least of the three differences. Heads that matter "
+        "and have no name come first. "
     )
     return f'<p class="muted small">{html.escape(said + _beside(causes) + _agreement(causes) + _beyond(causes))}</p>'
 
@@ -54,7 +54,8 @@ def _beside(causes: Causes) -> str:
     """How many heads of untrained twins matter by the same rule."""
     twins = causes.ablated
     if twins is None:
-        return "No head of an untrained twin was ablated beside them. "
+        why = "" if causes.twins else " (twins: not asked)"
+        return f"No head of an untrained twin was ablated beside them{why}. "
     own, of_twins = int(twins.count[twins.place(MATTERING)]), twins.range_of(MATTERING)
     return (
         f"On {twins.stories} stories {own} heads matter, and {of_twins} of each of {len(twins.twins)} untrained twins. "
@@ -71,6 +72,8 @@ def _agreement(causes: Causes) -> str:
 
 def _beyond(causes: Causes) -> str:
     """How many heads have a kind, beside untrained twins."""
+    if not causes.twins:
+        return "Kinds of keys and word classes need untrained twins (twins: not asked)."
     if causes.kinds is None or causes.writes is None:
         return "Which content a head attends to was not read: --causes includes it."
     return " ".join(
@@ -122,12 +125,13 @@ def _nats(value: float, low: float, high: float) -> str:
 
 
 def _contrast(causes: Causes, layer: int, head: int) -> str:
-    found = causes.ablation
-    if not found.predicted[layer, head]:
-        return "–"
-    at = int(found.contrast[:, layer, head].nan_to_num(float("inf")).argmin())
-    ends = (found.contrast, found.contrast_low, found.contrast_high)
-    return _nats(*(float(x[at, layer, head]) for x in ends))
+    """Of each label that predicts tokens the least difference."""
+    found, cells = causes.ablation, []
+    for test in found.tests_of(layer, head):
+        at = int(found.contrast[:, test].nan_to_num(float("inf")).argmin())
+        numbers = _nats(*(float(x[at, test]) for x in (found.contrast, found.contrast_low, found.contrast_high)))
+        cells.append(f"{numbers}<span>{html.escape(found.tests[test].partition(' ')[2])}</span>")
+    return " ".join(cells) or "–"
 
 
 def _swapped(causes: Causes, layer: int, head: int) -> str:

@@ -60,7 +60,8 @@ class ReportData:
     """Their relation to the training stories, as a sentence; may be empty."""
     loss: LossResult
     twins: TwinsResult | None
-    """The counts of labels beside those of untrained twins; None where none was counted."""
+    """The counts of labels, without roles that swaps contradict, beside those of untrained twins, which are not
+    swapped; None where none was counted."""
     audit: Verdict | None
     """What an audit of the model's labels found; None where none was kept."""
     causes: Causes | None
@@ -128,7 +129,7 @@ def compute(
         remark=described.remark,
         loss=measured,
         audit=verdict_of(model),
-        twins=_twins(model, described, twins),
+        twins=_twins(model, described, twins, heads.counts(), (heads if checked is None else checked.roles).counts()),
         causes=checked,
         heads=heads if checked is None else checked.roles,
         neurons=tested.qualify(neurons),
@@ -175,9 +176,14 @@ def _samples(model: "LanguageModel", max_new_tokens: int) -> list[tuple[str, str
     return list(zip(PROMPTS, written, strict=True))
 
 
-def _twins(model: "LanguageModel", corpus: Corpus, n: int) -> TwinsResult | None:
-    enough = len(set(islice(corpus, STORIES))) >= FEWEST
-    return compare(model, corpus, n=n) if n and enough else None
+def _twins(
+    model: "LanguageModel", corpus: Corpus, n: int, before: Mapping[str, int], after: Mapping[str, int]
+) -> TwinsResult | None:
+    """The counts beside those of twins, less the roles that swaps contradict: those that are counted `before`, and not
+    `after`."""
+    if not n or len(set(islice(corpus, STORIES))) < FEWEST:
+        return None
+    return compare(model, corpus, n=n).without({label: count - after[label] for label, count in before.items()})
 
 
 def _choose(model: "LanguageModel", own: list[str], corpus: list[str], count: int) -> list[str]:

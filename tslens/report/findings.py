@@ -89,6 +89,8 @@ def _roles(data: ReportData) -> Finding:
     counts = Counter(name for name in names if name in EVIDENT)
     described = [f"{names.count(kind)} {kind}" for kind in ("content-dependent", "diffuse") if kind in names]
     others = f"Of the others {' and '.join(described)}: descriptions, not roles." if described else ""
+    if data.causes is not None and (lost := data.causes.lost):
+        others = f"{lost} more, which swaps contradict, do not count; twins are not swapped. {others}".rstrip()
     beside, evidence, leads = _beside(data.twins, "heads with a role")
     figure = f"{sum(counts.values())} of {len(names)} heads"
     if not counts:

@@ -20,8 +20,9 @@ from tslens.result import Result
 from tslens.scan import Reducer, scan
 from tslens.study.findings import finding
 from tslens.study.kept import Kept, kept
-from tslens.study.parts import ALL, NONE, PARTS, StudyPart, Work
+from tslens.study.parts import PARTS
 from tslens.study.result import EverythingResult
+from tslens.study.work import ALL, NONE, StudyPart, Work
 from tslens.twins import FEWEST, STORIES, TWINS, TwinsResult
 
 if TYPE_CHECKING:

@@ -24,10 +24,10 @@ from tslens.analysis.lens import TUNED_LENS, ByComponentResult, ByDepthResult, L
 from tslens.analysis.neurons import HeldOutResult, ProfilesResult
 from tslens.evaluation.loss import LossResult
 from tslens.result import CountedResult, Result
-from tslens.twins import TwinsResult
+from tslens.twins import MeasuredResult, TwinsResult
 
 NOTABLE = 5  # that are named in a line
-NOT_COUNTED = " (twins: not counted)"
+NOT_ASKED = " (twins: not asked)"
 
 
 @singledispatch
@@ -87,14 +87,14 @@ def _(answer: AblationResult, twins: TwinsResult | None) -> str:
 def _(answer: ProbesResult, twins: TwinsResult | None) -> str:
     said = [_strongest(*(x[i] for x in (answer.gain, answer.gain_low, answer.gain_high))) for i in range(len(PARTS))]
     each = "; ".join(f"{part} {best}" for part, best in zip(PARTS, said, strict=True))
-    return f"parts of speech, balanced accuracy beyond the embedding's {answer.embedding:.2f}: {each}"
+    return _beside(answer, f"parts of speech, balanced accuracy beyond the embedding's {answer.embedding:.2f}: {each}")
 
 
 @finding.register(KindsResult)
 @finding.register(WritesResult)
 def _(answer: KindsResult | WritesResult, twins: TwinsResult | None) -> str:
     held = answer.held
-    having = answer.said() + ("" if answer.of_twins else " (twins: not counted)")
+    having = answer.said() + ("" if answer.of_twins else NOT_ASKED)
     often = sorted(range(len(held)), key=lambda kind: -int(held[kind].sum()))[:NOTABLE]
     if warning := answer.warning():
         having += f": {warning.strip().removesuffix('.')}"
@@ -111,8 +111,7 @@ def _most(answer: KindsResult | WritesResult, kind: int) -> str:
 
 @finding.register
 def _(answer: KernelsResult, twins: TwinsResult | None) -> str:
-    counts = _counted(answer.counts(), None)
-    return _beside(answer, counts.removesuffix(NOT_COUNTED) if answer.beside_twins else counts)
+    return _beside(answer, _counted(answer.counts(), None).removesuffix(NOT_ASKED))
 
 
 @finding.register
@@ -126,16 +125,15 @@ def _(answer: ByDepthResult, twins: TwinsResult | None) -> str:
     first = next((i for i, share in enumerate(shares) if share >= 0.5), len(shares) - 1)
     said = f"from depth {answer.depths[first]} on the likeliest token is the final one at most positions"
     label = settled(answer.depths[-2])
-    return f"{said}; {twins.said([label])}" if twins is not None and label in twins.labels else said
+    return f"{said}; {twins.said([label])}" if twins is not None and label in twins.labels else f"{said}{NOT_ASKED}"
 
 
 @finding.register
 def _(answer: LensesResult, twins: TwinsResult | None) -> str:
     tuned = answer.lenses.index(TUNED_LENS)
     gained = answer.kl.mean(-1)
-    return (
-        f"KL to the final prediction, mean over depths: logit lens {gained[1 - tuned]:.2f}, tuned {gained[tuned]:.2f}"
-    )
+    both = f"logit lens {gained[1 - tuned]:.2f}, tuned {gained[tuned]:.2f}"
+    return _beside(answer, f"KL to the final prediction, mean over depths: {both}")
 
 
 @finding.register
@@ -159,7 +157,12 @@ def _(answer: CompositionResult, twins: TwinsResult | None) -> str:
 
 @finding.register
 def _(answer: AccuracyResult, twins: TwinsResult | None) -> str:
-    return answer.verdict
+    return _beside(answer, answer.verdict)
+
+
+@finding.register
+def _(answer: MeasuredResult, twins: TwinsResult | None) -> str:
+    return answer.said()
 
 
 def _strongest(
@@ -180,12 +183,12 @@ def _counted(counts: Mapping[str, int], twins: TwinsResult | None) -> str:
         if n:
             beside = f" ({_of_twins(twins, label)})" if twins is not None and label in twins.labels else ""
             said.append(f"{n:,} {label}{beside}")
-    return f"{', '.join(said) or 'no label'}{'' if twins is not None else NOT_COUNTED}"
+    return f"{', '.join(said) or 'no label'}{'' if twins is not None else NOT_ASKED}"
 
 
 def _beside(answer: CountedResult, said: str) -> str:
     """What was said of all stories, then the counts on some of them beside those of untrained twins."""
-    return f"{said}. {answer.beside_twins}" if answer.beside_twins else said
+    return f"{said}. {answer.beside_twins}" if answer.beside_twins else f"{said}{NOT_ASKED}"
 
 
 def _of_twins(twins: TwinsResult, label: str) -> str:

@@ -1,96 +1,35 @@
 """The parts of a study: which questions each asks, on how many stories, and about what it costs."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from tslens.analysis import circuits, heads, lens, neurons
 from tslens.analysis.heads.ablation import DEFAULT as ABLATIONS
-from tslens.corpus import Corpus
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
-from tslens.models import spec_of
-from tslens.result import CountedResult, Result
-from tslens.scan import Reducer
+from tslens.result import Result
+from tslens.scan import Reducer, scan
 from tslens.stories.pairs import TASKS
+from tslens.study.work import ALL, NONE, TWINS, StudyPart, Work
 from tslens.tuned import tuned_lens
 from tslens.twins import (
     ABLATED_STORIES,
     QUESTIONS,
+    MeasuredResult,
     TwinsResult,
     ablated,
     compare,
     control,
+    measured,
+    on_task,
     read_ahead,
 )
 
 if TYPE_CHECKING:
-    from tslens.models import LanguageModel
+    pass
 
-Found = TypeVar("Found", bound=Result)
-Counted = TypeVar("Counted", bound=CountedResult)
-ALL, CHECKED, NONE = "all stories", "checked stories", "no stories"
 REPEATED = 16
 """Rows of repeated random tokens on which heads are ablated."""
-TWINS = "twins"
-
-
-@dataclass(frozen=True)
-class Work:
-    """What the parts of a study work on."""
-
-    model: "LanguageModel"
-    corpus: Corpus
-    scan: Callable[[Sequence[Reducer[Any, Any]]], list[Any]]
-    """Answers several reducers in one pass over the whole corpus."""
-    checked: int
-    """Stories on which labels are checked: by twins, swaps and ablations."""
-    twins: int
-    found: dict[str, Result]
-    """The answers so far, by their names."""
-
-    def answer(self, name: str, kind: type[Found]) -> Found:
-        """The answer of an earlier part; InputError where it has none."""
-        if not isinstance(answer := self.found.get(name), kind):
-            raise InputError(f"It reads the answer {name!r}, and there is none.")
-        return answer
-
-    @property
-    def roles(self) -> heads.RolesResult:
-        """The roles of heads, without those that swaps contradict; InputError where there are none."""
-        roles, agreement = self.answer("roles", heads.RolesResult), self.found.get("agreement")
-        return agreement.withhold(roles) if isinstance(agreement, heads.AgreementResult) else roles
-
-    def beside(self, answer: Counted) -> Counted:
-        """The answer, with the counts of untrained twins where these were counted."""
-        twins = self.found.get(TWINS)
-        return twins.beside(answer) if isinstance(twins, TwinsResult) else answer
-
-    @property
-    def few(self) -> Corpus:
-        """The checked stories."""
-        return replace(self.corpus, texts=self.corpus.texts[: self.checked])
-
-    @property
-    def heads(self) -> int:
-        """Heads of the model."""
-        spec = spec_of(self.model)
-        return spec.n_layers * spec.n_heads
-
-
-@dataclass(frozen=True)
-class StudyPart:
-    """Questions that are asked together: their answers are kept, and computed again, as one."""
-
-    name: str
-    answers: Mapping[str, type[Result]]
-    """The kind of each answer by its name."""
-    ask: Callable[[Work], Mapping[str, Result]]
-    """The answers by their names; one that this model has none for is left out."""
-    cost: Callable[[Work], float]
-    """About how many passes of the model over one story take as long."""
-    reads: str = CHECKED
-    """The stories that its intervals are over: `ALL`, `CHECKED` or `NONE`."""
 
 
 def _scan(work: Work) -> dict[str, Result]:
@@ -132,9 +71,10 @@ def _swaps(work: Work) -> dict[str, Result]:
 
 
 def _ablation(work: Work) -> dict[str, Result]:
-    writes = work.found.get("writes")
+    keys, writes = work.found.get("kinds"), work.found.get("writes")
+    chosen = keys if isinstance(keys, heads.KindsResult) else None
     written = writes if isinstance(writes, heads.WritesResult) else None
-    found = heads.ablation(work.model, work.corpus, roles=work.roles, writes=written, rows=work.checked)
+    found = heads.ablation(work.model, work.corpus, roles=work.roles, keys=chosen, writes=written, rows=work.checked)
     try:
         beside = ablated(work.model, work.corpus, n=work.twins, limit=work.checked)
     except InputError:  # too few stories, or no twin
@@ -152,13 +92,27 @@ def _tuned(work: Work) -> dict[str, Result]:
     return {"tuned lens": work.scan([lens.Lenses({lens.LOGIT_LENS: None, lens.TUNED_LENS: fitted})])[0]}
 
 
+def _measured(work: Work) -> dict[str, Result]:
+    """What twins measure where an answer is no count, beside the model on the same checked stories."""
+    if not work.twins:
+        raise InputError("No twin was asked.")
+    found = scan(work.model, work.few, [MEASURED[name] for name in MEASURED])
+    of = zip(MEASURED, found, strict=True)
+    return {f"twins of {name}": measured(work.model, work.few, answer, n=work.twins) for name, answer in of}
+
+
 def _tasks(work: Work) -> dict[str, Result]:
     found: dict[str, Result] = {}
     for name in TASKS:
         try:
-            found[f"task {name}"] = circuits.accuracy(work.model, name)
+            able = circuits.accuracy(work.model, name)
         except InputError:  # the tokenizer has too few words for this task
             continue
+        if work.twins and able.of_halves:
+            beside = on_task(work.model, name, able, n=work.twins)
+            able = beside.beside(able)
+            found[f"twins of task {name}"] = beside
+        found[f"task {name}"] = able
     if not found:
         raise InputError("The tokenizer has too few words for any task of minimal pairs.")
     return found
@@ -172,6 +126,9 @@ SCANNED: Mapping[str, type[Result]] = {
     "residuals": lens.ResidualsResult,
 }
 """The answers of the one pass over the whole corpus."""
+
+MEASURED: Mapping[str, Reducer[Any, Any]] = {"attribution": lens.ByComponent(), "residuals": lens.Residuals()}
+"""Those that are measures and no counts."""
 
 PARTS = (
     StudyPart(
@@ -187,6 +144,12 @@ PARTS = (
         {TWINS: TwinsResult},
         _twins,
         lambda work: work.checked * (80 + 13 * work.twins),  # every twin is read here, for the later parts too
+    ),
+    StudyPart(
+        "twins of layers",
+        {f"twins of {name}": MeasuredResult for name in MEASURED},
+        _measured,
+        lambda work: 2 * len(MEASURED) * work.checked * (1 + work.twins) * bool(work.twins),
     ),
     StudyPart(
         "swaps",
@@ -237,6 +200,11 @@ PARTS = (
         reads=NONE,
     ),
     StudyPart(
-        "tasks", {f"task {name}": circuits.AccuracyResult for name in TASKS}, _tasks, lambda work: 400, reads=NONE
+        "tasks",
+        {f"task {name}": circuits.AccuracyResult for name in TASKS}
+        | {f"twins of task {name}": TwinsResult for name in TASKS},
+        _tasks,
+        lambda work: 400 * (1 + work.twins),
+        reads=NONE,
     ),
 )

@@ -17,13 +17,12 @@ from tslens.result import read_on
 from tslens.scan import Reducer, reading
 from tslens.twins import kept as store
 from tslens.twins.reading import Question, ask
-from tslens.twins.result import TwinsResult
+from tslens.twins.result import CHANCE, TwinsResult
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 TWINS, STORIES = 19, 100
-CHANCE = 0.05
 VERSION = 10
 """Part of the key of kept counts: raise it when the rule of a label changes."""
 MODEL = "the model"

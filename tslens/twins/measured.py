@@ -16,8 +16,9 @@ from tslens.models.twins import twins
 from tslens.result import Result, read_on
 from tslens.scan import Reducer
 from tslens.twins import kept as store
-from tslens.twins.counting import CHANCE, TWINS
+from tslens.twins.counting import TWINS
 from tslens.twins.reading import Question, ask
+from tslens.twins.result import CHANCE
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 import torch
 from jaxtyping import Bool, Float, Int
 
+from tslens import stats
 from tslens.errors import InputError
 from tslens.result import CountedResult, Result
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Answer = TypeVar("Answer", bound=CountedResult)
+CHANCE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,14 @@ class TwinsResult(Result):
         if label not in self.labels:
             raise InputError(f"{label!r} was not counted; the labels are {', '.join(self.labels)}.")
         return self.labels.index(label)
+
+    def without(self, lost: Mapping[str, int]) -> "TwinsResult":
+        """The counts less these of each label, which a test of the model alone took away; twins keep theirs."""
+        less = torch.tensor([lost.get(label, 0) for label in self.labels])
+        count, low, high = ((of - less).clamp(min=0) for of in (self.count, self.low, self.high))
+        p = torch.from_numpy(stats.rank_p(count.numpy(), self.of_twins.numpy()))
+        leads = torch.where(less > 0, (low > self.most) & (p <= CHANCE), self.leads)
+        return replace(self, count=count, low=low, high=high, p=torch.where(less > 0, p.float(), self.p), leads=leads)
 
     def range_of(self, label: str) -> str:
         """The smallest and the largest count of a twin: '0', '49 to 63'."""

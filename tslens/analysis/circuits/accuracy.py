@@ -1,11 +1,11 @@
 """Does the model do the task? (the condition of every circuit)"""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import stats
@@ -47,13 +47,13 @@ class AccuracyResult(CountedResult):
     accuracy: float
     """Share of prompts answered rightly."""
     low: float
-    """Lower end of its 95% interval (Wilson, the two prompts of a pair counted as correlated)."""
+    """Lower end of its 95% interval (`over_templates`)."""
     high: float
     """Upper end of it."""
     margin: float
     """Logit of the right answer minus that of the wrong one, the mean over prompts."""
     margin_low: float
-    """Lower end of its 95% interval (bootstrap over pairs)."""
+    """Lower end of its 95% interval (Student's t over templates; of one template a bootstrap over pairs)."""
     margin_high: float
     """Upper end of it."""
     examples: list[str]
@@ -116,7 +116,8 @@ def accuracy(
     found = pairs_for(model, task, n, seed)
     margins = both_margins(model, found, batch)
     hits = ((margins.sign() + 1) / 2).numpy()
-    whole, mean = share(hits), stats.bootstrap(margins.mean(1).numpy())
+    template = found.template.numpy()
+    whole, mean = over_templates(hits, template), _mean_over_templates(margins.mean(1).numpy(), template)
     kinds = found.template.unique().tolist()
     rows = [share(hits[(found.template == kind).numpy()]) for kind in kinds]
     shown = [next(pair for pair in found.texts if pair.template == kind) for kind in kinds]
@@ -136,7 +137,7 @@ def accuracy(
         right=torch.tensor([row.estimate for row in rows]),
         right_low=torch.tensor([row.low for row in rows]),
         right_high=torch.tensor([row.high for row in rows]),
-        of_halves=_on_halves(hits),
+        of_halves=_on_halves(hits, template),
     )
 
 
@@ -144,10 +145,11 @@ def _counts(accuracy: float, low: float, pairs: int) -> dict[str, int]:
     return {RIGHT: round(2 * pairs * accuracy), DOES: int(low > CHANCE)}
 
 
-def _on_halves(hits: Float[np.ndarray, "pair 2"]) -> list[dict[str, int]]:
+def _on_halves(hits: Float[np.ndarray, "pair 2"], template: Int[np.ndarray, " pair"]) -> list[dict[str, int]]:
     """The counts on halves of the pairs, as if on as many as all; none of too few pairs."""
     row = np.arange(len(hits)) % GROUPS
-    found = [share(hits[np.isin(row, groups)]) for groups in halves()] if len(hits) >= FEWEST else []
+    rows = [np.isin(row, groups) for groups in halves()] if len(hits) >= FEWEST else []
+    found = [over_templates(hits[half], template[half]) for half in rows]
     return [_counts(half.estimate, half.low, len(hits)) for half in found]
 
 
@@ -159,6 +161,25 @@ def both_margins(model: "LanguageModel", pairs: Pairs, batch: int = 256) -> Floa
             runs = Runs.of(model, pairs[rows])
             parts.append(torch.stack([runs.margins(runs.clean), -runs.margins(runs.corrupt)], dim=1).cpu())
     return torch.cat(parts).clone()
+
+
+def over_templates(hits: Float[np.ndarray, "pair 2"], template: Int[np.ndarray, " pair"]) -> stats.Interval:
+    """The mean of the hits with a 95% interval over templates, which are clusters: a model that fails at the words of
+    one fails at all of its pairs (`stats.clustered_share`). It is never narrower than that over pairs (`share`), and of
+    one template it is that."""
+    alone = share(hits)
+    if len(np.unique(template)) < 2:
+        return alone
+    found = stats.clustered_share(hits.ravel(), template.repeat(2))
+    return replace(found, low=min(found.low, alone.low), high=max(found.high, alone.high))
+
+
+def _mean_over_templates(values: Float[np.ndarray, " pair"], template: Int[np.ndarray, " pair"]) -> stats.Interval:
+    """The mean with a 95% interval over templates; of one template over its pairs."""
+    kinds, of = np.unique(template, return_inverse=True)
+    if len(kinds) < 2:
+        return stats.bootstrap(values)
+    return stats.ratio_of_sums(np.bincount(of, weights=values), np.bincount(of))
 
 
 def share(hits: Float[np.ndarray, "pair 2"]) -> stats.Interval:

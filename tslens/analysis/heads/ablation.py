@@ -26,11 +26,10 @@ from torch import Tensor
 from tslens import forward, progress, stats
 from tslens.analysis.heads.ablation_result import AblationResult, matters
 from tslens.analysis.heads.evidence import MIN_GROUPS, GroupEstimate, ratio
-from tslens.analysis.heads.kinds_result import WritesResult
-from tslens.analysis.heads.kinds_words import CLASSES
+from tslens.analysis.heads.kinds_result import KindsResult, WritesResult
 from tslens.analysis.heads.repeated import copying
 from tslens.analysis.heads.result import RolesResult
-from tslens.analysis.heads.role_tokens import PREDICTED
+from tslens.analysis.heads.role_tokens import labels_of, predicted_by
 from tslens.analysis.heads.rows import TokenRows, partners, repeated_rows, story_rows
 from tslens.batching import contrast_weights
 from tslens.errors import InputError
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
 KINDS = ("zero", "mean", "position mean", "resample")
 DEFAULT = ("zero", "mean", "resample")
-WRITES = "writes "
 
 
 def ablation(
@@ -50,6 +48,7 @@ def ablation(
     stories: Iterable[str] | None = None,
     *,
     roles: RolesResult | None = None,
+    keys: KindsResult | None = None,
     writes: WritesResult | None = None,
     kinds: Sequence[str] = DEFAULT,
     rows: int = 32,
@@ -61,48 +60,32 @@ def ablation(
 
     Of the stories it reads the `rows` that a hash of their text chooses, each to `context` tokens, so the cost is
     (heads x kinds) passes over half a model on average and does not grow with the corpus; the intervals are over these
-    rows. With `roles` or `writes`, a head whose role predicts tokens (`role_tokens`), or else that writes a word class,
-    is also measured on those, or on words of that class, against others of the same stories and frequency.
+    rows. With `roles`, `keys` (the kinds of keys) or `writes` (word classes), each head is also measured on the tokens
+    that each of these labels predicts (`role_tokens`), against others of the same stories and frequency.
 
     Raises:
         InputError: fewer than four rows, an unknown kind, or roles of another model.
     """
     if unknown := [kind for kind in kinds if kind not in KINDS] or ([] if kinds else [""]):
         raise InputError(f"There is no ablation {unknown[0]!r}; give one or more of {', '.join(KINDS)}.")
-    for what, given in (("roles", roles), ("written classes", writes)):
+    for what, given in (("roles", roles), ("kinds of keys", keys), ("written classes", writes)):
         if given is not None and given.model != name_of(model):
             raise InputError(f"The {what} are those of {given.model}, not of {name_of(model)}. Give the model's own.")
-    labels = labels_of(model, roles, writes)
+    tests = labels_of(model, roles, keys, writes) if stories is not None else []
     if stories is None:
         read = repeated_rows(model, rows, seed)
     else:
-        read = story_rows(model, stories, rows, context, tagged=writes is not None)
+        read = story_rows(model, stories, rows, context, tagged=bool(tests))
     if len(read.tokens) < MIN_GROUPS:
         raise InputError(f"An interval needs {MIN_GROUPS} rows or more; there are {len(read.tokens)}. Give more.")
-    weights = _weights(read, labels) if stories is not None else {}
-    baseline, gained = _passes(model, read, kinds, labels, weights)
+    baseline, gained = _passes(model, read, kinds, tests, _weights(read, tests))
     if stories is not None:
-        return _result(model, read, kinds, roles, baseline, gained, labels)
+        return _result(model, read, kinds, roles, baseline, gained, tests)
     full = torch.zeros(read.tokens.shape, dtype=torch.float64)
     with torch.inference_mode():
         full[:, 1:] = forward.token_losses(model, read.tokens).double().cpu()
     copied = copying(model, read.tokens, full[:, 1:])
-    return _result(model, read, kinds, None, baseline, gained, labels_of(model), str(copied), copied.copies)
-
-
-def labels_of(
-    model: "LanguageModel", roles: RolesResult | None = None, writes: WritesResult | None = None
-) -> list[list[str]]:
-    """By layer and head what says on which tokens the head should matter: its role, else `writes` and the class that it
-    writes most; empty where neither does."""
-    spec = spec_of(model)
-
-    def label(layer: int, head: int) -> str:
-        role = roles.roles[layer][head] if roles is not None else ""
-        written = writes.kinds[layer][head] if writes is not None else []
-        return role if role in PREDICTED else f"{WRITES}{written[0]}" if written else ""
-
-    return [[label(layer, head) for head in range(spec.n_heads)] for layer in range(spec.n_layers)]
+    return _result(model, read, kinds, None, baseline, gained, [], str(copied), copied.copies)
 
 
 @dataclass(frozen=True)
@@ -111,24 +94,25 @@ class Gained:
 
     overall: Float[Tensor, "row kind layer head"]
     """Over the scored tokens."""
-    on: Float[Tensor, "row kind layer head"]
-    """Over the tokens that the head's label predicts."""
-    off: Float[Tensor, "row kind layer head"]
+    on: Float[Tensor, "row kind test"]
+    """Over the tokens that a head's label predicts."""
+    off: Float[Tensor, "row kind test"]
     """Over the matched others, weighted."""
-    predicted: Float[Tensor, "row layer head"]
+    predicted: Float[Tensor, "row test"]
     """Number of the predicted tokens that are matched."""
 
 
-def _weights(read: TokenRows, labels: Sequence[Sequence[str]]) -> dict[str, tuple[Tensor, Tensor]]:
+Tests = Sequence[tuple[int, int, str]]
+"""Layer, head and name of the labels that predict tokens (`role_tokens.labels_of`)."""
+
+
+def _weights(read: TokenRows, tests: Tests) -> dict[str, tuple[Tensor, Tensor]]:
     """The weights of the tokens that each label predicts and of the matched others, over the scored tokens."""
     tokens, real, scored = (part.cpu() for part in (read.tokens, read.real, read.scored))
     found = {}
-    for label in sorted({label for row in labels for label in row} - {""}):
-        if label in PREDICTED:
-            predicted = PREDICTED[label](tokens, real)
-        else:
-            assert read.classes is not None
-            predicted = read.classes == CLASSES.index(label.removeprefix(WRITES))
+    for label in sorted({label for *_, label in tests}):
+        assert read.classes is not None and read.queries is not None
+        predicted = predicted_by(label, tokens, real, read.classes, read.queries)
         pair = contrast_weights(tokens, scored, predicted)
         found[label] = (pair[0][:, 1:][scored[:, 1:]], pair[1][:, 1:][scored[:, 1:]])
     return found
@@ -138,7 +122,7 @@ def _passes(
     model: "LanguageModel",
     read: TokenRows,
     kinds: Sequence[str],
-    labels: Sequence[Sequence[str]],
+    tests: Tests,
     weights: dict[str, tuple[Tensor, Tensor]],
 ) -> tuple[Float[Tensor, " row"], Gained]:
     """The mean loss of every row with all heads, and what is gained without each."""
@@ -147,11 +131,16 @@ def _passes(
     names = [f"blocks.{i}.{part}" for i in range(spec.n_layers) for part in ("hook_resid_pre", "attn.hook_z")]
     row = read.scored[:, 1:].nonzero()[:, 0].cpu()
     shape = (n, len(kinds), spec.n_layers, spec.n_heads)
-    overall, on, off = (torch.zeros(shape, dtype=torch.float64) for _ in range(3))
-    gained = Gained(overall, on, off, torch.zeros(n, *shape[2:], dtype=torch.float64))
+    overall, *both = (torch.zeros(one, dtype=torch.float64) for one in (shape, *[(*shape[:2], len(tests))] * 2))
+    of_head: dict[tuple[int, int], list[int]] = {}
+    for test, (layer, head, _) in enumerate(tests):
+        of_head.setdefault((layer, head), []).append(test)
 
     def by_row(losses: Tensor) -> Tensor:
         return torch.zeros(n, dtype=torch.float64).index_add_(0, row, losses)
+
+    counted = [by_row(weights[label][0]) for *_, label in tests]
+    gained = Gained(overall, *both, torch.stack(counted, 1) if counted else torch.zeros(n, 0, dtype=torch.float64))
 
     with torch.inference_mode():
         edited, seen = forward.EditedForward.of(model), forward.activations(model, read.tokens, names)
@@ -159,9 +148,6 @@ def _passes(
         for layer in progress.track(range(spec.n_layers), "ablating"):
             start, z = (seen[f"blocks.{layer}.{part}"] for part in ("hook_resid_pre", "attn.hook_z"))
             for head in range(spec.n_heads):
-                pair = weights.get(labels[layer][head])
-                if pair is not None:
-                    gained.predicted[:, layer, head] = by_row(pair[0])
                 for i, kind in enumerate(kinds):
                     instead = _instead(kind, z[:, :, head], read.real)
                     without = z.clone()
@@ -169,8 +155,10 @@ def _passes(
                     after, _ = edited(start, {f"blocks.{layer}.attn.hook_z": without}, first=layer)
                     more = edited.losses(after, read.tokens, scored).cpu() - full
                     gained.overall[:, i, layer, head] = by_row(more)
-                    if pair is not None:
-                        gained.on[:, i, layer, head], gained.off[:, i, layer, head] = (by_row(more * w) for w in pair)
+                    for test in of_head.get((layer, head), ()):
+                        gained.on[:, i, test], gained.off[:, i, test] = (
+                            by_row(more * weight) for weight in weights[tests[test][2]]
+                        )
     return by_row(full) / read.scored[:, 1:].sum(1).cpu(), gained
 
 
@@ -194,7 +182,7 @@ def _result(
     roles: RolesResult | None,
     baseline: Float[Tensor, " row"],
     gained: Gained,
-    labels: list[list[str]],
+    tests: Tests,
     copied: str = "",
     evidence: bool = True,
 ) -> AblationResult:
@@ -226,7 +214,7 @@ def _result(
         on_predicted=on.value.float(),
         on_others=off.value.float(),
         predicted=gained.predicted.sum(0).float(),
-        labels=labels,
+        tests=[f"{layer}.{head} {label}" for layer, head, label in tests],
         of_halves=_on_halves(gained.overall, of_rows) if evidence else [],
     )
 
@@ -242,7 +230,7 @@ def _on_halves(gained: Float[Tensor, "row kind layer head"], scored: Float[Tenso
     return counts
 
 
-def _q(found: GroupEstimate, evidence: bool) -> Float[Tensor, "kind layer head"]:
+def _q(found: GroupEstimate, evidence: bool) -> Float[Tensor, "kind *axes"]:
     """The q of each kind that the number is not 0; NaN without evidence."""
     q = np.stack([stats.benjamini_hochberg(p) for p in found.p_other(0.0)])
     return torch.as_tensor(q if evidence else np.full_like(q, np.nan)).float()

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
@@ -32,6 +34,7 @@ FINDINGS = (
 )
 """What ablation says of a head and its role, in the order in which heads are listed."""
 
+CONTRAST = ("contrast", "contrast_low", "contrast_high", "contrast_q")
 MATTERING = "heads that matter"
 """The label under which they are counted."""
 
@@ -56,11 +59,12 @@ class AblationResult(CountedResult):
     """The increase of the loss without each head, by kind of ablation (see `ablation`), in nats per token.
 
     Intervals are 95%, paired, from the jackknife over rows (stories); every q is two-sided, by Benjamini and Hochberg
-    over all heads, for each kind by itself.
+    over all heads, or over all labels that predict tokens, for each kind by itself. Such a label is a test: on the
+    tokens that it predicts (`role_tokens`) the loss without its head is compared with that on other tokens.
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("kind", "layer", "head")
-    axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {"kind": "kinds"}
+    axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {"kind": "kinds", "test": "tests"}
 
     model: str
     """The model's name."""
@@ -87,23 +91,25 @@ class AblationResult(CountedResult):
     """Upper end of its interval."""
     q: Float[Tensor, "kind layer head"]
     """False discovery rate of the claim that the change is not 0."""
-    on_predicted: Float[Tensor, "kind layer head"]
-    """The increase on the tokens that the head's label predicts; NaN where it predicts none."""
-    on_others: Float[Tensor, "kind layer head"]
-    """The increase on other tokens of the same stories and frequency."""
-    contrast: Float[Tensor, "kind layer head"]
-    """`on_predicted` minus `on_others`, paired by story."""
-    contrast_low: Float[Tensor, "kind layer head"]
-    """Lower end of its interval."""
-    contrast_high: Float[Tensor, "kind layer head"]
-    """Upper end of its interval."""
-    contrast_q: Float[Tensor, "kind layer head"]
-    """False discovery rate of the claim that the contrast is not 0."""
-    predicted: Float[Tensor, "layer head"]
-    """Number of tokens that the head's label predicts and that have such others."""
 
-    labels: list[list[str]] = field(default_factory=list, kw_only=True)
-    """What says on which tokens each head should matter: its role, or `writes` and a word class; empty: nothing."""
+    tests: list[str]
+    """The labels that predict tokens, each after its head (`2.3 same name`): a role, a kind of key, or `writes` and a
+    word class."""
+    on_predicted: Float[Tensor, "kind test"]
+    """The increase on the tokens that the label predicts; NaN where it predicts none."""
+    on_others: Float[Tensor, "kind test"]
+    """The increase on other tokens of the same stories and frequency."""
+    contrast: Float[Tensor, "kind test"]
+    """`on_predicted` minus `on_others`, paired by story."""
+    contrast_low: Float[Tensor, "kind test"]
+    """Lower end of its interval."""
+    contrast_high: Float[Tensor, "kind test"]
+    """Upper end of its interval."""
+    contrast_q: Float[Tensor, "kind test"]
+    """False discovery rate of the claim that the contrast is not 0."""
+    predicted: Float[Tensor, " test"]
+    """Number of tokens that the label predicts and that have such others."""
+
     of_halves: list[int] = field(default_factory=list, kw_only=True)
     """Heads that matter on halves of the rows, each half followed by its complement (see `tslens.halves`); empty where
     the rows are too few for halves, or are no evidence."""
@@ -117,14 +123,34 @@ class AblationResult(CountedResult):
         """The number of heads that matter."""
         return {MATTERING: int(self.mattering.sum())}
 
+    def tests_of(self, layer: int, head: int) -> list[int]:
+        """The places in `tests` of a head's labels that predict any token."""
+        return [i for i, one in enumerate(self.tests) if one.startswith(f"{layer}.{head} ") and self.predicted[i] > 0]
+
+    def contrasts(self) -> "pd.DataFrame":
+        """One row per label that predicts tokens: head, label, the tokens, and of the kind of ablation with the
+        least lower end the contrast with its interval and q."""
+        import pandas as pd
+
+        rows = []
+        for i, (head, _, label) in enumerate(one.partition(" ") for one in self.tests):
+            kind = int(self.contrast_low[:, i].nan_to_num(-torch.inf).argmin())
+            numbers = {name: float(getattr(self, name)[kind, i]) for name in CONTRAST}
+            rows.append({"head": head, "label": label, "predicted": int(self.predicted[i])} | numbers)
+        return pd.DataFrame(rows, columns=["head", "label", "predicted", *CONTRAST])
+
+    def write_tables(self, folder: Path) -> None:
+        """Write the table of `contrasts`."""
+        self.contrasts().to_csv(folder / "contrasts.csv", index=False)
+
     def finding(self, layer: int, head: int) -> str:
         """What the ablations say of a head, one of `FINDINGS`: only what all kinds that were asked for say."""
         low, high, q = (x[:, layer, head].numpy() for x in (self.low, self.high, self.q))
-        more, more_q = self.contrast_low[:, layer, head].numpy(), self.contrast_q[:, layer, head].numpy()
-        role, asked = has_role(self.roles[layer][head]), bool(self.predicted[layer, head] > 0)
+        tests = self.tests_of(layer, head)
+        role, asked = has_role(self.roles[layer][head]), bool(tests)
         if np.isnan(q).any():
             return "no evidence"
-        serves = asked and bool(((more > 0) & (more_q < Q)).all())
+        serves = bool(((self.contrast_low[:, tests] > 0) & (self.contrast_q[:, tests] < Q)).all(0).any())
         if self.mattering[layer, head] and not role:
             return "matters, and has no role"
         if self.mattering[layer, head]:
@@ -138,13 +164,16 @@ class AblationResult(CountedResult):
 
     def checks(self) -> "pd.DataFrame":
         """One row per head in the order of `FINDINGS`, then by its least increase over the kinds: layer, head, role,
-        finding, the increase by each kind, the least contrast, the tokens behind it, and what predicts them."""
+        finding, the increase by each kind, and of the head's label with the largest contrast, by the kind that shows it
+        least, this contrast, the tokens behind it, and the label."""
         import pandas as pd
 
-        layers, heads = self.predicted.shape
+        layers, heads = self.increase.shape[1:]
+        least = self.contrast.amin(0)
         rows = []
         for layer in range(layers):
             for head in range(heads):
+                best = max(self.tests_of(layer, head), key=lambda test: float(least[test]), default=None)
                 by_kind = dict(zip(self.kinds, self.increase[:, layer, head].tolist(), strict=True))
                 rows.append(
                     {
@@ -155,9 +184,9 @@ class AblationResult(CountedResult):
                         **by_kind,
                         "low": float(self.low[:, layer, head].min()),
                         "high": float(self.high[:, layer, head].max()),
-                        "contrast": float(self.contrast[:, layer, head].min()),
-                        "predicted": int(self.predicted[layer, head]),
-                        "by": self.labels[layer][head] if self.labels else "",
+                        "contrast": float("nan") if best is None else float(least[best]),
+                        "predicted": 0 if best is None else int(self.predicted[best]),
+                        "by": "" if best is None else self.tests[best].partition(" ")[2],
                     }
                 )
         rows.sort(key=lambda row: (FINDINGS.index(row["finding"]), -min(row[kind] for kind in self.kinds)))
@@ -170,7 +199,9 @@ class AblationResult(CountedResult):
     def __str__(self) -> str:
         said = f"{Result.__str__(self)}\nOn {self.on}: {self.copying}"
         read = f"Ablated on {self.rows} stories, {self.tokens:,} tokens of their beginnings."
-        return said if self.copying else f"{super().__str__()}\n{read}"
+        contrasts = self.contrasts().to_string(index=False, float_format=lambda x: f"{x:.3f}") if self.tests else ""
+        more = f"\nOn the tokens that a label predicts, less that on others:\n{contrasts}" if contrasts else ""
+        return said if self.copying else f"{super().__str__()}\n{read}{more}"
 
     def figure(self) -> "Figure":
         """The least increase of the loss over the kinds, by head: what the model loses however the head is ablated."""

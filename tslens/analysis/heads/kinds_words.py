@@ -40,6 +40,7 @@ TOPIC = 3
 _ARTICLES, _QUOTES = frozenset({"a", "an", "the"}), frozenset('"“”„«»')
 _SUBJECTS = frozenset({"i", "he", "she", "we", "they", "it", "you", "there"})
 _BETWEEN = frozenset({"ADV", "AUX"})  # may stand between a verb and its subject
+_PERSONS = frozenset("i me my you your he him his himself she her herself they them their themselves".split())
 
 Pair = tuple[int, int, int]
 """A relation, the query's word and the key's word."""
@@ -108,6 +109,11 @@ def words_of_made(story: MadeStory) -> StoryWords:
 def _stems(words: Iterable[str]) -> list[str]:
     """Words in small letters, without a clitic: Tom's is tom, she's is she."""
     return [word.lower().replace("’", "'").split("'")[0] or word for word in words]
+
+
+def personal(text: str, tagged: Sequence[pos.Tagged]) -> list[bool]:
+    """Whether each word is a pronoun that may stand for a character."""
+    return [word in _PERSONS for word in _stems(text[a:b] for a, b, _ in tagged)]
 
 
 def _classes(words: Sequence[str], tags: Sequence[str]) -> list[int]:

@@ -1,4 +1,4 @@
-"""The tokens that a head's role predicts.
+"""The tokens that a head's labels predict: its role, the kinds of its keys, the word class that it writes.
 
 A role says what a head reads, so it says where its loss should matter:
 
@@ -7,19 +7,40 @@ A role says what a head reads, so it says where its loss should matter:
 - `induction`: the token that followed an earlier occurrence of the query's token follows again.
 - `duplicate token`: the query's token has occurred before in the story, so the head has something to look at.
 
-A head without such a role that writes a word class is tested on words of that class (`ablation`). Other heads predict
-no tokens in particular, and have no such test. Each predicted token is compared with the others of its story in the
-same bin of frequency (`batching.contrast_weights`).
+A kind of key predicts the tokens that follow its queries, of every token of the query's word:
+
+- a relation: the words that have such a key, as verbs do that have a subject. Which character a pronoun stands for is
+  not known in a natural story, so all personal pronouns count that may stand for one.
+- a sentence start, a last mark, a word of a class, of the topic, inside or outside speech: nearly every word has one
+  before it, so those count that have one among the `NEAR` tokens before them.
+- duplicates and induction: as the roles of these names.
+
+A head that writes word classes predicts words of the one that it writes most. Other labels predict no tokens in
+particular, and have no such test. Each predicted token is compared with the others of its story in the same bin of
+frequency (`batching.contrast_weights`).
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from tslens.analysis.heads.kinds_result import KindsResult, WritesResult
+from tslens.analysis.heads.kinds_weights import KINDS, RELATED
+from tslens.analysis.heads.kinds_words import CLASSES, PRONOUN, PUNCTUATION, RELATIONS, START, TokenMarks
+from tslens.analysis.heads.result import RolesResult
+from tslens.models import spec_of
+
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
 TWICE = 2.0
+NEAR = 4
+"""The nearest distances at which kinds of keys are compared (`kinds_weights.FAR`)."""
+WRITES = "writes "
 
 
 def after_duplicates(tokens: Int[Tensor, "row pos"], real: Bool[Tensor, "row pos"]) -> Bool[Tensor, "row pos"]:
@@ -71,3 +92,62 @@ PREDICTED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "duplicate token": after_duplicates,
 }
 """The tokens that each role predicts, from tokens and the mask of real ones."""
+
+
+def queries_of_kinds(marks: TokenMarks, pronouns: Bool[Tensor, " query"]) -> Bool[Tensor, "kind query"]:
+    """The queries of a natural story that have a key of each kind (`kinds_weights.KINDS`), as the rule above says;
+    none for duplicates and induction, whose tokens are those of the roles."""
+    place = torch.arange(len(marks.word))
+    distance = place[:, None] - place
+    near = (distance > 0) & (distance <= NEAR) & (place > 0)
+    found = torch.zeros(len(KINDS), len(place), dtype=torch.bool)
+    found[: len(RELATIONS)] = marks.relations.any(-1)
+    found[PRONOUN] = pronouns
+    for relation in (PUNCTUATION, START):
+        found[relation] = (marks.relations[relation] & near).any(-1)
+    known = marks.classes >= 0
+    sets = [
+        marks.topic,
+        known & marks.speech,
+        known & ~marks.speech,
+        *(marks.classes == i for i in range(len(CLASSES))),
+    ]
+    found[len(RELATED) :] = (torch.stack(sets)[:, None] & near).any(-1)
+    return found
+
+
+def labels_of(
+    model: "LanguageModel",
+    roles: RolesResult | None = None,
+    keys: KindsResult | None = None,
+    writes: WritesResult | None = None,
+) -> list[tuple[int, int, str]]:
+    """Layer, head and name of every label that predicts tokens, head after head: its role, the kinds of its keys from
+    the largest score on, and `writes` with the class that it writes most. Without answers there are none."""
+    spec, found = spec_of(model), []
+    for layer in range(spec.n_layers):
+        for head in range(spec.n_heads):
+            named = [roles.roles[layer][head]] if roles is not None else []
+            named = [role for role in named if role in PREDICTED]
+            named += keys.kinds[layer][head] if keys is not None else []
+            named += [f"{WRITES}{word}" for word in writes.kinds[layer][head][:1]] if writes is not None else []
+            found += [(layer, head, name) for name in dict.fromkeys(named)]
+    return found
+
+
+def predicted_by(
+    label: str,
+    tokens: Int[Tensor, "row pos"],
+    real: Bool[Tensor, "row pos"],
+    classes: Int[Tensor, "row pos"],
+    queries: Bool[Tensor, "kind row pos"],
+) -> Bool[Tensor, "row pos"]:
+    """The tokens that a label of `labels_of` predicts, given the class of the word that each token begins, and the
+    queries of each kind."""
+    if label in PREDICTED:
+        return PREDICTED[label](tokens, real)
+    if label.startswith(WRITES):
+        return classes == CLASSES.index(label.removeprefix(WRITES))
+    found = torch.zeros_like(real)
+    found[:, 1:] = queries[KINDS.index(label)][:, :-1] & real[:, 1:]
+    return found

@@ -21,7 +21,7 @@ from tslens.analysis.heads.control import NO_TWINS, Control
 from tslens.analysis.heads.evidence import on_halves, ratio
 from tslens.analysis.heads.kinds_result import WritesResult
 from tslens.analysis.heads.kinds_weights import matched
-from tslens.analysis.heads.kinds_words import CLASSES, marks_of, words_of
+from tslens.analysis.heads.kinds_words import CLASSES, TokenMarks, marks_of, words_of
 from tslens.analysis.heads.null import FREQUENCIES
 from tslens.analysis.heads.writes_types import FollowingSums
 from tslens.forward.blocks import final_gain
@@ -43,9 +43,13 @@ def classes_of(
     new = [(text, n) for text, n in named if (text, n) not in known]
     for (text, n), tagged in zip(new, pos.tag_stories([text for text, _ in new]), strict=True):
         offsets = tokenizer.offsets(text)[:n]
-        begins = torch.tensor(pos.align(tagged, offsets)[1])
-        known[text, n] = torch.where(begins, marks_of(words_of(text, tagged), offsets).classes, -1)
+        known[text, n] = begun(marks_of(words_of(text, tagged), offsets), tagged, offsets)
     return [known[key] for key in named]
+
+
+def begun(marks: TokenMarks, tagged: Sequence[pos.Tagged], offsets: Sequence[tuple[int, int]]) -> Int[Tensor, " key"]:
+    """The class of the word that each token begins, -1 where it begins none."""
+    return torch.where(torch.tensor(pos.align(tagged, offsets)[1]), marks.classes, -1)
 
 
 @dataclass

@@ -2,8 +2,9 @@
 
 "and" twenty times is one observation about conjunctions, not twenty: each distinct word counts once, with its most
 frequent tag. And a top list alone misleads (Bolukbasi et al. 2021, arXiv 2104.07143). So the top words, those of
-tokens above the neuron's 99.9% quantile, choose the part of speech, and random tokens test it. The null of both is
-`null.Null`: tags permuted among words of like frequency.
+tokens above the neuron's 99.9% quantile, choose the part of speech, and random tokens test it. The number of top tokens
+is clipped to 20 to 64: in a corpus of fewer than 20,000 tokens they reach below that quantile, and in one of more than
+64,000 they lie above a higher one. The null of both is `null.Null`: tags permuted among words of like frequency.
 
 - The candidate (`best`) is the tag that is the least likely to be so common among the neuron's distinct top words. Its
   p there is at most 0.05; it makes at least half of the words, and two of them at least, and its Wilson interval is
