@@ -8,6 +8,7 @@ PERMUTATIONS = 1999
 FEW, DOUBTFUL = 20, 0.05
 """Members of a set whose sum need not be normal, and the normal p below which it is permuted."""
 MANY = 20_000  # permutations of such a set, of which hundreds are tested together
+ROWS = 64  # rows of which such a set is permuted at a time, so that memory stays flat
 
 
 def like_classes(frequency: Int[np.ndarray, " unit"]) -> Int[np.ndarray, " unit"]:
@@ -25,15 +26,18 @@ def like_classes(frequency: Int[np.ndarray, " unit"]) -> Int[np.ndarray, " unit"
 
 
 def p_of_sums(
-    values: Float[np.ndarray, "row unit"], members: Bool[np.ndarray, "unit set"], like: Int[np.ndarray, " unit"]
+    values: Float[np.ndarray, "row unit"],
+    members: Bool[np.ndarray, "unit set"],
+    like: Int[np.ndarray, " unit"],
+    asked: Bool[np.ndarray, "row set"] | None = None,
 ) -> Float[np.ndarray, "row set"]:
     """One-sided p-values that the units of a set have so large values, their members permuted within the classes
     `like`.
 
     The statistic is the sum of a set's values. Its mean and variance under permutation are exact, its distribution is
     taken as normal (Hoeffding 1951, doi:10.1214/aoms/1177729545). The sum of few values need not be: where a set has
-    fewer than `FEW` members and p is below `DOUBTFUL`, it comes from `MANY` random permutations. p is 1 where no
-    permutation changes the sum.
+    fewer than `FEW` members and p is below `DOUBTFUL`, it comes from `MANY` random permutations, if it is `asked`. p is
+    1 where no permutation changes the sum.
     """
     from scipy.stats import norm
 
@@ -47,7 +51,7 @@ def p_of_sums(
         z = (values @ in_set - mean @ having) / np.sqrt(spread)
     p = np.asarray(norm.sf(np.nan_to_num(z, nan=-np.inf)))
     for few in np.flatnonzero(members.sum(0) < FEW):
-        doubtful = p[:, few] < DOUBTFUL
+        doubtful = p[:, few] < DOUBTFUL if asked is None else (p[:, few] < DOUBTFUL) & asked[:, few]
         p[doubtful, few] = _p_of_drawn(values[doubtful], members[:, few], like)
     return p
 
@@ -56,6 +60,8 @@ def _p_of_drawn(
     values: Float[np.ndarray, "row unit"], members: Bool[np.ndarray, " unit"], like: Int[np.ndarray, " unit"]
 ) -> Float[np.ndarray, " row"]:
     """The p-values of one set by random permutations: in each, of every class as many units as the set has of it."""
+    from scipy.sparse import csr_array
+
     rng, drawn = np.random.default_rng(0), []
     for one, times in zip(*np.unique(like[members], return_counts=True), strict=True):
         units = np.flatnonzero(like == one)
@@ -63,8 +69,10 @@ def _p_of_drawn(
     reached = np.zeros(len(values))
     if drawn and len(values):
         chosen, found = np.concatenate(drawn, axis=1), values[:, members].sum(1) - 1e-9
-        for row, of_row in enumerate(values):
-            reached[row] = (of_row[chosen].sum(1) >= found[row]).sum()
+        begins = np.arange(0, chosen.size + 1, chosen.shape[1])
+        sums = csr_array((np.ones(chosen.size), chosen.ravel(), begins), (MANY, values.shape[1]))
+        for i in range(0, len(values), ROWS):
+            reached[i : i + ROWS] = (sums @ values[i : i + ROWS].T >= found[i : i + ROWS]).sum(0)
     return (1 + reached) / (1 + MANY)
 
 

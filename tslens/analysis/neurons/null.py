@@ -67,8 +67,10 @@ class Null:
         ranks: Float[np.ndarray, "neuron sample"],
         words: Int[np.ndarray, " sample"],
         frequency: Int[np.ndarray, " word"],
+        asked: Int[np.ndarray, " neuron"] | None = None,
     ) -> Float[np.ndarray, "neuron tag"]:
-        """One-sided p-values that words of a tag rank so high in the sample, under permuted tags.
+        """One-sided p-values that words of a tag rank so high in the sample, under permuted tags; as exact as they get
+        for the tag of each neuron that is `asked`, by default for all.
 
         `ranks` are those of each neuron's activations. The statistic is the sum over the tag's words of the mean rank
         of a word's tokens, so that no frequent word decides alone.
@@ -79,4 +81,5 @@ class Null:
         of_word = csr_array((1 / np.bincount(number)[number], (number, np.arange(len(words)))))  # [word, token]
         ranks = (of_word @ (ranks / ranks.shape[1] - 0.5).T).T  # [neuron, word]
         tagged = np.eye(self.in_class.shape[1], dtype=bool)[self.tag[kinds]]
-        return stats.p_of_sums(ranks, tagged, stats.like_classes(frequency[kinds]))
+        wanted = None if asked is None else np.eye(tagged.shape[1], dtype=bool)[asked]
+        return stats.p_of_sums(ranks, tagged, stats.like_classes(frequency[kinds]), wanted)
