@@ -1,19 +1,19 @@
 """The parts of a study: which questions each asks, on how many stories, and about what it costs."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 from tslens.analysis import circuits, heads, lens, neurons
 from tslens.analysis.heads.ablation import DEFAULT as ABLATIONS
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
 from tslens.result import Result
-from tslens.scan import Reducer, scan
+from tslens.scan import scan
 from tslens.stories.pairs import TASKS
 from tslens.study.work import ALL, NONE, TWINS, StudyPart, Work
 from tslens.tuned import tuned_lens
 from tslens.twins import (
     ABLATED_STORIES,
+    MEASURES,
     QUESTIONS,
     MeasuredResult,
     TwinsResult,
@@ -24,9 +24,6 @@ from tslens.twins import (
     on_task,
     read_ahead,
 )
-
-if TYPE_CHECKING:
-    pass
 
 REPEATED = 16
 """Rows of repeated random tokens on which heads are ablated."""
@@ -40,7 +37,9 @@ def _scan(work: Work) -> dict[str, Result]:
 def _read_twins(work: Work) -> None:
     """Read every twin once for all parts; the parts then find the answers kept."""
     scored: tuple[heads.Kinds | heads.Writes, ...] = (heads.Kinds(made=heads.MADE), heads.Writes())
-    read_ahead(work.model, work.corpus, counted=[QUESTIONS], scored=scored, n=work.twins, limit=work.checked)
+    measures = [MEASURES[SCANNED[name]] for name in MEASURED]
+    n, limit = work.twins, work.checked
+    read_ahead(work.model, work.corpus, counted=[QUESTIONS], scored=scored, measures=measures, n=n, limit=limit)
 
 
 def _twins(work: Work) -> dict[str, Result]:
@@ -96,7 +95,7 @@ def _measured(work: Work) -> dict[str, Result]:
     """What twins measure where an answer is no count, beside the model on the same checked stories."""
     if not work.twins:
         raise InputError("No twin was asked.")
-    found = scan(work.model, work.few, [MEASURED[name] for name in MEASURED])
+    found = scan(work.model, work.few, [MEASURES[SCANNED[name]].reducer for name in MEASURED])
     of = zip(MEASURED, found, strict=True)
     return {f"twins of {name}": measured(work.model, work.few, answer, n=work.twins) for name, answer in of}
 
@@ -127,7 +126,7 @@ SCANNED: Mapping[str, type[Result]] = {
 }
 """The answers of the one pass over the whole corpus."""
 
-MEASURED: Mapping[str, Reducer[Any, Any]] = {"attribution": lens.ByComponent(), "residuals": lens.Residuals()}
+MEASURED = ("attribution", "residuals")
 """Those that are measures and no counts."""
 
 PARTS = (
@@ -149,7 +148,7 @@ PARTS = (
         "twins of layers",
         {f"twins of {name}": MeasuredResult for name in MEASURED},
         _measured,
-        lambda work: 2 * len(MEASURED) * work.checked * (1 + work.twins) * bool(work.twins),
+        lambda work: 4 * work.checked * bool(work.twins),
     ),
     StudyPart(
         "swaps",

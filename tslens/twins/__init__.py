@@ -6,7 +6,7 @@ from tslens.twins.counting import QUESTIONS, STORIES, TWINS, compare
 from tslens.twins.fading import faded
 from tslens.twins.layers import layers
 from tslens.twins.layers_result import LayersResult, side_by_side
-from tslens.twins.measured import MeasuredResult, measured
+from tslens.twins.measured import MEASURES, MeasuredResult, measured
 from tslens.twins.result import TwinsResult
 from tslens.twins.scoring import TURNS, control
 from tslens.twins.tasks import beside_task, on_task
@@ -15,6 +15,7 @@ from tslens.twins.together import read_ahead
 __all__ = [
     "ABLATED_STORIES",
     "FEWEST",
+    "MEASURES",
     "QUESTIONS",
     "STORIES",
     "TURNS",

@@ -173,12 +173,11 @@ def measured(
             f"{n} twins on {len(texts)} stories are no control of an answer on {answer.stories}: give 1 twin or more, "
             f"{TWINS} for p = 0.05, and the same stories."
         )
-    chosen, shorten = twins(n), partial(_values, measure.fields[0])
-    kept, place = store.read(model, store.key(VERSION, model, texts, stories, [measure.reducer]), _is_whole)
-    ask(model, texts, [Question([measure.reducer], shorten, kept, place)], chosen)
+    asked, chosen = question(model, texts, stories, measure), twins(n)
+    ask(model, texts, [asked], chosen)
     value, low, high = (getattr(answer, field).flatten().float() for field in measure.fields)
     known = ~value.isnan()  # of `embed` no block has added anything
-    of_twins = torch.tensor([kept[str(twin)] for twin in chosen])[:, known]
+    of_twins = torch.tensor([asked.kept[str(twin)] for twin in chosen])[:, known]
     value, low, high, sizes = value[known], low[known], high[known], of_twins.abs()
     p, most = stats.rank_p(value.abs().numpy(), sizes.numpy()), sizes.amax(0)
     found = MeasuredResult(
@@ -198,6 +197,12 @@ def measured(
         of_twins=of_twins,
     )
     return cast(MeasuredResult, read_on(found, stories))
+
+
+def question(model: "LanguageModel", texts: Sequence[str], stories: object, measure: Measure) -> Question:
+    """What is asked of the twins: the estimates of a measure."""
+    kept, place = store.read(model, store.key(VERSION, model, texts, stories, [measure.reducer]), _is_whole)
+    return Question([measure.reducer], partial(_values, measure.fields[0]), kept, place)
 
 
 def _values(field: str, answers: Sequence[Any]) -> list[float]:

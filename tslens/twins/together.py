@@ -10,6 +10,7 @@ from tslens.scan import Reducer
 from tslens.twins import counting, scoring
 from tslens.twins import kept as store
 from tslens.twins.counting import STORIES, TWINS, read_texts
+from tslens.twins.measured import Measure, question
 from tslens.twins.reading import ask
 
 if TYPE_CHECKING:
@@ -22,11 +23,13 @@ def read_ahead(
     *,
     counted: Sequence[Sequence[Reducer[Any, Any]]] = (),
     scored: Sequence[heads.Kinds | heads.Writes] = (),
+    measures: Sequence[Measure] = (),
     n: int = TWINS,
     limit: int = STORIES,
 ) -> None:
-    """Read `n` twins of a model once for each `compare` of `counted` and each `control` of `scored`, which then find
-    their answers kept. What is kept is not read again; where nothing can be kept, nothing is read.
+    """Read `n` twins of a model once for each `compare` of `counted`, each `control` of `scored` and each `measured` of
+    `measures`, which then find their answers kept. What is kept is not read again; where nothing can be kept, nothing
+    is read.
 
     Raises:
         InputError: a model that has no twins.
@@ -34,8 +37,8 @@ def read_ahead(
     texts = read_texts(stories, limit)
     if n < 1 or not texts or not store.is_writable(model):
         return
-    enough = counted if len(texts) >= FEWEST else ()
-    questions = counting.questions(model, texts, stories, enough)
-    questions += [scoring.question(model, texts, stories, reducer) for reducer in scored]
-    ask(model, texts, questions, twins(n))
-    ask(model, texts, questions[len(enough) :], scoring.turned())
+    own = counting.questions(model, texts, stories, counted if len(texts) >= FEWEST else ())
+    own += [question(model, texts, stories, measure) for measure in measures]
+    of_heads = [scoring.question(model, texts, stories, reducer) for reducer in scored]
+    ask(model, texts, [*own, *of_heads], twins(n))
+    ask(model, texts, of_heads, scoring.turned())

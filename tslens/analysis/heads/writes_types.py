@@ -72,39 +72,42 @@ class FollowingSums:
             return centred
 
         read = mean_of(reading.cpu() * often[:, None])
-        for layer, weights in enumerate(output):
-            for head in asked[:, layer].any(0).nonzero().flatten().tolist():
-                before, written = mean_of(self.output[:, layer, head]), read @ weights[head].cpu().T
-                p = _p_of_products(before.numpy(), written.numpy(), of_word, like)
-                found[:, layer, head] = torch.where(asked[:, layer, head], torch.from_numpy(p).float(), torch.nan)
+        heads = asked.any(0).nonzero().tolist()
+        if heads:
+            before = np.stack([mean_of(self.output[:, layer, head]) for layer, head in heads], axis=1)
+            written = np.stack([read @ output[layer][head].cpu().T for layer, head in heads], axis=1)
+            p = torch.from_numpy(_p_of_products(before, written, of_word, like)).float()
+            layers, places = torch.tensor(heads).T
+            found[:, layers, places] = torch.where(asked[:, layers, places], p, torch.nan)
         return found
 
 
 def _p_of_products(
-    before: Float[np.ndarray, "word d_head"],
-    written: Float[np.ndarray, "word d_head"],
+    before: Float[np.ndarray, "word head d_head"],
+    written: Float[np.ndarray, "word head d_head"],
     of_word: Int[np.ndarray, " word"],
     like: Int[np.ndarray, " word"],
-) -> Float[np.ndarray, " class"]:
+) -> Float[np.ndarray, "class head"]:
     """For each class the p-value that products of two of its words exceed those of a word of it and one of none, less
-    the same of the others. All vectors have the mean 0 over words."""
-    size = np.bincount(of_word, minlength=len(CLASSES) + 1)[: len(CLASSES)].astype(float)
+    the same of the others. All vectors have the mean 0 over words. The heads share their permutations."""
+    size = np.bincount(of_word, minlength=len(CLASSES) + 1)[: len(CLASSES), None].astype(float)
     rest, rng = len(of_word) - size, np.random.default_rng(0)
     pairs, others = np.maximum(size * (size - 1), 1), np.maximum(rest * (rest - 1), 1)  # p of one word is NaN
     inside, outside = 1 / pairs, 1 / others
     across = inside + outside + 2 / np.maximum(size * rest, 1)
-    own = (before * written).sum(1)
-    both = np.concatenate([before, written, own[:, None]], axis=1).astype(np.float32)
-    width = before.shape[1]
+    order, width = np.argsort(like, kind="stable"), before.shape[2]
+    own = (before * written).sum(2)
+    both = np.concatenate([before, written, own[:, :, None]], axis=2)[order].reshape(len(order), -1)
+    total, sorted_like, of = own.sum(0), like[order], of_word[order]
 
-    def statistic(of: Int[np.ndarray, " word"]) -> Float[np.ndarray, " class"]:
-        sums = np.eye(len(CLASSES) + 1, dtype=np.float32)[of].T[: len(CLASSES)] @ both
-        products = (sums[:, :width] * sums[:, width:-1]).sum(1)
-        return np.asarray(products * across - sums[:, -1] * inside - (own.sum() - sums[:, -1]) * outside)
+    def statistic(of: Int[np.ndarray, " word"]) -> Float[np.ndarray, "class head"]:
+        member = np.eye(len(CLASSES) + 1, dtype=both.dtype)[of].T[: len(CLASSES)]
+        sums = (member @ both).reshape(len(CLASSES), -1, 2 * width + 1)
+        products, own = np.einsum("chd,chd->ch", sums[:, :, :width], sums[:, :, width:-1]), sums[:, :, -1]
+        return np.asarray(products * across - own * inside - (total - own) * outside)
 
-    order = np.argsort(like, kind="stable")
-    both, own, sorted_like, of = both[order], own[order], like[order], of_word[order]
-    found, reached = statistic(of), np.zeros(len(CLASSES))
+    found = statistic(of)
+    reached = np.zeros(found.shape)
     for _ in range(stats.PERMUTATIONS):
         reached += statistic(of[np.argsort(sorted_like + rng.random(len(of)))]) >= found - 1e-9
     p: np.ndarray = np.where(size > 1, (1 + reached) / (1 + stats.PERMUTATIONS), np.nan)
