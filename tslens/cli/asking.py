@@ -53,8 +53,7 @@ def ask(
         raise InputError(f"{n} stories in {tries} tries are none; give 1 or more of both")
     if out.suffix.lower() != ".jsonl":
         raise InputError(f"{out} has the extension {out.suffix or '(none)'!r}; stories are written to .jsonl")
-    wanted = _wanted(n, seed, words, features, vocabulary)
-    settings = large.settings()
+    wanted, settings = _wanted(n, seed, words, features, vocabulary), large.settings()
     now, further = asked.requests_of(wanted, settings, tries)
     confirm(llm.estimate(now, settings, further), large.yes)
     found = asked.ask(wanted, settings, tries)
