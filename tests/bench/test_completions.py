@@ -10,7 +10,7 @@ from tests.bench.test_rows import TINY
 from tslens import forward
 from tslens.bench import completions
 
-SMALL = dataclasses.replace(TINY, context=64, completed=3, completions=2, completion_tokens=20)
+SMALL = dataclasses.replace(TINY, context=64, completion_tokens=20)
 
 
 @pytest.fixture(scope="module")

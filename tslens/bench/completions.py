@@ -47,7 +47,7 @@ def models(size: Size) -> tuple[LanguageModel, Any]:
 def rows(size: Size) -> list[list[int]]:
     """The prompts, each as often as it is completed."""
     drawn = random_tokens(size.completed, LONGEST, size.vocabulary).clamp(min=1).tolist()
-    lengths = range(SHORTEST, LONGEST + 1)
+    lengths = range(SHORTEST, min(LONGEST, size.context - size.completion_tokens) + 1)
     return [row[: lengths[i % len(lengths)]] for i, row in enumerate(drawn) for _ in range(size.completions)]
 
 

@@ -36,8 +36,7 @@ class Finding:
 
 def findings(data: ReportData) -> list[Finding]:
     """The findings of a report: first those that untrained twins do not reach, most general first."""
-    of_all = (_prediction, _roles, _parts_of_speech, _induction, _depth, _words, _published_rule)
-    said = [say(data) for say in of_all]
+    said = [say(data) for say in (_prediction, _roles, _parts_of_speech, _induction, _depth, _words, _published_rule)]
     if data.causes is not None:
         said.insert(2, _causes(data.causes))
     said += map(_features, data.features)
@@ -94,9 +93,8 @@ def _roles(data: ReportData) -> Finding:
     beside, evidence, leads = _beside(data.twins, "heads with a role")
     figure = f"{sum(counts.values())} of {len(names)} heads"
     if not counts:
-        return Finding(
-            figure, f"have a role that beats its null ({beside}).", f"{evidence} {others}".rstrip(), "heads", False
-        )
+        said = f"{evidence} {others}".rstrip()
+        return Finding(figure, f"have a role that beats its null ({beside}).", said, "heads", False)
     effect = torch.tensor([name in EVIDENT for name in names]).view_as(heads.effect)
     best = int(torch.where(effect, heads.effect.nan_to_num(-1.0), -1.0).argmax())
     layer, head = divmod(best, heads.effect.shape[1])
