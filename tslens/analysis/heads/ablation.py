@@ -131,7 +131,8 @@ def _passes(
     names = [f"blocks.{i}.{part}" for i in range(spec.n_layers) for part in ("hook_resid_pre", "attn.hook_z")]
     row = read.scored[:, 1:].nonzero()[:, 0].cpu()
     shape = (n, len(kinds), spec.n_layers, spec.n_heads)
-    overall, *both = (torch.zeros(one, dtype=torch.float64) for one in (shape, *[(*shape[:2], len(tests))] * 2))
+    tested = (*shape[:2], len(tests))
+    overall, on, off = (torch.zeros(one, dtype=torch.float64) for one in (shape, tested, tested))
     of_head: dict[tuple[int, int], list[int]] = {}
     for test, (layer, head, _) in enumerate(tests):
         of_head.setdefault((layer, head), []).append(test)
@@ -140,7 +141,7 @@ def _passes(
         return torch.zeros(n, dtype=torch.float64).index_add_(0, row, losses)
 
     counted = [by_row(weights[label][0]) for *_, label in tests]
-    gained = Gained(overall, *both, torch.stack(counted, 1) if counted else torch.zeros(n, 0, dtype=torch.float64))
+    gained = Gained(overall, on, off, torch.stack(counted, 1) if counted else torch.zeros(n, 0, dtype=torch.float64))
 
     with torch.inference_mode():
         edited, seen = forward.EditedForward.of(model), forward.activations(model, read.tokens, names)
