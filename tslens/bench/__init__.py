@@ -7,8 +7,6 @@ a tokenizer, the times of one race, the answers of one scan; none holds a memory
 from collections.abc import Sequence
 
 from tslens.bench import (
-    completions,
-    copying,
     generation,
     generator,
     packing,
@@ -37,11 +35,9 @@ MODULES = (
     rounding,
     scan_memory,
     generation,
-    completions,
     packing,
     generator,
     tagging,
-    copying,
     page,
     startup,
 )
