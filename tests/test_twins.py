@@ -319,9 +319,8 @@ def test_untrained_twins_do_not_do_a_task_and_patching_says_so(on_object, monkey
     found = twins.on_task(trained, "object", able, patched, n=2, pairs=24)
     assert found.unit == "pairs" and found.stories == able.pairs == 24
     at = found.place(RIGHT)
-    assert (
-        found.count[at] == round(48 * able.accuracy) and found.low[at] <= 48 * able.low + 0.5 and found.high[at] <= 48
-    )
+    assert found.count[at] == round(48 * able.accuracy)
+    assert found.low[at] <= 48 * able.low + 1e-4 and 48 * able.high - 1e-4 <= found.high[at] <= 48
     of = {label: found.of_twins[:, found.place(label)].tolist() for label in found.labels}
     for right, does, kind in zip(of[RIGHT], of[DOES], KINDS, strict=True):
         alone = circuits.accuracy(Twin(kind, 0).of(trained), "object", n=24)
@@ -333,7 +332,8 @@ def test_untrained_twins_do_not_do_a_task_and_patching_says_so(on_object, monkey
     low, high = (f"{end / 48:.3f}" for end in (min(of[RIGHT]), max(of[RIGHT])))
     assert f"None of 2 untrained twins does the task (accuracy {low} to {high}; chance 0.5)" in said
     assert "On 24 pairs: " in said and "heads with an effect (" in said and "twins: 0; p = 0.33" in said
-    assert "model that does the task (1 to 1; twins: 0; p = 0.33)" in str(found.beside(able))
+    # Not on every half: twelve pairs of five templates are few.
+    assert "model that does the task (0 to 1; twins: 0; p = 0.33)" in str(found.beside(able))
     monkeypatch.setattr(circuits, "accuracy", lambda *_, **__: pytest.fail("all is kept"))
     assert torch.equal(twins.on_task(trained, "object", able, patched, n=2, pairs=24).of_twins, found.of_twins)
     with refused("0 twins on 24 pairs are no control"):

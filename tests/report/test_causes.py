@@ -162,7 +162,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 def test_what_is_kept_is_not_computed_again(
     model: Any, texts: Corpus, roles: heads.RolesResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "AFFORDABLE", 60)
+    monkeypatch.setattr(module, "AFFORDABLE", 20)
     found = module.causes(model, texts, roles, a_story=1e-6, twins=2)
     assert found is not None and found.kinds is None and found.writes is None
     assert found.ablation.rows == 24 and found.ablation.kinds == ("zero", "mean", "resample")

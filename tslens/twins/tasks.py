@@ -64,7 +64,11 @@ def on_task(
     spec = models.spec_of(model)
     of = {NODES["head"]: spec.n_layers * spec.n_heads, NODES["MLP"]: spec.n_layers, RIGHT: 2 * able.pairs}
     found = result_of(models.name_of(model), able.pairs, own | kept, [str(twin) for twin in twins(n)], of)
-    return replace(found, unit="pairs")
+    low, high, right = found.low.clone(), found.high.clone(), found.place(RIGHT)
+    low[right] = min(float(low[right]), 2 * able.pairs * able.low)  # halves hold all templates, so not their variance
+    high[right] = max(float(high[right]), 2 * able.pairs * able.high)
+    high[found.place(DOES)] = min(float(high[found.place(DOES)]), 1.0)  # it does it, or not
+    return replace(found, low=low, high=high, leads=found.leads & (low > found.most), unit="pairs")
 
 
 def beside_task(found: TwinsResult, answer: circuits.PatchingResult) -> circuits.PatchingResult:
