@@ -28,8 +28,8 @@ class Study:
     training: Stories
     """The training split of the same source, for what a study has to fit."""
     folder: Path
-    asked: argparse.Namespace
-    """All options as they were given."""
+    options: argparse.Namespace
+    """All options, as they were given."""
 
 
 def study(name: str, limit: int = 300, **more: Path | None) -> Study:

@@ -120,6 +120,7 @@ def median(values: Sequence[float] | np.ndarray) -> Interval:
     rows = np.asarray(values, dtype=float)
     if len(rows) < 2:
         return Interval(rows[0], rows[0], rows[0], 0.95, "one value")
-    draws = np.random.default_rng(0).integers(0, len(rows), (2000, len(rows)))
-    low, high = np.quantile(np.median(rows[draws], axis=1), (0.025, 0.975), axis=0)
-    return Interval(np.median(rows, axis=0), low, high, 0.95, "bootstrap, percentile")
+    from scipy.stats import bootstrap
+
+    ends = bootstrap((rows,), np.median, n_resamples=2000, axis=0, method="percentile", rng=0).confidence_interval
+    return Interval(np.median(rows, axis=0), ends.low, ends.high, 0.95, "bootstrap, percentile")
