@@ -83,6 +83,11 @@ def test_the_same_text_again_and_two_graders(texts, story, scores_of, tmp_path):
     assert GraderAgreementResult.load(found.save(tmp_path)).axes == found.axes
 
 
+def test_a_figure_of_nothing_but_undefined_intervals(texts, story, scores_of):
+    found = agreement([grade(texts[:10], Judge(scores_of), story, [], again=10)])
+    assert found.kappa_low.isnan().all() and len(found.figure().axes) == 1
+
+
 def test_only_texts_that_both_scored_count(texts, story, scores_of):
     class Half(Judge):
         def grade(self, texts, rubric, repetition=0):

@@ -61,14 +61,12 @@ class GraderAgreementResult(Result):
         return frame.drop(columns="row")
 
     def figure(self) -> "Figure":
-        """Kappa with its interval, for each two gradings and axis."""
+        """Kappa with its interval, for each two gradings and axis; nothing is drawn of what is undefined."""
         from tslens import plots
 
-        kept = torch.isfinite(self.kappa_low)
-        rows = zip(self.first, self.second, self.axes, kept, strict=True)
-        names = [f"{axis}: {a} and {b}" for a, b, axis, shown in rows if shown]
-        values, low, high = (v[kept].numpy() for v in (self.kappa, self.kappa_low, self.kappa_high))
-        return plots.bars(names, values, low=low, high=high, x_label="quadratic weighted kappa")
+        names = [f"{axis}: {a} and {b}" for a, b, axis in zip(self.first, self.second, self.axes, strict=True)]
+        low, high = self.kappa_low.numpy(), self.kappa_high.numpy()
+        return plots.bars(names, self.kappa.numpy(), low=low, high=high, x_label="quadratic weighted kappa")
 
 
 def agreement(grades: Sequence[GradesResult]) -> GraderAgreementResult:

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Float
-from scipy.special import expit
-from scipy.stats import t
 from torch import Tensor
 
 from tslens.errors import InputError
@@ -101,6 +99,8 @@ def preferences(grades: GradesResult, axis: str) -> list[PairwisePreference]:
 def bradley_terry(found: Sequence[PairwisePreference], by: str = "") -> PreferencesResult:
     """The strengths that make the preferences most likely, each prompt counting once. InputError for fewer than two
     models or prompts."""
+    from scipy.stats import t
+
     models = sorted({name for one in found for name in (one.first, one.second)})
     prompts = list(dict.fromkeys(one.prompt for one in found))
     if len(models) < 2 or len(prompts) < 2:
@@ -121,6 +121,8 @@ def bradley_terry(found: Sequence[PairwisePreference], by: str = "") -> Preferen
 
 def strengths(wins: Float[np.ndarray, "winner loser"]) -> Float[np.ndarray, " model"]:
     """Strengths in log-odds, of mean zero, from how often each model was preferred to each other (Newton)."""
+    from scipy.special import expit
+
     wins = wins + PRIOR * (1 - np.eye(len(wins)))
     games, found = wins + wins.T, np.zeros(len(wins))
     for _ in range(STEPS):
@@ -142,6 +144,8 @@ def standard_errors(
     The prior's wins and losses count as observations too: few prompts on which one model always won would have no
     error at all, in resamples as well.
     """
+    from scipy.special import expit
+
     p, n, prior = expit(strength[:, None] - strength), len(wins), PRIOR * (1 - np.eye(len(strength)))
     both = wins + wins.transpose(0, 2, 1)
     slopes = (wins - both * p).sum(2)
