@@ -93,7 +93,6 @@ assert peers.peer("tslens", gpu.SMOKE.setup()).loss(random_tokens(2, 17, 64)).is
 """
 
 
-@pytest.mark.thorough
 def test_it_runs_where_transformer_lens_is_not_installed() -> None:
     subprocess.run([sys.executable, "-c", WITHOUT], check=True, timeout=120, capture_output=True)
 
