@@ -453,3 +453,17 @@ def test_units_of_like_frequency_are_permuted() -> None:
     assert (
         scipy_stats.kstest(p[:, 0], "uniform").pvalue > 0.001 and scipy_stats.kstest(p[:, 2], "uniform").pvalue > 0.001
     )
+
+
+def test_large_p_values_need_few_permutations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small ones are as exact as if every value had all permutations; a large one stays large."""
+    rng = np.random.default_rng(1)
+    values, sets, like = rng.exponential(size=(300, 60)), np.array([0, 0, 1, *[2] * 17] * 3), np.repeat([0, 1, 2], 20)
+    values[:40, sets == 1] += 1.5
+    early = stats.p_of_permuted(values, sets, like, 3)
+    monkeypatch.setattr("tslens.stats.permuted.ENOUGH", 10_000)
+    whole = stats.p_of_permuted(values, sets, like, 3)
+    small = whole <= 0.05
+    assert 40 < small.sum() < 450
+    np.testing.assert_array_equal(early[small], whole[small])
+    assert (early[~small] > 0.05).all() and np.abs(early - whole).max() < 0.15

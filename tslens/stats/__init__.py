@@ -17,13 +17,12 @@ from tslens.stats.intervals import (
     wilson,
 )
 from tslens.stats.multiple import benjamini_hochberg
-from tslens.stats.permuted import PERMUTATIONS, like_classes, p_of_counts, p_of_permuted, p_of_sums
+from tslens.stats.permuted import like_classes, p_by_permuting, p_of_counts, p_of_permuted, p_of_sums
 from tslens.stats.ranks import argsort_falling, mean_ranks, rank_p
 from tslens.stats.resampling import bootstrap
 from tslens.stats.roc import Auroc, auroc, hanley_mcneil
 
 __all__ = [
-    "PERMUTATIONS",
     "Auroc",
     "Interval",
     "argsort_falling",
@@ -39,6 +38,7 @@ __all__ = [
     "mean_interval",
     "mean_ranks",
     "octave_bins",
+    "p_by_permuting",
     "p_of_counts",
     "p_of_permuted",
     "p_of_sums",

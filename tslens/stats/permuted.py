@@ -1,10 +1,14 @@
 """Nulls that permute labels among units of like frequency."""
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 LIKE = 20  # units of like frequency, at least: fewer would hardly be permuted
 PERMUTATIONS = 1999
+ENOUGH = 100  # permutations that reach a value: its p is above 0.05 whatever the others do
+ROUND = 50  # permutations between looks at which values have enough
 FEW, DOUBTFUL = 20, 0.05
 """Members of a set whose sum need not be normal, and the normal p below which it is permuted."""
 MANY = 20_000  # permutations of such a set, of which hundreds are tested together
@@ -89,16 +93,45 @@ def _subsets(rng: np.random.Generator, units: int, size: int) -> Int[np.ndarray,
 def p_of_permuted(
     values: Float[np.ndarray, "row unit"], set_of: Int[np.ndarray, " unit"], like: Int[np.ndarray, " unit"], sets: int
 ) -> Float[np.ndarray, "row set"]:
-    """As `p_of_sums`, where each unit is of one set, by `PERMUTATIONS` random permutations instead of the normal
-    distribution, which the sum of few units has not; the smallest p is 1 / (1 + `PERMUTATIONS`)."""
-    rng, order = np.random.default_rng(0), np.argsort(like, kind="stable")
+    """As `p_of_sums`, where each unit is of one set, by random permutations (`p_by_permuting`) instead of the normal
+    distribution, which the sum of few units has not."""
+    order = np.argsort(like, kind="stable")
     sorted_values, sorted_sets, sorted_like = values[:, order], set_of[order], like[order]
-    found = np.stack([values[:, set_of == i].sum(1) for i in range(sets)], axis=1)
-    reached, of_set = np.zeros(found.shape), np.eye(sets)[sorted_sets]
-    for _ in range(PERMUTATIONS):
-        permuted = np.argsort(sorted_like + rng.random(len(like)))
-        reached += sorted_values @ of_set[permuted] >= found - 1e-9
-    return np.asarray((1 + reached) / (1 + PERMUTATIONS))
+    found, of_set = np.stack([values[:, set_of == i].sum(1) for i in range(sets)], axis=1), np.eye(sets)[sorted_sets]
+
+    def sums(rows: Int[np.ndarray, " row"]) -> Callable[[Int[np.ndarray, " unit"]], Float[np.ndarray, "row set"]]:
+        of_rows = sorted_values[rows]
+        return lambda permuted: of_rows @ of_set[permuted]
+
+    return p_by_permuting(found, sums, sorted_like)
+
+
+def p_by_permuting(
+    found: Float[np.ndarray, "row set"],
+    statistic: Callable[[Int[np.ndarray, " row"]], Callable[[Int[np.ndarray, " unit"]], Float[np.ndarray, "row set"]]],
+    like: Int[np.ndarray, " unit"],
+    asked: Bool[np.ndarray, "row set"] | None = None,
+) -> Float[np.ndarray, "row set"]:
+    """One-sided p-values of statistics from at most `PERMUTATIONS` random permutations within the classes `like`, which
+    are in order; `statistic` of some rows gives these rows' values for a permutation.
+
+    All rows share the permutations. Where `ENOUGH` of them have reached a value, p is their share of those drawn until
+    then (sequential Monte Carlo tests, Besag and Clifford 1991, doi:10.1093/biomet/78.2.301), and a row of which no
+    more is asked is left out of the others. The smallest p is 1 / (1 + `PERMUTATIONS`).
+    """
+    rng, reached, drawn = np.random.default_rng(0), np.zeros(found.shape), np.zeros(found.shape)
+    asked = np.ones(found.shape, dtype=bool) if asked is None else asked
+    for begun in range(0, PERMUTATIONS, ROUND):
+        left = np.flatnonzero(((reached < ENOUGH) & asked).any(1))
+        if not len(left):
+            break
+        of_rows = statistic(left)
+        for _ in range(min(ROUND, PERMUTATIONS - begun)):
+            counts = reached[left] < ENOUGH
+            drawn[left] += counts
+            permuted = np.argsort(like + rng.random(len(like)))
+            reached[left] += counts & (of_rows(permuted) >= found[left] - 1e-9)
+    return np.where(reached < ENOUGH, (1 + reached) / (1 + drawn), ENOUGH / np.maximum(drawn, 1))
 
 
 def p_of_counts(

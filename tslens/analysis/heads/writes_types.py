@@ -7,7 +7,7 @@ different words of the class exceed those of a word of it and a word of none. Cl
 frequency, so that p is uniform for a head that writes some words better than others, whatever their class.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -76,8 +76,10 @@ class FollowingSums:
         if heads:
             before = np.stack([mean_of(self.output[:, layer, head]) for layer, head in heads], axis=1)
             written = np.stack([read @ output[layer][head].cpu().T for layer, head in heads], axis=1)
-            p = torch.from_numpy(_p_of_products(before, written, of_word, like)).float()
             layers, places = torch.tensor(heads).T
+            p = torch.from_numpy(
+                _p_of_products(before, written, of_word, like, asked[:, layers, places].numpy())
+            ).float()
             found[:, layers, places] = torch.where(asked[:, layers, places], p, torch.nan)
         return found
 
@@ -87,28 +89,32 @@ def _p_of_products(
     written: Float[np.ndarray, "word head d_head"],
     of_word: Int[np.ndarray, " word"],
     like: Int[np.ndarray, " word"],
+    asked: Bool[np.ndarray, "class head"],
 ) -> Float[np.ndarray, "class head"]:
     """For each class the p-value that products of two of its words exceed those of a word of it and one of none, less
-    the same of the others. All vectors have the mean 0 over words. The heads share their permutations."""
-    size = np.bincount(of_word, minlength=len(CLASSES) + 1)[: len(CLASSES), None].astype(float)
-    rest, rng = len(of_word) - size, np.random.default_rng(0)
+    the same of the others. All vectors have the mean 0 over words."""
+    size = np.bincount(of_word, minlength=len(CLASSES) + 1)[: len(CLASSES)].astype(float)
+    rest = len(of_word) - size
     pairs, others = np.maximum(size * (size - 1), 1), np.maximum(rest * (rest - 1), 1)  # p of one word is NaN
     inside, outside = 1 / pairs, 1 / others
     across = inside + outside + 2 / np.maximum(size * rest, 1)
     order, width = np.argsort(like, kind="stable"), before.shape[2]
     own = (before * written).sum(2)
-    both = np.concatenate([before, written, own[:, :, None]], axis=2)[order].reshape(len(order), -1)
-    total, sorted_like, of = own.sum(0), like[order], of_word[order]
+    both = np.concatenate([before, written, own[:, :, None]], axis=2)[order]
+    total, of = own.sum(0), np.eye(len(CLASSES) + 1, dtype=both.dtype)[of_word[order], : len(CLASSES)].T
 
-    def statistic(of: Int[np.ndarray, " word"]) -> Float[np.ndarray, "class head"]:
-        member = np.eye(len(CLASSES) + 1, dtype=both.dtype)[of].T[: len(CLASSES)]
-        sums = (member @ both).reshape(len(CLASSES), -1, 2 * width + 1)
-        products, own = np.einsum("chd,chd->ch", sums[:, :, :width], sums[:, :, width:-1]), sums[:, :, -1]
-        return np.asarray(products * across - own * inside - (total - own) * outside)
+    def products(
+        heads: Int[np.ndarray, " head"],
+    ) -> Callable[[Int[np.ndarray, " word"]], Float[np.ndarray, "head class"]]:
+        of_heads, all_own = both[:, heads].reshape(len(order), -1), total[heads, None]
 
-    found = statistic(of)
-    reached = np.zeros(found.shape)
-    for _ in range(stats.PERMUTATIONS):
-        reached += statistic(of[np.argsort(sorted_like + rng.random(len(of)))]) >= found - 1e-9
-    p: np.ndarray = np.where(size > 1, (1 + reached) / (1 + stats.PERMUTATIONS), np.nan)
-    return p
+        def statistic(permuted: Int[np.ndarray, " word"]) -> Float[np.ndarray, "head class"]:
+            sums = (of[:, permuted] @ of_heads).reshape(len(CLASSES), -1, 2 * width + 1)
+            found, own = np.einsum("chd,chd->hc", sums[:, :, :width], sums[:, :, width:-1]), sums[:, :, -1].T
+            return np.asarray(found * across - own * inside - (all_own - own) * outside)
+
+        return statistic
+
+    every = np.arange(before.shape[1])
+    found = products(every)(np.arange(len(order)))
+    return np.where(size > 1, stats.p_by_permuting(found, products, like[order], asked.T), np.nan).T
