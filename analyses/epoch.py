@@ -53,6 +53,7 @@ parser.add_argument("--limit", type=int, default=1000, help="validation stories 
 parser.add_argument("--checked", type=int, default=100, help="of these, stories of twins and interventions")
 parser.add_argument("--swapped", type=int, default=20, help="of these, stories swapped where not everything is asked")
 asked = parser.parse_args()
+HELD_OUT = ",".join(f"{name}@validation" for name in asked.stories.split(","))
 
 
 def train(shape: str) -> None:
@@ -84,7 +85,7 @@ def of_labels(model: "LanguageModel", corpus: Corpus) -> dict[str, Result]:
 for shape in (*asked.whole, *asked.labels):
     train(shape)
     model = load(shape)
-    corpus = model_stories(model, limit=asked.limit)
+    corpus = model_stories(model, HELD_OUT, limit=asked.limit)  # more than a run keeps
     if shape in asked.whole:
         found = {answer.name: answer.result for answer in everything(model, corpus, checked=asked.checked)}
     else:

@@ -18,7 +18,7 @@ from _models import study
 from tslens.analysis import heads
 from tslens.plots import save
 from tslens.scan import scan
-from tslens.twins import ablated, control
+from tslens.twins import ablated, control, read_ahead
 
 asked = study("heads")
 for name, model in asked.models.items():
@@ -30,8 +30,11 @@ for name, model in asked.models.items():
     agreed = heads.agreement(answer, swapped)
     save(agreed.figure(), asked.folder / f"{name}-agreement.svg", agreed.to_frame())
     print(agreed)
-    written = heads.writes(model, asked.stories, control=control(model, asked.stories, heads.Writes()))
-    without = heads.ablation(model, asked.stories, roles=answer, writes=written, rows=100)
+    of_keys, of_words = heads.Kinds(made=heads.MADE), heads.Writes()
+    read_ahead(model, asked.stories, scored=[of_keys, of_words])
+    keys = heads.kinds(model, asked.stories, roles=answer, control=control(model, asked.stories, of_keys))
+    written = heads.writes(model, asked.stories, control=control(model, asked.stories, of_words))
+    without = heads.ablation(model, asked.stories, roles=answer, keys=keys, writes=written, rows=100)
     save(without.figure(), asked.folder / f"{name}-ablation.svg", without.to_frame())
     beside = ablated(model, asked.stories)
     save(beside.figure(), asked.folder / f"{name}-ablated-twins.svg", beside.to_frame())
