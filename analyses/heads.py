@@ -18,25 +18,39 @@ from _models import study
 from tslens.analysis import heads
 from tslens.plots import save
 from tslens.scan import scan
-from tslens.twins import ablated, control, read_ahead
+from tslens.twins import ablated, compare, control, read_ahead
+
+KERNELS = (heads.Roles(), heads.Kernels())
+SHORT = 64
+"""Tokens of the shorter of the two contexts at which roles are compared."""
 
 asked = study("heads")
 for name, model in asked.models.items():
     answer = scan(model, asked.stories, heads.Roles())
-    save(answer.figure(), asked.folder / f"{name}.svg", answer.to_frame())
     print(name, answer.to_frame()["role"].value_counts().to_dict())
+    at_short = heads.roles(model, asked.stories, context=SHORT)
+    both = heads.contexts({f"{SHORT} tokens": at_short, "the whole context": answer})
     swapped = heads.swaps(model, asked.stories)
-    save(swapped.figure(), asked.folder / f"{name}-swaps.svg", swapped.to_frame())
     agreed = heads.agreement(answer, swapped)
-    save(agreed.figure(), asked.folder / f"{name}-agreement.svg", agreed.to_frame())
-    print(agreed)
     of_keys, of_words = heads.Kinds(made=heads.MADE), heads.Writes()
-    read_ahead(model, asked.stories, scored=[of_keys, of_words])
+    read_ahead(model, asked.stories, counted=[KERNELS], scored=[of_keys, of_words])
+    kernels = compare(model, asked.stories, KERNELS).beside(heads.kernels(answer, swapped))
     keys = heads.kinds(model, asked.stories, roles=answer, control=control(model, asked.stories, of_keys))
     written = heads.writes(model, asked.stories, control=control(model, asked.stories, of_words))
     without = heads.ablation(model, asked.stories, roles=answer, keys=keys, writes=written, rows=100)
-    save(without.figure(), asked.folder / f"{name}-ablation.svg", without.to_frame())
     beside = ablated(model, asked.stories)
-    save(beside.figure(), asked.folder / f"{name}-ablated-twins.svg", beside.to_frame())
-    print(beside.beside(without))
-    print(heads.ablation(model).copying)
+    probes = scan(model, asked.stories, heads.Probes())
+    shown = {
+        "": answer,
+        "-contexts": both,
+        "-swaps": swapped,
+        "-agreement": agreed,
+        "-kernels": kernels,
+        "-ablation": without,
+        "-ablated-twins": beside,
+        "-probes": probes,
+    }
+    for what, found in shown.items():
+        save(found.figure(), asked.folder / f"{name}{what}.svg", found.summary())
+    without.contrasts().to_csv(asked.folder / f"{name}-ablation-on-labels.csv", index=False)
+    print(both, agreed, kernels, beside.beside(without), probes, heads.ablation(model).copying, sep="\n")
