@@ -69,11 +69,12 @@ def of_labels(model: "LanguageModel", corpus: Corpus) -> dict[str, Result]:
     roles = heads.roles(model, corpus)
     beside = compare(model, corpus, [heads.Roles(), heads.Kernels()], limit=asked.checked)
     labels = compare(model, corpus, [neurons.Profiles(), neurons.HeldOut()], limit=asked.checked)
-    agreement = heads.agreement(roles, heads.swaps(model, corpus, limit=asked.swapped))
+    swaps = heads.swaps(model, corpus, limit=asked.swapped)
+    agreement = heads.agreement(roles, swaps)
     ablation = heads.ablation(model, corpus, roles=agreement.withhold(roles))
     return {
         "roles": roles,
-        "kernels": beside.beside(heads.kernels(roles)),
+        "kernels": beside.beside(heads.kernels(roles, swaps)),
         "twins": beside,
         "twins of neurons": labels,
         "tested labels": labels.beside(neurons.held_out(model, corpus)),
