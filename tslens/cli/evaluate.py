@@ -92,7 +92,7 @@ def _labelled(
 
     texts, rubric = texts_of(found, suite), grading.rubric(RUBRIC)
     true, ranked = true_texts(texts, None)
-    asked = graders_of(names, ranked, large, precision)
+    asked = graders_of(names, ranked, rubric, large, precision)
     confirm_cost(asked, texts, true, rubric, 0, seed, large.yes)
     beside: list[Result] = []
     with charged(asked):
