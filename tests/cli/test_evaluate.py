@@ -116,6 +116,38 @@ def test_a_suite_of_one_s_own(tiny: Path, capsys: pytest.CaptureFixture[str]) ->
     assert json.loads(capsys.readouterr().out)["suite"] == "mine"
 
 
+TEMPLATES = """
+question = "Who says what?"
+[[template]]
+about = "first"
+pairs = 2
+prompts = [ { text = "The {a} said", accepted = ["{b}"] }, { text = "The {a2} said", accepted = ["{b2}"] } ]
+fill."a b" = [["cat", "meow"], ["dog", "woof"], ["cow", "moo"], ["hen", "cluck"]]
+[[template]]
+about = "second"
+pairs = 2
+prompts = [ { text = "A {a} says", accepted = ["{b}"] }, { text = "A {a2} says", accepted = ["{b2}"] } ]
+fill."a b" = [["cat", "meow"], ["dog", "woof"], ["cow", "moo"], ["hen", "cluck"]]
+"""
+
+
+@pytest.mark.parametrize("before", ["", "pair = []"])
+def test_a_suite_of_templates_alone_has_shares_and_no_table(
+    tiny: Path, capsys: pytest.CaptureFixture[str], before: str
+) -> None:
+    Path("mine.toml").write_text(before + TEMPLATES, encoding="utf-8")
+    models = ["--model", "tiny", "--model", "runs/tiny"]
+    assert cli.main(["eval", "./mine.toml", *models, "--out", "found"]) == 0
+    assert "templated" in (printed := capsys.readouterr().out) and "hand-written" not in printed
+    axes = SuiteResult.load(tiny / "found" / "mine").figure().axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["tiny", "runs/tiny"]
+    assert axes.get_legend_handles_labels()[1] == ["mine: 8 templated prompts"]
+    table = (tiny / "found" / "mine" / "SuiteResult" / "table.html").read_text(encoding="utf-8")
+    assert "no prompt written by hand" in table and "<table" not in table
+    assert cli.main(["eval", "./mine.toml", "--model", "tiny", "--grader", "tiny"]) == 2
+    assert "mine has no prompt written by hand" in capsys.readouterr().err
+
+
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["eval", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -196,7 +196,7 @@ def test_a_grader_that_cannot_grade_is_refused_before_a_large_model_is_paid(
     other = "stories2M" if scores is None else "wrong.jsonl"
     with Server() as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        words = ["--cache", "unpaid.jsonl", "--rubric", rubric, "--grader", "large", "--grader", other]
+        words = ["--cache", f"unpaid-{len(message)}.jsonl", "--rubric", rubric, "--grader", "large", "--grader", other]
         assert cli.main([*ASK, *words]) == 2
         assert server.asked == []
     said = capsys.readouterr().err.strip().splitlines()

@@ -62,7 +62,7 @@ def evaluate(
         accepted=torch.tensor([yes for _, _, yes in asked]),
         **_best(asked, found, len(suite.prompts)),
     )
-    if not written:
+    if not (written and suite.by_hand):
         return result
     texts = [_completions(model, suite.by_hand, written, seed, precision) for _, model in named]
     labels = [[[label(t, p) for t in own] for own, p in zip(each, suite.by_hand, strict=True)] for each in texts]
