@@ -73,6 +73,23 @@ def test_all_suites_in_one_table(
     assert answers.kept_card(model).low.tolist() == longer.low.tolist()  # the card of few pairs did not replace it
 
 
+def test_a_card_has_what_untrained_twins_score_too(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    usual = ["--reference", "made", "--reference-limit", "70", "--limit", "3", "--pairs", "2"]
+    assert cli.main(["eval", "card", "--model", "tiny", *usual]) == 0
+    found = answers.kept_card(load("tiny"))
+    assert found.models == ["tiny", "permuted twin 0 of tiny", "fresh twin 0 of tiny"]
+    assert found.twins == found.models[1:]
+    assert not found.value.isnan().any() and {row.split(", ")[1] for row in found.rows} == {"pairs", "texts"}
+    assert found.corpus == (
+        "42 minimal pairs of 20 phenomena; 3 texts of each model, temperature 1, seeds from 0 on, at most 300 tokens, "
+        "beside 70 reference stories."
+    )
+    assert found.corpus in capsys.readouterr().out
+    assert cli.main(["eval", "card", "--model", "tiny", *usual, "--twins", "0"]) == 0
+    assert answers.kept_card(load("tiny")).twins == []
+    assert cli.main(["eval", "card", "--model", "tiny", "--twins", "-1"]) == 2
+
+
 def test_labels_are_kept_for_the_page_and_stay_there(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["eval", "facts", "--model", "tiny"]
     assert cli.main([*asked, "--completions", "1"]) == 0

@@ -54,9 +54,11 @@ def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
 def _templated_shares(result: "SuiteResult") -> "Figure":
     """The share of templated prompts that each model has right, with its interval."""
     shares = [result.right(i, PARTS[1]) for i in range(len(result.models))]
-    series = tuple([getattr(share, end) for share in shares] for end in ("estimate", "low", "high"))
+    value, low, high = ([getattr(share, end) for share in shares] for end in ("estimate", "low", "high"))
     title = f"{result.suite}: {len(result.prompts)} templated prompts"
-    return intervals(result.models, {title: series}, threshold=0.5, x_label="share with the right ending likelier")
+    return intervals(
+        result.models, {title: (value, low, high)}, threshold=0.5, x_label="share with the right ending likelier"
+    )
 
 
 def coloured_html(result: "SuiteResult", by: str = "sum", tips: int | None = None) -> str:
