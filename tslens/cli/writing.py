@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -129,7 +129,7 @@ def cost(
     from tslens.evaluation.writing import cost as costs
 
     shapes = tuple(costs.GPT2) if shape is None else shape
-    how = {"batches": batch or (1, 64), "tokens": tokens, "repeats": repeats, "precision": precision}
+    how: dict[str, Any] = {"batches": batch or (1, 64), "tokens": tokens, "repeats": repeats, "precision": precision}
     with delivery(out, json_) as deliver:
         deliver(costs.cost(_loaded(model or []), shapes, vocabulary=vocabulary, **how))
 
