@@ -80,7 +80,7 @@ if asked.options.pairs is not None:
 
 usual = reference(asked.training, asked.training.name)
 written = {name: score_texts(model_stories(m, SELF, limit=WRITTEN).texts, usual, name) for name, m in models.items()}
-found = card(models, preferred, written)
+found = card(models, preferred, written, twins=["untrained"])
 save(found.drawn("texts"), folder / "card.svg", found.summary())
 print(found)
 for texts in written.values():

@@ -38,9 +38,11 @@ def test_endings_are_written_compared_and_kept(tiny: Path, capsys: pytest.Captur
         *("CopiesResult", "copies.csv", "copies.html", "copies.svg")
     ]
     saved = CopiesResult.load(tiny / "found")
-    assert (saved.train, saved.n_train, len(saved.texts)) == ("made (train)", 16, 8)
-    assert len(pd.read_csv(tiny / "found" / "copies.csv")) == 8
-    assert saved.who.tolist() == [0] * 4 + [1] * 4
+    assert (saved.train, saved.n_train, len(saved.texts)) == ("made (train)", 16, 16)
+    assert saved.twins == ["permuted twin 0", "fresh twin 0"] and "fresh twin 0" in printed
+    assert len(pd.read_csv(tiny / "found" / "copies.csv")) == 16
+    assert saved.who.tolist() == [0] * 4 + [1] * 4 + [2] * 4 + [3] * 4
+    assert saved.corpus.endswith("4 endings, written at temperature 1, seed 0, of at most 8 tokens.")
     assert kept_copies(load("tiny")).texts == saved.texts  # for its page
     assert len(list((files.cache() / "ngrams").iterdir())) >= 2
 

@@ -73,6 +73,23 @@ def test_all_suites_in_one_table(
     assert answers.kept_card(model).low.tolist() == longer.low.tolist()  # the card of few pairs did not replace it
 
 
+def test_a_card_has_what_untrained_twins_score_too(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    usual = ["--reference", "made", "--reference-limit", "70", "--limit", "3", "--pairs", "2"]
+    assert cli.main(["eval", "card", "--model", "tiny", *usual]) == 0
+    found = answers.kept_card(load("tiny"))
+    assert found.models == ["tiny", "permuted twin 0 of tiny", "fresh twin 0 of tiny"]
+    assert found.twins == found.models[1:]
+    assert not found.value.isnan().any() and {row.split(", ")[1] for row in found.rows} == {"pairs", "texts"}
+    assert found.corpus == (
+        "42 minimal pairs of 20 phenomena; 3 texts of each model, temperature 1, seeds from 0 on, at most 300 tokens, "
+        "beside 70 reference stories."
+    )
+    assert found.corpus in capsys.readouterr().out
+    assert cli.main(["eval", "card", "--model", "tiny", *usual, "--twins", "0"]) == 0
+    assert answers.kept_card(load("tiny")).twins == []
+    assert cli.main(["eval", "card", "--model", "tiny", "--twins", "-1"]) == 2
+
+
 def test_labels_are_kept_for_the_page_and_stay_there(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["eval", "facts", "--model", "tiny"]
     assert cli.main([*asked, "--completions", "1"]) == 0
@@ -114,6 +131,38 @@ def test_a_suite_of_one_s_own(tiny: Path, capsys: pytest.CaptureFixture[str]) ->
     (tiny / "mine.toml").write_text('question = "?"\n' + pair.format("cats") + pair.format("dogs"))
     assert cli.main(["eval", "mine.toml", "--model", "tiny", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["suite"] == "mine"
+
+
+TEMPLATES = """
+question = "Who says what?"
+[[template]]
+about = "first"
+pairs = 2
+prompts = [ { text = "The {a} said", accepted = ["{b}"] }, { text = "The {a2} said", accepted = ["{b2}"] } ]
+fill."a b" = [["cat", "meow"], ["dog", "woof"], ["cow", "moo"], ["hen", "cluck"]]
+[[template]]
+about = "second"
+pairs = 2
+prompts = [ { text = "A {a} says", accepted = ["{b}"] }, { text = "A {a2} says", accepted = ["{b2}"] } ]
+fill."a b" = [["cat", "meow"], ["dog", "woof"], ["cow", "moo"], ["hen", "cluck"]]
+"""
+
+
+@pytest.mark.parametrize("before", ["", "pair = []"])
+def test_a_suite_of_templates_alone_has_shares_and_no_table(
+    tiny: Path, capsys: pytest.CaptureFixture[str], before: str
+) -> None:
+    Path("mine.toml").write_text(before + TEMPLATES, encoding="utf-8")
+    models = ["--model", "tiny", "--model", "runs/tiny"]
+    assert cli.main(["eval", "./mine.toml", *models, "--out", "found"]) == 0
+    assert "templated" in (printed := capsys.readouterr().out) and "hand-written" not in printed
+    axes = SuiteResult.load(tiny / "found" / "mine").figure().axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["tiny", "runs/tiny"]
+    assert axes.get_legend_handles_labels()[1] == ["mine: 8 templated prompts"]
+    table = (tiny / "found" / "mine" / "SuiteResult" / "table.html").read_text(encoding="utf-8")
+    assert "no prompt written by hand" in table and "<table" not in table
+    assert cli.main(["eval", "./mine.toml", "--model", "tiny", "--grader", "tiny"]) == 2
+    assert "mine has no prompt written by hand" in capsys.readouterr().err
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:

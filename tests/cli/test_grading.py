@@ -1,6 +1,7 @@
 """`tslens eval grade`: a rehearsal of the whole path against a server on the loopback, and graders without a key."""
 
 import csv
+import io
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from tests.llm.server import Server, spread
 from tslens import cli, runs
 from tslens.cli import large_model
 from tslens.cli.graders import true_texts
+from tslens.errors import InputError
 from tslens.evaluation.grading import ComparisonResult, ControlsResult, GradesResult, read_texts
 from tslens.evaluation.grading.controls import controls, true_endings
 from tslens.evaluation.suite_result import SuiteResult
@@ -167,17 +169,57 @@ def test_without_any_score_the_cost_is_said_and_nothing_is_ranked(here, reply, m
 
 
 def test_the_cost_is_said_whatever_fails_after_the_asking(here, reply, monkeypatch, capsys):
-    text = read_texts(here / "found/completions.jsonl")[0]
-    row = {"prompt": text.prompt, "completion": text.completion, "plot": 11}
-    Path("wrong.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    def full(*_):
+        raise InputError("the disk is full")
+
+    monkeypatch.setattr("tslens.evaluation.grading.compare", full)
     with Server(reply) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        words = [*ASK, "--cache", "paid.jsonl", "--grader", "large", "--grader", "wrong.jsonl"]
-        assert cli.main(words) == 2
+        assert cli.main([*ASK, "--cache", "paid.jsonl"]) == 2
     said = capsys.readouterr().err
-    assert "plot is '11'; it may be 1 to 10" in said and re.search(
-        r"requests were sent; the answers cost \$0\.0[1-9]", said
-    )
+    assert "the disk is full" in said and re.search(r"requests were sent; the answers cost \$0\.0[1-9]", said)
+
+
+@pytest.mark.parametrize(
+    ("scores", "rubric", "message"),
+    [
+        ({"plot": 11}, "story", "wrong.jsonl, line 1: plot is '11'; it may be 1 to 10"),
+        ({"plots": 9}, "story", "wrong.jsonl has no score by the rubric 'story'"),
+        (None, "verdict", "likelihood of stories2M scores grammar"),
+    ],
+)
+def test_a_grader_that_cannot_grade_is_refused_before_a_large_model_is_paid(
+    here, monkeypatch, capsys, scores, rubric, message
+):
+    row = {"prompt": "of another", "completion": "text", **(scores or {})}
+    Path("wrong.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    other = "stories2M" if scores is None else "wrong.jsonl"
+    with Server() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        words = ["--cache", f"unpaid-{len(message)}.jsonl", "--rubric", rubric, "--grader", "large", "--grader", other]
+        assert cli.main([*ASK, *words]) == 2
+        assert server.asked == []
+    said = capsys.readouterr().err.strip().splitlines()
+    assert message in said[-1] and "Expected" not in "".join(said)
+
+
+def test_two_large_models_have_one_price_and_one_question(here, monkeypatch, capsys):
+    """The answer is no, so neither is asked."""
+    answers = io.StringIO("n\n")
+    answers.isatty = lambda: True
+    monkeypatch.setattr(sys, "stdin", answers)
+    graders = ("--grader", "large", "--grader", "claude-haiku-4-5")
+    words = [word for word in ASK if word != "--yes"]
+    with Server() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assert cli.main([*words, "--cache", "two.jsonl", *graders]) == 2
+        assert server.asked == []
+    said = capsys.readouterr().err
+    each = [[float(usd) for usd in one] for one in re.findall(r"Expected \$([\d.]+).*at most \$([\d.]+)", said)]
+    ((requests, *total),) = re.findall(r"together (\d+) requests: expected \$([\d.]+); at most \$([\d.]+)", said)
+    assert len(each) == 2 and int(requests) == sum(map(int, re.findall(r"(\d+) requests to claude", said)))
+    assert [float(usd) for usd in total] == pytest.approx([sum(one) for one in zip(*each, strict=True)], abs=0.02)
+    assert said.count("Spend it?") == 1 and "nothing was asked and nothing spent" in said
 
 
 SUITE = """

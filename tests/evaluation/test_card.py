@@ -1,6 +1,8 @@
 """The score card: each damage costs its own axis, salad raises nothing, and cards of models say what they rest on."""
 
+import dataclasses
 import json
+from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +125,13 @@ def test_ranks_beside_the_loss(tmp_path: Path) -> None:
         assert result.drawn(by).axes[0].get_xscale() == "log"
     result.save(tmp_path)
     assert CardResult.load(tmp_path).rows == result.rows
+    names = [*result.models, "permuted twin 0 of r@10000"]
+    fields = {name: torch.cat([getattr(result, name), torch.zeros(1, 3)]) for name in ("value", "low", "high")}
+    step, bits = torch.cat([result.step, torch.tensor([-1])]), torch.cat([result.bits_per_byte, torch.tensor([nan])])
+    both = dataclasses.replace(result, models=names, step=step, bits_per_byte=bits, twins=names[-1:], **fields)
+    lines = both.drawn("pairs").axes[0].get_lines()
+    assert all(len(line.get_xdata()) == len(STEPS) for line in lines)  # a twin has no steps, and no part in the ranks
+    assert both.ranks().equals(result.ranks()) and names[-1] in set(both.summary()["model"])
 
 
 @pytest.mark.parametrize("n", [5, 12])
@@ -165,6 +174,8 @@ def test_command_on_a_model(in_tmp: Path, capsys: pytest.CaptureFixture[str]) ->
     assert cli.main([*arguments, "--out", "found"]) == 0
     printed = capsys.readouterr().out
     assert "entities, pairs" in printed and "does not measure" in printed
+    assert "permuted twin 0 of stories2M" in printed and "fresh twin 0 of stories2M" in printed
+    assert "84 minimal pairs of 21 phenomena" in printed
     assert {p.name for p in (in_tmp / "found").iterdir()} == {"CardResult", "card-pairs.svg", "card.csv"}
 
 

@@ -95,6 +95,18 @@ def test_labels_of_older_texts_are_added_and_those_of_another_model_are_not(two:
     assert answers.with_older(evaluate({"m": model}, FACTS), theirs).completions == []
 
 
+def test_how_texts_were_drawn_goes_with_the_texts(two: tuple[Any, Any]) -> None:
+    model, other = two
+    more = evaluate({"m": model}, FACTS, written=3, seed=7)
+    merged = answers.with_older(evaluate({"m": model, "n": other}, FACTS, written=2), more)
+    assert merged.sampling == [
+        "3 after each prompt, at temperature 1, seed 7, of at most 40 tokens",
+        "2 after each prompt, at temperature 1, seed 0, of at most 40 tokens",
+    ]
+    unknown = dataclasses.replace(more, sampling=[])  # kept before it was recorded
+    assert answers.with_older(evaluate({"m": model}, FACTS), unknown).sampling == [""]
+
+
 def card_of(rows: list[str], reference: str = "") -> CardResult:
     one = torch.ones(1, len(rows))
     return CardResult(["m"], rows, one, one, one, torch.ones(1), torch.tensor([-1]), reference, [])

@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -38,6 +39,19 @@ def test_every_axis_has_its_interval_and_what_it_does_not_measure(card: CardResu
         assert cell in shown
     assert html.escape(NOT_MEASURED["plot"]) in shown and "it is trained on this" in shown
     assert "tslens eval all --model m" in card_view.card(None, "m")
+
+
+def test_the_settings_and_the_untrained_twins_are_said(card: CardResult, copied: CopiesResult) -> None:
+    twin = replace(card, twins=[EVIL], corpus=f"80 minimal pairs {EVIL}.")
+    for section, found in ((card_view.card, card), (card_view.copies, copied)):
+        assert "No untrained twin was asked." in section(found, "m") and "these weights" not in section(found, "m")
+    shown = card_view.card(twin, "m")
+    assert "Untrained twins of the model" in shown and "No untrained twin" not in shown and EVIL not in shown
+    assert "the last of its kind: on 80 minimal pairs" in shown
+    of_twin = replace(copied, who=torch.where(copied.who == 1, 2, 0), twins=[EVIL], corpus="4 endings.")
+    shown = card_view.copies(of_twin, "m")
+    assert "on 4 endings." in shown and "has 25 words and marks" in shown and "write after the same prompts" in shown
+    assert EVIL not in shown and f">{html.escape(EVIL)}</th>" in shown and "No untrained twin" not in shown
 
 
 def test_copies_have_histograms_and_true_endings_beside(copied: CopiesResult) -> None:

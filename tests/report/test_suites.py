@@ -48,6 +48,14 @@ def test_the_section_has_every_way_with_shares_intervals_and_prompts(asked: Suit
     assert "tslens eval all --model m" in section([], "m")
 
 
+def test_the_section_says_how_many_prompts_and_texts(asked: SuiteResult) -> None:
+    how = "2 after each prompt, at temperature 1, seed 0, of at most 40 tokens"
+    assert f"4 prompts written by hand, 0 from templates. Texts: {how}.</p>" in section([asked], "m")
+    other = dataclasses.replace(asked, sampling=[how, "more"])
+    assert f"Texts: {how} (m); more (&lt;script" in section([other], "m")
+    assert "0 from templates.</p>" in section([dataclasses.replace(asked, sampling=[])], "m")
+
+
 def test_tips_and_then_tables_give_way_to_the_budget(asked: SuiteResult, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = section([asked], "m")
     assert 'title="' in whole

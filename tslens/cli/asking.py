@@ -55,7 +55,7 @@ def ask(
         raise InputError(f"{out} has the extension {out.suffix or '(none)'!r}; stories are written to .jsonl")
     wanted, settings = _wanted(n, seed, words, features, vocabulary), large.settings()
     now, further = asked.requests_of(wanted, settings, tries)
-    confirm(llm.estimate(now, settings, further), large.yes)
+    confirm([llm.estimate(now, settings, further)], large.yes)
     found = asked.ask(wanted, settings, tries)
     print_cost(found.outcomes)
     if found.stories:

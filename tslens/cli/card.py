@@ -2,17 +2,19 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from tslens import progress
 from tslens.cli.delivery import Delivery, delivery
-from tslens.cli.options import Json, Models, Precision, load_models
+from tslens.cli.options import Json, Models, ModelTwins, Precision, load_models
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.evaluation.card import Reference
+    from tslens.evaluation.card import Reference, TextsCardResult
     from tslens.models import LanguageModel
 
 MADE = 2_000  # reference stories of the generator
@@ -40,6 +42,7 @@ def card(
     limit: int = 100,
     n: Annotated[int, Parameter(name="--pairs", help="Minimal pairs of each phenomenon.")] = 500,
     controls: Annotated[bool, Parameter(negative=())] = False,
+    twins: ModelTwins = 2,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
@@ -61,19 +64,16 @@ def card(
     """
     from tslens.evaluation.card import controls as damage
     from tslens.evaluation.card import score_texts
+    from tslens.evaluation.untrained import untrained
     from tslens.stories import stories
 
-    if bool(model) == bool(texts):
-        raise InputError("give --model, the models to score, or --texts, the stories to score.")
-    if model and controls:
-        raise InputError("--controls damages texts; give it with --texts.")
-    if texts and reference is None:
-        raise InputError("give --reference: stories of the kind that --texts are, which say what is usual.")
+    _check(model, texts, reference, controls)
     loaded = _models(model) if model else {}
+    beside = untrained(loaded, twins)
     with delivery(out, json_) as deliver:
         usual = _usual(reference, loaded, reference_limit) if texts or limit else None
         if loaded:
-            return _of_models(deliver, loaded, usual, limit, n, precision)
+            return _of_models(deliver, loaded, beside, usual, limit, n, precision)
         assert usual is not None
         for number, source in enumerate(texts or ()):
             read = list(stories(source, limit=limit or None))
@@ -83,26 +83,62 @@ def card(
     return None
 
 
+def _check(model: list[str] | None, texts: list[str] | None, reference: str | None, controls: bool) -> None:
+    """InputError for options that do not go together."""
+    if bool(model) == bool(texts):
+        raise InputError("give --model, the models to score, or --texts, the stories to score.")
+    if model and controls:
+        raise InputError("--controls damages texts; give it with --texts.")
+    if texts and reference is None:
+        raise InputError("give --reference: stories of the kind that --texts are, which say what is usual.")
+
+
 def _of_models(
-    deliver: Delivery, loaded: "dict[str, LanguageModel]", usual: "Reference | None", limit: int, n: int, precision: str
+    deliver: Delivery,
+    loaded: "dict[str, LanguageModel]",
+    beside: "dict[str, LanguageModel]",
+    usual: "Reference | None",
+    limit: int,
+    n: int,
+    precision: str,
 ) -> None:
-    from tslens.corpus import SELF, model_stories
+    """Deliver the card of the models and of the untrained twins beside them, and keep it for the models' pages."""
     from tslens.evaluation.card import card as made
-    from tslens.evaluation.card import score_texts
     from tslens.evaluation.pairs import own_pairs, score
     from tslens.report.answers import keep_card
 
-    pairs, written = score(loaded, own_pairs(n), precision=precision), {}
+    both = loaded | beside
+    pairs, written = score(both, own_pairs(n), precision=precision), {}
     if usual is not None:
-        for name, model in loaded.items():
-            written[name] = score_texts(list(model_stories(model, SELF, limit=limit)), usual, name)
-            if written[name].remark:
-                print(written[name].remark, file=sys.stderr)
-    found = made(loaded, pairs, written)
+        for name, model in both.items():
+            if (texts := _written(name, model, usual, limit, name in beside)) is not None:
+                written[name] = texts
+    found = made(both, pairs, written, twins=beside)
     for model in loaded.values():
         keep_card(model, found)
     kinds = ["pairs", "texts"] if written else ["pairs"]
     deliver(found, figures=[(kind, found.drawn(kind)) for kind in kinds])
+
+
+def _written(
+    name: str, model: "LanguageModel", usual: "Reference", limit: int, is_twin: bool
+) -> "TextsCardResult | None":
+    """The scores of what a model writes; None, and a line, for an untrained twin that writes nothing."""
+    from tslens.corpus import SELF, TOKENS, model_stories
+    from tslens.evaluation.card import score_texts
+
+    try:
+        read = model_stories(model, SELF, limit=limit)
+    except InputError as error:
+        if not is_twin:
+            raise
+        progress.note(f"{name} has no score by texts: {str(error).partition('.')[0]}")
+        return None
+    found = score_texts(list(read), usual, name)
+    if found.remark and not is_twin:
+        print(found.remark, file=sys.stderr)
+    how = f"temperature 1, seeds from 0 on, at most {TOKENS} tokens, beside {usual.stories:,} reference stories"
+    return replace(found, corpus=how)
 
 
 def _usual(source: str | None, loaded: "dict[str, LanguageModel]", limit: int) -> "Reference | None":

@@ -8,7 +8,7 @@ from cyclopts import Parameter, validators
 
 from tslens import progress
 from tslens.cli.delivery import Delivery, delivery
-from tslens.cli.options import Json, Limit, Model, Precision, Stories, corpus_of
+from tslens.cli.options import Json, Limit, Model, ModelTwins, Precision, Stories, corpus_of
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def copies(
     temperature: float = 1.0,
     seed: int = 0,
     span: Span = 25,
+    twins: ModelTwins = 2,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
@@ -94,7 +95,8 @@ def copies(
             (cuts, written), described = given, f"{len(given[1]):,} completions of {texts}."
             held_out = measure.cut_stories(_held_out(loaded, stories, limit), shares)
         known = measure.corpora(trained, cache() / "ngrams", source=source)
-        answer = measure.copies(cuts, written, known, held_out=held_out, span=span, model=name_of(loaded))
+        beside = {} if given else _by_twins(loaded, twins, cuts, how)
+        answer = measure.copies(cuts, written, known, held_out=held_out, span=span, model=name_of(loaded), twins=beside)
         _deliver(deliver, replace(answer, corpus=described), None if given else loaded)
 
 
@@ -119,8 +121,20 @@ def _written(
 
     read = corpus_of(model, source, limit, self_written=False)
     cuts = that_fit(model, measure.cut_stories(read, shares))
-    described = f"{read.description} Written at temperature {how['temperature']:g}, seed {how['seed']}."
+    sampling = f"at temperature {how['temperature']:g}, seed {how['seed']}, of at most {how['tokens']} tokens"
+    described = f"{read.description} {len(cuts):,} endings, written {sampling}."
     return cuts, measure.write_endings(model, cuts, **how), described
+
+
+def _by_twins(model: "LanguageModel", n: int, cuts: "list[Cut]", how: dict[str, Any]) -> dict[str, list[str]]:
+    """What untrained twins of the model write after the same prompts, by their names."""
+    from tslens.evaluation.copies import write_endings
+    from tslens.evaluation.untrained import untrained
+    from tslens.models import name_of
+
+    name = name_of(model)
+    found = untrained({name: model}, n).items()
+    return {twin.removesuffix(f" of {name}"): write_endings(made, cuts, **how) for twin, made in found}
 
 
 def _held_out(model: "LanguageModel", source: str | None, limit: int) -> "Iterable[str]":

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from tslens.cli.delivery import Delivery, delivery, print_json
 from tslens.cli.graders import Graders, charged, confirm_cost, exit_code, graders_of, true_texts
 from tslens.cli.large_model import LargeModel
-from tslens.cli.options import Json, Models, Precision, load_models
+from tslens.cli.options import Json, Models, ModelTwins, Precision, load_models
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _labelled(
 
     texts, rubric = texts_of(found, suite), grading.rubric(RUBRIC)
     true, ranked = true_texts(texts, None)
-    asked = graders_of(names, ranked, large, precision)
+    asked = graders_of(names, ranked, rubric, large, precision)
     confirm_cost(asked, texts, true, rubric, 0, seed, large.yes)
     beside: list[Result] = []
     with charged(asked):
@@ -180,6 +180,7 @@ def everything(
     model: Models = None,
     completions: Written = 10,
     seed: int = 0,
+    twins: ModelTwins = 2,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
@@ -198,9 +199,11 @@ def everything(
     from tslens.evaluation.card import card
     from tslens.evaluation.pairs import own_pairs, score
     from tslens.evaluation.suites import suite, suites
+    from tslens.evaluation.untrained import untrained
     from tslens.report.answers import keep_card
 
     loaded = load_models(model)
+    beside = untrained(loaded, twins)
     found: dict[str, SuiteResult] = {}
     with delivery(out, json_) as deliver:
         for name in suites():
@@ -213,7 +216,8 @@ def everything(
 
             rows = pd.concat([result.summary().assign(part=name) for name, result in found.items()])
             print(rows[["part", *rows.columns.drop("part")]].to_string(index=False, float_format="{:.3f}".format))
-        made = card(loaded, score(loaded, own_pairs(PAIRS), precision=precision))
+        both = loaded | beside
+        made = card(both, score(both, own_pairs(PAIRS), precision=precision), twins=beside)
         for one in loaded.values():
             keep_card(one, made, is_short=True)
         deliver(made, "card", figures=[("pairs", made.drawn("pairs"))])

@@ -56,15 +56,20 @@ def true_texts(found: "Sequence[GradedText]", source: str | None) -> "tuple[list
 
 
 def graders_of(
-    names: Sequence[str], ranked: "Sequence[GradedText]", large: LargeModel, precision: str
+    names: Sequence[str], ranked: "Sequence[GradedText]", rubric: "Rubric", large: LargeModel, precision: str
 ) -> "list[Grader]":
-    """The graders of these names; all that ask a large model share one limit. InputError for one named twice."""
+    """The graders of these names; all that ask a large model share one limit.
+
+    InputError for one named twice, or for one that cannot grade by the rubric: a faulty table costs nothing.
+    """
     from tslens.llm import Budget
 
     budget = Budget(large.limit_usd)
     found = [_grader_of(name, ranked, large, precision, budget) for name in names]
     if len({one.name for one in found}) < len(found):
         raise InputError("two graders have the same name; give each once, and rename a table.")
+    for one in found:
+        one.check(rubric)
     return found
 
 
@@ -96,7 +101,7 @@ def confirm_cost(
     seed: int,
     yes: bool,
 ) -> None:
-    """Say what large models will cost, and ask."""
+    """Say what all large models together will cost, and ask once."""
     from tslens.evaluation.grading.grade import plan
     from tslens.evaluation.grading.large import LargeModelGrader, request
 
@@ -107,8 +112,7 @@ def confirm_cost(
     items, second = plan(found, true, again, seed)
     wanted = [(i, 0) for i in range(len(items))] + [(i, 1) for i in second]
     requests = [request(items[i].text, rubric, time) for i, time in wanted if not items[i].text.is_empty]
-    for one in large:
-        confirm(estimate(requests, one.settings), yes)
+    confirm([estimate(requests, one.settings) for one in large], yes)
 
 
 @contextmanager

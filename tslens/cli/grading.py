@@ -62,7 +62,7 @@ def grade(
     chosen, large = rubric_of(rubric), large or LargeModel()
     found = _texts(texts, model, prompts, n, seed, precision)
     true, ranked = true_texts(found, controls)
-    asked = graders_of(grader or [LARGE], ranked, large, precision)
+    asked = graders_of(grader or [LARGE], ranked, chosen, large, precision)
     confirm_cost(asked, found, true, chosen, again, seed, large.yes)
     with charged(asked), delivery(out, json_) as deliver:
         _deliver(deliver, asked, found, true, chosen, again, margin, preferences, seed)

@@ -71,14 +71,26 @@ class LargeModel:
         )
 
 
-def confirm(estimate: "CostEstimate", yes: bool) -> None:
-    """Print what it will cost, and ask whether to go on, unless nothing is asked or the answer is `yes` already.
+def confirm(estimates: "Sequence[CostEstimate]", yes: bool) -> None:
+    """Print what it will cost, by large model and together, and ask once whether to go on.
+
+    Nobody is asked where the cache has all answers, or where the answer is `yes` already.
 
     Raises:
         InputError: the answer is no, or nobody can be asked.
     """
-    progress.note(str(estimate))
-    if yes or not estimate.requests:
+    from tslens.llm.requests import dollars
+
+    for estimate in estimates:
+        progress.note(str(estimate))
+    paid = [estimate for estimate in estimates if estimate.requests]
+    if len(paid) > 1:
+        usd, most = (sum(getattr(one, name) for one in paid) for name in ("usd", "most_usd"))
+        requests = sum(one.requests for one in paid)
+        progress.note(
+            f"together {requests:,} requests: expected {dollars(usd)}; at most {dollars(most)} if each is asked once"
+        )
+    if yes or not paid:
         return
     if not sys.stdin.isatty():
         raise InputError("nobody can be asked whether to spend this; give --yes if it may be spent")

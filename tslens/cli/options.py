@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
 from tslens.errors import InputError
 
@@ -51,6 +51,15 @@ Engine = Annotated[
         validator=_check_engine,  # a wrong one is refused before the work
         help="Where stories are scanned: `local`, by this process; `ray`, by a Ray cluster, the running one or one of "
         "this machine; or `ray:N`, there in N parts. The answer does not depend on it.",
+    ),
+]
+ModelTwins = Annotated[
+    int,
+    Parameter(
+        name="--twins",
+        validator=validators.Number(gte=0),
+        help="Untrained twins of each model that are measured beside it, in turns with the values of every weight "
+        "permuted and freshly initialised; 0 for none.",
     ),
 ]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print JSON.")]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -101,6 +101,7 @@ def cost(
     batch: list[int] | None = None,
     tokens: int = 200,
     repeats: int = 5,
+    vocabulary: int = 4096,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
@@ -120,19 +121,17 @@ def cost(
         Of a story.
     repeats
         Of each measurement, for the interval.
+    vocabulary
+        Tokens that a shape such as 256x8 knows, such as the 50257 of the published ones; GPT-2's have theirs.
     out
         A folder for the figure (SVG), the table (CSV) and the whole answer.
     """
     from tslens.evaluation.writing import cost as costs
 
     shapes = tuple(costs.GPT2) if shape is None else shape
+    how: dict[str, Any] = {"batches": batch or (1, 64), "tokens": tokens, "repeats": repeats, "precision": precision}
     with delivery(out, json_) as deliver:
-        batches = batch or (1, 64)
-        deliver(
-            costs.cost(
-                _loaded(model or []), shapes, batches=batches, tokens=tokens, repeats=repeats, precision=precision
-            )
-        )
+        deliver(costs.cost(_loaded(model or []), shapes, vocabulary=vocabulary, **how))
 
 
 def _loaded(names: list[str]) -> "Iterator[LanguageModel]":

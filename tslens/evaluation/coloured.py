@@ -5,7 +5,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from tslens.evaluation.scores import PARTS, SCORINGS, VERDICTS
-from tslens.plots import FAIL_TO_SUCCESS, verdicts
+from tslens.plots import FAIL_TO_SUCCESS, intervals, verdicts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +38,9 @@ def scored(by: str) -> str:
 
 def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
     """Pairs of twins by models, each prompt fail, partial or success, by a scoring (`sum`, `byte`) or by the labels of
-    `match` or a grader; above each model its share with the interval."""
+    `match` or a grader; above each model its share with the interval. Of a suite of templates alone, the shares."""
+    if not result.by_hand:
+        return _templated_shares(result)
     table = result.verdicts(by)
     return verdicts(
         table.reshape(len(result.models), -1, 2).transpose(1, 0, 2),
@@ -49,12 +51,24 @@ def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
     )
 
 
+def _templated_shares(result: "SuiteResult") -> "Figure":
+    """The share of templated prompts that each model has right, with its interval."""
+    shares = [result.right(i, PARTS[1]) for i in range(len(result.models))]
+    value, low, high = ([getattr(share, end) for share in shares] for end in ("estimate", "low", "high"))
+    title = f"{result.suite}: {len(result.prompts)} templated prompts"
+    return intervals(
+        result.models, {title: (value, low, high)}, threshold=0.5, x_label="share with the right ending likelier"
+    )
+
+
 def coloured_html(result: "SuiteResult", by: str = "sum", tips: int | None = None) -> str:
     """The same as one HTML table with every prompt in words, without its style sheet; all text is escaped.
 
     The tip of a cell is what it rests on: the endings, or the first `tips` completions (all, by default; with 0 no cell
-    has a tip).
+    has a tip). A suite of templates alone has no table, and it says so.
     """
+    if not result.by_hand:
+        return f"<p>{escape(result.suite)} has no prompt written by hand, so no table of prompts.</p>\n"
     head = "".join(
         f'<th scope="col">{escape(name)}<br><small>{" ".join(share)}</small></th>'
         for name, share in zip(result.models, _shares(result, by), strict=True)

@@ -62,11 +62,13 @@ def evaluate(
         accepted=torch.tensor([yes for _, _, yes in asked]),
         **_best(asked, found, len(suite.prompts)),
     )
-    if not written:
+    if not (written and suite.by_hand):
         return result
     texts = [_completions(model, suite.by_hand, written, seed, precision) for _, model in named]
     labels = [[[label(t, p) for t in own] for own, p in zip(each, suite.by_hand, strict=True)] for each in texts]
-    return dataclasses.replace(result, completions=texts).with_labels("match", labels)
+    how = f"{written} after each prompt, at temperature 1, seed {seed}, of at most {NEW_TOKENS} tokens"
+    asked_to_write = dataclasses.replace(result, completions=texts, sampling=[how] * len(named))
+    return asked_to_write.with_labels("match", labels)
 
 
 def _completions(

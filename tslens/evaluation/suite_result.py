@@ -66,6 +66,8 @@ class SuiteResult(Result):
     """What each model wrote after each prompt written by hand; empty if none was asked to write."""
     labels: dict[str, Labels] = dataclasses.field(default_factory=dict, kw_only=True)
     """Labels of the completions, by who gave them: `match` (see `matching`), or a grader."""
+    sampling: list[str] = dataclasses.field(default_factory=list, kw_only=True)
+    """How the completions of each model were drawn, in words; empty where none was, or where it was not recorded."""
 
     @property
     def by_hand(self) -> int:

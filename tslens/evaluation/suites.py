@@ -97,7 +97,7 @@ class SuiteTable(_Table):
     """The whole file."""
 
     question: str
-    pair: list[PairTable]
+    pair: list[PairTable] = []
     template: list[TemplateTable] = []
 
 

@@ -26,8 +26,8 @@ VERSION = "answers, 1"
 SAME = 1e-3
 """Nats by which the log-probabilities of endings differ at most between two readings of the same weights."""
 Kind = TypeVar("Kind", bound=Result)
-Written = tuple[list[list[str]], dict[str, list[list[int | None]]]]
-"""The completions of one model by prompt, and their labels by who gave them."""
+Written = tuple[list[list[str]], dict[str, list[list[int | None]]], str]
+"""The completions of one model by prompt, their labels by who gave them, and how the completions were drawn."""
 
 
 def keep_suite(model: "LanguageModel", asked: Suite, found: SuiteResult) -> None:
@@ -80,27 +80,27 @@ def with_older(found: SuiteResult, older: SuiteResult) -> SuiteResult:
             for j, other in enumerate(older.log_probability)
             if own.shape == other.shape and torch.allclose(own, other, atol=SAME)
         )
-        written.append(_fuller(_written(found, i), next(before, ([], {}))))
-    if not any(texts for texts, _ in written):
+        written.append(_fuller(_written(found, i), next(before, ([], {}, ""))))
+    if not any(texts for texts, _, _ in written):
         return found
-    graders = dict.fromkeys(by for _, given in written for by in given)
-    texts = [own or [[] for _ in range(found.by_hand)] for own, _ in written]
+    graders = dict.fromkeys(by for _, given, _ in written for by in given)
+    texts = [own or [[] for _ in range(found.by_hand)] for own, _, _ in written]
     none: Labels = [[[None for _ in row] for row in own] for own in texts]
-    labels = {by: [given.get(by) or none[i] for i, (_, given) in enumerate(written)] for by in graders}
-    return dataclasses.replace(found, completions=texts, labels=labels)
+    labels = {by: [given.get(by) or none[i] for i, (_, given, _) in enumerate(written)] for by in graders}
+    return dataclasses.replace(found, completions=texts, labels=labels, sampling=[how for _, _, how in written])
 
 
 def _written(result: SuiteResult, model: int) -> Written:
     texts = result.completions[model] if result.completions else []
     given = {by: rows[model] for by, rows in result.labels.items()}
     there = {by: rows for by, rows in given.items() if any(label is not None for row in rows for label in row)}
-    return (texts if any(texts) else []), there
+    return (texts if any(texts) else []), there, result.sampling[model] if result.sampling else ""
 
 
 def _fuller(own: Written, older: Written) -> Written:
     if own[0] == older[0]:
-        return own[0], older[1] | own[1]
-    size, size_of_older = ((len(given), sum(map(len, texts))) for texts, given in (own, older))
+        return own[0], older[1] | own[1], own[2] or older[2]
+    size, size_of_older = ((len(given), sum(map(len, texts))) for texts, given, _ in (own, older))
     return own if size >= size_of_older else older
 
 

@@ -18,8 +18,17 @@ CARD = (
 )
 COPIES = (
     "How near what it writes is to the true ending, to its other texts and to the nearest of {n:,} training stories "
-    "({train}), beside the true endings of stories that it was not trained on. Intervals are 95%, over stories."
+    "({train}), beside the true endings of stories that it was not trained on{twins}. A text is an exact copy if a "
+    "training story has {span} words and marks of it in a row, a template copy if one has as many of its skeleton. "
+    "Intervals are 95%, over stories."
 )
+BESIDE = (
+    " Untrained twins of the model's shape stand beside, with every weight's values permuted, or freshly initialised: "
+    "what they have too, no training gave."
+)
+ALONE = " No untrained twin was asked."
+FULLEST = " Of the cards of these weights the fullest is shown, the last of its kind: on {}"
+LAST = " What was looked for last with these weights is shown: on {}"
 UNSEEN = "does not measure"
 SHOWN = (*COMPARISONS.values(), "longest copied span (words and marks)", "exact copies", "template copies")
 
@@ -35,6 +44,7 @@ def card(found: CardResult | None, name: str) -> str:
         hint = f"None was made. tslens eval all --model {name} makes one, tslens eval card scores what it writes too."
         return around("card", "Score card", hint, "")
     on = f" The reference is {found.reference}." if found.reference else ""
+    on += (BESIDE if found.twins else ALONE) + (FULLEST.format(found.corpus) if found.corpus else "")
     panels = "".join(f'<div class="panel drawn">{_rows(found, kind)}</div>' for kind in _kinds(found))
     return around("card", "Score card", CARD + on, panels)
 
@@ -72,20 +82,23 @@ def copies(found: CopiesResult | None, name: str) -> str:
         return around("copies", "Copies", f"None were looked for. tslens eval copies --model {name} does.", "")
     table = found.summary()
     table = table[table["measure"].isin(SHOWN)].sort_values("measure", key=lambda m: m.map(SHOWN.index), kind="stable")
+    columns = [("written", "low", "high"), ("true_endings", "true_low", "true_high")]
+    columns += [(twin, f"{twin} low", f"{twin} high") for twin in found.twins]
     rows = [
         [
             html.escape(row["measure"]) + ("" if math.isnan(row["cut"]) else f", cut at {row['cut']:.0%}"),
-            _mean(row["written"], row["low"], row["high"]),
-            _mean(row["true_endings"], row["true_low"], row["true_high"]),
+            *(_mean(*(row[name] for name in bounds)) for bounds in columns),
         ]
         for row in table.to_dict("records")
     ]
     body = (
         f'<div class="panel drawn panels"><div class="scroll"><figure>{svg(found.figure())}</figure></div>'
-        f"{rows_of(['mean over texts', 'written', 'true endings'], rows)}</div>"
+        f"{rows_of(['mean over texts', *found.writers], rows)}</div>"
     )
-    on = f" {found.corpus}" if found.corpus else ""
-    return around("copies", "Copies", COPIES.format(n=found.n_train, train=found.train) + on, body)
+    twins = ", and what untrained twins write after the same prompts" if found.twins else ""
+    said = COPIES.format(n=found.n_train, train=found.train, twins=twins, span=found.span)
+    said += ("" if twins else ALONE) + (LAST.format(found.corpus) if found.corpus else "")
+    return around("copies", "Copies", said, body)
 
 
 def _mean(value: float, low: float, high: float) -> str:

@@ -17,7 +17,8 @@ INTRO = (
     "How often it prefers the right ending of a prompt to the wrong one, and how often it writes it: by the first "
     "words of what it writes, and by graders where any were asked. What one prompt of a pair accepts, its twin "
     "rejects: a model that does not read the prompt prefers the right ending half of the time. Intervals are 95%, in "
-    "clusters of pairs or templates."
+    "clusters of pairs or templates. Of each suite the last comparison is shown that was made with these weights; "
+    "texts and labels of earlier ones stay where it has fewer."
 )
 CUT = "The table of prompts would outgrow the page's budget; tslens eval {} --out FOLDER writes it."
 
@@ -85,7 +86,19 @@ def _panel(result: SuiteResult, tips: int | None) -> str:
     columns = list(_columns(result))
     rows = [[html.escape(name), *(cells[i] for _, cells in columns)] for i, name in enumerate(result.models)]
     shares = rows_of(["model", *(title for title, _ in columns)], rows)
-    return f'<div class="panel suite"><h3>{html.escape(result.question)}</h3>{shares}{tables}{cut}</div>'
+    how = f'<p class="muted small">{html.escape(_settings(result))}</p>'
+    return f'<div class="panel suite"><h3>{html.escape(result.question)}</h3>{how}{shares}{tables}{cut}</div>'
+
+
+def _settings(result: SuiteResult) -> str:
+    """How many prompts were asked, and how what the models wrote after them was drawn."""
+    models_of: dict[str, list[str]] = {}
+    for model, how in zip(result.models, result.sampling, strict=False):
+        models_of.setdefault(how, []).append(model)
+    alike = len(models_of) == 1
+    texts = [how if alike else f"{how} ({', '.join(of)})" for how, of in models_of.items() if how]
+    said = f"{result.by_hand} prompts written by hand, {len(result.prompts) - result.by_hand} from templates."
+    return f"{said} Texts: {'; '.join(texts)}." if texts else said
 
 
 def _columns(result: SuiteResult) -> Iterator[tuple[str, list[str]]]:

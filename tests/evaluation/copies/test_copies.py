@@ -45,6 +45,19 @@ def renamed(text, known):
     return re.sub(r"[A-Za-z']+", lambda m: m[0] if m[0].lower() in known.kept else f"{m[0][0]}oodle", ending)
 
 
+def test_untrained_twins_are_measured_as_the_model_is(made, known):
+    cuts, held_out = cut_stories(made[200:204]), cut_stories(made[210:213])
+    own, other = ([cut.ending for cut in cut_stories(made[start : start + 4])] for start in (20, 220))
+    both = copies(cuts, own, known, held_out=held_out, twins={"permuted twin 0": other, "fresh twin 0": own})
+    alone = copies(cuts, other, known, held_out=held_out).summary()
+    table = both.summary()
+    for name, columns in (("permuted twin 0", ["written", "low", "high"]), ("true_endings", ["true_endings"])):
+        given = [name, f"{name} low", f"{name} high"] if len(columns) > 1 else columns
+        np.testing.assert_array_equal(table[given].to_numpy(), alone[columns].to_numpy())
+    np.testing.assert_array_equal(table["fresh twin 0"], table["written"])
+    assert not alone["written"].equals(table["written"]) and set(both.to_frame()["who"]) == set(both.writers)
+
+
 def test_stories_are_cut_between_words():
     story = "One two\n three four  five.\n"
     first, half = cut_stories([story, "word", ""], (0.4, 0.5))

@@ -1,4 +1,4 @@
-"""Agreement by the libraries' coefficients, with intervals over texts."""
+"""Agreement by the libraries' coefficients, with intervals over prompts."""
 
 from dataclasses import replace
 
@@ -64,10 +64,29 @@ def test_intervals_of_few_texts_cover(n):
     assert (covered >= binom.ppf(0.001, runs, 0.95)).all()
 
 
-def test_few_texts_without_a_difference_have_no_interval():
-    same = np.arange(1.0, 10).repeat(2).reshape(9, 2)
+def test_intervals_of_texts_that_share_a_prompt_cover():
+    """Ten texts of a prompt, which a grader likes as a whole or does not: as above; as if independent, they do not."""
+    rng, runs, prompts = np.random.default_rng(0), 200, np.repeat(np.arange(12), 10)
+
+    def drawn(number):
+        one, taste = rng.normal(6, 2, (number, 1, 1)), rng.normal(0, 1.5, (number, 1, 2))
+        return np.clip(np.round(one + taste + rng.normal(0, 0.5, (number, 10, 2))), 1, 10).reshape(-1, 2)
+
+    truth, covered = interval(drawn(4_000), 10)[0], np.zeros((2, 2))
+    for _ in range(runs):
+        both = drawn(12)
+        for i, by in enumerate((prompts, None)):
+            _, low, high = interval(both, 10, by)
+            covered[i] += (low <= truth) & (truth <= high)
+    assert (covered[0] >= binom.ppf(0.001, runs, 0.95)).all() and (covered[1] < 0.8 * runs).all()
+
+
+def test_few_prompts_without_a_difference_have_no_interval():
+    same, prompts = np.arange(1.0, 10).repeat(2).reshape(9, 2), np.arange(54) % 9
     assert interval(same, 10)[0].tolist() == [1, 1] and np.isnan(interval(same, 10)[1:]).all()
     assert interval(np.tile(same, (6, 1)), 10).tolist() == [[1, 1]] * 3
+    assert np.isnan(interval(np.tile(same, (6, 1)), 10, prompts)[1:]).all()
+    assert np.isnan(interval(np.array([[1.0, 2], [3, 3], [5, 4]]), 10, np.zeros(3, int))[1:]).all()  # of one prompt
 
 
 def test_the_same_text_again_and_two_graders(texts, story, scores_of, tmp_path):
@@ -76,7 +95,9 @@ def test_the_same_text_again_and_two_graders(texts, story, scores_of, tmp_path):
     found = agreement([one, other])
     table = found.to_frame().query("axis == 'age group'").set_index("second")
     assert table["texts"].to_dict() == {"itself, again": 30, "other": len(texts)}
-    assert table.loc["other", ["kappa", "kappa_low", "alpha", "alpha_high"]].tolist() == pytest.approx([1, 1, 1, 1])
+    assert 10 < table.loc["itself, again", "prompts"] < table.loc["other", "prompts"] == 30
+    assert table.loc["other", ["kappa", "alpha"]].tolist() == pytest.approx([1, 1])
+    assert table.loc["other", ["kappa_low", "alpha_high"]].isna().all()
     again = table.loc["itself, again"]
     assert again["kappa_low"] < again["kappa"] < again["kappa_high"] and 0 < again["kappa"] < 0.9
     assert len(found.figure().axes) == 1

@@ -8,6 +8,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from tslens import forward, models
+from tslens.errors import InputError
 from tslens.evaluation.writing import cost as costs
 from tslens.evaluation.writing.cost import CostResult, cost, gpt2_shape, story_flops
 from tslens.generate.clock import step_seconds
@@ -36,6 +37,20 @@ def test_a_story_of_gpt2_takes_about_two_operations_for_each_parameter_and_token
         spec = gpt2_shape(name)
         assert spec.n_parameters() / 1e6 == pytest.approx(millions, rel=0.005)
         assert story_flops(spec, 200) / (2 * 200 * spec.n_parameters()) == pytest.approx(1.0, abs=0.03)
+
+
+def test_the_published_shapes_have_the_published_vocabulary() -> None:
+    names = ["128x8", "128x12", "256x8x2", "256x8", "256x8x8", "256x12", "512x8", "512x12"]
+    found = cost([], names, batches=(1,), tokens=1, repeats=2, vocabulary=50_257)
+    assert found.models == [f"{name}, 50,257 tokens" for name in names] and found.random.all()
+    ours = [story_flops(gpt2_shape(name), 1) for name in names]
+    widths = [int(name.split("x")[0]) for name in names]
+    more = [2 * width * (50_257 - 4096) for width in widths]  # of the unembedding alone
+    assert found.flops.tolist() == [a + b for a, b in zip(ours, more, strict=True)]
+    assert found.parameters.tolist() == sorted(found.parameters.tolist())
+    assert (found.seconds > 0).all() and found.built_whole.all() and len(found.figure().axes) == 1
+    with pytest.raises(InputError, match="a vocabulary of 0"):
+        cost([], names, vocabulary=0)
 
 
 def test_every_step_is_timed(compressor: Any) -> None:

@@ -1,7 +1,7 @@
 """The score card of models: minimal pairs, and what they write, beside their validation loss."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from tslens import stats
 from tslens.errors import InputError
 from tslens.evaluation.card.reference import AXES as TEXT_AXES
 from tslens.evaluation.card.reference import NOT_MEASURED
@@ -32,6 +33,7 @@ BY_PAIRS = {
     "order": "why an order is right; it says nothing of models trained on shuffled stories.",
 }
 """What the minimal pairs of each axis do not measure."""
+NOTHING = stats.Interval(np.nan, np.nan, np.nan, 0.95, "no texts")
 FEWEST = 5
 """Models of which a rank correlation has an interval."""
 
@@ -58,6 +60,8 @@ class CardResult(Result):
     """The reference stories of the rows by texts; empty if there are none."""
     trained_on_order: list[str]
     """Models whose order tests mean nothing, because their objective trains on them."""
+    twins: list[str] = field(default_factory=list, kw_only=True)
+    """Those of the models that are untrained twins."""
 
     def summary(self) -> "pd.DataFrame":
         """One row per model and axis, with what the axis does not measure."""
@@ -95,8 +99,9 @@ class CardResult(Result):
         if not at:
             raise InputError(f"the card has no rows by {by!r}.")
         names, label = [self.rows[i].split(",")[0] for i in at], "share right" if by == PAIRS else "standard deviations"
-        if len(self.models) > 2 and bool((self.step >= 0).all()):
-            order = self.step.argsort()
+        trained = torch.tensor([model not in self.twins for model in self.models])
+        if int(trained.sum()) > 2 and bool((self.step[trained] >= 0).all()):
+            order = torch.tensor([i for i in self.step.argsort().tolist() if trained[i]])
             series = {name: self.value[order, i] for name, i in zip(names, at, strict=True)}
             bands = {n: (self.low[order, i], self.high[order, i]) for n, i in zip(names, at, strict=True)}
             steps = self.step[order].clamp(min=1)
@@ -114,16 +119,24 @@ class CardResult(Result):
 
 
 def card(
-    models: Mapping[str, LanguageModel], pairs: PairsResult, written: Mapping[str, TextsCardResult] | None = None
+    models: Mapping[str, LanguageModel],
+    pairs: PairsResult,
+    written: Mapping[str, TextsCardResult] | None = None,
+    *,
+    twins: Iterable[str] = (),
 ) -> CardResult:
-    """The card of models from their minimal pairs and, if given, from texts that they wrote, by the models' names."""
+    """The card of models from their minimal pairs and, if given, from texts that they wrote, by the models' names.
+
+    `twins` names those that are untrained twins (see `untrained`). Of a model that wrote nothing the rows by texts are
+    NaN.
+    """
     written = written or {}
     rows = [f"{axis}, {PAIRS}" for axis in PAIR_AXES if axis in pairs.axes]
     rows += [f"{axis}, {TEXTS}" for axis in TEXT_AXES if written]
     table = []
     for name in models:
         found = [pairs.macro(name, axis) for axis in PAIR_AXES if axis in pairs.axes]
-        found += [written[name].axis(axis) for axis in TEXT_AXES if written]
+        found += [written[name].axis(axis) if name in written else NOTHING for axis in TEXT_AXES if written]
         table.append([[i.estimate, i.low, i.high] for i in found])
     values = torch.tensor(table, dtype=torch.float32)
     records = [training_record(model) for model in models.values()]
@@ -137,7 +150,18 @@ def card(
         step=torch.tensor([_step(name) for name in models]),
         reference=next((texts.reference for texts in written.values()), ""),
         trained_on_order=pairs.trained_on_order,
+        twins=list(twins),
+        corpus=_described(pairs, written),
     )
+
+
+def _described(pairs: PairsResult, written: Mapping[str, TextsCardResult]) -> str:
+    """What the card rests on: the pairs, and the texts with their sampling."""
+    rests = f"{len(pairs.goods):,} minimal pairs of {len(pairs.paradigms)} phenomena"
+    texts = next(iter(written.values()), None)
+    if texts is None:
+        return f"{rests}."
+    return f"{rests}; {len(texts.texts):,} texts of each model{texts.corpus and ', '}{texts.corpus}."
 
 
 def _step(name: str) -> int:

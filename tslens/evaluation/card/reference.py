@@ -62,6 +62,8 @@ class Reference:
     four_grams: frozenset[str]
     readable: float
     """The least log-probability per word of a readable sentence, in nats."""
+    stories: int = 0
+    """Their number."""
     mean: dict[str, float] = field(default_factory=dict)
     """Of each measure over the stories that calibrate it."""
     spread: dict[str, float] = field(default_factory=dict)
@@ -122,7 +124,7 @@ def reference(stories: Iterable[str], name: str = "") -> Reference:
     split = [sentences_of(text) for text in counted]
     four_grams = frozenset(" ".join(s[i : i + 4]) for story in split for s in story for i in range(len(s) - 3))
     usual = [_per_word(model, sentence) for text in held for sentence in sentences_of(text) if sentence]
-    made = Reference(name, model, _places(split), four_grams, float(np.percentile(usual, READABLE)))
+    made = Reference(name, model, _places(split), four_grams, float(np.percentile(usual, READABLE)), len(texts))
     rows = [made.measures(text) for text in progress.track(held, "calibrating")]
     for measure in MEASURES:
         values = np.array([row[measure] for row in rows])

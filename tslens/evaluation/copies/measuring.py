@@ -1,6 +1,7 @@
 """How much of what a model writes is copied, and how much repeats?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ def copies(
     held_out: Sequence[Cut] = (),
     span: int = SPAN,
     model: str = "",
+    twins: Mapping[str, Sequence[str]] = {},
 ) -> CopiesResult:
     """Compare what was written after each prompt with its true ending, with the other texts and with training stories.
 
@@ -41,27 +43,29 @@ def copies(
         held_out: stories that were not trained on, cut alike; their true endings are treated as texts, as baseline.
         span: words of a copied span from which on a text is a copy.
         model: the model's name.
+        twins: what untrained twins of the model wrote after the same prompts, by their names.
 
     ROUGE and its comparisons follow Eldan and Li (2023, arXiv 2305.07759), on the continuation alone; new n-grams McCoy
     et al. (2023, doi:10.1162/tacl_a_00567). InputError for fewer than two stories.
     """
-    if len(cuts) != len(written):
-        raise ValueError(f"{len(written)} texts for {len(cuts)} prompts")
+    if wrong := [len(texts) for texts in (written, *twins.values()) if len(texts) != len(cuts)]:
+        raise ValueError(f"{wrong[0]} texts for {len(cuts)} prompts")
     if len({cut.story for cut in cuts}) < 2:
         raise InputError("an interval over stories takes at least 2 stories; give more prompts.")
-    held_out = [cut for cut in held_out if cut.ending]
-    rows = [*cuts, *held_out]
-    texts = [*written, *(cut.ending for cut in held_out)]
-    references = [*(cut.ending for cut in cuts), *_next_endings(held_out)]
-    who = np.repeat([0, 1], [len(cuts), len(held_out)])
+    held_out, endings = [cut for cut in held_out if cut.ending], [cut.ending for cut in cuts]
+    rows = [*cuts, *held_out, *list(cuts) * len(twins)]
+    texts = [*written, *(cut.ending for cut in held_out), *chain.from_iterable(twins.values())]
+    references = [*endings, *_next_endings(held_out), *endings * len(twins)]
+    who = np.repeat(range(2 + len(twins)), [len(cuts), len(held_out), *[len(cuts)] * len(twins)])
     traces = [trace(text, known) for text in progress.track(texts, "looking for copies")]
     kind = [1 if t.longest >= span else 2 if t.template >= span else 0 for t in traces]
-    groups = _groups(rows, who)
+    groups = _groups(rows, [(*WHO, *twins)[i] for i in who])
     return CopiesResult(
         model=model,
         train=known.index.record.source,
         n_train=known.index.n_stories,
         span=span,
+        twins=list(twins),
         who=torch.tensor(who),
         among=_among(texts, groups),
         kind=torch.tensor(kind),
@@ -112,11 +116,11 @@ def _alike(a: Cut, b: Cut) -> bool:
     return a.share == b.share or bool(np.isnan(a.share) and np.isnan(b.share))
 
 
-def _groups(rows: Sequence[Cut], who: np.ndarray) -> dict[str, list[int]]:
+def _groups(rows: Sequence[Cut], writers: Sequence[str]) -> dict[str, list[int]]:
     """The texts of each set: one writer, one cut."""
     found: dict[str, list[int]] = {}
     for i, cut in enumerate(rows):
-        found.setdefault(sample(WHO[who[i]], cut.share), []).append(i)
+        found.setdefault(sample(writers[i], cut.share), []).append(i)
     return found
 
 

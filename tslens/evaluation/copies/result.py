@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -61,7 +61,7 @@ class CopiesResult(Result):
     texts: list[str]
     """What followed the prompts: written by the model, or the true ending."""
     who: Int[Tensor, " text"]
-    """0: written by the model; 1: a true ending"""
+    """0: written by the model; 1: a true ending; from 2 on: written by an untrained twin, in the order of `twins`"""
     story: Int[Tensor, " text"]
     """The story that was cut."""
     cut: Float[Tensor, " text"]
@@ -105,6 +105,13 @@ class CopiesResult(Result):
     """Different words among the first so many, over random orders of the texts."""
     shown: list[dict[str, Any]]
     """The texts with the longest copies, each beside its training story."""
+    twins: list[str] = field(default_factory=list, kw_only=True)
+    """The untrained twins that wrote after the same prompts."""
+
+    @property
+    def writers(self) -> tuple[str, ...]:
+        """Who wrote texts, by the numbers of `who`."""
+        return (*WHO, *self.twins)
 
     def sets(self) -> Iterator[tuple[float, np.ndarray]]:
         """Each share at which stories were cut, and the texts that belong to it."""
@@ -135,21 +142,22 @@ class CopiesResult(Result):
         return stats.wilson(share * stories, stories)
 
     def summary(self) -> "pd.DataFrame":
-        """One row for each cut and measure: what was written, and true endings beside."""
+        """One row for each cut and measure: what was written, and true endings and untrained twins beside."""
         import pandas as pd
 
-        labels = COMPARISONS | OTHERS
+        labels, everybody = COMPARISONS | OTHERS, range(len(self.writers))
         rows = []
         for share, chosen in self.sets():
-            means = [self._means(chosen & (self.who.numpy() == who)) for who in (0, 1)]
+            means = [self._means(chosen & (self.who.numpy() == who)) for who in everybody]
             names = [*COMPARISONS, *(name for name in means[0] if name not in COMPARISONS)]
             for name in names:
-                rows.append((share, labels.get(name, name), *means[0][name], *means[1][name]))
+                rows.append((share, labels.get(name, name), *(bound for of in means for bound in of[name])))
             for kind in (1, 2):
-                found = [self.copied(who, kind, chosen) for who in (0, 1)]
+                found = [self.copied(who, kind, chosen) for who in everybody]
                 rows.append((share, f"{KINDS[kind]} copies", *(b for f in found for b in (f.estimate, f.low, f.high))))
             rows += self._variety(share)
         columns = ["cut", "measure", "written", "low", "high", "true_endings", "true_low", "true_high"]
+        columns += [f"{twin}{end}" for twin in self.twins for end in ("", " low", " high")]
         return pd.DataFrame(rows, columns=columns)
 
     def _means(self, chosen: np.ndarray) -> dict[str, tuple[float, float, float]]:
@@ -159,7 +167,8 @@ class CopiesResult(Result):
         return {name: (mean.estimate, mean.low, mean.high) for name, mean in found.items()}
 
     def _variety(self, share: float) -> list[tuple[Any, ...]]:
-        at = [self.samples.index(name) if (name := sample(who, share)) in self.samples else None for who in WHO]
+        names = [sample(who, share) for who in self.writers]
+        at = [self.samples.index(name) if name in self.samples else None for name in names]
         parts = {f"distinct-{n}": self.distinct[:, n - 1] for n in range(1, 5)} | {"self-BLEU": self.self_bleu}
         empty = [float("nan")] * 3
         return [
@@ -172,7 +181,7 @@ class CopiesResult(Result):
         frame = super().to_frame(field)
         if field is not None:
             return frame
-        frame["who"] = [WHO[i] for i in self.who]
+        frame["who"] = [self.writers[i] for i in self.who]
         frame["kind"] = [KINDS[i] for i in self.kind]
         for i, measure in enumerate(MEASURES):
             for j, part in enumerate(self.axis_names["part"]):

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GROUPS = 50
-"""Groups of texts that are left out one after the other; of fewer texts, each is one."""
+"""Groups of prompts that are left out one after the other; of fewer prompts, each is one."""
 
 
 @dataclass(frozen=True, eq=False)
 class GraderAgreementResult(Result):
-    """Agreement of two gradings of the same texts, with 95% intervals over texts. NaN where it is undefined: both gave
-    every text the same score; bounds also of fewer than 50 texts without any difference. Neither controls count nor
-    empty texts, which are scored by rule."""
+    """Agreement of two gradings of the same texts, with 95% intervals over prompts: texts that continue one prompt are
+    not independent. NaN where it is undefined: both gave every text the same score; bounds also of one prompt, and of
+    fewer than 50 prompts without any difference. Neither controls count nor empty texts, which are scored by rule."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("row",)
 
@@ -38,6 +38,8 @@ class GraderAgreementResult(Result):
     axes: list[str]
     texts: Int[Tensor, " row"]
     """Texts that both scored."""
+    prompts: Int[Tensor, " row"]
+    """Prompts that these texts continue."""
     empty: Int[Tensor, " row"]
     """Empty texts in both gradings, which are left out: no grader was asked about them."""
     kappa: Float[Tensor, " row"]
@@ -77,9 +79,10 @@ def agreement(grades: Sequence[GradesResult]) -> GraderAgreementResult:
     found = list(progress.track(_rows(grades), "agreement"))
     if not found:
         raise InputError("no text was graded twice. Grade some again, or by a second grader.")
-    first, second, axes, texts, empty, *values = (list(column) for column in zip(*found, strict=True))
+    first, second, axes, texts, prompts, empty, *values = (list(column) for column in zip(*found, strict=True))
+    counts = [torch.tensor(column) for column in (texts, prompts, empty)]
     numbers = [torch.tensor(column, dtype=torch.float64) for column in values]
-    return GraderAgreementResult(first, second, axes, torch.tensor(texts), torch.tensor(empty), *numbers)
+    return GraderAgreementResult(first, second, axes, *counts, *numbers)
 
 
 def _rows(grades: Sequence[GradesResult]) -> Iterator[tuple[Any, ...]]:
@@ -87,38 +90,53 @@ def _rows(grades: Sequence[GradesResult]) -> Iterator[tuple[Any, ...]]:
     for one in grades:
         if one.score.shape[2] > 1:
             for place, axis in enumerate(one.axes):
-                both = {(str(i), one.completions[i].strip()): np.asarray(one.score[i, place, :2]) for i in one.of()}
-                yield from _row(one.grader, "itself, again", axis, both, one.tops[place])
+                again = [(*_text(one, i), np.asarray(one.score[i, place, :2])) for i in one.of()]
+                yield from _row(one.grader, "itself, again", axis, again, one.tops[place])
     for a, b in combinations(grades, 2):
         for place, axis in enumerate(a.axes):
             scores = [_by_text(one, axis) for one in (a, b)]
-            both = {text: np.array([of[text] for of in scores]) for text in scores[0] if text in scores[1]}
+            both = [(*text, np.array([of[text] for of in scores])) for text in scores[0] if text in scores[1]]
             yield from _row(a.grader, b.grader, axis, both, a.tops[place])
+
+
+def _text(grades: GradesResult, i: int) -> tuple[str, str]:
+    """The prompt and the completion of a text."""
+    return grades.prompts[i], grades.completions[i].strip()
 
 
 def _by_text(grades: GradesResult, axis: str) -> dict[tuple[str, str], float]:
     scores = grades.first(axis)
-    return {(grades.prompts[i], grades.completions[i].strip()): float(scores[i]) for i in grades.of()}
+    return {_text(grades, i): float(scores[i]) for i in grades.of()}
 
 
 def _row(
-    first: str, second: str, axis: str, scores: Mapping[tuple[str, str], Float[np.ndarray, " side"]], top: int
+    first: str, second: str, axis: str, scores: Sequence[tuple[str, str, Float[np.ndarray, " side"]]], top: int
 ) -> Iterator[tuple[Any, ...]]:
-    """The row of two gradings, whose scores are given by prompt and completion; none for fewer than two texts."""
-    scored = {text: pair for text, pair in scores.items() if np.isfinite(pair).all()}
-    both = np.array([pair for (_, completion), pair in scored.items() if completion]).reshape(-1, 2)
-    if len(both) > 1:
-        yield first, second, axis, len(both), len(scored) - len(both), *interval(both, top).T.flatten()
+    """The row of two gradings, given prompt, completion and both scores; none for fewer than two texts."""
+    scored = [one for one in scores if np.isfinite(one[2]).all()]
+    said = [(prompt, pair) for prompt, completion, pair in scored if completion]
+    if len(said) > 1:
+        prompts = np.unique([prompt for prompt, _ in said], return_inverse=True)[1]
+        bounds = interval(np.array([pair for _, pair in said]), top, prompts).T.flatten()
+        yield first, second, axis, len(said), prompts.max() + 1, len(scored) - len(said), *bounds
 
 
-def interval(both: Float[np.ndarray, "text side"], top: int) -> Float[np.ndarray, "bound coefficient"]:
-    """Kappa and alpha of two columns of scores, and their 95% intervals: the jackknife over texts, by Fisher's z."""
-    found, group = np.array([kappa(both, top), alpha(both, top)]), np.arange(len(both)) % GROUPS
+def interval(
+    both: Float[np.ndarray, "text side"], top: int, prompts: Int[np.ndarray, " text"] | None = None
+) -> Float[np.ndarray, "bound coefficient"]:
+    """Kappa and alpha of two columns of scores, and their 95% intervals: the jackknife over prompts, by Fisher's z.
+
+    The prompts of the texts are numbered from 0; by default each text has its own. All texts of one are left out
+    together."""
+    prompts = np.arange(len(both)) if prompts is None else prompts
+    found, number, group = np.array([kappa(both, top), alpha(both, top)]), int(prompts.max()) + 1, prompts % GROUPS
+    if number < 2:
+        return np.stack([found, *np.full((2, 2), np.nan)])
     rests = [both[group != out] for out in range(group.max() + 1)]
     error = stats.jackknife(found, [[_kappa(rest), alpha(rest, top)] for rest in rests]).halfwidth
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = np.tanh(np.arctanh(found) + np.array([[-1], [1]]) * error / (1 - found**2))
-    alike = found if len(both) >= GROUPS else np.nan  # where leaving out any text changes nothing
+    alike = found if number >= GROUPS else np.nan  # where leaving out any prompt changes nothing
     return np.stack([found, *np.where(error == 0, alike, ends)])
 
 

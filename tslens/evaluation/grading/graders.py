@@ -33,6 +33,10 @@ class Grader(Protocol):
     is_settled: bool
     """Whether it gives a text the same scores every time, so that asking again says nothing."""
 
+    def check(self, rubric: Rubric) -> None:
+        """InputError if it cannot grade by this rubric: known before another grader is paid."""
+        ...
+
     def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
         """The grade of each text, or why it has none; another `repetition` asks again."""
         ...
@@ -61,12 +65,19 @@ class TableGrader:
             raise InputError(f"{self.path} holds no scores; give one row a text.")
         self.is_settled = all(len(given) == 1 for given in self.found.values())
 
-    def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
-        """The scores of the table. InputError for a table without a column of the rubric, or a score off the scale."""
+    def check(self, rubric: Rubric) -> None:
+        """InputError for a table without a column of the rubric, or with a score off the scale, of whatever text."""
         columns = {name for given in self.found.values() for row in given for name in row}
         if not any(axis.key in columns or axis.name in columns for axis in rubric.axes):
             wanted = ", ".join(axis.key for axis in rubric.axes)
             raise InputError(f"{self.path} has no score by the rubric {rubric.name!r}; give a column of {wanted}.")
+        for given in self.found.values():
+            for row in given:
+                _scores(row, rubric)
+
+    def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
+        """The scores of the table. InputError as `check` has it."""
+        self.check(rubric)
         return [self._grade(text, rubric, repetition) for text in texts]
 
     def _grade(self, text: GradedText, rubric: Rubric, repetition: int) -> Grade | Failure:
@@ -75,13 +86,19 @@ class TableGrader:
             return Grade({})  # who scored a text once has not failed
         if not given:
             return Failure(f"no score in {self.path.name}")
-        row, scores = given[repetition], {}
-        for axis in rubric.axes:
-            said = row.get(axis.key, row.get(axis.name))
-            if said is not None:
-                score = axis.score(said)
-                if score is None:
-                    allowed = ", ".join(axis.values) or f"1 to {axis.top}"
-                    raise InputError(f"{row['']}: {axis.name} is {said!r}; it may be {allowed}.")
-                scores[axis.name] = score
+        scores = _scores(given[repetition], rubric)
         return Grade(scores) if scores else Failure(f"no score in {self.path.name}")
+
+
+def _scores(row: Mapping[str, str], rubric: Rubric) -> dict[str, int]:
+    """The scores of a table's row by axis. InputError for one off the scale."""
+    scores = {}
+    for axis in rubric.axes:
+        said = row.get(axis.key, row.get(axis.name))
+        if said is not None:
+            score = axis.score(said)
+            if score is None:
+                allowed = ", ".join(axis.values) or f"1 to {axis.top}"
+                raise InputError(f"{row['']}: {axis.name} is {said!r}; it may be {allowed}.")
+            scores[axis.name] = score
+    return scores

@@ -33,6 +33,9 @@ class LargeModelGrader:
         self.name = self.name or (f"{REHEARSAL} ({model})" if is_rehearsal(self.settings) else model)
         self.budget = self.budget or llm.Budget(self.settings.limit_usd)
 
+    def check(self, rubric: Rubric) -> None:
+        """A large model grades by any rubric."""
+
     def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
         """The scores of the model's answers; a failure for a text whose answer never came or was refused."""
         requests = [request(text, rubric, repetition) for text in texts]

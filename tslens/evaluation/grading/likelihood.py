@@ -76,15 +76,19 @@ class LikelihoodGrader:
         if len(self.true) < LEAST:
             raise InputError(f"{len(self.true)} true endings to rank among are too few; give {LEAST} or more.")
 
-    def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
-        """The scores on the axes that have a measure. InputError if none of the rubric's has one."""
-        axes = [axis for axis in rubric.axes if axis.name in MEASURES]
-        if not axes:
+    def check(self, rubric: Rubric) -> None:
+        """InputError if none of the rubric's axes has a measure."""
+        if not _measured(rubric):
             raise InputError(f"{self.name} scores {', '.join(MEASURES)}; the rubric {rubric.name!r} has none of these.")
+
+    def grade(self, texts: Sequence[GradedText], rubric: Rubric, repetition: int = 0) -> list[Grade | Failure]:
+        """The scores on the axes that have a measure. InputError as `check` has it."""
+        self.check(rubric)
         if not self._ranked:
             read = (self.read(text) for text in progress.track(self.true, "true endings"))
             self._ranked = [one for one in read if one is not None]
         found = (self.read(text) for text in progress.track(texts, f"grading by {self.name}"))
+        axes = _measured(rubric)
         return [self._grade(axes, one) if one else Failure("the prompt fills the model's context") for one in found]
 
     def _grade(self, axes: Sequence[Axis], text: TextLikelihood) -> Grade:
@@ -120,3 +124,8 @@ class LikelihoodGrader:
         dtype, device = forward.resolve_dtype(self.precision, self.model), next(self.model.parameters()).device
         losses = forward.token_losses(self.model, torch.tensor([list(row)], device=device), dtype=dtype)
         return -losses[0].double().cpu().numpy()
+
+
+def _measured(rubric: Rubric) -> list[Axis]:
+    """The axes that have a measure."""
+    return [axis for axis in rubric.axes if axis.name in MEASURES]

@@ -19,7 +19,9 @@ RUBRIC = "verdict"
 
 def texts_of(result: SuiteResult, suite: Suite) -> list[GradedText]:
     """The completions of a suite's prompts, by model and prompt, with what a right one says. InputError if nothing was
-    written."""
+    written, or nothing could be."""
+    if not suite.by_hand:
+        raise InputError(f"{suite.name} has no prompt written by hand, after which a model writes what is graded.")
     found = [
         GradedText(prompt.text, said, model, expected=" / ".join(prompt.accepted))
         for model, rows in zip(result.models, result.completions, strict=False)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 GPT2 = {"gpt2": (768, 12, 12), "gpt2-medium": (1024, 24, 16), "gpt2-xl": (1600, 48, 25)}
 """Width, layers and heads of GPT-2's sizes (Radford et al. 2019), of 50,257 tokens and a context of 1,024."""
+VOCABULARY = 4096
+"""Tokens of another shape, unless it is said: as many as our recipes learn."""
 WHOLE = 400_000_000  # parameters up to which a shape is built whole
 FEW, MANY = 2, 8  # layers of the two models that stand for a larger one
 LEAST = 4  # tokens that are timed
@@ -124,10 +126,10 @@ def story_flops(spec: ModelSpec, tokens: int) -> int:
     return sum(spec.flops_per_token(seen) for seen in range(1, tokens + 1))
 
 
-def gpt2_shape(name: str) -> Spec:
-    """The shape of a size of GPT-2, or of a name such as `256x8`."""
+def gpt2_shape(name: str, vocabulary: int = VOCABULARY) -> Spec:
+    """The shape of a size of GPT-2, or of a name such as `256x8` with this vocabulary."""
     if name not in GPT2:
-        return Spec.parse(name)
+        return Spec.parse(name, d_vocab=vocabulary)
     width, layers, heads = GPT2[name]
     return Spec(width, layers, heads, d_vocab=50_257, n_ctx=1024)
 
@@ -140,18 +142,23 @@ def cost(
     tokens: int = 200,
     repeats: int = 5,
     precision: str = "float32",
+    vocabulary: int = VOCABULARY,
 ) -> CostResult:
-    """Seconds and operations of a story, of models and of shapes (`GPT2`, or such as `256x8`) with random weights."""
+    """Seconds and operations of a story, of models and of shapes with random weights: of `GPT2`, or such as `256x8`,
+    which have this `vocabulary`. It is named where it is not the usual one."""
+    if vocabulary < 1:
+        raise InputError(f"a vocabulary of {vocabulary} has no token; give 1 or more.")
     if tokens < 1 or repeats < 2 or not batches or min(batches) < 1:
         raise InputError(f"tokens {tokens}, repeats {repeats}, batches {list(batches)}: give 1, 2 and 1 or more.")
-    specs = [gpt2_shape(name) for name in shapes]
+    specs = [gpt2_shape(name, vocabulary) for name in shapes]
+    names = [n if n in GPT2 or vocabulary == VOCABULARY else f"{n}, {vocabulary:,} tokens" for n in shapes]
     watch = Watch(batches, tokens, repeats, precision)
     rows: list[dict[str, Any]] = []
     with progress.stage("timing") as say:
         for model in trained:
             say(f"timing {models.name_of(model)}")
             rows.append(_row(models.name_of(model), models.spec_of(model, compressors=True), watch, model))
-        for name, spec in zip(shapes, specs, strict=True):
+        for name, spec in zip(names, specs, strict=True):
             say(f"timing {name}, random weights")
             rows.append(_row(name, spec, watch))
     if not rows:
