@@ -22,6 +22,7 @@ from _models import study
 
 from tslens.audit import AuditResult, audit
 from tslens.audit.running import STORIES
+from tslens.audit.settings import READ_AGAIN
 from tslens.audit.tallies import notes
 from tslens.plots import save
 
@@ -78,10 +79,11 @@ def table(found: AuditResult) -> str:
                 ["interval, or p under the null", "should be", "covers, or distance", "p", "detectable", "passes"],
                 intervals,
             ),
-            f"Read as {', '.join(found.ways)}: {int(found.changed.sum())} of {found.read:,} labels change, each time "
-            f"(a share of {least:.2%} is detectable)."
+            f"{READ_AGAIN} stories read as {', '.join(found.ways)}: {int(found.changed.sum())} of {found.read:,} "
+            "labels change, each time: roles, kinds of keys and written classes of heads; labels, labels that predict and "
+            f"patterns of neurons (a share of {least:.2%} is detectable)."
             + (f" Copies of {found.model} cannot carry {', '.join(found.lost)}." if found.lost else ""),
-            "\n".join(notes(found.twins)),
+            "\n".join(notes(found)),
             f"`{COMMAND}` makes this again.",
         ]
     )
