@@ -80,8 +80,8 @@ def table(found: AuditResult) -> str:
                 intervals,
             ),
             f"{READ_AGAIN} stories read as {', '.join(found.ways)}: {int(found.changed.sum())} of {found.read:,} "
-            "labels change, each time: roles, kinds of keys and written classes of heads; labels, labels that predict and "
-            f"patterns of neurons (a share of {least:.2%} is detectable)."
+            "labels change, each time: roles, kinds of keys and written classes of heads; labels, labels that predict "
+            f"and patterns of neurons (a share of {least:.2%} is detectable)."
             + (f" Copies of {found.model} cannot carry {', '.join(found.lost)}." if found.lost else ""),
             "\n".join(notes(found)),
             f"`{COMMAND}` makes this again.",
