@@ -172,7 +172,7 @@ def _predicting(data: ReportData, label: str, named: torch.Tensor, on_all: int, 
     found = int(predicts.sum())
     beside = Beside.of(data.twins, f"{label} that predict", found)
     more = (
-        f"Untested{beside.where or ' on all stories'}: {counts(data.twins, label, on_all)}. On all "
+        f"Before this test {counts(data.twins, label, on_all)} have a label. On all "
         f"{counted(data.neurons.n_stories)} one half gives {int(named.sum()):,} such labels, of which "
         f"{int(named.sum()) - found:,} do not predict on the other (tail selectors) or are untested."
         if t.n_tested
@@ -190,7 +190,7 @@ def _predicting(data: ReportData, label: str, named: torch.Tensor, on_all: int, 
             f"and of its highest tenth {hits:.0%} [{low[1]:.0%}, {high[1]:.0%}] are such tokens, of all {base:.0%}."
         )
     figure = f"{beside.count:,} of {named.numel():,} neurons"
-    said = f"{claim}{beside.where} ({beside.said})."
+    said = f"{claim}{beside.where and ','}{beside.where} ({beside.said})."
     return Finding(figure, said, f"{beside.evidence} {more}", "neurons", beside.leads and found > 0)
 
 
