@@ -37,7 +37,7 @@ def test_what_twins_earn_too_is_no_role_and_does_not_lead(made: Callable[..., Re
     assert roles.evidence.endswith("Of the others 2 content-dependent and 1 diffuse: descriptions, not roles.")
     (words,) = (f for claim, f in by_claim.items() if "one word" in claim)
     assert not words.leads and "(untrained twins: 5 to 8)" in words.claim and "says nothing about" in words.evidence
-    assert "(untrained twins: 9 to 17)." in words.evidence
+    assert "(untrained twins: 9 to 17) have a label." in words.evidence
     without = findings(dataclasses.replace(data, twins=None, causes=None))  # causes have twins of their own
     assert not any(f.leads for f in without if f.section in ("heads", "neurons"))
     assert any("not compared with untrained twins" in f.claim for f in without)
