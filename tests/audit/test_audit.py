@@ -14,14 +14,18 @@ import torch
 
 from tslens import cli, models, stats
 from tslens.analysis import heads
+from tslens.analysis.heads.kinds_weights import KINDS
+from tslens.analysis.heads.kinds_words import CLASSES
+from tslens.analysis.neurons import PatternsResult
 from tslens.audit import AuditResult, Planted, Vocabulary, audit, keep, kept, running, tallies, verdict_of
 from tslens.audit.copies import PURE_HEAD, Beginnings, copies, target
-from tslens.audit.coverage import covered
+from tslens.audit.coverage import AT_LEAST, EXACT, covered
 from tslens.audit.judging import ALL, ANY_KIND, ANY_WRITTEN, PART_OF_SPEECH, SETS, Controlled, Judged
-from tslens.audit.label_intervals import KIND, TESTED
+from tslens.audit.label_intervals import KIND, TESTED, WITH_NULLS, WRITTEN
 from tslens.audit.planted import plant
-from tslens.audit.settings import WAYS, changed
-from tslens.audit.tallies import Tally
+from tslens.audit.rests_on import NONE, SHARE, coverage
+from tslens.audit.settings import WAYS, bits, changed, labels
+from tslens.audit.tallies import Tally, more_found
 from tslens.files import cache
 from tslens.stats import Interval
 from tslens.stories import stories
@@ -131,8 +135,22 @@ def test_tokens_that_are_pieces_of_words_tell_no_part_of_speech(texts: list[str]
 
 @pytest.mark.thorough
 def test_no_way_of_reading_changes_a_label_of_a_planted_model(planted: Planted, texts: list[str]) -> None:
-    n, differing = changed(planted.model, texts[:20])
-    assert differing == dict.fromkeys(WAYS, 0) and n == len(planted.heads) + 2 * len(planted.neurons)
+    controlled = running.controlled_by(planted.model, texts, 2, made=4)
+    n, differing = changed(planted.model, texts[:20], controlled)
+    assert differing == dict.fromkeys(WAYS, 0) and n == 3 * (len(planted.heads) + len(planted.neurons))
+
+
+def test_kinds_written_classes_and_patterns_are_compared(texts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the bits of a number, by head and by neuron."""
+    model = plant(Vocabulary.of_words(texts), "gpt2").model
+    for result in (heads.KindsResult, heads.WritesResult):
+        monkeypatch.setattr(result, "held", property(lambda one: torch.ones_like(one.low) > 0))
+    monkeypatch.setattr(PatternsResult, "predicts", property(lambda one: torch.ones_like(one.q) > 0))
+    roles, chosen, written, label, predicting, patterns = labels(model, texts[:2], Controlled())
+    assert chosen.shape == written.shape == roles.shape and patterns.shape == label.shape == predicting.shape
+    assert set(chosen.flatten().tolist()) == {2 ** len(KINDS) - 1} and set(patterns.flatten().tolist()) == {3}
+    assert set(written.flatten().tolist()) == {2 ** len(CLASSES) - 1}
+    assert bits(torch.tensor([[True, False], [True, True]])).tolist() == [3, 2]
 
 
 COMMAND = "audit --model stories2M --stories made --limit 120 --seeds 3 --twins 2 --runs 100"
@@ -227,7 +245,8 @@ def test_the_verdict_by_hand(perfect: AuditResult) -> None:
     """A perfect audit passes; one missed plant, one interval that is wrong, or one label that moves fails it."""
     assert perfect.passes and perfect.verdict.startswith("The audit passes: all 18 plants")
     assert "0 of 440 random heads and neurons" in perfect.verdict
-    assert "1 simulated intervals cover 95% and 0 cover 95% or more (counts" in perfect.verdict
+    assert "1 simulated intervals cover 95% and 0 cover 95% or more, which fail only below it (c" in perfect.verdict
+    assert perfect.verdict.endswith("no way of reading 20 stories changes a label.")
     for field, value, phrase in [
         ("plant_right", torch.tensor([8, 9]), "1 of 9 plants 'previous token' are called something else"),
         ("false_low", torch.tensor([0.06, 0.0]), "0% of the labels 'previous token' are false discoveries (0)"),
@@ -245,6 +264,11 @@ def test_the_tables_say_of_which_sort_each_interval_is(perfect: AuditResult) -> 
         perfect, test_kinds=["covers 95% or more", "uniform p"], test_value=torch.tensor([0.999, 0.01]), runs=2000
     )
     assert counts.passes and "0 simulated intervals cover 95% and 1 cover 95% or more" in counts.verdict
+    said = (
+        "1 of 1 intervals (counts, kinds of keys, areas near 1, p over words) fail only where they cover less than 95%"
+    )
+    assert said in str(counts) and "Surely more than 95% cover: loss (0.999)." in str(counts)
+    assert "0 of 1 intervals" in str(perfect) and "Surely more than 95% cover: none." in str(perfect)
     assert counts.simulations()[["sort", "passes"]].values.tolist() == [
         ["covers 95% or more", "conservative"],
         ["uniform p", "yes"],
@@ -301,7 +325,34 @@ def test_false_shares_have_wilsons_interval() -> None:
     assert shares == pytest.approx([4 / 14, 0.1172, 0.5465], abs=1e-4)
 
 
-NEEDED = ("positional fraction", "AUROC", TESTED, KIND, running.SHARE)
+NEEDED = ("positional fraction", "AUROC", f"{TESTED}, auroc", WRITTEN, SHARE, *(f"{KIND}, {n} " for n in WITH_NULLS))
+
+
+def test_a_label_has_the_coverage_of_its_own_interval_or_none() -> None:
+    """A family of kernels has no interval, so none is borrowed; a kind of key has that of as many nulls as it has."""
+    wide = Interval(0.0, np.zeros(9), np.ones(9), 0.95, "")
+    tests = [covered(name, wide, 0.5, least=name.startswith(KIND)) for name in NEEDED if "5" not in name]
+    tests.append(covered(f"{KIND}, 5 equal nulls", Interval(0.0, np.zeros(9), np.zeros(9), 0.95, ""), 0.5, least=True))
+    found = {label: coverage(label, tests) for label in ALL}
+    assert {label for label, (value, sort) in found.items() if np.isnan(value) and sort == NONE} == {
+        f"{family} kernels" for family in ("previous token", "offset", "local", "slow decay")
+    }
+    assert found["writes: NOUN"] == found["writes: any"] == found["self"] == (1.0, EXACT)
+    assert found["kind of key: opening quotation mark"] == found[ANY_KIND] == (0.0, AT_LEAST)
+    assert found["kind of key: sentence start"] == (1.0, AT_LEAST)
+    assert coverage("writes: NOUN", [t for t in tests if not t.name.startswith(WRITTEN)])[1] == NONE
+    assert sorted(WITH_NULLS) == [2, 3, 4, 5]
+
+
+def test_sets_of_words_are_said_by_themselves(perfect: AuditResult) -> None:
+    rows = {"planted": [9, 4, 10], "named": [9, 4, 8], "random": [40, 57, 400], "false": [0, 0, 60]}
+    given = {name: torch.tensor(value) for name, value in rows.items()}
+    said = more_found(["previous token", "writes: NOUN", SETS], *given.values())
+    assert said == (
+        "4 of 4 kernels and written classes are found, 8 of 10 sets of words (15% of random neurons have one; no audit "
+        "fails by them), "
+    )
+    assert more_found(["previous token"], *(one[:1] for one in given.values())) == ""
 
 
 def test_every_table_says_what_it_can_detect_and_how_to_make_it_again(perfect: AuditResult) -> None:

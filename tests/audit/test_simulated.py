@@ -9,7 +9,7 @@ from scipy.stats import binomtest, norm
 from torch import Tensor
 
 from tslens import stats
-from tslens.analysis.heads.evidence import GroupEstimate
+from tslens.analysis.heads.evidence import GroupEstimate, ratio
 from tslens.analysis.heads.kinds import smallest
 from tslens.analysis.neurons import held_out_measures
 from tslens.audit import label_intervals
@@ -131,7 +131,7 @@ def test_counts_on_few_stories_cover_too_seldom_where_halves_are_read_once(monke
 def test_over_two_thousand_corpora_the_intervals_of_labels_cover() -> None:
     found = of_labels(2000, (np.random.default_rng([3, number]) for number in count()))
     failing = {(test.name, test.value, test.p) for test in found if not test.passes}
-    assert failing == set() and len({test.name for test in found}) == len(found) == 20
+    assert failing == set() and len({test.name for test in found}) == len(found) == 26
 
 
 def test_symmetric_intervals_of_areas_near_1_cover_too_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,11 +154,25 @@ def test_an_upper_end_for_each_of_three_nulls_covers_too_seldom(monkeypatch: pyt
         low, high = found.interval
         return smallest(low), smallest(high)
 
-    name, kind = f"{KIND}, 3 equal nulls", label_intervals.THREE
+    name, kind = f"{KIND}, 3 equal nulls", label_intervals.WITH_NULLS[3]
     mended = label_intervals._excess(name, kind, 0.0, 2000, np.random.default_rng(1))
     monkeypatch.setattr(label_intervals, "ends", plain)
     faulty = label_intervals._excess(name, kind, 0.0, 2000, np.random.default_rng(1))
     assert mended.passes and not faulty.passes
+
+
+def test_the_interval_of_written_classes_covers_and_a_narrower_one_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def narrow(over: Tensor, under: Tensor) -> GroupEstimate:
+        found = ratio(over, under)
+        return GroupEstimate(found.value, found.value + (found.without - found.value) / 2)
+
+    mended = label_intervals._written("thirty", 30.0, 1000, np.random.default_rng(1))
+    monkeypatch.setattr(label_intervals, "ratio", narrow)
+    faulty = label_intervals._written("thirty", 30.0, 1000, np.random.default_rng(1))
+    assert mended.name.startswith(f"{label_intervals.WRITTEN}, thirty") and mended.kind == EXACT
+    assert mended.passes and not faulty.passes and faulty.value < 0.8
 
 
 def test_p_values_that_are_too_small_are_found() -> None:

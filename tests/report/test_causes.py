@@ -17,12 +17,12 @@ from tslens.analysis.heads.swaps_result import CONTENT, POSITION
 from tslens.corpus import Corpus, _key
 from tslens.report import ReportData
 from tslens.report import causes as module
-from tslens.report.causes import Causes, names
+from tslens.report.causes import Causes, names, why_not
 from tslens.report.causes_view import claim, sentences, table
 from tslens.report.findings import Finding, findings
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
-from tslens.twins import TWINS, TwinsResult
+from tslens.twins import FEWEST, TWINS, TwinsResult
 
 WORDS = ("previous token", "content-dependent", "content-dependent", "diffuse", "positional", "unresolved")
 
@@ -66,9 +66,9 @@ def test_an_unnamed_head_that_matters_is_first_and_a_name_that_nothing_misses_is
     assert order[0] == (5, "matters, and has no role") and (4, "has a role that nothing misses") in order
     assert [head for head, _ in order[:3]] == [5, 0, 1]
     figure, said, evidence = claim(checked)
-    assert figure == "3 of 6 heads matter" and "0.5 (unresolved) without a name" in said
-    assert "nothing misses 2 heads, first 0." in said
-    assert "The most: layer 0, head 5 (unresolved), zero +0.30 [0.29, 0.31]" in evidence
+    assert figure == "3 of 6 heads matter" and said.endswith("(zero, mean, resample)")
+    assert "stories 3 matter: 0.5 (unresolved) without a name; nothing misses 2 heads, first 0." in evidence
+    assert "that matters most, layer 0, head 5 (unresolved): zero +0.30 [0.29, 0.31]" in evidence
     assert evidence.endswith(
         "stories: 2 of 2 roles confirmed, 0 contradicted and withheld; "
         "2 of 2 content-dependent heads confirmed, 0 contradicted and withheld."
@@ -89,6 +89,16 @@ def test_the_table_has_a_row_for_every_head(checked: Causes) -> None:
     positional = next(row for row in rows if ">0.4</a>" in row)
     assert "has a role that nothing misses" in positional and 'class="faint">+0.001' in positional
     assert "untrained twins: 0 to 2" in table(checked) and "--causes" in table(None)
+    assert "ablated for this page: that takes about 400 s" in table(None, "that takes about 400 s")
+    assert "No head was ablated beside them" not in table(checked)
+
+
+def test_why_no_head_was_ablated_is_said_with_its_seconds(checked: Causes) -> None:
+    """Each story costs 25 scans to swap, and 1.25 for each of 6 heads to ablate."""
+    corpus = Corpus(tuple(f"Story {i}." for i in range(FEWEST)), "few")
+    assert why_not(corpus, checked.roles, 1.0) == f"that takes about {FEWEST * (25 + 6 * 1.25):.0f} s, once"
+    two = Corpus(corpus.texts[:2], "two")
+    assert why_not(two, checked.roles, 1.0) == f"it needs {FEWEST} different stories, and has 2"
 
 
 def test_a_withheld_role_is_said(checked: Causes) -> None:
@@ -124,7 +134,8 @@ def test_heads_that_matter_lead_only_where_untrained_twins_have_fewer(
     assert not found.leads and "not compared with untrained twins" in found.claim
     assert "No head of an untrained twin was ablated" in table(replace(checked, ablated=None))
     calm = replace(checked, ablation=replace(checked.ablation, increase=checked.ablation.increase * 0))
-    (found,) = of(calm)
+    assert "On 30 stories 0 matter: none does" in of(calm)[0].evidence and of(calm)[0].figure == "3 of 6 heads matter"
+    (found,) = of(replace(calm, ablated=None))
     assert found.figure == "0 of 6 heads matter" and of(None) == []
 
 

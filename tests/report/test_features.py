@@ -94,7 +94,8 @@ def test_a_count_leads_only_beyond_random_features_and_every_twin() -> None:
     figure, said = claim(found(), 0)
     assert figure == "40 of 48 features"
     assert said == (
-        "have a part of speech (37 to 43); random features 8 (5 to 11), those of 1 untrained twins 3 on 30 stories, "
+        "have a part of speech (37 to 43), and of 2 tested 2 predict on other stories; random features 8 (5 to 11), "
+        "those of 1 untrained twins 3 on 30 stories, "
         "where the model has 38: more than both."
     )
     assert claim(found(), 1)[1].endswith("where the model has 9: not surely more than both.")

@@ -17,9 +17,10 @@ def test_findings_carry_the_numbers_of_the_answers(made: Callable[..., ReportDat
     data.heads.effect_low[:] = data.heads.effect - 0.1
     data.heads.effect_high[:] = data.heads.effect + 0.1
     data.heads.q[:] = 0.0001
-    roles = findings(data)[1]
-    assert roles.figure == "3 of 4 heads" and roles.leads
-    assert roles.claim == "have a role that beats its null: 2 self and 1 previous token (untrained twins: 0)."
+    roles = finding_about(data, "have a role")
+    assert roles.figure == "2 of 4 heads" and roles.leads
+    assert roles.claim == "have a role that beats its null on 100 stories (untrained twins: 0)."
+    assert "On all 9 stories: 2 self and 1 previous token. The clearest is" in roles.evidence
     assert "layer 0, head 0, previous token: effect 0.90 [0.80, 1.00], q < 0.001." in roles.evidence
     assert "On 100 stories: 2 [1.5, 2.5], 2 untrained twins 0, p = 0.33." in roles.evidence
 
@@ -32,18 +33,18 @@ def test_what_twins_earn_too_is_no_role_and_does_not_lead(made: Callable[..., Re
     assert [finding.leads for finding in found] == sorted((finding.leads for finding in found), reverse=True)
     by_claim = {finding.claim: finding for finding in found}
     (roles,) = (f for claim, f in by_claim.items() if claim.startswith("have a role"))
-    assert roles.figure == "1 of 4 heads" and "1 self (" in roles.claim
+    assert roles.figure == "2 of 4 heads" and "On all 9 stories: 1 self. " in roles.evidence
     assert roles.evidence.endswith("Of the others 2 content-dependent and 1 diffuse: descriptions, not roles.")
     (words,) = (f for claim, f in by_claim.items() if "one word" in claim)
     assert not words.leads and "(untrained twins: 5 to 8)" in words.claim and "says nothing about" in words.evidence
-    assert "(untrained twins: 9 to 17)." in words.evidence
+    assert "(untrained twins: 9 to 17) have a label." in words.evidence
     without = findings(dataclasses.replace(data, twins=None, causes=None))  # causes have twins of their own
     assert not any(f.leads for f in without if f.section in ("heads", "neurons"))
     assert any("not compared with untrained twins" in f.claim for f in without)
 
 
 def test_nothing_found_is_said(made: Callable[..., ReportData]) -> None:
-    data = made()
+    data = made(twins=None)
     data.heads.role_code[:] = ROLES.index("unresolved")
     data.tested.label[:] = -1
     data.tested.by_word[:] = False
@@ -62,10 +63,23 @@ def test_one_story_gives_no_interval(made: Callable[..., ReportData]) -> None:
     )
     one.depth.agreement_low[:] = one.depth.agreement_high[:] = torch.nan
     said = [finding.evidence for finding in findings(one)]
-    assert said[0].startswith("1 story, ") and "one story gives no interval" in said[0]
+    loss = finding_about(one, "needs to predict").evidence
+    assert loss.startswith("1 story, ") and "one story gives no interval" in loss
     assert "one story gives no interval" in finding_about(one, "before the last block").evidence and not any(
         "nan" in evidence for evidence in said
     )
+
+
+def test_the_loss_does_not_lead_since_it_has_no_twin_beside_it(made: Callable[..., ReportData]) -> None:
+    found = findings(made())
+    assert found[0].leads and not finding_about(made(), "needs to predict").leads
+
+
+def test_a_headline_is_counted_on_the_stories_of_its_twins(made: Callable[..., ReportData]) -> None:
+    """Of a head with a role, of an induction head, of one that matters, and of what settles."""
+    figures = {finding.figure for finding in findings(made())}
+    assert {"2 of 8 heads", "1 induction head", "3 of 8 heads matter", "20 of 64 neurons", "55% settled"} <= figures
+    assert "on 32 stories (untrained twins: 0 to 1)." in finding_about(made(), "ablated").claim
 
 
 def test_every_finding_points_to_a_section(made: Callable[..., ReportData]) -> None:
@@ -85,14 +99,17 @@ def test_labels_that_predict_are_counted_and_the_best_of_them_is_shown(made: Cal
     tested.by_word[:] = torch.tensor([[False, False, True, False]])
     tested.low[..., [AUROC, ALIKE, WORDS]] = torch.tensor([[0.71, 0.825, 0.9, 0.6]])[..., None]
     found = finding_about(data, "part of speech")
-    assert found.figure == "2 of 4 neurons" and found.leads
-    assert ": 2 NOUN (untrained twins: 0)." in found.claim
-    assert "gives 3 such labels; 1 of them do not predict" in found.evidence
-    assert "On all stories 3 neurons have one (untrained twins: 0 to 1)." in found.evidence
+    assert found.figure == "20 of 4 neurons" and found.leads  # the count that interval and twins are of
+    assert found.claim.endswith("frequent, on 100 stories (untrained twins: 0).")
+    assert "half gives 3 such labels, of which 1 do not predict" in found.evidence
+    assert "The 2 others are 2 NOUN." in found.evidence
+    assert "Before this test 30 (untrained twins: 0 to 1) have a label. On all 60 stories" in found.evidence
+    alone = finding_about(dataclasses.replace(data, twins=None), "part of speech")
+    assert alone.figure == "2 of 4 neurons" and "Before this test 3 have a label. On all 60 stories" in alone.evidence
     assert "For instance 0.1, NOUN: AUROC" in found.evidence and "[0.82, " in found.evidence
     tested.low[..., ALIKE] = 0.6
     none = finding_about(data, "part of speech")
-    assert none.figure == "0 of 4 neurons" and not none.leads and "For instance" not in none.evidence
+    assert not none.leads and "For instance" not in none.evidence
     untested = dataclasses.replace(data, tested=dataclasses.replace(tested, n_tested=0))
     assert "one half of the stories has no token" in finding_about(untested, "part of speech").evidence
 
@@ -104,7 +121,7 @@ def test_neurons_of_one_word_alone(made: Callable[..., ReportData]) -> None:
     n.by_word[:] = torch.tensor([[False, True]])
     n.word[:] = n.pieces.index(" and")
     n.low[..., [AUROC, ALIKE, WORDS]] = 0.8
-    found = finding_about(data, "one word")
+    found = finding_about(dataclasses.replace(data, twins=None), "one word")
     assert found.figure == "1 of 2 neurons"
     assert "For instance 0.1, token: and" in found.evidence
 
@@ -115,22 +132,22 @@ def test_the_causal_half_gives_both_signs(made: Callable[..., ReportData]) -> No
     claim = finding_about(data, "published rule").claim
     fading = "below -0.5, where attention fades with distance, in 2 (untrained twins: 1)."
     assert claim.endswith(f"it is above 0.5 in 1 (untrained twins: 0 to 3) and {fading}")
-    assert "published rule (untrained twins: 6 to 7): correlation" in claim
+    assert "published rule on 100 stories (untrained twins: 6 to 7): correlation" in claim
     evidence = finding_about(data, "published rule").evidence
-    assert "heads (untrained twins: 0) is above 0.5 with its whole interval" in evidence and "p = 1.00" in evidence
+    assert "of 3 (untrained twins: 0) is above 0.5 with its whole interval" in evidence and "p = 1.00" in evidence
     without = finding_about(dataclasses.replace(data, twins=None), "published rule")
-    assert "twins" not in without.claim.replace("not compared with untrained twins", "")
+    assert "in 1 and below -0.5" in without.claim and without.claim.count("twins") == 1
 
 
 def test_neurons_that_never_fire_stand_beside_their_twins(made: Callable[..., ReportData]) -> None:
     data = made()
     data.neurons.firing_rate[0, :3] = 0.0
-    assert finding_about(data, "one word").evidence.endswith("3 never fire (untrained twins: 2 to 5).")
+    assert finding_about(data, "one word").evidence.endswith(" 4 (untrained twins: 2 to 5) never fire.")
 
 
 def test_the_depth_leads_only_where_untrained_twins_settle_less(made: Callable[..., ReportData]) -> None:
     data = made(layers=2)  # of the twins the last block finds 61% and 93% settled
-    data.depth.agreement[1] = 0.55
+    data.depth.agreement[1] = 0.5
     found = finding_about(data, "before the last block")
     assert found.figure == "55% settled" and not found.leads
     assert "untrained twins: 61% to 93%)." in found.claim

@@ -1,6 +1,7 @@
-"""Simulated corpora for the intervals and p-values that labels rest on: tests of neurons, kinds of keys, their words.
+"""Simulated corpora for the intervals and p-values that labels rest on: of neurons, kinds of keys, written classes.
 
-The tests of a neuron's label are read on 50 stories, half of an audit's, in ten groups; kinds of keys in 16 groups.
+The tests of a neuron's label are read on 50 stories, half of an audit's, in ten groups; kinds of keys and written
+classes in 16 groups.
 Areas and shares near 1, and the excess of a kind, are conservative (`coverage.AT_LEAST`): they may cover more than 95%.
 """
 
@@ -15,15 +16,15 @@ from numpy.typing import NDArray
 from tslens import stats
 from tslens.analysis.heads.evidence import ratio
 from tslens.analysis.heads.kinds import OF_KIND, ends
-from tslens.analysis.heads.kinds_weights import KINDS, ROWS
+from tslens.analysis.heads.kinds_weights import ROWS
 from tslens.analysis.neurons.held_out_measures import GROUPS, MEASURES, area_alike, measured
 from tslens.analysis.neurons.held_out_words import area_words
 from tslens.audit.coverage import LEVEL, Simulated, covered
 from tslens.audit.simulated import NEAR_1, OWN, area_of, tokens_of_stories
 from tslens.stats import Interval
 
-TESTED, KIND = "test of a label", "excess of a kind"
-"""How the names of the intervals begin that labels which predict, and kinds of keys, rest on."""
+TESTED, KIND, WRITTEN = "test of a label", "excess of a kind", "excess of a written class"
+"""How the names of the intervals begin that labels which predict, kinds of keys, and written classes rest on."""
 STORIES, BASE, THRESHOLD = 50, 0.2, 1.5
 """Stories that test a label, the share of its tokens, and the activation above which it is said to hold."""
 FREQUENCIES, SHARES = np.array([1, 3, 6, 12, 30, 100]), np.array([0.35, 0.3, 0.25, 0.2, 0.1, 0.05])
@@ -34,8 +35,12 @@ OF_KINDS, EXCESS = 16, 0.1
 """Groups of stories behind kinds of keys, and the excess over the null that a head exceeds least."""
 GAPS = (("equal", 0.0), ("unequal", 0.2))
 """By how much a head's excess over one null exceeds that over the one before."""
-TWO, THREE = KINDS.index("word class NOUN"), KINDS.index("same name")
-"""Kinds with two nulls and with three."""
+WITH_NULLS = {len(rows): kind for kind, rows in reversed(list(enumerate(OF_KIND)))}
+"""For each number of nulls that a kind has, the first kind with so many."""
+READ, OFTEN = 100, {"two": 2.0, "thirty": 30.0}
+"""Stories that written classes are read on, and how many places of a class there are in a story on average."""
+LENGTHS = 0.3
+"""Standard deviation of the logarithm of a story's length, as of TinyStories."""
 WORDS, LIKE, OF_WORD = 120, 20, 10
 """Words of a simulated corpus, words of each class of like frequency, and tokens of each word."""
 
@@ -44,8 +49,9 @@ def of_labels(runs: int, rngs: Iterator[np.random.Generator]) -> list[Simulated]
     """Every interval and p-value that labels rest on, over `runs` simulated corpora."""
     found = [test for apart in (1.0, 2.0, NEAR_1) for test in _measured(apart, runs, next(rngs))]
     found += [_alike(apart, runs, next(rngs)) for apart in (1.0, 2.0, NEAR_1)] + [_over_words(runs, next(rngs))]
-    kinds = ((f"{KIND}, {n} {name} nulls", kind, gap) for n, kind in ((2, TWO), (3, THREE)) for name, gap in GAPS)
+    kinds = ((f"{KIND}, {n} {name} nulls", WITH_NULLS[n], gap) for n in sorted(WITH_NULLS) for name, gap in GAPS)
     found += [_excess(name, kind, gap, runs, next(rngs)) for name, kind, gap in kinds]
+    found += [_written(name, places, runs, next(rngs)) for name, places in OFTEN.items()]
     return found + [_sums(members, runs, next(rngs)) for members in (60, 6)] + [_counts(runs, next(rngs))]
 
 
@@ -111,6 +117,19 @@ def _excess(name: str, kind: int, gap: float, runs: int, rng: np.random.Generato
     queries[..., rows], excess[..., rows] = torch.from_numpy(asked), torch.from_numpy(asked * means)
     low, high = (end[kind, 0].numpy() for end in ends(ratio(excess, queries)))
     return covered(name, _interval(low, high), EXCESS, least=True)
+
+
+def _written(often: str, places: float, runs: int, rng: np.random.Generator) -> Simulated:
+    """What a head adds to the logits of a class where its words follow, less than where others do: a ratio of sums over
+    groups of stories, as `heads.writes` takes it. Long stories have more such places and a larger excess at each."""
+    length = rng.lognormal(0, LENGTHS, (READ, runs))
+    queries = rng.poisson(places * length / math.exp(LENGTHS**2 / 2))
+    mean = EXCESS * (length / math.exp(1.5 * LENGTHS**2) + OWN * rng.normal(size=length.shape))
+    excess = queries * mean + EXCESS * np.sqrt(queries) * rng.normal(size=length.shape)
+    of_groups = torch.zeros(2, OF_KINDS, runs).double()
+    of_groups.index_add_(1, torch.arange(READ) % OF_KINDS, torch.from_numpy(np.stack([excess, queries])))
+    low, high = (end.numpy() for end in ratio(*of_groups).interval)
+    return covered(f"{WRITTEN}, {often} places a story", _interval(low, high), EXCESS)
 
 
 def _values(runs: int, rng: np.random.Generator) -> tuple[Float[np.ndarray, "run word"], NDArray[np.int64]]:

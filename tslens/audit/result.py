@@ -10,7 +10,8 @@ from torch import Tensor
 from tslens import stats
 from tslens.audit.coverage import passed, sorts, wrong_intervals
 from tslens.audit.judging import ANY_KIND, ANY_WRITTEN, MORE, ONE_WORD, PLANTED_KINDS, PREDICTS, SETS
-from tslens.audit.tallies import MOST_FALSE, notes, often_false, unplanted
+from tslens.audit.settings import READ_AGAIN
+from tslens.audit.tallies import MOST_FALSE, more_found, notes, often_false, unplanted
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -72,9 +73,10 @@ class AuditResult(Result):
     least_false: Float[Tensor, " label"]
     """Smallest share of random components with the label that is detectable, likewise."""
     coverage: Float[Tensor, " label"]
-    """Coverage of the 95% interval that the label rests on, over simulated corpora: the least of its simulations."""
+    """Coverage of the 95% interval that the label rests on, over simulated corpora: the least of its simulations; NaN
+    where it has no interval."""
     covers: list[str]
-    """What this interval should do: cover 95%, or be conservative and cover 95% or more."""
+    """What this interval should do: cover 95%, or be conservative and cover 95% or more; or that there is none."""
     twins: int
     """Untrained twins of the model."""
     of_twins: Float[Tensor, " label"]
@@ -103,7 +105,7 @@ class AuditResult(Result):
     """Simulated corpora."""
 
     ways: list[str]
-    """Other ways to read the same stories."""
+    """Other ways to read the same stories, the first `READ_AGAIN` of them."""
     changed: Int[Tensor, " way"]
     """Labels that changed."""
     read: int
@@ -186,14 +188,13 @@ class AuditResult(Result):
         if (sure := of.get(PREDICTS)) is not None:
             n, right, wrong = (int(part[sure]) for part in (self.planted, self.named, self.false))
             kinds += f"{right} of {n} planted parts of speech predict on other stories and {wrong} other neurons' do, "
-        if more := [of[label] for label in MORE if label in of and label != ANY_WRITTEN]:
-            n, right = int(self.planted[more].sum()), int(self.named[more].sum())
-            kinds += f"{right} of {n} kernels, written classes and sets of words are found, "
+        kinds += more_found(self.labels, self.planted, self.named, self.random, self.false)
         false = int(self.false[self._claimed].sum())
         return (
             f"The audit passes: all {named} plants with one right label have it and {others} others none that is "
             f"wrong, {false} of {components:,} random heads and neurons have a role or a part of speech, {kinds}"
-            f"{sorts(self.test_kinds)}, and no way of reading changes a label.{self.often_false}"
+            f"{sorts(self.test_kinds)}, and no way of reading {min(READ_AGAIN, self.stories)} stories changes a label."
+            f"{self.often_false}"
             f"{unplanted(self.labels, self.planted)}"
         )
 
@@ -224,7 +225,7 @@ class AuditResult(Result):
             self.simulations().to_string(index=False, float_format=lambda x: f"{x:.3f}"),
             f"{ways} (a share of {least:.2%} is detectable).",
             f"Not planted in copies of {self.model}: {', '.join(self.lost)}." if self.lost else "",
-            *notes(self.twins),
+            *notes(self),
             f"Made by: {self.command}",
             self.verdict,
         ]

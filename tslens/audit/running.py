@@ -13,7 +13,7 @@ import torch
 from tslens import models, stats
 from tslens.analysis import heads
 from tslens.audit.copies import check_can_carry, copies
-from tslens.audit.coverage import UNIFORM, Simulated, sort_of
+from tslens.audit.coverage import Simulated
 from tslens.audit.judging import (
     ALL,
     ANY_KIND,
@@ -28,10 +28,11 @@ from tslens.audit.judging import (
     answers,
     judge,
 )
-from tslens.audit.label_intervals import KIND, TESTED, of_labels
+from tslens.audit.label_intervals import of_labels
 from tslens.audit.planted import plant
+from tslens.audit.rests_on import coverage
 from tslens.audit.result import AuditResult
-from tslens.audit.settings import changed
+from tslens.audit.settings import READ_AGAIN, changed
 from tslens.audit.simulated import RUNS, simulated
 from tslens.audit.tallies import tallies
 from tslens.audit.vocabulary import Vocabulary
@@ -49,14 +50,6 @@ STORIES, SEEDS, TWINS = 100, 3, 2
 FEWEST = 20
 GENERATED = 32
 """Generated stories, in which it is known whom a pronoun stands for."""
-READ_AGAIN = 24
-"""Stories that are read in every way."""
-
-RESTS_ON = {"positional": "positional fraction", PART_OF_SPEECH: "AUROC", PREDICTS: TESTED, ONE_WORD: "AUROC"}
-RESTS_ON |= dict.fromkeys((*PLANTED_KINDS, ANY_KIND), KIND)
-RESTS_ON |= {SETS: TESTED} | {label: "positional fraction" for label in MORE if label.endswith(" kernels")}
-SHARE = "share of attention"
-"""How the names of the simulated intervals begin that decide each label; `SHARE` for the other roles."""
 
 
 def audit(
@@ -86,10 +79,11 @@ def audit(
         judged = _by_hand(
             "llama" if models.spec_of(model).positions == "rotary" else "gpt2", texts, seeds, n, shown.advance
         )
-        copied, own = _of_model(model, texts, n, shown.advance)
+        controlled = controlled_by(model, texts, n)
+        copied, own = _of_model(model, texts, n, controlled, shown.advance)
         tests = _simulated(model, texts, runs)
         shown.advance()
-        read, ways = changed(model, texts[:READ_AGAIN])
+        read, ways = changed(model, texts[:READ_AGAIN], controlled)
         shown.advance()
     found = AuditResult(
         model=name,
@@ -126,11 +120,10 @@ def _by_hand(style: str, texts: Sequence[str], seeds: int, n: int, advance: Call
 
 
 def _of_model(
-    model: "LanguageModel", texts: Sequence[str], n: int, advance: Callable[[], None]
+    model: "LanguageModel", texts: Sequence[str], n: int, controlled: Controlled, advance: Callable[[], None]
 ) -> tuple[list[Judged], dict[str, Any]]:
     """Everything planted in copies of the model, with its label; and what the copies cannot carry, the labels of the
     model, and those of its twins."""
-    controlled = controlled_by(model, texts, n)
     with off():
         made, lost = copies(model, Vocabulary.of(models.story_tokenizer_of(model), texts), texts)
         copied = [j for planted in made for j in judge(planted, texts, controlled)]
@@ -162,7 +155,7 @@ def _by_label(judged: Sequence[Judged], tests: Sequence[Simulated]) -> dict[str,
     power = stats.wilson(named.numpy(), planted.numpy())
     of = torch.tensor([t.random if t.label in (ONE_WORD, SETS) else t.false + t.named for t in counted])
     share = stats.wilson(false.numpy(), of.numpy())
-    simulated = {label: [t for t in tests if _decides(t, label)] for label in ALL}
+    covering = [coverage(label, tests) for label in ALL]
     return {
         "planted": planted,
         "named": named,
@@ -175,14 +168,9 @@ def _by_label(judged: Sequence[Judged], tests: Sequence[Simulated]) -> dict[str,
         "false_low": torch.from_numpy(share.low).float(),
         "least_missed": _detectable(planted),
         "least_false": _detectable(random),
-        "coverage": torch.tensor([min(t.value for t in simulated[label]) for label in ALL]),
-        "covers": [sort_of(t.kind for t in simulated[label]) for label in ALL],
+        "coverage": torch.tensor([value for value, _ in covering]),
+        "covers": [sort for _, sort in covering],
     }
-
-
-def _decides(test: Simulated, label: str) -> bool:
-    """Whether this is the interval that decides a label."""
-    return test.kind != UNIFORM and test.name.startswith(RESTS_ON.get(label, SHARE))
 
 
 def _detectable(n: torch.Tensor) -> torch.Tensor:

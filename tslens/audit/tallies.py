@@ -3,12 +3,14 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
 from tslens.analysis import heads
 from tslens.analysis.heads.kernels import POSITIONAL
 from tslens.analysis.heads.result import EVIDENT
+from tslens.audit.coverage import one_sided
 from tslens.audit.judging import (
     ALL,
     ANY_KIND,
@@ -26,6 +28,9 @@ from tslens.audit.judging import (
 )
 from tslens.audit.neuron_plants import NEURONS
 from tslens.audit.plants import HEADS
+
+if TYPE_CHECKING:
+    from tslens.audit.result import AuditResult
 
 MOST_FALSE = 0.05
 
@@ -159,11 +164,28 @@ def unplanted(labels: Sequence[str], planted: Tensor) -> str:
     return f" Not audited, since models of this style hold no plant of them: {', '.join(left)}." if left else ""
 
 
-def notes(twins: int) -> list[str]:
-    """What a reader of the table of labels must know; `twins` gave the thresholds of kinds of keys."""
+def more_found(labels: Sequence[str], planted: Tensor, named: Tensor, random: Tensor, false: Tensor) -> str:
+    """How many of `MORE` are found, sets of words by themselves since no audit fails by them; empty without any."""
+    of = {label: i for i, label in enumerate(labels)}
+    found, more = "", [of[label] for label in MORE if label in of and label not in (ANY_WRITTEN, SETS)]
+    if more:
+        found += f"{int(named[more].sum())} of {int(planted[more].sum())} kernels and written classes are found, "
+    if (at := of.get(SETS)) is not None:
+        share = float(false[at] / random[at].clamp(min=1))
+        found += f"{int(named[at])} of {int(planted[at])} sets of words ({share:.0%} of random neurons have one; "
+        found += "no audit fails by them), "
+    return found
+
+
+def notes(found: "AuditResult") -> list[str]:
+    """What a reader of the tables must know."""
     return [
-        f"Kinds of keys have the thresholds of {twins} untrained twins here, of 19 and of turned heads in an analysis.",
+        f"Kinds of keys and written classes have the thresholds of {found.twins} untrained twins here. In an analysis "
+        "they have those of 19, or of turned heads where these are higher: heads get them more rarely then, wrongly or "
+        "rightly, and how much more rarely is not audited.",
         "The share of what is named so is of all that are named; for one word and sets of words it is of the random "
         "neurons. These do fire on such words, so sets of words fail no audit, neither missed nor found there.",
+        "Families of kernels have no interval, so there is no coverage of it.",
+        one_sided(found.tests, found.test_kinds, found.test_value.tolist(), found.runs),
         "Not audited: written classes but nouns and articles, absolute and broad kernels, words before a neuron's.",
     ]

@@ -116,13 +116,12 @@ def causes(
     if wanted is False or len(texts) < FEWEST:
         return None
     shelf = Shelf(model, corpus, texts, wanted is True)
-    swapped = min(SWAPPED, len(texts)) * PASSES * a_story
-    a_row = PASS * roles.role_code.numel() * a_story
+    seconds, a_row = _seconds(len(texts), roles, a_story)
     kinds, writes = _kinds(model, texts, shelf, a_story, twins) if twins else (None, None)
     asked = "/".join(ROLES[code] for code in roles.role_code.flatten().tolist())
     asked += "".join("/" + " ".join(own) for of in (kinds, writes) if of is not None for row in of.kinds for own in row)
     parts: dict[type[Result], str] = {SwapsResult: "", AblationResult: asked}
-    if not shelf.affords(swapped + min(ABLATED, len(texts)) * a_row, "Swapped words and ablated heads", parts):
+    if not shelf.affords(seconds, "Swapped words and ablated heads", parts):
         return None
     swaps = shelf.of(SwapsResult, "", lambda: method.swaps(model, texts, limit=SWAPPED, copies=COPIES))
     agreement = method.agreement(roles, swaps)
@@ -137,6 +136,20 @@ def causes(
     named = replace(ablation, roles=names(kept, kinds, writes))
     beside = _ablated(model, shelf, twins, a_row)
     return Causes(kept, swaps, agreement, kernels, kinds, writes, named, beside, twins)
+
+
+def _seconds(stories: int, roles: RolesResult, a_story: float) -> tuple[float, float]:
+    """What swapping and ablating all heads on so many stories takes, and ablating them on one of these."""
+    a_row = PASS * roles.role_code.numel() * a_story
+    return min(SWAPPED, stories) * PASSES * a_story + min(ABLATED, stories) * a_row, a_row
+
+
+def why_not(corpus: Corpus, roles: RolesResult, a_story: float) -> str:
+    """Why `causes` left everything out: too few stories, or the seconds that it takes."""
+    stories = len(set(islice(corpus, STORIES)))
+    if stories < FEWEST:
+        return f"it needs {FEWEST} different stories, and has {stories}"
+    return f"that takes about {_seconds(stories, roles, a_story)[0]:.0f} s, once"
 
 
 def of_twins(n: int) -> str:

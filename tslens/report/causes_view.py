@@ -8,25 +8,25 @@ from tslens.analysis.heads.replaced import TOKENS
 from tslens.analysis.heads.swaps_result import OF_ALL_KEYS
 from tslens.report.causes import Causes
 
+TITLE = "What is lost without each head"
 ROWS = 24
 """Rows of the table at most, which leaves room on the page for the rest; every head has its sentence on the map."""
 COLUMNS = ("Head", "What it does", "Without it", "Zero", "Mean", "Resample", "On its labels' tokens", "Words swapped")
 UNNAMED, IDLE = FINDINGS[0], "has a role that nothing misses"
 
 
-def table(causes: Causes | None) -> str:
-    """The table as HTML, its most telling heads first; or a sentence that says how to have one."""
+def table(causes: Causes | None, why_not: str = "") -> str:
+    """The table as HTML, its most telling heads first; or a sentence: why there is none, and how to have it."""
     if causes is None:
-        return (
-            '<p class="muted">No head was ablated for this page: its stories are too few for intervals, or it would '
-            "have taken long. <code>tslens report --causes</code> includes it.</p>"
-        )
+        why = f": {html.escape(why_not)}" if why_not else ""
+        said = f"No head was ablated for this page{why}. <code>tslens report --causes</code> includes it."
+        return f'<div class="panel" id="causes"><h3>{TITLE}</h3><p>{said}</p></div>'
     rows = [_row(causes, *found) for found in causes.in_order()]
     more = ""
     if rest := rows[ROWS:]:
         said = f"Not listed: {len(rest)} heads. Choose one in the map above to read the same of it."
         more = f'<p class="muted small">{said}</p>'
-    content = f"<h3>What is lost without each head</h3>{_intro(causes)}{_table(rows[:ROWS])}{more}"
+    content = f"<h3>{TITLE}</h3>{_intro(causes)}{_table(rows[:ROWS])}{more}"
     return f'<div class="panel" id="causes">{content}</div>'
 
 
@@ -54,7 +54,7 @@ def _beside(causes: Causes) -> str:
     """How many heads of untrained twins matter by the same rule."""
     twins = causes.ablated
     if twins is None:
-        why = "" if causes.twins else " (twins: not asked)"
+        why = " (--causes includes them)" if causes.twins else " (twins: not asked)"
         return f"No head of an untrained twin was ablated beside them{why}. "
     own, of_twins = int(twins.count[twins.place(MATTERING)]), twins.range_of(MATTERING)
     return (
@@ -179,9 +179,9 @@ def claim(causes: Causes) -> tuple[str, str, str]:
     )
     return (
         f"{len(mattering)} of {total} heads matter",
-        f"to the loss however they are ablated ({', '.join(found.kinds)}): {without}{missed}",
-        f"Nats per token on {found.rows} stories. The most: layer {layer}, head {head} ({found.roles[layer][head]}), "
-        f"{costs}. {_agreement(causes)}".rstrip(),
+        f"to the loss however they are ablated ({', '.join(found.kinds)})",
+        f"On {found.rows} stories {len(mattering)} matter: {without}{missed}. Nats per token of the one that matters "
+        f"most, layer {layer}, head {head} ({found.roles[layer][head]}): {costs}. {_agreement(causes)}".rstrip(),
     )
 
 

@@ -24,7 +24,7 @@ from tslens.evaluation.suite_result import SuiteResult
 from tslens.generate import Sampling, generate
 from tslens.progress import stage
 from tslens.report import answers, circuits, features
-from tslens.report.causes import Causes
+from tslens.report.causes import Causes, why_not
 from tslens.report.causes import causes as causes_of_heads
 from tslens.report.features import FoundFeatures
 from tslens.scan import scan
@@ -65,7 +65,7 @@ class ReportData:
     audit: Verdict | None
     """What an audit of the model's labels found; None where none was kept."""
     causes: Causes | None
-    """What swaps and ablations say of every head; None where they were left out."""
+    """What swaps and ablations say of every head; None where they were left out, for the reason of `no_causes`."""
     heads: RolesResult
     """The roles, without those that swaps contradict."""
     neurons: ProfilesResult
@@ -81,6 +81,8 @@ class ReportData:
     """Prompts, and the stories that the model wrote, prompt included."""
     sampling: str
     """How the samples were drawn, in words."""
+    no_causes: str = ""
+    """Why they were left out, with what they take."""
     film: Sequence[SnapshotResult] = ()
     """The snapshots of its run, earliest first (see `tslens.dynamics.snapshots`); none where they are not shown."""
     circuits: Sequence[CircuitResult] = ()
@@ -131,6 +133,7 @@ def compute(
         audit=verdict_of(model),
         twins=_twins(model, described, twins, heads.counts(), (heads if checked is None else checked.roles).counts()),
         causes=checked,
+        no_causes="" if checked is not None or causes is False else why_not(described, heads, a_story),
         heads=heads if checked is None else checked.roles,
         neurons=tested.qualify(neurons),
         tested=tested,

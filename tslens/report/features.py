@@ -128,7 +128,9 @@ def claim(found: FoundFeatures, label: int) -> tuple[str, str]:
         return f"{int(table.labelled[at]):,}", f"{low:,.0f} to {high:,.0f}"
 
     (own, between), (random, of_random) = counted(TRAINED), counted(FROZEN)
-    said = f"have {('a part of speech', 'one word')[label]} ({between}); random features {random} ({of_random}), "
+    tested, sure = (int(part[KINDS.index(TRAINED), label]) for part in (table.tested, table.predicting))
+    said = f"have {('a part of speech', 'one word')[label]} ({between}), and of {tested:,} tested {sure:,} predict"
+    said += f"{'s' if sure == 1 else ''} on other stories; random features {random} ({of_random}), "
     if found.twins is None:
         return f"{own} of {alive:,} features", f"{said}and no untrained twin was counted."
     name, verdict = COUNTS[label], "more than both" if found.exceeds[label] else "not surely more than both"

@@ -14,12 +14,12 @@ from tslens.analysis.lens.result import PER
 from tslens.analysis.neurons import SILENT
 from tslens.analysis.neurons.held_out_result import ALIKE, TESTED
 from tslens.corpus import counted
+from tslens.report.beside import Beside, counts
 from tslens.report.causes import Causes
 from tslens.report.causes_view import claim
 from tslens.report.compute import ReportData
 from tslens.report.features import FoundFeatures
 from tslens.report.features import claim as claim_of_features
-from tslens.twins import TwinsResult
 
 
 @dataclass(frozen=True)
@@ -52,25 +52,6 @@ def card(finding: Finding) -> str:
     return f'<li{aside}>{figure}<p class="claim">{claim}</p><p class="evidence">{evidence}</p></li>'
 
 
-def _beside(twins: TwinsResult | None, label: str, unit: str = "") -> tuple[str, str, bool]:
-    """For a count: its twins' in parentheses, a sentence of evidence, and whether it leads."""
-    if twins is None:
-        return "not compared with untrained twins", "No untrained twin was counted.", False
-    at = twins.place(label)
-    doubt = twins.doubt(label)
-    evidence = (
-        f"On {counted(twins.stories)}: {int(twins.count[at]):,}{unit} [{float(twins.low[at]):,.1f}, "
-        f"{float(twins.high[at]):,.1f}], {len(twins.twins)} untrained twins {twins.range_of(label)}, "
-        f"p = {float(twins.p[at]):.2f}{f': {doubt}' if doubt else ''}."
-    )
-    return f"untrained twins: {twins.range_of(label)}", evidence, not doubt
-
-
-def _twins_of(twins: TwinsResult | None, label: str) -> str:
-    """The twins of a count that evidence names, in parentheses after it; nothing without twins."""
-    return "" if twins is None else f" (untrained twins: {twins.range_of(label)})"
-
-
 def _prediction(data: ReportData) -> Finding:
     low, high = data.loss.interval("text_bytes")
     return Finding(
@@ -79,41 +60,46 @@ def _prediction(data: ReportData) -> Finding:
         f"{counted(len(data.loss.nats))}, {int(data.loss.tokens.sum()):,} tokens; "
         f"{_interval(low, high, '.3f', ' bits per byte')}. {data.remark}".rstrip(),
         "model",
+        False,
     )
 
 
 def _roles(data: ReportData) -> Finding:
     heads = data.heads
     names = [ROLES[code] for code in heads.role_code.flatten().tolist()]
-    counts = Counter(name for name in names if name in EVIDENT)
+    found = Counter(name for name in names if name in EVIDENT)
     described = [f"{names.count(kind)} {kind}" for kind in ("content-dependent", "diffuse") if kind in names]
     others = f"Of the others {' and '.join(described)}: descriptions, not roles." if described else ""
     if data.causes is not None and (lost := data.causes.lost):
-        others = f"{lost} more, which swaps contradict, do not count; twins are not swapped. {others}".rstrip()
-    beside, evidence, leads = _beside(data.twins, "heads with a role")
-    figure = f"{sum(counts.values())} of {len(names)} heads"
-    if not counts:
-        said = f"{evidence} {others}".rstrip()
-        return Finding(figure, f"have a role that beats its null ({beside}).", said, "heads", False)
+        others = f"{lost} more, which swaps contradict, do not count; twins are not swapped. {others}"
+    beside = Beside.of(data.twins, "heads with a role", sum(found.values()))
+    figure = f"{beside.count} of {len(names)} heads"
+    claim = f"have a role that beats its null{beside.where} ({beside.said})."
+    if not found:
+        said, claim = f"{beside.evidence} {others}".rstrip(), f"have a role that beats its null ({beside.said})."
+        return Finding(f"0 of {len(names)} heads", claim, said, "heads", False)
     effect = torch.tensor([name in EVIDENT for name in names]).view_as(heads.effect)
     best = int(torch.where(effect, heads.effect.nan_to_num(-1.0), -1.0).argmax())
     layer, head = divmod(best, heads.effect.shape[1])
     low, high = float(heads.effect_low.flatten()[best]), float(heads.effect_high.flatten()[best])
     return Finding(
         figure,
-        f"have a role that beats its null: {_listed(counts)} ({beside}).",
-        f"{evidence} The clearest is layer {layer}, head {head}, {names[best]}: effect "
+        claim,
+        f"{beside.evidence} On all {counted(heads.stories)}: {_listed(found)}. The clearest is layer {layer}, head "
+        f"{head}, {names[best]}: effect "
         f"{float(heads.effect.flatten()[best]):.2f} [{low:.2f}, {high:.2f}], q "
         f"{_small(float(heads.q.flatten()[best]))}. {others}".rstrip(),
         "heads",
-        leads,
+        beside.leads,
     )
 
 
 def _causes(causes: Causes) -> Finding:
     figure, said, more = claim(causes)
-    beside, evidence, leads = _beside(causes.ablated, MATTERING)
-    return Finding(figure, f"{said} ({beside}).", f"{evidence} {more}", "heads", leads)
+    beside = Beside.of(causes.ablated, MATTERING, 0)
+    if causes.ablated is not None:
+        figure = f"{beside.count} of {causes.roles.role_code.numel()} heads matter"
+    return Finding(figure, f"{said}{beside.where} ({beside.said}).", f"{beside.evidence} {more}", "heads", beside.leads)
 
 
 def _features(found: FoundFeatures) -> Finding:
@@ -130,51 +116,53 @@ def _induction(data: ReportData) -> Finding:
         float(t.flatten()[best]) for t in (heads.induction_random, heads.induction, heads.induction_lift)
     )
     found = int((heads.role_code == ROLES.index("induction")).sum())
-    beside, evidence, leads = _beside(data.twins, "induction heads")
+    beside = Beside.of(data.twins, "induction heads", found)
     nearest = "the strongest" if found else "the nearest"
     return Finding(
-        f"{found} induction {'head' if found == 1 else 'heads'}",
-        f"by role ({beside}). On repeated random tokens {nearest}, layer {layer}, head {head}, gives "
-        f"{on_random:.0%} of its attention to the token that followed the first time.",
-        f"{evidence} On natural stories, where a token has occurred before, it gives {on_stories:.0%}, "
+        f"{beside.count} induction {'head' if beside.count == 1 else 'heads'}",
+        f"by role{beside.where} ({beside.said}). On repeated random tokens {nearest}, layer {layer}, head {head}, "
+        f"gives {on_random:.0%} of its attention to the token that followed the first time.",
+        f"{beside.evidence} On natural stories, where a token has occurred before, it gives {on_stories:.0%}, "
         f"{lift:.1f} times what even attention would.",
         "heads",
-        leads and found > 0,
+        beside.leads and found > 0,
     )
 
 
 def _published_rule(data: ReportData) -> Finding:
-    heads = data.heads
-    beside, evidence, _ = _beside(data.twins, PUBLISHED)
+    heads, twins = data.heads, data.twins
+    beside = Beside.of(twins, PUBLISHED, int(heads.published_positional.sum()))
+    growing, fading, mostly = (
+        counts(twins, label, int(found.sum()))
+        for label, found in (
+            (GROWING, heads.r_causal > 0.5),
+            (FADING, heads.r_causal < -0.5),
+            (MOSTLY, heads.positional_low > 0.5),
+        )
+    )
     return Finding(
-        f"{int(heads.published_positional.sum())} of {heads.r_full.numel()} heads",
-        f"would be called positional by the published rule ({beside}): correlation of weight and distance above 0.5 "
-        f"over the full square. Over the causal half it is above 0.5 in {int((heads.r_causal > 0.5).sum())}"
-        f"{_twins_of(data.twins, GROWING)} and below -0.5, where attention fades with distance, in "
-        f"{int((heads.r_causal < -0.5).sum())}{_twins_of(data.twins, FADING)}.",
-        f"{evidence} The largest published correlation is {_largest(heads.r_full):.2f}. The positional fraction of "
-        f"{int((heads.positional_low > 0.5).sum())} heads{_twins_of(data.twins, MOSTLY)} is above 0.5 with its whole "
-        "interval; between 0.4 and 0.6 no head is called positional.",
+        f"{beside.count} of {heads.r_full.numel()} heads",
+        f"would be called positional by the published rule{beside.where} ({beside.said}): correlation of weight and "
+        f"distance above 0.5 over the full square. Over the causal half it is above 0.5 in {growing} and below -0.5, "
+        f"where attention fades with distance, in {fading}.",
+        f"{beside.evidence} The largest published correlation is {_largest(heads.r_full):.2f}. The positional fraction "
+        f"of {mostly} is above 0.5 with its whole interval; between 0.4 and 0.6 no head is called positional.",
         "heads",
         False,
     )
 
 
 def _parts_of_speech(data: ReportData) -> Finding:
-    t = data.tested
-    named = t.label >= 0
-    counts = Counter(t.tags[label] for label in t.label[named & t.predicts].tolist())
     claim = "have a part of speech that predicts where they fire, on other stories and other words, rare or frequent"
-    said = f"{claim}: {_listed(counts)}" if counts else claim
-    return _predicting(data, "part-of-speech neurons", named, int((data.neurons.label >= 0).sum()), said)
+    named = data.tested.label >= 0
+    return _predicting(data, "part-of-speech neurons", named, int((data.neurons.label >= 0).sum()), claim)
 
 
 def _words(data: ReportData) -> Finding:
     claim = "prefer one word, and fire on it in other stories too"
     found = _predicting(data, "one-word neurons", data.tested.by_word, int(data.neurons.by_word.sum()), claim)
-    silent = int((data.neurons.firing_rate == 0).sum())
-    never = f"{silent:,} never fire{_twins_of(data.twins, SILENT)}."
-    return replace(found, evidence=f"{found.evidence} {never}") if silent else found
+    silent = counts(data.twins, SILENT, n := int((data.neurons.firing_rate == 0).sum()))
+    return replace(found, evidence=f"{found.evidence} {silent} never fire.") if n else found
 
 
 def _predicting(data: ReportData, label: str, named: torch.Tensor, on_all: int, claim: str) -> Finding:
@@ -182,25 +170,28 @@ def _predicting(data: ReportData, label: str, named: torch.Tensor, on_all: int, 
     t = data.tested
     predicts = named & t.predicts
     found = int(predicts.sum())
-    beside, evidence, leads = _beside(data.twins, f"{label} that predict")
-    earned, have = _twins_of(data.twins, label), "1 neuron has one" if on_all == 1 else f"{on_all:,} neurons have one"
+    beside = Beside.of(data.twins, f"{label} that predict", found)
     more = (
-        f"One half of the stories gives {int(named.sum()):,} such labels; {int(named.sum()) - found:,} of them do not "
-        f"predict on the other (tail selectors) or are untested. On all stories {have}{earned}."
+        f"Before this test {counts(data.twins, label, on_all)} have a label. On all "
+        f"{counted(data.neurons.n_stories)} one half gives {int(named.sum()):,} such labels, of which "
+        f"{int(named.sum()) - found:,} do not predict on the other (tail selectors) or are untested."
         if t.n_tested
         else f"{t.said()}."
     )
     if found:
+        of = Counter(t.tags[i] for i in t.label[predicts].tolist() if i >= 0)
         at = _best(torch.where(predicts, t.least, -1.0))
         (area, hits), low, high = t.value[at][:2].tolist(), t.low[at].tolist(), t.high[at].tolist()
         base = float(t.value[at][TESTED.index("base_rate")])
         among = "" if t.by_word[at] else f", among words of like frequency {float(t.value[at][ALIKE]):.2f}"
+        more += f" The {found:,} others are {_listed(of)}." if of and t.n_tested else ""
         more += (
             f" For instance {at[0]}.{at[1]}, {t.label_of(*at)}: AUROC {area:.2f} [{low[0]:.2f}, {high[0]:.2f}]{among}, "
             f"and of its highest tenth {hits:.0%} [{low[1]:.0%}, {high[1]:.0%}] are such tokens, of all {base:.0%}."
         )
-    figure = f"{found:,} of {named.numel():,} neurons"
-    return Finding(figure, f"{claim} ({beside}).", f"{evidence} {more}", "neurons", leads and found > 0)
+    figure = f"{beside.count:,} of {named.numel():,} neurons"
+    said = f"{claim}{beside.where and ','}{beside.where} ({beside.said})."
+    return Finding(figure, said, f"{beside.evidence} {more}", "neurons", beside.leads and found > 0)
 
 
 def _best(support: torch.Tensor) -> tuple[int, int]:
@@ -213,18 +204,21 @@ def _depth(data: ReportData) -> Finding:
     depth = data.depth
     at = len(depth.depths) - 2
     low, high = float(depth.agreement_low[at]), float(depth.agreement_high[at])
-    beside, evidence, leads = _beside(data.twins, label := settled(depth.depths[at]), f" of {PER:,} positions")
-    if (twins := data.twins) is not None:
-        least, most = (float(of[twins.place(label)]) / PER for of in (twins.least, twins.most))
-        beside = f"untrained twins: {least:.0%} to {most:.0%}"
+    own, label = float(depth.agreement[at]), settled(depth.depths[at])
+    beside = Beside.of(twins := data.twins, label, 0, f" of {PER:,} positions")
+    figure, said = own, beside.said
+    if twins is not None:
+        figure, least, most = (float(of[twins.place(label)]) / PER for of in (twins.count, twins.least, twins.most))
+        said = f"untrained twins: {least:.0%} to {most:.0%}"
     return Finding(
-        f"{float(depth.agreement[at]):.0%} settled",
-        "before the last block: at that share of positions the lens's likeliest token is already the model's own "
-        f"({float(depth.agreement[0]):.0%} before any block; {beside}).",
-        f"Over {counted(depth.stories)}: {_interval(low, high, '.0%')}. {evidence} Read by depth, the loss goes from "
-        f"{float(depth.loss[0]):.2f} through {float(depth.loss[at]):.2f} to {float(depth.loss[-1]):.2f} nats a token.",
+        f"{figure:.0%} settled",
+        f"before the last block{beside.where}: at that share of positions the lens's likeliest token is already the "
+        f"model's own ({float(depth.agreement[0]):.0%} before any block; {said}).",
+        f"Over {counted(depth.stories)} {own:.0%}: {_interval(low, high, '.0%')}. {beside.evidence} Read by "
+        f"depth, the loss goes from {float(depth.loss[0]):.2f} through {float(depth.loss[at]):.2f} to "
+        f"{float(depth.loss[-1]):.2f} nats a token.",
         "lens",
-        leads,
+        beside.leads,
     )
 
 

@@ -111,7 +111,7 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
         findings="\n".join(map(card, findings(data))),
         facts="\n".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in _facts(data)),
         curve_text=f'<p class="muted">{escape(_curve_text(data))}</p>',
-        causes=table(data.causes),
+        causes=table(data.causes, data.no_causes),
         heads_intro=escape(
             f"{heads.role_code.shape[0]} layers of {heads.role_code.shape[1]} heads, named by what they look at over "
             f"{heads.stories:,} stories; a name is given only where it beats its null."

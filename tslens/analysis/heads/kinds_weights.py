@@ -1,6 +1,6 @@
 """Weights over a story's attention whose sum is, for each kind of key, the excess mass on its keys over null keys.
 
-A key of a kind has two to four nulls, and a head has the kind only if the mass on the key exceeds all.
+A key of a kind has two to five nulls, and a head has the kind only if the mass on the key exceeds all.
 
 - *Other keys*: keys of the same query that are of no kind in question, as far (1-4, 5-8, 9-16, ... tokens) and as
   frequent (the token's count in the story: 1, 2-3, 4-7, 8-15, more); for speech copies of the same token, whose excess
