@@ -6,8 +6,9 @@ below 0.017), 2 to earlier mentions of a name (2.6: 0.13, 0.10 to 0.16; below 0.
 0.09, 0.08 to 0.09; below 0.012). In all 5 of 16 heads choose a kind of key (2 to 9; untrained twins: 0) and 8 of 40 (4
 to 14; twins: 0). Each kind exceeds the 99th percentile over the twins' heads and over heads whose keys and values are
 turned at random while all else stays trained (5 copies). Held against one another 1 to 3 and 0 to 6 of the turned heads
-have a kind, so the counts are not surely more than theirs; single kinds are. Names are what turned heads choose too;
-1.1 and 3.2 of stories2M choose them more (1.1: 0.13, 0.11 to 0.15; below 0.07), and 1.0 verbs.
+have a kind, so the counts are not surely more than theirs; kinds that lie far above their thresholds are. Names are
+what turned heads choose too; 1.1 and 3.2 of stories2M choose them more (1.1: 0.13, 0.11 to 0.15; below 0.07), and 1.0
+verbs.
 
 More heads write: 8 of stories2M raise the logits of a word class where it follows (4 to 12; twins: 0; turned 0 to 3),
 13 of stories260K (8 to 20; 0 to 1; turned 0 to 1). Head 3.2 raises those of names most, by 1.60 (1.39 to 1.80; controls
