@@ -15,17 +15,19 @@ Which heads and MLPs of a small story model answer simple questions, and which h
 `python analyses/circuits.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
 """
 
+import pandas as pd
 from _models import study
 
 from tslens.analysis import circuits
 from tslens.errors import InputError
-from tslens.plots import save
+from tslens.plots import bars, save
 from tslens.stories.pairs import TASKS
 from tslens.twins import TWINS, beside_task, on_task
 
 COPIES = ("2.2", "3.1", "3.2")  # heads of stories2M in the circuits of what was said before
 
 asked = study("circuits", limit=60)
+agreed = []
 for name, model in asked.models.items():
     for task in TASKS:
         try:
@@ -41,6 +43,7 @@ for name, model in asked.models.items():
         if where is not None:
             where = beside_task(beside, where)
             save(where.figure(), asked.folder / f"{name}-{task}-patching.svg", where.to_frame())
+            agreed += [{"model": name, "task": task} | row for row in where.agreement]
             print(where, *where.agreement, sep="\n")
         found = circuits.circuit(model, task)
         save(found.figure(), asked.folder / f"{name}-{task}-circuit.svg", found.summary())
@@ -49,9 +52,23 @@ for name, model in asked.models.items():
     save(read.figure(), asked.folder / f"{name}-composition.svg", read.to_frame().dropna())
     for what, texts in (("random tokens", None), ("stories", asked.stories)):
         ways = circuits.paths(model, texts, n=TWINS)
-        save(ways.figure(), asked.folder / f"{name}-paths-{what.replace(' ', '-')}.svg", ways.to_frame().dropna())
+        save(
+            ways.figure(),
+            asked.folder / f"{name}-paths-{what.replace(' ', '-')}.svg",
+            ways.to_frame().dropna(subset="effect"),
+        )
         print(read, ways, f"loss {ways.first_half:.2f} before, {ways.second_half:.2f} repeated", sep="\n")
     for head in COPIES if name == "stories2M" else ():
         said = circuits.tokens(model, *map(int, head.split(".")))
         save(said.figure(), asked.folder / f"{name}-head-{head}.svg", said.summary())
         print(said, f"copying {said.copying:.2f}, p = {said.copying_p:.2f}, copied {said.copied:.2f}", sep="\n")
+found = pd.DataFrame(agreed)
+picture = bars(
+    [f"{row.model}, {row.task}: {row.kind}" for row in found.itertuples()],
+    found["pearson"],
+    low=found["pearson_low"],
+    high=found["pearson_high"],
+    title="Attribution patching beside patching",
+    x_label="Pearson's correlation over places and roles (interval over templates)",
+)
+save(picture, asked.folder / "agreement.svg", found)
