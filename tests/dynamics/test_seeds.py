@@ -11,7 +11,7 @@ from scipy.stats import t
 from tslens import stats
 from tslens.dynamics import DynamicsResult, EmergenceResult, SnapshotResult, emergence
 from tslens.dynamics.seeds import names_of, over_runs, together
-from tslens.dynamics.snapshot import INDUCTION, LOSS
+from tslens.dynamics.snapshot import INDUCTION, LOSS, REPETITION
 
 Made = Callable[..., SnapshotResult]
 
@@ -54,6 +54,18 @@ def test_counts_have_no_band_below_zero(snapshot: Made) -> None:
     answer = together(["a", "b"], runs)
     at = answer.scores.index("NOUN neurons")
     assert float(answer.mean[at, 0]) == 0.5 and float(answer.low[at, 0]) == 0.0 and float(answer.high[at, 0]) > 6
+
+
+def test_shares_have_no_band_beyond_0_and_1_and_other_scores_may(snapshot: Made) -> None:
+    """Student's t of 0 and 1, or an interval over stories that was kept so: nothing is below 0 or above 1."""
+    ends = {INDUCTION: ((0.0, -0.1, 0.2), (1.0, 0.8, 1.2)), REPETITION: ((0.0, -0.1, 0.2), (1.0, 0.8, 1.2))}
+    runs = [[snapshot(0, {name: rows[i] for name, rows in ends.items()})] for i in (0, 1)]
+    answer, alone = together(["a", "b"], runs), together(["b"], runs[1:])
+    at, gain = (answer.scores.index(name) for name in ends)
+    assert (float(answer.low[at, 0]), float(answer.high[at, 0]), float(alone.high[at, 0])) == (0, 1, 1)
+    assert answer.value_low.amin() == pytest.approx(-0.1)  # of the gain in nats, which may be negative
+    assert float(answer.value_low[..., at].amin()) == 0 and float(answer.value_high[..., at].amax()) == 1
+    assert float(answer.low[gain, 0]) < -1 and float(answer.high[gain, 0]) > 2
 
 
 def test_counts_on_which_runs_agree_have_a_width_and_other_scores_none(snapshot: Made) -> None:
