@@ -12,8 +12,8 @@ that keep as much, on the pairs searched, of effects at most 14% as large (63% i
 shows little. Which of two things is whose the model does not know (accuracy 0.51, 0.34 to 0.66); it does pronouns
 (0.69, 0.59 to 0.78; stories260K 0.71, 0.59 to 0.81), colours (0.76, 0.58 to 0.88), objects (0.98, 0.90 to 1.00) and
 characters (1.00, 0.61 to 1.00: six templates, none of which fails). Of 19 untrained twins none does any task (accuracy
-0.44 to 0.54), so that none has a head or MLP with an effect (the models: 1 or 2 heads and 4 MLPs for characters and
-pronouns).
+0.44 to 0.54), so that none has a head or MLP with an effect (the models: 1 or 2 heads and 4 MLPs for characters,
+pronouns and objects).
 
 Attribution patching agrees with patching: for characters, pronouns and objects of stories2M Pearson's correlation over
 heads and roles is 1.00 (Spearman's 1.00, 0.91 and 0.95), over MLPs 1.00, 0.98 and 0.99 (0.99, 1.00 and 0.99).
