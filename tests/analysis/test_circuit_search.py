@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy.stats import binom
 
-from tslens import load, models
+from tslens import load, models, stats
 from tslens.analysis import circuits
 from tslens.analysis.circuits import controls, hypotheses
 from tslens.analysis.circuits.edges import edges_of
@@ -77,7 +77,27 @@ def test_a_planted_chain_is_found(answer: circuits.CircuitResult) -> None:
     frame = answer.to_frame().set_index("node")
     assert (frame.loc[CHAIN, "alone"] > 0.9).all() and (frame.drop(CHAIN)["alone"].abs() < 0.1).all()
     assert (frame.loc[CHAIN, "frequency"] == 1).all() and frame["frequency"].sum() == 2
-    assert "2 of 10 nodes (0.1, 1.2) keep" in answer.verdict
+    assert "2 of 10 nodes (0.1, 1.2) keep" in answer.verdict and "over templates) of the answer" in answer.verdict
+
+
+def test_random_sets_are_said_with_their_central_95_percent(answer: circuits.CircuitResult) -> None:
+    random = answer.evidence[1]
+    assert random["low"] <= random["faithfulness"] <= random["high"]
+    shown = f"{random['faithfulness']:.2f} in the median (95% of them {random['low']:.2f} to {random['high']:.2f}; p = "
+    assert f"random sets of that size {shown}" in answer.verdict
+
+
+def test_intervals_are_over_templates(planted: Any, characters: pairs.Pairs) -> None:
+    """Where one template alone loses half of its answer, the interval over its few pairs and the others' is wide."""
+    found = controls.found_on(planted, characters, *halves(60, 0))
+    template = torch.as_tensor(found.template)
+    whole, nothing = (found.held.margins(torch.full((len(NODES),), value)) for value in (True, False))
+    worse = torch.where(template == template[0], (whole + nothing) / 2, whole)
+    rows = torch.stack([worse - nothing, whole - nothing], dim=1).numpy()
+    pairwise = stats.bootstrap(rows, lambda part: part[:, 0].mean() / part[:, 1].mean(), n=500)
+    kept = found.share(worse)
+    assert kept.estimate == pytest.approx(pairwise.estimate) and kept.low < pairwise.low and kept.high > pairwise.high
+    assert found.effect().method == kept.method == "delete-a-group jackknife"
 
 
 def test_its_edges_are_the_chain(answer: circuits.CircuitResult) -> None:
@@ -107,7 +127,7 @@ def test_without_mlps_the_chain_is_the_same(planted: Any, characters: pairs.Pair
     found = circuits.circuit(model, characters, random=20, others=1, donated=2, resamples=2)
     assert found.nodes == [name for name in NODES if not name.startswith("MLP")] and found.chosen == CHAIN
     assert found.does and found.evidence[0]["low"] >= 0.9 and "2 of 8 nodes (0.1, 1.2) keep" in found.verdict
-    patched = circuits.patching(model, characters[torch.arange(12)], resamples=20)
+    patched = circuits.patching(model, characters[torch.arange(12)])
     assert not [name for name in patched.places if name.startswith("MLP")]
     assert {row["kind"] for row in patched.agreement} == {"residual", "attention", "head"}
 
@@ -233,6 +253,8 @@ def test_donors_are_other_pairs_of_the_same_template_and_length(characters: pair
 def test_overlap_by_hand() -> None:
     sets = [torch.tensor(members).bool() for members in ([1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0])]
     assert controls.jaccard(sets).estimate == pytest.approx((1 / 3 + 1 + 1 / 3) / 3)
+    apart = controls.jaccard([torch.arange(8) < n for n in (8, 8, 1)])  # as a t interval, -0.9 to 1.7
+    assert apart.estimate == pytest.approx((1 + 2 / 8) / 3) and (apart.low, apart.high) == (0, 1)
     assert controls.jaccard_by_chance([4, 4], 4, 0) == 1
     assert controls.jaccard_by_chance([1, 1], 4, 0, draws=2000) == pytest.approx(0.25, abs=0.04)
 

@@ -1,9 +1,14 @@
 """Scores over seeds: the steps in common, bands by hand, and when each score appears."""
 
 import dataclasses
+import importlib
 import math
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy.stats import t
@@ -11,7 +16,9 @@ from scipy.stats import t
 from tslens import stats
 from tslens.dynamics import DynamicsResult, EmergenceResult, SnapshotResult, emergence
 from tslens.dynamics.seeds import names_of, over_runs, together
-from tslens.dynamics.snapshot import INDUCTION, LOSS
+from tslens.dynamics.snapshot import INDUCTION, LOSS, REPETITION
+from tslens.dynamics.stability import PAIRINGS, result
+from tslens.dynamics.stability import _labels as stability_labels
 
 Made = Callable[..., SnapshotResult]
 
@@ -54,6 +61,18 @@ def test_counts_have_no_band_below_zero(snapshot: Made) -> None:
     answer = together(["a", "b"], runs)
     at = answer.scores.index("NOUN neurons")
     assert float(answer.mean[at, 0]) == 0.5 and float(answer.low[at, 0]) == 0.0 and float(answer.high[at, 0]) > 6
+
+
+def test_shares_have_no_band_beyond_0_and_1_and_other_scores_may(snapshot: Made) -> None:
+    """Student's t of 0 and 1, or an interval over stories that was kept so: nothing is below 0 or above 1."""
+    ends = {INDUCTION: ((0.0, -0.1, 0.2), (1.0, 0.8, 1.2)), REPETITION: ((0.0, -0.1, 0.2), (1.0, 0.8, 1.2))}
+    runs = [[snapshot(0, {name: rows[i] for name, rows in ends.items()})] for i in (0, 1)]
+    answer, alone = together(["a", "b"], runs), together(["b"], runs[1:])
+    at, gain = (answer.scores.index(name) for name in ends)
+    assert (float(answer.low[at, 0]), float(answer.high[at, 0]), float(alone.high[at, 0])) == (0, 1, 1)
+    assert answer.value_low.amin() == pytest.approx(-0.1)  # of the gain in nats, which may be negative
+    assert float(answer.value_low[..., at].amin()) == 0 and float(answer.value_high[..., at].amax()) == 1
+    assert float(answer.low[gain, 0]) < -1 and float(answer.high[gain, 0]) > 2
 
 
 def test_counts_on_which_runs_agree_have_a_width_and_other_scores_none(snapshot: Made) -> None:
@@ -161,3 +180,31 @@ def test_scores_stand_beside_those_of_untrained_twins(snapshot: Made) -> None:
     assert texts == [INDUCTION, "untrained twins"]
     without = together(["a"], [[snapshot(0), snapshot(4)]])
     assert "p" not in without.summary() and math.isnan(without.level(LOSS)[0]) and without.p_of(LOSS) == 1
+
+
+def test_the_study_of_seeds_saves_twins_beside_its_labels_and_when_scores_are_halfway(
+    snapshot: Made, checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, twins = checkout / "analyses", {"NOUN neurons": [0.0, 2.0], INDUCTION: [0.1, 0.2]}
+    monkeypatch.syspath_prepend(str(study))
+    runs = importlib.import_module("_runs")
+    labels = torch.tensor([[0, 0, 1, -1, -1, -1], [2, -1, -1, -1, -1, -1]])
+    made = [
+        [dataclasses.replace(each, label=labels, of_twins=twins) for each in curve(snapshot, {0: (0.1, 0.0, 0.2)})]
+        + [dataclasses.replace(each, label=labels, of_twins=twins) for each in rising(snapshot, 4)[1:]]
+        for _ in range(2)
+    ]
+    answer, ends, names = together(["a", "b"], made), [each[-1] for each in made], ["a", "b"]
+    agreed = result(names, ends, np.full((1, 1 + PAIRINGS, len(stability_labels(ends[0]))), 0.5), [[0.5] * 2] * 2)
+    monkeypatch.setattr(runs.StudyRuns, "train", lambda *_: None)
+    monkeypatch.setattr(runs.StudyRuns, "ending", lambda *_: 1.9)
+    monkeypatch.setattr("tslens.dynamics.dynamics", lambda *_, **__: answer)
+    monkeypatch.setattr("tslens.dynamics.stability", lambda *_, **__: agreed)
+    monkeypatch.setattr("sys.argv", ["seeds.py", "--seeds", "2", "--figures", str(tmp_path)])
+    runpy.run_path(str(study / "seeds.py"))
+    beside = pd.read_csv(tmp_path / "labels.csv").set_index("label")
+    assert beside.loc["NOUN neurons", ["mean", "twins_least", "twins_most"]].tolist() == [2, 0, 2]
+    halves = pd.read_csv(tmp_path / "emergence.csv").set_index("score")
+    assert halves.loc[INDUCTION, "half"] == 4
+    said = capsys.readouterr().out
+    assert "half of its final value from step 4" in said and "ends at 1.90 nats a token" in said

@@ -28,6 +28,7 @@ from tslens.dynamics.snapshot import (
     UNITS,
     SnapshotResult,
     units_of,
+    within,
 )
 from tslens.errors import InputError
 from tslens.forward.trunk import refuse_compressor
@@ -114,8 +115,8 @@ def measure(model: "LanguageModel", step: int, texts: Sequence[str]) -> Snapshot
         stories=len(texts),
         scores=list(scores),
         value=value.float(),
-        low=low.float(),
-        high=high.float(),
+        low=within(low, list(scores)).float(),
+        high=within(high, list(scores)).float(),
         depths=depth.depths,
         lens=depth.loss,
         lens_low=depth.loss - beside,

@@ -33,8 +33,8 @@ class DynamicsResult(Result):
     """Every score of a model at every snapshot of its training, over runs that differ in their seed.
 
     The band of a score is its 95% interval over runs (Student's t, so that of two or three runs is wide; of a count
-    joined with Wilson's, so that runs which agree by chance leave a width); of a single
-    run it is the interval over stories, and says nothing about other seeds. Step 0 is the model before training.
+    joined with Wilson's, so that runs which agree by chance leave a width), within 0 and 1 for shares; of a single run
+    it is the interval over stories, and says nothing about other seeds. Step 0 is the model before training.
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("score", "step")
@@ -57,9 +57,9 @@ class DynamicsResult(Result):
     mean: Float[Tensor, "score step"]
     """The mean over runs."""
     low: Float[Tensor, "score step"]
-    """Lower end of the band; of a count at least 0."""
+    """Lower end of the band; of a count or a share at least 0."""
     high: Float[Tensor, "score step"]
-    """Upper end of the band."""
+    """Upper end of the band; of a share at most 1."""
     value: Float[Tensor, "run step score"]
     """The score of every run."""
     value_low: Float[Tensor, "run step score"]

@@ -14,7 +14,7 @@ from tslens.corpus import Corpus
 from tslens.dynamics.measure import STORIES, snapshots
 from tslens.dynamics.points import folder_of
 from tslens.dynamics.result import DynamicsResult
-from tslens.dynamics.snapshot import SnapshotResult, units_of
+from tslens.dynamics.snapshot import SnapshotResult, units_of, within
 from tslens.dynamics.untrained import beside_twins
 from tslens.errors import InputError
 from tslens.halves import joined
@@ -73,15 +73,17 @@ def together(names: Sequence[str], found: Sequence[Sequence[SnapshotResult]]) ->
         return torch.stack([torch.stack([getattr(snapshot, field) for snapshot in each]) for each in chosen])
 
     value, low, high = (stacked(field) for field in ("value", "low", "high"))
+    low, high = (within(ends, first.scores) for ends in (low, high))
     of = units_of(first.scores, first.role_code, first.label)
-    mean, below, above = (part.T.contiguous() for part in over_runs(value, low, high, of.expand_as(value[0])))
+    mean, *ends = over_runs(value, low, high, of.expand_as(value[0]))
+    below, above = (within(end, first.scores).T.contiguous() for end in ends)
     lens = over_runs(*(stacked(field) for field in ("lens", "lens_low", "lens_high")))
     return DynamicsResult(
         runs=list(names),
         steps=common,
         stories=first.stories,
         scores=first.scores,
-        mean=mean,
+        mean=mean.T.contiguous(),
         low=below,
         high=above,
         value=value,

@@ -25,6 +25,8 @@ UNITS = {
     POSITIONAL: "share of the attention's KL from uniform",
 }
 """The scores that are no counts, with their units. Counts of heads by role and of neurons by label follow them."""
+SHARES = (PREVIOUS, INDUCTION, BOS, POSITIONAL)
+"""Those between 0 and 1, where their intervals end too."""
 MEASURES = ("previous token", "induction", "BOS sink", "positional fraction")
 
 
@@ -34,6 +36,12 @@ def units_of(
     """Of how many heads or neurons each score is a count; 0 for those of `UNITS`, which are none."""
     counted = [neurons if "neurons" in name else heads for name in scores]
     return torch.tensor([0 if name in UNITS else of.numel() for name, of in zip(scores, counted, strict=True)])
+
+
+def within(ends: Float[Tensor, "*axes score"], scores: Sequence[str]) -> Float[Tensor, "*axes score"]:
+    """Ends of intervals, those of shares between 0 and 1."""
+    shares = torch.tensor([name in SHARES for name in scores])
+    return torch.where(shares, ends.clamp(0, 1), ends)
 
 
 @dataclass(frozen=True, eq=False)

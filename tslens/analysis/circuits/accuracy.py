@@ -61,7 +61,7 @@ class AccuracyResult(CountedResult):
     right: Float[Tensor, " template"]
     """Share of prompts answered rightly, by template."""
     right_low: Float[Tensor, " template"]
-    """Lower end of its 95% interval."""
+    """Lower end of its 95% interval, over the pairs of this template (`share`)."""
     right_high: Float[Tensor, " template"]
     """Upper end of it."""
     of_halves: list[dict[str, int]] = field(default_factory=list, kw_only=True)
@@ -80,7 +80,8 @@ class AccuracyResult(CountedResult):
     @property
     def verdict(self) -> str:
         """The answer in a sentence."""
-        figures = f"{self.accuracy:.3f} ({self.low:.3f} to {self.high:.3f}; chance 0.5, {self.pairs} pairs)"
+        over = f"{self.low:.3f} to {self.high:.3f} over templates"
+        figures = f"{self.accuracy:.3f} ({over}; chance 0.5, {self.pairs} pairs)"
         return f"{self.model} {'does' if self.does else 'does not do'} the task {self.task!r}: accuracy {figures}"
 
     def to_json(self) -> dict[str, Any]:
@@ -101,7 +102,7 @@ class AccuracyResult(CountedResult):
             high=[self.high, *self.right_high.tolist()],
             baseline=0.5,
             title=f"{self.model}: {self.question}",
-            x_label="share of prompts answered rightly (mark: chance)",
+            x_label="share of prompts answered rightly (mark: chance; all: interval over templates)",
         )
 
 

@@ -13,10 +13,11 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from tslens import progress, stats
+from tslens import progress
 from tslens.analysis.circuits import evidence
 from tslens.analysis.circuits.accuracy import AccuracyResult, accuracy
 from tslens.analysis.circuits.circuit_result import CircuitResult
+from tslens.analysis.circuits.clusters import over_clusters
 from tslens.analysis.circuits.controls import Found, as_control, found_on, nonsense
 from tslens.analysis.circuits.edges import edges_of
 from tslens.analysis.circuits.nodes import Circuits, node_names, screen
@@ -140,7 +141,7 @@ def _edges(model: "LanguageModel", held: Pairs, found: Found) -> dict[str, Any]:
             corrupt = runs.margins(runs.corrupt)[:n].cpu()
     whole = found.held.margins(torch.ones_like(found.members))[:n] - corrupt
     rows = torch.cat([edges.lost, whole[:, None]], dim=1).numpy()
-    share = stats.bootstrap(rows, lambda part: part[:, :-1].mean(0) / part[:, -1].mean())
+    share = over_clusters(rows, found.template[:n], lambda part: part[:, :-1].mean(0) / part[:, -1].mean())
     return {
         "edges": [f"{a} → {b}" for a, b in zip(edges.sources, edges.targets, strict=True)],
         "edge_effect": torch.as_tensor(share.estimate).float(),

@@ -25,6 +25,10 @@ class CircuitResult(Result):
     Faithfulness is (m(circuit) - m(nothing)) / (m(model) - m(nothing)), m being the mean logit difference of right and
     wrong answer over clean prompts; above 1 the set does more than the model, since nodes that work against the answer
     are outside. A set that works because the rest still carries the answer is faithful too, so the controls decide.
+
+    Intervals are 95%, over templates (`clusters`): a task has four to six, which say how far other wordings may differ.
+    The tests of equivalence and of independence take pairs as independent: what they say is of pairs of these
+    templates. Random sets have no interval but their central 95%.
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("node",)
@@ -65,7 +69,7 @@ class CircuitResult(Result):
     edge_effect: Float[Tensor, " edge"]
     """Share of the difference between clean and corrupt margin that is lost without the path, on the other half."""
     edge_low: Float[Tensor, " edge"]
-    """Lower end of its 95% interval (bootstrap over pairs)."""
+    """Lower end of its 95% interval, over templates."""
     edge_high: Float[Tensor, " edge"]
     """Upper end of it."""
     seconds: float
@@ -79,13 +83,16 @@ class CircuitResult(Result):
     @property
     def verdict(self) -> str:
         """The answer in a sentence."""
-        able = f"accuracy {self.accuracy:.3f} ({self.low:.3f} to {self.high:.3f}; chance 0.5; {self.pairs} pairs)"
+        over = f"{self.low:.3f} to {self.high:.3f} over templates"
+        able = f"accuracy {self.accuracy:.3f} ({over}; chance 0.5; {self.pairs} pairs)"
         if not self.does:
             return f"{self.model} does not do this ({self.task}): {able}"
         own, random = self.evidence[0], self.evidence[1]
         nodes = f"{own['size']} of {len(self.nodes)} nodes ({', '.join(self.chosen)})"
-        kept = f"{own['faithfulness']:.2f} ({own['low']:.2f} to {own['high']:.2f}) of the answer on other pairs"
-        by_chance = f"random sets of that size {random['faithfulness']:.2f} (p = {random['p']:.3f})"
+        over = f"{own['low']:.2f} to {own['high']:.2f} over templates"
+        kept = f"{own['faithfulness']:.2f} ({over}) of the answer on other pairs"
+        among = f"95% of them {random['low']:.2f} to {random['high']:.2f}; p = {random['p']:.3f}"
+        by_chance = f"random sets of that size {random['faithfulness']:.2f} in the median ({among})"
         return (
             f"{self.model}, {self.task}: {able}; {nodes} keep {kept}, {by_chance}; {self._tests()}; {self._elsewhere()}"
         )
@@ -98,7 +105,8 @@ class CircuitResult(Result):
             for row in tests
             if row["p"] < REJECTED
         ]
-        return f"tests of an ideal circuit that reject it: {', '.join(against) or 'none'} of {len(tests)}"
+        said = f"{', '.join(against) or 'none'} of {len(tests)}"
+        return f"tests of an ideal circuit, on pairs of these templates, that reject it: {said}"
 
     def _elsewhere(self) -> str:
         """What the same search finds where the model answers nothing."""

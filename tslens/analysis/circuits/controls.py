@@ -10,6 +10,7 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.analysis.circuits.accuracy import both_margins
+from tslens.analysis.circuits.clusters import over_clusters
 from tslens.analysis.circuits.nodes import Circuits, node_names, screen
 from tslens.analysis.circuits.search import Scale, search
 from tslens.models import story_tokenizer_of
@@ -37,8 +38,8 @@ class Found:
         return Scale.of(self.on).faithfulness(self.on.margins(self.members))
 
     def faithfulness(self) -> stats.Interval:
-        """Its faithfulness on the other half, with a 95% bootstrap interval over pairs; NaN where there is nothing to
-        keep."""
+        """Its faithfulness on the other half, with a 95% interval over templates (`clusters`); NaN where there is
+        nothing to keep."""
         return self.share(self.held.margins(self.members))
 
     def share(self, margins: Float[Tensor, " pair"]) -> stats.Interval:
@@ -50,14 +51,19 @@ class Found:
             return stats.Interval(missing, missing, missing, 0.95, "nothing to keep")
         nothing, whole = (self.held.margins(torch.full((n,), value)) for value in (False, True))
         rows = torch.stack([margins - nothing, whole - nothing], dim=1).numpy()
-        return stats.bootstrap(rows, lambda part: part[:, 0].mean() / part[:, 1].mean())
+        return over_clusters(rows, self.template, lambda part: part[:, 0].mean() / part[:, 1].mean())
 
     def effect(self) -> stats.Interval:
-        """m(model) - m(nothing) on the other half: what there is to explain, in logits."""
+        """m(model) - m(nothing) on the other half, with its interval over templates: what there is to explain, in
+        logits."""
         n = len(self.members)
-        return stats.bootstrap(
-            (self.held.margins(torch.ones(n).bool()) - self.held.margins(torch.zeros(n).bool())).numpy()
-        )
+        whole, nothing = (self.held.margins(torch.full((n,), value)) for value in (True, False))
+        return over_clusters((whole - nothing).numpy(), self.template)
+
+    @property
+    def template(self) -> Int[np.ndarray, " pair"]:
+        """The template of every pair of the other half."""
+        return np.asarray(self.held.runs.pairs.template)
 
 
 def found_on(model: "LanguageModel", pairs: Pairs, on: Tensor, held: Tensor) -> Found:
@@ -127,7 +133,7 @@ def random_sets(found: Found, n: int, seed: int) -> Float[Tensor, " set"]:
 def donors(found: Found, n: int, seed: int) -> tuple[stats.Interval, stats.Interval]:
     """The faithfulness, on the other half, where the nodes outside see another pair's corrupt prompt (of the same
     template and length): the mean over `n` drawn donors, and with every pair's worst donor (adversarial ablation). The
-    intervals are over pairs."""
+    intervals are over templates."""
     seen = [found.held.margins(found.members)]
     for i in range(n):
         order = donor_order(found.held.runs.pairs, torch.Generator().manual_seed(1_000_003 * seed + i))
@@ -149,7 +155,8 @@ def donor_order(pairs: Pairs, generator: torch.Generator) -> Int[Tensor, " pair"
 
 
 def jaccard(sets: list[Bool[Tensor, " node"]]) -> stats.Interval:
-    """The mean overlap (intersection over union) of every two of these sets, with its jackknife interval over sets."""
+    """The mean overlap (intersection over union) of every two of these sets, with its jackknife interval over sets,
+    within 0 and 1. The samples that they were found on have the same templates."""
     members = torch.stack(sets).double()
     both = members @ members.T
     sizes = members.sum(1)
@@ -159,7 +166,8 @@ def jaccard(sets: list[Bool[Tensor, " node"]]) -> stats.Interval:
     without = [np.delete(np.delete(overlap, i, 0), i, 1) for i in range(n)]
     if n < 3:
         return stats.Interval(float(mean), float("nan"), float("nan"), 0.95, "two sets")
-    return stats.jackknife(mean, [(rest.sum() - np.trace(rest)) / ((n - 1) * (n - 2)) for rest in without])
+    found = stats.jackknife(mean, [(rest.sum() - np.trace(rest)) / ((n - 1) * (n - 2)) for rest in without])
+    return replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
 
 
 def jaccard_by_chance(sizes: list[int], n: int, seed: int, draws: int = 200) -> float:

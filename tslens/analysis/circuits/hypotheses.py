@@ -1,7 +1,8 @@
 """Three tests of a circuit: equivalence, independence and minimality.
 
 Shi et al. 2024, "Hypothesis testing the circuit hypothesis in LLMs" (arXiv 2410.13032). Each null is what an ideal
-circuit would be, so a small p speaks against the circuit.
+circuit would be, so a small p speaks against the circuit. Equivalence and independence take pairs as independent draws;
+pairs of a few templates are so only given these, and a p-value says nothing about other wordings.
 """
 
 import numpy as np

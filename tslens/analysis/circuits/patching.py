@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens import progress, stats
 from tslens.analysis.circuits.agreement import agreement
 from tslens.analysis.circuits.attribution import first_order
+from tslens.analysis.circuits.clusters import over_clusters
 from tslens.analysis.circuits.result import PatchingResult, having
 from tslens.analysis.circuits.runs import Runs, pairs_for
 from tslens.errors import InputError
@@ -30,15 +31,13 @@ Place = tuple[str, str, int, int | None]
 """A name that is shown, an activation, its block, and its head if it is one."""
 
 
-def patching(
-    model: "LanguageModel", task: "str | Task | Pairs", *, n: int = 100, seed: int = 0, resamples: int = 2000
-) -> PatchingResult:
+def patching(model: "LanguageModel", task: "str | Task | Pairs", *, n: int = 100, seed: int = 0) -> PatchingResult:
     """The effect of every residual stream, attention output, MLP output and head on the answer, by the role of the
     token in its pair: its clean value is put into the corrupt run.
 
     An effect is the change of the margin as a share of the whole difference between the runs: 0 leaves the corrupt
-    answer, 1 restores the clean one. It is a ratio of means over pairs, with a bootstrap interval over pairs. The pairs
-    are drawn in both directions, so the opposite exchange (corrupt into clean) has the same expected effect.
+    answer, 1 restores the clean one. It is a ratio of means over pairs, with an interval over templates (`clusters`).
+    The pairs are drawn in both directions, so the opposite exchange (corrupt into clean) has the same expected effect.
 
     Raises:
         InputError: there is no such task, or too few pairs of it, or the model's answers do not differ at all.
@@ -54,7 +53,8 @@ def patching(
     whole = base[:, 1] - base[:, 0]
     if not float(whole.mean().abs()) > 1e-9:
         raise InputError("The clean and the corrupt prompts give the same margins: there is nothing to patch.")
-    effect, estimate = (_share(values, whole, resamples) for values in (exact, linear))
+    template = found.template.numpy()
+    effect, estimate = (_share(values, whole, template) for values in (exact, linear))
     names = [name for name, *_ in places]
     return PatchingResult(
         model=name_of(model),
@@ -73,9 +73,9 @@ def patching(
         agreement=[
             row
             for kind, chosen in _kinds(places)
-            for row in [agreement(kind, exact[:, chosen], linear[:, chosen], whole)]
+            for row in [agreement(kind, exact[:, chosen], linear[:, chosen], template)]
         ],
-        of_halves=_on_halves(names, exact, whole, resamples),
+        of_halves=_on_halves(names, exact, whole, template),
     )
 
 
@@ -146,22 +146,27 @@ def _masks(pairs: Pairs, roles: tuple[str, ...]) -> Bool[Tensor, "role pair pos"
     return torch.cat([masks, masks.any(0, keepdim=True)])
 
 
-def _share(values: Float[Tensor, "pair place role"], whole: Float[Tensor, " pair"], resamples: int) -> stats.Interval:
-    """The mean change as a share of the mean whole difference, with its bootstrap interval over pairs."""
+def _share(
+    values: Float[Tensor, "pair place role"], whole: Float[Tensor, " pair"], template: Int[np.ndarray, " pair"]
+) -> stats.Interval:
+    """The mean change as a share of the mean whole difference, with its interval over templates."""
     flat = torch.cat([values.flatten(1), whole[:, None]], dim=1).numpy()
-    found = stats.bootstrap(flat, _ratios, n=resamples)
+    found = over_clusters(flat, template, _ratios)
     estimate, low, high = (np.reshape(part, values.shape[1:]) for part in (found.estimate, found.low, found.high))
     return stats.Interval(estimate, low, high, found.level, found.method)
 
 
 def _on_halves(
-    names: list[str], exact: Float[Tensor, "pair place role"], whole: Float[Tensor, " pair"], resamples: int
+    names: list[str],
+    exact: Float[Tensor, "pair place role"],
+    whole: Float[Tensor, " pair"],
+    template: Int[np.ndarray, " pair"],
 ) -> list[dict[str, int]]:
     """The counts on halves of the pairs; none of too few pairs."""
     row, counts = torch.arange(len(whole)), []
     for groups in halves() if len(row) >= FEWEST else ():
         half = torch.isin(row % GROUPS, torch.tensor(groups))
-        found = _share(exact[half][:, :, -1:], whole[half], resamples)
+        found = _share(exact[half][:, :, -1:], whole[half], template[half.numpy()])
         counts.append(having(names, *(torch.as_tensor(end)[:, 0].float() for end in (found.low, found.high))))
     return counts
 

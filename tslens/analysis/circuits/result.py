@@ -24,8 +24,8 @@ NODES = {"head": "heads with an effect", "MLP": "MLPs with an effect"}
 class PatchingResult(CountedResult):
     """How much of the answer each place decides, by the role of the token: 0 is the corrupt run, 1 the clean one.
 
-    Intervals are 95% (bootstrap over pairs). A residual stream carries everything before it; attention outputs, MLPs
-    and heads are single contributions, which need not add up to 1.
+    Intervals are 95%, over templates (`clusters`). A residual stream carries everything before it; attention outputs,
+    MLPs and heads are single contributions, which need not add up to 1.
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("place", "role")
