@@ -14,7 +14,7 @@ from tslens.twins import kept as store
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-VERSION = "circuits, 3"
+VERSION = "circuits, 4"
 """Part of the key of kept circuits: raise it when the search or its controls change."""
 # of the evidence; the effect is in logits, and tells a circuit from one that keeps all of next to nothing
 SHOWN = ("control", "size", "faithfulness", "low", "high", "effect", "p")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
     from tslens.stories.pairs import Pairs, Task
 
-VERSION = "tasks, 3"
+VERSION = "tasks, 4"
 """Part of the key of kept counts: raise it when a rule changes."""
 
 
