@@ -33,7 +33,7 @@ from _models import study
 
 from tslens.analysis import neurons
 from tslens.plots import save
-from tslens.twins import ablated_neurons, compare, faded, layers, side_by_side
+from tslens.twins import ablated_neurons, compare, layers, side_by_side
 
 asked = study("neurons")
 by_layer = side_by_side([layers(model, asked.stories) for model in asked.models.values()])
@@ -60,9 +60,9 @@ for name, model in asked.models.items():
         without = neurons.mean_ablation(model, asked.stories, answer, rows=64)
         save(without.figure(), asked.folder / f"{name}-ablation.svg", without.summary())
         print(without)
-        judged = faded(model, asked.stories)
-        save(judged.figure(), asked.folder / f"{name}-fade-twins.svg", judged.summary())
-        print(neurons.fade(model, asked.stories, tested), judged, sep="\n")
+        judged = neurons.fade(model, asked.stories, tested)
+        save(judged.figure(), asked.folder / f"{name}-fade.svg", judged.summary())
+        print(judged)
         missed = ablated_neurons(model, asked.stories)
         save(missed.figure(), asked.folder / f"{name}-ablation-twins.svg", missed.summary())
         print(missed)
