@@ -9,8 +9,10 @@ BOS, so that these are errors of chance alone; untrained twins show what random 
 rare words or of other plants has a part of speech that predicts. Of 12,100 random neurons 401 and 290 have one word, of
 which untrained twins have as many as the model or more (48 and 48; 79 and 42). No simulated interval is rejected, but
 those of counts, of kinds of keys, of areas near 1 and of p over words are tested on one side only: they may cover more
-than 95% (`table.md` says which do), and families of kernels have none. No way of reading 24 stories changes a role, a
-kind of key, a written class, a neuron's label or its patterns.
+than 95% (`tslens audit` says which do), and families of kernels have none. No way of reading 24 stories changes a role
+or a neuron's label; nor a kind of key, a written class or a neuron's patterns in the short form (`tslens audit --model
+stories2M`, 9,264 labels), which also simulates kinds of four and five nulls and written classes, as the figures here do
+not yet.
 
 Which labels of tslens can be believed, and how small an error would have been seen?
 
