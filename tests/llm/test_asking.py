@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from tests.llm.server import Server, spread
 from tslens import llm, lock
+from tslens.errors import InputError
 from tslens.llm.prices import Tokens
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -382,6 +383,47 @@ def test_a_batch_that_another_call_wants_too_is_kept(settings, tmp_path, monkeyp
         assert all(o.answer for o in llm.ask(requests(4), given))
         assert all(o.answer for o in llm.ask(requests(10), given))
         assert len(server.batches) == 1
+
+
+def test_a_batch_under_way_is_not_paid_twice(settings, tmp_path, monkeypatch):
+    """Also where the run that finds it asks without batches."""
+    with Server() as server:
+        given = settings(server, cache=tmp_path / "a.jsonl", batch=True)
+        interrupted(requests(10), given, monkeypatch)
+        given.batch = False
+        found = llm.estimate(requests(12), given)
+        assert (found.requests, found.under_way) == (12, 10)
+        assert "10 of these are under way in a batch that was paid" in str(found)
+        assert found.usd == pytest.approx(llm.estimate(requests(2, start=10), given).usd, rel=0.1)
+        outcomes = llm.ask(requests(12), given)
+        assert all(o.answer for o in outcomes)
+        assert len(server.batches) == 1 and len(server.asked) == 12 and server.again == []
+        assert sum(o.usd for o in outcomes) == pytest.approx(billed(server))
+        assert llm.estimate(requests(12), given).under_way == 0
+
+
+@pytest.mark.parametrize("status", ["429", "401"])
+def test_a_batch_that_was_never_made_is_not_looked_for(settings, tmp_path, monkeypatch, status):
+    """Else the next run takes another's batch of the same size for it."""
+    made = "/v1/messages/batches"
+    with Server(polls=0) as server:
+        given = settings(server, cache=tmp_path / "a.jsonl", batch=True, tries=2)
+        with monkeypatch.context() as patch:
+            patch.setattr(server, "trouble", lambda path: "429" if path == made else None)
+            if status == "401":
+
+                def refuse(*_):
+                    raise InputError("the API refuses the key")
+
+                patch.setattr("tslens.llm.batches.attempt", refuse)
+            if status == "401":
+                with pytest.raises(InputError):
+                    llm.ask(requests(5), given)
+            else:
+                assert {o.failure for o in llm.ask(requests(5), given)} == {"no answer in 2 tries (status 429)"}
+        llm.ask(requests(5, start=50), settings(server, cache=tmp_path / "another.jsonl", batch=True))
+        assert all(o.answer for o in llm.ask(requests(5), given))
+        assert b'"batch": "msgbatch_0"' not in given.cache.read_bytes()
 
 
 def test_a_batch_whose_id_never_arrived_is_found(settings, tmp_path, monkeypatch):

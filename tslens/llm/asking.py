@@ -107,6 +107,7 @@ class Requests:
     async def everything(self) -> None:
         """Ask what is pending."""
         async with self.client:
+            await batches.collect(self)
             if self.settings.batch:
                 await batches.everything(self)
                 return
@@ -147,11 +148,11 @@ class Requests:
             else:
                 await self.budget.settle(most, spent=self.received(key, found, most))
 
-    def received(self, key: str, message: Any, most: float) -> float:
+    def received(self, key: str, message: Any, most: float, *, batch: bool = False) -> float:
         """Keep what an answer says, first of all; returns what it cost, `most` if it does not say."""
         outcome = self.pending[key]
         tokens = tokens_of(message)
-        usd = most if tokens is None else self.price.usd(tokens, batch=self.settings.batch)
+        usd = most if tokens is None else self.price.usd(tokens, batch=batch)
         tokens = tokens or Tokens()
         answer = read(message, outcome.request.answer)
         if not isinstance(answer, str):
