@@ -13,7 +13,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel
 
-from tests.llm.server import Server, spread
+from tests.llm.server import Server, _Handler, spread
 from tslens import llm, lock
 from tslens.errors import InputError
 from tslens.llm.prices import Tokens
@@ -124,6 +124,45 @@ def test_what_a_call_had_reserved_when_it_broke_off_is_lost(settings):
         llm.ask(requests(1, start=100), given, budget=budget)
         assert budget.lost >= (sent - 1) * llm.estimate(requests(1), given).most_usd > 0
         assert billed(server) <= budget.spent + budget.lost
+
+
+def refusing(server, monkeypatch, text, after):
+    """One request is refused, with all others, once `after` are under way or answered."""
+    messages = _Handler._messages
+
+    def refuse(handler, body):
+        if text not in body["messages"][0]["content"]:
+            return messages(handler, body)
+        while len(server.asked) < after:
+            time.sleep(0.001)
+        return handler._error(403, "permission_error", "no")
+
+    monkeypatch.setattr(_Handler, "_messages", refuse)
+
+
+def test_answers_under_way_are_kept_when_the_key_is_refused(settings, tmp_path, monkeypatch):
+    with Server(faults={"slow": 1.0}, slow=0.2) as server:
+        refusing(server, monkeypatch, "Story 7:", 7)
+        given, budget, told = settings(server, cache=tmp_path / "a.jsonl"), llm.Budget(1.0), []
+        with pytest.raises(InputError, match="refuses the key") as error:
+            llm.ask(requests(30), given, told.append, budget)
+        assert 7 <= len(told) == len(server.asked) == len(server.usages) < 29
+        assert all(llm.cached([o.request], given)[0].answer for o in told)
+        assert (budget.spent, budget.lost) == (pytest.approx(billed(server)), 0)
+    assert error.value.__notes__ == [str(budget)]
+    assert str(budget) == f"the answers cost ${budget.spent:.6f}"
+
+
+def test_what_is_interrupted_counts_as_lost(settings, monkeypatch):
+    def stop(outcome):
+        raise KeyboardInterrupt
+
+    with Server() as server:
+        budget = llm.Budget(None)
+        with pytest.raises(KeyboardInterrupt) as error:
+            llm.ask(requests(1), settings(server), stop, budget)
+        assert budget.lost >= billed(server) > 0
+        assert "and at most $" in error.value.__notes__[0]
 
 
 def test_a_rehearsal_answers_for_no_other_server(settings, tmp_path, monkeypatch):

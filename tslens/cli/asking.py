@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tslens.cli.delivery import print_json
-from tslens.cli.large_model import INCOMPLETE, LargeModel, confirm, print_cost
+from tslens.cli.large_model import INCOMPLETE, LargeModel, confirm, print_cost, tell_cost
 from tslens.cli.options import Json
 from tslens.errors import InputError
 
@@ -56,7 +56,11 @@ def ask(
     wanted, settings = _wanted(n, seed, words, features, vocabulary), large.settings()
     now, further = asked.requests_of(wanted, settings, tries)
     confirm([llm.estimate(now, settings, further)], large.yes)
-    found = asked.ask(wanted, settings, tries)
+    try:
+        found = asked.ask(wanted, settings, tries)
+    except BaseException as error:
+        tell_cost(error)
+        raise
     print_cost(found.outcomes)
     if found.stories:
         with files.atomic(out) as file:
