@@ -256,6 +256,31 @@ def test_a_server_that_never_answers_is_given_up(settings, tmp_path, fault):
         assert len(server.asked) == 6  # it was not received, so it is asked for again
 
 
+def test_what_was_never_sent_costs_nothing(settings):
+    with Server() as server:
+        given = settings(server, tries=2)
+    (outcome,) = llm.ask(requests(1), given)  # the server has gone
+    assert outcome.failure == "no answer in 2 tries (no connection)"
+    assert outcome.lost_usd == 0
+
+
+def test_white_space_around_the_key_is_no_part_of_it(settings, monkeypatch, refused):
+    with Server() as server:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", f" {Server.key}\n")
+        assert llm.ask(requests(1), settings(server))[0].answer
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-another-secret\n")
+        with refused(r"invalid key \*\*\*\)"):
+            llm.ask(requests(1), settings(server))
+        for key in ("sk-sec ret", "sk-sec\u2026ret", "sk-sec\nret"):
+            monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+            with refused("^the key in ANTHROPIC_API_KEY has a space, or a character that is not of ASCII; copy it"):
+                llm.ask(requests(1), settings(server))
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "\n")
+        with refused("there is no key"):
+            llm.ask(requests(1), settings(server))
+        assert len(server.asked) == 1
+
+
 def test_an_answer_that_comes_too_late_is_lost(settings):
     with Server(faults={"slow": 1.0}, slow=60) as server:
         (outcome,) = llm.ask(requests(1), settings(server, timeout=0.2, tries=1))
