@@ -150,6 +150,23 @@ def test_the_limit_holds_for_all_rounds_together(asked, capsys):
         assert 0 < usd <= limit
 
 
+def test_the_cost_is_said_when_the_key_is_refused(asked, capsys):
+    """In the second round, after stories that were paid and rejected."""
+    replies = []
+
+    def sad(*_):
+        replies.append(1)
+        if len(replies) == 3:
+            server.key = "sk-another"
+        return {"story": "Tom was sad."}
+
+    with Server(sad) as server:
+        assert asked(server, 3, "--out", "told.jsonl", "--yes") == 2
+    said = capsys.readouterr().err
+    assert "refuses the key" in said
+    assert re.search(r"the asking broke off; the answers cost \$0\.0\d*[1-9]", said)
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True

@@ -180,6 +180,22 @@ def test_the_cost_is_said_whatever_fails_after_the_asking(here, reply, monkeypat
     assert "the disk is full" in said and re.search(r"requests were sent; the answers cost \$0\.0[1-9]", said)
 
 
+def test_the_cost_is_said_when_the_key_is_refused(here, reply, monkeypatch, capsys):
+    def refuse(system, text, schema):
+        if len(server.usages) == 20:
+            server.key = "sk-another"
+        return reply(system, text, schema)
+
+    with Server(refuse) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assert cli.main([*ASK, "--cache", "refused-key.jsonl"]) == 2
+        answered = len(server.usages)
+    said = capsys.readouterr().err
+    assert "refuses the key" in said and said.count("answers cost") == 1
+    assert re.search(r"the asking broke off; the answers cost \$0\.0\d*[1-9]\n", said)
+    assert Path("refused-key.jsonl").read_bytes().count(b"\n") == answered + 1
+
+
 @pytest.mark.parametrize(
     ("scores", "rubric", "message"),
     [

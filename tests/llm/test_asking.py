@@ -13,8 +13,9 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel
 
-from tests.llm.server import Server, spread
+from tests.llm.server import Server, _Handler, spread
 from tslens import llm, lock
+from tslens.errors import InputError
 from tslens.llm.prices import Tokens
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -125,6 +126,45 @@ def test_what_a_call_had_reserved_when_it_broke_off_is_lost(settings):
         assert billed(server) <= budget.spent + budget.lost
 
 
+def refusing(server, monkeypatch, text, after):
+    """One request is refused, with all others, once `after` are under way or answered."""
+    messages = _Handler._messages
+
+    def refuse(handler, body):
+        if text not in body["messages"][0]["content"]:
+            return messages(handler, body)
+        while len(server.asked) < after:
+            time.sleep(0.001)
+        return handler._error(403, "permission_error", "no")
+
+    monkeypatch.setattr(_Handler, "_messages", refuse)
+
+
+def test_answers_under_way_are_kept_when_the_key_is_refused(settings, tmp_path, monkeypatch):
+    with Server(faults={"slow": 1.0}, slow=0.2) as server:
+        refusing(server, monkeypatch, "Story 7:", 7)
+        given, budget, told = settings(server, cache=tmp_path / "a.jsonl"), llm.Budget(1.0), []
+        with pytest.raises(InputError, match="refuses the key") as error:
+            llm.ask(requests(30), given, told.append, budget)
+        assert 7 <= len(told) == len(server.asked) == len(server.usages) < 29
+        assert all(llm.cached([o.request], given)[0].answer for o in told)
+        assert (budget.spent, budget.lost) == (pytest.approx(billed(server)), 0)
+    assert error.value.__notes__ == [str(budget)]
+    assert str(budget) == f"the answers cost ${budget.spent:.6f}"
+
+
+def test_what_is_interrupted_counts_as_lost(settings, monkeypatch):
+    def stop(outcome):
+        raise KeyboardInterrupt
+
+    with Server() as server:
+        budget = llm.Budget(None)
+        with pytest.raises(KeyboardInterrupt) as error:
+            llm.ask(requests(1), settings(server), stop, budget)
+        assert budget.lost >= billed(server) > 0
+        assert "and at most $" in error.value.__notes__[0]
+
+
 def test_a_rehearsal_answers_for_no_other_server(settings, tmp_path, monkeypatch):
     real = llm.Settings("claude-haiku-4-5", cache=tmp_path / "a.jsonl")
     assert requests(1)[0].key(real.name) == "8f1d795c0092de3b5777e6c8d7405bd2"  # in the caches of users
@@ -214,6 +254,31 @@ def test_a_server_that_never_answers_is_given_up(settings, tmp_path, fault):
         assert (outcome.lost_usd > 0) == ("drop" in fault)
         assert llm.ask(requests(1), given)[0].failure == outcome.failure
         assert len(server.asked) == 6  # it was not received, so it is asked for again
+
+
+def test_what_was_never_sent_costs_nothing(settings):
+    with Server() as server:
+        given = settings(server, tries=2)
+    (outcome,) = llm.ask(requests(1), given)  # the server has gone
+    assert outcome.failure == "no answer in 2 tries (no connection)"
+    assert outcome.lost_usd == 0
+
+
+def test_white_space_around_the_key_is_no_part_of_it(settings, monkeypatch, refused):
+    with Server() as server:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", f" {Server.key}\n")
+        assert llm.ask(requests(1), settings(server))[0].answer
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-another-secret\n")
+        with refused(r"invalid key \*\*\*\)"):
+            llm.ask(requests(1), settings(server))
+        for key in ("sk-sec ret", "sk-sec\u2026ret", "sk-sec\nret"):
+            monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+            with refused("^the key in ANTHROPIC_API_KEY has a space, or a character that is not of ASCII; copy it"):
+                llm.ask(requests(1), settings(server))
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "\n")
+        with refused("there is no key"):
+            llm.ask(requests(1), settings(server))
+        assert len(server.asked) == 1
 
 
 def test_an_answer_that_comes_too_late_is_lost(settings):
@@ -382,6 +447,47 @@ def test_a_batch_that_another_call_wants_too_is_kept(settings, tmp_path, monkeyp
         assert all(o.answer for o in llm.ask(requests(4), given))
         assert all(o.answer for o in llm.ask(requests(10), given))
         assert len(server.batches) == 1
+
+
+def test_a_batch_under_way_is_not_paid_twice(settings, tmp_path, monkeypatch):
+    """Also where the run that finds it asks without batches."""
+    with Server() as server:
+        given = settings(server, cache=tmp_path / "a.jsonl", batch=True)
+        interrupted(requests(10), given, monkeypatch)
+        given.batch = False
+        found = llm.estimate(requests(12), given)
+        assert (found.requests, found.under_way) == (12, 10)
+        assert "10 of these are under way in a batch that was paid" in str(found)
+        assert found.usd == pytest.approx(llm.estimate(requests(2, start=10), given).usd, rel=0.1)
+        outcomes = llm.ask(requests(12), given)
+        assert all(o.answer for o in outcomes)
+        assert len(server.batches) == 1 and len(server.asked) == 12 and server.again == []
+        assert sum(o.usd for o in outcomes) == pytest.approx(billed(server))
+        assert llm.estimate(requests(12), given).under_way == 0
+
+
+@pytest.mark.parametrize("status", ["429", "401"])
+def test_a_batch_that_was_never_made_is_not_looked_for(settings, tmp_path, monkeypatch, status):
+    """Else the next run takes another's batch of the same size for it."""
+    made = "/v1/messages/batches"
+    with Server(polls=0) as server:
+        given = settings(server, cache=tmp_path / "a.jsonl", batch=True, tries=2)
+        with monkeypatch.context() as patch:
+            patch.setattr(server, "trouble", lambda path: "429" if path == made else None)
+            if status == "401":
+
+                def refuse(*_):
+                    raise InputError("the API refuses the key")
+
+                patch.setattr("tslens.llm.batches.attempt", refuse)
+            if status == "401":
+                with pytest.raises(InputError):
+                    llm.ask(requests(5), given)
+            else:
+                assert {o.failure for o in llm.ask(requests(5), given)} == {"no answer in 2 tries (status 429)"}
+        llm.ask(requests(5, start=50), settings(server, cache=tmp_path / "another.jsonl", batch=True))
+        assert all(o.answer for o in llm.ask(requests(5), given))
+        assert b'"batch": "msgbatch_0"' not in given.cache.read_bytes()
 
 
 def test_a_batch_whose_id_never_arrived_is_found(settings, tmp_path, monkeypatch):

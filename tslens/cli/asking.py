@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tslens.cli.delivery import print_json
-from tslens.cli.large_model import INCOMPLETE, LargeModel, confirm, print_cost
+from tslens.cli.large_model import INCOMPLETE, LargeModel, confirm, print_cost, tell_cost
 from tslens.cli.options import Json
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
+    from tslens.llm import Settings
     from tslens.stories.asked import Told, Wish
 
 
@@ -56,7 +57,7 @@ def ask(
     wanted, settings = _wanted(n, seed, words, features, vocabulary), large.settings()
     now, further = asked.requests_of(wanted, settings, tries)
     confirm([llm.estimate(now, settings, further)], large.yes)
-    found = asked.ask(wanted, settings, tries)
+    found = _told(wanted, settings, tries)
     print_cost(found.outcomes)
     if found.stories:
         with files.atomic(out) as file:
@@ -82,6 +83,17 @@ def _wanted(n: int, seed: int, words: str | None, features: str | None, vocabula
         vocabulary=None if vocabulary is None else asked.vocabulary_of(vocabulary),
     )
     return list(wanted)
+
+
+def _told(wanted: "list[Wish]", settings: "Settings", tries: int) -> "Told":
+    """The stories that come; what was spent is printed also where an error ends the asking."""
+    from tslens.stories import asked
+
+    try:
+        return asked.ask(wanted, settings, tries)
+    except BaseException as error:
+        tell_cost(error)
+        raise
 
 
 def _print(found: "Told", n: int, out: Path, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tslens import progress
-from tslens.cli.large_model import INCOMPLETE, LargeModel, confirm, print_cost
+from tslens.cli.large_model import INCOMPLETE, LargeModel, confirm, print_cost, tell_cost
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
@@ -118,10 +118,14 @@ def confirm_cost(
 @contextmanager
 def charged(asked: "Sequence[Grader]") -> Iterator[None]:
     """Print what large models cost at the end of the block, whatever happens inside."""
+    told = False
     try:
         yield
+    except BaseException as error:
+        told = tell_cost(error)
+        raise
     finally:
-        if outcomes := _outcomes(asked):
+        if not told and (outcomes := _outcomes(asked)):
             print_cost(outcomes)
 
 

@@ -99,14 +99,23 @@ def confirm(estimates: "Sequence[CostEstimate]", yes: bool) -> None:
         raise InputError("nothing was asked and nothing spent; --limit-usd caps the cost, --batch halves it")
 
 
+def tell_cost(error: BaseException) -> bool:
+    """Print on stderr what was spent by asking that this error, or Ctrl-C, ended; False if it says nothing of that."""
+    notes = [note for note in getattr(error, "__notes__", ()) if note.startswith("the answers cost")]
+    for note in notes:
+        progress.note(f"the asking broke off; {note}")
+    return bool(notes)
+
+
 def print_cost(outcomes: "Sequence[Outcome]") -> None:
     """Print on stderr what the answers cost, and why requests have none."""
-    from tslens.llm.requests import BUDGET, dollars
+    from tslens.llm import Budget
+    from tslens.llm.requests import BUDGET
 
     sent = sum(not outcome.cached and outcome.failure != BUDGET for outcome in outcomes)
-    usd, lost = sum(outcome.usd for outcome in outcomes), sum(outcome.lost_usd for outcome in outcomes)
-    missing = f", and at most {dollars(lost)} for answers lost on the way" if lost else ""
-    progress.note(f"{sent:,} of {len(outcomes):,} requests were sent; the answers cost {dollars(usd)}{missing}")
+    cost = Budget(None)
+    cost.spent, cost.lost = sum(outcome.usd for outcome in outcomes), sum(outcome.lost_usd for outcome in outcomes)
+    progress.note(f"{sent:,} of {len(outcomes):,} requests were sent; {cost}")
     why = Counter(outcome.failure for outcome in outcomes if outcome.failure)
     for failure, count in why.most_common():
         progress.note(f"{count:,} without an answer: {failure}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import ValidationError
 
 from tslens import progress
+from tslens.errors import InputError
 from tslens.llm import batches
 from tslens.llm.budget import Budget
 from tslens.llm.client import Busy, Lost, RejectedError, attempt, connect, read, tokens_of, wait_of
@@ -32,7 +33,8 @@ def ask(
 
     `on_progress` is called with each outcome when it is there. `budget` is one that several calls share; else this call
     has its own, of `settings.limit_usd`. Answers to requests that a kill or an error left
-    unfinished are in the cache, and a message batch goes on: the same call again finishes the rest.
+    unfinished are in the cache, and a message batch goes on: the same call again finishes the rest. An error that ends
+    the call waits for the answers under way, and has a note of what was spent.
 
     Raises:
         InputError: no key, no SDK, no price; the API refuses the key or does not know the model; a cache that another
@@ -45,7 +47,13 @@ def ask(
             run.client = connect(settings)
             run.budget.begin()
             with progress.bar(f"asking {settings.model}", len(run.pending), steady=True) as run.bar:
-                finish(run.everything())
+                try:
+                    finish(run.everything())
+                except BaseException as error:
+                    run.budget.end()
+                    if run.budget.spent or run.budget.lost:
+                        error.add_note(str(run.budget))
+                    raise
     return [run.outcomes[key] if first else _same(run.outcomes[key], asked) for asked, key, first in run.asked]
 
 
@@ -88,6 +96,8 @@ class Requests:
         self.store = AnswerStore(settings.cache)
         self.budget = budget
         self.on_progress = on_progress
+        self.broken: Exception | None = None
+        """why nothing more is asked"""
         self.pending: dict[str, Outcome] = {}
         """outcomes without an answer yet, by key"""
         self.outcomes: dict[str, Outcome] = {}
@@ -107,6 +117,7 @@ class Requests:
     async def everything(self) -> None:
         """Ask what is pending."""
         async with self.client:
+            await batches.collect(self)
             if self.settings.batch:
                 await batches.everything(self)
                 return
@@ -114,25 +125,37 @@ class Requests:
 
             async def work() -> None:
                 for key in keys:
-                    await self._one(key)
+                    try:
+                        await self._one(key)
+                    except Exception as error:
+                        self.broken = self.broken or error
+                    if self.broken:
+                        return
 
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.settings.concurrency, len(self.pending))):
                     group.create_task(work())
+            if self.broken:
+                raise self.broken
 
     async def _one(self, key: str) -> None:
         """Ask one request until it has an answer or has failed."""
         request, number = self.pending[key].request, 0
         most = self.price.most(request, self.settings)
         parameters = request.parameters(self.settings, self.thinking)
-        while key in self.pending:
+        while key in self.pending and not self.broken:
             if not await self.budget.reserve(most):
                 self.fail(key, BUDGET)
                 return
+            if self.broken:
+                await self.budget.settle(most)
+                return
             try:
                 found = await attempt(lambda: self.client.messages.create(**parameters), self.settings)
-            except RejectedError as error:
+            except InputError as error:
                 await self.budget.settle(most)
+                if not isinstance(error, RejectedError):
+                    raise
                 self.fail(key, str(error))
                 return
             if isinstance(found, Lost | Busy):
@@ -147,11 +170,11 @@ class Requests:
             else:
                 await self.budget.settle(most, spent=self.received(key, found, most))
 
-    def received(self, key: str, message: Any, most: float) -> float:
+    def received(self, key: str, message: Any, most: float, *, batch: bool = False) -> float:
         """Keep what an answer says, first of all; returns what it cost, `most` if it does not say."""
         outcome = self.pending[key]
         tokens = tokens_of(message)
-        usd = most if tokens is None else self.price.usd(tokens, batch=self.settings.batch)
+        usd = most if tokens is None else self.price.usd(tokens, batch=batch)
         tokens = tokens or Tokens()
         answer = read(message, outcome.request.answer)
         if not isinstance(answer, str):

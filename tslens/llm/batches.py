@@ -2,8 +2,11 @@
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tslens import progress
+from tslens.errors import InputError
 from tslens.llm.client import AbsentError, Busy, Lost, RejectedError, UnreachableError, attempt, insist, wait_of
 from tslens.llm.requests import BUDGET
 
@@ -16,21 +19,27 @@ COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
 """What the requests of a batch are, by the API's count."""
 
 
-async def everything(run: "Requests") -> None:
-    """Read the batches that an earlier process submitted, then submit what is pending, until all is answered.
+async def collect(run: "Requests") -> None:
+    """Read the batches that an earlier process submitted: what they hold is billed, and is not asked a second time.
 
     Raises:
         InputError: the API cannot be reached for longer than all tries; the batch goes on and can be read later.
     """
     if run.store.intended is not None:
         keys, before = run.store.intended
-        await _found(run, keys, before)
+        if any(key in run.pending for key in keys) and await _found(run, keys, before) is None:
+            run.store.intend((), ())
     for batch, keys in list(run.store.batches.items()):
         wanted = [key for key in keys if key in run.pending]
         if wanted:
+            progress.note(f"waiting for the message batch {batch}, which holds {len(wanted):,} of these requests")
             most = sum(_most(run, key) for key in wanted)
             await run.budget.reserve(most, always=True)
             await _read(run, batch, keys, most)
+
+
+async def everything(run: "Requests") -> None:
+    """Submit what is pending, until all is answered. Raises what `collect` raises."""
     sent: Counter[str] = Counter()
     while run.pending:
         for key in [key for key in run.pending if sent[key] >= run.settings.tries]:
@@ -47,7 +56,7 @@ async def everything(run: "Requests") -> None:
 
 
 def _most(run: "Requests", key: str) -> float:
-    return run.price.most(run.pending[key].request, run.settings)
+    return run.price.most(run.pending[key].request, replace(run.settings, batch=True))
 
 
 def _chosen(run: "Requests") -> tuple[list[str], float]:
@@ -69,31 +78,39 @@ async def _submitted(run: "Requests", keys: list[str], most: float) -> str | Non
     sent: Any = [
         {"custom_id": key, "params": run.pending[key].request.parameters(run.settings, run.thinking)} for key in keys
     ]
-    why = ""
+    why, lost = f"no answer in {run.settings.tries} tries", False
     before = [name for name, _ in await _listed(run)]
     run.store.intend(keys, before)
     for number in range(run.settings.tries):
         if not await run.budget.reserve(most):
-            _fail(run, keys, BUDGET)
-            return None
+            why = BUDGET
+            break
         try:
             found = await attempt(lambda: run.client.messages.batches.create(requests=sent), run.settings)
-        except RejectedError as error:
+        except InputError as error:
             await run.budget.settle(most)
-            _fail(run, keys, str(error))
-            return None
+            if not lost:
+                run.store.intend((), ())
+            if not isinstance(error, RejectedError):
+                raise
+            why = str(error)
+            break
         if not isinstance(found, Lost | Busy):
             run.store.submitted(found.id, keys)
             return found.id
         if isinstance(found, Lost):
+            lost = True
             if name := await _found(run, keys, before):
                 return name
             for key in keys:
                 run.pending[key].lost_usd += _most(run, key)
         await run.budget.settle(most, lost=most if isinstance(found, Lost) else 0.0)
-        why = found.why
+        why = f"no answer in {run.settings.tries} tries ({found.why})"
         await asyncio.sleep(wait_of(run.settings, keys[0], number, getattr(found, "wait", None)))
-    _fail(run, keys, f"no answer in {run.settings.tries} tries ({why})")
+    if not lost:  # else it may have been made, and be listed later
+        run.store.intend((), ())
+    for key in keys:
+        run.fail(key, why)
     return None
 
 
@@ -117,11 +134,6 @@ async def _found(run: "Requests", keys: list[str], before: list[str]) -> str | N
             run.store.submitted(name, keys)
             return name
     return None
-
-
-def _fail(run: "Requests", keys: list[str], why: str) -> None:
-    for key in keys:
-        run.fail(key, why)
 
 
 async def _read(run: "Requests", batch: str, keys: list[str], most: float) -> None:
@@ -161,7 +173,7 @@ async def _read(run: "Requests", batch: str, keys: list[str], most: float) -> No
 def _took(run: "Requests", key: str, result: Any) -> float:
     """Take one result; returns what it cost."""
     if result.type == "succeeded":
-        return run.received(key, result.message, _most(run, key))
+        return run.received(key, result.message, _most(run, key), batch=True)
     error = getattr(getattr(result, "error", None), "error", None)
     if result.type == "errored" and getattr(error, "type", "") == "invalid_request_error":
         run.fail(key, f"rejected ({' '.join(str(getattr(error, 'message', '')).split())[:200]})")

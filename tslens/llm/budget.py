@@ -2,6 +2,8 @@
 
 import asyncio
 
+from tslens.llm.requests import dollars
+
 
 class Budget:
     """What was spent and lost, and what is reserved for requests under way, in US dollars.
@@ -22,10 +24,18 @@ class Budget:
 
     def begin(self) -> None:
         """Begin another call. What a call that was interrupted had reserved counts as lost."""
-        self.lost += sum(self._reserved)
-        self._reserved.clear()
+        self.end()
         self.is_over = False
         self._changed = asyncio.Condition()  # it belongs to the event loop of one call
+
+    def end(self) -> None:
+        """End a call. What is still reserved, for requests that were interrupted, counts as lost."""
+        self.lost += sum(self._reserved)
+        self._reserved.clear()
+
+    def __str__(self) -> str:
+        missing = f", and at most {dollars(self.lost)} for answers lost on the way" if self.lost else ""
+        return f"the answers cost {dollars(self.spent)}{missing}"
 
     @property
     def left(self) -> float:

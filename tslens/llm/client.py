@@ -39,7 +39,12 @@ class RejectedError(InputError):
 
 def has_key() -> bool:
     """Whether there is a key."""
-    return bool(os.environ.get(KEY))
+    return bool(_key())
+
+
+def _key() -> str:
+    """The key without white space around it, such as the end of a line; empty if there is none."""
+    return os.environ.get(KEY, "").strip()
 
 
 def connect(settings: Settings) -> "AsyncAnthropic":
@@ -50,9 +55,9 @@ def connect(settings: Settings) -> "AsyncAnthropic":
         raise InputError("Asking a large model needs the extra `grader`: pip install 'tslens[grader]'.") from error
     if not has_key():
         raise InputError(f"there is no key for {settings.model}: set the environment variable {KEY}")
-    client = AsyncAnthropic(
-        api_key=os.environ[KEY], base_url=settings.base_url, max_retries=0, timeout=settings.timeout
-    )
+    if not all("!" <= character <= "~" for character in _key()):
+        raise InputError(f"the key in {KEY} has a space, or a character that is not of ASCII; copy it again")
+    client = AsyncAnthropic(api_key=_key(), base_url=settings.base_url, max_retries=0, timeout=settings.timeout)
     if os.environ.get("TSLENS_OFFLINE", "") not in ("", "0") and client.base_url.host not in LOOPBACK:
         raise InputError("TSLENS_OFFLINE forbids the network, which asking a large model needs; unset it")
     return client
@@ -82,7 +87,7 @@ async def attempt(call: Callable[[], Awaitable[Got]], settings: Settings) -> Got
         InputError: none can: the key, the model or the account is refused.
     """
     from anthropic import APIConnectionError, APIError, APIStatusError
-    from httpx2 import HTTPError
+    from httpx2 import ConnectError, ConnectTimeout, HTTPError, PoolTimeout, UnsupportedProtocol
 
     try:
         return await call()
@@ -98,6 +103,8 @@ async def attempt(call: Callable[[], Awaitable[Got]], settings: Settings) -> Got
             raise AbsentError(f"the API knows no model {settings.model!r} (status 404{said}); give another") from None
         raise RejectedError(f"rejected (status {error.status_code}{said})") from None
     except APIConnectionError as error:
+        if isinstance(error.__cause__, ConnectError | ConnectTimeout | PoolTimeout | UnsupportedProtocol):
+            return Busy("no connection", None)  # nothing was sent
         return Lost("timeout" if "timed out" in str(error) else "connection lost")
     except (APIError, HTTPError, json.JSONDecodeError, UnicodeDecodeError) as error:
         return Lost(type(error).__name__)
@@ -166,5 +173,5 @@ def _retry_after(error: "APIStatusError") -> float | None:
 
 def _said(error: "APIStatusError") -> str:
     """The API's own words, without the key should they repeat it."""
-    said = " ".join(str(error.api_message or "").split())[:200].replace(os.environ.get(KEY, "\0"), "***")
+    said = " ".join(str(error.api_message or "").split())[:200].replace(_key() or "\0", "***")
     return f": {said}" if said else ""

@@ -42,6 +42,8 @@ class CostEstimate:
     limit_usd: float | None
     further: int = 0
     """requests that may follow, by what the answers are"""
+    under_way: int = 0
+    """of the requests, those in a message batch that was submitted before: billed already, so not in `usd`"""
 
     def __str__(self) -> str:
         if not self.requests:
@@ -49,8 +51,9 @@ class CostEstimate:
         way = "by message batches" if self.batch else f"{dollars(self.batch_usd)} by message batches"
         more = f"; {self.further:,} further requests may follow" if self.further else ""
         limit = "" if self.limit_usd is None else f" At most {dollars(self.limit_usd)} are spent, whatever happens."
+        paid = f"; {self.under_way:,} of these are under way in a batch that was paid" if self.under_way else ""
         return (
-            f"{self.requests:,} requests to {self.model} ({self.cached:,} more are answered by the cache): about "
+            f"{self.requests:,} requests to {self.model} ({self.cached:,} more are answered by the cache{paid}): about "
             f"{self.input_tokens:,} tokens of input ({self.counted}) and {self.output_tokens:,} of output. "
             f"Expected {dollars(self.usd)}, {way}{more}; at most {dollars(self.most_usd)} if each is asked once.{limit}"
         )
@@ -67,10 +70,12 @@ def estimate(requests: Sequence[Request], settings: Settings, further: Sequence[
     price, store = price_of(settings.model, settings.prices), AnswerStore(settings.cache)
     thinking_of(settings, price)
     asked, later = (_unknown(some, settings, store) for some in (requests, further))
-    per_byte, counted = _tokens_per_byte(asked, settings)
-    tokens_in = round(per_byte * sum(request.most_input for request in asked))
+    under_way = store.under_way
+    new = [request for request in asked if request.key(settings.name) not in under_way]
+    per_byte, counted = _tokens_per_byte(new, settings)
+    tokens_in = round(per_byte * sum(request.most_input for request in new))
     usual = {kind: sum(past) / len(past) for kind, past in store.output_tokens.items()}
-    tokens_out = round(sum(usual.get(one.kind, (one.max_tokens + settings.thinking) / 2) for one in asked))
+    tokens_out = round(sum(usual.get(one.kind, (one.max_tokens + settings.thinking) / 2) for one in new))
     usd = price.usd(Tokens(tokens_in, tokens_out))
     return CostEstimate(
         model=settings.model,
@@ -85,6 +90,7 @@ def estimate(requests: Sequence[Request], settings: Settings, further: Sequence[
         batch_usd=usd * price.batch,
         limit_usd=settings.limit_usd,
         further=len(later),
+        under_way=len(asked) - len(new),
     )
 
 

@@ -42,6 +42,11 @@ class AnswerStore:
         if self.path is not None and self.path.exists():
             self._load(self.path.read_bytes(), self.path)
 
+    @property
+    def under_way(self) -> set[str]:
+        """Keys of the batches that have not been read to their end."""
+        return {key for keys in self.batches.values() for key in keys}
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the file's lock inside the block, and append to it. InputError if another process does."""
@@ -75,7 +80,7 @@ class AnswerStore:
         self._keep({"key": key, "miss": why, "input": tokens.all_input, "output": tokens.output, "usd": usd})
 
     def intend(self, keys: Sequence[str], before: Sequence[str]) -> None:
-        """Keep that a batch is about to be submitted, and which batches there were before it."""
+        """Keep that a batch is about to be submitted, and which batches there were before it; no keys: it was not."""
         self._keep({"intended": list(keys), "before": list(before)})
 
     def submitted(self, batch: str, keys: Sequence[str]) -> None:
@@ -118,7 +123,7 @@ class AnswerStore:
 
     def _take(self, line: dict[str, Any]) -> None:
         if "intended" in line:
-            self.intended = line["intended"], line["before"]
+            self.intended = (line["intended"], line["before"]) if line["intended"] else None
         elif "batch" in line:
             self.batches[line["batch"]] = line["keys"]
             self.intended = None
