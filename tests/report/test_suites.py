@@ -68,8 +68,8 @@ def test_a_grader_is_marked_with_what_its_controls_show(asked: SuiteResult, trus
     assert f"Every prompt, graded by Anna{mark}</summary>" in shown and f"Scored graded by Anna{mark}: " in shown
     assert f"success, by Anna{mark}" in set(found.summary()["score"]) and f"fail, by Anna{mark}" in str(found)
     assert "success, by match" in set(found.summary()["score"])  # a rule, which has no controls
-    brief = " (untrustworthy)" if "untrustworthy" in mark else mark  # there is no room for faults in a figure's title
-    assert f"facts: 4 prompts, graded by Anna{brief}" in plots.svg(coloured_figure(found, "Anna"))
+    title = f"facts, by Anna ({trust.partition(' (')[0]})" if mark else "facts: 4 prompts, graded by Anna"
+    assert title in plots.svg(coloured_figure(found, "Anna"))
     assert "Anna" not in found.with_labels("Anna", asked.labels["Anna"]).trust  # new labels, of which nothing is known
 
 

@@ -31,9 +31,9 @@ STYLE = (
 """The style sheet of `coloured_html`."""
 
 
-def scored(result: "SuiteResult", by: str, is_brief: bool = False) -> str:
+def scored(result: "SuiteResult", by: str) -> str:
     """What a scoring or a grader goes by, in words, with a mark for a grader that is not to be trusted."""
-    return SCORED.get(by) or f"graded by {named(by, result.trust, is_brief)}"
+    return SCORED.get(by) or f"graded by {named(by, result.trust)}"
 
 
 def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
@@ -41,12 +41,15 @@ def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
     `match` or a grader; above each model its share with the interval. Of a suite of templates alone, the shares."""
     if not result.by_hand:
         return _templated_shares(result)
-    table = result.verdicts(by)
+    table, who = result.verdicts(by), named(by, result.trust, is_brief=True)
+    is_marked = by not in SCORED and who != by  # the title has room for one line
     return verdicts(
         table.reshape(len(result.models), -1, 2).transpose(1, 0, 2),
         [result.topics[i] for i in result.topic[: result.by_hand : 2]],
         ["\n".join((name, *share)) for name, share in zip(result.models, _shares(result, by), strict=True)],
-        title=f"{result.suite}: {result.by_hand} prompts, {scored(result, by, is_brief=True)}",
+        title=f"{result.suite}, by {who}"
+        if is_marked
+        else f"{result.suite}: {result.by_hand} prompts, {scored(result, by)}",
         names=MEANING.get(by, VERDICTS),
     )
 

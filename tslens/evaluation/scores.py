@@ -28,7 +28,7 @@ def named(by: str, trust: Mapping[str, str], is_brief: bool = False) -> str:
     if told == TRUSTED:
         return by
     if is_brief:
-        told, _, _ = told.partition(" (")
+        return f"{by} ({told.partition(' (')[0]})"
     if told.startswith(UNTRUSTWORTHY):
         return f"{by} ({told.replace(' (', ': ').removesuffix(')')})"
     return f"{by} (not proved: {told})"
