@@ -23,7 +23,9 @@ from tslens.errors import InputError
 from tslens.evaluation.grading import ComparisonResult, ControlsResult, GradesResult, read_texts
 from tslens.evaluation.grading.controls import controls, true_endings
 from tslens.evaluation.suite_result import SuiteResult
-from tslens.models import Spec, build, weights
+from tslens.models import Spec, build, load, weights
+from tslens.report.answers import kept_suites
+from tslens.report.suites import section
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
 
@@ -259,13 +261,14 @@ prompts = [
 """
 
 
+def even(system, text, schema):
+    """A judge that calls right what has an even number of letters."""
+    found = re.search(r"<continuation (\w{16})>\n(.*)\n</continuation \1>", text, re.DOTALL).group(2)
+    return {"comment": "", "verdict": "success" if len(found) % 2 == 0 else "fail"}
+
+
 def test_a_grader_labels_what_a_suite_s_models_wrote(here, monkeypatch, capsys):
-    """By a server that calls right what has an even number of letters; a text that it refuses has no label."""
-
-    def even(system, text, schema):
-        found = re.search(r"<continuation (\w{16})>\n(.*)\n</continuation \1>", text, re.DOTALL).group(2)
-        return {"comment": "", "verdict": "success" if len(found) % 2 == 0 else "fail"}
-
+    """A text that the server refuses has no label. The controls find the grader out, and its labels are marked."""
     (here / "mine.toml").write_text(SUITE)
     words = ("eval", "./mine.toml", "--model", "stories2M", "--cache", "suite.jsonl", "--yes")
     assert cli.main([*words, "--grader", "large", "--completions", "0"]) == 2
@@ -278,7 +281,10 @@ def test_a_grader_labels_what_a_suite_s_models_wrote(here, monkeypatch, capsys):
         assert len(server.asked) == calls
     found = SuiteResult.load(here / "labelled" / "mine")
     (name,) = set(found.labels) - {"match"}
-    assert f"success, by {name}" in said.out and "Expected $" in said.err
+    assert f"success, by {name} (untrustworthy: misses " in said.out and "Expected $" in said.err
+    assert re.search(rf"fail, by {re.escape(name)}(?! \(untrustworthy: )", said.out) is None
+    page = (here / "labelled" / "mine" / "SuiteResult" / "table.html").read_text(encoding="utf-8")
+    assert f"Scored graded by {name} (untrustworthy: misses " in page
     told = [
         (text, given)
         for texts, rows in zip(found.completions[0], found.labels[name][0], strict=True)
@@ -286,11 +292,24 @@ def test_a_grader_labels_what_a_suite_s_models_wrote(here, monkeypatch, capsys):
     ]
     assert len(told) == 4 * 3
     assert all(given == (0 if not text.strip() or len(text) % 2 else 2) for text, given in told)
-    assert ControlsResult.load(here / "labelled" / "mine").trust["verdict"].startswith("untrustworthy")
+    trust = ControlsResult.load(here / "labelled" / "mine").trust["verdict"]
+    assert trust.startswith("untrustworthy") and found.trust == {name: trust}
     with Server(even, faults={"refusal": 0.2}) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         words = [word if word != "suite.jsonl" else "suite2.jsonl" for word in words]
         assert cli.main([*words, "--completions", "3", "--grader", "large"]) == large_model.INCOMPLETE
+
+
+def test_a_rehearsal_of_a_suite_is_not_kept_for_the_page(here, monkeypatch, capsys):
+    monkeypatch.setenv("TSLENS_CACHE", str(here / "kept"))
+    words = ("eval", "facts", "--model", "untrained", "--cache", "facts.jsonl", "--yes", "--completions", "1")
+    with Server(even) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assert cli.main([*words, "--grader", "large"]) == 0
+    assert "success, by rehearsal (" in capsys.readouterr().out
+    (kept,) = kept_suites(load("untrained"))
+    assert list(kept.labels) == ["match"] and kept.trust == {}
+    assert "rehearsal" not in section([kept], "untrained")
 
 
 def test_a_server_that_always_says_seven_is_untrustworthy(here, monkeypatch, capsys):

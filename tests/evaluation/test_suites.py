@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tslens.cli.commands import COMMANDS
 from tslens.evaluation.suites import RESERVED, Prompt, suite, suites
 
 GOOD = """
@@ -183,6 +184,8 @@ def test_unknown_names(tmp_path):
         suite("../facts")
     with pytest.raises(ValueError, match=r"all is a command of `tslens eval` and no suite; a file .* is ./all.toml"):
         suite("all")
+    commands = {one.words.removeprefix("eval ") for one in COMMANDS if one.words.startswith("eval ")}
+    assert commands == set(RESERVED)
     (tmp_path / "all.toml").write_text(GOOD)
     assert suite(str(tmp_path / "all.toml")).name == "all" and not set(RESERVED) & set(suites())
     (tmp_path / "...toml").write_text(GOOD)

@@ -107,6 +107,48 @@ def test_how_texts_were_drawn_goes_with_the_texts(two: tuple[Any, Any]) -> None:
     assert answers.with_older(evaluate({"m": model}, FACTS), unknown).sampling == [""]
 
 
+REHEARSED = "rehearsal (claude-opus-4-1)"
+
+
+def test_labels_of_a_rehearsal_are_not_kept(two: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor read where they were kept before, nor do they count as more graders."""
+    model, _ = two
+    found = evaluate({"m": model}, FACTS, written=3)
+    rehearsed = labelled(found).with_labels(REHEARSED, [GIVEN], "trusted")
+    for _ in range(2):  # the second time older answers are there
+        answers.keep_suite(model, FACTS, rehearsed)
+        with monkeypatch.context() as patch:
+            patch.setattr(answers, "_findings", lambda result: result)  # what is on the disk
+            (stored,) = answers.kept_suites(model)
+        assert list(stored.labels) == ["match", "Anna"] and stored.trust == {}
+    with monkeypatch.context() as patch:
+        patch.setattr(answers, "_findings", lambda result: result)
+        answers.keep_suite(model, FACTS, rehearsed.with_labels("Ben", [GIVEN], "trusted"))
+    (kept,) = answers.kept_suites(model)
+    assert list(kept.labels) == ["match", "Anna", "Ben"] and kept.trust == {"Ben": "trusted"}
+    other = evaluate({"m": model}, FACTS, written=3, seed=1)
+    for name in ("rehearsal (a)", "rehearsal (b)", "rehearsal (c)"):
+        other = other.with_labels(name, [GIVEN], "trusted")
+    answers.keep_suite(model, FACTS, other)
+    assert answers.kept_suites(model)[0].completions == found.completions
+
+
+def test_what_controls_say_of_a_grader_is_kept_with_its_labels(two: tuple[Any, Any]) -> None:
+    model, other = two
+    mine, theirs = (evaluate({"m": one}, FACTS, written=3) for one in (model, other))
+    answers.keep_suite(model, FACTS, mine.with_labels("Anna", [GIVEN], "untrustworthy (misses cut)"))
+    answers.keep_suite(model, FACTS, evaluate({"m": model}, FACTS))
+    assert answers.kept_suites(model)[0].trust == {"Anna": "untrustworthy (misses cut)"}
+    answers.keep_suite(model, FACTS, mine.with_labels("Anna", [GIVEN], "trusted"))  # graded again
+    assert answers.kept_suites(model)[0].trust == {"Anna": "trusted"}
+    both = evaluate({"m": model, "n": other}, FACTS, written=3)
+    older = answers.with_older(mine, mine.with_labels("Anna", [GIVEN], "trusted"))
+    for said, told in (("too few controls", "too few controls"), (None, "no control recorded"), ("trusted", "trusted")):
+        merged = answers.with_older(answers.with_older(both, older), theirs.with_labels("Anna", [GIVEN], said))
+        assert merged.labels["Anna"] == [GIVEN, GIVEN] and merged.trust == {"Anna": told}
+    assert answers.with_older(mine, labelled(mine)).trust == {}
+
+
 def card_of(rows: list[str], reference: str = "") -> CardResult:
     one = torch.ones(1, len(rows))
     return CardResult(["m"], rows, one, one, one, torch.ones(1), torch.tensor([-1]), reference, [])

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tslens import models, report
+from tslens import models, plots, report
+from tslens.evaluation.coloured import coloured_figure
 from tslens.evaluation.prompts import evaluate
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import Prompt, Suite
@@ -38,14 +39,38 @@ def test_the_section_has_every_way_with_shares_intervals_and_prompts(asked: Suit
     assert f"{percent(asked.right(0))}</td>" in shown and f"{percent(asked.twins_right(1))}</td>" in shown
     for by in ("match", "Anna"):
         assert percent(asked.labelled(2, 0, by)) in shown
-    assert "right, graded by Anna, hand-written" in shown and "writes the right ending, hand-written" in shown
-    assert "50% in part" not in shown and "0% in part, 50% fail" in shown
+    said = "right, graded by Anna (not proved: no control recorded), hand-written"
+    assert said in shown and "writes the right ending, hand-written" in shown
+    for label, name in ((1, "in part"), (0, "fail")):
+        share = asked.labelled(label, 0, "Anna")
+        bounds = f"[{share.low:.0%}, {share.high:.0%}]"
+        assert f"<span>{share.estimate:.0%} {name} {bounds}</span>" in shown and bounds != "[0%, 100%]"
     assert shown.count('<table class="tslens-suite">') == shown.count("<details") == 3
     assert shown.count(" open>") == 1
     tables = shown.split("<details")[1:]
     assert [sum(table.count(f'class="{v}"') for v in ("fail", "partial", "success")) for table in tables] == [8, 8, 4]
     assert tables[2].count("<td></td>") == 4 and "graded by Anna" in tables[2]  # whom nobody graded has no colour
     assert "tslens eval all --model m" in section([], "m")
+
+
+@pytest.mark.parametrize(
+    ("trust", "mark"),
+    [
+        ("trusted", ""),
+        ("untrustworthy (obeys orders, misses cut)", " (untrustworthy: obeys orders, misses cut)"),
+        ("too few controls", " (not proved: too few controls)"),
+    ],
+)
+def test_a_grader_is_marked_with_what_its_controls_show(asked: SuiteResult, trust: str, mark: str) -> None:
+    found = asked.with_labels("Anna", asked.labels["Anna"], trust)
+    shown = section([found], "m")
+    assert f"right, graded by Anna{mark}, hand-written" in shown
+    assert f"Every prompt, graded by Anna{mark}</summary>" in shown and f"Scored graded by Anna{mark}: " in shown
+    assert f"success, by Anna{mark}" in set(found.summary()["score"]) and f"fail, by Anna{mark}" in str(found)
+    assert "success, by match" in set(found.summary()["score"])  # a rule, which has no controls
+    title = f"facts, by Anna ({trust.partition(' (')[0]})" if mark else "facts: 4 prompts, graded by Anna"
+    assert title in plots.svg(coloured_figure(found, "Anna"))
+    assert "Anna" not in found.with_labels("Anna", asked.labels["Anna"]).trust  # new labels, of which nothing is known
 
 
 def test_the_section_says_how_many_prompts_and_texts(asked: SuiteResult) -> None:
@@ -59,7 +84,8 @@ def test_the_section_says_how_many_prompts_and_texts(asked: SuiteResult) -> None
 def test_tips_and_then_tables_give_way_to_the_budget(asked: SuiteResult, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = section([asked], "m")
     assert 'title="' in whole
-    for budget, tables, tips in ((len(whole) - 500, 3, 0), (1_000, 0, 0)):
+    panels = len(whole.partition("</style>")[2].encode())
+    for budget, tables, tips in ((panels - 100, 3, 0), (1_000, 0, 0)):
         monkeypatch.setattr(suites, "BUDGET", budget)
         shown = section([asked], "m")
         assert (shown.count('tslens-suite">'), shown.count('title="')) == (tables, tips)

@@ -4,7 +4,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
-from tslens.evaluation.scores import PARTS, SCORINGS, VERDICTS
+from tslens.evaluation.scores import PARTS, SCORINGS, VERDICTS, named
 from tslens.plots import FAIL_TO_SUCCESS, intervals, verdicts
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ STYLE = (
 """The style sheet of `coloured_html`."""
 
 
-def scored(by: str) -> str:
-    """What a scoring or a grader goes by, in words."""
-    return SCORED.get(by, f"graded by {by}")
+def scored(result: "SuiteResult", by: str) -> str:
+    """What a scoring or a grader goes by, in words, with a mark for a grader that is not to be trusted."""
+    return SCORED.get(by) or f"graded by {named(by, result.trust)}"
 
 
 def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
@@ -41,12 +41,15 @@ def coloured_figure(result: "SuiteResult", by: str = "sum") -> "Figure":
     `match` or a grader; above each model its share with the interval. Of a suite of templates alone, the shares."""
     if not result.by_hand:
         return _templated_shares(result)
-    table = result.verdicts(by)
+    table, who = result.verdicts(by), named(by, result.trust, is_brief=True)
+    is_marked = by not in SCORED and who != by  # the title has room for one line
     return verdicts(
         table.reshape(len(result.models), -1, 2).transpose(1, 0, 2),
         [result.topics[i] for i in result.topic[: result.by_hand : 2]],
         ["\n".join((name, *share)) for name, share in zip(result.models, _shares(result, by), strict=True)],
-        title=f"{result.suite}: {result.by_hand} prompts, {scored(by)}",
+        title=f"{result.suite}, by {who}"
+        if is_marked
+        else f"{result.suite}: {result.by_hand} prompts, {scored(result, by)}",
         names=MEANING.get(by, VERDICTS),
     )
 
@@ -81,7 +84,7 @@ def coloured_html(result: "SuiteResult", by: str = "sum", tips: int | None = Non
         rows.append(f"<tr><td>{escape(result.prompts[i])} …</td>{cells}</tr>")
     marks = [mark for _, mark in FAIL_TO_SUCCESS]
     key = ", ".join(map(" ".join, zip(marks, MEANING.get(by, VERDICTS), strict=True)))
-    caption = escape(f"{result.question} Scored {scored(by)}: {key}.")
+    caption = escape(f"{result.question} Scored {scored(result, by)}: {key}.")
     return "\n".join(
         [
             f'<table class="tslens-suite"><caption>{caption}</caption>',

@@ -1,6 +1,7 @@
 """Names of what a suite is scored by: kinds of prompts, scorings, and the labels fail, partial and success."""
 
 import math
+from collections.abc import Mapping
 
 SCORINGS = {"sum": "margin", "byte": "margin_per_byte"}
 PARTS = ("hand-written", "templated")
@@ -11,3 +12,23 @@ EVEN = math.log(2)
 
 Labels = list[list[list[int | None]]]
 """A label (0 fail, 1 partial, 2 success; None where there is none) of each completion, by model and prompt."""
+UNRECORDED = "no control recorded"
+"""What is said of a grader's labels that were stored without what its controls showed."""
+
+
+def named(by: str, trust: Mapping[str, str], is_brief: bool = False) -> str:
+    """Who gave labels, with a mark unless controls show that the grader is to be trusted.
+
+    The mark says what `trust` does, without single faults if it is to be brief. Matching (`match`) is a rule and has no
+    controls.
+    """
+    from tslens.evaluation.grading.controls import TRUSTED, UNTRUSTWORTHY
+
+    told = trust.get(by, TRUSTED if by == "match" else UNRECORDED)
+    if told == TRUSTED:
+        return by
+    if is_brief:
+        return f"{by} ({told.partition(' (')[0]})"
+    if told.startswith(UNTRUSTWORTHY):
+        return f"{by} ({told.replace(' (', ': ').removesuffix(')')})"
+    return f"{by} (not proved: {told})"

@@ -16,7 +16,7 @@ from torch import Tensor
 from tslens import stats
 from tslens.errors import InputError
 from tslens.evaluation.coloured import STYLE, coloured_figure, coloured_html
-from tslens.evaluation.scores import EVEN, FAIL, PARTIAL, PARTS, SCORINGS, SUCCESS, VERDICTS, Labels
+from tslens.evaluation.scores import EVEN, FAIL, PARTIAL, PARTS, SCORINGS, SUCCESS, VERDICTS, Labels, named
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class SuiteResult(Result):
     """Labels of the completions, by who gave them: `match` (see `matching`), or a grader."""
     sampling: list[str] = dataclasses.field(default_factory=list, kw_only=True)
     """How the completions of each model were drawn, in words; empty where none was, or where it was not recorded."""
+    trust: dict[str, str] = dataclasses.field(default_factory=dict, kw_only=True)
+    """What the controls say of each grader that gave labels, as in `ControlsResult.trust`; `match` has no controls."""
 
     @property
     def by_hand(self) -> int:
@@ -118,14 +120,18 @@ class SuiteResult(Result):
             return stats.Interval(math.nan, 0.0, 1.0, 0.95, "no labels")
         return stats.clustered_share(shares[known], clusters)
 
-    def with_labels(self, by: str, labels: Sequence[Sequence[Sequence[int | None]]]) -> "SuiteResult":
-        """The result with the labels that a grader gave to its completions. InputError unless there is one of each."""
+    def with_labels(
+        self, by: str, labels: Sequence[Sequence[Sequence[int | None]]], trust: str | None = None
+    ) -> "SuiteResult":
+        """The result with the labels that a grader gave to its completions, and what its controls say of it, if there
+        were any. InputError unless there is one label of each completion."""
         given: Labels = [[list(row) for row in rows] for rows in labels]
         if [[len(row) for row in rows] for rows in given] != [[len(row) for row in rows] for rows in self.completions]:
             raise InputError(f"labels by {by!r} are not one for each completion, by model and prompt.")
         if wrong := {x for rows in given for row in rows for x in row} - {None, FAIL, PARTIAL, SUCCESS}:
             raise InputError(f"labels by {by!r} are 0 (fail), 1 (partial), 2 (success) or None; got {wrong.pop()!r}.")
-        return dataclasses.replace(self, labels=self.labels | {by: given})
+        told = {who: said for who, said in self.trust.items() if who != by} | ({by: trust} if trust else {})
+        return dataclasses.replace(self, labels=self.labels | {by: given}, trust=told)
 
     def verdicts(self, by: str = "sum") -> Float[np.ndarray, "model by_hand"]:
         """Fail (0), partial (1) or success (2) of each model on each prompt written by hand; NaN without a label.
@@ -175,7 +181,8 @@ class SuiteResult(Result):
                 scores += [("both twins right", self.twins_right(i, part), 0.0)]
                 scores += [("mean margin (nats)", self.mean_margin(i, part), 0.0)]
                 for by in self.labels if part == PARTS[0] else ():
-                    scores += [(f"{VERDICTS[x]}, by {by}", self.labelled(x, i, by), math.nan) for x in (SUCCESS, FAIL)]
+                    who = named(by, self.trust)
+                    scores += [(f"{VERDICTS[x]}, by {who}", self.labelled(x, i, by), math.nan) for x in (SUCCESS, FAIL)]
                 rows += [(model, part, what, s.estimate, s.low, s.high, chance) for what, s, chance in scores]
         columns = ["model", "prompts", "score", "value", "low", "high", "without_reading"]
         return pd.DataFrame(rows, columns=columns)

@@ -20,7 +20,7 @@ from tslens.evaluation.templates import filled
 from tslens.evaluation.toml_lines import line_of
 from tslens.nearest import did_you_mean
 
-RESERVED = ("all", "beginnings", "card", "copies", "grade", "instruct", "label", "pairs", "write")
+RESERVED = ("all", "beginnings", "card", "copies", "cost", "grade", "instruct", "label", "pairs", "rank", "write")
 """Words after `tslens eval` that are commands of their own."""
 
 

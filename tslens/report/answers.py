@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 import torch
@@ -10,9 +11,11 @@ from tslens.errors import InputError
 from tslens.evaluation.card import CardResult
 from tslens.evaluation.copies import CopiesResult
 from tslens.evaluation.grading import rubric
+from tslens.evaluation.grading.controls import TRUSTED, UNTRUSTWORTHY
+from tslens.evaluation.grading.large import REHEARSAL
 from tslens.evaluation.grading.suites import RUBRIC
 from tslens.evaluation.prompts import NEW_TOKENS
-from tslens.evaluation.scores import Labels
+from tslens.evaluation.scores import UNRECORDED, Labels
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import Suite, suite, suites
 from tslens.result import Result
@@ -26,25 +29,28 @@ VERSION = "answers, 1"
 SAME = 1e-3
 """Nats by which the log-probabilities of endings differ at most between two readings of the same weights."""
 Kind = TypeVar("Kind", bound=Result)
-Written = tuple[list[list[str]], dict[str, list[list[int | None]]], str]
+Given = tuple[list[list[int | None]], str]
+"""A grader's labels of the completions of one model, and what its controls said of it then; empty if unknown."""
+Written = tuple[list[list[str]], dict[str, Given], str]
 """The completions of one model by prompt, their labels by who gave them, and how the completions were drawn."""
 
 
 def keep_suite(model: "LanguageModel", asked: Suite, found: SuiteResult) -> None:
     """Keep the answers to a suite that comes with tslens, and of older ones the completions and labels that they lack.
 
-    Where nothing can be kept, they have to be found again.
+    The labels of a rehearsal are not kept: they are no findings. Those of another grader stand beside what its controls
+    say of it. Where nothing can be kept, they have to be found again.
     """
     if asked.name in suites() and asked == suite(asked.name):
         name = _of_suite(model, asked)
         older = _read(model, name, SuiteResult)
-        _keep(model, name, found if older is None else with_older(found, older))
+        _keep(model, name, _findings(found if older is None else with_older(_findings(found), _findings(older))))
 
 
 def kept_suites(model: "LanguageModel") -> list[SuiteResult]:
     """The answers that were kept of a model with these weights to the suites as they are now, the last to each."""
     read = (_read(model, _of_suite(model, suite(name)), SuiteResult) for name in suites())
-    return [found for found in read if found is not None]
+    return [_findings(found) for found in read if found is not None]
 
 
 def keep_card(model: "LanguageModel", found: CardResult, *, is_short: bool = False) -> None:
@@ -86,14 +92,35 @@ def with_older(found: SuiteResult, older: SuiteResult) -> SuiteResult:
     graders = dict.fromkeys(by for _, given, _ in written for by in given)
     texts = [own or [[] for _ in range(found.by_hand)] for own, _, _ in written]
     none: Labels = [[[None for _ in row] for row in own] for own in texts]
-    labels = {by: [given.get(by) or none[i] for i, (_, given, _) in enumerate(written)] for by in graders}
-    return dataclasses.replace(found, completions=texts, labels=labels, sampling=[how for _, _, how in written])
+    labels: dict[str, Labels] = {}
+    trust: dict[str, str] = {}
+    for by in graders:
+        labels[by] = [given[by][0] if by in given else none[i] for i, (_, given, _) in enumerate(written)]
+        if said := _least(given[by][1] for _, given, _ in written if by in given):
+            trust[by] = said
+    sampling = [how for _, _, how in written]
+    return dataclasses.replace(found, completions=texts, labels=labels, trust=trust, sampling=sampling)
+
+
+def _least(said: Iterable[str]) -> str:
+    """Of what controls said of one grader in several runs the worst; empty if they said nothing in any."""
+    told = set(said)
+    if told == {""}:
+        return ""
+    worst_first = sorted(told, key=lambda one: (not one.startswith(UNTRUSTWORTHY), one == TRUSTED, one))
+    return worst_first[0] or UNRECORDED
+
+
+def _findings(result: SuiteResult) -> SuiteResult:
+    """The answers without the labels of rehearsals, which also stand among older ones that were kept with them."""
+    labels = {by: rows for by, rows in result.labels.items() if not by.startswith(f"{REHEARSAL} (")}
+    return dataclasses.replace(result, labels=labels, trust={by: t for by, t in result.trust.items() if by in labels})
 
 
 def _written(result: SuiteResult, model: int) -> Written:
     texts = result.completions[model] if result.completions else []
-    given = {by: rows[model] for by, rows in result.labels.items()}
-    there = {by: rows for by, rows in given.items() if any(label is not None for row in rows for label in row)}
+    given = {by: (rows[model], result.trust.get(by, "")) for by, rows in result.labels.items()}
+    there = {by: one for by, one in given.items() if any(label is not None for row in one[0] for label in row)}
     return (texts if any(texts) else []), there, result.sampling[model] if result.sampling else ""
 
 

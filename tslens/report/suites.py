@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from tslens.evaluation.coloured import STYLE, coloured_html, scored
-from tslens.evaluation.scores import FAIL, PARTIAL, PARTS, SUCCESS
+from tslens.evaluation.scores import FAIL, PARTIAL, PARTS, SUCCESS, named
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.stats import Interval
 
@@ -18,7 +18,8 @@ INTRO = (
     "words of what it writes, and by graders where any were asked. What one prompt of a pair accepts, its twin "
     "rejects: a model that does not read the prompt prefers the right ending half of the time. Intervals are 95%, in "
     "clusters of pairs or templates. Of each suite the last comparison is shown that was made with these weights; "
-    "texts and labels of earlier ones stay where it has fewer."
+    "texts and labels of earlier ones stay where it has fewer. A grader whose controls do not show that it is to be "
+    "trusted is marked with what they show."
 )
 CUT = "The table of prompts would outgrow the page's budget; tslens eval {} --out FOLDER writes it."
 
@@ -71,13 +72,17 @@ def percent(share: Interval) -> str:
     """A share with its interval; a dash where there is none."""
     if math.isnan(share.estimate):
         return "–"
-    return f"{share.estimate:.0%} <span>[{share.low:.0%}, {share.high:.0%}]</span>"
+    return f"{share.estimate:.0%} <span>{_bounds(share)}</span>"
+
+
+def _bounds(share: Interval) -> str:
+    return f"[{share.low:.0%}, {share.high:.0%}]"
 
 
 def _panel(result: SuiteResult, tips: int | None) -> str:
     """A suite: its question, the shares, and the tables of prompts, of which None says that there is no room."""
     tables = "".join(
-        f"<details{' open' if by == 'sum' else ''}><summary>Every prompt, {html.escape(scored(by))}</summary>"
+        f"<details{' open' if by == 'sum' else ''}><summary>Every prompt, {html.escape(scored(result, by))}</summary>"
         f'<div class="scroll">{coloured_html(result, by, tips)}</div></details>'
         for by in result.ways()
         if tips is not None
@@ -108,13 +113,16 @@ def _columns(result: SuiteResult) -> Iterator[tuple[str, list[str]]]:
         yield f"right ending likelier, {part}", [percent(result.right(i, part)) for i in models]
         yield f"both twins right, {part}", [percent(result.twins_right(i, part)) for i in models]
     for by in result.labels:
-        called = "writes the right ending" if by == "match" else f"right, graded by {by}"
+        called = "writes the right ending" if by == "match" else f"right, graded by {named(by, result.trust)}"
         yield f"{called}, {PARTS[0]}", [_graded(result, i, by) for i in models]
 
 
 def _graded(result: SuiteResult, model: int, by: str) -> str:
-    """The shares of completions that succeed, that do in part, and that fail."""
+    """The shares of completions that succeed, that do in part, and that fail, each with its interval."""
     success, part, fail = (result.labelled(label, model, by) for label in (SUCCESS, PARTIAL, FAIL))
     if math.isnan(success.estimate):
         return "–"
-    return f"{percent(success)}<span>{part.estimate:.0%} in part, {fail.estimate:.0%} fail</span>"
+    others = ((part, "in part"), (fail, "fail"))
+    return percent(success) + "".join(
+        f"<span>{share.estimate:.0%} {name} {_bounds(share)}</span>" for share, name in others
+    )

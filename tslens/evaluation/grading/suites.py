@@ -36,8 +36,8 @@ def texts_of(result: SuiteResult, suite: Suite) -> list[GradedText]:
 def graded(
     result: SuiteResult, suite: Suite, grader: Grader, true: Sequence[GradedText], *, seed: int = 0
 ) -> tuple[SuiteResult, GradesResult]:
-    """The suite's result with a grader's labels of its completions, and the grades, with controls of the `true` endings
-    among them. A text that could not be graded has no label."""
+    """The suite's result with a grader's labels of its completions and what its controls say of it; and the grades,
+    with controls of the `true` endings among them. A text that could not be graded has no label."""
     texts = texts_of(result, suite)
     grades = grade(texts, grader, rubric(RUBRIC), true, seed=seed)
     given = defaultdict[tuple[str, str, str], list[int | None]](list)
@@ -48,4 +48,4 @@ def graded(
         )
     labels = iter([given[text.model, text.prompt, text.completion].pop() for text in texts])
     rows = [[[next(labels) for _ in row] for row in of_model] for of_model in result.completions]
-    return result.with_labels(grader.name, rows), grades
+    return result.with_labels(grader.name, rows, grades.trust[grades.axes[0]]), grades
