@@ -281,10 +281,10 @@ def test_a_grader_labels_what_a_suite_s_models_wrote(here, monkeypatch, capsys):
         assert len(server.asked) == calls
     found = SuiteResult.load(here / "labelled" / "mine")
     (name,) = set(found.labels) - {"match"}
-    assert f"success, by {name} (untrustworthy: misses " in said.out and "Expected $" in said.err
+    assert f"success, by {name} (untrustworthy: " in said.out and "Expected $" in said.err
     assert re.search(rf"fail, by {re.escape(name)}(?! \(untrustworthy: )", said.out) is None
     page = (here / "labelled" / "mine" / "SuiteResult" / "table.html").read_text(encoding="utf-8")
-    assert f"Scored graded by {name} (untrustworthy: misses " in page
+    assert f"Scored graded by {name} (untrustworthy: " in page
     told = [
         (text, given)
         for texts, rows in zip(found.completions[0], found.labels[name][0], strict=True)
