@@ -63,6 +63,6 @@ for name, model in asked.models.items():
         "-probes": probes,
     }
     for what, found in shown.items():
-        save(found.figure(), asked.folder / f"{name}{what}.svg", found.summary())
+        save(found.figure(), asked.folder / f"{name}{what}.svg", found.summary() if what else found.to_frame())
     without.contrasts().to_csv(asked.folder / f"{name}-ablation-on-labels.csv", index=False)
     print(both, agreed, kernels, beside.beside(without), probes, heads.ablation(model).copying, sep="\n")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -101,8 +101,7 @@ def audit(
         read=read,
         command=f"tslens audit --model {name} --limit {limit} --seeds {seeds} --twins {n} --runs {runs}",
     )
-    answer: AuditResult = read_on(found, stories)
-    return answer
+    return cast(AuditResult, read_on(found, stories))
 
 
 def _by_hand(style: str, texts: Sequence[str], seeds: int, n: int, advance: Callable[[], None]) -> list[Judged]:
