@@ -88,9 +88,10 @@ def test_a_page_of_24576_neurons_works(
         search.send_keys(f"{n // 2048}.{n % 2048}")
         page.until(f"document.querySelector('tr.row:only-child td.id')?.textContent === '{n // 2048}.{n % 2048}'")
         page.click("tr.row td.id button")
+        strongest = f"{float(data.neurons.top_values.flatten(0, 1)[n, 0]):.2f}"
+        first = "document.querySelector('tr.more ol:first-of-type li')?.innerText"
+        page.until(f"{first}?.trim().split(/\\s+/)[0] === '{strongest}'")
         shown = page.all("tr.more ol:first-of-type")[0].find_elements("tag name", "li")
-        strongest = data.neurons.top_values.flatten(0, 1)[n, :contexts]
-        assert [li.text.split()[0] for li in shown[:1]] == [f"{float(strongest[0]):.2f}"]
         assert len(shown) == contexts
         assert ("Drawn at random" in page.one("tr.more").get_attribute("textContent")) is (n in full)
     assert page.complaints() == []
