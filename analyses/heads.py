@@ -10,7 +10,7 @@ role at one of both contexts alone. Swapped words (100 stories; no twin was swap
 where both kinds of swap have to, but confirm only 2: by random tokens alone, which break words up, 1 of 6 and 13 of 18
 are contradicted, by whole words 1 and 0. Of the 18 heads that are only content-dependent they confirm 13.
 
-Few labels say where a head is missed (untrained twins have none of these, so nothing to ablate). However head 2.3 or
+Few labels say where a head is missed (untrained twins have at most one; none was ablated). However head 2.3 or
 3.3 of stories2M is ablated, tokens after a query that has an opening quotation mark before it lose 0.11 (0.08 to 0.14)
 and 0.08 nats (0.05 to 0.12) more than equally frequent others of the same stories, without 1.0 those after a query that
 has a verb 0.06 (0.03 to 0.09), without 2.0 of stories260K those after a noun that has its determiner or adjective 0.01

@@ -40,8 +40,8 @@ WITH_NULLS = {len(rows): kind for kind, rows in reversed(list(enumerate(OF_KIND)
 READ, OFTEN = 100, {"two": 2.0, "thirty": 30.0}
 """Stories that written classes are read on, and how many places of a class there are in a story on average."""
 LENGTHS = 0.3
-"""Standard deviation of the logarithm of a story's length, as of TinyStories (0.28). Where it is 0.5 and excess grows
-with length, the interval of what a head writes covers 0.93."""
+"""Standard deviation of the logarithm of a story's length, as of TinyStories. Where lengths vary more and excess
+grows with them, the interval of what a head writes covers less than 95%."""
 WORDS, LIKE, OF_WORD = 120, 20, 10
 """Words of a simulated corpus, words of each class of like frequency, and tokens of each word."""
 

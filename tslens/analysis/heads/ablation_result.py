@@ -127,6 +127,12 @@ class AblationResult(CountedResult):
         """The places in `tests` of a head's labels that predict any token."""
         return [i for i, one in enumerate(self.tests) if one.startswith(f"{layer}.{head} ") and self.predicted[i] > 0]
 
+    @property
+    def served(self) -> Bool[Tensor, " test"]:
+        """Whether the loss on the tokens that a label predicts surely rises more than on others by every kind of
+        ablation."""
+        return ((self.contrast_low > 0) & (self.contrast_q < Q)).all(0)
+
     def contrasts(self) -> "pd.DataFrame":
         """One row per label that predicts tokens: head, label, the tokens, and of the kind of ablation with the
         least lower end the contrast with its interval and q."""
@@ -150,7 +156,7 @@ class AblationResult(CountedResult):
         role, asked = has_role(self.roles[layer][head]), bool(tests)
         if np.isnan(q).any():
             return "no evidence"
-        serves = bool(((self.contrast_low[:, tests] > 0) & (self.contrast_q[:, tests] < Q)).all(0).any())
+        serves = bool(self.served[tests].any())
         if self.mattering[layer, head] and not role:
             return "matters, and has no role"
         if self.mattering[layer, head]:
@@ -200,7 +206,8 @@ class AblationResult(CountedResult):
         said = f"{Result.__str__(self)}\nOn {self.on}: {self.copying}"
         read = f"Ablated on {self.rows} stories, {self.tokens:,} tokens of their beginnings."
         contrasts = self.contrasts().to_string(index=False, float_format=lambda x: f"{x:.3f}") if self.tests else ""
-        more = f"\nOn the tokens that a label predicts, less that on others:\n{contrasts}" if contrasts else ""
+        served = f"{int(self.served.sum())} of {len(self.tests)} labels say where their head is missed."
+        more = f"\n{served} On the tokens that a label predicts, less that on others:\n{contrasts}" if contrasts else ""
         return said if self.copying else f"{super().__str__()}\n{read}{more}"
 
     def figure(self) -> "Figure":
