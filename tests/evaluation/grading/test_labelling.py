@@ -71,6 +71,24 @@ def test_a_person_grades_everything(served, story):
     assert [path.name for path in server.labels.path.parent.iterdir()] == ["ann.csv"]
 
 
+def test_a_grade_given_while_a_page_is_sent_does_not_end_the_serving(served, monkeypatch):
+    server, ask = served
+    ended, page = threading.Event(), server.labels.page
+
+    def slow_page(said=""):
+        text = page(said)
+        for number in (0, 1):
+            server.labels.give(number, GOOD)
+        return text
+
+    server.on_end = ended.set
+    monkeypatch.setattr(server.labels, "page", slow_page)
+    assert "0 of 2 graded" in ask()[1]
+    monkeypatch.undo()
+    assert not ended.is_set()
+    assert "Done" in ask()[1] and ended.wait(300)
+
+
 def test_grades_are_kept_and_gone_on_with(served, story):
     server, ask = served
     ask("POST", form=GOOD | {"number": 0})

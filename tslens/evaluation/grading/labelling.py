@@ -129,8 +129,9 @@ class _LabelHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self._may_enter():
+            ended = self.server.labels.next is None  # now, not once the page is out: the last grade may come meanwhile
             self._answer(HTTPStatus.OK, self.server.labels.page())
-            if self.server.labels.next is None and self.server.on_end:
+            if ended and self.server.on_end:
                 self.server.on_end()
 
     def do_POST(self) -> None:
