@@ -29,8 +29,9 @@ from _runs import Plan, StudyRuns, planned
 
 from tslens import load
 from tslens.corpus import SELF, model_stories
+from tslens.dynamics.points import points
 from tslens.evaluation import copies as measure
-from tslens.evaluation.card import card, reference, score_texts
+from tslens.evaluation.card import card, controls, reference, score_texts
 from tslens.evaluation.instruct import instruct
 from tslens.evaluation.pairs import own_pairs, read_pairs, score
 from tslens.evaluation.prompts import evaluate
@@ -45,6 +46,7 @@ PAIRS = 500  # of each of our phenomena
 OTHERS, FEWEST = 400, 100  # of each paradigm of --pairs, which has at least so many
 WRITTEN = 100  # stories, endings and instructions
 COMPLETIONS = 10
+OVER_TRAINING = {"pairs": 200, "texts": 40}  # of each snapshot
 COPIED = ("stories2M", "256x8", "128x4")  # models whose endings are looked for among all training stories
 
 asked = study("evaluation", pairs=None, out=Path("runs/studies"))
@@ -60,6 +62,9 @@ def plan(name: str, shape: str, objective: str = "next token") -> Plan:
 PLAIN = {"128x4": plan("plain", "128x4")}
 PLAIN |= {name: plan(name, "128x4", name) for name in ("contrastive", "compressor")}
 TOLD = {f"instruct {layers}": plan("instruct", f"128x{layers}", "instruct") for layers in (1, 2, 4)}
+PUBLISHED, OOD = tuple(TOLD), "instruct, held out"
+HELD_OUT = {"objective.name": "instruct", "objective.filter": "held-out combinations"}
+TOLD[OOD] = planned("128x4", 0, seed=0, what="instruct-ood", changes=HELD_OUT)
 models = dict(asked.models)
 for stories_of, plans in ((source, PLAIN), (orders, TOLD)):
     runs = StudyRuns(stories_of, asked.options.out)
@@ -86,9 +91,21 @@ usual = reference(asked.training, asked.training.name)
 written = {name: score_texts(model_stories(m, SELF, limit=WRITTEN).texts, usual, name) for name, m in models.items()}
 found = card(models, preferred, written, twins=["untrained"])
 save(found.drawn("texts"), folder / "card.svg", found.summary())
+found.ranks().to_csv(folder / "card-ranks.csv", index=False)
 print(found)
 for texts in written.values():
     print(texts)
+damages = controls(list(asked.stories)[:WRITTEN], usual)
+save(damages.figure(), folder / "damages.svg", damages.summary())
+print(damages)
+
+snapshots = {f"128x4@{p.step}": p.load() for p in points(asked.options.out / PLAIN["128x4"][0])}
+learning = score(snapshots, own_pairs(OVER_TRAINING["pairs"]))
+wrote = {name: model_stories(m, SELF, limit=OVER_TRAINING["texts"]).texts for name, m in snapshots.items()}
+grown = card(snapshots, learning, {name: score_texts(texts, usual, name) for name, texts in wrote.items()})
+for kind in ("pairs", "texts"):
+    save(grown.drawn(kind), folder / f"training-{kind}.svg", grown.summary())
+print(grown)
 
 held_out = list(stories(source, split="validation", limit=WRITTEN))
 known = measure.corpora(train, cache() / "ngrams", source=train.name)
@@ -100,6 +117,9 @@ for name in filter(models.__contains__, COPIED):
     print(copied)
 
 told = list(stories(orders, split="validation", limit=WRITTEN))
-kept = instruct([models[name] for name in (*TOLD, "128x4")], told)
+kept = instruct([models[name] for name in (*PUBLISHED, "128x4")], told)
 save(kept.figure(), folder / "instruct.svg", kept.summary())
 print(kept)
+combined = instruct([models[OOD], models["instruct 4"]], told)  # grouped by what the first was trained on
+save(combined.figure(), folder / "instruct-held-out.svg", combined.summary())
+print(combined)
