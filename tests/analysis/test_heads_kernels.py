@@ -96,16 +96,16 @@ def test_roles_at_two_contexts(roles: heads.RolesResult, refused) -> None:
     first, second = (
         replace(roles, role_code=torch.tensor([[heads.ROLES.index(name) for name in row] for row in names]))
         for names in (
-            [["positional", "induction"], ["unresolved", "diffuse"]],
-            [["positional", "content-dependent"], ["diffuse", "diffuse"]],
+            [["content-dependent", "induction"], ["positional", "diffuse"]],
+            [["unresolved", "self"], ["content-dependent", "unresolved"]],
         )
     )
     found = heads.contexts({"64": first, "320": second})
     assert found.changed.tolist() == [[False, True], [False, False]]
     assert found.lost.tolist() == [[False, False], [True, False]]
     assert found.summary()[["64", "320"]].to_numpy().tolist() == [
-        ["induction", "content-dependent"],
-        ["unresolved", "diffuse"],
+        ["induction", "self"],
+        ["positional", "content-dependent"],
     ]
     assert "1 of 4 heads change their role between 64 and 320" in str(found) and found.figure().axes
     with refused("Two contexts"):

@@ -1,5 +1,6 @@
 """Probes: planted vectors that carry a class, a word or nothing; held-out corners; the same answer in any batches."""
 
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -15,6 +16,7 @@ from tslens.draws import draw
 from tslens.models import Spec, build
 from tslens.scan import Shard, states
 from tslens.stories.generator import generate
+from tslens.twins.counting import units
 
 TAGS = [pos.TAGS.index(name) for name in ("NOUN", "VERB", "ADJ")]
 N_TYPES, TIMES, D = 60, 5, 12
@@ -148,6 +150,12 @@ def test_the_sample_is_the_same_for_every_batch_order_and_shard(
     monkeypatch.setattr(probes_fit, "TYPES", 3)
     found = reducer.finish(whole)
     assert found.accuracy.shape == (2, 2, 2)
+    assert found.distinct[0].all() and found.distinct[1].tolist() == [[True, False]] * 2  # both heads share a key
+    assert torch.equal(found.accuracy[1, :, 0], found.accuracy[1, :, 1])
+    assert units(model, "queries and keys beyond tokens") == 6
+    sure = replace(found, q_shuffled=found.q_shuffled * 0, q_embedding=found.q_embedding * 0)
+    assert sure.counts() == {"queries and keys beyond shuffled labels": 6, "queries and keys beyond tokens": 6}
+    assert "6 of 6 queries and keys exceed shuffled labels" in str(sure)
 
 
 def test_an_answer_prints_draws_comes_back_and_is_refused(

@@ -109,7 +109,7 @@ def units(model: "LanguageModel", label: str) -> int:
     if "positions" in label:
         return 0
     if "queries and keys" in label:
-        return 2 * heads_of_all
+        return heads_of_all + spec.n_layers * spec.key_value_heads
     return heads_of_all if "heads" in label or "kernels" in label else spec.n_layers * spec.mlp_width
 
 

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tslens.analysis.heads.result import COLOURED, RolesResult
+from tslens.analysis.heads.result import COLOURED, EVIDENT, RolesResult
 from tslens.errors import InputError
 from tslens.result import CountedResult, Result
 
@@ -92,7 +92,8 @@ class KernelsResult(CountedResult):
 
 @dataclass(frozen=True, eq=False)
 class ContextsResult(Result):
-    """The roles of every head at two context lengths, on the same stories."""
+    """The roles of every head at two context lengths, on the same stories. `content-dependent` and `diffuse` describe a
+    head and are no roles."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head")
 
@@ -103,9 +104,9 @@ class ContextsResult(Result):
     roles: list[list[list[str]]]
     """The role of each head, by context, layer and head."""
     changed: Bool[Tensor, "layer head"]
-    """Whether both roles are resolved, and differ."""
+    """Whether it has a role at both contexts, and they differ."""
     lost: Bool[Tensor, "layer head"]
-    """Whether one of the two is unresolved, and the other not."""
+    """Whether it has a role at one of the two contexts alone."""
 
     def summary(self) -> "pd.DataFrame":
         """The heads whose role is not the same."""
@@ -130,8 +131,8 @@ class ContextsResult(Result):
         from tslens import plots
 
         same = [
-            ["not the same" if a != b else a for a, b in zip(*rows, strict=True)]
-            for rows in zip(*self.roles, strict=True)
+            ["not the same" if differ else role for role, differ in zip(*rows, strict=True)]
+            for rows in zip(self.roles[1], (self.changed | self.lost).tolist(), strict=True)
         ]
         return plots.tiles(
             same,
@@ -154,13 +155,13 @@ def contexts(by_context: Mapping[str, RolesResult]) -> ContextsResult:
     first, second = by_context.values()
     if first.model != second.model or first.role_code.shape != second.role_code.shape:
         raise InputError(f"Roles of {first.model} and of {second.model} are not of one model. Give two of one.")
-    unresolved = torch.tensor([[[role == "unresolved" for role in row] for row in of.roles] for of in (first, second)])
-    differ = first.role_code != second.role_code
+    named = torch.tensor([[[role in EVIDENT for role in row] for row in of.roles] for of in (first, second)])
+    differ = first.role_code != second.role_code  # `content-dependent` and `diffuse` are no roles
     return ContextsResult(
         model=first.model,
         names=list(by_context),
         roles=[first.roles, second.roles],
-        changed=differ & ~unresolved.any(0),
-        lost=differ & unresolved.any(0),
+        changed=differ & named.all(0),
+        lost=named[0] != named[1],
         corpus=second.corpus,
     )

@@ -130,7 +130,8 @@ class Probes:
     def finish(self, state: ProbesState) -> ProbesResult:
         """Fit and judge the probes."""
         of_embedding = state.embedding[state.tokens]
-        return fit(state.model, state.vectors, of_embedding, state.tags, state.types, state.seeds)
+        to_a_key = state.spec.n_heads // state.spec.key_value_heads
+        return fit(state.model, state.vectors, of_embedding, state.tags, state.types, state.seeds, to_a_key)
 
 
 def probes(

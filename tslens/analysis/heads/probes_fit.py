@@ -53,6 +53,7 @@ def fit(
     tags: Int[Tensor, " word"],
     types: Sequence[str],
     seeds: Int[Tensor, " word"],
+    heads_to_a_key: int = 1,
 ) -> ProbesResult:
     """The probes' balanced accuracies with their baselines. Words come in an order that depends on no batch."""
     words = chosen(tags, types, seeds)
@@ -81,6 +82,7 @@ def fit(
         classes=words.classes,
         chance=1 / len(words.classes),
         embedding=float(control[0].value),
+        heads_to_a_key=heads_to_a_key,
         accuracy=true.value.float(),
         low=true.interval[0].float(),
         high=true.interval[1].float(),

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tslens.result import CountedResult
@@ -39,6 +40,8 @@ class ProbesResult(CountedResult):
     """Balanced accuracy of a guess."""
     embedding: float
     """Balanced accuracy of a probe of the token's embedding alone, of as many dimensions as a head has."""
+    heads_to_a_key: int
+    """Heads that share one key (grouped-query attention): a key counts once. 1 where every head has its own."""
 
     accuracy: Float[Tensor, "part layer head"]
     """Balanced accuracy: the mean over parts of speech of the share of words that get theirs."""
@@ -61,14 +64,21 @@ class ProbesResult(CountedResult):
     """The same of the claim that it exceeds that of the embedding alone."""
 
     @property
+    def distinct(self) -> Bool[Tensor, "part layer head"]:
+        """False where the key is that of the head before, so that it is counted once."""
+        found = torch.ones_like(self.accuracy, dtype=torch.bool)
+        found[PARTS.index("key")] = (torch.arange(found.shape[-1]) % self.heads_to_a_key == 0).expand(found.shape[1:])
+        return found
+
+    @property
     def carried(self) -> int:
         """How many of the queries and keys tell parts of speech better than with shuffled labels."""
-        return int((self.q_shuffled < Q).sum())
+        return int((self.distinct & (self.q_shuffled < Q)).sum())
 
     @property
     def added(self) -> int:
         """How many tell them better than the embedding alone does, and than with shuffled labels."""
-        return int(((self.q_shuffled < Q) & (self.q_embedding < Q)).sum())
+        return int((self.distinct & (self.q_shuffled < Q) & (self.q_embedding < Q)).sum())
 
     def counts(self) -> dict[str, int]:
         """The number of queries and keys that tell parts of speech: better than with shuffled labels, and better than
@@ -80,7 +90,7 @@ class ProbesResult(CountedResult):
         return self.to_frame().sort_values("accuracy", ascending=False, ignore_index=True)
 
     def __str__(self) -> str:
-        of = f"of {self.accuracy.numel()} queries and keys"
+        of = f"of {int(self.distinct.sum())} queries and keys"
         told = (
             f"{self.carried} {of} exceed shuffled labels, {self.added} the embedding alone too ({self.embedding:.3f})"
         )
