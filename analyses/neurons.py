@@ -23,7 +23,7 @@ words before (39 to 70; twins 0 to 12; 100 stories, p = 0.05).
 The published noun and adjective neurons are hardly there: on 100 stories 15 of the 768 neurons of layer 0 of stories2M
 have a part of speech that predicts where they fire on other stories and words (7 to 26; 4 punctuation marks, 4
 prepositions, 3 adjectives, 2 names, 1 noun, 1 adverb; twins 0, p = 0.05), and 1, 1 and 2 of the layers after it, of
-which the last lead (0.2 to 7; twins 0). Of stories260K none has.
+which the last lead (0.1 to 7; twins 0). Of stories260K none has.
 
 What do the MLP neurons of small story models fire on?
 `python analyses/neurons.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
