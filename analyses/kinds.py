@@ -23,13 +23,14 @@ twins and turned heads?
 `python analyses/kinds.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
 """
 
+import pandas as pd
 from _models import study
 
 from tslens.analysis import heads
 from tslens.plots import save
 from tslens.twins import STORIES, control, read_ahead
 
-asked = study("kinds", STORIES)
+asked, counts = study("kinds", STORIES), []
 for name, model in asked.models.items():
     of_keys, of_words = heads.Kinds(made=heads.MADE), heads.Writes()
     read_ahead(model, asked.stories, scored=[of_keys, of_words])
@@ -39,3 +40,8 @@ for name, model in asked.models.items():
     written = heads.writes(model, asked.stories, control=control(model, asked.stories, of_words))
     save(written.figure(), asked.folder / f"{name}-writes.svg", written.summary())
     print(name, chosen, written, sep="\n\n")
+    for what, found in (("kind of key", chosen), ("written class", written)):
+        low, high = found.interval
+        beside = {"twins_most": max(found.of_twins), "turned_most": max(found.of_turned)}
+        counts.append({"model": name, "heads with a": what, "count": found.having, "low": low, "high": high} | beside)
+pd.DataFrame(counts).to_csv(asked.folder / "counts.csv", index=False, float_format="%.6g")

@@ -2,18 +2,20 @@
 
 import ast
 import contextlib
+import itertools
 import os
 import pickle
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 import tslens
 from tslens import files, models, runs
-from tslens.train import optimizer, saving, session
+from tslens.train import loop, optimizer, saving, session
 from tslens.train import recipe as recipes
 from tslens.train.meter import Meter
 from tslens.train.session import prepare, reopen
@@ -57,6 +59,16 @@ def trained(in_tmp, finished):
 
 def kept(folder, home="checkpoints"):
     return [runs.step_of(place) for place in runs.steps(folder / home)]
+
+
+@pytest.mark.parametrize(("writes", "steps"), [(0, [9, 6, 3]), (20, [9, 3])])
+def test_a_minute_of_training_is_saved_too(in_tmp, monkeypatch, writes, steps):
+    """The clock goes on by 25 s whenever it is read: so long does a step take, and writing a checkpoint."""
+    clock = itertools.count(0, 25)
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
+    monkeypatch.setattr(loop, "WRITES", writes)
+    train_of("slow", **{"train.checkpoint_every": "500", "train.keep_checkpoints": "9"})
+    assert kept(in_tmp / "runs/slow") == steps
 
 
 def test_the_last_few_and_the_log_spaced_are_kept_and_load_by_name(trained):

@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
@@ -20,6 +21,10 @@ from tslens.train.saving import TrainingState
 from tslens.train.step import step_function
 
 
+SECONDS, WRITES = 60.0, 20
+"""A kill loses at most so many seconds of training, or where writing a checkpoint takes long, so many times that."""
+
+
 class Loop:
     """The steps of a run, from its current state to the last."""
 
@@ -29,6 +34,7 @@ class Loop:
         self.step_once = step_function(run.recipe, run.steps, world, state)
         self.losses: deque[float] = deque(maxlen=divergence.WINDOW)
         self.log: loggers.Write = lambda record: None
+        self.due = time.monotonic() + SECONDS  # when the next checkpoint is written, if none is before
 
     def run_to_end(self) -> None:
         """Run the remaining steps, with validation, records, checkpoints and snapshots.
@@ -87,7 +93,8 @@ class Loop:
         settings, step = self.settings, self.state.step
         ends = step == self.run.steps
         validates = ends or step % settings.validate_every == 0
-        saves = ends or stop or step % settings.checkpoint_every == 0
+        late = self.world.any(self.world.first and time.monotonic() >= self.due)
+        saves = ends or stop or late or step % settings.checkpoint_every == 0
         snapshots = settings.keep_log_spaced and step.bit_count() == 1
         if not (validates or saves or snapshots):
             return
@@ -138,10 +145,12 @@ class Loop:
         self.state.measured = last.measured
 
     def _save(self) -> None:
-        losses = self.state.meter.read()
+        losses, began = self.state.meter.read(), time.monotonic()
         if self.world.first:
             with self.state.meter.excluding("checkpoint"):
                 saving.save(self.run, self.state, losses)
+        ended = time.monotonic()
+        self.due = ended + max(SECONDS, WRITES * (ended - began))
         self.world.wait()
 
     def _roll_back(self, fault: Diverged) -> None:

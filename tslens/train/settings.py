@@ -136,6 +136,7 @@ class TrainSettings:
     validate_every: Count = 200
     validation_stories: Count = 300
     checkpoint_every: Count = 500
+    """Steps between checkpoints; one is also written a minute after the last, or twenty times what writing took."""
     keep_checkpoints: Count = 2
     """Number of newest checkpoints to keep."""
     keep_log_spaced: bool = True
