@@ -188,9 +188,8 @@ def test_the_first_ctrl_c_waits_for_answers_under_way(settings, tmp_path, monkey
         assert sum(found is not None for found in llm.cached(requests(30), given)) == 4
         assert (budget.spent, budget.lost) == (pytest.approx(billed(server)), 0)
         assert error.__notes__ == [str(budget)]
-        assert str(
-            error
-        ) == f"interrupted; what was received is kept in {given.cache}, and the same command goes on " + ("from there")
+        kept = f"what was received is kept in {given.cache}"
+        assert str(error) == f"interrupted; {kept}, and the same command goes on from there"
         said = " ".join(capsys.readouterr().err.split())
         assert said == "stopping: waiting for the 4 answers under way, which cost; Ctrl-C again stops at once"
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
