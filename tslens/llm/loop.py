@@ -1,6 +1,7 @@
 """Run a coroutine to its end, whether or not an event loop runs already."""
 
 import asyncio
+import contextlib
 import contextvars
 from collections.abc import Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -41,5 +42,6 @@ def _in_a_thread(work: Coroutine[Any, Any, Made]) -> Made:
             if not found.done():
                 loop, task = started.result()
                 assert task is not None
-                loop.call_soon_threadsafe(task.cancel)
+                with contextlib.suppress(RuntimeError):  # it ended meanwhile
+                    loop.call_soon_threadsafe(task.cancel)
             raise
