@@ -56,15 +56,22 @@ bench-gpu:  ## training on one NVIDIA GPU, under eight minutes, one JSON; by $(P
 		$(PYTHON) -m tslens.bench.gpu --out figures/bench/gpu.json; \
 	else $(MAKE) -s $(DEV) && $(BIN)/python -m tslens.bench.gpu --out figures/bench/gpu.json; fi
 
-OF_MODELS := twins heads kinds neurons lens circuits audit evaluation
+OF_MODELS := twins heads kinds neurons lens circuits audit
 OF_TRAINING := optimizers peers shapes sweep dropout contrastive instruct compressor epoch seeds
 OF_NO_STORIES := memory dynamics
+# One more model of the evaluation, trained for an epoch; and minimal pairs of others, where PAIRS names their file.
+WHOLE := 256x8x8
+EVALUATION = --model "256x8=$(WHOLE)" $(if $(PAIRS),--pairs "$(PAIRS)")
 
-figures: $(DEV)  ## every study again, many hours; STORIES=files of real stories, STORIES260K=stories260K.bin
+figures: $(DEV)  ## every study again, many hours; STORIES=files of real stories, STORIES260K=stories260K.bin; PAIRS=FILE.jsonl
 	@test -n "$(STORIES)" -a -n "$(STORIES260K)" || { echo "make figures: they show real stories and two models;" \
 		"give STORIES=FILE[,FILE...] and STORIES260K=stories260K.bin" >&2; exit 2; }
 	@set -e; for study in $(OF_MODELS); do echo "$$study"; \
 		$(BIN)/python "analyses/$$study.py" --stories "$(STORIES)" --model "stories260K=llama2c:$(STORIES260K)"; done
+	@test -f runs/$(WHOLE)/config.json || if test -f runs/$(WHOLE)/recipe.json; \
+		then $(BIN)/tslens train --resume $(WHOLE); else $(BIN)/tslens train $(WHOLE) --data "$(STORIES)"; fi
+	@echo evaluation; $(BIN)/python analyses/evaluation.py --stories "$(STORIES)" \
+		--model "stories260K=llama2c:$(STORIES260K)" $(EVALUATION)
 	@set -e; for study in $(OF_TRAINING); do echo "$$study"; \
 		$(BIN)/python "analyses/$$study.py" --stories "$(STORIES)"; done
 	@set -e; for study in $(OF_NO_STORIES); do echo "$$study"; $(BIN)/python "analyses/$$study.py"; done

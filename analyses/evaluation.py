@@ -32,6 +32,7 @@ from tslens.corpus import SELF, model_stories
 from tslens.dynamics.points import points
 from tslens.evaluation import copies as measure
 from tslens.evaluation.card import card, controls, reference, score_texts
+from tslens.evaluation.coloured import coloured_figure
 from tslens.evaluation.instruct import instruct
 from tslens.evaluation.pairs import own_pairs, read_pairs, score
 from tslens.evaluation.prompts import evaluate
@@ -75,16 +76,19 @@ models["untrained"] = Twin("permuted", 0).of(models["stories2M"])
 for name in suites():
     answered = evaluate(models, suite(name), written=COMPLETIONS)
     save(answered.figure(), folder / f"{name}.svg", answered.summary())
+    save(coloured_figure(answered, "match"), folder / f"{name}-match.svg", answered.by_label())
     print(answered)
 
 train = stories(source, split="train")
 n_grams = {f"5-gram of {train.name}": kept_five_gram(train, cache() / "ngrams", source=train.name)}
 preferred = score(models, own_pairs(PAIRS), n_grams=n_grams)
 save(preferred.figure(), folder / "pairs.svg", preferred.summary())
+preferred.by_paradigm().to_csv(folder / "pairs-phenomena.csv", index=False)
 print(preferred)
 if asked.options.pairs is not None:
     others = score(models, read_pairs(asked.options.pairs, limit=OTHERS, least=FEWEST), n_grams=n_grams)
     save(others.figure(), folder / "pairs-of-others.svg", others.summary())
+    others.by_paradigm().to_csv(folder / "pairs-of-others-paradigms.csv", index=False)
     print(others)
 
 usual = reference(asked.training, asked.training.name)

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import re
 import shlex
+import subprocess
 
 import pytest
 
@@ -51,6 +52,17 @@ def test_stored_tables_are_those_that_the_code_writes(checkout, compared):
         suffix = "-by-depth" if study == "lens" else ""
         stored = (checkout / f"figures/{study}/stories2M{suffix}.csv").read_text(encoding="utf-8").splitlines()[0]
         assert stored.split(",") == list(table.columns), f"figures/{study}: run analyses/{study}.py"
+
+
+def test_make_figures_runs_every_study(checkout):
+    given = ["STORIES=a.txt,b.txt", "STORIES260K=c.bin", "PAIRS=d.jsonl"]
+    found = subprocess.run(["make", "-n", "figures", *given], cwd=checkout, capture_output=True, text=True, check=True)
+    lines = found.stdout.replace("\\\n", " ").splitlines()
+    named = set(re.findall(r"\w+", " ".join(line for line in lines if "analyses/" in line)))
+    assert {path.stem for path in (checkout / "analyses").glob("[!_]*.py")} <= named
+    (line,) = (line for line in lines if "analyses/evaluation.py" in line)
+    options = ("--stories a.txt,b.txt", "--model stories260K=llama2c:c.bin", "--model 256x8=256x8x8", "--pairs d.jsonl")
+    assert all(option in " ".join(shlex.split(line)) for option in options)
 
 
 def test_readme_is_short(checkout):

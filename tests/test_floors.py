@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 FLOORS = (
-    {"byte_bpe", "draws", "errors", "files", "lock", "memory", "nearest", "progress", "result", "threads"}
+    {"byte_bpe", "draws", "errors", "files", "interrupt", "lock", "memory", "nearest", "progress", "result", "threads"}
     | {"stats", "plots", "pos"},
     {"models", "tokenizer", "stories", "runs", "ngrams", "llm"},
     {"forward", "generate", "batching", "scan", "halves"},

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm.server import Server, spread
+from tests.llm.server import Server, spread, stop_under_way
 from tslens import cli
 from tslens.cli import large_model
 from tslens.stories import stories
@@ -165,6 +165,39 @@ def test_the_cost_is_said_when_the_key_is_refused(asked, capsys):
     said = capsys.readouterr().err
     assert "refuses the key" in said
     assert re.search(r"the asking broke off; the answers cost \$0\.0\d*[1-9]", said)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_ctrl_c_keeps_what_is_paid_and_tells_its_cost(asked, monkeypatch, capsys, twice):
+    words = (9, "--out", "told.jsonl", "--yes", "--concurrency", 3, "--cache", "answers.jsonl")
+    with Server(tell, faults={"slow": 1.0}, slow=60) as server:
+        with monkeypatch.context() as patch:
+            stop_under_way(server, patch, 3, twice=twice)
+            assert asked(server, *words) == 130
+        said = capsys.readouterr().err.splitlines()[-3:]
+        assert "stopping: waiting for the 3 answers under way" in said[0] and len(server.asked) == 3
+        answered = 0 if twice else 3
+        assert Path("answers.jsonl").read_bytes().count(b"\n") == 1 + answered
+        cost = r"\$0.00, and at most \$0\.0\d+ for answers lost on the way" if twice else r"\$0\.0\d*[1-9]"
+        assert re.search(f"the asking broke off; the answers cost {cost}$", said[1])
+        kept = "; what was received is kept in answers.jsonl, and the same command goes on from there"
+        assert said[2] == "tslens: interrupted" + kept * (not twice)
+        assert not Path("told.jsonl").exists()
+        server.released.set()
+        assert asked(server, *words) == 0
+        assert len(server.asked) == 3 + 9 - answered
+
+
+def test_the_cost_is_told_where_ctrl_c_comes_after_the_answers(asked, monkeypatch, capsys):
+    """While the stories are read."""
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Wish, "fault", stop)
+    with Server(tell) as server:
+        assert asked(server, 2, "--out", "told.jsonl", "--yes") == 130
+    assert re.search(r"the asking broke off; the answers cost \$0\.0\d*[1-9]\n", capsys.readouterr().err)
 
 
 class Terminal(io.StringIO):

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from tests.evaluation.grading.conftest import FALL, noise
-from tests.llm.server import Server, spread
+from tests.llm.server import Server, spread, stop_under_way
 from tslens import cli, runs
 from tslens.cli import large_model
 from tslens.cli.graders import true_texts
@@ -96,6 +96,22 @@ def killed(server, cache, lines):
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate()
+
+
+def test_ctrl_c_keeps_the_grades_that_are_paid(in_tmp, monkeypatch, capsys):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", Server.key)
+    Path("texts.jsonl").write_text('{"prompt": "One day Tom", "completion": "ran home."}\n', encoding="utf-8")
+    words = ["--texts", "texts.jsonl", "--yes", "--concurrency", "3", "--cache", "answers.jsonl", "--out", "graded"]
+    with Server(faults={"slow": 1.0}, slow=60) as server, monkeypatch.context() as patch:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        stop_under_way(server, patch, 3)
+        assert cli.main(["eval", "grade", *words]) == 130
+        assert len(server.asked) == 3
+    said = capsys.readouterr().err.splitlines()[-3:]
+    assert "stopping: waiting for the 3 answers under way" in said[0]
+    assert re.search(r"the asking broke off; the answers cost \$0\.0\d*[1-9]$", said[1])
+    assert said[2].startswith("tslens: interrupted; what was received is kept in answers.jsonl")
+    assert Path("answers.jsonl").read_bytes().count(b"\n") == 1 + 3 and not Path("graded").exists()
 
 
 @pytest.mark.thorough

@@ -7,10 +7,10 @@ import pytest
 
 from tslens import files, lock
 from tslens.cli.runs import plot, runs
+from tslens.interrupt import Interrupted
 from tslens.runs import read_metrics
 from tslens.train import recipe as recipes
 from tslens.train import session
-from tslens.train.interrupt import Interrupted
 
 SMALL = {
     "data.limit": "200",

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import stats as scipy_stats
@@ -140,8 +141,12 @@ def test_figure_frame_and_file(model, ours, tmp_path):
     assert [t.get_text() for t in result.figure().axes[0].get_yticklabels()] == result.paradigms
     frame = result.to_frame()
     assert len(frame) == len(result.goods) and frame["right"].mean() == pytest.approx(result.right("m").mean())
-    result.save(tmp_path)
+    saved = result.save(tmp_path)
     assert PairsResult.load(tmp_path).macro("m") == result.macro("m")
+    for name, table in (("paradigms", result.by_paradigm()), ("summary", result.summary())):
+        stored = pd.read_csv(saved / f"{name}.csv", keep_default_na=False, na_values=[""])
+        pd.testing.assert_frame_equal(stored, table, check_dtype=False)
+    assert (saved / "differences.csv").read_text() == "scorer,less,difference,low,high\n"  # of one model there is none
     assert "agreement" in str(result)
 
 

@@ -4,6 +4,7 @@ import dataclasses
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -155,6 +156,8 @@ def test_verdicts_follow_the_margin_and_the_labels():
     for wrong, why in (([[[2]] * 4] * 2, "not one for each completion"), ([[[3] * 3] * 4] * 2, "got 3")):
         with pytest.raises(ValueError, match=why):
             written.with_labels("someone", wrong)
+    last = graded.by_label().iloc[3]
+    assert (last["model"], last["success"], last["partial"], last["fail"], last["without_label"]) == ("a", 0, 0, 0, 3)
     with pytest.raises(ValueError, match="'match' gave no labels. Labels are by: someone"):
         graded.labelled(2)
 
@@ -170,6 +173,11 @@ def test_several_models_and_what_they_write(model, tmp_path):
             assert found == [label(text, prompt) for text in texts]
     again = SuiteResult.load(result.save(tmp_path))
     assert again.labels == result.labels and again.completions == result.completions and str(again) == str(result)
+    rows = pd.read_csv(tmp_path / "SuiteResult/labels.csv")
+    assert len(rows) == 2 * 4 and set(rows["by"]) == {"match"} and list(rows["text"]) == result.prompts * 2
+    for row, found in zip(rows.itertuples(), [own for of in result.labels["match"] for own in of], strict=True):
+        assert [row.fail, row.partial, row.success] == [found.count(verdict) for verdict in range(3)]
+    assert list(pd.read_csv(tmp_path / "SuiteResult/summary.csv")["score"]) == list(result.summary()["score"])
     named = evaluate({"first": model}, SUITE)
     assert named.models == ["first"] and not named.completions
 

@@ -1,7 +1,9 @@
 """A server on the loopback that speaks Messages, count_tokens and Message Batches, and misbehaves as a seed says."""
 
 import contextlib
+import itertools
 import json
+import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -9,6 +11,10 @@ from hashlib import blake2b
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
 from typing import Any
+
+import pytest
+
+from tslens import progress
 
 FAULTS = (
     "rate limit with retry-after",
@@ -37,6 +43,31 @@ def spread(share: float, *, without: tuple[str, ...] = ()) -> dict[str, float]:
     """Faults that together have this share, each the same one."""
     names = [name for name in FAULTS if name not in without]
     return dict.fromkeys(names, share / len(names))
+
+
+def ctrl_c() -> None:
+    """What a terminal sends on Ctrl-C, to the main thread."""
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def stop_under_way(server: "Server", patch: pytest.MonkeyPatch, after: int, *, twice: bool = False) -> None:
+    """Ctrl-C once so many requests are under way. They are answered when the client says that it waits for them; with
+    `twice`, Ctrl-C comes again then. For a server whose answers are all slow."""
+    fault, note, number = server.fault, progress.note, itertools.count(1)
+
+    def counted(text: str, names: tuple[str, ...]) -> str | None:
+        found = fault(text, names)
+        if next(number) == after:
+            ctrl_c()
+        return found
+
+    def noted(said: str) -> None:
+        note(said)
+        if said.startswith("stopping: waiting for"):
+            (ctrl_c if twice else server.released.set)()
+
+    patch.setattr(server, "fault", counted)
+    patch.setattr(progress, "note", noted)
 
 
 def example(schema: Mapping[str, Any], draw: Random) -> Any:

@@ -13,7 +13,7 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel
 
-from tests.llm.server import Server, _Handler, spread
+from tests.llm.server import Server, _Handler, ctrl_c, spread, stop_under_way
 from tslens import llm, lock
 from tslens.errors import InputError
 from tslens.llm.prices import Tokens
@@ -165,6 +165,72 @@ def test_what_is_interrupted_counts_as_lost(settings, monkeypatch):
         assert "and at most $" in error.value.__notes__[0]
 
 
+def plainly(asked, given, budget):
+    with pytest.raises(KeyboardInterrupt) as error:
+        llm.ask(asked, given, budget=budget)
+    return error.value
+
+
+def in_a_notebook(asked, given, budget):
+    async def cell():
+        return plainly(asked, given, budget)
+
+    return asyncio.run(cell())
+
+
+@pytest.mark.parametrize("ask", [plainly, in_a_notebook])
+def test_the_first_ctrl_c_waits_for_answers_under_way(settings, tmp_path, monkeypatch, capsys, ask):
+    with Server(faults={"slow": 1.0}, slow=60) as server:
+        given, budget = settings(server, cache=tmp_path / "a.jsonl", concurrency=4), llm.Budget(1.0)
+        stop_under_way(server, monkeypatch, 4)
+        error = ask(requests(30), given, budget)
+        assert len(server.asked) == len(server.usages) == 4
+        assert sum(found is not None for found in llm.cached(requests(30), given)) == 4
+        assert (budget.spent, budget.lost) == (pytest.approx(billed(server)), 0)
+        assert error.__notes__ == [str(budget)]
+        kept = f"what was received is kept in {given.cache}"
+        assert str(error) == f"interrupted; {kept}, and the same command goes on from there"
+        said = " ".join(capsys.readouterr().err.split())
+        assert said == "stopping: waiting for the 4 answers under way, which cost; Ctrl-C again stops at once"
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert all(o.answer for o in llm.ask(requests(30), given))
+        assert len(server.asked) == 30
+
+
+@pytest.mark.parametrize("ask", [plainly, in_a_notebook])
+def test_the_second_ctrl_c_stops_at_once(settings, monkeypatch, ask):
+    """No answer came; what they may cost counts as lost."""
+    with Server(faults={"slow": 1.0}, slow=60) as server:
+        given, budget = settings(server, concurrency=4), llm.Budget(1.0)
+        stop_under_way(server, monkeypatch, 4, twice=True)
+        error = ask(requests(30), given, budget)
+        assert (len(server.asked), server.usages) == (4, [])
+        most = llm.price_of(given.model).most(requests(1)[0], given)
+        assert (budget.spent, budget.lost) == (0, pytest.approx(4 * most, rel=0.01))
+        assert error.__notes__ == [str(budget)]
+
+
+def test_ctrl_c_does_not_wait_where_no_answer_is_under_way(settings, monkeypatch):
+    """The server is busy, and the next try is half an hour away."""
+    with Server(faults={"529": 1.0}) as server:
+        stop_under_way(server, monkeypatch, 2)
+        began = time.monotonic()
+        plainly(requests(9), settings(server, concurrency=2, first_wait=3600.0, longest_wait=3600.0), llm.Budget(None))
+        assert len(server.asked) == 2
+        assert time.monotonic() - began < 900
+
+
+def test_ctrl_c_after_the_last_answer_is_not_forgotten(settings, tmp_path):
+    def stop(outcome):
+        ctrl_c()
+
+    with Server() as server:
+        given = settings(server, cache=tmp_path / "a.jsonl")
+        with pytest.raises(KeyboardInterrupt, match="what was received is kept"):
+            llm.ask(requests(1), given, stop)
+        assert llm.cached(requests(1), given)[0].answer
+
+
 def test_a_rehearsal_answers_for_no_other_server(settings, tmp_path, monkeypatch):
     real = llm.Settings("claude-haiku-4-5", cache=tmp_path / "a.jsonl")
     assert requests(1)[0].key(real.name) == "8f1d795c0092de3b5777e6c8d7405bd2"  # in the caches of users
@@ -295,7 +361,7 @@ def test_retry_after_is_honoured(monkeypatch, settings):
         waits.append(seconds)
         await sleep(0, *rest)
 
-    monkeypatch.setattr("tslens.llm.asking.asyncio.sleep", noted)
+    monkeypatch.setattr("tslens.llm.halt.asyncio.sleep", noted)
     with Server(faults={"rate limit with retry-after": 1.0}) as server:
         llm.ask(requests(1), settings(server, tries=4, first_wait=7.0, longest_wait=7.0))
     assert waits.count(0.01) == 3
@@ -429,31 +495,38 @@ def test_an_expired_batch_is_asked_again_and_results_find_their_requests(setting
         assert llm.ask(requests(30), given)[0].cached
 
 
-def interrupted(asked, given, monkeypatch):
-    """Submit a batch, and stop where the run would wait for it."""
+def interrupted(asked, given, server, monkeypatch):
+    """Submit a batch, and press Ctrl-C when the run first looks whether it has ended."""
+    state, looks = server.state, []
 
-    async def stop(seconds):
-        raise KeyboardInterrupt
+    def waits(name, *, look=True):
+        looks.append(name)
+        if len(looks) == 2:  # the first describes the batch when it is submitted
+            ctrl_c()
+        return state(name, look=False)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("tslens.llm.batches.asyncio.sleep", stop)
+        patch.setattr(server, "state", waits)
         llm.ask(asked, given)
 
 
 def test_a_batch_that_another_call_wants_too_is_kept(settings, tmp_path, monkeypatch):
     with Server() as server:
         given = settings(server, cache=tmp_path / "a.jsonl", batch=True)
-        interrupted(requests(10), given, monkeypatch)
+        interrupted(requests(10), given, server, monkeypatch)
         assert all(o.answer for o in llm.ask(requests(4), given))
         assert all(o.answer for o in llm.ask(requests(10), given))
         assert len(server.batches) == 1
 
 
-def test_a_batch_under_way_is_not_paid_twice(settings, tmp_path, monkeypatch):
+def test_a_batch_under_way_is_not_paid_twice(settings, tmp_path, monkeypatch, capsys):
     """Also where the run that finds it asks without batches."""
     with Server() as server:
-        given = settings(server, cache=tmp_path / "a.jsonl", batch=True)
-        interrupted(requests(10), given, monkeypatch)
+        given = settings(server, cache=tmp_path / "a.jsonl", batch=True, poll=3600.0)
+        interrupted(requests(10), given, server, monkeypatch)  # which does not wait for the hour
+        said = " ".join(capsys.readouterr().err.split())
+        assert said == "stopping: the message batch under way goes on, and the same command reads it later"
+        given.poll = 0.001
         given.batch = False
         found = llm.estimate(requests(12), given)
         assert (found.requests, found.under_way) == (12, 10)
@@ -514,7 +587,7 @@ def test_a_batch_whose_id_never_arrived_is_found(settings, tmp_path, monkeypatch
 def test_a_batch_that_the_api_has_forgotten_is_asked_again(settings, tmp_path, monkeypatch):
     cache = tmp_path / "a.jsonl"
     with Server() as server:
-        interrupted(requests(5), settings(server, cache=cache, batch=True), monkeypatch)
+        interrupted(requests(5), settings(server, cache=cache, batch=True), server, monkeypatch)
     with Server() as server:
         assert all(o.answer for o in llm.ask(requests(5), settings(server, cache=cache, batch=True)))
 

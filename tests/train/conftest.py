@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from tslens import runs
+from tslens.interrupt import Interrupted
 from tslens.train import recipe as recipes
 from tslens.train import session
-from tslens.train.interrupt import Interrupted
 from tslens.train.position import Position, Watch
 from tslens.train.run import Run
 

@@ -1,7 +1,12 @@
 """Names of what a suite is scored by: kinds of prompts, scorings, and the labels fail, partial and success."""
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCORINGS = {"sum": "margin", "byte": "margin_per_byte"}
 PARTS = ("hand-written", "templated")
@@ -32,3 +37,18 @@ def named(by: str, trust: Mapping[str, str], is_brief: bool = False) -> str:
     if told.startswith(UNTRUSTWORTHY):
         return f"{by} ({told.replace(' (', ': ').removesuffix(')')})"
     return f"{by} (not proved: {told})"
+
+
+def counted(models: Sequence[str], prompts: Sequence[str], labels: Mapping[str, Labels]) -> "pd.DataFrame":
+    """One row per model, prompt, and who gave labels: how many of its completions are a success, partial, a fail, and
+    without a label."""
+    import pandas as pd
+
+    rows = []
+    for by, given in labels.items():
+        for model, of_prompts in zip(models, given, strict=True):
+            for prompt, own in enumerate(of_prompts):
+                of = Counter(own)
+                rows.append((model, prompt, prompts[prompt], by, of[SUCCESS], of[PARTIAL], of[FAIL], of[None]))
+    columns = ["model", "prompt", "text", "by", "success", "partial", "fail", "without_label"]
+    return pd.DataFrame(rows, columns=columns)

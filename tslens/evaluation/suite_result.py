@@ -16,7 +16,7 @@ from torch import Tensor
 from tslens import stats
 from tslens.errors import InputError
 from tslens.evaluation.coloured import STYLE, coloured_figure, coloured_html
-from tslens.evaluation.scores import EVEN, FAIL, PARTIAL, PARTS, SCORINGS, SUCCESS, VERDICTS, Labels, named
+from tslens.evaluation.scores import EVEN, FAIL, PARTIAL, PARTS, SCORINGS, SUCCESS, VERDICTS, Labels, counted, named
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -204,7 +204,14 @@ class SuiteResult(Result):
         """The coloured table of the prompts written by hand, by model."""
         return coloured_figure(self)
 
+    def by_label(self) -> "pd.DataFrame":
+        """How many completions of each prompt are a success, partial and a fail, by matching and by each grader."""
+        return counted(self.models, self.prompts, self.labels)
+
     def write_tables(self, folder: Path) -> None:
+        """Write `table.html` (the coloured tables), `summary.csv`, and `labels.csv` (see `by_label`)."""
+        self.summary().to_csv(folder / "summary.csv", index=False)
+        self.by_label().to_csv(folder / "labels.csv", index=False)
         tables = "\n".join(coloured_html(self, by) for by in self.ways())
         page = f'<!doctype html>\n<meta charset="utf-8"><style>{STYLE}</style>\n{tables}'
         (folder / "table.html").write_text(page, encoding="utf-8")

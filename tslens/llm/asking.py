@@ -1,26 +1,25 @@
 """Ask requests one by one, several at a time, or in message batches; every answer is kept as soon as it is there."""
 
 import asyncio
-import contextvars
-from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from tslens import progress
 from tslens.errors import InputError
+from tslens.interrupt import stop_requested
 from tslens.llm import batches
 from tslens.llm.budget import Budget
 from tslens.llm.client import Busy, Lost, RejectedError, attempt, connect, read, tokens_of, wait_of
+from tslens.llm.halt import Halt
+from tslens.llm.loop import finish
 from tslens.llm.prices import Tokens, price_of, thinking_of
 from tslens.llm.requests import BUDGET, Outcome, Request, Settings, dollars
 from tslens.llm.store import AnswerStore
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
-
-Made = TypeVar("Made")
 
 
 def ask(
@@ -34,7 +33,8 @@ def ask(
     `on_progress` is called with each outcome when it is there. `budget` is one that several calls share; else this call
     has its own, of `settings.limit_usd`. Answers to requests that a kill or an error left
     unfinished are in the cache, and a message batch goes on: the same call again finishes the rest. An error that ends
-    the call waits for the answers under way, and has a note of what was spent.
+    the call waits for the answers under way, and has a note of what was spent. So do Ctrl-C and
+    SIGTERM, which do not wait for a message batch; a second Ctrl-C ends the call at once.
 
     Raises:
         InputError: no key, no SDK, no price; the API refuses the key or does not know the model; a cache that another
@@ -46,14 +46,10 @@ def ask(
         if run.pending:
             run.client = connect(settings)
             run.budget.begin()
-            with progress.bar(f"asking {settings.model}", len(run.pending), steady=True) as run.bar:
-                try:
-                    finish(run.everything())
-                except BaseException as error:
-                    run.budget.end()
-                    if run.budget.spent or run.budget.lost:
-                        error.add_note(str(run.budget))
-                    raise
+            drawn = progress.bar(f"asking {settings.model}", len(run.pending), steady=True)
+            with run.budget.noted(), stop_requested() as run.halt.is_stopped, drawn as run.bar:
+                finish(run.everything())
+                run.halt.check()
     return [run.outcomes[key] if first else _same(run.outcomes[key], asked) for asked, key, first in run.asked]
 
 
@@ -96,8 +92,10 @@ class Requests:
         self.store = AnswerStore(settings.cache)
         self.budget = budget
         self.on_progress = on_progress
-        self.broken: Exception | None = None
-        """why nothing more is asked"""
+        self.halt = Halt()
+        self.halt.reason = self._interrupted
+        self._under_way = 0
+        """answers that are waited for, those of message batches aside"""
         self.pending: dict[str, Outcome] = {}
         """outcomes without an answer yet, by key"""
         self.outcomes: dict[str, Outcome] = {}
@@ -115,41 +113,53 @@ class Requests:
                 self._done(key, found)
 
     async def everything(self) -> None:
-        """Ask what is pending."""
-        async with self.client:
-            await batches.collect(self)
-            if self.settings.batch:
-                await batches.everything(self)
-                return
-            keys = iter(list(self.pending))  # shared: each worker takes the next
+        """Ask what is pending. Raises why not all of it was asked, once answers under way are there."""
+        with self.halt.watching():
+            async with self.client:
+                await batches.collect(self)
+                await (batches.everything(self) if self.settings.batch else self._side_by_side())
 
-            async def work() -> None:
-                for key in keys:
-                    try:
-                        await self._one(key)
-                    except Exception as error:
-                        self.broken = self.broken or error
-                    if self.broken:
-                        return
+    async def _side_by_side(self) -> None:
+        """Ask one by one, several at a time."""
+        keys = iter(list(self.pending))  # shared: each worker takes the next
 
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(self.settings.concurrency, len(self.pending))):
-                    group.create_task(work())
-            if self.broken:
-                raise self.broken
+        async def work() -> None:
+            for key in keys:
+                try:
+                    await self._one(key)
+                except Exception as error:
+                    self.halt.set(error)
+                if self.halt.why:
+                    return
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self.settings.concurrency, len(self.pending))):
+                group.create_task(work())
+        self.halt.check()
+
+    def _interrupted(self) -> KeyboardInterrupt:
+        """Say what is still waited for after Ctrl-C or SIGTERM; returns what ends the call then."""
+        if self._under_way:
+            answers = "the answer" if self._under_way == 1 else f"the {self._under_way} answers"
+            progress.note(f"stopping: waiting for {answers} under way, which cost; Ctrl-C again stops at once")
+        elif self.store.under_way & self.pending.keys():
+            progress.note("stopping: the message batch under way goes on, and the same command reads it later")
+        kept = f"; what was received is kept in {self.store.path}, and the same command goes on from there"
+        return KeyboardInterrupt("interrupted" + kept * (self.store.path is not None))
 
     async def _one(self, key: str) -> None:
         """Ask one request until it has an answer or has failed."""
         request, number = self.pending[key].request, 0
         most = self.price.most(request, self.settings)
         parameters = request.parameters(self.settings, self.thinking)
-        while key in self.pending and not self.broken:
+        while key in self.pending and not self.halt.why:
             if not await self.budget.reserve(most):
                 self.fail(key, BUDGET)
                 return
-            if self.broken:
+            if self.halt.why:
                 await self.budget.settle(most)
                 return
+            self._under_way += 1
             try:
                 found = await attempt(lambda: self.client.messages.create(**parameters), self.settings)
             except InputError as error:
@@ -158,6 +168,8 @@ class Requests:
                     raise
                 self.fail(key, str(error))
                 return
+            finally:
+                self._under_way -= 1
             if isinstance(found, Lost | Busy):
                 lost = most if isinstance(found, Lost) else 0.0
                 self.pending[key].lost_usd += lost
@@ -166,7 +178,7 @@ class Requests:
                 if number >= self.settings.tries:
                     self.fail(key, f"no answer in {number} tries ({found.why})")
                 else:
-                    await asyncio.sleep(wait_of(self.settings, key, number - 1, getattr(found, "wait", None)))
+                    await self.halt.rest(wait_of(self.settings, key, number - 1, getattr(found, "wait", None)))
             else:
                 await self.budget.settle(most, spent=self.received(key, found, most))
 
@@ -210,20 +222,3 @@ class Requests:
 def _same(outcome: Outcome, request: Request) -> Outcome:
     """The outcome for another request that is equal: paid once."""
     return Outcome(request, outcome.answer, outcome.failure, True, outcome.input_tokens, outcome.output_tokens)
-
-
-def finish(work: Coroutine[Any, Any, Made]) -> Made:
-    """Run to the end, in a thread of its own where a loop runs already, as in Jupyter; one error, not a group."""
-
-    async def ungrouped() -> Made:
-        try:
-            return await work
-        except BaseExceptionGroup as group:
-            raise group.exceptions[0] from None
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(ungrouped())
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(contextvars.copy_context().run, asyncio.run, ungrouped()).result()

@@ -1,6 +1,5 @@
 """Message batches: half the price, within a day; a batch is kept by its id, so that another process can read it."""
 
-import asyncio
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -30,6 +29,7 @@ async def collect(run: "Requests") -> None:
         if any(key in run.pending for key in keys) and await _found(run, keys, before) is None:
             run.store.intend((), ())
     for batch, keys in list(run.store.batches.items()):
+        run.halt.check()
         wanted = [key for key in keys if key in run.pending]
         if wanted:
             progress.note(f"waiting for the message batch {batch}, which holds {len(wanted):,} of these requests")
@@ -42,6 +42,7 @@ async def everything(run: "Requests") -> None:
     """Submit what is pending, until all is answered. Raises what `collect` raises."""
     sent: Counter[str] = Counter()
     while run.pending:
+        run.halt.check()
         for key in [key for key in run.pending if sent[key] >= run.settings.tries]:
             run.fail(key, f"no answer in {run.settings.tries} batches")
         chosen, most = _chosen(run)
@@ -80,6 +81,7 @@ async def _submitted(run: "Requests", keys: list[str], most: float) -> str | Non
     ]
     why, lost = f"no answer in {run.settings.tries} tries", False
     before = [name for name, _ in await _listed(run)]
+    run.halt.check()
     run.store.intend(keys, before)
     for number in range(run.settings.tries):
         if not await run.budget.reserve(most):
@@ -106,7 +108,9 @@ async def _submitted(run: "Requests", keys: list[str], most: float) -> str | Non
                 run.pending[key].lost_usd += _most(run, key)
         await run.budget.settle(most, lost=most if isinstance(found, Lost) else 0.0)
         why = f"no answer in {run.settings.tries} tries ({found.why})"
-        await asyncio.sleep(wait_of(run.settings, keys[0], number, getattr(found, "wait", None)))
+        await run.halt.rest(wait_of(run.settings, keys[0], number, getattr(found, "wait", None)))
+        if run.halt.why:
+            break
     if not lost:  # else it may have been made, and be listed later
         run.store.intend((), ())
     for key in keys:
@@ -121,7 +125,7 @@ async def _listed(run: "Requests") -> list[tuple[str, int]]:
         page = await run.client.messages.batches.list(limit=100)
         return [(batch.id, sum(getattr(batch.request_counts, name) for name in COUNTS)) for batch in page.data]
 
-    return await insist(look, run.settings, "batches")
+    return await insist(look, run.settings, "batches", run.halt.rest_or_raise)
 
 
 async def _found(run: "Requests", keys: list[str], before: list[str]) -> str | None:
@@ -156,9 +160,9 @@ async def _read(run: "Requests", batch: str, keys: list[str], most: float) -> No
 
     taken: set[str] = set()
     try:
-        while await insist(look, run.settings, batch) != "ended":
-            await asyncio.sleep(run.settings.poll)
-        await insist(take, run.settings, batch)
+        while await insist(look, run.settings, batch, run.halt.rest_or_raise) != "ended":
+            await run.halt.rest_or_raise(run.settings.poll)
+        await insist(take, run.settings, batch, run.halt.rest_or_raise)
     except AbsentError:  # the API keeps results for some weeks
         pass
     except UnreachableError as error:

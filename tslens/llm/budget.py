@@ -1,6 +1,8 @@
 """A limit on spending that is never exceeded: the worst case of every request is reserved before it is sent."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tslens.llm.requests import dollars
 
@@ -32,6 +34,17 @@ class Budget:
         """End a call. What is still reserved, for requests that were interrupted, counts as lost."""
         self.lost += sum(self._reserved)
         self._reserved.clear()
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """An error or Ctrl-C that ends the block has a note of what was spent and lost, once."""
+        try:
+            yield
+        except BaseException as error:
+            self.end()
+            if (self.spent or self.lost) and str(self) not in getattr(error, "__notes__", ()):
+                error.add_note(str(self))
+            raise
 
     def __str__(self) -> str:
         missing = f", and at most {dollars(self.lost)} for answers lost on the way" if self.lost else ""

@@ -122,15 +122,23 @@ def wait_of(settings: Settings, key: str, number: int, asked: float | None) -> f
     return longest * (0.5 + int.from_bytes(share) / 2**17)
 
 
-async def insist(call: Callable[[], Awaitable[Got]], settings: Settings, key: str) -> Got:
-    """The answer of a call that costs nothing, tried again until it comes. UnreachableError after all tries."""
+async def insist(
+    call: Callable[[], Awaitable[Got]],
+    settings: Settings,
+    key: str,
+    rest: Callable[[float], Awaitable[None]] | None = None,
+) -> Got:
+    """The answer of a call that costs nothing, tried again until it comes. UnreachableError after all tries.
+
+    Between two tries it waits some seconds, by `rest` if that is given.
+    """
     why = ""
     for number in range(settings.tries):
         found = await attempt(call, settings)
         if not isinstance(found, Lost | Busy):
             return found
         why = found.why
-        await asyncio.sleep(wait_of(settings, key, number, getattr(found, "wait", None)))
+        await (rest or asyncio.sleep)(wait_of(settings, key, number, getattr(found, "wait", None)))
     raise UnreachableError(f"no answer in {settings.tries} tries ({why})")
 
 

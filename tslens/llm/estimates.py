@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tslens import progress
-from tslens.llm.asking import finish, known
+from tslens.llm.asking import known
 from tslens.llm.client import RejectedError, UnreachableError, connect, has_key, insist
+from tslens.llm.loop import finish
 from tslens.llm.prices import Tokens, price_of, thinking_of
 from tslens.llm.requests import Request, Settings, dollars
 from tslens.llm.store import AnswerStore

@@ -172,7 +172,8 @@ def ask(wanted: Sequence[Wish], settings: llm.Settings, tries: int = 3) -> Told:
     A wish whose `tries` stories were all rejected, or whose request failed, gets none. Raises what `llm.ask` raises.
     """
     budget = llm.Budget(settings.limit_usd)
-    return _told(wanted, settings, tries, lambda requests: llm.ask(requests, settings, budget=budget))
+    with budget.noted():
+        return _told(wanted, settings, tries, lambda requests: llm.ask(requests, settings, budget=budget))
 
 
 def requests_of(

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from tslens import runs
 from tslens.errors import InputError
+from tslens.interrupt import Interrupted, stop_requested
 from tslens.train import divergence, loggers, saving
 from tslens.train.data import prefetch
 from tslens.train.distributed import World
 from tslens.train.divergence import Diverged
-from tslens.train.interrupt import Interrupted, stop_requested
 from tslens.train.position import Position, Watch
 from tslens.train.run import Run
 from tslens.train.saving import TrainingState

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import torch
 
-from tslens import lock, progress, runs
+from tslens import interrupt, lock, progress, runs
 from tslens.errors import InputError
 from tslens.models import LanguageModel
-from tslens.train import interrupt, loggers, optimizer, precision, saving
+from tslens.train import loggers, optimizer, precision, saving
 from tslens.train.distributed import World, process_group
 from tslens.train.loop import Loop
 from tslens.train.meter import Meter

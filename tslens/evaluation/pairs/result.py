@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -175,6 +176,12 @@ class PairsResult(Result):
             frame.insert(2, name, [values[i] for i in frame["pair"]])
         frame.insert(2, "paradigm", [self.paradigms[self.paradigm[i]] for i in frame["pair"]])
         return frame.assign(right=np.concatenate([self.right(scorer) for scorer in self.scorers]))
+
+    def write_tables(self, folder: Path) -> None:
+        """Write `summary.csv`, `paradigms.csv` (see `by_paradigm`) and `differences.csv`."""
+        for name, table in (("summary", self.summary()), ("paradigms", self.by_paradigm())):
+            table.to_csv(folder / f"{name}.csv", index=False)
+        self.differences().to_csv(folder / "differences.csv", index=False)
 
     def figure(self) -> "Figure":
         """The score of every paradigm with its interval, by scorer; local paradigms are marked."""

@@ -1,4 +1,4 @@
-"""Stop a run on Ctrl-C or SIGTERM without losing it."""
+"""Stop work on Ctrl-C or SIGTERM without losing what is done."""
 
 import signal
 import threading
