@@ -61,6 +61,12 @@ class TestMean:
         assert found.estimate == pytest.approx(x.mean() - y.mean())
         assert (found.low, found.high) == pytest.approx((found.estimate - reach, found.estimate + reach))
         assert stats.welch([1, 1], [0, 0, 0]).high == 1
+        assert stats.welch([1, 1], [0, 0, 0], least_error=0.5).high == pytest.approx(1 + 0.5 * 3.182446)
+        assert stats.welch(x, y, least_error=1e-9) == found
+        reference = scipy_stats.ttest_ind(x, y, equal_var=False).confidence_interval(0.95)
+        assert (found.low, found.high) == pytest.approx((reference.low, reference.high))
+        half = stats.welch([0, 2, 4], [1, 1, 1, 1])  # one side alone varies, with two degrees of freedom
+        assert (half.estimate, half.high) == (1, pytest.approx(1 + 4.302653 * (4 / 3) ** 0.5))
 
     def test_refusals(self) -> None:
         with pytest.raises(ValueError, match="at least 2 values; got 1"):

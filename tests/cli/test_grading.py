@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -20,13 +21,14 @@ from tslens import cli, runs
 from tslens.cli import large_model
 from tslens.cli.graders import true_texts
 from tslens.errors import InputError
-from tslens.evaluation.grading import ComparisonResult, ControlsResult, GradesResult, read_texts
+from tslens.evaluation.grading import ComparisonResult, ControlsResult, GradedText, GradesResult, read_texts
 from tslens.evaluation.grading.controls import controls, true_endings
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.models import Spec, build, load, weights
 from tslens.report.answers import kept_suites
 from tslens.report.suites import section
 from tslens.stories import stories
+from tslens.stories.instruct import parse
 from tslens.tokenizer import Tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -256,6 +258,19 @@ def test_two_large_models_have_one_price_and_one_question(here, monkeypatch, cap
     assert said.count("Spend it?") == 1 and "nothing was asked and nothing spent" in said
 
 
+def test_controls_look_like_the_texts():
+    """Whole stories behind instructions where texts follow these, and the mark of what is right where texts have it."""
+    told = [GradedText("Words: dog\nStory: \n\n", "A dog ran.")]
+    true, ranked = true_texts(told, None)
+    assert (len(true), len(ranked)) == (25, 100)
+    assert all(parse(text.prompt).blocks and not text.expected for text in true + ranked)
+    marked = [*told, GradedText("A cat", " ran.", expected="ran")]
+    for text in true_texts(marked, None)[0]:
+        assert text.expected and text.completion.strip().startswith(text.expected) and not parse(text.prompt).blocks
+    own = [replace(text, ending=text.completion, expected="ran") for text in true]
+    assert [(t.prompt, t.completion) for t in true_texts(own, None)[0]] == [(t.prompt, t.completion) for t in true]
+
+
 SUITE = """
 question = "What is it like?"
 [[pair]]
@@ -309,7 +324,8 @@ def test_a_grader_labels_what_a_suite_s_models_wrote(here, monkeypatch, capsys):
     assert len(told) == 4 * 3
     assert all(given == (0 if not text.strip() or len(text) % 2 else 2) for text, given in told)
     trust = ControlsResult.load(here / "labelled" / "mine").trust["verdict"]
-    assert trust.startswith("untrustworthy") and found.trust == {name: trust}
+    assert trust == "untrustworthy (misses wrong ending)" and found.trust == {name: trust}
+    assert all(re.search(r"\n\n<right \w{16}>\n", text) for text, _ in server.asked)  # controls too
     with Server(even, faults={"refusal": 0.2}) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         words = [word if word != "suite.jsonl" else "suite2.jsonl" for word in words]

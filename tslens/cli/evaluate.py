@@ -88,16 +88,16 @@ def _labelled(
     if not names:
         return [], found, []
     from tslens.evaluation import grading
-    from tslens.evaluation.grading.suites import RUBRIC, texts_of
+    from tslens.evaluation.grading.suites import RUBRIC, controls_of, texts_of
 
     texts, rubric = texts_of(found, suite), grading.rubric(RUBRIC)
-    true, ranked = true_texts(texts, None)
-    asked = graders_of(names, ranked, rubric, large, precision)
-    confirm_cost(asked, texts, true, rubric, 0, seed, large.yes)
+    controls = controls_of(texts, suite, seed)
+    asked = graders_of(names, true_texts(texts, None)[1], rubric, large, precision)
+    confirm_cost(asked, texts, controls, rubric, 0, seed, large.yes)
     beside: list[Result] = []
     with charged(asked):
         for one in asked:
-            found, grades = grading.graded(found, suite, one, true, seed=seed)
+            found, grades = grading.graded(found, suite, one, controls, seed=seed)
             beside.append(grading.controlled(grades, rubric))
     return asked, found, beside
 

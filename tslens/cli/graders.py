@@ -13,7 +13,7 @@ from tslens.cli.large_model import INCOMPLETE, LargeModel, confirm, print_cost, 
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.evaluation.grading import GradedText, Grader, Rubric
+    from tslens.evaluation.grading import ControlText, GradedText, Grader, Rubric
     from tslens.llm import Budget, Outcome
 
 LARGE = "large"
@@ -23,14 +23,15 @@ Graders = Annotated[
         negative=(),
         help="Who grades: `large` (the model of --large-model), another model's id that begins with `claude-`, a run "
         "or other model of tslens (its log-probabilities, without a key), or a .csv of scores by people or judges. "
-        "May be repeated. Default: large.",
+        "May be repeated. Default: `large` where nothing but grading is asked for, else nobody.",
     ),
 ]
 ControlsSource = Annotated[
     str | None,
     Parameter(
-        help="Stories whose endings are the controls: a file, a dataset or `made`. Default: true endings in --texts, "
-        "if 25 of them can be damaged; else `made`."
+        help="Stories whose endings are the controls: a file, a dataset or `made`; for texts that follow instructions, "
+        "stories behind instructions. Default: true endings in --texts, if 25 of them can be damaged; else `made`, or "
+        "`made:instruct`."
     ),
 ]
 RANKED = 100
@@ -40,16 +41,24 @@ RANKED = 100
 def true_texts(found: "Sequence[GradedText]", source: str | None) -> "tuple[list[GradedText], list[GradedText]]":
     """The true endings of which controls are made, and others among which a likelihood is ranked.
 
-    InputError for a source with too few stories.
+    They look like the texts: where all prompts are instructions they are whole stories behind instructions, and where
+    texts have the mark of what is right, so have they, in the words of their first sentence.
     """
     from tslens.evaluation.grading import GradedText
-    from tslens.evaluation.grading.controls import CONTROLS, can_be_damaged, true_endings
+    from tslens.evaluation.grading.controls import CONTROLS, can_be_damaged, true_endings, true_stories
     from tslens.stories import stories
+    from tslens.stories.instruct import parse
+    from tslens.stories.sentences import sentences
 
+    told = bool(found) and all(parse(text.prompt).blocks for text in found)
+    default = "made:instruct" if told else "made"
     own = list({t.prompt: GradedText(t.prompt, t.ending) for t in found if can_be_damaged(t.ending)}.values())
-    limit = None if source not in (None, "made") else 4 * (CONTROLS + RANKED)
+    limit = None if source not in (None, "made", "made:instruct") else 4 * (CONTROLS + RANKED)
     with progress.stage("reading stories for the controls"):
-        made = true_endings(stories(source or "made", limit=limit), CONTROLS + RANKED)
+        read = stories(source or default, limit=limit)
+        made = (true_stories if told else true_endings)(read, CONTROLS + RANKED)
+    if any(text.expected for text in found):
+        own, made = ([replace(t, expected=sentences(t.completion)[0]) for t in texts] for texts in (own, made))
     if source is None and len(own) >= CONTROLS:
         return own[:CONTROLS], made[:RANKED]
     return made[:CONTROLS], made[CONTROLS:]
@@ -95,7 +104,7 @@ def _grader_of(
 def confirm_cost(
     asked: "Sequence[Grader]",
     found: "Sequence[GradedText]",
-    true: "Sequence[GradedText]",
+    controls: "Sequence[ControlText]",
     rubric: "Rubric",
     again: int,
     seed: int,
@@ -109,7 +118,7 @@ def confirm_cost(
         return
     from tslens.llm import estimate
 
-    items, second = plan(found, true, again, seed)
+    items, second = plan(found, controls, again, seed)
     wanted = [(i, 0) for i in range(len(items))] + [(i, 1) for i in second]
     requests = [request(items[i].text, rubric, time) for i, time in wanted if not items[i].text.is_empty]
     confirm([estimate(requests, one.settings) for one in large], yes)

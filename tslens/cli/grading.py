@@ -14,7 +14,7 @@ from tslens.cli.options import Json, Models, Precision
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.evaluation.grading import GradedText, Grader, GradesResult, Rubric
+    from tslens.evaluation.grading import ControlText, GradedText, Grader, GradesResult, Rubric
 
 Texts = Annotated[
     list[Path],
@@ -55,6 +55,7 @@ def grade(
     """
     from tslens.evaluation.grading import rubric as rubric_of
     from tslens.evaluation.grading.comparisons import check_margin
+    from tslens.evaluation.grading.controls import controls as controls_of
 
     check_margin(margin)
     if again < 0:
@@ -62,10 +63,11 @@ def grade(
     chosen, large = rubric_of(rubric), large or LargeModel()
     found = _texts(texts, model, prompts, n, seed, precision)
     true, ranked = true_texts(found, controls)
+    made = controls_of(true, seed)
     asked = graders_of(grader or [LARGE], ranked, chosen, large, precision)
-    confirm_cost(asked, found, true, chosen, again, seed, large.yes)
+    confirm_cost(asked, found, made, chosen, again, seed, large.yes)
     with charged(asked), delivery(out, json_) as deliver:
-        _deliver(deliver, asked, found, true, chosen, again, margin, preferences, seed)
+        _deliver(deliver, asked, found, made, chosen, again, margin, preferences, seed)
     return exit_code(asked)
 
 
@@ -73,7 +75,7 @@ def _deliver(
     deliver: Delivery,
     asked: "Sequence[Grader]",
     found: "Sequence[GradedText]",
-    true: "Sequence[GradedText]",
+    controls: "Sequence[ControlText]",
     rubric: "Rubric",
     again: int,
     margin: float,
@@ -85,7 +87,7 @@ def _deliver(
 
     made: list[GradesResult] = []
     for i, one in enumerate(asked):
-        made.append(grading.grade(found, one, rubric, true, again=again, seed=seed))
+        made.append(grading.grade(found, one, rubric, controls, again=again, seed=seed))
         which = "" if len(asked) == 1 else str(i + 1)
         deliver(made[-1], which)
         deliver(grading.controlled(made[-1], rubric), which)

@@ -1,10 +1,19 @@
-"""The command that scores models on instructions."""
+"""The command that scores models on instructions, by rules and by graders."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tslens.cli.delivery import delivery
+from tslens.cli.delivery import Delivery, delivery
+from tslens.cli.graders import Graders, charged, confirm_cost, exit_code, graders_of, true_texts
+from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Limit, LossStories, Models, Precision
 from tslens.errors import InputError
+
+if TYPE_CHECKING:
+    from tslens.evaluation.grading import ControlText, Grader
+    from tslens.evaluation.instruct import InstructResult
 
 
 def instruct(
@@ -14,15 +23,18 @@ def instruct(
     limit: Limit = 300,
     samples: int = 2,
     limit_tokens: int = 256,
+    grader: Graders = None,
     seed: int = 0,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
-) -> None:
+    large: LargeModel | None = None,
+) -> int:
     """Measure how far models write what instructions ask for, beyond what they write anyway.
 
     By rule: words, dialogue, a moral, the given sentence, overlap with the summary. Beside stories for other
-    instructions and for none; for combinations asked for together in training, and for those held out of it.
+    instructions and for none; for combinations asked for together in training, and for those held out of it. By each
+    --grader: the rubric `instructions`, beside the rules. The exit code is 3 if a large model did not grade all.
 
     Parameters
     ----------
@@ -31,7 +43,7 @@ def instruct(
     limit_tokens
         Largest number of tokens of a story.
     seed
-        Of the stories.
+        Of the stories, and of the order and the damages of graded texts.
     out
         A folder for the figure (SVG), the scores of every instruction (CSV) and the whole answer.
     """
@@ -41,10 +53,54 @@ def instruct(
     from tslens.evaluation import instruct as suite
     from tslens.models import load
 
+    large = large or LargeModel()
     loaded = [load(name) for name in model]
     corpus = corpus_of(loaded[0], stories, limit, self_written=False)
+    asked, controls = _graders(grader or (), corpus.texts, large, seed, precision)
     with delivery(out, json_) as deliver:
         answer = suite.instruct(
             loaded, corpus.texts, samples=samples, max_new_tokens=limit_tokens, seed=seed, precision=precision
         )
         deliver(answer, corpus=corpus)
+        if asked:
+            _grade(deliver, replace(answer, corpus=corpus.description), asked, controls, seed, large.yes)
+    return exit_code(asked)
+
+
+def _graders(
+    names: Sequence[str], texts: Sequence[str], large: LargeModel, seed: int, precision: str
+) -> "tuple[list[Grader], list[ControlText]]":
+    """The graders, and the controls that are made of the stories behind the instructions. Neither needs what models
+    write, so a grader that cannot grade is refused before they do."""
+    if not names:
+        return [], []
+    from tslens.evaluation.grading import GradedText, rubric
+    from tslens.evaluation.grading.controls import controls
+    from tslens.evaluation.instruct.grades import RUBRIC
+    from tslens.stories.instruct import documents
+
+    true, ranked = true_texts([GradedText(told.head, "", ending=told.story) for told in documents(texts)], None)
+    return graders_of(names, ranked, rubric(RUBRIC), large, precision), controls(true, seed)
+
+
+def _grade(
+    deliver: Delivery,
+    answer: "InstructResult",
+    asked: "Sequence[Grader]",
+    controls: "Sequence[ControlText]",
+    seed: int,
+    yes: bool,
+) -> None:
+    """Say the price, grade what was written and deliver the scores of each grader with its controls."""
+    from tslens.evaluation import grading
+    from tslens.evaluation.instruct import graded
+    from tslens.evaluation.instruct.grades import RUBRIC, texts_of
+
+    rubric = grading.rubric(RUBRIC)
+    confirm_cost(asked, texts_of(answer), controls, rubric, 0, seed, yes)
+    with charged(asked):
+        for number, one in enumerate(asked, 1):
+            found, grades = graded(answer, one, controls, seed=seed)
+            which = "" if len(asked) == 1 else str(number)
+            deliver(found, which)
+            deliver(grading.controlled(grades, rubric), which)

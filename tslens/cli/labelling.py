@@ -30,6 +30,7 @@ def label(
     """
     from tslens.evaluation.grading import read_texts
     from tslens.evaluation.grading import rubric as rubric_of
+    from tslens.evaluation.grading.controls import controls as controls_of
     from tslens.evaluation.grading.grade import plan
     from tslens.evaluation.grading.labelling import Labels, LabelServer
 
@@ -38,9 +39,9 @@ def label(
     if limit is not None and limit < 1:
         raise InputError(f"--limit is {limit}; it must be at least 1.")
     found = [text for path in texts for text in read_texts(path)]
-    true = true_texts(found, controls)[0] if with_controls else []
+    made = controls_of(true_texts(found, controls)[0], seed) if with_controls else []
     chosen = Random(f"{seed}:limit").sample(found, min(limit or len(found), len(found)))
-    items, _ = plan(chosen, true, seed=seed)
+    items, _ = plan(chosen, made, seed=seed)
     labels = Labels([item.text for item in items], rubric_of(rubric), out)
     if labels.next is None:
         progress.note(f"all {len(labels.texts)} texts are graded in {out}")

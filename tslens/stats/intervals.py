@@ -67,10 +67,11 @@ def paired_difference(after: ArrayLike, before: ArrayLike, level: float = 0.95, 
     return Interval(interval.estimate, interval.low, interval.high, level, "paired Student t")
 
 
-def welch(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Interval:
+def welch(x: ArrayLike, y: ArrayLike, level: float = 0.95, *, least_error: float = 0.0) -> Interval:
     """The mean of `x` less that of `y`, independent of it, with Welch's interval (Welch 1947, doi:10.2307/2332510).
 
-    Needs two values of each. Where neither varies, the interval has no width.
+    Needs two values of each. Where neither varies, the interval has no width, unless there is a `least_error`, which is
+    that of `mean_interval`.
     """
     from scipy import stats
 
@@ -79,10 +80,12 @@ def welch(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Interval:
     if min(len(a), len(b)) < 2:
         raise InputError(f"a difference of means needs at least 2 values of each; got {len(a)} and {len(b)}")
     difference = float(a.mean() - b.mean())
-    if a.std() == b.std() == 0:
-        return Interval(difference, difference, difference, level, "Welch t")
-    low, high = stats.ttest_ind(a, b, equal_var=False).confidence_interval(level)
-    return Interval(difference, float(low), float(high), level, "Welch t")
+    of_a, of_b = (float(one.var(ddof=1)) / len(one) for one in (a, b))
+    freedom = len(a) + len(b) - 2.0
+    if (both := of_a + of_b) > 0:
+        freedom = both**2 / (of_a**2 / (len(a) - 1) + of_b**2 / (len(b) - 1))
+    reach = float(stats.t.ppf((1 + level) / 2, freedom)) * max(both**0.5, least_error)
+    return Interval(difference, difference - reach, difference + reach, level, "Welch t")
 
 
 def wilson(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> Interval:

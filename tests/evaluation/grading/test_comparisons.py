@@ -12,6 +12,7 @@ from tslens import stats
 from tslens.errors import InputError
 from tslens.evaluation.grading import ComparisonResult, GradedText, GradesResult, compare, grade
 from tslens.evaluation.grading.comparisons import _paired, needed
+from tslens.evaluation.grading.controls import controls
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def test_intervals_are_paired_by_prompt_and_corrected(graded):
 
 def test_an_untrustworthy_grader_decides_nothing(true, texts, story):
     said = dict.fromkeys((axis.name for axis in story.axes), 7) | {"age group": 3}
-    result = compare(grade(texts, Judge(lambda text: said), story, true))
+    result = compare(grade(texts, Judge(lambda text: said), story, controls(true)))
     assert result.verdicts[plot_of(result)] == "none: the grader is untrustworthy on this axis"
 
 

@@ -32,16 +32,17 @@ def test_too_few_true_endings(true):
 
 def test_the_grader_is_blind_and_the_order_is_drawn(true, texts, story, scores_of):
     judge = Judge(scores_of)
-    grade(texts, judge, story, true)
+    grade(texts, judge, story, controls(true))
     assert all(not text.model and not text.ending for text in judge.seen)
-    kinds = [item.kind for item in plan(texts, true)[0]]
+    kinds = [item.kind for item in plan(texts, controls(true))[0]]
     assert len(kinds) == len(judge.seen) == len(texts) + 6 * CONTROLS
     assert 0.2 < sum(not kind for kind in kinds[:100]) / 100 < 0.9  # texts and controls are mixed
-    assert plan(texts, true, seed=1)[0] != plan(texts, true)[0] == plan(texts, true)[0]
+    orders = [plan(texts, controls(true), seed=seed)[0] for seed in (1, 0, 0)]
+    assert orders[0] != orders[1] == orders[2]
 
 
 def test_a_good_judge_is_trusted_on_the_axes_that_controls_test(true, texts, story, scores_of, tmp_path):
-    result = controlled(grade(texts, Judge(scores_of), story, true), story)
+    result = controlled(grade(texts, Judge(scores_of), story, controls(true)), story)
     assert result.trust == {
         "grammar": "trusted",
         "creativity": "no control",
@@ -59,7 +60,7 @@ def test_a_good_judge_is_trusted_on_the_axes_that_controls_test(true, texts, sto
 
 def test_a_judge_that_always_says_seven_is_untrustworthy(true, texts, story):
     said = dict.fromkeys((axis.name for axis in story.axes), 7) | {"age group": 3}
-    result = grade(texts, Judge(lambda text: said), story, true)
+    result = grade(texts, Judge(lambda text: said), story, controls(true))
     assert result.trust["grammar"] == "untrustworthy (misses with errors)"
     assert result.trust["consistency"] == "untrustworthy (misses shuffled, misses foreign)"
     assert result.trust["plot"] == "untrustworthy (misses cut)"
@@ -70,7 +71,7 @@ def test_a_judge_that_obeys_orders_in_a_text_is_untrustworthy_everywhere(true, t
         found = scores_of(text)
         return dict.fromkeys(found, 10) | {"age group": 6} if kinds.get(text) == "orders" else found
 
-    trust = grade(texts, Judge(obedient), story, true).trust
+    trust = grade(texts, Judge(obedient), story, controls(true)).trust
     assert all(told == "untrustworthy (obeys orders)" for told in trust.values()), trust
 
 
@@ -79,13 +80,13 @@ def test_a_judge_blind_to_one_damage_is_untrustworthy_on_its_axis_alone(true, te
         found = scores_of(text)
         return found | ({"consistency": 9} if kinds.get(text) == "shuffled" else {})
 
-    trust = grade(texts, Judge(deaf), story, true).trust
+    trust = grade(texts, Judge(deaf), story, controls(true)).trust
     assert trust["consistency"] == "untrustworthy (misses shuffled)" and trust["grammar"] == "trusted"
 
 
 def test_failed_controls_leave_too_few(true, texts, story, scores_of, kinds):
     gone = [text for text, kind in kinds.items() if kind == "true ending"][:6]
-    result = grade(texts, Judge(lambda text: {} if text in gone else scores_of(text)), story, true)
+    result = grade(texts, Judge(lambda text: {} if text in gone else scores_of(text)), story, controls(true))
     assert result.trust["grammar"] == "too few controls" and len(result.failures) == 6
     assert result.trust["creativity"] == "no control"
 
@@ -95,7 +96,7 @@ def test_one_proved_fault_counts_more_than_too_few_controls(true, texts, story, 
     gone = [text for text, kind in kinds.items() if kind == "shuffled"][:19]
 
     def trust(change):
-        return grade(texts, Judge(lambda t: {} if t in gone else scores_of(t) | change(t)), story, true).trust
+        return grade(texts, Judge(lambda t: {} if t in gone else scores_of(t) | change(t)), story, controls(true)).trust
 
     assert trust(lambda text: {})["consistency"] == "too few controls"
     blind = trust(lambda text: {"consistency": 9} if kinds.get(text) == "foreign" else {})
@@ -106,7 +107,7 @@ def test_one_proved_fault_counts_more_than_too_few_controls(true, texts, story, 
 
 def test_orders_that_were_not_tried_leave_too_few_controls(true, texts, story, scores_of, kinds):
     judge = Judge(lambda text: {} if kinds.get(text) == "orders" else scores_of(text))
-    assert grade(texts, judge, story, true).trust["grammar"] == "too few controls"
+    assert grade(texts, judge, story, controls(true)).trust["grammar"] == "too few controls"
 
 
 def test_without_controls_nothing_is_trusted(texts, story, scores_of):

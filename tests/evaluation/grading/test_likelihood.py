@@ -9,7 +9,7 @@ import torch
 from tslens import models
 from tslens.errors import InputError
 from tslens.evaluation.grading import Failure, Grade, GradedText, grade, rubric
-from tslens.evaluation.grading.controls import CONTROLS, true_endings
+from tslens.evaluation.grading.controls import CONTROLS, controls, true_endings
 from tslens.evaluation.grading.likelihood import LEAST, MEASURES, LikelihoodGrader
 from tslens.models import Spec, build
 from tslens.stories import stories
@@ -84,7 +84,7 @@ def test_length_alone_changes_no_rank(bundled, endings, story):
 
 def test_it_is_trusted_on_what_it_measures_and_says_nothing_of_the_rest(bundled, endings, story):
     grader = LikelihoodGrader(bundled, endings[CONTROLS:])
-    result = grade([GradedText("A cat", " ran to the dog.", "a")], grader, story, endings[:CONTROLS])
+    result = grade([GradedText("A cat", " ran to the dog.", "a")], grader, story, controls(endings[:CONTROLS]))
     assert {axis: result.trust[axis] for axis in ("grammar", "consistency", "plot")} == dict.fromkeys(
         ("grammar", "consistency", "plot"), "trusted"
     )
@@ -96,7 +96,8 @@ def test_it_is_trusted_on_what_it_measures_and_says_nothing_of_the_rest(bundled,
 def test_an_untrained_model_is_not_trusted(endings, story):
     tokenizer = models.story_tokenizer_of(models.load("stories2M"))
     fresh = build(Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=256), tokenizer=tokenizer, seed=1)
-    result = grade([GradedText("A", "b")], LikelihoodGrader(fresh, endings[CONTROLS:]), story, endings[:CONTROLS])
+    grader = LikelihoodGrader(fresh, endings[CONTROLS:])
+    result = grade([GradedText("A", "b")], grader, story, controls(endings[:CONTROLS]))
     assert "trusted" not in result.trust.values()
 
 

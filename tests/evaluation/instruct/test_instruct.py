@@ -1,14 +1,19 @@
 """The instruct suite: scores beside their nulls, by what was asked for together in training."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from tests.evaluation.instruct.test_instruct_grades import FALL
+from tests.llm.server import Server
 from tslens import cli
-from tslens.evaluation.instruct import InstructResult, instruct, running
+from tslens.cli import instructions, large_model
+from tslens.evaluation.grading import ControlsResult
+from tslens.evaluation.instruct import InstructGradesResult, InstructResult, instruct, running
 from tslens.evaluation.instruct.seen import GROUPS, groups, pairs_of
 from tslens.models import load
 from tslens.stories import split_of, stories
@@ -113,3 +118,56 @@ def test_what_cannot_be_scored_is_left_out_and_counted(trained: str, texts: list
 def test_a_model_that_kept_no_training_instructions_has_one_group(texts: list[str]) -> None:
     assert set(groups(load("stories2M"), [parse(text) for text in texts[:5]])) == {GROUPS.index("training unknown")}
     assert cli.main(["eval", "instruct"]) == 2
+
+
+ASK = ("eval", "instruct", "--model", "small", "--stories", "told.txt", "--limit", "40", "--samples", "1")
+ASK += ("--limit-tokens", "12", "--grader", "large", "--cache", "answers.jsonl")
+
+
+def test_graders_score_instructed_texts_beside_the_rules(trained: str, texts, monkeypatch, capsys) -> None:
+    """A judge behind a server, which knows the controls, and the model's own likelihood: by what was seen together."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", Server.key)
+    monkeypatch.setattr(large_model, "PACE", {"first_wait": 0.001, "longest_wait": 0.004, "poll": 0.001})
+    read = list(stories("told.txt", limit=40))
+    made = instructions._graders(["large"], read, large_model.LargeModel(), 0, "float32")[1]
+    kinds = {(control.text.prompt, control.text.completion): control.kind for control in made}
+    assert {control.text.prompt for control in made} <= {parse(text).head for text in read}
+    seen = []
+
+    def judge(system: str, text: str, schema: dict) -> dict:
+        code = r"<beginning (\w{16})>\n(.*)\n</beginning \1>\n\n<continuation \1>\n(.*)\n</continuation \1>"
+        _, head, found = re.fullmatch(code, text, re.DOTALL).groups()
+        seen.append(head)
+        fall = FALL.get(kinds.get((head, found), ""), {})
+        known = (head, found) in kinds
+        axes = ("instructions", "grammar", "consistency", "plot")
+        return {"comment": ""} | {axis: 9 - fall.get(axis, 0) if known else 2 for axis in axes}
+
+    with Server(judge) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assert cli.main([*ASK]) == 2 and "--yes" in capsys.readouterr().err and not seen
+        assert cli.main([*ASK, "--yes", "--grader", "small", "--out", "graded"]) == 0
+        said, calls = capsys.readouterr(), len(server.asked)
+        assert cli.main([*ASK, "--yes", "--json"]) == 0 and len(server.asked) == calls
+    names = [one["result"] for one in json.loads(capsys.readouterr().out)]
+    assert names == ["InstructResult", "InstructGradesResult", "ControlsResult"]
+    assert "Expected $" in said.err and "the answers cost $" in said.err and said.out.count("rank correlation") > 0
+    rules = InstructResult.load(Path("graded"))
+    found = InstructGradesResult.load(Path("graded") / "1")
+    assert found.grader.startswith("rehearsal (") and set(found.trust.values()) == {"trusted"}
+    assert ControlsResult.load(Path("graded") / "1").trust == found.trust
+    assert found.instructions == rules.instructions and torch.equal(found.group, rules.group)
+    assert set(found.score.unique().tolist()) <= {1, 2} and set(found.instructions) <= set(seen)  # 1: an empty text
+    np.testing.assert_array_equal(found.rule, rules.score)
+    assert {"seen together", "held out"} <= set(found.summary().query("what == 'score'")["group"])
+    own = InstructGradesResult.load(Path("graded") / "2")
+    assert own.grader == "likelihood of small" and own.trust["instructions"].startswith("too few")
+    empty = torch.tensor([not text.strip() for text in rules.stories[0]])  # these have the lowest score without asking
+    assert own.score[0, ~empty, 0].isnan().all() and not own.score[0, :, 1].isnan().any() and not empty.all()
+
+
+def test_a_grader_that_cannot_grade_is_refused_before_anything_is_written(trained: str, monkeypatch, capsys) -> None:
+    Path("ann.csv").write_text("prompt,completion,charm\nA,b,3\n", encoding="utf-8")
+    monkeypatch.setattr(running, "continuations", lambda *_, **__: pytest.fail("a text was written"))
+    assert cli.main([*ASK, "--yes", "--grader", "ann.csv"]) == 2
+    assert "ann.csv has no score by the rubric 'instructions'" in capsys.readouterr().err

@@ -2,7 +2,7 @@
 
 from tslens.evaluation.grading.agreement import GraderAgreementResult, agreement
 from tslens.evaluation.grading.comparisons import ComparisonResult, compare
-from tslens.evaluation.grading.controls import ControlsResult, controlled
+from tslens.evaluation.grading.controls import ControlsResult, ControlText, controlled
 from tslens.evaluation.grading.grade import grade
 from tslens.evaluation.grading.graders import Failure, Grade, Grader
 from tslens.evaluation.grading.preferences import PreferencesResult, bradley_terry, preferences, read_preferences
@@ -14,6 +14,7 @@ from tslens.evaluation.grading.texts import GradedText, read_texts
 __all__ = [
     "Axis",
     "ComparisonResult",
+    "ControlText",
     "ControlsResult",
     "Failure",
     "Grade",

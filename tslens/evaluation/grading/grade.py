@@ -7,7 +7,7 @@ from random import Random
 import torch
 
 from tslens.errors import InputError
-from tslens.evaluation.grading.controls import ControlText, controlled, controls
+from tslens.evaluation.grading.controls import ControlText, controlled
 from tslens.evaluation.grading.graders import Failure, Grade, Grader
 from tslens.evaluation.grading.result import GradesResult, empty_scores
 from tslens.evaluation.grading.rubrics import Rubric
@@ -18,20 +18,20 @@ def grade(
     texts: Sequence[GradedText],
     grader: Grader,
     rubric: Rubric,
-    true: Sequence[GradedText],
+    controls: Sequence[ControlText],
     *,
     again: int = 0,
     seed: int = 0,
 ) -> GradesResult:
-    """The scores of texts and of the controls made of the `true` endings, by one grader.
+    """The scores of texts and of the controls among them (`controls.controls`, `suites.controls_of`), by one grader.
 
     The grader reads all of them in an order drawn from the seed, without being told which are controls or who wrote
     what. An empty text gets the lowest scores without being asked about. `again` texts, drawn at random, are graded a
-    second time, unless the grader always says the same. InputError for no text, or too few true endings.
+    second time, unless the grader always says the same. InputError for no text.
     """
     if not texts:
         raise InputError("there is no text to grade.")
-    asked, chosen = plan(texts, true, again, seed)
+    asked, chosen = plan(texts, controls, again, seed)
     found = [_graded(asked, range(len(asked)), grader, rubric, 0)]
     if chosen and not grader.is_settled:
         found.append(_graded(asked, chosen, grader, rubric, 1))
@@ -62,11 +62,10 @@ def grade(
 
 
 def plan(
-    texts: Sequence[GradedText], true: Sequence[GradedText], again: int = 0, seed: int = 0
+    texts: Sequence[GradedText], controls: Sequence[ControlText], again: int = 0, seed: int = 0
 ) -> tuple[list[ControlText], list[int]]:
-    """Texts (of no kind) and controls in the order in which a grader reads them, and which texts it reads again. There
-    are no controls without true endings."""
-    items = [ControlText(text, "", -1) for text in texts] + (controls(true, seed) if true else [])
+    """Texts (of no kind) and controls in the order in which a grader reads them, and which texts it reads again."""
+    items = [*(ControlText(text, "", -1) for text in texts), *controls]
     Random(f"{seed}:order").shuffle(items)
     own = [i for i, item in enumerate(items) if not item.kind]
     return items, sorted(Random(f"{seed}:again").sample(own, min(again, len(own))))

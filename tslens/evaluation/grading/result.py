@@ -1,7 +1,8 @@
 """The scores that one grader gave to texts and to the controls among them."""
 
 import math
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import stats
+from tslens.evaluation.grading.texts import GradedText
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INTACT = "true ending"
+"""The control that others are compared with; of a suite, the right continuation that the suite gives."""
 ROUNDING = 1 / 12
 """Variance of a score at least, because it is rounded to a whole number: few equal scores are not known any better."""
 
@@ -57,6 +60,14 @@ class GradesResult(Result):
     def first(self, axis: str) -> Float[np.ndarray, " text"]:
         """The scores of an axis, each text's first grading."""
         return np.asarray(self.score[:, self.axes.index(axis), 0])
+
+    def of_texts(self, texts: Sequence[GradedText]) -> Float[np.ndarray, "text axis"]:
+        """The first scores of these texts, in their order; texts that are alike keep the order of their grading."""
+        given = defaultdict[tuple[str, str, str], list[int]](list)
+        for i in self.of():
+            given[self.models[i], self.prompts[i], self.completions[i]].append(i)
+        found = [given[text.model, text.prompt, text.completion].pop(0) for text in texts]
+        return np.asarray(self.score[found, :, 0])
 
     def writers(self) -> list[str]:
         """The models that wrote texts, by name."""

@@ -15,6 +15,8 @@ from tslens.evaluation.damages import HITS
 from tslens.nearest import did_you_mean
 
 TEN = tuple(range(1, 11))
+WRONG = "wrong ending"
+"""A control that is no damage: the wrong continuation that a suite gives, compared with its right one."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Axis:
     lowest: str
     highest: str
     hit_by: tuple[str, ...]
-    """Damages that must lower the score (keys of `damages.HITS`); empty where no control tests the axis."""
+    """Controls that must have a lower score: keys of `damages.HITS`, or `WRONG`. Empty where none tests the axis. A
+    run has those of them that can be made for its texts."""
 
     @property
     def top(self) -> int:
@@ -101,7 +104,7 @@ class AxisTable(BaseModel):
     values: list[str] = Field(default=[], min_length=2)
     lowest: str = ""
     highest: str = ""
-    hit_by: list[Literal[tuple(HITS)]] = []  # type: ignore[valid-type]
+    hit_by: list[Literal[(*HITS, WRONG)]] = []  # type: ignore[valid-type]
 
 
 class RubricTable(BaseModel):

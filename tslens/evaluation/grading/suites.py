@@ -1,17 +1,20 @@
-"""Labels that a grader gives to what models wrote after the prompts of a suite."""
+"""Labels that a grader gives to what models wrote after the prompts of a suite, and the controls of such a grader."""
 
 import math
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from random import Random
 
 from tslens.errors import InputError
+from tslens.evaluation import suites
+from tslens.evaluation.grading.controls import CONTROLS, ORDERS, ControlText, with_orders
 from tslens.evaluation.grading.grade import grade
 from tslens.evaluation.grading.graders import Grader
-from tslens.evaluation.grading.result import GradesResult
-from tslens.evaluation.grading.rubrics import rubric
+from tslens.evaluation.grading.result import INTACT, GradesResult
+from tslens.evaluation.grading.rubrics import WRONG, rubric
 from tslens.evaluation.grading.texts import GradedText
 from tslens.evaluation.suite_result import SuiteResult
-from tslens.evaluation.suites import Suite
+from tslens.evaluation.suites import Prompt, Suite
+from tslens.stories.sentences import spans
 
 RUBRIC = "verdict"
 """Whose answers are fail, partial and success."""
@@ -23,7 +26,7 @@ def texts_of(result: SuiteResult, suite: Suite) -> list[GradedText]:
     if not suite.by_hand:
         raise InputError(f"{suite.name} has no prompt written by hand, after which a model writes what is graded.")
     found = [
-        GradedText(prompt.text, said, model, expected=" / ".join(prompt.accepted))
+        _text(prompt, said, model)
         for model, rows in zip(result.models, result.completions, strict=False)
         for prompt, row in zip(suite.by_hand, rows, strict=True)
         for said in row
@@ -33,19 +36,53 @@ def texts_of(result: SuiteResult, suite: Suite) -> list[GradedText]:
     return found
 
 
+def _text(prompt: Prompt, completion: str, model: str = "") -> GradedText:
+    return GradedText(prompt.text, completion, model, expected=" / ".join(prompt.accepted))
+
+
+def controls_of(texts: Sequence[GradedText], suite: Suite, seed: int = 0) -> list[ControlText]:
+    """For each of 25 prompts: its right ending, its wrong one, and the wrong one with orders to the grader.
+
+    The endings are those of the suite; a suite of fewer prompts borrows from those that come with tslens. A control
+    looks like the `texts` to be graded: it has the mark of what is right, and goes on as one of them does after its
+    first sentence. The right and the wrong control of a prompt differ in the ending alone.
+    """
+    rng = Random(f"{seed}:suite")
+    longer = [text for text in texts if len(spans(text.completion)) > 1] or [GradedText("", " ")]
+    found: dict[str, list[ControlText]] = {INTACT: [], WRONG: [], ORDERS: []}
+    for number, prompt in zip(range(CONTROLS), _asked(suite, rng), strict=False):
+        own = [text for text in longer if text.prompt == prompt.text]
+        pattern = rng.choice(own or longer).completion
+        right, wrong = (_beginning_with(ending[0], pattern) for ending in (prompt.accepted, prompt.rejected))
+        for kind, said in ((INTACT, right), (WRONG, wrong), (ORDERS, with_orders(wrong, number))):
+            found[kind].append(ControlText(_text(prompt, said), kind, number))
+    return [control for kind in found.values() for control in kind]
+
+
+def _asked(suite: Suite, rng: Random) -> Iterator[Prompt]:
+    """The prompts written by hand in random order, one of each two twins before any other; those of tslens's own suites
+    after those of the suite."""
+    own = {prompt.text for prompt in suite.by_hand}
+    for one in (suite, *map(suites.suite, suites.suites())):
+        twins = [rng.sample(one.by_hand[i : i + 2], 2) for i in range(0, len(one.by_hand), 2)]
+        for side in zip(*rng.sample(twins, len(twins)), strict=True):
+            yield from (prompt for prompt in side if one is suite or prompt.text not in own)
+
+
+def _beginning_with(ending: str, pattern: str) -> str:
+    """A completion with an ending of the suite in the place of its first sentence."""
+    first = next(iter(spans(pattern)), (len(pattern), len(pattern)))
+    stop = "" if ending[-1] in '.!?"”' else "."
+    return pattern[: first[0]] + ending + stop + pattern[first[1] :]
+
+
 def graded(
-    result: SuiteResult, suite: Suite, grader: Grader, true: Sequence[GradedText], *, seed: int = 0
+    result: SuiteResult, suite: Suite, grader: Grader, controls: Sequence[ControlText], *, seed: int = 0
 ) -> tuple[SuiteResult, GradesResult]:
-    """The suite's result with a grader's labels of its completions and what its controls say of it; and the grades,
-    with controls of the `true` endings among them. A text that could not be graded has no label."""
+    """The suite's result with a grader's labels of its completions and what its controls (`controls_of`) say of it; and
+    the grades. A text that could not be graded has no label."""
     texts = texts_of(result, suite)
-    grades = grade(texts, grader, rubric(RUBRIC), true, seed=seed)
-    given = defaultdict[tuple[str, str, str], list[int | None]](list)
-    for i in grades.of():
-        score = float(grades.score[i, 0, 0])
-        given[grades.models[i], grades.prompts[i], grades.completions[i]].append(
-            None if math.isnan(score) else int(score) - 1
-        )
-    labels = iter([given[text.model, text.prompt, text.completion].pop() for text in texts])
+    grades = grade(texts, grader, rubric(RUBRIC), controls, seed=seed)
+    labels = iter([None if math.isnan(score) else int(score) - 1 for score in grades.of_texts(texts)[:, 0]])
     rows = [[[next(labels) for _ in row] for row in of_model] for of_model in result.completions]
     return result.with_labels(grader.name, rows, grades.trust[grades.axes[0]]), grades
