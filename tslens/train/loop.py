@@ -20,7 +20,6 @@ from tslens.train.run import Run
 from tslens.train.saving import TrainingState
 from tslens.train.step import step_function
 
-
 SECONDS, WRITES = 60.0, 20
 """A kill loses at most so many seconds of training, or where writing a checkpoint takes long, so many times that."""
 
