@@ -177,6 +177,9 @@ def test_ranks_beside_the_loss(tmp_path: Path) -> None:
     step, bits = torch.cat([result.step, torch.tensor([-1])]), torch.cat([result.bits_per_byte, torch.tensor([nan])])
     both = dataclasses.replace(result, models=names, step=step, bits_per_byte=bits, twins=names[-1:], **fields)
     lines = both.drawn("pairs").axes[0].get_lines()
+    known = dataclasses.replace(both, bits_per_byte=torch.cat([result.bits_per_byte, torch.tensor([9.0])]))
+    assert known.ranks().equals(result.ranks())  # nor where its loss was measured
+    assert dataclasses.replace(known, twins=[], n_grams=names[-1:]).ranks().equals(result.ranks())
     assert all(len(line.get_xdata()) == len(STEPS) for line in lines)  # a twin has no steps, and no part in the ranks
     assert both.ranks().equals(result.ranks()) and names[-1] in set(both.summary()["model"])
 
@@ -221,6 +224,7 @@ def test_command_on_a_model(in_tmp: Path, capsys: pytest.CaptureFixture[str]) ->
     assert cli.main([*arguments, "--out", "found"]) == 0
     printed = capsys.readouterr().out
     assert "entities, pairs" in printed and "does not measure" in printed
+    assert "5-gram of 2,000 made stories (other data)" in printed and "bits_per_byte" in printed
     assert "permuted twin 0 of stories2M" in printed and "fresh twin 0 of stories2M" in printed
     assert "84 minimal pairs of 21 phenomena" in printed
     assert {p.name for p in (in_tmp / "found").iterdir()} == {"CardResult", "card-pairs.svg", "card.csv"}

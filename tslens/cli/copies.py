@@ -95,8 +95,14 @@ def copies(
             (cuts, written), described = given, f"{len(given[1]):,} completions of {texts}."
             held_out = measure.cut_stories(_held_out(loaded, stories, limit), shares)
         known = measure.corpora(trained, cache() / "ngrams", source=source)
-        beside = {} if given else _by_twins(loaded, twins, cuts, how)
-        answer = measure.copies(cuts, written, known, held_out=held_out, span=span, model=name_of(loaded), twins=beside)
+        made = {} if given else _untrained(loaded, twins)
+        beside = {twin: measure.write_endings(each, cuts, **how) for twin, each in made.items()}
+        readers = [] if given else [loaded, *made.values()]
+        more: dict[str, Any] = {
+            "twins": beside,
+            "endings_under": [measure.endings_under(each, cuts, precision) for each in readers],
+        }
+        answer = measure.copies(cuts, written, known, held_out=held_out, span=span, model=name_of(loaded), **more)
         _deliver(deliver, replace(answer, corpus=described), None if given else loaded)
 
 
@@ -126,15 +132,13 @@ def _written(
     return cuts, measure.write_endings(model, cuts, **how), described
 
 
-def _by_twins(model: "LanguageModel", n: int, cuts: "list[Cut]", how: dict[str, Any]) -> dict[str, list[str]]:
-    """What untrained twins of the model write after the same prompts, by their names."""
-    from tslens.evaluation.copies import write_endings
+def _untrained(model: "LanguageModel", n: int) -> "dict[str, LanguageModel]":
+    """Untrained twins of the model, by their names without its own."""
     from tslens.evaluation.untrained import untrained
     from tslens.models import name_of
 
     name = name_of(model)
-    found = untrained({name: model}, n).items()
-    return {twin.removesuffix(f" of {name}"): write_endings(made, cuts, **how) for twin, made in found}
+    return {twin.removesuffix(f" of {name}"): made for twin, made in untrained({name: model}, n).items()}
 
 
 def _held_out(model: "LanguageModel", source: str | None, limit: int) -> "Iterable[str]":

@@ -33,6 +33,7 @@ def copies(
     span: int = SPAN,
     model: str = "",
     twins: Mapping[str, Sequence[str]] = {},
+    endings_under: Sequence[Sequence[float]] = (),
 ) -> CopiesResult:
     """Compare what was written after each prompt with its true ending, with the other texts and with training stories.
 
@@ -44,6 +45,7 @@ def copies(
         span: words of a copied span from which on a text is a copy.
         model: the model's name.
         twins: what untrained twins of the model wrote after the same prompts, by their names.
+        endings_under: the log-probability of each true ending under the model, and then under each twin.
 
     ROUGE and its comparisons follow Eldan and Li (2023, arXiv 2305.07759), on the continuation alone; new n-grams McCoy
     et al. (2023, doi:10.1162/tacl_a_00567). InputError for fewer than two stories.
@@ -71,6 +73,7 @@ def copies(
         kind=torch.tensor(kind),
         shown=_shown(rows, texts, who, traces, kind, known),
         **_of_texts(rows, texts, references),
+        **_of_endings(endings, len(held_out), endings_under, len(twins)),
         **_of_traces(traces),
         **_varieties(texts, groups, [cut.story for cut in rows]),
     )
@@ -88,6 +91,17 @@ def _of_texts(rows: Sequence[Cut], texts: Sequence[str], references: Sequence[st
         "rouge": torch.tensor([_rouge(reference, text) for reference, text in zip(references, texts, strict=True)]),
         "with_prompt": torch.tensor([a for a, _ in prompted]),
         "floor": torch.tensor([b for _, b in prompted]),
+    }
+
+
+def _of_endings(endings: Sequence[str], held_out: int, under: Sequence[Sequence[float]], twins: int) -> dict[str, Any]:
+    """The log-probability of the true ending of each text's prompt under who wrote the text, and its bytes."""
+    sizes, unknown = [len(ending.encode()) for ending in endings], [float("nan")] * len(endings)
+    by_writer = [*under, *[unknown] * (1 + twins - len(under))]
+    values = [*by_writer[0], *[float("nan")] * held_out, *chain.from_iterable(by_writer[1:])]
+    return {
+        "ending_log_probability": torch.tensor(values, dtype=torch.float64),
+        "ending_bytes": torch.tensor([*sizes, *[0] * held_out, *sizes * twins]),
     }
 
 
