@@ -50,10 +50,7 @@ def copies(
     ROUGE and its comparisons follow Eldan and Li (2023, arXiv 2305.07759), on the continuation alone; new n-grams McCoy
     et al. (2023, doi:10.1162/tacl_a_00567). InputError for fewer than two stories.
     """
-    if wrong := [len(texts) for texts in (written, *twins.values()) if len(texts) != len(cuts)]:
-        raise ValueError(f"{wrong[0]} texts for {len(cuts)} prompts")
-    if len({cut.story for cut in cuts}) < 2:
-        raise InputError("an interval over stories takes at least 2 stories; give more prompts.")
+    _check(cuts, [written, *twins.values(), *endings_under])
     held_out, endings = [cut for cut in held_out if cut.ending], [cut.ending for cut in cuts]
     rows = [*cuts, *held_out, *list(cuts) * len(twins)]
     texts = [*written, *(cut.ending for cut in held_out), *chain.from_iterable(twins.values())]
@@ -77,6 +74,14 @@ def copies(
         **_of_traces(traces),
         **_varieties(texts, groups, [cut.story for cut in rows]),
     )
+
+
+def _check(cuts: Sequence[Cut], columns: Sequence[Sequence[Any]]) -> None:
+    """InputError for fewer than two stories, ValueError for a column that has not one value for each prompt."""
+    if wrong := [len(column) for column in columns if len(column) != len(cuts)]:
+        raise ValueError(f"{wrong[0]} texts for {len(cuts)} prompts")
+    if len({cut.story for cut in cuts}) < 2:
+        raise InputError("an interval over stories takes at least 2 stories; give more prompts.")
 
 
 def _of_texts(rows: Sequence[Cut], texts: Sequence[str], references: Sequence[str]) -> dict[str, Any]:
