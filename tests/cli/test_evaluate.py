@@ -52,7 +52,9 @@ def test_all_suites_in_one_table(
     tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluate, "PAIRS", 4)
-    assert cli.main(["eval", "all", "--model", "tiny", "--completions", "0", "--out", "found"]) == 0
+    (tiny / "tales.txt").write_text("The dog was big. The dogs were big.\n<|endoftext|>\nA cat ran. The cat was big.")
+    asked = ["eval", "all", "--model", "tiny", "--completions", "0", "--n-gram", "tales.txt"]
+    assert cli.main([*asked, "--out", "found"]) == 0
     printed = capsys.readouterr().out
     rows = [line.split()[:3] for line in printed.splitlines() if line.split()[1:2] == ["tiny"]]
     assert "grammar, " in printed and "order, " in printed
@@ -60,21 +62,24 @@ def test_all_suites_in_one_table(
         (part, prompts) for part in ("context", "facts", "reasoning") for prompts in ("hand-written", "templated")
     }
     assert SuiteResult.load(tiny / "found" / "context").models == ["tiny"]
-    assert cli.main(["eval", "all", "--model", "tiny", "--completions", "0", "--json"]) == 0
+    assert cli.main([*asked, "--stories", "tales.txt", "--json"]) == 0
     *records, card = json.loads(capsys.readouterr().out)
     assert [record["suite"] for record in records] == ["context", "facts", "reasoning"]
+    assert card["n_grams"] == ["5-gram of tales.txt (other data)"] and "bits per byte of tales.txt" in card["corpus"]
+    assert {row["bits_per_byte"] is None for row in card["rows"] if row["model"] in card["n_grams"]} == {True}
+    assert all(row["bits_per_byte"] > 1 for row in card["rows"] if row["model"] not in card["n_grams"])
     assert card["result"] == "CardResult" and len(card["table"] if "table" in card else card["rows"]) >= 5
     model = load("tiny")
     assert [answer.suite for answer in answers.kept_suites(model)] == ["context", "facts", "reasoning"]
     assert len(answers.kept_card(model).rows) >= 5
-    assert cli.main(["eval", "card", "--model", "tiny", "--limit", "0", "--pairs", "6"]) == 0
+    assert cli.main(["eval", "card", "--model", "tiny", "--limit", "0", "--pairs", "6", "--n-gram", "none"]) == 0
     longer = answers.kept_card(model)
-    assert cli.main(["eval", "all", "--model", "tiny", "--completions", "0"]) == 0
+    assert cli.main(asked) == 0
     assert answers.kept_card(model).low.tolist() == longer.low.tolist()  # the card of few pairs did not replace it
 
 
 def test_a_card_has_what_untrained_twins_score_too(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    usual = ["--reference", "made", "--reference-limit", "70", "--limit", "3", "--pairs", "2"]
+    usual = ["--reference", "made", "--reference-limit", "70", "--limit", "3", "--pairs", "2", "--n-gram", "none"]
     assert cli.main(["eval", "card", "--model", "tiny", *usual]) == 0
     found = answers.kept_card(load("tiny"))
     assert found.models == ["tiny", "permuted twin 0 of tiny", "fresh twin 0 of tiny"]

@@ -16,7 +16,7 @@ from tslens.corpus import Corpus
 from tslens.errors import InputError
 from tslens.evaluation.card import AXES, CardResult, ControlsCardResult, controls, ranks, reference, score_texts
 from tslens.evaluation.card.forms import loss_by_forms, other_forms
-from tslens.evaluation.card.reference import ALIKE, MEASURES, REACH, Reference, _carried, _correlation, _introduced
+from tslens.evaluation.card.reference import LIMITS, MEASURES, Reference, _carried, _correlation, _introduced, by_axis
 from tslens.evaluation.damages import HITS
 from tslens.ngrams import five_gram
 from tslens.ngrams.words import sentences_of
@@ -73,8 +73,51 @@ def test_each_damage_costs_its_own_axis_most(found: ControlsCardResult) -> None:
 
 def test_an_empty_text_and_a_text_of_one_word_are_scored(usual: Reference) -> None:
     result = score_texts(["", "Dog"], usual, "odd")
-    assert torch.isfinite(result.value).all()
     assert list(result.summary()["axis"]) == list(AXES) and result.summary()["does not measure"].str.len().min() > 10
+    assert torch.isfinite(result.value[:, 2:]).all()  # neither has an end, nor variety
+    assert result.value[:, :2].isnan().tolist() == [[True, True], [False, True]]  # an unknown word is a wrong form
+
+
+def test_a_measure_without_occasion_is_missing_and_not_usual(usual: Reference) -> None:
+    """The first text has no noun behind `a` and `the`, the second is the same and has one."""
+    plain = "Tom ran home. Sue saw him there. They ate lunch. Tom slept well."
+    result = score_texts([plain, f"{plain} Sue had a dog. The dog barked.", "Tom."], usual, "three")
+    at = list(MEASURES).index("introduced")
+    assert result.measures.isnan()[:, at].tolist() == [True, False, True]
+    own = result.measures[:, [i for i, axis in enumerate(MEASURES.values()) if axis == "consistency"]].double()
+    assert float(result.value[0, 1]) == pytest.approx(float(own[0].nansum() / 2))  # the mean of two, not of three
+    assert float(result.value[1, 1]) == pytest.approx(float(own[1].mean()))
+    assert result.value[2, 1].isnan() and result.axis("consistency").estimate == pytest.approx(
+        float(result.value[:2, 1].mean())
+    )
+    row = result.summary().set_index("axis").loc["consistency"]
+    assert row["no occasion"] == "order in 1, introduced in 2, carried in 1" and (row["n"], row["missing"]) == (3, 1)
+    assert "introduced in 2" in str(result)
+    alone = score_texts(["Tom.", "Sue."], usual).axis("consistency")
+    assert np.isnan([alone.estimate, alone.low, alone.high]).all()
+
+
+def test_an_axis_is_the_mean_of_the_measures_that_are_there() -> None:
+    rows = np.zeros((3, len(MEASURES)))
+    rows[:, 1:4] = [[3.0, np.nan, -1.0], [np.nan, 0.5, np.nan], [np.nan] * 3]
+    np.testing.assert_array_equal(by_axis(rows, "consistency"), [1.0, 0.5, np.nan])
+
+
+def test_reference_stories_without_occasion_say_nothing_of_a_measure() -> None:
+    """No noun of these stands behind `a` and `the`, so nothing is usual there, whatever a text does."""
+    plain = reference([f"Tom ran home {i} times. Sue saw him there. They ate lunch. Tom slept." for i in range(60)])
+    found = dict(zip(MEASURES, plain.standard("Sue had a dog. The dog ran. Tom slept. Sue saw him."), strict=True))
+    assert np.isnan(found["introduced"]) and np.isfinite(found["order"])
+
+
+def test_controls_leave_out_texts_without_an_axis(usual: Reference) -> None:
+    """Texts of one sentence have no consistency: of it nothing is known, of the others the same as without them."""
+    short = controls(
+        [f"The {word} was happy." for word in "dog cat bird boy girl frog mouse bear duck fox".split()], usual
+    )
+    table = short.summary().pivot(index="damage", columns="axis", values="auroc")
+    assert table["consistency"].isna().all() and table["grammar"].notna().any()
+    assert not short.summary().loc[short.summary()["axis"] == "consistency", "most"].any()
 
 
 def test_refusals(usual: Reference) -> None:
@@ -92,7 +135,11 @@ def test_texts_of_another_kind_are_called_so(usual: Reference) -> None:
     assert other.at_the_end("grammar") > 5 and other.remark.startswith("By grammar") and other.remark in str(other)
     alike = score_texts([made.text for made in generate(12, seed=3)], usual)
     assert alike.remark == "" and (alike.summary()["at the end"] <= 6).all()
-    assert REACH["grammar"] == ALIKE > REACH["consistency"]
+    far, plain = torch.tensor(LIMITS, dtype=torch.float32), torch.full((len(MEASURES),), nan)
+    plain[[1, 3]] = torch.tensor([-6.0, -6.0])  # as far as consistency reaches without `introduced`
+    fields = {"texts": ["a", "b"], "value": torch.zeros(2, len(AXES)), "measures": torch.stack([far, plain])}
+    odd = dataclasses.replace(alike, **fields)
+    assert [odd.at_the_end(axis) for axis in AXES] == [1, 2, 1, 1]
 
 
 def made_card(bits: list[float], names: list[str]) -> CardResult:
@@ -130,6 +177,9 @@ def test_ranks_beside_the_loss(tmp_path: Path) -> None:
     step, bits = torch.cat([result.step, torch.tensor([-1])]), torch.cat([result.bits_per_byte, torch.tensor([nan])])
     both = dataclasses.replace(result, models=names, step=step, bits_per_byte=bits, twins=names[-1:], **fields)
     lines = both.drawn("pairs").axes[0].get_lines()
+    known = dataclasses.replace(both, bits_per_byte=torch.cat([result.bits_per_byte, torch.tensor([9.0])]))
+    assert known.ranks().equals(result.ranks())  # nor where its loss was measured
+    assert dataclasses.replace(known, twins=[], n_grams=names[-1:]).ranks().equals(result.ranks())
     assert all(len(line.get_xdata()) == len(STEPS) for line in lines)  # a twin has no steps, and no part in the ranks
     assert both.ranks().equals(result.ranks()) and names[-1] in set(both.summary()["model"])
 
@@ -174,6 +224,7 @@ def test_command_on_a_model(in_tmp: Path, capsys: pytest.CaptureFixture[str]) ->
     assert cli.main([*arguments, "--out", "found"]) == 0
     printed = capsys.readouterr().out
     assert "entities, pairs" in printed and "does not measure" in printed
+    assert "5-gram of 2,000 made stories (other data)" in printed and "bits_per_byte" in printed
     assert "permuted twin 0 of stories2M" in printed and "fresh twin 0 of stories2M" in printed
     assert "84 minimal pairs of 21 phenomena" in printed
     assert {p.name for p in (in_tmp / "found").iterdir()} == {"CardResult", "card-pairs.svg", "card.csv"}

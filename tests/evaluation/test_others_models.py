@@ -1,14 +1,20 @@
 """Models of others: folders in the hub's layout are measured and asked as ours are; untrained ones answer by chance."""
 
 import dataclasses
+import json
 import math
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from tslens import cli, models
 from tslens.evaluation.beginnings import continued, ours
+from tslens.evaluation.bits import bits_per_byte
+from tslens.evaluation.copies import cut_stories, endings_under
 from tslens.evaluation.loss import loss
+from tslens.evaluation.pairs import own_pairs, score
 from tslens.evaluation.prompts import evaluate
 from tslens.evaluation.suites import Prompt, Suite, suite
 from tslens.tokenizer import Tokenizer
@@ -61,6 +67,54 @@ def test_random_weights_answer_a_suite_by_chance(folders):
     assert all(len(row) == 1 for own in result.completions for row in own)
 
 
+def near_log_v(bits: float, texts: list[str], tokens: int, model) -> bool:
+    """Whether bits per byte of the texts are log2(V) bits for each of their tokens."""
+    of_bytes = bits * sum(len(text.encode()) for text in texts)
+    return of_bytes / tokens == pytest.approx(math.log2(models.spec_of(model).d_vocab), abs=0.1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_weights_lose_log_v_bits_a_token_everywhere(folders, made_stories, kind):
+    """Of the good texts of pairs, of the right endings of a suite, and of the true endings of stories."""
+    model = models.load(f"hf:{folders[kind]}")
+    tokenizer = models.tokenizer_of(model)
+    pairs = score({"m": model}, own_pairs(4, names=["agreement", "negation"]))
+    tokens = sum(len(row) - 1 for row in tokenizer.encode(pairs.goods))
+    row = pairs.summary().iloc[0]
+    assert near_log_v(row["bits_per_byte"], pairs.goods, tokens, model)
+    assert row["bits_low"] < row["bits_per_byte"] < row["bits_high"]
+    asked = suite("facts")
+    answer = evaluate({"m": model}, dataclasses.replace(asked, prompts=asked.by_hand))
+    rows = [(p.text, f" {ending}") for p in asked.by_hand for ending in p.accepted]
+    lengths = [[len(of) for of in tokenizer.encode([text, text + ending])] for text, ending in rows]
+    tokens = sum(whole - alone for alone, whole in lengths)
+    assert near_log_v(answer.bits_per_byte().estimate, [ending for _, ending in rows], tokens, model)
+    said = answer.summary().set_index("score").loc["bits_per_byte of right endings"]
+    assert said["value"] == answer.bits_per_byte().estimate and said["low"] < said["value"] < said["high"]
+    cuts = cut_stories([story[:300] for story in made_stories[:6]], (0.5,))
+    found = np.array(endings_under(model, cuts))
+    read = [i for i in range(6) if not np.isnan(found[i])]
+    lengths = [len(b) - len(a) for a, b in (tokenizer.encode([c.prompt, c.prompt + c.ending]) for c in cuts)]
+    sizes = np.array([len(cut.ending.encode()) for cut in cuts])
+    bits = bits_per_byte(found, sizes, np.arange(6)).estimate
+    assert len(read) >= 2
+    assert near_log_v(bits, [cuts[i].ending for i in read], sum(lengths[i] for i in read), model)
+
+
+def test_an_ending_longer_than_the_context_is_not_read(folders, made_stories):
+    model = models.load(f"hf:{folders['gpt2']}")
+    (cut,) = cut_stories([made_stories[0][:200]], (0.5,))
+    found = endings_under(model, [cut, cut._replace(ending=""), cut._replace(ending=" the dog ran" * 100)])
+    assert np.isnan(found).tolist() == [False, True, True]
+    none = bits_per_byte(np.array([np.nan]), np.array([3]), np.array([0]))
+    assert np.isnan([none.estimate, none.low]).all()
+
+
+def test_bits_per_byte_by_hand():
+    found = bits_per_byte(np.log([0.25, 0.5, 0.125]), np.array([1, 1, 2]), np.array([0, 0, 1]))
+    assert found.estimate == pytest.approx(6 / 4) and found.low < 1.5 < found.high
+
+
 def test_the_same_texts_are_continued_by_models_of_all_kinds(folders, compressor, made_stories):
     named = {kind: models.load(f"hf:{folder}") for kind, folder in folders.items()} | {"compressor": compressor}
     result = continued(named, [type(ours()[0])(story[:20]) for story in made_stories[:3]], max_new_tokens=8)
@@ -80,3 +134,62 @@ def test_the_commands_take_them(folders, capsys):
     assert cli.main(["eval", "reasoning", *several, "--completions", "0"]) == 0
     printed = capsys.readouterr().out
     assert "gpt2" in printed and "gpt-neo" in printed and "paired" in printed
+
+
+def run(capsys, *arguments: str):
+    """What a command prints as JSON."""
+    assert cli.main(["eval", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture(scope="module")
+def tales(tmp_path_factory, made_stories) -> str:
+    """A file of 24 short stories, which fit the folders' contexts."""
+    path = tmp_path_factory.mktemp("tales") / "tales.jsonl"
+    path.write_text("".join(json.dumps({"text": " ".join(text.split()[:24])}) + "\n" for text in made_stories))
+    return str(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs_and_card_of_a_folder(folders, tales, in_tmp, capsys, kind):
+    """The 5-gram stands beside both; bits per byte of the card are those of the named stories."""
+    beside = ["--model", f"hf:{folders[kind]}", "--n-gram", tales]
+    (in_tmp / "p.txt").write_text("The dog was big.\nThe dog were big.\nThe cat is old.\nThe cat are old.\n")
+    rows = run(capsys, "pairs", *beside, "--pairs", "p.txt")["rows"]
+    assert [row["scorer"] for row in rows] == [kind, f"5-gram of {tales} (other data)"]
+    assert rows[0]["bits_per_byte"] > 1 and rows[1]["bits_per_byte"] is None
+    card = run(capsys, "card", *beside, "--stories", tales, "--limit", "0", "--pairs", "2", "--twins", "1")
+    assert card["n_grams"] == [rows[1]["scorer"]] and card["models"][-1:] == card["n_grams"]
+    stories = [" ".join(json.loads(line)["text"].split()) for line in Path(tales).read_text().splitlines()]
+    expected = loss(models.load(f"hf:{folders[kind]}"), stories).bits_per_byte
+    of = {row["model"]: row["bits_per_byte"] for row in card["rows"]}
+    assert of[kind] == pytest.approx(expected, rel=1e-5) and of[card["n_grams"][0]] is None
+    assert of[card["twins"][0]] == pytest.approx(expected, rel=0.1) and "bits per byte of " in card["corpus"]
+    alone = run(capsys, "card", *beside[:2], "--n-gram", "none", "--limit", "0", "--pairs", "2", "--twins", "0")
+    assert alone["n_grams"] == [] and all(row["bits_per_byte"] is None for row in alone["rows"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_write_and_copies_of_a_folder(folders, tales, in_tmp, capsys, kind):
+    (in_tmp / "prompts.txt").write_text("The dog\nA cat\n")
+    name = ["--model", f"hf:{folders[kind]}"]
+    sizes = ["--n", "1", "--beams", "0", "--limit-tokens", "5"]
+    run(capsys, "write", *name, "--prompts", "prompts.txt", *sizes, "--out", "written")
+    lines = [json.loads(line) for line in Path("written/completions.jsonl").read_text().splitlines()]
+    assert [(line["model"], line["prompt"]) for line in lines] == [(kind, "The dog"), (kind, "A cat")]
+    how = ["--stories", tales, "--train", tales, "--limit", "4", "--tokens", "5", "--cut", "0.5", "--twins", "1"]
+    rows = {row["measure"]: row for row in run(capsys, "copies", *name, *how)["rows"]}
+    bits = rows["bits_per_byte of the true ending"]
+    assert bits["low"] < bits["written"] < bits["high"] and bits["true_endings"] is None
+    assert bits["permuted twin 0"] == pytest.approx(bits["written"], rel=0.1)  # both are untrained
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_instruct_of_a_folder(folders, in_tmp, capsys, kind):
+    told = [f"Words: {word}, big, ran\nStory: The {word} ran home." for word in ("dog", "cat", "cow")]
+    (in_tmp / "told.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in told))
+    asked = ["--stories", "told.jsonl", "--samples", "1", "--limit-tokens", "6"]
+    record = run(capsys, "instruct", "--model", f"hf:{folders[kind]}", *asked)
+    assert record["models"] == [kind] and len(record["instructions"]) == 3
+    words = [row for row in record["rows"] if row["what"] == "score"]
+    assert words and all(0 <= row["value"] < 0.5 for row in words)  # noise holds no words that were asked for

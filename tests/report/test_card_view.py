@@ -41,6 +41,13 @@ def test_every_axis_has_its_interval_and_what_it_does_not_measure(card: CardResu
     assert "tslens eval all --model m" in card_view.card(None, "m")
 
 
+def test_bits_per_byte_and_the_5_gram_stand_beside(card: CardResult) -> None:
+    assert "bits per byte" not in card_view.card(card, "m") and "5-gram" not in card_view.card(card, "m")
+    shown = card_view.card(replace(card, bits_per_byte=torch.tensor([0.5, torch.nan]), n_grams=[EVIL]), "m")
+    row = shown.partition("<b>bits per byte</b>")[2].partition("</tr>")[0]
+    assert ">0.500<" in row and ">–<" in row and "a word 5-gram of training stories" in shown and EVIL not in shown
+
+
 def test_the_settings_and_the_untrained_twins_are_said(card: CardResult, copied: CopiesResult) -> None:
     twin = replace(card, twins=[EVIL], corpus=f"80 minimal pairs {EVIL}.")
     for section, found in ((card_view.card, card), (card_view.copies, copied)):

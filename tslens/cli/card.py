@@ -1,8 +1,8 @@
 """The command that prints the score card: of texts, or of models and what they write."""
 
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,10 +11,11 @@ from cyclopts import Parameter
 from tslens import progress
 from tslens.cli.delivery import Delivery, delivery
 from tslens.cli.options import Json, Models, ModelTwins, Precision, load_models
+from tslens.cli.pairs import n_grams_of
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.evaluation.card import Reference, TextsCardResult
+    from tslens.evaluation.card import CardResult, Reference, TextsCardResult
     from tslens.models import LanguageModel
 
 MADE = 2_000  # reference stories of the generator
@@ -31,6 +32,58 @@ Usual = Annotated[
         "trained on; without them only minimal pairs are scored."
     ),
 ]
+NGram = Annotated[
+    str | None,
+    Parameter(
+        name="--n-gram",
+        help="Stories of the word 5-gram that stands beside the models, or `none` for no 5-gram. Default: as for "
+        "`tslens eval pairs`; counts are kept in tslens's cache.",
+    ),
+]
+HeldOut = Annotated[
+    str | None,
+    Parameter(
+        name="--stories",
+        help="Held-out stories (a file, a dataset or `made`, each also as SOURCE@validation) of which every model's "
+        "bits per byte are measured. Default: the records of the runs, which models of others do not have.",
+    ),
+]
+HELD_OUT = 200
+"""Held-out stories of which bits per byte are measured."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a card of models has besides what they write."""
+
+    pairs: int
+    """Minimal pairs of each phenomenon."""
+    n_gram: str | None
+    stories: str | None
+    precision: str
+
+    def card(
+        self,
+        loaded: "dict[str, LanguageModel]",
+        twins: "dict[str, LanguageModel]",
+        written: "Mapping[str, TextsCardResult]",
+    ) -> "CardResult":
+        """The card of the models, of their untrained twins and of the word 5-gram beside them."""
+        from tslens.corpus import Corpus
+        from tslens.evaluation.card import card
+        from tslens.evaluation.loss import LossResult, loss
+        from tslens.evaluation.pairs import own_pairs, score
+        from tslens.stories import stories
+
+        both = loaded | twins
+        n_grams = n_grams_of(loaded, self.n_gram)
+        preferred = score(both, own_pairs(self.pairs), n_grams=n_grams, precision=self.precision)
+        losses: dict[str, LossResult] = {}
+        if self.stories is not None:
+            named = stories(self.stories, limit=HELD_OUT)
+            read = Corpus(tuple(named), named.name)
+            losses = {name: loss(model, read, precision=self.precision) for name, model in both.items()}
+        return card(both, preferred, written, twins=twins, losses=losses)
 
 
 def card(
@@ -43,6 +96,8 @@ def card(
     n: Annotated[int, Parameter(name="--pairs", help="Minimal pairs of each phenomenon.")] = 500,
     controls: Annotated[bool, Parameter(negative=())] = False,
     twins: ModelTwins = 2,
+    n_gram: NGram = None,
+    stories: HeldOut = None,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
@@ -65,7 +120,7 @@ def card(
     from tslens.evaluation.card import controls as damage
     from tslens.evaluation.card import score_texts
     from tslens.evaluation.untrained import untrained
-    from tslens.stories import stories
+    from tslens.stories import stories as read_stories
 
     _check(model, texts, reference, controls)
     loaded = _models(model) if model else {}
@@ -73,10 +128,10 @@ def card(
     with delivery(out, json_) as deliver:
         usual = _usual(reference, loaded, reference_limit) if texts or limit else None
         if loaded:
-            return _of_models(deliver, loaded, beside, usual, limit, n, precision)
+            return _of_models(deliver, loaded, beside, usual, limit, Beside(n, n_gram, stories, precision))
         assert usual is not None
         for number, source in enumerate(texts or ()):
-            read = list(stories(source, limit=limit or None))
+            read = list(read_stories(source, limit=limit or None))
             deliver(score_texts(read, usual, source), str(number) if number else "")
             if controls:
                 deliver(damage(read, usual), str(number) if number else "")
@@ -99,21 +154,17 @@ def _of_models(
     beside: "dict[str, LanguageModel]",
     usual: "Reference | None",
     limit: int,
-    n: int,
-    precision: str,
+    how: Beside,
 ) -> None:
     """Deliver the card of the models and of the untrained twins beside them, and keep it for the models' pages."""
-    from tslens.evaluation.card import card as made
-    from tslens.evaluation.pairs import own_pairs, score
     from tslens.report.answers import keep_card
 
-    both = loaded | beside
-    pairs, written = score(both, own_pairs(n), precision=precision), {}
+    written: dict[str, TextsCardResult] = {}
     if usual is not None:
-        for name, model in both.items():
+        for name, model in (loaded | beside).items():
             if (texts := _written(name, model, usual, limit, name in beside)) is not None:
                 written[name] = texts
-    found = made(both, pairs, written, twins=beside)
+    found = how.card(loaded, beside, written)
     for model in loaded.values():
         keep_card(model, found)
     kinds = ["pairs", "texts"] if written else ["pairs"]

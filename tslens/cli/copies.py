@@ -95,8 +95,8 @@ def copies(
             (cuts, written), described = given, f"{len(given[1]):,} completions of {texts}."
             held_out = measure.cut_stories(_held_out(loaded, stories, limit), shares)
         known = measure.corpora(trained, cache() / "ngrams", source=source)
-        beside = {} if given else _by_twins(loaded, twins, cuts, how)
-        answer = measure.copies(cuts, written, known, held_out=held_out, span=span, model=name_of(loaded), twins=beside)
+        beside = {} if given else _beside(loaded, twins, cuts, how)
+        answer = measure.copies(cuts, written, known, held_out=held_out, span=span, model=name_of(loaded), **beside)
         _deliver(deliver, replace(answer, corpus=described), None if given else loaded)
 
 
@@ -126,15 +126,19 @@ def _written(
     return cuts, measure.write_endings(model, cuts, **how), described
 
 
-def _by_twins(model: "LanguageModel", n: int, cuts: "list[Cut]", how: dict[str, Any]) -> dict[str, list[str]]:
-    """What untrained twins of the model write after the same prompts, by their names."""
-    from tslens.evaluation.copies import write_endings
+def _beside(model: "LanguageModel", n: int, cuts: "list[Cut]", how: dict[str, Any]) -> dict[str, Any]:
+    """What untrained twins of the model write after the same prompts, by their names, and what the model and they make
+    of the true endings."""
+    from tslens.evaluation.copies import endings_under, write_endings
     from tslens.evaluation.untrained import untrained
     from tslens.models import name_of
 
     name = name_of(model)
-    found = untrained({name: model}, n).items()
-    return {twin.removesuffix(f" of {name}"): write_endings(made, cuts, **how) for twin, made in found}
+    made = {twin.removesuffix(f" of {name}"): each for twin, each in untrained({name: model}, n).items()}
+    return {
+        "twins": {twin: write_endings(each, cuts, **how) for twin, each in made.items()},
+        "endings_under": [endings_under(each, cuts, how["precision"]) for each in (model, *made.values())],
+    }
 
 
 def _held_out(model: "LanguageModel", source: str | None, limit: int) -> "Iterable[str]":

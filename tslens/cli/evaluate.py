@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from tslens.cli.card import Beside, HeldOut, NGram
 from tslens.cli.delivery import Delivery, delivery, print_json
 from tslens.cli.graders import Graders, charged, confirm_cost, exit_code, graders_of, true_texts
 from tslens.cli.large_model import LargeModel
@@ -181,6 +182,8 @@ def everything(
     completions: Written = 10,
     seed: int = 0,
     twins: ModelTwins = 2,
+    n_gram: NGram = None,
+    stories: HeldOut = None,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
@@ -196,8 +199,6 @@ def everything(
     out
         A folder for the figures, the tables and the whole answers.
     """
-    from tslens.evaluation.card import card
-    from tslens.evaluation.pairs import own_pairs, score
     from tslens.evaluation.suites import suite, suites
     from tslens.evaluation.untrained import untrained
     from tslens.report.answers import keep_card
@@ -216,8 +217,7 @@ def everything(
 
             rows = pd.concat([result.summary().assign(part=name) for name, result in found.items()])
             print(rows[["part", *rows.columns.drop("part")]].to_string(index=False, float_format="{:.3f}".format))
-        both = loaded | beside
-        made = card(both, score(both, own_pairs(PAIRS), precision=precision), twins=beside)
+        made = Beside(PAIRS, n_gram, stories, precision).card(loaded, beside, {})
         for one in loaded.values():
             keep_card(one, made, is_short=True)
         deliver(made, "card", figures=[("pairs", made.drawn("pairs"))])

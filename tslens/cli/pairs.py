@@ -86,12 +86,17 @@ def n_grams_of(models: "Mapping[str, LanguageModel]", source: str | None) -> "di
     if source == NONE:
         return {}
     from tslens.files import cache
+    from tslens.models import home_of
     from tslens.ngrams import kept_five_gram
 
     texts: dict[str, Sequence[str]] = {}
     trained: dict[str, set[str]] = {}
+    counted: dict[object, tuple[str, Sequence[str], bool]] = {}  # snapshots of a run share its stories
     for name, model in models.items():
-        place, read, own = _counted(model, source)
+        key = source or home_of(model) or name
+        if key not in counted:
+            counted[key] = _counted(model, source)
+        place, read, own = counted[key]
         texts.setdefault(place, read)
         trained.setdefault(place, set()).update([name] if own else [])
     found: dict[str, NGram] = {}

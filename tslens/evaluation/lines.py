@@ -36,6 +36,11 @@ def log_probabilities(
     return found
 
 
+def first_of_ending(prompt: Sequence[int], whole: Sequence[int]) -> int:
+    """The index of an ending's first token: the first that differs from those of the prompt alone."""
+    return next((i for i, (a, b) in enumerate(zip(prompt, whole, strict=False)) if a != b), len(prompt))
+
+
 def _batches(lines: Sequence[Sequence[int]], batch_tokens: int) -> list[list[int]]:
     """The lines' places in groups of like length, the longest line of each last."""
     groups: list[list[int]] = [[]]

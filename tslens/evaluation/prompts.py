@@ -10,6 +10,7 @@ from torch import Tensor
 
 from tslens import forward, progress
 from tslens.errors import InputError
+from tslens.evaluation.lines import first_of_ending
 from tslens.evaluation.matching import label
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import Prompt, Suite
@@ -136,8 +137,7 @@ def _row(name: str, model: "LanguageModel", prompt: str, ending: str) -> tuple[l
             f"prompt {prompt[:40]!r}... with its ending takes {len(whole)} tokens, the context of {name} is {context}. "
             "Shorten it."
         )
-    start = next((i for i, (a, b) in enumerate(zip(alone, whole, strict=False)) if a != b), len(alone))
-    return whole, start
+    return whole, first_of_ending(alone, whole)
 
 
 def _log_probabilities(

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.errors import InputError
+from tslens.evaluation.bits import bits_per_byte
 from tslens.evaluation.coloured import STYLE, coloured_figure, coloured_html
 from tslens.evaluation.scores import EVEN, FAIL, PARTIAL, PARTS, SCORINGS, SUCCESS, VERDICTS, Labels, counted, named
 from tslens.result import Result
@@ -92,8 +93,8 @@ class SuiteResult(Result):
     def twins_right(self, model: int = 0, part: str = PARTS[0], by: str = "sum") -> stats.Interval:
         """The share of pairs with both prompts right, with the same interval: Winoground's group score (Thrush et al.
         2022, arXiv 2204.03162). 0 for a model that ignores the prompt."""
-        rows = self._rows(part)
-        both = (self._margin(by)[model, rows] > 0).reshape(-1, 2).all(1)  # twins follow one another
+        rows = self._rows(part)  # twins follow one another
+        both = (self._margin(by)[model, rows] > 0).reshape(-1, 2).all(1)
         return stats.clustered_share(both, self.topic.numpy()[rows][::2])
 
     def mean_margin(self, model: int = 0, part: str = PARTS[0], by: str = "sum") -> stats.Interval:
@@ -104,6 +105,12 @@ class SuiteResult(Result):
         """
         rows = self._rows(part)
         return stats.ratio_of_sums(*self._sums(self._margin(by)[model, rows], rows))
+
+    def bits_per_byte(self, model: int = 0, part: str = PARTS[0]) -> stats.Interval:
+        """Bits per byte of all right endings given their prompts, with the 95% interval in clusters."""
+        own = self.accepted.numpy() & np.isin(self.prompt.numpy(), self._rows(part))
+        values, sizes = self.log_probability[model].double().numpy()[own], self.text_bytes.numpy()[own]
+        return bits_per_byte(values, sizes, self.topic.numpy()[self.prompt.numpy()[own]])
 
     def labelled(self, label: int, model: int = 0, by: str = "match") -> stats.Interval:
         """The mean over prompts of the share of completions with this label, with Wilson's 95% interval in clusters.
@@ -155,8 +162,7 @@ class SuiteResult(Result):
         pairs = [(part, a, b) for part in parts for a, b in combinations(range(len(self.models)), 2)]
         rows = []
         for part, a, b in pairs:
-            chosen = self._rows(part)
-            level = 1 - 0.05 / len(pairs)
+            chosen, level = self._rows(part), 1 - 0.05 / len(pairs)
             found = stats.ratio_of_sums(*self._sums(right[b, chosen] - right[a, chosen], chosen), level)
             differ = "more" if found.low > 0 else "fewer" if found.high < 0 else "undecided"
             rows.append((self.models[b], self.models[a], part, found.estimate, found.low, found.high, differ))
@@ -180,6 +186,7 @@ class SuiteResult(Result):
                 scores += [("prompts right, by byte", self.right(i, part, "byte"), 0.5)]
                 scores += [("both twins right", self.twins_right(i, part), 0.0)]
                 scores += [("mean margin (nats)", self.mean_margin(i, part), 0.0)]
+                scores += [("bits_per_byte of right endings", self.bits_per_byte(i, part), math.nan)]
                 for by in self.labels if part == PARTS[0] else ():
                     who = named(by, self.trust)
                     scores += [(f"{VERDICTS[x]}, by {who}", self.labelled(x, i, by), math.nan) for x in (SUCCESS, FAIL)]

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 VERSION = "answers, 1"
 """Part of the key of kept answers: raise it when what gives or scores them changes."""
+CARDS = "answers, 2"
+"""The same of score cards and of copies."""
 SAME = 1e-3
 """Nats by which the log-probabilities of endings differ at most between two readings of the same weights."""
 Kind = TypeVar("Kind", bound=Result)
@@ -138,7 +140,7 @@ def _of_suite(model: "LanguageModel", asked: Suite) -> str:
 
 
 def _name(model: "LanguageModel", kind: str) -> str:
-    return f"answers/{store.of_weights(model, VERSION)}/{kind}"
+    return f"answers/{store.of_weights(model, CARDS)}/{kind}"
 
 
 def _keep(model: "LanguageModel", name: str, found: Result) -> None:

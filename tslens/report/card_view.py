@@ -7,7 +7,7 @@ from typing import Any
 
 from tslens.evaluation.card import CardResult
 from tslens.evaluation.copies import CopiesResult
-from tslens.evaluation.copies.result import COMPARISONS
+from tslens.evaluation.copies.result import BITS, COMPARISONS
 from tslens.plots import svg
 from tslens.report.suites import around, rows_of
 
@@ -26,11 +26,12 @@ BESIDE = (
     " Untrained twins of the model's shape stand beside, with every weight's values permuted, or freshly initialised: "
     "what they have too, no training gave."
 )
+GRAMS = " So does a word 5-gram of training stories, which sees four words at a time."
 ALONE = " No untrained twin was asked."
 FULLEST = " Of the cards of these weights the fullest is shown, the last of its kind: on {}"
 LAST = " What was looked for last with these weights is shown: on {}"
 UNSEEN = "does not measure"
-SHOWN = (*COMPARISONS.values(), "longest copied span (words and marks)", "exact copies", "template copies")
+SHOWN = (*COMPARISONS.values(), "longest copied span (words and marks)", "exact copies", "template copies", BITS)
 
 
 def sections(card_found: CardResult | None, copies_found: CopiesResult | None, name: str) -> str:
@@ -44,7 +45,8 @@ def card(found: CardResult | None, name: str) -> str:
         hint = f"None was made. tslens eval all --model {name} makes one, tslens eval card scores what it writes too."
         return around("card", "Score card", hint, "")
     on = f" The reference is {found.reference}." if found.reference else ""
-    on += (BESIDE if found.twins else ALONE) + (FULLEST.format(found.corpus) if found.corpus else "")
+    on += (BESIDE if found.twins else ALONE) + (GRAMS if found.n_grams else "")
+    on += FULLEST.format(found.corpus) if found.corpus else ""
     panels = "".join(f'<div class="panel drawn">{_rows(found, kind)}</div>' for kind in _kinds(found))
     return around("card", "Score card", CARD + on, panels)
 
@@ -62,6 +64,9 @@ def _rows(found: CardResult, kind: str) -> str:
         values = [_value(one, kind) for one in of]
         unseen = dict.fromkeys(f"{one[UNSEEN]}" for one in of)
         rows.append([html.escape(row.rpartition(", ")[0]), *values, html.escape(" / ".join(unseen))])
+    if kind == "pairs" and not found.bits_per_byte.isnan().all():
+        bits = ["–" if math.isnan(value) else f"{value:.3f}" for value in found.bits_per_byte.tolist()]
+        rows.append(["bits per byte", *bits, "of held-out stories: how sure it is of them, not what it writes"])
     title = "By minimal pairs" if kind == "pairs" else "By what it writes"
     return (
         f'<h3>{title}</h3><div class="scroll"><figure>{svg(found.drawn(kind))}</figure></div>'

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens import progress, stats
@@ -38,7 +38,7 @@ class ControlsCardResult(Result):
     def summary(self) -> "pd.DataFrame":
         """One row per damage and axis; `own` marks the axes that the damage hits, `most` the one that it costs most."""
         frame = self.to_frame()
-        most = self.auroc.argmax(1)
+        most = self.auroc.nan_to_num(-1.0).argmax(1)
         own = [axis in HITS[damage] for damage, axis in zip(frame["damage"], frame["axis"], strict=True)]
         return frame.assign(own=own, most=(torch.arange(len(AXES)) == most[:, None]).flatten().numpy())
 
@@ -60,10 +60,22 @@ def controls(texts: Sequence[str], usual: Reference, *, seed: int = 0) -> Contro
         copies = [(i, copy) for i, copy in enumerate(damaged(name, texts, seed)) if copy is not None]
         hurt = np.array([usual.axes(copy) for _, copy in progress.track(copies, name)]).reshape(-1, len(AXES))
         of = np.concatenate([np.arange(len(texts)), [i for i, _ in copies]]).astype(int)
-        scores, sides = np.concatenate([intact, hurt]).T, of[None] * 0 + (np.arange(len(of)) < len(texts))
-        found.append(stats.auroc(scores, sides.astype(bool), clusters=of))
-    columns: dict[str, Any] = {f: torch.tensor(np.array([getattr(a, n) for a in found])) for f, n in _FIELDS.items()}
+        scores = np.concatenate([intact, hurt]).T
+        found.append([_told_apart(row, np.arange(len(of)) < len(texts), of) for row in scores])
+    columns: dict[str, Any] = {
+        f: torch.tensor([[float(getattr(a, n)) for a in row] for row in found]) for f, n in _FIELDS.items()
+    }
     return ControlsCardResult(reference=usual.name, texts=len(texts), **columns)
+
+
+def _told_apart(
+    scores: Float[np.ndarray, " text"], intact: Bool[np.ndarray, " text"], of: Int[np.ndarray, " text"]
+) -> stats.Interval:
+    """The AUROC of one axis, of the texts that have it; NaN if none has."""
+    there = ~np.isnan(scores)
+    if not there.any():
+        return stats.Interval(np.nan, np.nan, np.nan, 0.95, "no text has it")
+    return stats.auroc(scores[there], intact[there], clusters=of[there])
 
 
 _FIELDS = {"auroc": "estimate", "low": "low", "high": "high"}

@@ -15,6 +15,7 @@ from tslens.errors import InputError
 from tslens.evaluation.card.reference import AXES as TEXT_AXES
 from tslens.evaluation.card.reference import NOT_MEASURED
 from tslens.evaluation.card.texts import TextsCardResult
+from tslens.evaluation.loss import LossResult
 from tslens.evaluation.pairs import PairsResult
 from tslens.models import LanguageModel, training_record
 from tslens.result import Result
@@ -53,7 +54,8 @@ class CardResult(Result):
     low: Float[Tensor, "model row"]
     high: Float[Tensor, "model row"]
     bits_per_byte: Float[Tensor, " model"]
-    """Of the validation stories, by the record of the run; NaN where there is none."""
+    """Of the held-out stories that `corpus` names, or else of the run's validation stories by its record; NaN where
+    there is none."""
     step: Int[Tensor, " model"]
     """Steps of training of a run's snapshot; -1 for other models."""
     reference: str
@@ -62,9 +64,13 @@ class CardResult(Result):
     """Models whose order tests mean nothing, because their objective trains on them."""
     twins: list[str] = field(default_factory=list, kw_only=True)
     """Those of the models that are untrained twins."""
+    n_grams: list[str] = field(default_factory=list, kw_only=True)
+    """Those of the models that are n-gram models of the training stories."""
+    no_occasion: list[list[str]] = field(default_factory=list, kw_only=True)
+    """By model and row, the measures for which some texts give no occasion; empty without texts."""
 
     def summary(self) -> "pd.DataFrame":
-        """One row per model and axis, with what the axis does not measure."""
+        """One row per model and axis, with the model's bits per byte and what the axis does not measure."""
         frame = self.to_frame()
         said = {f"{a}, {PAIRS}": text for a, text in BY_PAIRS.items()}
         said |= {f"{a}, {TEXTS}": text for a, text in NOT_MEASURED.items()}
@@ -73,18 +79,27 @@ class CardResult(Result):
             for model, row in zip(frame["model"], frame["row"], strict=True)
         ]
         unseen = ["it is trained on this" if t else said[r] for t, r in zip(trained, frame["row"], strict=True)]
-        return frame.assign(**{"does not measure": unseen})
+        frame["bits_per_byte"] = self.bits_per_byte.repeat_interleave(len(self.rows)).numpy()
+        missing = [said for of_model in self.no_occasion for said in of_model]
+        return frame.assign(**({"no occasion": missing} if any(missing) else {}), **{"does not measure": unseen})
+
+    @property
+    def trained(self) -> np.ndarray:
+        """Which of the models are neither untrained twins nor n-gram models."""
+        return np.array([model not in self.twins and model not in self.n_grams for model in self.models])
 
     def ranks(self) -> "pd.DataFrame":
         """How every row orders the models, against the falling loss: Spearman's rho and Kendall's tau (see `ranks`)."""
         import pandas as pd
 
         better = -self.bits_per_byte.double().numpy()
-        known = ~np.isnan(better)
+        known = ~np.isnan(better) & self.trained
         found = []
         for i, row in enumerate(self.rows):
+            values = self.value[:, i].double().numpy()
             use = known & np.array([not (row.startswith("order") and m in self.trained_on_order) for m in self.models])
-            found.append({"row": row, **ranks(self.value[:, i].double().numpy()[use], better[use])})
+            use &= ~np.isnan(values)
+            found.append({"row": row, **ranks(values[use], better[use])})
         return pd.DataFrame(found)
 
     def figure(self) -> "Figure":
@@ -99,7 +114,7 @@ class CardResult(Result):
         if not at:
             raise InputError(f"the card has no rows by {by!r}.")
         names, label = [self.rows[i].split(",")[0] for i in at], "share right" if by == PAIRS else "standard deviations"
-        trained = torch.tensor([model not in self.twins for model in self.models])
+        trained = torch.tensor(self.trained)
         if int(trained.sum()) > 2 and bool((self.step[trained] >= 0).all()):
             order = torch.tensor([i for i in self.step.argsort().tolist() if trained[i]])
             series = {name: self.value[order, i] for name, i in zip(names, at, strict=True)}
@@ -110,7 +125,7 @@ class CardResult(Result):
         return plots.intervals(names, columns, threshold=0.5 if by == PAIRS else 0.0, x_label=label)
 
     def __str__(self) -> str:
-        if int((~self.bits_per_byte.isnan()).sum()) < 3:
+        if int((~self.bits_per_byte.isnan().numpy() & self.trained).sum()) < 3:
             return super().__str__()
         ranked = self.ranks()
         table = ranked.dropna(axis=1, how="all").to_string(index=False, float_format=lambda x: f"{x:.3f}")
@@ -124,44 +139,52 @@ def card(
     written: Mapping[str, TextsCardResult] | None = None,
     *,
     twins: Iterable[str] = (),
+    losses: Mapping[str, LossResult] | None = None,
 ) -> CardResult:
     """The card of models from their minimal pairs and, if given, from texts that they wrote, by the models' names.
 
     `twins` names those that are untrained twins (see `untrained`). Of a model that wrote nothing the rows by texts are
-    NaN.
+    NaN. The n-gram models of the pairs stand beside. `losses` on the same held-out stories, by the models' names, give
+    bits per byte in place of the runs' records.
     """
-    written = written or {}
+    written, losses = written or {}, losses or {}
     rows = [f"{axis}, {PAIRS}" for axis in PAIR_AXES if axis in pairs.axes]
     rows += [f"{axis}, {TEXTS}" for axis in TEXT_AXES if written]
-    table = []
-    for name in models:
+    table, missing, names = [], [], [*models, *pairs.n_grams]
+    for name in names:
         found = [pairs.macro(name, axis) for axis in PAIR_AXES if axis in pairs.axes]
         found += [written[name].axis(axis) if name in written else NOTHING for axis in TEXT_AXES if written]
+        said = [written[name].no_occasion(axis) if name in written else "" for axis in TEXT_AXES if written]
+        missing.append([""] * (len(rows) - len(said)) + said)
         table.append([[i.estimate, i.low, i.high] for i in found])
     values = torch.tensor(table, dtype=torch.float32)
-    records = [training_record(model) for model in models.values()]
+    records = {name: training_record(model).get("bits_per_byte") or np.nan for name, model in models.items()}
+    bits = records | {name: loss.bits_per_byte for name, loss in losses.items()}
     return CardResult(
-        models=list(models),
+        models=names,
         rows=rows,
         value=values[:, :, 0],
         low=values[:, :, 1],
         high=values[:, :, 2],
-        bits_per_byte=torch.tensor([float(record.get("bits_per_byte") or np.nan) for record in records]),
-        step=torch.tensor([_step(name) for name in models]),
+        bits_per_byte=torch.tensor([float(bits.get(name, np.nan)) for name in names]),
+        step=torch.tensor([-1 if name in pairs.n_grams else _step(name) for name in names]),
         reference=next((texts.reference for texts in written.values()), ""),
         trained_on_order=pairs.trained_on_order,
         twins=list(twins),
-        corpus=_described(pairs, written),
+        n_grams=pairs.n_grams,
+        no_occasion=missing,
+        corpus=_described(pairs, written, losses),
     )
 
 
-def _described(pairs: PairsResult, written: Mapping[str, TextsCardResult]) -> str:
-    """What the card rests on: the pairs, and the texts with their sampling."""
+def _described(pairs: PairsResult, written: Mapping[str, TextsCardResult], losses: Mapping[str, LossResult]) -> str:
+    """What the card rests on: the pairs, the texts with their sampling, and the stories of the loss."""
     rests = f"{len(pairs.goods):,} minimal pairs of {len(pairs.paradigms)} phenomena"
-    texts = next(iter(written.values()), None)
-    if texts is None:
-        return f"{rests}."
-    return f"{rests}; {len(texts.texts):,} texts of each model{texts.corpus and ', '}{texts.corpus}."
+    for texts in list(written.values())[:1]:
+        rests += f"; {len(texts.texts):,} texts of each model{texts.corpus and ', '}{texts.corpus}"
+    for loss in list(losses.values())[:1]:
+        rests += f"; bits per byte of {loss.corpus.removesuffix('.')}"
+    return f"{rests}."
 
 
 def _step(name: str) -> int:

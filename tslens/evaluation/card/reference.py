@@ -40,11 +40,9 @@ FEWEST = 60
 READABLE = 2.0
 """Percent of the sentences of reference stories that are no more usual than a sentence that is not readable."""
 ALIKE = 6.0  # standard deviations from the mean beyond which a measure is as bad as can be
-LIMITS = {"introduced": 1.0}  # a few nouns decide it, and an error in one article is no want of consistency
-REACH = {
-    axis: float(np.mean([LIMITS.get(name, ALIKE) for name, own in MEASURES.items() if own == axis])) for axis in AXES
-}
-"""The largest value of each axis, and minus this the least."""
+OWN_LIMITS = {"introduced": 1.0}  # a few nouns decide it, and an error in one article is no want of consistency
+LIMITS = np.array([OWN_LIMITS.get(name, ALIKE) for name in MEASURES])
+"""How far each measure counts."""
 SMOOTHING = 2.0  # stories that a word's place is drawn to the middle by
 CONTENT = re.compile(r"[a-z]{4,}")
 _ARTICLES = frozenset(("a", "an"))
@@ -85,13 +83,16 @@ class Reference:
             "novel": novel,
         }
 
-    def axes(self, text: str) -> list[float]:
-        """The value of each of `AXES`: the mean of its measures in standard deviations from the reference's mean."""
+    def standard(self, text: str) -> Float[np.ndarray, " measure"]:
+        """Every measure in standard deviations from the reference's mean, at most `LIMITS` either way; NaN where the
+        text, or every reference story, gives no occasion for it."""
         found = self.measures(text)
-        standard = {name: (value - self.mean[name]) / self.spread[name] for name, value in found.items()}
-        limit = {name: LIMITS.get(name, ALIKE) for name in MEASURES}
-        held = {n: 0.0 if np.isnan(z) else float(np.clip(z, -limit[n], limit[n])) for n, z in standard.items()}
-        return [float(np.mean([held[name] for name, own in MEASURES.items() if own == axis])) for axis in AXES]
+        values = [(found[name] - self.mean[name]) / self.spread[name] for name in MEASURES]
+        return np.clip(np.array(values), -LIMITS, LIMITS)
+
+    def axes(self, text: str) -> list[float]:
+        """The value of each of `AXES` (see `by_axis`)."""
+        return [float(by_axis(self.standard(text)[None], axis)[0]) for axis in AXES]
 
     def _place(self, sentence: Sequence[str]) -> float:
         return float(np.mean([self.places.get(word, 0.5) for word in sentence])) if sentence else 0.5
@@ -128,9 +129,22 @@ def reference(stories: Iterable[str], name: str = "") -> Reference:
     rows = [made.measures(text) for text in progress.track(held, "calibrating")]
     for measure in MEASURES:
         values = np.array([row[measure] for row in rows])
-        made.mean[measure] = float(np.nanmean(values)) if not np.isnan(values).all() else 0.0
+        made.mean[measure] = float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
         made.spread[measure] = max(float(np.nanstd(values)) if not np.isnan(values).all() else 1.0, 0.02)
     return made
+
+
+def columns_of(axis: str) -> list[int]:
+    """The places of an axis' measures among `MEASURES`."""
+    return [i for i, own in enumerate(MEASURES.values()) if own == axis]
+
+
+def by_axis(standard: Float[np.ndarray, "text measure"], axis: str) -> Float[np.ndarray, " text"]:
+    """The value of an axis for each text: the mean of its measures without those that have no occasion; NaN where none
+    of them has any."""
+    own = standard[:, columns_of(axis)]
+    there = (~np.isnan(own)).sum(1)
+    return np.asarray(np.nansum(own, axis=1) / np.where(there, there, np.nan))
 
 
 def _per_word(model: KneserNey, sentence: Sequence[str]) -> float:

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from tslens import progress, stats
 from tslens.errors import InputError
-from tslens.evaluation.card.reference import AXES, NOT_MEASURED, REACH, Reference
+from tslens.evaluation.card.reference import AXES, LIMITS, MEASURES, NOT_MEASURED, Reference, by_axis, columns_of
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -23,21 +24,36 @@ class TextsCardResult(Result):
     """What can be said of texts alone, in standard deviations from the mean of reference stories: 0 is usual."""
 
     frame_axes: ClassVar[tuple[str, ...]] = ("text", "axis")
-    axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {"axis": AXES}
+    axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {"axis": AXES, "measure": tuple(MEASURES)}
 
     name: str
     reference: str
     """The reference stories."""
     texts: list[str]
     value: Float[Tensor, "text axis"]
+    """The mean of the axis' measures that the text gives occasion for; NaN where it gives none."""
+    measures: Float[Tensor, "text measure"]
+    """NaN where the text gives no occasion for the measure."""
 
     def axis(self, name: str) -> stats.Interval:
-        """The mean of an axis over texts, with Student's t interval."""
-        return stats.mean_interval(self.value[:, AXES.index(name)].numpy())
+        """The mean of an axis over the texts that have it, with Student's t interval; NaN for fewer than two."""
+        values = self.value[:, AXES.index(name)].numpy()
+        values = values[~np.isnan(values)]
+        if len(values) < 2:
+            mean = float(values[0]) if len(values) else np.nan
+            return stats.Interval(mean, np.nan, np.nan, 0.95, "fewer than two texts")
+        return stats.mean_interval(values)
+
+    def no_occasion(self, name: str) -> str:
+        """The measures of an axis for which some texts give no occasion, and how many do not; empty if all do."""
+        measures, missing = list(MEASURES), self.measures.isnan().sum(0).tolist()
+        return ", ".join(f"{measures[i]} in {missing[i]}" for i in columns_of(name) if missing[i])
 
     def at_the_end(self, name: str) -> int:
-        """The number of texts whose value is as far from the reference as an axis reaches."""
-        return int((self.value[:, AXES.index(name)].abs() >= REACH[name] - 1e-6).sum())
+        """The number of texts whose value is as far from the reference as the axis reaches with their measures."""
+        own, limits = self.measures[:, columns_of(name)].double(), torch.tensor(LIMITS[columns_of(name)])
+        reach = torch.where(own.isnan(), 0.0, limits).sum(1)
+        return int(((own.nansum(1).abs() >= reach - 1e-6) & (reach > 0)).sum())
 
     @property
     def remark(self) -> str:
@@ -54,12 +70,13 @@ class TextsCardResult(Result):
     def summary(self) -> "pd.DataFrame":
         import pandas as pd
 
-        rows = [
-            (self.name, axis, (i := self.axis(axis)).estimate, i.low, i.high, self.at_the_end(axis), NOT_MEASURED[axis])
-            for axis in AXES
-        ]
-        columns = ["texts", "axis", "value", "low", "high", "at the end", "does not measure"]
-        return pd.DataFrame(rows, columns=columns).assign(n=len(self.texts))
+        rows = []
+        for axis in AXES:
+            found, missing = self.axis(axis), int(self.value[:, AXES.index(axis)].isnan().sum())
+            said = self.no_occasion(axis), NOT_MEASURED[axis], len(self.texts), missing
+            rows.append((self.name, axis, found.estimate, found.low, found.high, self.at_the_end(axis), *said))
+        columns = ["texts", "axis", "value", "low", "high", "at the end", "no occasion", "does not measure", "n"]
+        return pd.DataFrame(rows, columns=[*columns, "missing"])
 
     def figure(self) -> "Figure":
         """The mean of every axis with its interval."""
@@ -77,5 +94,12 @@ def score_texts(texts: Sequence[str], usual: Reference, name: str = "texts") -> 
     """The axes of every text beside what is usual in the reference. InputError for fewer than two texts."""
     if len(texts) < 2:
         raise InputError(f"{len(texts)} texts give no interval; give 2 or more.")
-    values = [usual.axes(text) for text in progress.track(list(texts), f"scoring {name}")]
-    return TextsCardResult(name=name, reference=usual.name, texts=list(texts), value=torch.tensor(values))
+    found = np.array([usual.standard(text) for text in progress.track(list(texts), f"scoring {name}")])
+    values = np.stack([by_axis(found, axis) for axis in AXES], axis=1)
+    return TextsCardResult(
+        name=name,
+        reference=usual.name,
+        texts=list(texts),
+        value=torch.tensor(values, dtype=torch.float32),
+        measures=torch.tensor(found, dtype=torch.float32),
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tslens import progress
 from tslens.errors import InputError
+from tslens.evaluation.lines import first_of_ending, log_probabilities
 from tslens.evaluation.writing import continuations
 from tslens.models import spec_of, tokenizer_of
 
@@ -63,6 +64,20 @@ def write_endings(
     """
     prompts = [cut.prompt for cut in cuts]
     return continuations(model, prompts, limit_tokens=tokens, temperature=temperature, seed=seed, precision=precision)
+
+
+def endings_under(model: "LanguageModel", cuts: Sequence[Cut], precision: str = "float32") -> list[float]:
+    """The log-probability of each true ending given its prompt, in nats; NaN where no ending is known, or where the
+    story is longer than the model's context."""
+    tokenizer, context = tokenizer_of(model), spec_of(model, compressors=True).n_ctx
+    prompts = tokenizer.encode([cut.prompt for cut in cuts])
+    wholes = tokenizer.encode([cut.prompt + cut.ending for cut in cuts])
+    chosen = [i for i, cut in enumerate(cuts) if cut.ending and len(wholes[i]) - 1 <= context]
+    starts = [max(1, first_of_ending(prompts[i], wholes[i])) for i in chosen]
+    rows = [wholes[i] for i in chosen]
+    read = log_probabilities(model, rows, starts, precision=precision, what="true endings").tolist()
+    found = dict(zip(chosen, read, strict=True))
+    return [found.get(i, float("nan")) for i in range(len(cuts))]
 
 
 def that_fit(model: "LanguageModel", cuts: Sequence[Cut]) -> list[Cut]:

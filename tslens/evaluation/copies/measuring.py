@@ -33,6 +33,7 @@ def copies(
     span: int = SPAN,
     model: str = "",
     twins: Mapping[str, Sequence[str]] = {},
+    endings_under: Sequence[Sequence[float]] = (),
 ) -> CopiesResult:
     """Compare what was written after each prompt with its true ending, with the other texts and with training stories.
 
@@ -44,14 +45,12 @@ def copies(
         span: words of a copied span from which on a text is a copy.
         model: the model's name.
         twins: what untrained twins of the model wrote after the same prompts, by their names.
+        endings_under: the log-probability of each true ending under the model, and then under each twin.
 
     ROUGE and its comparisons follow Eldan and Li (2023, arXiv 2305.07759), on the continuation alone; new n-grams McCoy
     et al. (2023, doi:10.1162/tacl_a_00567). InputError for fewer than two stories.
     """
-    if wrong := [len(texts) for texts in (written, *twins.values()) if len(texts) != len(cuts)]:
-        raise ValueError(f"{wrong[0]} texts for {len(cuts)} prompts")
-    if len({cut.story for cut in cuts}) < 2:
-        raise InputError("an interval over stories takes at least 2 stories; give more prompts.")
+    _check(cuts, [written, *twins.values(), *endings_under])
     held_out, endings = [cut for cut in held_out if cut.ending], [cut.ending for cut in cuts]
     rows = [*cuts, *held_out, *list(cuts) * len(twins)]
     texts = [*written, *(cut.ending for cut in held_out), *chain.from_iterable(twins.values())]
@@ -71,9 +70,18 @@ def copies(
         kind=torch.tensor(kind),
         shown=_shown(rows, texts, who, traces, kind, known),
         **_of_texts(rows, texts, references),
+        **_of_endings(endings, len(held_out), endings_under, len(twins)),
         **_of_traces(traces),
         **_varieties(texts, groups, [cut.story for cut in rows]),
     )
+
+
+def _check(cuts: Sequence[Cut], columns: Sequence[Sequence[Any]]) -> None:
+    """InputError for fewer than two stories, ValueError for a column that has not one value for each prompt."""
+    if wrong := [len(column) for column in columns if len(column) != len(cuts)]:
+        raise ValueError(f"{wrong[0]} texts for {len(cuts)} prompts")
+    if len({cut.story for cut in cuts}) < 2:
+        raise InputError("an interval over stories takes at least 2 stories; give more prompts.")
 
 
 def _of_texts(rows: Sequence[Cut], texts: Sequence[str], references: Sequence[str]) -> dict[str, Any]:
@@ -88,6 +96,17 @@ def _of_texts(rows: Sequence[Cut], texts: Sequence[str], references: Sequence[st
         "rouge": torch.tensor([_rouge(reference, text) for reference, text in zip(references, texts, strict=True)]),
         "with_prompt": torch.tensor([a for a, _ in prompted]),
         "floor": torch.tensor([b for _, b in prompted]),
+    }
+
+
+def _of_endings(endings: Sequence[str], held_out: int, under: Sequence[Sequence[float]], twins: int) -> dict[str, Any]:
+    """The log-probability of the true ending of each text's prompt under who wrote the text, and its bytes."""
+    sizes, unknown = [len(ending.encode()) for ending in endings], [float("nan")] * len(endings)
+    by_writer = [*under, *[unknown] * (1 + twins - len(under))]
+    values = [*by_writer[0], *[float("nan")] * held_out, *chain.from_iterable(by_writer[1:])]
+    return {
+        "ending_log_probability": torch.tensor(values, dtype=torch.float64),
+        "ending_bytes": torch.tensor([*sizes, *[0] * held_out, *sizes * twins]),
     }
 
 

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import stats
+from tslens.evaluation.bits import bits_per_byte
 from tslens.evaluation.rouge import MEASURES
 from tslens.result import Result
 
@@ -24,6 +25,7 @@ COMPARISONS = {
     "among": "largest ROUGE-2 F to another text of the set",
     "nearest": "ROUGE-2 precision to the nearest training story",
 }
+BITS = "bits_per_byte of the true ending"
 OTHERS = {
     "nearest_f": "ROUGE-2 F to the nearest training story",
     "longest": "longest copied span (words and marks)",
@@ -74,6 +76,10 @@ class CopiesResult(Result):
     """ROUGE-2 precision where prompt and continuation are compared with the whole story."""
     floor: Float[Tensor, " text"]
     """What that is for a continuation of as many words that shares nothing: the part of the shared prompt."""
+    ending_log_probability: Float[Tensor, " text"]
+    """Of the true ending given the prompt, in nats, under who wrote the text; NaN where none is known or read."""
+    ending_bytes: Int[Tensor, " text"]
+    """UTF-8 bytes of that ending."""
     among: Float[Tensor, " text"]
     """The largest ROUGE-2 F to another text by the same writer, cut at the same share."""
     nearest: Float[Tensor, " text"]
@@ -148,13 +154,15 @@ class CopiesResult(Result):
         labels, everybody = COMPARISONS | OTHERS, range(len(self.writers))
         rows = []
         for share, chosen in self.sets():
-            means = [self._means(chosen & (self.who.numpy() == who)) for who in everybody]
+            of_writers = [chosen & (self.who.numpy() == who) for who in everybody]
+            means = [self._means(own) for own in of_writers]
             names = [*COMPARISONS, *(name for name in means[0] if name not in COMPARISONS)]
             for name in names:
                 rows.append((share, labels.get(name, name), *(bound for of in means for bound in of[name])))
             for kind in (1, 2):
                 found = [self.copied(who, kind, chosen) for who in everybody]
                 rows.append((share, f"{KINDS[kind]} copies", *(b for f in found for b in (f.estimate, f.low, f.high))))
+            rows.append((share, BITS, *(b for f in map(self._bits, of_writers) for b in (f.estimate, f.low, f.high))))
             rows += self._variety(share)
         columns = ["cut", "measure", "written", "low", "high", "true_endings", "true_low", "true_high"]
         columns += [f"{twin}{end}" for twin in self.twins for end in ("", " low", " high")]
@@ -165,6 +173,11 @@ class CopiesResult(Result):
         stories = self.story.numpy()[chosen]
         found = {name: over_stories(values[chosen], stories) for name, values in self.columns().items()}
         return {name: (mean.estimate, mean.low, mean.high) for name, mean in found.items()}
+
+    def _bits(self, chosen: np.ndarray) -> stats.Interval:
+        """Bits per byte of the true endings after the prompts of the chosen texts, under their writer."""
+        fields = self.ending_log_probability.double(), self.ending_bytes, self.story
+        return bits_per_byte(*(field.numpy()[chosen] for field in fields))
 
     def _variety(self, share: float) -> list[tuple[Any, ...]]:
         names = [sample(who, share) for who in self.writers]

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.errors import InputError
+from tslens.evaluation.bits import bits_per_byte
 from tslens.result import Result
 
 if TYPE_CHECKING:
@@ -91,6 +92,14 @@ class PairsResult(Result):
             return stats.Interval(means[0], np.nan, np.nan, 0.95, "Student t")
         return stats.mean_interval(means)
 
+    def bits_per_byte(self, scorer: str) -> stats.Interval:
+        """Bits per byte of all good texts, clustered by set; NaN for an n-gram model, which reads words in small
+        letters and not their bytes."""
+        values = np.asarray(self.good[self.scorers.index(scorer)].double().numpy())
+        sizes = np.array([len(text.encode()) for text in self.goods])
+        unread = np.full(len(sizes), np.nan)
+        return bits_per_byte(unread if scorer in self.n_grams else values, sizes, self._clusters())
+
     def difference(self, one: str, other: str, level: float = 0.95, paradigm: str | None = None) -> stats.Interval:
         """The macro mean of one scorer less that of the other, by pairs; of one paradigm alone if it is named."""
         here = self._about(None) if paradigm is None else self.paradigm.numpy() == self.paradigms.index(paradigm)
@@ -134,7 +143,8 @@ class PairsResult(Result):
 
     def summary(self) -> "pd.DataFrame":
         """One row per scorer: the macro mean over paradigms, its interval for other pairs of these paradigms and for
-        other paradigms, and the share of pairs that are right where the lengths in tokens are equal and where not.
+        other paradigms, the bits per byte of the good texts, and the share of pairs that are right where the lengths in
+        tokens are equal and where not.
         Tests of order count in none of these and have columns of their own."""
         import pandas as pd
 
@@ -143,6 +153,8 @@ class PairsResult(Result):
             mean, wide = self.macro(scorer), self.over_paradigms(scorer)
             row: dict[str, Any] = {"scorer": scorer, "score": mean.estimate, "low": mean.low, "high": mean.high}
             row |= {"low_paradigms": wide.low, "high_paradigms": wide.high}
+            bits = self.bits_per_byte(scorer)
+            row |= {"bits_per_byte": bits.estimate, "bits_low": bits.low, "bits_high": bits.high}
             unequal, right = self.unequal[at].numpy(), self.right(scorer)
             for name, here in (("equal", self._about(None) & ~unequal), ("unequal", self._about(None) & unequal)):
                 part = stats.clustered_share(right[here], self._clusters()[here]) if here.any() else None
