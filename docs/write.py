@@ -22,7 +22,7 @@ SHOWN = {
     **{study: [f"{study}/stories2M.svg", f"{study}/stories260K.svg"] for study in ("heads", "kinds")},
     **{study: [f"{study}/stories2M.svg"] for study in ("twins", "audit")},
     "neurons": ["neurons/stories2M.svg", "neurons/by-layer.svg"],
-    "epoch": ["epoch/256x8-kinds.svg", "epoch/512x12-roles.svg"],
+    "epoch": ["epoch/256x8x8-kinds.svg", "epoch/512x12-roles.svg"],
     "evaluation": ["evaluation/facts.svg", "evaluation/pairs.svg"],
     "circuits": ["circuits/stories2M-character-circuit.svg", "circuits/stories2M-character-patching.svg"],
     "lens": ["lens/stories2M-by-depth.svg", "lens/stories260K-by-depth.svg"],
