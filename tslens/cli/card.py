@@ -53,7 +53,7 @@ HELD_OUT = 200
 
 
 @dataclass(frozen=True)
-class Beside:
+class CardOptions:
     """What a card of models has besides what they write."""
 
     pairs: int
@@ -128,7 +128,7 @@ def card(
     with delivery(out, json_) as deliver:
         usual = _usual(reference, loaded, reference_limit) if texts or limit else None
         if loaded:
-            return _of_models(deliver, loaded, beside, usual, limit, Beside(n, n_gram, stories, precision))
+            return _of_models(deliver, loaded, beside, usual, limit, CardOptions(n, n_gram, stories, precision))
         assert usual is not None
         for number, source in enumerate(texts or ()):
             read = list(read_stories(source, limit=limit or None))
@@ -154,7 +154,7 @@ def _of_models(
     beside: "dict[str, LanguageModel]",
     usual: "Reference | None",
     limit: int,
-    how: Beside,
+    how: CardOptions,
 ) -> None:
     """Deliver the card of the models and of the untrained twins beside them, and keep it for the models' pages."""
     from tslens.report.answers import keep_card

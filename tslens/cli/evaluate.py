@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tslens.cli.card import Beside, HeldOut, NGram
+from tslens.cli.card import CardOptions, HeldOut, NGram
 from tslens.cli.delivery import Delivery, delivery, print_json
 from tslens.cli.graders import Graders, charged, confirm_cost, exit_code, graders_of, true_texts
 from tslens.cli.large_model import LargeModel
@@ -217,7 +217,7 @@ def everything(
 
             rows = pd.concat([result.summary().assign(part=name) for name, result in found.items()])
             print(rows[["part", *rows.columns.drop("part")]].to_string(index=False, float_format="{:.3f}".format))
-        made = Beside(PAIRS, n_gram, stories, precision).card(loaded, beside, {})
+        made = CardOptions(PAIRS, n_gram, stories, precision).card(loaded, beside, {})
         for one in loaded.values():
             keep_card(one, made, is_short=True)
         deliver(made, "card", figures=[("pairs", made.drawn("pairs"))])

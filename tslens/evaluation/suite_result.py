@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -191,8 +191,7 @@ class SuiteResult(Result):
                     who = named(by, self.trust)
                     scores += [(f"{VERDICTS[x]}, by {who}", self.labelled(x, i, by), math.nan) for x in (SUCCESS, FAIL)]
                 rows += [(model, part, what, s.estimate, s.low, s.high, chance) for what, s, chance in scores]
-        columns = ["model", "prompts", "score", "value", "low", "high", "without_reading"]
-        return pd.DataFrame(rows, columns=columns)
+        return pd.DataFrame(rows, columns=["model", "prompts", "score", "value", "low", "high", "without_reading"])
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """One row per model and prompt, with its text and best endings; with `field`, the long table of that field."""
@@ -201,10 +200,9 @@ class SuiteResult(Result):
             return frame
         for name in ("best_accepted", "best_rejected"):
             frame[name] = [self.endings[i] for i in frame[name]]
-        each = len(self.models)
-        frame.insert(2, "text", self.prompts * each)
-        frame["topic"] = [self.topics[i] for i in self.topic] * each
-        frame["templated"] = self.templated.tolist() * each
+        frame.insert(2, "text", self.prompts * len(self.models))
+        frame["topic"] = [self.topics[i] for i in self.topic] * len(self.models)
+        frame["templated"] = self.templated.tolist() * len(self.models)
         return frame.assign(right=frame["margin"] > 0, right_per_byte=frame["margin_per_byte"] > 0)
 
     def figure(self) -> "Figure":
@@ -220,14 +218,16 @@ class SuiteResult(Result):
         self.summary().to_csv(folder / "summary.csv", index=False)
         self.by_label().to_csv(folder / "labels.csv", index=False)
         tables = "\n".join(coloured_html(self, by) for by in self.ways())
-        page = f'<!doctype html>\n<meta charset="utf-8"><style>{STYLE}</style>\n{tables}'
-        (folder / "table.html").write_text(page, encoding="utf-8")
+        (folder / "table.html").write_text(
+            f'<!doctype html>\n<meta charset="utf-8"><style>{STYLE}</style>\n{tables}', "utf-8"
+        )
 
     def __str__(self) -> str:
-        said = [self.question, super().__str__()]
+        tables = {"Worst prompts of each model:": self.worst()}
         if len(self.models) > 1:
-            said += ["Shares of prompts right, paired:", _lines(self.differences())]
-        return "\n\n".join([*said, "Worst prompts of each model:", _lines(self.worst())])
+            tables = {"Shares of prompts right, paired:": self.differences()} | tables
+        printed = {said: of.to_string(index=False, float_format="{:.3f}".format) for said, of in tables.items()}
+        return "\n\n".join([self.question, super().__str__(), *chain.from_iterable(printed.items())])
 
     def to_json(self) -> dict[str, Any]:
         tables = {"table": self.to_frame(), "differences": self.differences()}
@@ -239,8 +239,7 @@ class SuiteResult(Result):
         return np.asarray(getattr(self, SCORINGS[by]).double().numpy())
 
     def _right(self, by: str) -> NDArray[Any]:
-        right: NDArray[Any] = (np.sign(self._margin(by)) + 1) / 2  # a tie is half right
-        return right
+        return np.asarray((np.sign(self._margin(by)) + 1) / 2)  # a tie is half right
 
     def _rows(self, part: str) -> NDArray[Any]:
         if part not in PARTS:
@@ -251,7 +250,3 @@ class SuiteResult(Result):
         """The sum of the values of each cluster, and its prompts."""
         _, cluster = np.unique(self.topic.numpy()[rows], return_inverse=True)
         return np.bincount(cluster, values), np.bincount(cluster)
-
-
-def _lines(table: "pd.DataFrame") -> str:
-    return str(table.to_string(index=False, float_format=lambda x: f"{x:.3f}"))
