@@ -103,8 +103,7 @@ class SuiteResult(Result):
         The base rate of an ending adds to one twin what it takes from the other, so the mean is the effect of the
         prompt, and 0 for a model that ignores it.
         """
-        rows = self._rows(part)
-        return stats.ratio_of_sums(*self._sums(self._margin(by)[model, rows], rows))
+        return stats.ratio_of_sums(*self._sums(self._margin(by)[model, rows := self._rows(part)], rows))
 
     def bits_per_byte(self, model: int = 0, part: str = PARTS[0]) -> stats.Interval:
         """Bits per byte of all right endings given their prompts, with the 95% interval in clusters."""
@@ -218,9 +217,8 @@ class SuiteResult(Result):
         self.summary().to_csv(folder / "summary.csv", index=False)
         self.by_label().to_csv(folder / "labels.csv", index=False)
         tables = "\n".join(coloured_html(self, by) for by in self.ways())
-        (folder / "table.html").write_text(
-            f'<!doctype html>\n<meta charset="utf-8"><style>{STYLE}</style>\n{tables}', "utf-8"
-        )
+        page = f'<!doctype html>\n<meta charset="utf-8"><style>{STYLE}</style>\n{tables}'
+        (folder / "table.html").write_text(page, encoding="utf-8")
 
     def __str__(self) -> str:
         tables = {"Worst prompts of each model:": self.worst()}
@@ -248,5 +246,5 @@ class SuiteResult(Result):
 
     def _sums(self, values: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """The sum of the values of each cluster, and its prompts."""
-        _, cluster = np.unique(self.topic.numpy()[rows], return_inverse=True)
+        cluster = np.unique(self.topic.numpy()[rows], return_inverse=True)[1]
         return np.bincount(cluster, values), np.bincount(cluster)
