@@ -65,7 +65,10 @@ def test_all_suites_in_one_table(
     assert cli.main([*asked, "--stories", "tales.txt", "--json"]) == 0
     *records, card = json.loads(capsys.readouterr().out)
     assert [record["suite"] for record in records] == ["context", "facts", "reasoning"]
-    assert card["n_grams"] == ["5-gram of tales.txt (other data)"] and "bits per byte of tales.txt" in card["corpus"]
+    assert (
+        card["n_grams"] == ["5-gram of tales.txt (other data)"]
+        and "bits per byte of 2 stories: tales.txt" in card["corpus"]
+    )
     assert {row["bits_per_byte"] is None for row in card["rows"] if row["model"] in card["n_grams"]} == {True}
     assert all(row["bits_per_byte"] > 1 for row in card["rows"] if row["model"] not in card["n_grams"])
     assert card["result"] == "CardResult" and len(card["table"] if "table" in card else card["rows"]) >= 5
