@@ -27,6 +27,12 @@ def test_diverging_colours_are_white_at_the_centre() -> None:
     assert mpl.colors.to_hex(mesh.get_cmap()(mesh.norm(0.0))) == "#ffffff"
 
 
+def test_dots_leave_a_wide_map_as_wide_as_none_and_words_widen_it():
+    values = np.zeros((2, 64))
+    width = {text: plots.heatmap(values, texts=[[text] * 64] * 2).get_figwidth() for text in ("·", "word")}
+    assert width["·"] == plots.heatmap(values).get_figwidth() < 12 < width["word"]
+
+
 def test_a_map_of_one_value_and_of_none() -> None:
     assert plots.heatmap([[2.0]]).axes[0].collections[0].get_clim() == (1.5, 2.5)
     assert plots.heatmap([[np.nan]]).axes[0].collections[0].get_clim() == (0, 1)

@@ -51,7 +51,8 @@ def heatmap(
     array = numbers(values, 2, "a heat map")
     low, high = _limits(array, limits, centre)
     with styled():
-        width = 1.6 + 0.32 * min(array.shape[1], 24) + (0.4 if texts is None else 0.3 * array.shape[1])
+        is_words = texts is not None and max((len(text) for row in texts for text in row), default=0) > 1
+        width = 1.6 + 0.32 * min(array.shape[1], 24) + (0.3 * array.shape[1] if is_words else 0.4)
         height = 0.9 + 0.26 * min(array.shape[0], 24)
         figure, axes = blank(max(3.2, width + room(rows), _room_above(title)), max(1.8, height + room(columns)))
         colours = _colours(diverging=centre is not None)
