@@ -27,7 +27,7 @@ def test_diverging_colours_are_white_at_the_centre() -> None:
     assert mpl.colors.to_hex(mesh.get_cmap()(mesh.norm(0.0))) == "#ffffff"
 
 
-def test_dots_leave_a_wide_map_as_wide_as_none_and_words_widen_it():
+def test_dots_leave_a_wide_map_as_wide_as_none_and_words_widen_it() -> None:
     values = np.zeros((2, 64))
     width = {text: plots.heatmap(values, texts=[[text] * 64] * 2).get_figwidth() for text in ("·", "word")}
     assert width["·"] == plots.heatmap(values).get_figwidth() < 12 < width["word"]
