@@ -9,9 +9,9 @@ consistency (stories2M -0.3 standard deviations, -0.4 to -0.2; 256x8 -0.5, -0.6 
 and in plot (-0.3, -0.5 to -0.1; -0.5, -0.8 to -0.3; -2.3, -2.6 to -2.0: its stories are not ended); in grammar
 stories2M and 256x8 are (-0.6, -0.8 to -0.4; -0.4, -0.6 to -0.2), stories260K is not (0.1, 0.0 to 0.2). In varied and
 new words 256x8 and stories260K exceed them (0.3, 0.1 to 0.5; 0.3, 0.2 to 0.5). Permuted weights write no sentences:
-they are at the end of the scale in grammar and creativity, but -0.1 in consistency (-0.1 to 0.0), since what gives no
-occasion for a measure counts as usual; that axis says nothing of such texts. (200 pairs of a phenomenon, 100 stories of
-each model; the 256x8 model has 64 heads and 451 steps.)
+they are at the end of the scale in grammar and creativity, but -0.1 in consistency (-0.1 to 0.0), since what gave no
+occasion for a measure counted as usual then; now it is missing. (200 pairs of a phenomenon, 100 stories of each model;
+the 256x8 model has 64 heads and 451 steps.)
 
 How well do small story models answer, which of two texts do they prefer, how usual is what they write, what do they
 copy and do they keep instructions? 128x4 models (plain, contrastive, compressor, instructed in one, two and four
