@@ -29,3 +29,12 @@ def test_controls_are_grey_lines_behind_with_one_entry_in_the_legend() -> None:
     assert first.get_color() == second.get_color() != own.get_color()
     legend = drawn.axes[0].get_legend()
     assert legend is not None and [text.get_text() for text in legend.get_texts()] == ["untrained twins", "own"]
+
+
+def test_a_series_named_after_a_long_path_is_folded_in_the_legend() -> None:
+    name = f"5-gram of /{'folder/' * 20}stories.jsonl (other data)"
+    columns = ([0.5, 0.6], [0.4, 0.5], [0.6, 0.7])
+    figure = plots.intervals(["grammar", "plot"], {"model": columns, name: columns})
+    _, folded = figure.axes[0].get_legend().get_texts()
+    assert folded.get_text().replace("\n", "").replace(" ", "") == name.replace(" ", "")
+    assert max(map(len, folded.get_text().splitlines())) <= 32 and figure.axes[0].get_position().width > 0.3

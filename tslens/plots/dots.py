@@ -1,5 +1,6 @@
 """Dots with their intervals, one row per name and one colour per series."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARKS = "osD^vPX*"
+LETTERS = 32  # on a line of the legend; a series may be named after a path
 
 
 def intervals(
@@ -28,8 +30,10 @@ def intervals(
     if not series:
         raise ValueError("intervals need at least one series; got none")
     rows, step = np.arange(len(names)), 0.7 / len(series)
+    lines = {label: textwrap.wrap(label, LETTERS) for label in series}
     with styled():
-        figure, axes = blank(4.8 + room(list(names)), 1.0 + len(names) * max(0.22, 0.11 * len(series)))
+        wide = room(list(names)) + room([line for own in lines.values() for line in own if len(own) > 1])
+        figure, axes = blank(4.8 + wide, 1.0 + len(names) * max(0.22, 0.11 * len(series)))
         for i, (label, columns) in enumerate(series.items()):
             value, low, high = (numbers(column, 1, f"series {label!r}") for column in columns)
             if len(value) != len(names):
@@ -37,7 +41,8 @@ def intervals(
             at = rows + (i - (len(series) - 1) / 2) * step
             ends = np.maximum(np.stack([value - low, high - value]), 0)
             mark, colour = MARKS[i % len(MARKS)], PALETTE[i % len(PALETTE)]
-            axes.errorbar(value, at, xerr=ends, fmt=mark, color=colour, markersize=3.5, linewidth=1, label=label)
+            drawn = axes.errorbar(value, at, xerr=ends, fmt=mark, color=colour, markersize=3.5, linewidth=1)
+            drawn.set_label("\n".join(lines[label]))
         if threshold is not None:
             axes.axvline(threshold, color=INK, linewidth=0.8, linestyle=":")
         axes.set_yticks(rows, list(names))

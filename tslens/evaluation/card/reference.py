@@ -88,7 +88,8 @@ class Reference:
         text, or every reference story, gives no occasion for it."""
         found = self.measures(text)
         values = [(found[name] - self.mean[name]) / self.spread[name] for name in MEASURES]
-        return np.clip(np.array(values), -LIMITS, LIMITS)
+        clipped: np.ndarray = np.clip(np.array(values), -LIMITS, LIMITS)
+        return clipped
 
     def axes(self, text: str) -> list[float]:
         """The value of each of `AXES` (see `by_axis`)."""
