@@ -8,12 +8,12 @@ ablated (4 to 16 on 32 stories; twins 0), 876 of 1,000 positions are settled aft
 707), and 190 neurons prefer one word (162 to 221; twins 39 to 96), which in stories2M says nothing. Of 5,376 scores of
 composition 1,620 are above random rotations (twins 0). Only 4 heads have a role, all positional and in the first layer
 (2 to 10; twins 0); swapped words confirm 3 of these and all of 44 `content-dependent` heads, and contradict none. These
-4 and 7 heads without a role matter (100 stories); 9 are missed only on the tokens that a label of theirs predicts, 7 of
-them where they write names (6.6: 0.08 nats, 0.03 to 0.12), and no head that looks from verbs to subjects is. It does
-the tasks of characters (0.95, 0.83 to 0.98 over templates), objects (0.97, 0.92 to 0.99) and pronouns (0.78, 0.71 to
-0.84; no twin does), but not those of owners (0.51, 0.43 to 0.59) and colours (0.62, 0.50 to 0.73). No query or key
-tells parts of speech better than the token alone, and the model copies no repeated random tokens. All this took 64
-minutes beside other work, 111 of processor time.
+4 and 7 heads without a role matter on 100 stories (no twin was ablated on so many); 9 are missed only on the tokens
+that a label of theirs predicts, 7 of them where they write names (6.6: 0.08 nats, 0.03 to 0.12), and no head that looks
+from verbs to subjects is. It does the tasks of characters (0.95, 0.83 to 0.98 over templates), objects (0.97, 0.92 to
+0.99) and pronouns (0.78, 0.71 to 0.84; no twin does), but not those of owners (0.51, 0.43 to 0.59) and colours (0.62,
+0.50 to 0.73). No query or key tells parts of speech better than the token alone, and the model copies no repeated
+random tokens.
 
 Of the 48 heads of a 512x12 model (2.26 nats) 2 have a role, both positional (0.6 to 6.7; twins 0; 50 stories), in the
 first layer, and these cost most: 0.26 and 0.15 nats per token by the mean (32 stories; no twin was ablated). Swapped
