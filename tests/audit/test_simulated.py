@@ -12,7 +12,8 @@ from tslens import stats
 from tslens.analysis.heads.evidence import GroupEstimate, ratio
 from tslens.analysis.heads.kinds import smallest
 from tslens.analysis.neurons import held_out_measures
-from tslens.audit import label_intervals
+from tslens.audit import ablation_intervals, label_intervals
+from tslens.audit.ablation_intervals import of_ablations
 from tslens.audit.coverage import AT_LEAST, EXACT, REJECTED, UNIFORM, Simulated, covered, passed, sort_of, uniform
 from tslens.audit.label_intervals import KIND, TESTED, of_labels, small
 from tslens.audit.simulated import NEAR_1, area_of, heads_of, simulated, tokens_of_stories
@@ -161,13 +162,15 @@ def test_an_upper_end_for_each_of_three_nulls_covers_too_seldom(monkeypatch: pyt
     assert mended.passes and not faulty.passes
 
 
+def narrow(over: Tensor, under: Tensor) -> GroupEstimate:
+    """A ratio whose interval is half as wide as it should be."""
+    found = ratio(over, under)
+    return GroupEstimate(found.value, found.value + (found.without - found.value) / 2)
+
+
 def test_the_interval_of_written_classes_covers_and_a_narrower_one_does_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def narrow(over: Tensor, under: Tensor) -> GroupEstimate:
-        found = ratio(over, under)
-        return GroupEstimate(found.value, found.value + (found.without - found.value) / 2)
-
     mended = label_intervals._written("thirty", 30.0, 1000, np.random.default_rng(1))
     monkeypatch.setattr(label_intervals, "ratio", narrow)
     faulty = label_intervals._written("thirty", 30.0, 1000, np.random.default_rng(1))
@@ -179,3 +182,12 @@ def test_p_values_that_are_too_small_are_found() -> None:
     p = np.random.default_rng(2).uniform(size=2000)
     assert small("p", p).passes and small("p", p**0.5).passes and not small("p", p**1.5).passes
     assert small("p", np.full(2000, 0.05)).value == 0.0
+
+
+def test_the_intervals_of_ablations_cover_and_narrower_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    of = [(rows, number) for rows in ablation_intervals.ROWS for number in (0, 1)]
+    found = of_ablations(2000, (np.random.default_rng([5, *each]) for each in of))
+    assert all(test.passes and test.kind == EXACT for test in found) and len({test.name for test in found}) == 4
+    monkeypatch.setattr(ablation_intervals, "ratio", narrow)
+    faulty = of_ablations(1000, (np.random.default_rng([5, *each]) for each in of))
+    assert not any(test.passes for test in faulty)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import count, islice
+from itertools import count, islice, repeat
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 
 from tslens import models, stats
 from tslens.analysis import heads
+from tslens.audit.ablation_intervals import of_ablations
 from tslens.audit.copies import check_can_carry, copies
 from tslens.audit.coverage import Simulated
 from tslens.audit.judging import (
@@ -228,5 +229,6 @@ def _simulated(model: "LanguageModel", texts: Sequence[str], runs: int) -> list[
     """The simulated corpora, those of the loss drawn from the model's own stories, and those of labels."""
     with off():
         found = loss(model, texts)
-    rngs = (np.random.default_rng([1, number]) for number in count())
-    return simulated(found.nats.numpy(), found.tokens.numpy(), runs=runs) + of_labels(runs, rngs)
+    rngs, others = (map(np.random.default_rng, zip(repeat(kind), count(), strict=False)) for kind in (1, 2))
+    tests = simulated(found.nats.numpy(), found.tokens.numpy(), runs=runs)
+    return tests + of_labels(runs, rngs) + of_ablations(runs, others)
