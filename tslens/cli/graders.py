@@ -13,7 +13,8 @@ from tslens.cli.large_model import INCOMPLETE, LargeModel, confirm, print_cost, 
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
-    from tslens.evaluation.grading import ControlText, GradedText, Grader, Rubric
+    from tslens.cli.delivery import Delivery
+    from tslens.evaluation.grading import ControlText, GradedText, Grader, GradesResult, Rubric
     from tslens.llm import Budget, Outcome
 
 LARGE = "large"
@@ -136,6 +137,17 @@ def charged(asked: "Sequence[Grader]") -> Iterator[None]:
     finally:
         if not told and (outcomes := _outcomes(asked)):
             print_cost(outcomes)
+
+
+def deliver_agreement(deliver: "Delivery", made: "Sequence[GradesResult]") -> None:
+    """Deliver how far graders agree with one another, and with themselves, where any text was graded twice."""
+    from tslens.evaluation.grading import agreement
+
+    if len(made) > 1 or made[0].score.shape[2] > 1:
+        try:
+            deliver(agreement(made))
+        except InputError as error:  # what was paid for is delivered all the same
+            progress.note(f"no agreement: {error}")
 
 
 def exit_code(asked: "Sequence[Grader]") -> int:

@@ -8,7 +8,17 @@ from cyclopts import Parameter
 
 from tslens import progress
 from tslens.cli.delivery import Delivery, delivery
-from tslens.cli.graders import LARGE, ControlsSource, Graders, charged, confirm_cost, exit_code, graders_of, true_texts
+from tslens.cli.graders import (
+    LARGE,
+    ControlsSource,
+    Graders,
+    charged,
+    confirm_cost,
+    deliver_agreement,
+    exit_code,
+    graders_of,
+    true_texts,
+)
 from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Models, Precision
 from tslens.errors import InputError
@@ -95,11 +105,7 @@ def _deliver(
             deliver(grading.compare(made[-1], margin), which)
             if preferences:
                 _deliver_ranks(deliver, made[-1], rubric, which)
-    if len(made) > 1 or made[0].score.shape[2] > 1:
-        try:
-            deliver(grading.agreement(made))
-        except InputError as error:  # what was paid for is delivered all the same
-            progress.note(f"no agreement: {error}")
+    deliver_agreement(deliver, made)
 
 
 def _deliver_ranks(deliver: Delivery, grades: "GradesResult", rubric: "Rubric", which: str) -> None:

@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tslens.cli.delivery import Delivery, delivery
-from tslens.cli.graders import Graders, charged, confirm_cost, exit_code, graders_of, true_texts
+from tslens.cli.graders import (
+    ControlsSource,
+    Graders,
+    charged,
+    confirm_cost,
+    deliver_agreement,
+    exit_code,
+    graders_of,
+    true_texts,
+)
 from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Limit, LossStories, Models, Precision
 from tslens.errors import InputError
@@ -24,6 +33,8 @@ def instruct(
     samples: int = 2,
     limit_tokens: int = 256,
     grader: Graders = None,
+    controls: ControlsSource = None,
+    again: int = 20,
     seed: int = 0,
     out: Path | None = None,
     precision: Precision = "float32",
@@ -42,8 +53,10 @@ def instruct(
         Stories for each instruction.
     limit_tokens
         Largest number of tokens of a story.
+    again
+        Stories that a large model grades a second time.
     seed
-        Of the stories, and of the order and the damages of graded texts.
+        Of the stories, of the order and the damages of graded texts, and of those graded again.
     out
         A folder for the figure (SVG), the scores of every instruction (CSV) and the whole answer.
     """
@@ -56,22 +69,22 @@ def instruct(
     large = large or LargeModel()
     loaded = [load(name) for name in model]
     corpus = corpus_of(loaded[0], stories, limit, self_written=False)
-    asked, controls = _graders(grader or (), corpus.texts, large, seed, precision)
+    asked, made = _graders(grader or (), controls, corpus.texts, large, seed, precision)
     with delivery(out, json_) as deliver:
         answer = suite.instruct(
             loaded, corpus.texts, samples=samples, max_new_tokens=limit_tokens, seed=seed, precision=precision
         )
         deliver(answer, corpus=corpus)
         if asked:
-            _grade(deliver, replace(answer, corpus=corpus.description), asked, controls, seed, large.yes)
+            _grade(deliver, replace(answer, corpus=corpus.description), asked, made, again, seed, large.yes)
     return exit_code(asked)
 
 
 def _graders(
-    names: Sequence[str], texts: Sequence[str], large: LargeModel, seed: int, precision: str
+    names: Sequence[str], source: str | None, texts: Sequence[str], large: LargeModel, seed: int, precision: str
 ) -> "tuple[list[Grader], list[ControlText]]":
-    """The graders, and the controls that are made of the stories behind the instructions. Neither needs what models
-    write, so a grader that cannot grade is refused before they do."""
+    """The graders, and the controls that are made of the source, or else of the stories behind the instructions.
+    Neither needs what models write, so a grader that cannot grade is refused before they do."""
     if not names:
         return [], []
     from tslens.evaluation.grading import GradedText, rubric
@@ -79,7 +92,7 @@ def _graders(
     from tslens.evaluation.instruct.grades import RUBRIC
     from tslens.stories.instruct import documents
 
-    true, ranked = true_texts([GradedText(told.head, "", ending=told.story) for told in documents(texts)], None)
+    true, ranked = true_texts([GradedText(told.head, "", ending=told.story) for told in documents(texts)], source)
     return graders_of(names, ranked, rubric(RUBRIC), large, precision), controls(true, seed)
 
 
@@ -88,6 +101,7 @@ def _grade(
     answer: "InstructResult",
     asked: "Sequence[Grader]",
     controls: "Sequence[ControlText]",
+    again: int,
     seed: int,
     yes: bool,
 ) -> None:
@@ -97,10 +111,13 @@ def _grade(
     from tslens.evaluation.instruct.grades import RUBRIC, texts_of
 
     rubric = grading.rubric(RUBRIC)
-    confirm_cost(asked, texts_of(answer), controls, rubric, 0, seed, yes)
+    confirm_cost(asked, texts_of(answer), controls, rubric, again, seed, yes)
+    made: list[grading.GradesResult] = []
     with charged(asked):
         for number, one in enumerate(asked, 1):
-            found, grades = graded(answer, one, controls, seed=seed)
+            found, grades = graded(answer, one, controls, again=again, seed=seed)
             which = "" if len(asked) == 1 else str(number)
             deliver(found, which)
             deliver(grading.controlled(grades, rubric), which)
+            made.append(grades)
+        deliver_agreement(deliver, made)

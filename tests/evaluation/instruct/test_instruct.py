@@ -12,7 +12,8 @@ from tests.evaluation.instruct.test_instruct_grades import FALL
 from tests.llm.server import Server
 from tslens import cli
 from tslens.cli import instructions, large_model
-from tslens.evaluation.grading import ControlsResult
+from tslens.evaluation.grading import ControlsResult, GraderAgreementResult
+from tslens.evaluation.grading.controls import CONTROLS
 from tslens.evaluation.instruct import InstructGradesResult, InstructResult, instruct, running
 from tslens.evaluation.instruct.seen import GROUPS, groups, pairs_of
 from tslens.models import load
@@ -129,7 +130,7 @@ def test_graders_score_instructed_texts_beside_the_rules(trained: str, texts, mo
     monkeypatch.setenv("ANTHROPIC_API_KEY", Server.key)
     monkeypatch.setattr(large_model, "PACE", {"first_wait": 0.001, "longest_wait": 0.004, "poll": 0.001})
     read = list(stories("told.txt", limit=40))
-    made = instructions._graders(["large"], read, large_model.LargeModel(), 0, "float32")[1]
+    made = instructions._graders(["large"], None, read, large_model.LargeModel(), 0, "float32")[1]
     kinds = {(control.text.prompt, control.text.completion): control.kind for control in made}
     assert {control.text.prompt for control in made} <= {parse(text).head for text in read}
     seen = []
@@ -150,8 +151,10 @@ def test_graders_score_instructed_texts_beside_the_rules(trained: str, texts, mo
         said, calls = capsys.readouterr(), len(server.asked)
         assert cli.main([*ASK, "--yes", "--json"]) == 0 and len(server.asked) == calls
     names = [one["result"] for one in json.loads(capsys.readouterr().out)]
-    assert names == ["InstructResult", "InstructGradesResult", "ControlsResult"]
+    assert names == ["InstructResult", "InstructGradesResult", "ControlsResult", "GraderAgreementResult"]
     assert "Expected $" in said.err and "the answers cost $" in said.err and said.out.count("rank correlation") > 0
+    twice = GraderAgreementResult.load(Path("graded")).to_frame().query("second == 'itself, again'")
+    assert set(twice["texts"] + twice["empty"]) == {20} and twice["first"].str.startswith("rehearsal (").all()
     rules = InstructResult.load(Path("graded"))
     found = InstructGradesResult.load(Path("graded") / "1")
     assert found.grader.startswith("rehearsal (") and set(found.trust.values()) == {"trusted"}
@@ -164,6 +167,15 @@ def test_graders_score_instructed_texts_beside_the_rules(trained: str, texts, mo
     assert own.grader == "likelihood of small" and own.trust["instructions"].startswith("too few")
     empty = torch.tensor([not text.strip() for text in rules.stories[0]])  # these have the lowest score without asking
     assert own.score[0, ~empty, 0].isnan().all() and not own.score[0, :, 1].isnan().any() and not empty.all()
+
+
+def test_controls_may_come_from_other_stories_behind_instructions(trained: str) -> None:
+    others = list(stories("made:instruct", limit=500))[200:]
+    Path("others.txt").write_text("\n<|endoftext|>\n".join(others), encoding="utf-8")
+    read, large = list(stories("told.txt", limit=40)), large_model.LargeModel()
+    _, made = instructions._graders(["small"], "others.txt", read, large, 0, "float32")
+    heads = {control.text.prompt for control in made}
+    assert len(made) >= 4 * CONTROLS and heads <= {parse(text).head for text in others}
 
 
 def test_a_grader_that_cannot_grade_is_refused_before_anything_is_written(trained: str, monkeypatch, capsys) -> None:

@@ -209,13 +209,14 @@ def texts_of(result: InstructResult) -> list[GradedText]:
 
 
 def graded(
-    result: InstructResult, grader: Grader, controls: Sequence[ControlText], *, seed: int = 0
+    result: InstructResult, grader: Grader, controls: Sequence[ControlText], *, again: int = 0, seed: int = 0
 ) -> tuple[InstructGradesResult, GradesResult]:
     """A grader's scores of what models wrote for instructions, beside the rules' scores and what its controls say of
     it; and the grades of every text and control. The controls are stories behind instructions: as they were written,
-    damaged, and written for another instruction (`controls.true_stories`, `controls.controls`)."""
+    damaged, and written for another instruction (`controls.true_stories`, `controls.controls`). `again` texts are
+    graded a second time, which tells how far the grader agrees with itself (`grading.agreement`), and count once."""
     texts = texts_of(result)
-    grades = grade(texts, grader, rubric(RUBRIC), controls, seed=seed)
+    grades = grade(texts, grader, rubric(RUBRIC), controls, again=again, seed=seed)
     shape = (len(result.models), len(result.instructions), result.samples, len(grades.axes))
     scores = torch.from_numpy(grades.of_texts(texts)).reshape(shape)
     found = InstructGradesResult(
