@@ -35,6 +35,7 @@ ControlsSource = Annotated[
         "`made:instruct`."
     ),
 ]
+Again = Annotated[int, Parameter(help="Texts that a large model grades a second time.")]
 RANKED = 100
 """True endings among which a likelihood is ranked."""
 

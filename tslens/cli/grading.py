@@ -49,7 +49,7 @@ def grade(
     rubric: RubricName = "story",
     grader: Graders = None,
     controls: ControlsSource = None,
-    again: Annotated[int, Parameter(help="Texts that a large model grades a second time.")] = 20,
+    again: Again = 20,
     margin: Annotated[float, Parameter(help="The difference that matters, decided before looking.")] = 0.5,
     preferences: Annotated[bool, Parameter(negative=(), help="Also rank the models by Bradley and Terry.")] = False,
     seed: Annotated[int, Parameter(help="Of the order, the damages, and the texts graded again.")] = 0,

@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from tslens.cli.delivery import Delivery, delivery
 from tslens.cli.graders import (
+    Again,
     ControlsSource,
     Graders,
     charged,
@@ -30,11 +33,11 @@ def instruct(
     model: Models = None,
     stories: LossStories = None,
     limit: Limit = 300,
-    samples: int = 2,
-    limit_tokens: int = 256,
+    samples: Annotated[int, Parameter(help="Stories for each instruction.")] = 2,
+    limit_tokens: Annotated[int, Parameter(help="Largest number of tokens of a story.")] = 256,
     grader: Graders = None,
     controls: ControlsSource = None,
-    again: int = 20,
+    again: Again = 20,
     seed: int = 0,
     out: Path | None = None,
     precision: Precision = "float32",
@@ -49,12 +52,6 @@ def instruct(
 
     Parameters
     ----------
-    samples
-        Stories for each instruction.
-    limit_tokens
-        Largest number of tokens of a story.
-    again
-        Stories that a large model grades a second time.
     seed
         Of the stories, of the order and the damages of graded texts, and of those graded again.
     out
