@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -241,9 +242,17 @@ def test_every_command_exists_and_says_in_the_list_what_it_says_itself(command: 
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.words)
-def test_every_command_has_help(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help(
+    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert cli.main([*command.words.split(), "--help"]) == 0
-    assert f"tslens {command.words}" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"tslens {command.words}" in said
+    about = said.partition("╭")[0].partition("\n\n")[2].strip().split("\n\n")
+    for paragraph in about:  # no line ends where the first word of the next one still fits
+        lines = [line.rstrip() for line in paragraph.splitlines()]
+        assert all(len(a) + 1 + len(b.split()[0]) > 80 for a, b in pairwise(lines))
 
 
 def test_every_module_of_the_folder_has_a_command(checkout: Path) -> None:

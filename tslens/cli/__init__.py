@@ -12,10 +12,11 @@ The network is used for two things, a Hugging Face id that the user names and a 
 `TSLENS_OFFLINE=1` forbids these too.
 """
 
+import inspect
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -102,8 +103,14 @@ def _use_docstring(app: App, arguments: Sequence[str]) -> None:
         if list(arguments[: len(chain)]) == chain:
             for word in chain:
                 app = app[word]
-            app.help = None
+            app.help = _described(app.default_command)
             return
+
+
+def _described(command: Callable[..., object] | None) -> str:
+    """A command's docstring without its parameters, each paragraph on one line: the terminal breaks it anew."""
+    text, *_ = (inspect.getdoc(command) or "").partition("\nParameters\n---")
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
 @contextmanager

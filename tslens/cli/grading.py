@@ -10,6 +10,7 @@ from tslens import progress
 from tslens.cli.delivery import Delivery, delivery
 from tslens.cli.graders import (
     LARGE,
+    Again,
     ControlsSource,
     Graders,
     charged,
