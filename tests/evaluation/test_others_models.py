@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from tslens import cli, models
+from tests.models.test_llama2c import write_model, write_tokenizer
+from tslens import cli, forward, models
 from tslens.evaluation.beginnings import continued, ours
 from tslens.evaluation.bits import bits_per_byte
 from tslens.evaluation.copies import cut_stories, endings_under
 from tslens.evaluation.loss import loss
-from tslens.evaluation.pairs import own_pairs, score
+from tslens.evaluation.pairs import PairSet, own_pairs, score
 from tslens.evaluation.prompts import evaluate
 from tslens.evaluation.suites import Prompt, Suite, suite
+from tslens.stories.pairs.phenomena import MinimalPair
 from tslens.tokenizer import Tokenizer
 
 KINDS = ("gpt2", "gpt-neo")
@@ -99,6 +101,37 @@ def test_random_weights_lose_log_v_bits_a_token_everywhere(folders, made_stories
     bits = bits_per_byte(found, sizes, np.arange(6)).estimate
     assert len(read) >= 2
     assert near_log_v(bits, [cuts[i].ending for i in read], sum(lengths[i] for i in read), model)
+
+
+def test_bits_per_byte_of_a_llama2c_file(tmp_path):
+    write_model(tmp_path / "m.bin", seq_len=32)
+    write_tokenizer(tmp_path / "tok300.bin")
+    bits_are_those_of_the_whole_forward(models.load(f"llama2c:{tmp_path / 'm.bin'}"))
+
+
+def test_bits_per_byte_of_a_compressor(compressor):
+    bits_are_those_of_the_whole_forward(compressor)
+
+
+def bits_are_those_of_the_whole_forward(model):
+    """Of the good texts of pairs and of the right endings of a suite, text by text."""
+    tokenizer = models.tokenizer_of(model)
+
+    def nats(text: str) -> float:
+        tokens = torch.tensor(tokenizer.encode([text]))
+        with torch.no_grad():
+            logp = forward.logits(model, tokens)[0, :-1].double().log_softmax(-1)
+        return -float(logp.gather(1, tokens[0, 1:, None]).sum())
+
+    texts = ["the and a bat", "a hat and the", "the bat had a hat", "then a band"]
+    pairs = PairSet("p", tuple(MinimalPair(text, text[::-1], "x", i) for i, text in enumerate(texts)))
+    found = score({"m": model}, pairs).summary().iloc[0]
+    per_byte = sum(map(nats, texts)) / math.log(2) / sum(map(len, texts))
+    assert found["bits_per_byte"] == pytest.approx(per_byte, rel=1e-4)
+    asked = Suite("short", "?", TWO)
+    rows = [(prompt.text, f" {ending}") for prompt in TWO for ending in prompt.accepted]
+    per_byte = sum(nats(a + b) - nats(a) for a, b in rows) / math.log(2) / sum(len(b) for _, b in rows)
+    assert evaluate({"m": model}, asked).bits_per_byte().estimate == pytest.approx(per_byte, rel=1e-4)
 
 
 def test_an_ending_longer_than_the_context_is_not_read(folders, made_stories):
