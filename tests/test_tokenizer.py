@@ -9,6 +9,7 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
 from tslens.byte_bpe import BYTE_LETTERS, END_OF_STORY
+from tslens.models.fast_tokenizer import to_transformers
 from tslens.tokenizer import Tokenizer, in_batches
 
 STORIES = [
@@ -221,7 +222,7 @@ def test_tokenizers_made_by_others_load(shared: Path) -> None:
 
 
 def test_transformers_sees_the_same_tokens(trained: Tokenizer) -> None:
-    other = trained.to_transformers()
+    other = to_transformers(trained)
     for text in STORIES + HARD:
         assert other(text)["input_ids"] == trained.encode([text])[0]
     assert other.bos_token_id == other.eos_token_id == other.pad_token_id == trained.bos
@@ -232,7 +233,7 @@ def test_transformers_sees_the_same_tokens(trained: Tokenizer) -> None:
 def test_transformer_lens_sees_the_same_tokens(trained: Tokenizer) -> None:
     from transformer_lens.utilities.tokenize_utils import get_tokenizer_with_bos
 
-    other = trained.to_transformers()
+    other = to_transformers(trained)
     assert get_tokenizer_with_bos(other) is other  # taken as it is: nothing is looked up on the hub
     assert other("")["input_ids"] == [trained.bos]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import SupportsIndex
 
 import tokenizers
 from tokenizers import models, pre_tokenizers, processors, trainers
@@ -25,9 +25,6 @@ from tslens.byte_bpe import (
 )
 from tslens.errors import InputError, MissingInputError
 from tslens.files import atomic
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
 
 BOS_NAMES = (END_OF_STORY, "<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "[EOS]", "</s>", "<eos>")
 
@@ -173,10 +170,7 @@ class Tokenizer:
         except Exception as error:  # the library raises bare Exception for every fault of a file
             reason = str(error).splitlines()[0]
             raise InputError(f"{source} is not a Hugging Face tokenizer.json ({reason}); give one that is") from None
-        known = [name for name in (*_put_first(backend), *BOS_NAMES) if backend.token_to_id(name) is not None]
-        if not known:
-            raise InputError(f"{source} has no token to put before a story; looked for {', '.join(BOS_NAMES)}")
-        return cls(backend, known[0])
+        return cls(backend, bos_of(backend, str(source)))
 
     @classmethod
     def train(cls, texts: Iterable[str], size: int = 4096) -> "Tokenizer":
@@ -227,21 +221,13 @@ class Tokenizer:
             ids, pairs = cut_vocabulary(ids, pairs, keep, count_ids(rows, whole.size))
         return cls(backend_of(ids, pairs))
 
-    def to_transformers(self) -> "PreTrainedTokenizerFast":
-        """The same tokenizer for ``HookedTransformer.tokenizer``: it puts BOS first, which is also EOS and padding."""
-        from transformers import PreTrainedTokenizerFast
 
-        return PreTrainedTokenizerFast(
-            tokenizer_object=tokenizers.Tokenizer.from_str(self.backend.to_str()),
-            bos_token=self.bos_text,
-            eos_token=self.bos_text,
-            pad_token=self.bos_text,
-            # TransformerLens looks a tokenizer up on the hub, by its name, unless it says that it adds BOS itself.
-            name_or_path="tslens",
-            add_bos_token=True,
-            split_special_tokens=True,
-            clean_up_tokenization_spaces=False,
-        )
+def bos_of(backend: tokenizers.Tokenizer, what: str, named: Sequence[str] = ()) -> str:
+    """The token to put before a story: one of those named, the one that the template puts first, or a known name."""
+    known = [name for name in (*named, *_put_first(backend), *BOS_NAMES) if backend.token_to_id(name) is not None]
+    if not known:
+        raise InputError(f"{what} has no token to put before a story; looked for {', '.join(BOS_NAMES)}")
+    return known[0]
 
 
 def _put_first(backend: tokenizers.Tokenizer) -> list[str]:

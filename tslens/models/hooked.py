@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from tslens.errors import InputError
+from tslens.models.fast_tokenizer import from_transformers, to_transformers
 from tslens.models.hooked_spec import HookedSpec
 from tslens.models.protocols import LanguageModel, TextTokenizer
 from tslens.models.record import record_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from transformer_lens import HookedRootModule as HookedRootModule
     from transformer_lens import HookedTransformerConfig
     from transformer_lens.hook_points import HookPoint as HookPoint
+    from transformers import PreTrainedTokenizerBase
 
 
 def __getattr__(name: str) -> Any:
@@ -168,29 +170,46 @@ def output_bias(model: LanguageModel) -> Tensor | None:
     return model.unembed.b_U if isinstance(spec, HookedSpec) else None
 
 
-def attach_tokenizer(model: LanguageModel, tokenizer: Tokenizer) -> None:
-    """Give the model its tokenizer, so that TransformerLens's own `to_tokens` and `to_string` work too."""
+def attach_tokenizer(model: LanguageModel, tokenizer: "Tokenizer | PreTrainedTokenizerBase") -> None:
+    """Give the model its tokenizer, so that TransformerLens's own `to_tokens` and `to_string` work too.
+
+    Raises:
+        InputError: the tokenizer has more tokens than the model, or is none that tslens reads.
+    """
+    own = tokenizer if isinstance(tokenizer, Tokenizer) else from_transformers(tokenizer)
+    made = to_transformers(own)
+    _check_size(model, own)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.set_tokenizer(made, default_padding_side="right")
+    _keep_tokenizer(model, own)
+
+
+def _check_size(model: LanguageModel, tokenizer: Tokenizer) -> None:
     if tokenizer.size > model.cfg.d_vocab:
         raise InputError(
             f"This tokenizer has {tokenizer.size} tokens and the model a vocabulary of {model.cfg.d_vocab}: "
             "it is not this model's tokenizer. Load the one that it was trained with."
         )
-    made = tokenizer.to_transformers()
-    made.init_kwargs.setdefault("name_or_path", "")  # TransformerLens reads it, transformers 5 no longer sets it
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.set_tokenizer(made, default_padding_side="right")
-    record_of(model).tokenizer = tokenizer
+
+
+def _keep_tokenizer(model: LanguageModel, tokenizer: Tokenizer) -> None:
+    record = record_of(model)
+    record.tokenizer, record.attached = tokenizer, getattr(model, "tokenizer", None)
 
 
 def tokenizer_of(model: LanguageModel) -> TextTokenizer:
-    """The tokenizer that `load` or `attach_tokenizer` gave this model."""
-    tokenizer = record_of(model).tokenizer
-    if tokenizer is None:
+    """The tokenizer that `load`, `attach_tokenizer` or TransformerLens's `set_tokenizer` gave this model last."""
+    record, own = record_of(model), getattr(model, "tokenizer", None)
+    if own is not None and own is not record.attached:
+        found = from_transformers(own)
+        _check_size(model, found)
+        _keep_tokenizer(model, found)
+    if record.tokenizer is None:
         raise InputError(
             "This model has no tokenizer. Give it one with tslens.models.attach_tokenizer(model, tokenizer)."
         )
-    return tokenizer
+    return record.tokenizer
 
 
 def story_tokenizer_of(model: LanguageModel) -> Tokenizer:

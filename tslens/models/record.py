@@ -42,6 +42,8 @@ class ModelRecord:
     config: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """That folder's `config.json` at the time of loading."""
     tokenizer: TextTokenizer | None = None
+    attached: Any = None
+    """TransformerLens's `model.tokenizer` that stands for the same; another one there has been set since."""
     readout: Tensor | None = None
     """Only for a compressor's trunk: the map from the residual stream to the logits, in place of an unembedding."""
     checked: Checked | None = None
