@@ -35,7 +35,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tslens import load, model_stories
+from tslens import dynamics, load, model_stories
 from tslens.analysis import heads, neurons
 from tslens.corpus import Corpus
 from tslens.plots import save
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 FIGURES = Path(__file__).resolve().parents[1] / "figures" / "epoch"
 SHOWN: tuple[str, ...] = ("summary", "roles", "kernels", "agreement", "twins", "twins of neurons", "kinds", "writes")
-SHOWN += ("ablation on stories", "tested labels")
+SHOWN += ("ablation on stories", "tested labels", "neurons by layer in training")
 
 parser = argparse.ArgumentParser(description="Train models for one epoch, ask, draw figures/epoch.")
 parser.add_argument("--stories", required=True, help="what they are trained on")
@@ -94,6 +94,7 @@ for shape in (*asked.whole, *asked.labels):
     corpus = model_stories(model, HELD_OUT, limit=asked.limit)  # more than a run keeps
     if shape in asked.whole:
         found = {answer.name: answer.result for answer in everything(model, corpus, checked=asked.checked)}
+        found["neurons by layer in training"] = dynamics.layers(shape, corpus, limit=asked.checked)
     else:
         found = of_labels(model, corpus)
     for name in SHOWN:

@@ -11,11 +11,22 @@ import torch
 from tslens import models, plots, pos
 from tslens.analysis import heads
 from tslens.analysis.heads import probes_fit
-from tslens.analysis.heads.probes_fit import OF_A_TYPE, balanced, chosen, fit, predicted, shuffled
+from tslens.analysis.heads.probes_fit import (
+    OF_A_TYPE,
+    Judged,
+    accuracies,
+    balanced,
+    chosen,
+    fit,
+    of_tokens,
+    predicted,
+    shuffled,
+)
 from tslens.draws import draw
 from tslens.models import Spec, build
 from tslens.scan import Shard, states
 from tslens.stories.generator import generate
+from tslens.stories.identity import content_hash
 from tslens.twins.counting import units
 
 TAGS = [pos.TAGS.index(name) for name in ("NOUN", "VERB", "ADJ")]
@@ -105,6 +116,29 @@ def test_balanced_accuracy_by_hand() -> None:
     found = balanced(hit, labels, np.array([3, 3, 3, 5, 5, 5]))
     assert float(found.value) == pytest.approx(0.625)
     assert found.without.tolist() == pytest.approx([(1 + 0) / 2, (0.5 + 1) / 2])
+
+
+def test_the_embedding_is_read_whole_where_that_is_better(sample: dict[str, Any]) -> None:
+    """The class lies in the coordinates that vary least, which a cut to a head's dimensions loses."""
+    generator = torch.Generator().manual_seed(2)
+    embedding = torch.randn(len(sample["types"]), 40, generator=generator) * 10
+    of_class = torch.stack([sample["tags"] == tag for tag in TAGS], 1)
+    embedding[:, 37:] = 0.3 * of_class + 0.003 * embedding[:, 37:]
+    words = chosen(sample["tags"], sample["types"], sample["seeds"])
+    read = embedding[torch.as_tensor(words.kept)].numpy()
+    cut, whole = (float(accuracies(read, words, dimensions)[0].value) for dimensions in (D, None))
+    assert cut < 0.5 < 0.9 < whole == float(of_tokens(read, words, D).value)
+
+
+def test_errors_are_those_of_word_types_where_these_decide(sample: dict[str, Any]) -> None:
+    """Each type is read right in every story or in none."""
+    words = chosen(sample["tags"], sample["types"], sample["seeds"])
+    types = np.array(sample["types"])[words.kept]
+    hit = np.array([content_hash(f"{word} is read") % 2 == 0 for word in types])
+    found = Judged(*(balanced(hit, words.labels[0], group) for group in words.groups))
+    (low, high), (low_, high_) = found.of_stories.interval, found.of_types.interval
+    assert high - low < 0.6 * (high_ - low_) and found.interval == (min(low, low_), max(high, high_))
+    assert found.p_above_0() == found.of_types.p_above(0.0)
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,9 @@ types are halved by hashes, and each of the four corners is predicted by the pro
 that has learnt a list of words by heart is at chance.
 
 Two baselines read the same tokens in the same way. *Shuffled labels* give each word type the part of speech of another
-type of like frequency (a control task, Hewitt and Liang 2019, arXiv 1909.03368, by word type). *The embedding alone* is
-the token's embedding, cut to as many dimensions as a head has by principal components.
+type of like frequency (a control task, Hewitt and Liang 2019, arXiv 1909.03368, by word type), five times: the one that
+is read best counts. *The embedding alone* is the token's embedding, whole or cut to as many dimensions as a head has by
+principal components, whichever is read better.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

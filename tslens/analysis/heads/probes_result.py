@@ -22,7 +22,7 @@ Q = 0.05
 class ProbesResult(CountedResult):
     """Balanced accuracy of linear probes for the part of speech, on stories and words that they were not fitted on.
 
-    Intervals are 95%, from the jackknife over groups of stories.
+    Intervals are 95%, from the jackknife over groups of stories or of word types, whichever is wider.
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("part", "layer", "head")
@@ -39,7 +39,8 @@ class ProbesResult(CountedResult):
     chance: float
     """Balanced accuracy of a guess."""
     embedding: float
-    """Balanced accuracy of a probe of the token's embedding alone, of as many dimensions as a head has."""
+    """Balanced accuracy of a probe of the token's embedding alone, whole or of as many dimensions as a head has,
+    whichever is read better."""
     heads_to_a_key: int
     """Heads that share one key (grouped-query attention): a key counts once. 1 where every head has its own."""
 
@@ -50,7 +51,7 @@ class ProbesResult(CountedResult):
     high: Float[Tensor, "part layer head"]
     """Upper end of its interval."""
     shuffled: Float[Tensor, "part layer head"]
-    """The same with labels shuffled among word types of like frequency, the mean over five shuffles."""
+    """The same with labels shuffled among word types of like frequency, the largest over five shuffles."""
     gain: Float[Tensor, "part layer head"]
     """`accuracy` minus that of the embedding alone."""
     gain_low: Float[Tensor, "part layer head"]
