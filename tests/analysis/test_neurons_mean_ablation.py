@@ -11,7 +11,7 @@ import torch
 from tslens import models, plots
 from tslens.analysis import neurons
 from tslens.analysis.neurons.mean_ablation import _estimates, _increases, _served
-from tslens.analysis.neurons.mean_ablation_result import MISSED, SERVING
+from tslens.analysis.neurons.mean_ablation_result import KINDS, MISSED, SERVING
 from tslens.batching import chosen
 from tslens.halves import GROUPS, PAIRS, halves
 from tslens.models import Spec, build
@@ -102,14 +102,16 @@ def test_a_neuron_that_predicts_what_follows_a_word_serves_it_and_a_silent_one_n
     assert answer.finding(silent) == "not missed there"
     assert answer.increase[silent].abs() < 1e-6 and answer.contrast[silent].abs() < 1e-6
     assert answer.served[serves] == answer.served[silent] > 10
-    assert answer.serves == 1 and answer.controls_that_serve == 0
+    assert answer.counts()[f"{KINDS[1]} {SERVING}"] == 1 and answer.controls() == {KINDS[0]: 0, KINDS[1]: 0}
+    assert answer.by_word.all() and not answer.counts()[f"{KINDS[0]} {SERVING}"]
     assert set(answer.control.tolist()).isdisjoint({SERVES[1], SILENT[1]})
 
 
 def test_an_answer_prints_draws_comes_back_and_is_refused(
     answer: Any, model: Any, corpus: list[str], profiles: Any, tmp_path: Path, refused: Any
 ) -> None:
-    assert "1 of 2 labelled neurons, 0 of as many" in str(answer) and "labelled" in plots.svg(answer.figure())
+    assert "1 of 2 one-word neurons (0 of as many" in str(answer) and "part-of-speech" not in str(answer)
+    assert "labelled" in plots.svg(answer.figure())
     again = neurons.MeanAblationResult.load(answer.save(tmp_path))
     assert torch.equal(again.contrast, answer.contrast) and again.labels == answer.labels
     with refused("An interval needs 4 stories"):
@@ -125,17 +127,24 @@ def test_an_answer_prints_draws_comes_back_and_is_refused(
 def test_labelled_neurons_of_a_trained_model_serve_more_often_than_others() -> None:
     model, texts = models.load("stories2M"), [story.text for story in generate(60, seed=3)]
     found = neurons.mean_ablation(model, texts, neurons.profiles(model, texts), most=40)
-    assert found.serves > found.controls_that_serve
+    assert all(found.counts()[f"{kind} {SERVING}"] >= found.controls()[kind] for kind in KINDS)
+    assert found.counts()[f"{KINDS[0]} {SERVING}"] > found.controls()[KINDS[0]] and not found.by_word.all()
 
 
 def test_counts_follow_the_findings_and_have_halves(answer: Any, model: Any, corpus: list[str], profiles: Any) -> None:
     findings = [answer.finding(place) for place in range(len(answer.labels))]
     missed = int(((answer.q < 0.05) & (answer.low > 0)).sum())
-    assert answer.counts() == {MISSED: missed, SERVING: findings.count("missed most on the tokens of its label")}
+    most = findings.count("missed most on the tokens of its label")
+    assert answer.counts() == {
+        f"{KINDS[0]} {MISSED}": 0,
+        f"{KINDS[0]} {SERVING}": 0,
+        f"{KINDS[1]} {MISSED}": missed,
+        f"{KINDS[1]} {SERVING}": most,
+    }
     assert len(answer.of_halves) == 2 * PAIRS and all(
         half.keys() == answer.counts().keys() for half in answer.of_halves
     )
-    assert any(half[SERVING] for half in answer.of_halves)
+    assert any(half[f"{KINDS[1]} {SERVING}"] for half in answer.of_halves)
     alone = neurons.mean_ablation(model, corpus, profiles, rows=24, controls=False)
     assert alone.counts() == answer.counts() and torch.equal(alone.contrast, answer.contrast)
     assert alone.control_contrast.isnan().all() and "unlabelled" not in str(alone) and alone.figure().axes
@@ -152,4 +161,4 @@ def test_a_half_is_an_answer_on_its_rows_alone(model: Any, corpus: list[str], pr
     rows = [(on[half], off[half]) for on, off in served]
     part = _estimates(read.mask[half, 1:] & read.mask[half, :-1], increase[:, half], rows)
     expected = int(((part["contrast_q"] < 0.05) & (part["contrast_low"] > 0.002)).sum())
-    assert found.of_halves[0][SERVING] == expected
+    assert found.of_halves[0][f"{KINDS[1]} {SERVING}"] == expected

@@ -14,7 +14,7 @@ import torch
 from tslens.analysis import heads, neurons
 from tslens.analysis.heads.ablation import DEFAULT
 from tslens.analysis.heads.ablation_result import MATTERING
-from tslens.analysis.neurons.mean_ablation_result import MISSED, SERVING
+from tslens.analysis.neurons.mean_ablation_result import KINDS, MISSED, SERVING
 from tslens.halves import PAIRS
 from tslens.twins.checked import checked
 from tslens.twins.counting import STORIES, TWINS, Counts, read_texts, units
@@ -27,7 +27,7 @@ ABLATED_STORIES = 32
 """Stories of model and twins: with 19 twins nearly four times what ablating the model alone costs on 64."""
 VERSION = "heads that matter, 3"
 """Part of the key of kept counts: raise it when the rule changes."""
-NEURONS_VERSION = "neurons that matter, 5"
+NEURONS_VERSION = "neurons that matter, 6"
 """The same for neurons."""
 
 
@@ -71,8 +71,8 @@ def ablated_neurons(
     limit: int = STORIES,
     most: int = 200,
 ) -> TwinsResult:
-    """Count the labelled neurons that a model misses, and those that it misses most on the tokens of their label
-    (`neurons.mean_ablation`), and the same of `n` untrained twins.
+    """Count the neurons with a part of speech, and those with a word, that a model misses, and those that it misses
+    most on the tokens of their label (`neurons.mean_ablation`), and the same of `n` untrained twins.
 
     Neurons of model and twins are labelled on the first `limit` stories, and the `most` with the highest AUROC are
     ablated on the same `rows` of them. The interval is over these rows, the labels given.
@@ -85,7 +85,8 @@ def ablated_neurons(
     def counted(one: "LanguageModel") -> tuple[Counts, Sequence[Counts]]:
         profiles = neurons.profiles(one, texts)
         if not profiles.is_labelled.any():
-            return (nothing := {MISSED: 0, SERVING: 0}), [nothing] * (2 * PAIRS)
+            nothing = {f"{kind} {what}": 0 for kind in KINDS for what in (MISSED, SERVING)}
+            return nothing, [nothing] * (2 * PAIRS)
         found = neurons.mean_ablation(one, texts, profiles, rows=rows, most=most, controls=False)
         return found.counts(), found.of_halves
 

@@ -84,10 +84,11 @@ def mean_ablation(
         layer=torch.tensor([layer for layer, _ in places]),
         neuron=torch.tensor([neuron for _, neuron in places]),
         labels=[profiles.name_of(*place) for place in places],
+        by_word=(by_word := profiles.by_word[tuple(zip(*places, strict=True))]),
         control=torch.tensor([neuron for _, neuron in others or places]),
         served=torch.stack([on.sum() for on, _ in served]).float(),
         **found | _of_controls(scored, increase[len(places) :], served),
-        of_halves=_on_halves(scored, own, served),
+        of_halves=_on_halves(scored, own, served, by_word),
     )
 
 
@@ -103,7 +104,10 @@ def _of_controls(
 
 
 def _on_halves(
-    scored: Bool[Tensor, "row pos"], increase: Float[Tensor, "place row pos"], served: Sequence[Weights]
+    scored: Bool[Tensor, "row pos"],
+    increase: Float[Tensor, "place row pos"],
+    served: Sequence[Weights],
+    by_word: Bool[Tensor, " place"],
 ) -> list[dict[str, int]]:
     """The counts on halves of the rows, which are in the order of their hashes, each row read twice (`halves.twice`);
     none of too few rows."""
@@ -111,7 +115,7 @@ def _on_halves(
     for groups in halves() if len(scored) >= FOR_HALVES else ():
         half = twice(len(scored), groups)
         found = _estimates(scored[half], increase[:, half], [(on[half], off[half]) for on, off in served])
-        counts.append(counted(*(torch.from_numpy(found[name]) for name in COUNTED)))
+        counts.append(counted(by_word, *(torch.from_numpy(found[name]) for name in COUNTED)))
     return counts
 
 

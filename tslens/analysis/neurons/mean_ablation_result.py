@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens.result import CountedResult
@@ -17,22 +17,27 @@ FINDINGS = ("missed most on the tokens of its label", "missed, not more there", 
 """What the ablation says of a label."""
 BOUND = 0.002
 """Nats per token. A contrast counts if its interval lies above it, and is none if it lies within it on either side."""
-MISSED, SERVING = "labelled neurons that are missed", "labelled neurons missed most on the tokens of their label"
-"""The labels under which neurons are counted."""
+KINDS = ("part-of-speech neurons", "one-word neurons")
+"""Kinds of labelled neurons, which are never added up."""
+MISSED, SERVING = "that are missed", "missed most on the tokens of their label"
+"""What is counted of each kind: `one-word neurons that are missed`."""
 COUNTED = ("low", "q", "contrast_low", "contrast_q")
 """What `counted` reads."""
 
 
 def counted(
+    by_word: Bool[Tensor, " place"],
     low: Float[Tensor, " place"],
     q: Float[Tensor, " place"],
     contrast_low: Float[Tensor, " place"],
     contrast_q: Float[Tensor, " place"],
 ) -> dict[str, int]:
-    """How many neurons the model misses at all, and how many most on the tokens of their label."""
+    """How many neurons of each kind the model misses at all, and how many most on the tokens of their label."""
+    missed, serving = (q < Q) & (low > 0), (contrast_q < Q) & (contrast_low > BOUND)
     return {
-        MISSED: int(((q < Q) & (low > 0)).sum()),
-        SERVING: int(((contrast_q < Q) & (contrast_low > BOUND)).sum()),
+        f"{kind} {what}": int((found & of).sum())
+        for kind, of in zip(KINDS, (~by_word, by_word), strict=True)
+        for what, found in ((MISSED, missed), (SERVING, serving))
     }
 
 
@@ -60,6 +65,8 @@ class MeanAblationResult(CountedResult):
 
     layer: Int[Tensor, " place"]
     neuron: Int[Tensor, " place"]
+    by_word: Bool[Tensor, " place"]
+    """Whether the label is a word, and no part of speech."""
     control: Int[Tensor, " place"]
     """The unlabelled neuron of the same layer."""
     served: Float[Tensor, " place"]
@@ -105,18 +112,13 @@ class MeanAblationResult(CountedResult):
         return FINDINGS[3]
 
     def counts(self) -> dict[str, int]:
-        """The number of labelled neurons that are missed, and of those missed most on the tokens of their label."""
-        return counted(self.low, self.q, self.contrast_low, self.contrast_q)
+        """The number of neurons of each kind that are missed, and of those missed most on the tokens of their label."""
+        return counted(self.by_word, self.low, self.q, self.contrast_low, self.contrast_q)
 
-    @property
-    def serves(self) -> int:
-        """Labelled neurons that the model misses most on the tokens of their label."""
-        return self.counts()[SERVING]
-
-    @property
-    def controls_that_serve(self) -> int:
-        """Unlabelled neurons that it misses most on the same tokens."""
-        return int(((self.control_contrast_q < Q) & (self.control_contrast_low > BOUND)).sum())
+    def controls(self) -> dict[str, int]:
+        """By kind, the unlabelled neurons that the model misses most on the same tokens."""
+        found = (self.control_contrast_q < Q) & (self.control_contrast_low > BOUND)
+        return {kind: int((found & of).sum()) for kind, of in zip(KINDS, (~self.by_word, self.by_word), strict=True)}
 
     def summary(self) -> "pd.DataFrame":
         """One row per labelled neuron, the largest contrast first."""
@@ -129,14 +131,14 @@ class MeanAblationResult(CountedResult):
         return ordered[columns].reset_index(drop=True)
 
     def __str__(self) -> str:
-        told = (
-            ""
-            if self.control_contrast.isnan().all()
-            else (f", {self.controls_that_serve} of as many unlabelled ones of the same layers on the same tokens")
-        )
+        counts, known = self.counts(), not self.control_contrast.isnan().all()
+        said = []
+        for kind, of in zip(KINDS, (~self.by_word, self.by_word), strict=True):
+            beside = f" ({self.controls()[kind]} of as many unlabelled ones on the same tokens)" if known else ""
+            said += [f"{counts[f'{kind} {SERVING}']} of {int(of.sum())} {kind}{beside}"] if of.any() else []
         return (
-            f"{super().__str__()}\nWithout it the model loses most on the tokens of its label: {self.serves} of "
-            f"{len(self.labels)} labelled neurons{told} ({self.rows} stories, {self.tokens:,} tokens)."
+            f"{super().__str__()}\nWithout it the model loses most on the tokens of its label: {', '.join(said)}. "
+            f"{self.rows} stories, {self.tokens:,} tokens."
         )
 
     def figure(self) -> "Figure":

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -67,8 +68,12 @@ class PatternsResult(CountedResult):
 
     @property
     def predicts(self) -> Bool[Tensor, "kind layer neuron"]:
-        """Whether the pattern predicts: q is at most 0.05, and the AUROC's interval above 0.7."""
-        return (self.q <= Q) & (self.low[..., AUROC] > LEAST + NEAR)
+        """Whether the pattern predicts: q is at most 0.05, and the AUROC's interval above 0.7; of words before also
+        that without the words of the neuron's own top list (no word is left to test some: these are untested)."""
+        least = self.low[..., AUROC].clone()
+        before = KINDS.index("words before")
+        least[before] = torch.minimum(least[before], self.auroc_other_words_low)  # NaN if either is
+        return (self.q <= Q) & (least > LEAST + NEAR)
 
     def pattern_of(self, kind: str, layer: int, neuron: int) -> str:
         """The pattern in words: `lilies, tulips`, or `after: smelled of`; empty where there is none."""
