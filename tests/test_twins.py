@@ -290,7 +290,7 @@ def test_a_twin_without_a_labelled_neuron_counts_none(model, monkeypatch):
 
     monkeypatch.setattr(neurons, "profiles", blank)
     found = twins.ablated_neurons(model, list(stories("made", limit=20)), n=1, rows=20, most=199)
-    assert found.count.tolist() == found.of_twins[0].tolist() == [0, 0]
+    assert found.count.tolist() == found.of_twins[0].tolist() == [0] * 4
     assert found.low.tolist() == [0, 0] and 0 < found.high.amax() < 4  # of 199: 0 to 3.8 by Wilson
 
 
@@ -325,7 +325,7 @@ def test_untrained_twins_do_not_do_a_task_and_patching_says_so(on_object, monkey
     for right, does, kind in zip(of[RIGHT], of[DOES], KINDS, strict=True):
         alone = circuits.accuracy(Twin(kind, 0).of(trained), "object", n=24)
         assert right == round(2 * 24 * alone.accuracy) and does == int(alone.does) == 0
-    assert of["heads with an effect"] == of["MLPs with an effect"] == [0, 0]
+    assert of["heads with an effect"] == of["MLPs with an effect"] == [0] * 4
     assert {label: int(found.count[found.place(label)]) for label in patched.counts()} == patched.counts()
     assert patched.counts()["heads with an effect"] > 0 and len(patched.of_halves) == 14
     said = str(twins.beside_task(found, patched))

@@ -297,10 +297,10 @@ def test_a_planted_head_without_output_is_missed_by_nothing_and_a_strong_one_mat
         planted.blocks[1].attn.b_V[0] = 1
         planted.blocks[1].attn.W_O[0] = 2 * push / push.norm()
     found = heads.ablation(planted, made_stories, roles=roles, kinds=("zero",), rows=8, context=40)
-    assert found.increase[0, 0, 0] == 0 and found.finding(0, 0) == "has a role that nothing misses"
-    assert found.increase[0, 1, 0] > BOUND and found.finding(1, 0) == "matters, and has no role"
+    assert found.increase[0, 0, 0] == 0 and found.finding(0, 0) == "has a name that nothing misses"
+    assert found.increase[0, 1, 0] > BOUND and found.finding(1, 0) == "matters, and has no name"
     table = found.checks()
-    assert table["finding"][0] == "matters, and has no role"
+    assert table["finding"][0] == "matters, and has no name"
     assert len(table) == 8 and set(table["finding"]) <= set(FINDINGS)
     mean = heads.ablation(planted, made_stories, kinds=("mean", "resample"), rows=8, context=40)
     assert mean.increase[:, 1, 0].abs().max() < 1e-4  # it says the same everywhere: only `zero` takes that away
@@ -328,11 +328,11 @@ def test_findings_by_hand(model: Any, roles: heads.RolesResult, made_stories: li
     assert of((0, 0), large, 1, 0.1) == "matters, most on the tokens its label predicts"
     assert of((0, 0), large, 1, -0.1) == "matters, not more on the tokens its label predicts"
     assert of((0, 3), large, 1, -0.1) == "matters"
-    assert of((1, 0), large, 1, 0.1) == "matters, and has no role"
+    assert of((1, 0), large, 1, 0.1) == "matters, and has no name"
     assert of((1, 0), large, 1, 0.1, second=small) == "not decided"  # the other kind does not say so
     assert of((0, 1), -small, small, 0.1) == "helps only on the tokens its label predicts"
-    assert of((0, 1), -small, small, -0.1) == "has a role that nothing misses"
-    assert of((1, 1), -small, small, -0.1) == "no role, and nothing misses it"
+    assert of((0, 1), -small, small, -0.1) == "has a name that nothing misses"
+    assert of((1, 1), -small, small, -0.1) == "no name, and nothing misses it"
     assert of((0, 3), -large, large, 0.1) == "not decided"
     assert replace(found, q=torch.full((2, 2, 4), torch.nan)).finding(0, 0) == "no evidence"
     assert not has_role("content-dependent, kind unknown") and has_role("previous token")

@@ -13,11 +13,12 @@ from tslens import models, report
 from tslens.analysis import heads
 from tslens.analysis.heads import KINDS, ROLES
 from tslens.analysis.heads.kinds_words import CLASSES
+from tslens.analysis.heads.names import names
 from tslens.analysis.heads.swaps_result import CONTENT, POSITION
 from tslens.corpus import Corpus, _key
 from tslens.report import ReportData
 from tslens.report import causes as module
-from tslens.report.causes import Causes, names, why_not
+from tslens.report.causes import Causes, why_not
 from tslens.report.causes_view import claim, sentences, table
 from tslens.report.findings import Finding, findings
 from tslens.stories import stories
@@ -46,7 +47,7 @@ def checked(made: Callable[..., ReportData]) -> Causes:
     more = increase[:, 0, [0, 1, 3]] / 2
     of |= {"contrast": more, "contrast_low": more - 0.01, "contrast_high": more + 0.01, "contrast_q": 0 * more}
     of |= {"tests": tests, "predicted": torch.tensor([90.0, 30, 0]), "on_predicted": more, "on_others": 0 * more}
-    ablation = replace(found.ablation, roles=names(roles, kinds, writes), **of)
+    ablation = replace(found.ablation, roles=names((1, len(roles.roles[0])), roles, kinds, writes), **of)
     verdict = torch.tensor([[[POSITION, CONTENT, CONTENT, POSITION, POSITION, POSITION]]]).expand(2, 1, 6)
     swaps = replace(found.swaps, verdict_code=verdict)
     agreement, kernels = heads.agreement(roles, swaps), heads.kernels(roles, swaps)
@@ -55,15 +56,15 @@ def checked(made: Callable[..., ReportData]) -> Causes:
 
 def test_names_are_roles_or_else_kinds(checked: Causes) -> None:
     assert checked.kinds is not None and checked.writes is not None
-    found = names(checked.roles, checked.kinds, checked.writes)[0]
+    found = names((1, 6), checked.roles, checked.kinds, checked.writes)[0]
     unknown = "content-dependent, kind unknown"
     assert found == ["previous token", "same name", unknown, "writes NOUN", "positional", "unresolved"]
-    assert names(checked.roles, None, None)[0] == list(WORDS)
+    assert names((1, 6), checked.roles, None, None)[0] == list(WORDS)
 
 
 def test_an_unnamed_head_that_matters_is_first_and_a_name_that_nothing_misses_is_said(checked: Causes) -> None:
     order = [(head, finding) for _, head, finding in checked.in_order()]
-    assert order[0] == (5, "matters, and has no role") and (4, "has a role that nothing misses") in order
+    assert order[0] == (5, "matters, and has no name") and (4, "has a name that nothing misses") in order
     assert [head for head, _ in order[:3]] == [5, 0, 1]
     figure, said, evidence = claim(checked)
     assert figure == "3 of 6 heads matter" and said.endswith("(zero, mean, resample)")
@@ -77,7 +78,7 @@ def test_an_unnamed_head_that_matters_is_first_and_a_name_that_nothing_misses_is
 
 def test_the_table_has_a_row_for_every_head(checked: Causes) -> None:
     rows = re.findall(r"<tr>(?!<th)(.*?)</tr>", table(checked))
-    assert len(rows) == 6 and 'data-choose="5">0.5</a>' in rows[0] and "matters, and has no role" in rows[0]
+    assert len(rows) == 6 and 'data-choose="5">0.5</a>' in rows[0] and "matters, and has no name" in rows[0]
     assert "+0.300</b><span>[0.294, 0.306]</span>" in rows[0]
     previous = next(row for row in rows if ">0.0</a>" in row)
     assert "writes NOUN" in previous and "+0.100</b>" in previous and "position decides" in previous
@@ -87,7 +88,7 @@ def test_the_table_has_a_row_for_every_head(checked: Causes) -> None:
     unread = next(row for row in rows if ">0.3</a>" in row)
     assert 'tokens" class="n">–</td>' in unread
     positional = next(row for row in rows if ">0.4</a>" in row)
-    assert "has a role that nothing misses" in positional and 'class="faint">+0.001' in positional
+    assert "has a name that nothing misses" in positional and 'class="faint">+0.001' in positional
     assert "untrained twins: 0 to 2" in table(checked) and "--causes" in table(None)
     assert "ablated for this page: that takes about 400 s" in table(None, "that takes about 400 s")
     assert "No head was ablated beside them" not in table(checked)

@@ -87,7 +87,7 @@ def _further(
     from tslens.models import spec_of
     from tslens.twins import ablated, control, read_ahead
 
-    swapped = method.swaps(loaded, corpus) if swap else None
+    swapped, measured = method.swaps(loaded, corpus) if swap else None, roles
     if swapped is not None:
         deliver(swapped, corpus=corpus)
         deliver(agreement := method.agreement(roles, swapped), corpus=corpus)
@@ -105,7 +105,7 @@ def _further(
         beside_twins(deliver, loaded, corpus, method.Kernels(), method.kernels(roles, swapped), n, "of-kernels")
         short = min(SHORT, spec_of(loaded).n_ctx // 2)
         at_short = method.roles(loaded, corpus, context=short, precision=precision)
-        deliver(method.contexts({f"{short} tokens": at_short, "the whole context": roles}), corpus=corpus)
+        deliver(method.contexts({f"{short} tokens": at_short, "the whole context": measured}), corpus=corpus)
     if ablate:
         deliver(method.ablation(loaded, rows=16), "on-repeated-tokens")
         found = method.ablation(loaded, corpus, roles=roles, keys=chosen, writes=written)

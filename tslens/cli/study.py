@@ -24,7 +24,8 @@ def everything(
     """Ask all questions about heads, neurons and layers, each with its checks; print what each found.
 
     Every part is kept when it ends, in the run's folder or else in the cache: a study that was stopped continues there.
-    Circuits are a command of their own, `analyze circuit`.
+    Commands of their own ask about circuits (`analyze circuit`), training (`analyze dynamics`), roles at two contexts
+    (`analyze heads --kinds`), and neurons by layer, their classes, patterns, ablation and steering (`analyze neurons`).
 
     Parameters
     ----------

@@ -25,7 +25,6 @@ from tslens.analysis.heads import (
     SwapsResult,
     WritesResult,
 )
-from tslens.analysis.heads.ablation_result import has_role
 from tslens.corpus import Corpus
 from tslens.errors import InputError
 from tslens.progress import note
@@ -49,7 +48,7 @@ from tslens.twins.ablating import VERSION as RULES
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-VERSION = "causes of heads, 11"
+VERSION = "causes of heads, 12"
 """Part of the key of kept answers: raise it when a rule changes."""
 SWAPPED, ABLATED, COPIES = 50, 64, 1
 """Stories that are swapped, those that heads are ablated on, and copies with half of the words replaced."""
@@ -79,7 +78,7 @@ class Causes:
     writes: WritesResult | None
     """The word classes that heads write; None as well."""
     ablation: AblationResult
-    """The loss without each head; its roles are the `names`."""
+    """The loss without each head."""
     ablated: TwinsResult | None = None
     """How many heads matter, of the model and of untrained twins; None where these would have taken too long."""
     twins: int = TWINS
@@ -133,9 +132,8 @@ def causes(
     )
     kernels = method.kernels(kept, swaps)
     kinds = None if kinds is None else replace(kinds, roles=kept.roles)
-    named = replace(ablation, roles=names(kept, kinds, writes))
     beside = _ablated(model, shelf, twins, a_row)
-    return Causes(kept, swaps, agreement, kernels, kinds, writes, named, beside, twins)
+    return Causes(kept, swaps, agreement, kernels, kinds, writes, ablation, beside, twins)
 
 
 def _seconds(stories: int, roles: RolesResult, a_story: float) -> tuple[float, float]:
@@ -187,21 +185,6 @@ def _kinds(
         return method.writes(model, texts, control=control(model, stories, of_writes, n=n))
 
     return shelf.of(KindsResult, asked, kinds), shelf.of(WritesResult, asked, writes)
-
-
-def names(roles: RolesResult, kinds: KindsResult | None, writes: WritesResult | None) -> list[list[str]]:
-    """What each head is called: its role, where that says what it does; else the kinds of its keys and the word classes
-    that it writes; else what describes it."""
-
-    def name(layer: int, head: int, role: str) -> str:
-        if has_role(role):
-            return role
-        chosen = kinds.kinds[layer][head] if kinds is not None else []
-        written = [f"writes {word}" for word in writes.kinds[layer][head]] if writes is not None else []
-        unknown = ", kind unknown" if role == "content-dependent" and kinds is not None else ""
-        return ", ".join([*chosen, *written]) or f"{role}{unknown}"
-
-    return [[name(i, j, role) for j, role in enumerate(row)] for i, row in enumerate(roles.roles)]
 
 
 class Shelf:

@@ -12,7 +12,7 @@ TITLE = "What is lost without each head"
 ROWS = 24
 """Rows of the table at most, which leaves room on the page for the rest; every head has its sentence on the map."""
 COLUMNS = ("Head", "What it does", "Without it", "Zero", "Mean", "Resample", "On its labels' tokens", "Words swapped")
-UNNAMED, IDLE = FINDINGS[0], "has a role that nothing misses"
+UNNAMED, IDLE = FINDINGS[0], "has a name that nothing misses"
 
 
 def table(causes: Causes | None, why_not: str = "") -> str:

@@ -49,7 +49,7 @@ def _(answer: TwinsResult, twins: TwinsResult | None) -> str:
     said = [answer.said([answer.labels[i]]) for i in leads]
     rest = sum(int(answer.count[i]) > 0 for i in range(len(answer.labels))) - len(leads)
     others = f"{rest} other {'count is' if rest == 1 else 'counts are'} as untrained models have"
-    return "; ".join([*said, *([others] if rest else [])]) or "no label"
+    return "; ".join([*said, *([others] if rest else []), *([answer.by_chance] if said else [])]) or "no label"
 
 
 @finding.register(RolesResult)
@@ -177,22 +177,18 @@ def _strongest(
 
 
 def _counted(counts: Mapping[str, int], twins: TwinsResult | None) -> str:
-    """Labels with their counts; beside each that of the twins, if they were counted."""
-    said = []
-    for label, n in counts.items():
-        if n:
-            beside = f" ({_of_twins(twins, label)})" if twins is not None and label in twins.labels else ""
-            said.append(f"{n:,} {label}{beside}")
-    return f"{', '.join(said) or 'no label'}{'' if twins is not None else NOT_ASKED}"
+    """Labels with their counts on all stories; then those on the stories that twins were read on, beside theirs."""
+    found = [label for label, n in counts.items() if n]
+    said = ", ".join(f"{counts[label]:,} {label}" for label in found) or "no label"
+    if twins is None:
+        return f"{said}{NOT_ASKED}"
+    beside = [label for label in found if label in twins.labels]
+    return f"{said}. On {twins.stories:,} {twins.unit}: {twins.said(beside)}." if beside else said
 
 
 def _beside(answer: CountedResult, said: str) -> str:
     """What was said of all stories, then the counts on some of them beside those of untrained twins."""
     return f"{said}. {answer.beside_twins}" if answer.beside_twins else f"{said}{NOT_ASKED}"
-
-
-def _of_twins(twins: TwinsResult, label: str) -> str:
-    return f"twins: {twins.range_of(label)}; p = {float(twins.p[twins.place(label)]):.2f}"
 
 
 def _listed(counts: Mapping[str, int]) -> str:

@@ -102,6 +102,17 @@ class TwinsResult(Result):
         )
         return ", ".join(parts) or "no label"
 
+    @property
+    def by_chance(self) -> str:
+        """How many labels lead, and about how many would if none told the model from its twins, in words: p is that of
+        each label by itself."""
+        earned = int(((self.count > 0) | (self.most > 0)).sum())
+        chance = earned / (1 + len(self.twins))
+        return f"{int(self.leads.sum())} of {earned} labels lead, {chance:.1f} at most by chance"
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n{self.by_chance}."
+
     def beside(self, answer: Answer) -> Answer:
         """An answer, with its counts on these stories beside those of the twins."""
         labels = answer.counts()

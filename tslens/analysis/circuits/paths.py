@@ -97,9 +97,10 @@ def _result(
 ) -> PathsResult:
     spec = spec_of(model)
     length = (losses.shape[1] + 1) // 2
-    first, later = losses[:, :length].mean(1).numpy(), losses[:, length:].mean(1).numpy()
+    first, later = losses[:, :length].mean(1).numpy(), losses[:, length + 1 :].mean(1).numpy()
     easier = stats.paired_difference(first, later)
-    found, copies = stats.mean_interval(lost.numpy()), easier.low > 0 and float(later.mean()) < math.log(spec.d_vocab)
+    found, below = stats.mean_interval(lost.numpy()), float(stats.mean_interval(later).high) < math.log(spec.d_vocab)
+    copies = bool(easier.low > 0) and below
     return PathsResult(
         model=name_of(model),
         on=on,

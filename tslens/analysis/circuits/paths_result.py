@@ -48,7 +48,7 @@ class PathsResult(Result):
     second_half: float
     """Loss of the second half, nats per token, from its second token on."""
     copies: bool
-    """Whether the second half is easier than the first (paired, lower bound above 0) and than a uniform guess."""
+    """Whether the second half is surely easier than the first (paired), and than a uniform guess."""
     sources: list[str]
     """The heads with the most attention on the previous token, the most first."""
     previous: Float[Tensor, " source"]

@@ -27,6 +27,7 @@ from tslens import forward, progress, stats
 from tslens.analysis.heads.ablation_result import AblationResult, matters
 from tslens.analysis.heads.evidence import MIN_GROUPS, GroupEstimate, ratio
 from tslens.analysis.heads.kinds_result import KindsResult, WritesResult
+from tslens.analysis.heads.names import names
 from tslens.analysis.heads.repeated import copying
 from tslens.analysis.heads.result import RolesResult
 from tslens.analysis.heads.role_tokens import labels_of, predicted_by
@@ -79,13 +80,15 @@ def ablation(
     if len(read.tokens) < MIN_GROUPS:
         raise InputError(f"An interval needs {MIN_GROUPS} rows or more; there are {len(read.tokens)}. Give more.")
     baseline, gained = _passes(model, read, kinds, tests, _weights(read, tests))
+    shape = gained.overall.shape[2:]
     if stories is not None:
-        return _result(model, read, kinds, roles, baseline, gained, tests)
+        return _result(model, read, kinds, names((shape[0], shape[1]), roles, keys, writes), baseline, gained, tests)
     full = torch.zeros(read.tokens.shape, dtype=torch.float64)
     with torch.inference_mode():
         full[:, 1:] = forward.token_losses(model, read.tokens).double().cpu()
     copied = copying(model, read.tokens, full[:, 1:])
-    return _result(model, read, kinds, None, baseline, gained, [], str(copied), copied.copies)
+    unnamed = names((shape[0], shape[1]), None, None, None)
+    return _result(model, read, kinds, unnamed, baseline, gained, [], str(copied), copied.copies)
 
 
 @dataclass(frozen=True)
@@ -179,7 +182,7 @@ def _result(
     model: "LanguageModel",
     read: TokenRows,
     kinds: Sequence[str],
-    roles: RolesResult | None,
+    called: list[list[str]],
     baseline: Float[Tensor, " row"],
     gained: Gained,
     tests: Tests,
@@ -193,7 +196,7 @@ def _result(
     increase = ratio(gained.overall, of_rows)
     on, off = ratio(gained.on, predicted), ratio(gained.off, predicted)
     contrast = on - off
-    spec, tokens = spec_of(model), int(scored.sum())
+    tokens = int(scored.sum())
     return AblationResult(
         model=name_of(model),
         on="repeated random tokens" if copied else "stories",
@@ -202,7 +205,7 @@ def _result(
         rows=len(read.tokens),
         tokens=tokens,
         baseline=float((baseline * scored).sum() / tokens),
-        roles=roles.roles if roles is not None else [["unresolved"] * spec.n_heads for _ in range(spec.n_layers)],
+        roles=called,
         increase=increase.value.float(),
         low=increase.interval[0].float(),
         high=increase.interval[1].float(),

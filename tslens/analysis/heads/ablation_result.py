@@ -22,17 +22,17 @@ BOUND = 0.01
 matters if every increase is at least as large and every interval above 0, with q < 0.05."""
 
 FINDINGS = (
-    "matters, and has no role",
+    "matters, and has no name",
     "matters, most on the tokens its label predicts",
     "matters, not more on the tokens its label predicts",
     "matters",
     "helps only on the tokens its label predicts",
-    "has a role that nothing misses",
+    "has a name that nothing misses",
     "not decided",
-    "no role, and nothing misses it",
+    "no name, and nothing misses it",
     "no evidence",
 )
-"""What ablation says of a head and its role, in the order in which heads are listed."""
+"""What ablation says of a head and its name, in the order in which heads are listed."""
 
 CONTRAST = ("contrast", "contrast_low", "contrast_high", "contrast_q")
 MATTERING = "heads that matter"
@@ -81,7 +81,7 @@ class AblationResult(CountedResult):
     baseline: float
     """Loss of the full model, nats per token; on repeated random tokens over the second half only."""
     roles: list[list[str]]
-    """The role of each head, by layer and head; `unresolved` where none were given."""
+    """What each head is called, by layer and head (`names`); `unresolved` where nothing was given."""
 
     increase: Float[Tensor, "kind layer head"]
     """Loss without the head minus the baseline."""
@@ -158,14 +158,14 @@ class AblationResult(CountedResult):
             return "no evidence"
         serves = bool(self.served[tests].any())
         if self.mattering[layer, head] and not role:
-            return "matters, and has no role"
+            return "matters, and has no name"
         if self.mattering[layer, head]:
             where = "most" if serves else "not more"
             return f"matters, {where} on the tokens its label predicts" if asked else "matters"
         if serves:
             return "helps only on the tokens its label predicts"
         if ((low > -BOUND) & (high < BOUND)).all():
-            return "has a role that nothing misses" if role else "no role, and nothing misses it"
+            return "has a name that nothing misses" if role else "no name, and nothing misses it"
         return "not decided"
 
     def checks(self) -> "pd.DataFrame":
