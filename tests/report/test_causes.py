@@ -19,7 +19,7 @@ from tslens.corpus import Corpus, _key
 from tslens.report import ReportData
 from tslens.report import causes as module
 from tslens.report.causes import Causes, why_not
-from tslens.report.causes_view import claim, sentences, table
+from tslens.report.causes_view import claim, claims_of_kinds, sentences, table
 from tslens.report.findings import Finding, findings
 from tslens.stories import stories
 from tslens.tokenizer import Tokenizer
@@ -100,6 +100,19 @@ def test_why_no_head_was_ablated_is_said_with_its_seconds(checked: Causes) -> No
     assert why_not(corpus, checked.roles, 1.0) == f"that takes about {FEWEST * (25 + 6 * 1.25):.0f} s, once"
     two = Corpus(corpus.texts[:2], "two")
     assert why_not(two, checked.roles, 1.0) == f"it needs {FEWEST} different stories, and has 2"
+
+
+def test_kinds_of_keys_and_written_classes_lead_only_beyond_twins_and_turned_heads(checked: Causes) -> None:
+    assert checked.kinds is not None and checked.writes is not None
+    halves = [1] * 14
+    kinds = replace(checked.kinds, of_halves=halves, of_twins=[0] * 19, of_turned=[0, 3])
+    writes = replace(checked.writes, of_halves=[2] * 14, of_twins=[0] * 19, of_turned=[0] * 5)
+    keys, written = claims_of_kinds(replace(checked, kinds=kinds, writes=writes))
+    assert keys[0] == "1 of 6 heads" and keys[1].startswith("choose their keys by a kind of content on ")
+    assert "untrained twins: 0; p = 0.05; turned heads: 0 to 3)." in keys[1] and not keys[3]
+    assert keys[2].startswith("Most often: same name 1 (0.1: ") and keys[2].endswith(kinds.warning().strip())
+    assert written[0] == "2 of 6 heads" and written[3] and written[2].startswith("Most often: NOUN 2 (0.")
+    assert claims_of_kinds(replace(checked, kinds=None, writes=None)) == []
 
 
 def test_a_withheld_role_is_said(checked: Causes) -> None:

@@ -4,11 +4,14 @@ import html
 from collections.abc import Sequence
 
 from tslens.analysis.heads.ablation_result import BOUND, FINDINGS, MATTERING, has_role
+from tslens.analysis.heads.names import commonest
 from tslens.analysis.heads.replaced import TOKENS
 from tslens.analysis.heads.swaps_result import OF_ALL_KEYS
+from tslens.corpus import counted
 from tslens.report.causes import Causes
 
 TITLE = "What is lost without each head"
+MOST_KINDS = 3  # that a finding names
 ROWS = 24
 """Rows of the table at most, which leaves room on the page for the rest; every head has its sentence on the map."""
 COLUMNS = ("Head", "What it does", "Without it", "Zero", "Mean", "Resample", "On its labels' tokens", "Words swapped")
@@ -183,6 +186,20 @@ def claim(causes: Causes) -> tuple[str, str, str]:
         f"On {found.rows} stories {len(mattering)} matter: {without}{missed}. Nats per token of the one that matters "
         f"most, layer {layer}, head {head} ({found.roles[layer][head]}): {costs}. {_agreement(causes)}".rstrip(),
     )
+
+
+def claims_of_kinds(causes: Causes) -> list[tuple[str, str, str, bool]]:
+    """What was found of the kinds of keys and of the written classes: figure, claim, evidence, and whether it leads:
+    heads that are turned at random have fewer, as untrained twins do. Nothing where neither was read."""
+    asked = ((causes.kinds, "choose their keys by a kind of content"), (causes.writes, "write a word class"))
+    found = []
+    for answer, what in asked:
+        if answer is not None:
+            figure, _, beside = answer.said().partition(" (")
+            where = f"on {counted(answer.stories)} ({beside.removesuffix(')')})"
+            most = f"Most often: {'; '.join(commonest(answer, MOST_KINDS))}. " if answer.having else ""
+            found.append((figure, f"{what} {where}.", f"{most}{answer.warning().strip()}".strip(), answer.leads))
+    return found
 
 
 def _few(heads: Sequence[str]) -> str:

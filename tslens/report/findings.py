@@ -16,7 +16,7 @@ from tslens.analysis.neurons.held_out_result import ALIKE, TESTED
 from tslens.corpus import counted
 from tslens.report.beside import Beside, counts
 from tslens.report.causes import Causes
-from tslens.report.causes_view import claim
+from tslens.report.causes_view import claim, claims_of_kinds
 from tslens.report.compute import ReportData
 from tslens.report.features import FoundFeatures
 from tslens.report.features import claim as claim_of_features
@@ -38,7 +38,11 @@ def findings(data: ReportData) -> list[Finding]:
     """The findings of a report: first those that untrained twins do not reach, most general first."""
     said = [say(data) for say in (_prediction, _roles, _parts_of_speech, _induction, _depth, _words, _published_rule)]
     if data.causes is not None:
-        said.insert(2, _causes(data.causes))
+        kinds = (
+            Finding(figure, claimed, more, "heads", leads)
+            for figure, claimed, more, leads in claims_of_kinds(data.causes)
+        )
+        said[2:2] = [_causes(data.causes), *kinds]
     said += map(_features, data.features)
     return sorted(said, key=lambda finding: not finding.leads)
 

@@ -18,6 +18,7 @@ from tslens.analysis.heads import (
     SwapsResult,
     WritesResult,
 )
+from tslens.analysis.heads.names import commonest
 from tslens.analysis.heads.probes_result import PARTS
 from tslens.analysis.heads.replaced import TOKENS
 from tslens.analysis.lens import TUNED_LENS, ByComponentResult, ByDepthResult, LensesResult, ResidualsResult, settled
@@ -93,20 +94,10 @@ def _(answer: ProbesResult, twins: TwinsResult | None) -> str:
 @finding.register(KindsResult)
 @finding.register(WritesResult)
 def _(answer: KindsResult | WritesResult, twins: TwinsResult | None) -> str:
-    held = answer.held
     having = answer.said() + ("" if answer.of_twins else NOT_ASKED)
-    often = sorted(range(len(held)), key=lambda kind: -int(held[kind].sum()))[:NOTABLE]
     if warning := answer.warning():
         having += f": {warning.strip().removesuffix('.')}"
-    return "; ".join([having, *(_most(answer, kind) for kind in often if held[kind].any())])
-
-
-def _most(answer: KindsResult | WritesResult, kind: int) -> str:
-    """How many heads have a kind, and the largest score among them with its interval."""
-    score = answer.score[kind].masked_fill(~answer.held[kind], -torch.inf)
-    layer, head = divmod(int(score.argmax()), score.shape[1])
-    value, low, high = (float(part[kind, layer, head]) for part in (answer.score, answer.low, answer.high))
-    return f"{answer.names[kind]} {int(answer.held[kind].sum())} ({layer}.{head}: {value:.2f}, {low:.2f} to {high:.2f})"
+    return "; ".join([having, *commonest(answer, NOTABLE)])
 
 
 @finding.register

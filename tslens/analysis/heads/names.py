@@ -1,4 +1,6 @@
-"""What each head is called, by what was found of it."""
+"""What each head is called, by what was found of it, and the kinds that most heads have."""
+
+import torch
 
 from tslens.analysis.heads.ablation_result import has_role
 from tslens.analysis.heads.kinds_result import KindsResult, WritesResult
@@ -24,3 +26,16 @@ def names(
         return ", ".join([*chosen, *written]) or f"{role}{unknown}"
 
     return [[name(layer, head) for head in range(heads[1])] for layer in range(heads[0])]
+
+
+def commonest(found: KindsResult | WritesResult, n: int) -> list[str]:
+    """The `n` kinds that most heads have: how many, and the largest score among them with its interval."""
+    often = sorted(range(len(found.held)), key=lambda kind: -int(found.held[kind].sum()))[:n]
+    said = []
+    for kind in often:
+        if held := int(found.held[kind].sum()):
+            score = found.score[kind].masked_fill(~found.held[kind], -torch.inf)
+            layer, head = divmod(int(score.argmax()), score.shape[1])
+            value, low, high = (float(of[kind, layer, head]) for of in (found.score, found.low, found.high))
+            said.append(f"{found.names[kind]} {held} ({layer}.{head}: {value:.2f}, {low:.2f} to {high:.2f})")
+    return said
