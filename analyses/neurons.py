@@ -8,7 +8,7 @@ its whole interval, among words of like frequency too): 8 punctuation marks, 8 a
 interval alone 56 would, 9 nouns and 19 adjectives: rarity alone separates nouns with an AUROC of 0.74 to 0.78. Of words
 40 of 43 labels predict. Measured as FADE does, against 19 other neurons of the layer and on generated stories too, 27
 of these 30 labels are surely clearer, 28 respond more and 29 are purer, but steering makes the words of 7 alone
-likelier (of 40 words 35, 36, 39 and 9; twins' neurons were not steered). Nor does the model miss the neuron there:
+likelier, of one where it fires and of 6 where it is driven as far below 0 (of 40 words 35, 36, 39 and 9: 5 and 4; twins' neurons were not steered). Nor does the model miss the neuron there:
 without it the loss is surely higher on the tokens of the label than on others for 8 of 200 labelled neurons, and for
 none of 200 unlabelled ones of the same layers; ablated as twins are, for 2 (0 to 13), as untrained (twins 1 to 18, p =
 0.95). The token alone explains 35% of a neuron's variance in the median, beyond what shuffled tokens do.
