@@ -53,8 +53,25 @@ def paths(
     found = _paths(model, tokens, "random tokens" if texts is None else "stories", most)
     others = progress.track(twins(n), "patching paths of twins") if n else ()
     with progress.off():
-        of_twins = [_paths(twin.of(model), tokens, found.on, most).matter for twin in others]
+        of_twins = [_mattering(twin.of(model), tokens, found.on, most) for twin in others]
     return replace(found, of_twins=of_twins)
+
+
+def _mattering(twin: "LanguageModel", tokens: Int[Tensor, "row pos"], on: str, most: int) -> int:
+    """How many paths of a twin matter: none where it does not copy, so that none is patched."""
+    with torch.inference_mode():
+        copies = _of_halves(twin, forward.token_losses(twin, tokens).double().cpu())[2]
+    return _paths(twin, tokens, on, most).matter if copies else 0
+
+
+def _of_halves(model: "LanguageModel", losses: Float[Tensor, "row pos"]) -> tuple[float, float, bool]:
+    """The loss of the first half and of the second from its second token on, and whether the second is surely easier
+    than the first (paired) and than a uniform guess."""
+    length = (losses.shape[1] + 1) // 2
+    first, later = losses[:, :length].mean(1).numpy(), losses[:, length + 1 :].mean(1).numpy()
+    easier, guess = stats.paired_difference(first, later), math.log(spec_of(model).d_vocab)
+    copies = bool(easier.low > 0 and stats.mean_interval(later).high < guess)
+    return float(first.mean()), float(later.mean()), copies
 
 
 def _paths(model: "LanguageModel", tokens: Int[Tensor, "row pos"], on: str, most: int) -> PathsResult:
@@ -95,18 +112,14 @@ def _result(
     sources: list[int],
     targets: list[int],
 ) -> PathsResult:
-    spec = spec_of(model)
-    length = (losses.shape[1] + 1) // 2
-    first, later = losses[:, :length].mean(1).numpy(), losses[:, length + 1 :].mean(1).numpy()
-    easier = stats.paired_difference(first, later)
-    found, below = stats.mean_interval(lost.numpy()), float(stats.mean_interval(later).high) < math.log(spec.d_vocab)
-    copies = bool(easier.low > 0) and below
+    spec, found = spec_of(model), stats.mean_interval(lost.numpy())
+    first, later, copies = _of_halves(model, losses)
     return PathsResult(
         model=name_of(model),
         on=on,
         rows=len(lost),
-        first_half=float(first.mean()),
-        second_half=float(later.mean()),
+        first_half=first,
+        second_half=later,
         copies=copies,
         sources=[_name(node, spec) for node in sources],
         previous=previous.flatten()[sources].float().cpu(),

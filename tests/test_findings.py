@@ -1,0 +1,83 @@
+"""The numbers in the findings of the studies are those of the stored tables."""
+
+import ast
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+Numbers = Callable[[Path], list[float]]
+INTERVAL = ("count", "low", "high")
+FAITHFUL = ("faithfulness", "low", "high")
+
+
+def row(table: str, by: str, name: str, columns: tuple[str, ...] = INTERVAL, **more: str) -> Numbers:
+    """The cells of the row of a table whose column `by` holds this name."""
+
+    def read(figures: Path) -> list[float]:
+        frame = pd.read_csv(figures / f"{table}.csv")
+        frame = frame[frame[by].str.startswith(name)]
+        for column, value in more.items():
+            frame = frame[frame[column] == value]
+        return [float(value) for value in frame.iloc[0][list(columns)]]
+
+    return read
+
+
+NUMBER = r"([\d.,]+?)"
+WITH_INTERVAL = rf"{NUMBER} \({NUMBER} to {NUMBER}[);]"
+CLAIMS: list[tuple[str, str, Numbers]] = [
+    ("twins", rf"{NUMBER} of the 3,072 neurons of stories2M prefer a part of speech \({NUMBER} to {NUMBER};",
+     row("twins/stories2M", "label", "part-of-speech neurons")),
+    ("twins", rf"{NUMBER} of its 16 heads have a role \({NUMBER} to {NUMBER}\)",
+     row("twins/stories2M", "label", "heads with a role")),
+    ("twins", rf"and {NUMBER} of the 40 of stories260K \({NUMBER} to {NUMBER}:",
+     row("twins/stories260K", "label", "heads with a role")),
+    ("kinds", rf"In all {NUMBER} of 16 heads choose a kind of key \({NUMBER} to {NUMBER};",
+     row("kinds/counts", "heads with a", "kind of key", model="stories2M")),
+    ("kinds", rf"and {NUMBER} of 40 \({NUMBER} to {NUMBER};",
+     row("kinds/counts", "heads with a", "kind of key", model="stories260K")),
+    ("kinds", rf"{NUMBER} of stories2M raise the logits of a word class where it follows \({NUMBER} to {NUMBER};",
+     row("kinds/counts", "heads with a", "written class", model="stories2M")),
+    ("kinds", rf"{NUMBER} of stories260K \({NUMBER} to {NUMBER}; twins",
+     row("kinds/counts", "heads with a", "written class", model="stories260K")),
+    ("kinds", rf"by {NUMBER} \({NUMBER} to {NUMBER}; controls",
+     row("kinds/stories2M-writes", "kind", "PROPN", ("score", "low", "high"))),
+    ("epoch", rf"{NUMBER} of its 8,192 neurons prefer a part of speech \({NUMBER} to {NUMBER};",
+     row("epoch/256x8x8-twins", "label", "part-of-speech neurons")),
+    ("epoch", rf"{NUMBER} of them have one that predicts where they fire on other stories and words \({NUMBER} to "
+     rf"{NUMBER};", row("epoch/256x8x8-twins", "label", "part-of-speech neurons that predict")),
+    ("epoch", rf"{NUMBER} neurons prefer one word \({NUMBER} to {NUMBER};",
+     row("epoch/256x8x8-twins", "label", "one-word neurons")),
+    ("epoch", rf"names \(6.6: {NUMBER} nats, {NUMBER} to {NUMBER}\)",
+     row("epoch/256x8x8-ablation-on-labels", "label", "writes PROPN", ("contrast", "contrast_low", "contrast_high"),
+         head=6.6)),
+    ("audit", r"of 12,100 random neurons (\d+) and", row("audit/stories2M", "label", "one word", ("false",))),
+    ("audit", r"of 12,100 random neurons \d+ and (\d+)", row("audit/stories260K", "label", "one word", ("false",))),
+    ("neurons", rf"found for {NUMBER} neurons \({NUMBER} to {NUMBER};",
+     row("neurons/stories2M-patterns-twins", "label", "word set neurons")),
+    ("neurons", rf"words before that do for {NUMBER} \({NUMBER} to {NUMBER};",
+     row("neurons/stories2M-patterns-twins", "label", "words before neurons")),
+    ("circuits", rf"MLPs of stories2M keep {WITH_INTERVAL}",
+     row("circuits/stories2M-character-circuit", "control", "the circuit", FAITHFUL)),
+    ("circuits", rf"{WITH_INTERVAL} for characters,",
+     row("circuits/stories2M-character-circuit", "control", "outside from each pair's", FAITHFUL)),
+    ("circuits", rf"{WITH_INTERVAL} for colours",
+     row("circuits/stories2M-colour-circuit", "control", "outside from each pair's", FAITHFUL)),
+    ("circuits", rf"{WITH_INTERVAL} in stories260K",
+     row("circuits/stories260K-pronoun-circuit", "control", "outside from each pair's", FAITHFUL)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("study", "said", "numbers"), CLAIMS, ids=[f"{s}: {t[:40]}" for s, t, _ in CLAIMS])
+def test_a_finding_gives_the_numbers_of_its_table(checkout: Path, study: str, said: str, numbers: Numbers) -> None:
+    finding = ast.get_docstring(ast.parse((checkout / f"analyses/{study}.py").read_text(encoding="utf-8")))
+    assert finding is not None
+    found = re.search(said, " ".join(finding.split()))
+    assert found, f"{study} no longer says: {said}"
+    given = [number.rstrip(".") for number in found.groups()]
+    for text, value in zip(given, numbers(checkout / "figures"), strict=True):
+        digits = len(text.partition(".")[2])
+        assert abs(float(text.replace(",", "")) - value) <= 0.5001 * 10**-digits, (text, value)
