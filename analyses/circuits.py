@@ -21,11 +21,14 @@ or 2 heads and 4 MLPs for characters, pronouns and objects).
 Attribution patching agrees with patching: for characters, pronouns, objects and colours of stories2M Pearson's
 correlation over heads and roles is 1.00 (all lower ends above 0.99; Spearman's 1.00, 0.91, 0.95 and 0.97), over MLPs
 1.00, 0.98, 0.99 and 1.00 (lower ends above 0.96; 0.99, 1.00, 0.99 and 0.98); for pronouns of stories260K 1.00 over
-heads (0.78, 0.73 to 0.83, by Spearman's) and 0.89 over MLPs (0.80 to 0.97). PATHS 65 of 288 scores of composition are
-above random rotations (twins 0), in stories260K none.
+heads (0.78, 0.73 to 0.83, by Spearman's) and 0.89 over MLPs (0.80 to 0.97). Neither model copies repeated random
+tokens, nor, surely, stories2M repeated stories (0.13 nats, -0.00 to 0.26), so no path between its heads is evidence
+about copying; in stories260K (0.11, 0.06 to 0.17) 2 of 174 paths matter on repeated stories (0 to 14; twins, which copy
+nothing, 0; q < 0.05), which are one: 3.6 as the key of 4.0 and 4.1, which share it, 0.005 nats a token. 65 of 288
+scores of composition are above random rotations (twins 0), in stories260K none.
 
-Which heads and MLPs of a small story model answer simple questions, and which heads read which?
-`python analyses/circuits.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
+Which heads and MLPs of a small story model answer simple questions, and which heads read which? `python
+analyses/circuits.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
 """
 
 import pandas as pd
