@@ -27,8 +27,8 @@ about copying; in stories260K (0.11, 0.06 to 0.17) 2 of 174 paths matter on repe
 nothing, 0; q < 0.05), which are one: 3.6 as the key of 4.0 and 4.1, which share it, 0.005 nats a token. 65 of 288
 scores of composition are above random rotations (twins 0), in stories260K none.
 
-Which heads and MLPs of a small story model answer simple questions, and which heads read which? `python
-analyses/circuits.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
+Which heads and MLPs of a small story model answer simple questions, and which heads read which?
+`python analyses/circuits.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
 """
 
 import pandas as pd

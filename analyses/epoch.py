@@ -25,9 +25,9 @@ trained on two cores in float32, 512x12 from step 129 on in bfloat16, set by han
 
 What do the heads of larger models do after one whole epoch of real stories? Each shape is trained by its own recipe,
 which chooses batch and steps by the stories there are; then it is read on its validation stories. Of `--whole` shapes
-all questions of `tslens analyze all` are asked, of `--labels` shapes those about heads and labels of neurons. `python
-analyses/epoch.py --stories FILE,FILE` trains what is missing in `runs/` (about an hour on two cores), asks and draws
-this again; stopped, it resumes. (Here 512x12 was read with `--whole --labels 512x12 --limit 200 --checked 50`.)
+all questions of `tslens analyze all` are asked, of `--labels` shapes those about heads and labels of neurons.
+`python analyses/epoch.py --stories FILE,FILE` trains what is missing in `runs/` (about an hour on two cores), asks and
+draws this again; stopped, it resumes. (Here 512x12 was read with `--whole --labels 512x12 --limit 200 --checked 50`.)
 """
 
 import argparse
