@@ -291,7 +291,7 @@ def test_a_twin_without_a_labelled_neuron_counts_none(model, monkeypatch):
     monkeypatch.setattr(neurons, "profiles", blank)
     found = twins.ablated_neurons(model, list(stories("made", limit=20)), n=1, rows=20, most=199)
     assert found.count.tolist() == found.of_twins[0].tolist() == [0] * 4
-    assert found.low.tolist() == [0, 0] and 0 < found.high.amax() < 4  # of 199: 0 to 3.8 by Wilson
+    assert found.low.tolist() == [0] * 4 and 0 < found.high.amax() < 4  # of 199: 0 to 3.8 by Wilson
 
 
 def test_rules_that_are_no_roles_and_silent_neurons_are_counted(found, model):

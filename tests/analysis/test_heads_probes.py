@@ -13,7 +13,7 @@ from tslens.analysis import heads
 from tslens.analysis.heads import probes_fit
 from tslens.analysis.heads.probes_fit import (
     OF_A_TYPE,
-    Judged,
+    Accuracy,
     accuracies,
     balanced,
     chosen,
@@ -60,7 +60,7 @@ def test_a_planted_class_is_read_and_a_word_learnt_by_heart_is_not(sample: dict[
     assert (others < 0.45).all() and abs(found.embedding - 1 / 3) < 0.12
     assert (found.shuffled < 0.45).all()
     assert found.carried == found.added == 1
-    # Judged on words that were fitted, vectors of words are read all the same: why words are held out.
+    # Accuracy on words that were fitted, vectors of words are read all the same: why words are held out.
     words = chosen(sample["tags"], sample["types"], sample["seeds"])
     wide = {word: torch.randn(150, generator=generator) for word in sorted(set(sample["types"]))}
     read = torch.stack([wide[sample["types"][i]] for i in words.kept.tolist()]).numpy()
@@ -135,7 +135,7 @@ def test_errors_are_those_of_word_types_where_these_decide(sample: dict[str, Any
     words = chosen(sample["tags"], sample["types"], sample["seeds"])
     types = np.array(sample["types"])[words.kept]
     hit = np.array([content_hash(f"{word} is read") % 2 == 0 for word in types])
-    found = Judged(*(balanced(hit, words.labels[0], group) for group in words.groups))
+    found = Accuracy(*(balanced(hit, words.labels[0], group) for group in words.groups))
     (low, high), (low_, high_) = found.of_stories.interval, found.of_types.interval
     assert high - low < 0.6 * (high_ - low_) and found.interval == (min(low, low_), max(high, high_))
     assert found.p_above_0() == found.of_types.p_above(0.0)

@@ -103,7 +103,11 @@ def causes_of(roles: RolesResult, shape: dict[str, int]) -> Causes:
     kinds = drawn(KindsResult, shape | {"kind": len(KINDS)}, p_of_words=nothing, **about)
     writes = drawn(WritesResult, shape | {"kind": len(CLASSES)}, p_of_words=nothing[: len(CLASSES)], **about)
     of = {"model": roles.model, "on": "stories", "copying": "", "kinds": ("zero", "mean", "resample"), "rows": 30}
-    of |= {"tokens": 3000, "baseline": 2.0, "roles": names((len(roles.roles), len(roles.roles[0])), roles, kinds, writes)}
+    of |= {
+        "tokens": 3000,
+        "baseline": 2.0,
+        "roles": names((len(roles.roles), len(roles.roles[0])), roles, kinds, writes),
+    }
     of["tests"] = [f"{i}.{j} induction" for i, row in enumerate(roles.roles) for j in range(len(row))]
     ablation = drawn(AblationResult, shape | {"kind": 3, "test": len(of["tests"])}, **of)
     agreement, kernels = heads_analysis.agreement(roles, swaps), heads_analysis.kernels(roles, swaps)

@@ -47,7 +47,7 @@ class ProbedWords:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Accuracy:
     """A number with each group of stories left out, and the same with each group of word types left out.
 
     Errors are those of the units that vary more, for these probes: they are not fitted again without a group.
@@ -57,7 +57,7 @@ class Judged:
     of_types: GroupEstimate
 
     @classmethod
-    def stacked(cls, every: Sequence["Judged"], shape: tuple[int, ...]) -> "Judged":
+    def stacked(cls, every: Sequence["Accuracy"], shape: tuple[int, ...]) -> "Accuracy":
         """Many of them as one, of this shape."""
 
         def stack(parts: Sequence[GroupEstimate]) -> GroupEstimate:
@@ -66,8 +66,8 @@ class Judged:
 
         return cls(stack([one.of_stories for one in every]), stack([one.of_types for one in every]))
 
-    def __sub__(self, other: "Judged") -> "Judged":
-        return Judged(self.of_stories - other.of_stories, self.of_types - other.of_types)
+    def __sub__(self, other: "Accuracy") -> "Accuracy":
+        return Accuracy(self.of_stories - other.of_stories, self.of_types - other.of_types)
 
     @property
     def value(self) -> Tensor:
@@ -104,11 +104,11 @@ def fit(
         for part in progress.track(range(parts), "probing")
     ]
 
-    def table(pick: Callable[[tuple[Judged, Judged]], Judged]) -> Judged:
+    def table(pick: Callable[[tuple[Accuracy, Accuracy]], Accuracy]) -> Accuracy:
         every = [
             pick(found[part][layer][head]) for part in range(parts) for layer in range(layers) for head in range(heads)
         ]
-        return Judged.stacked(every, (parts, layers, heads))
+        return Accuracy.stacked(every, (parts, layers, heads))
 
     true, null, gain = table(lambda of: of[0]), table(lambda of: of[1]), table(lambda of: of[0] - control)
     return ProbesResult(
@@ -181,11 +181,11 @@ def shuffled(tag_of: dict[str, int], often: Counter[str], turn: int) -> dict[str
 
 def accuracies(
     vectors: Float[np.ndarray, "word dim"], words: ProbedWords, dimensions: int | None = None
-) -> tuple[Judged, Judged]:
+) -> tuple[Accuracy, Accuracy]:
     """Balanced accuracy on the opposite corner with the true labels, and the largest over the shuffled ones; with
     `dimensions` the vectors are cut to so many principal components of the corner that is fitted."""
     true, *others = (
-        Judged(
+        Accuracy(
             *(
                 balanced(predicted(vectors, words.corner, labels, dimensions) == labels, labels, group)
                 for group in words.groups
@@ -196,7 +196,7 @@ def accuracies(
     return true, max(others, key=lambda one: float(one.value))
 
 
-def of_tokens(embedding: Float[np.ndarray, "word d_model"], words: ProbedWords, d_head: int) -> Judged:
+def of_tokens(embedding: Float[np.ndarray, "word d_model"], words: ProbedWords, d_head: int) -> Accuracy:
     """Balanced accuracy of the embedding alone, whole or cut to the dimensions of a head, whichever is larger."""
     both = [accuracies(embedding, words, dimensions)[0] for dimensions in (None, d_head)]
     return max(both, key=lambda one: float(one.value))
