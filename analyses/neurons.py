@@ -8,17 +8,19 @@ its whole interval, among words of like frequency too): 8 punctuation marks, 8 a
 interval alone 56 would, 9 nouns and 19 adjectives: rarity alone separates nouns with an AUROC of 0.74 to 0.78. Of words
 40 of 43 labels predict. Measured as FADE does, against 19 other neurons of the layer and on generated stories too, 27
 of these 30 labels are surely clearer, 28 respond more and 29 are purer, but steering makes the words of 7 alone
-likelier, of one where it fires and of 6 where it is driven as far below 0 (of 40 words 35, 36, 39 and 9: 5 and 4; twins' neurons were not steered). Nor does the model miss the neuron there:
-without it the loss is surely higher on the tokens of the label than on others for 8 of 200 labelled neurons, and for
-none of 200 unlabelled ones of the same layers; ablated as twins are, for 2 (0 to 13), as untrained (twins 1 to 18, p =
-0.95). The token alone explains 35% of a neuron's variance in the median, beyond what shuffled tokens do.
+likelier, of one where it fires and of 6 where it is driven as far below 0 (of 40 words 35, 36, 39 and 9: 5 and 4;
+twins' neurons were not steered). Nor does the model miss the neuron there: without it the loss is surely higher on the
+tokens of the label than on others for 5 of 162 neurons of a part of speech and 3 of 38 of a word, and for none of as
+many unlabelled ones of the same layers; ablated as twins are, for none and for 2 (0 to 9), as untrained (no twin has a
+neuron of a part of speech; of a word 1 to 18, p = 0.95). The token alone explains 35% of a neuron's variance in the
+median, beyond what shuffled tokens do.
 
 By the activations on 20,000 tokens, drawn from all that were read, 20 of 21 classes select more neurons of stories2M
 than of any of 19 untrained twins: the first quarter of a story 83 (67 to 103; twins 0 to 8), its last quarter 55 (42 to
 72; twins 0), names 24 (15 to 36; twins 0); the inside of quotations does not surely (1, 0 to 6; twins 0). Sets of words
-that predict on other stories are found for 314 neurons (272 to 358; twins 30 to 250), words before that do for 30 (21
-to 44; twins 0 to 7). Of stories260K 108 neurons have such sets (87 to 131), no more than its twins (115 to 235), and 53
-words before (39 to 70; twins 0 to 12; 100 stories, p = 0.05).
+that predict on other stories are found for 314 neurons (272 to 358; twins 30 to 250), words before that do, for other
+words than the neuron's own too, for 9 (4 to 18; twins 0). Of stories260K 108 neurons have such sets (87 to 131), no
+more than its twins (115 to 235), and 17 words before (10 to 27; twins 0 to 1; 100 stories, p = 0.05).
 
 The published noun and adjective neurons are hardly there: on 100 stories 15 of the 768 neurons of layer 0 of stories2M
 have a part of speech that predicts where they fire on other stories and words (7 to 26; 4 punctuation marks, 4
