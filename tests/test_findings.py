@@ -26,6 +26,13 @@ def row(table: str, by: str, name: str, columns: tuple[str, ...] = INTERVAL, **m
     return read
 
 
+def beyond_tokens(figures: Path) -> list[float]:
+    """Queries and keys of stories260K, two heads to a key, that tell parts of speech beyond the token; and of how many."""
+    frame = pd.read_csv(figures / "heads/stories260K-probes.csv")
+    frame = frame[(frame["part"] == "query") | (frame["head"] % 2 == 0)]
+    return [float(((frame["q_shuffled"] < 0.05) & (frame["q_embedding"] < 0.05)).sum()), float(len(frame))]
+
+
 NUMBER = r"([\d.,]+?)"
 WITH_INTERVAL = rf"{NUMBER} \({NUMBER} to {NUMBER}[);]"
 CLAIMS: list[tuple[str, str, Numbers]] = [
@@ -56,6 +63,7 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
          head=6.6)),
     ("audit", r"of 12,100 random neurons (\d+) and", row("audit/stories2M", "label", "one word", ("false",))),
     ("audit", r"of 12,100 random neurons \d+ and (\d+)", row("audit/stories260K", "label", "one word", ("false",))),
+    ("heads", r"but from (\d+) of the (\d+) of stories260K", beyond_tokens),
     ("neurons", rf"found for {NUMBER} neurons \({NUMBER} to {NUMBER};",
      row("neurons/stories2M-patterns-twins", "label", "word set neurons")),
     ("neurons", rf"neuron's own too, for {NUMBER} \({NUMBER} to {NUMBER};",
