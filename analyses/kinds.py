@@ -12,11 +12,11 @@ are what turned heads choose too; 1.1 and 3.2 of stories2M choose them more (3.2
 
 More heads write: 8 of stories2M raise the logits of a word class where it follows (4 to 12; twins: 0; turned 0 to 2),
 11 of stories260K (6 to 17; twins: 0 to 1; turned 0). Head 3.2 raises those of names most, by 1.69 (1.32 to 2.06;
-controls 0.07). A head writes a class only if the words of it that it writes are more than those of classes permuted among words
-of like frequency. A relation must exceed the attention that the same word gets elsewhere, at the same distance, and
-that of keys as many words away. Neither model copies repeated random tokens, so no head counts as an induction head,
-though head 3.2 gives the keys of induction 0.11 of its attention in stories (0.11 to 0.13). (100 stories, and 50
-generated ones for pronouns.)
+controls 0.07). A head writes a class only if the words of it that it writes are more than those of classes permuted
+among words of like frequency. A relation must exceed the attention that the same word gets elsewhere, at the same
+distance, and that of keys as many words away. Neither model copies repeated random tokens, so no head counts as an
+induction head, though head 3.2 gives the keys of induction 0.11 of its attention in stories (0.11 to 0.13). (100
+stories, and 50 generated ones for pronouns.)
 
 What do the heads of small story models choose by its content, and which word classes do they write, beyond untrained
 twins and turned heads?

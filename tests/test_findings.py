@@ -27,7 +27,7 @@ def row(table: str, by: str, name: str, columns: tuple[str, ...] = INTERVAL, **m
 
 
 def beyond_tokens(figures: Path) -> list[float]:
-    """Queries and keys of stories260K, two heads to a key, that tell parts of speech beyond the token, and all of them."""
+    """Queries and keys of stories260K, two heads to a key, that tell parts of speech beyond the token, and all."""
     frame = pd.read_csv(figures / "heads/stories260K-probes.csv")
     frame = frame[(frame["part"] == "query") | (frame["head"] % 2 == 0)]
     return [float(((frame["q_shuffled"] < 0.05) & (frame["q_embedding"] < 0.05)).sum()), float(len(frame))]
