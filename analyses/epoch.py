@@ -16,6 +16,11 @@ over templates), objects (0.97, 0.92 to 0.99) and pronouns (0.78, 0.71 to 0.84; 
 (0.51, 0.43 to 0.59) and colours (0.62, 0.50 to 0.73). No query or key tells parts of speech better than the token
 alone, and the model copies no repeated random tokens.
 
+Neurons of a part of speech come early and go: 1 predicts on other stories and words after 8 steps, 330 after 16, 617
+after 32, 663 after 64, 333 after 128, 82 after 256 and 43 in the end, in every layer (at most 108 of 1,024 neurons of
+one); of nouns 35, 115, 86, 63, 7 and 6. No fresh twin has any. In the end half of them are in the first layer (21, 14
+to 32).
+
 Of the 48 heads of a 512x12 model (2.26 nats) 2 have a role, both positional (0.6 to 6.7; twins 0; 50 stories), in the
 first layer, and these cost most: 0.26 and 0.15 nats per token by the mean (32 stories; no twin was ablated). Swapped
 words confirm both, and 44 of its 45 `content-dependent` heads, and contradict none (20 stories). Of its 24,576 neurons

@@ -15,13 +15,15 @@ BLOCK = re.compile(r"(<!-- (?P<name>\w+), by docs/write.py -->\n).*?(<!-- end --
 DATA = {"assets": "The page's scripts and style.", "bundled": "The model that comes with tslens."}
 """Folders of the package that hold no code."""
 
-OF_MODELS = ("twins", "heads", "kinds", "neurons", "lens", "circuits", "audit", "evaluation")
+OF_MODELS = ("twins", "heads", "kinds", "neurons", "features", "lens", "circuits", "audit")
+OF_MODELS += ("evaluation",)
 OF_TRAINING = ("optimizers", "sweep", "shapes", "dropout", "contrastive", "instruct", "compressor", "memory", "peers")
 OF_TRAINING += ("dynamics", "epoch", "seeds")
 SHOWN = {
     **{study: [f"{study}/stories2M.svg", f"{study}/stories260K.svg"] for study in ("heads", "kinds")},
     **{study: [f"{study}/stories2M.svg"] for study in ("twins", "audit")},
     "neurons": ["neurons/stories2M.svg", "neurons/by-layer.svg"],
+    "features": ["features/stories2M.svg", "features/stories2M-twins.svg"],
     "epoch": ["epoch/256x8x8-kinds.svg", "epoch/512x12-roles.svg"],
     "evaluation": ["evaluation/facts.svg", "evaluation/pairs.svg"],
     "circuits": ["circuits/stories2M-character-circuit.svg", "circuits/stories2M-character-patching.svg"],
