@@ -13,7 +13,7 @@ INTERVAL = ("count", "low", "high")
 FAITHFUL = ("faithfulness", "low", "high")
 
 
-def row(table: str, by: str, name: str, columns: tuple[str, ...] = INTERVAL, **more: str) -> Numbers:
+def row(table: str, by: str, name: str, columns: tuple[str, ...] = INTERVAL, **more: object) -> Numbers:
     """The cells of the row of a table whose column `by` holds this name."""
 
     def read(figures: Path) -> list[float]:
@@ -63,6 +63,13 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
          head=6.6)),
     ("audit", r"of 12,100 random neurons (\d+) and", row("audit/stories2M", "label", "one word", ("false",))),
     ("audit", r"of 12,100 random neurons \d+ and (\d+)", row("audit/stories260K", "label", "one word", ("false",))),
+    ("features", rf"on a token\) {NUMBER} have a part of speech \({NUMBER} to {NUMBER}\)",
+     row("features/stories2M", "kind", "features", ("labelled", "labelled_low", "labelled_high"),
+         label="part of speech")),
+    ("features", rf"On 100 stories {NUMBER} have a part of speech \({NUMBER} to {NUMBER}\)",
+     row("features/stories2M-twins", "label", "part-of-speech features")),
+    ("features", rf"they are {NUMBER} \({NUMBER} to {NUMBER}\)",
+     row("features/stories2M-twins", "label", "one-word features")),
     ("heads", r"but from (\d+) of the (\d+) of stories260K", beyond_tokens),
     ("neurons", rf"found for {NUMBER} neurons \({NUMBER} to {NUMBER};",
      row("neurons/stories2M-patterns-twins", "label", "word set neurons")),

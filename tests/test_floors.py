@@ -9,7 +9,7 @@ FLOORS = (
     {"byte_bpe", "draws", "errors", "files", "interrupt", "lock", "memory", "nearest", "progress", "result", "threads"}
     | {"stats", "plots", "pos"},
     {"models", "tokenizer", "stories", "runs", "ngrams", "llm"},
-    {"forward", "generate", "batching", "scan", "halves"},
+    {"forward", "generate", "batching", "scan", "halves", "copying"},
     {"analysis", "evaluation"},
     {"train", "report", "bench", "cluster", "demo", "corpus", "tuned", "twins", "dynamics", "study", "audit", "sae"},
     {"cli"},

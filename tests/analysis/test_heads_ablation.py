@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 import torch
 
-from tslens import models, plots, pos
+from tslens import forward, models, plots, pos
 from tslens.analysis import heads
 from tslens.analysis.heads.ablation_result import BOUND, FINDINGS, MATTERING, has_role, matters
 from tslens.analysis.heads.kinds_words import CLASSES, marks_of, personal, words_of
-from tslens.analysis.heads.repeated import copying, repeated_tokens, repetition_scores
+from tslens.analysis.heads.repeated import repeated_tokens, repetition_scores
 from tslens.analysis.heads.role_tokens import after_duplicates, by_two, continuations, queries_of_kinds
 from tslens.analysis.heads.rows import partners, story_rows
 from tslens.batching import chosen, contrast_weights
+from tslens.copying import copying
 from tslens.halves import GROUPS, halves
 from tslens.models import Spec, build
 from tslens.stories import stories
@@ -360,14 +361,13 @@ def test_halves_count_what_ablation_finds_on_them_alone(model: Any) -> None:
 
 
 def test_repeated_tokens_are_no_evidence_where_the_model_does_not_copy(model: Any) -> None:
-    tokens = repeated_tokens(model, rows=6, length=8)
-    chance = math.log(models.spec_of(model).d_vocab)
+    chance = math.log(size := models.spec_of(model).d_vocab)
     noise = 0.01 * torch.randn(6, 16)
 
     def copies(first: float, second: float) -> bool:
-        return copying(
-            model, tokens, torch.cat([torch.full((6, 8), first), torch.full((6, 8), second)], 1) + noise
-        ).copies
+        losses = torch.cat([torch.full((6, 8), first), torch.full((6, 8), second)], 1) + noise
+        losses[:, 8] += 100  # the first of the second half cannot be known to repeat, and does not count
+        return copying(losses, size).copies
 
     assert copies(chance + 1, 0.5) and not copies(chance, chance + 0.1)
     assert not copies(chance + 3, chance + 1)  # below the first half, and no better than a guess
@@ -376,11 +376,13 @@ def test_repeated_tokens_are_no_evidence_where_the_model_does_not_copy(model: An
     assert "does not copy, so they are no evidence" in str(found)
     assert found.q.isnan().all() and set(found.checks()["finding"]) == {"no evidence"}
     assert not repetition_scores(model, rows=4, length=8).copies
+    tokens = repeated_tokens(model, rows=6, length=8)
     with torch.no_grad():
+        losses = forward.token_losses(model, tokens)
         hooked = torch.nn.functional.cross_entropy(
             model(tokens)[:, :-1].transpose(1, 2), tokens[:, 1:], reduction="none"
         )
-    assert copying(model, tokens).second == pytest.approx(float(hooked[:, 9:].mean()), abs=1e-4)
+    assert copying(losses, size).second == pytest.approx(float(hooked[:, 9:].mean()), abs=1e-4)
 
 
 def test_an_answer_draws_prints_and_comes_back(

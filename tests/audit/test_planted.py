@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import pytest
 import torch
 
+from tslens import forward
 from tslens.analysis import heads
 from tslens.audit import Planted, Vocabulary, judge, plant, running, tallies
 from tslens.audit.features import BLOCKS, TRUTHS, embedding, place_of, positions, squared_length
@@ -237,7 +238,10 @@ def test_the_program_computes_the_share_of_nouns(planted: Planted, texts: list[s
 
 def test_the_model_copies(planted: Planted, texts: list[str]) -> None:
     """Its induction pair predicts repeated tokens, so that duplicate and induction can be roles at all."""
-    from tslens.analysis.heads.repeated import copying, repeated_tokens
+    from tslens.analysis.heads.repeated import repeated_tokens
+    from tslens.copying import copying
 
-    found = copying(planted.model, repeated_tokens(planted.model, rows=8, length=40))
+    with torch.inference_mode():
+        losses = forward.token_losses(planted.model, repeated_tokens(planted.model, rows=8, length=40))
+    found = copying(losses, planted.vocabulary.tokenizer.size)
     assert found.copies and found.second < 1 and found.first > 0.9 * math.log(planted.vocabulary.tokenizer.size)

@@ -4,7 +4,6 @@ Wang et al. 2022 (arXiv 2211.00593), Goldowsky-Dill et al. 2023 (arXiv 2304.0596
 et al. 2021 and Olsson et al. 2022 (arXiv 2209.11895).
 """
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
@@ -18,6 +17,7 @@ from torch import Tensor
 from tslens import forward, progress, stats
 from tslens.analysis.circuits.edges import without
 from tslens.analysis.circuits.paths_result import PathsResult, mattering
+from tslens.copying import copying
 from tslens.draws import check_seed
 from tslens.errors import InputError
 from tslens.halves import FEWEST, halves, twice
@@ -60,18 +60,8 @@ def paths(
 def _mattering(twin: "LanguageModel", tokens: Int[Tensor, "row pos"], on: str, most: int) -> int:
     """How many paths of a twin matter: none where it does not copy, so that none is patched."""
     with torch.inference_mode():
-        copies = _of_halves(twin, forward.token_losses(twin, tokens).double().cpu())[2]
-    return _paths(twin, tokens, on, most).matter if copies else 0
-
-
-def _of_halves(model: "LanguageModel", losses: Float[Tensor, "row pos"]) -> tuple[float, float, bool]:
-    """The loss of the first half and of the second from its second token on, and whether the second is surely easier
-    than the first (paired) and than a uniform guess."""
-    length = (losses.shape[1] + 1) // 2
-    first, later = losses[:, :length].mean(1).numpy(), losses[:, length + 1 :].mean(1).numpy()
-    easier, guess = stats.paired_difference(first, later), math.log(spec_of(model).d_vocab)
-    copies = bool(easier.low > 0 and stats.mean_interval(later).high < guess)
-    return float(first.mean()), float(later.mean()), copies
+        copied = copying(forward.token_losses(twin, tokens), spec_of(twin).d_vocab)
+    return _paths(twin, tokens, on, most).matter if copied.copies else 0
 
 
 def _paths(model: "LanguageModel", tokens: Int[Tensor, "row pos"], on: str, most: int) -> PathsResult:
@@ -113,14 +103,14 @@ def _result(
     targets: list[int],
 ) -> PathsResult:
     spec, found = spec_of(model), stats.mean_interval(lost.numpy())
-    first, later, copies = _of_halves(model, losses)
+    copied = copying(losses, spec.d_vocab)
     return PathsResult(
         model=name_of(model),
         on=on,
         rows=len(lost),
-        first_half=first,
-        second_half=later,
-        copies=copies,
+        first_half=copied.first,
+        second_half=copied.second,
+        copies=copied.copies,
         sources=[_name(node, spec) for node in sources],
         previous=previous.flatten()[sources].float().cpu(),
         targets=[_name(node, spec) for node in targets],
@@ -128,8 +118,8 @@ def _result(
         effect=torch.as_tensor(found.estimate).float(),
         low=torch.as_tensor(found.low).float(),
         high=torch.as_tensor(found.high).float(),
-        q=_q(lost, copies),
-        of_halves=_on_halves(lost, copies),
+        q=_q(lost, copied.copies),
+        of_halves=_on_halves(lost, copied.copies),
     )
 
 

@@ -28,11 +28,11 @@ from tslens.analysis.heads.ablation_result import AblationResult, matters
 from tslens.analysis.heads.evidence import MIN_GROUPS, GroupEstimate, ratio
 from tslens.analysis.heads.kinds_result import KindsResult, WritesResult
 from tslens.analysis.heads.names import names
-from tslens.analysis.heads.repeated import copying
 from tslens.analysis.heads.result import RolesResult
 from tslens.analysis.heads.role_tokens import labels_of, predicted_by
 from tslens.analysis.heads.rows import TokenRows, partners, repeated_rows, story_rows
 from tslens.batching import contrast_weights
+from tslens.copying import copying
 from tslens.errors import InputError
 from tslens.halves import FEWEST, halves, twice
 from tslens.models import name_of, spec_of
@@ -80,15 +80,15 @@ def ablation(
     if len(read.tokens) < MIN_GROUPS:
         raise InputError(f"An interval needs {MIN_GROUPS} rows or more; there are {len(read.tokens)}. Give more.")
     baseline, gained = _passes(model, read, kinds, tests, _weights(read, tests))
-    shape = gained.overall.shape[2:]
+    spec = spec_of(model)
+    shape = spec.n_layers, spec.n_heads
     if stories is not None:
-        return _result(model, read, kinds, names((shape[0], shape[1]), roles, keys, writes), baseline, gained, tests)
+        return _result(model, read, kinds, names(shape, roles, keys, writes), baseline, gained, tests)
     full = torch.zeros(read.tokens.shape, dtype=torch.float64)
     with torch.inference_mode():
         full[:, 1:] = forward.token_losses(model, read.tokens).double().cpu()
-    copied = copying(model, read.tokens, full[:, 1:])
-    unnamed = names((shape[0], shape[1]), None, None, None)
-    return _result(model, read, kinds, unnamed, baseline, gained, [], str(copied), copied.copies)
+    copied = copying(full[:, 1:], spec.d_vocab)
+    return _result(model, read, kinds, names(shape), baseline, gained, [], str(copied), copied.copies)
 
 
 @dataclass(frozen=True)

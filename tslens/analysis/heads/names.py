@@ -1,4 +1,4 @@
-"""What each head is called, by what was found of it, and the kinds that most heads have."""
+"""Heads in words: what each is called, and which kinds most of them have."""
 
 import torch
 
@@ -11,7 +11,10 @@ UNNAMED = "unresolved"
 
 
 def names(
-    heads: tuple[int, int], roles: RolesResult | None, kinds: KindsResult | None, writes: WritesResult | None
+    heads: tuple[int, int],
+    roles: RolesResult | None = None,
+    kinds: KindsResult | None = None,
+    writes: WritesResult | None = None,
 ) -> list[list[str]]:
     """By layer and head, of which there are `heads`: the role, where that says what the head does; else the kinds of
     its keys and the word classes that it writes; else what describes it."""

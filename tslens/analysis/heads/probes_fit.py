@@ -76,7 +76,7 @@ class Accuracy:
 
     @property
     def interval(self) -> tuple[Tensor, Tensor]:
-        """Both ends of the wider 95% interval."""
+        """The outer ends of both 95% intervals."""
         (low, high), (low_, high_) = self.of_stories.interval, self.of_types.interval
         return torch.minimum(low, low_), torch.maximum(high, high_)
 

@@ -22,7 +22,7 @@ Q = 0.05
 class ProbesResult(CountedResult):
     """Balanced accuracy of linear probes for the part of speech, on stories and words that they were not fitted on.
 
-    Intervals are 95%, from the jackknife over groups of stories or of word types, whichever is wider.
+    Intervals are 95%, the outer ends of those of the jackknife over groups of stories and over groups of word types.
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("part", "layer", "head")

@@ -5,7 +5,6 @@ After Elhage et al. 2021 ("A Mathematical Framework for Transformer Circuits") a
 """
 
 import hashlib
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tslens import forward, stats
+from tslens import forward
+from tslens.copying import copying
 from tslens.errors import InputError
 from tslens.forward.trunk import NoLogits
 from tslens.models import spec_of, tokenizer_of, weights
@@ -22,44 +22,6 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 ROWS = 16  # of random tokens in a batch
-
-
-@dataclass(frozen=True)
-class Copying:
-    """Whether a model copies: its loss over rows of repeated random tokens, nats per token.
-
-    A model that has learnt no copying does as badly in the second half as in the first, or worse. What its heads do
-    there is then no evidence of what they are for.
-    """
-
-    first: float
-    """Mean loss of the first half, which nothing predicts."""
-    second: float
-    """Mean loss of the second half, from its second token on."""
-    chance: float
-    """Loss of a uniform guess, ln of the vocabulary's size."""
-    copies: bool
-    """Whether the second half is below the first and below chance: the upper ends of both 95% intervals over rows."""
-
-    def __str__(self) -> str:
-        does = "the model copies" if self.copies else "the model does not copy, so they are no evidence"
-        halves = f"loss {self.second:.2f} in the second half, {self.first:.2f} in the first"
-        return f"{does}: {halves}, chance {self.chance:.2f}"
-
-
-def copying(
-    model: "LanguageModel", tokens: Int[Tensor, "row pos"], losses: Float[Tensor, "row pos_minus_1"] | None = None
-) -> Copying:
-    """Whether the model copies, from rows of `repeated_tokens` (two or more) and, if known, the loss of each token."""
-    if losses is None:
-        losses = forward.token_losses(model, tokens.to(next(model.parameters()).device))
-    length = (tokens.shape[1] - 1) // 2
-    first = losses[:, :length].double().mean(1).cpu().numpy()
-    second = losses[:, length + 1 :].double().mean(1).cpu().numpy()
-    chance = math.log(spec_of(model).d_vocab)
-    gain, below = stats.paired_difference(second, first), stats.mean_interval(second)
-    copies = bool(gain.high < 0 and below.high < chance)
-    return Copying(float(first.mean()), float(second.mean()), chance, copies)
 
 
 @dataclass(frozen=True)
@@ -73,8 +35,8 @@ class RepetitionScores:
     duplicate_uniform: Float[Tensor, " layer"]
     induction_uniform: Float[Tensor, " layer"]
     copies: bool = True
-    """Whether the model copies at all: else the masses are no evidence of a role (see `Copying`). False for the trunk
-    of a compressor, which has no logits to show it."""
+    """Whether the model copies at all (`tslens.copying`): else the masses are no evidence of a role. False for a
+    compressor's trunk, which has no logits to show it."""
 
 
 SCORED = 4
@@ -130,6 +92,11 @@ def repetition_scores(model: "LanguageModel", *, rows: int = 32, length: int = 4
     return _scored[digest]
 
 
+def _copies(model: "LanguageModel", tokens: Int[Tensor, "row pos"]) -> bool:
+    losses = forward.token_losses(model, tokens.to(next(model.parameters()).device))
+    return copying(losses, spec_of(model).d_vocab).copies
+
+
 def _scores_on(model: "LanguageModel", tokens: Int[Tensor, "row pos"]) -> RepetitionScores:
     """The scores on these rows."""
     length = (tokens.shape[1] - 1) // 2
@@ -149,5 +116,5 @@ def _scores_on(model: "LanguageModel", tokens: Int[Tensor, "row pos"]) -> Repeti
     return RepetitionScores(
         **{name: torch.cat(rows_) for name, rows_ in found.items()},
         **{f"{k}_uniform": v for k, v in uniform.items()},
-        copies=not isinstance(model.unembed, NoLogits) and copying(model, tokens).copies,
+        copies=not isinstance(model.unembed, NoLogits) and _copies(model, tokens),
     )

@@ -8,7 +8,7 @@ of its mass on the previous token and still do nothing else; a mass threshold ta
 - `duplicate token`, `induction`: those keys explain more than half of the nats among the keys other than BOS, they
   get more mass than their null keys (`null.py`), *and* the head does the same on repeated random tokens, where only
   repetition can attract it. Where no key has a null key, or the model does not copy repeated random tokens at all
-  (`repeated.Copying`), these roles are not assigned.
+  (`tslens.copying`), these roles are not assigned.
 - `previous token`, `self`: those keys explain more than half of the nats among the keys other than BOS.
   These four roles also require that attention among the keys other than BOS has at least 5% of all nats.
 - `BOS sink`: mass on BOS explains more than half of the nats.

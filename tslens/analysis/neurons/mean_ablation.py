@@ -76,6 +76,7 @@ def mean_ablation(
     baseline, increase = _increases(model, read, [*places, *others])
     scored, own = read.mask[:, 1:] & read.mask[:, :-1], increase[: len(places)]
     found = {name: torch.from_numpy(part).float() for name, part in _estimates(scored, own, served).items()}
+    by_word = profiles.by_word[tuple(zip(*places, strict=True))]
     return MeanAblationResult(
         model=name_of(model),
         rows=len(read.tokens),
@@ -84,7 +85,7 @@ def mean_ablation(
         layer=torch.tensor([layer for layer, _ in places]),
         neuron=torch.tensor([neuron for _, neuron in places]),
         labels=[profiles.name_of(*place) for place in places],
-        by_word=(by_word := profiles.by_word[tuple(zip(*places, strict=True))]),
+        by_word=by_word,
         control=torch.tensor([neuron for _, neuron in others or places]),
         served=torch.stack([on.sum() for on, _ in served]).float(),
         **found | _of_controls(scored, increase[len(places) :], served),
