@@ -1,5 +1,6 @@
 """What a story costs: operations counted by hand and by torch, seconds of every repeat."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,8 @@ def test_the_cost_of_a_model_beside_a_shape(compressor: Any, tmp_path: Path) -> 
     table = found.summary()
     assert table["weights"].tolist() == ["trained"] * 2 + ["random"] * 2
     assert (table["low"] <= table["seconds"]).all() and (table["seconds"] <= table["high"]).all()
+    uneven = replace(found, seconds=torch.tensor([1.0, 4.0], dtype=torch.float64).expand(2, 2, 2)).interval(0, 0)
+    assert uneven.estimate == pytest.approx(2) and 0 < uneven.low < 1  # an interval of times does not reach below zero
     assert table["GFLOP"].iloc[2] == pytest.approx(story_flops(Spec.parse("16x2"), 20) / 1e9)
     assert len(found.figure().axes) == 1
     found.save(tmp_path)

@@ -61,8 +61,16 @@ class CostResult(Result):
     """Seconds of a story, of each repeat."""
 
     def interval(self, model: int, batch: int) -> stats.Interval:
-        """Seconds of a story, the mean over repeats with Student's t interval."""
-        return stats.mean_interval(self.seconds[model, batch].numpy())
+        """Seconds of a story: the geometric mean over repeats with Student's t interval of the logarithms, since what
+        delays a repeat multiplies its time."""
+        found = stats.mean_interval(self.seconds[model, batch].log().numpy())
+        return dataclasses.replace(
+            found,
+            estimate=float(np.exp(found.estimate)),
+            low=float(np.exp(found.low)),
+            high=float(np.exp(found.high)),
+            method="Student t of logarithms",
+        )
 
     def summary(self) -> "pd.DataFrame":
         """Seconds a story of each model and batch size with 95% intervals, its operations, and operations a second."""
@@ -215,7 +223,7 @@ def _of_shape(spec: Spec, watch: Watch) -> tuple[Float[np.ndarray, "batch repeat
         return watch(models.build(spec), spec)
     smaller = [dataclasses.replace(spec, n_layers=n) for n in (FEW, MANY)]
     (few, n_few), (many, n_many) = (watch(models.build(part), part) for part in smaller)
-    return few + (many - few) * ((spec.n_layers - FEW) / (MANY - FEW)), np.minimum(n_few, n_many)
+    return few + np.maximum(many - few, 0) * ((spec.n_layers - FEW) / (MANY - FEW)), np.minimum(n_few, n_many)
 
 
 def _is_small(spec: ModelSpec) -> bool:
