@@ -130,14 +130,15 @@ class Tokenizer:
         text = str(self.backend.id_to_token(token))
         if token == self.bos:
             return self.bos_text
-        if self._byte_level:
+        if self.byte_level:
             return text_of_letters(text)
         if len(text) == 6 and text.startswith("<0x") and text.endswith(">"):  # SentencePiece's byte fallback
             return bytes([int(text[3:5], 16)]).decode("utf-8", errors="backslashreplace")
         return text.replace("▁", " ")
 
     @cached_property
-    def _byte_level(self) -> bool:
+    def byte_level(self) -> bool:
+        """Whether its tokens are written in GPT-2's letters for bytes."""
         whole = json.loads(self.backend.to_str())
         return '"ByteLevel"' in json.dumps([whole["pre_tokenizer"], whole["decoder"]])
 

@@ -24,6 +24,12 @@ def tiny(kind: str, **changes: Any) -> Any:
         sizes = {"vocab_size": 290, "n_positions": 20, "n_embd": 16, "n_layer": 2, "n_head": 4}
         config = transformers.GPT2Config(**sizes | {"bos_token_id": 0, "eos_token_id": 0} | changes)
         model = transformers.GPT2LMHeadModel(config)
+    elif kind in ("llama", "gpt_neox"):
+        sizes = {"vocab_size": 290, "max_position_embeddings": 20, "hidden_size": 16, "intermediate_size": 40}
+        sizes |= {"num_hidden_layers": 2, "num_attention_heads": 2, "bos_token_id": 0, "eos_token_id": 0}
+        family = huggingface.FAMILIES[kind]
+        config = getattr(transformers, family.config)(**sizes | changes)
+        model = getattr(transformers, family.architecture)(config)
     else:
         sizes = {"vocab_size": 290, "max_position_embeddings": 20, "hidden_size": 16, "num_layers": 2, "num_heads": 4}
         sizes |= {"attention_types": [[["global", "local"], 1]], "window_size": NEO_WINDOW}
@@ -54,6 +60,12 @@ ROWS = torch.randint(0, 290, (2, 20), generator=torch.Generator().manual_seed(1)
         ("gpt2", {"tie_word_embeddings": False}),
         ("gpt_neo", {}),
         ("gpt_neo", {"intermediate_size": 24, "attention_types": [[["global"], 2]]}),
+        ("llama", {}),
+        ("llama", {"num_attention_heads": 4, "num_key_value_heads": 2, "tie_word_embeddings": True}),
+        ("llama", {"rope_parameters": {"rope_type": "default", "rope_theta": 500.0}, "rms_norm_eps": 1e-4}),
+        ("gpt_neox", {}),
+        ("gpt_neox", {"use_parallel_residual": False, "hidden_act": "gelu_new"}),
+        ("gpt_neox", {"rope_parameters": {"rope_type": "default", "rope_theta": 10.0, "partial_rotary_factor": 1.0}}),
     ],
 )
 def test_logits_are_those_of_transformers(tmp_path: Path, tokenizer: Tokenizer, kind: str, changes: Any) -> None:
@@ -65,8 +77,43 @@ def test_logits_are_those_of_transformers(tmp_path: Path, tokenizer: Tokenizer, 
         torch.testing.assert_close(forward.logits(ours, ROWS), expected, atol=1e-4, rtol=0)
         torch.testing.assert_close(ours(ROWS), expected, atol=1e-4, rtol=0)
     assert models.tokenizer_of(ours).hash == tokenizer.hash
-    zeros = 3 * 2 * 16 if kind == "gpt_neo" else 0  # GPT-Neo has no biases on queries, keys and values
+    zeros = {"gpt_neo": 3 * 2 * 16, "gpt_neox": 290}.get(kind, 0)  # biases of queries, keys and values; of the logits
     assert models.spec_of(ours).n_parameters() == theirs.num_parameters() + zeros
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "said"),
+    [
+        ("llama", {"attention_bias": True}, "biases"),
+        ("llama", {"head_dim": 4}, "heads of 4"),
+        (
+            "llama",
+            {"rope_parameters": {"rope_type": "linear", "rope_theta": 1e4, "factor": 2.0}},
+            "rotary positions 'linear'",
+        ),
+        ("gpt_neox", {"hidden_act": "silu"}, "activation 'silu'"),
+        ("gpt_neox", {"attention_bias": False}, "attention without biases"),
+    ],
+)
+def test_a_variant_that_is_not_covered(
+    tmp_path: Path, tokenizer: Tokenizer, kind: str, changes: Any, said: str, refused: Any
+) -> None:
+    saved(tmp_path, tiny(kind, **changes), tokenizer)
+    with refused(f"has {said}, which tslens does not cover in a {huggingface.FAMILIES[kind].architecture}"):
+        huggingface.read(tmp_path)
+
+
+def test_older_names_of_pythia(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    """Older files of GPT-NeoX call the unembedding `embed_out` and keep causal masks."""
+    from safetensors.torch import load_file, save_file
+
+    theirs = tiny("gpt_neox")
+    path = saved(tmp_path, theirs, tokenizer) / "model.safetensors"
+    old = {name.replace("lm_head", "embed_out"): tensor for name, tensor in load_file(path).items()}
+    save_file(old | {"gpt_neox.layers.0.attention.bias": torch.ones(1, 1, 20, 20)}, path)
+    with torch.no_grad():
+        found = forward.logits(models.load(f"hf:{tmp_path}"), ROWS)
+        torch.testing.assert_close(found, theirs(ROWS).logits, atol=1e-4, rtol=0)
 
 
 def test_the_shape_of_gpt_neo(tmp_path: Path, tokenizer: Tokenizer) -> None:
@@ -147,8 +194,8 @@ def test_pickled_weights_are_not_opened(folder: Path, planted: bytes) -> None:
     ("changes", "said"),
     [
         (
-            {"model_type": "llama", "architectures": ["LlamaForCausalLM"]},
-            "LlamaForCausalLM; GPT2LMHeadModel and GPTNeoFor",
+            {"model_type": "mistral", "architectures": ["MistralForCausalLM"]},
+            "MistralForCausalLM, which is not supported; GPT2LMHeadModel, GPTNeoForCausalLM, GPTNeoXForCausalLM and Ll",
         ),
         ({"architectures": ["GPT2ForTokenClassification"]}, "describes GPT2ForTokenClassification"),
         ({"model_type": None, "architectures": None}, "describes no model"),

@@ -9,7 +9,6 @@ batches are alike, so a turn times one and counts for all; ours is the whole str
 
 import math
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,7 +18,7 @@ from tslens.bench.peers import gpt2
 from tslens.bench.size import Size, random_tokens
 from tslens.generate import Sampling, stream
 from tslens.models import LanguageModel, build, load_weights
-from tslens.models.huggingface import renamed
+from tslens.models.huggingface import FAMILIES
 
 BATCHES = (32, 64, 128, 256)
 """Batch sizes of the peer that are tried."""
@@ -40,7 +39,7 @@ def models(size: Size) -> tuple[LanguageModel, Any]:
         theirs.transformer.ln_f.bias.copy_(end * math.log(odds) / end.square().sum())
     named = {name.removeprefix("transformer."): weight for name, weight in theirs.state_dict().items()}
     ours = build(spec, seed=None)
-    load_weights(ours, renamed(spec, theirs.config, named, Path()), origin="the peer")
+    load_weights(ours, FAMILIES["gpt2"].read(spec, named), origin="the peer")
     return ours, theirs
 
 

@@ -126,6 +126,11 @@ COMMANDS: tuple[Command, ...] = (
         "List the models that can be loaded by name: the runs of this folder and those that come with tslens.",
     ),
     Command(
+        "export",
+        "tslens.cli.export:export",
+        "Write a model for other programs: transformers, TransformerLens or llama2.c, with its tokenizer.",
+    ),
+    Command(
         "loss",
         "tslens.cli.models:loss",
         "Print a model's loss on stories: nats per token, and bits per byte of the original text, with 95% intervals.",

@@ -82,6 +82,15 @@ def hooked_config(spec: Spec) -> "HookedTransformerConfig":
     )
 
 
+def spec_of_config(fields: dict[str, Any]) -> Spec:
+    """The shape that a TransformerLens configuration with these fields describes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from transformer_lens import HookedTransformer, HookedTransformerConfig
+
+        return spec_of(HookedTransformer(HookedTransformerConfig(**fields, init_weights=False, device="cpu")))
+
+
 def build_hooked(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = None) -> LanguageModel:
     """A HookedTransformer of this shape on the CPU in fp32, in evaluation mode.
 

@@ -109,13 +109,18 @@ def hooked_spec(model: "LanguageModel", because: Sequence[str], outside: Sequenc
         window=c.window_size if local else None,
         local_layers=tuple(local),
         eps=c.eps,
-        config={k: _plain(v) for k, v in sorted(c.to_dict().items()) if k not in NOT_SHAPE and _is_plain(v)},
+        config=plain_config(c),
         shapes={name: tuple(parameter.shape) for name, parameter in model.named_parameters()},
         hooks=tuple(name for name in model.hook_dict if not (c.attn_only and "mlp" in name)),
         divisors=tuple(float(block.attn.attn_scale) for block in model.blocks),
         because=tuple(because),
         outside=tuple(outside),
     )
+
+
+def plain_config(config: Any) -> dict[str, Any]:
+    """A TransformerLens configuration as JSON, without what says nothing of the function that the model computes."""
+    return {k: _plain(v) for k, v in sorted(config.to_dict().items()) if k not in NOT_SHAPE and _is_plain(v)}
 
 
 def _unread(model: "LanguageModel") -> list[str]:

@@ -1,7 +1,6 @@
-"""llama2.c checkpoints: the legacy `.bin` of karpathy/llama2.c, and the tokenizer `.bin` beside it.
+"""Read llama2.c's checkpoints: the legacy `.bin` of karpathy/llama2.c, with the tokenizer beside it.
 
-A checkpoint is seven int32 and then fp32 weights, little-endian, without names; its size follows from the seven. A
-tokenizer is one int32 and then, for each token, a float32 score, an int32 length and that many bytes.
+A checkpoint is seven int32 and then fp32 weights, little-endian, without names; its size follows from the seven.
 """
 
 import math
@@ -9,19 +8,17 @@ import struct
 from pathlib import Path
 
 import numpy as np
-import tokenizers
 import torch
-from tokenizers import AddedToken, decoders, models, normalizers
 from torch import Tensor
 
 from tslens.errors import InputError, MissingInputError
+from tslens.models.llama2c.tokenizer import read_tokenizer
 from tslens.models.spec import Spec
 from tslens.tokenizer import Tokenizer
 
 FIELDS = ("dim", "hidden_dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "seq_len")
 MAGIC = 0x616B3432  # the first int32 of the later, versioned formats
-BOS, FIRST_BYTE, FIRST_PIECE = 1, 3, 259  # llama2.c fixes these ids: <unk>, <s>, </s>, 256 bytes, then the pieces
-
+ROTARY_BASE, EPS = 10000.0, 1e-5  # of every llama2.c model
 LARGEST_FIELD = 2**24  # of a header: four letters read as a number are more, and then it is text
 REMEDY = "Give a .bin that llama2.c's train.py or export.py wrote."
 
@@ -66,13 +63,14 @@ def _read_header(path: Path) -> Spec:
             d_mlp=header["hidden_dim"],
             tied=header["vocab_size"] > 0,  # llama2.c marks a classifier of its own by a negative vocabulary
             rotary_adjacent=True,
-            eps=1e-5,
+            rotary_base=ROTARY_BASE,
+            eps=EPS,
         )
     except InputError as error:
         raise InputError(f"{path} is no llama2.c checkpoint (its header says {said}): {error}") from None
 
 
-def _layout(spec: Spec) -> dict[str, tuple[int, ...]]:
+def layout(spec: Spec) -> dict[str, tuple[int, ...]]:
     """The arrays of a checkpoint in their order, by llama2.c's names; matrices are [output, input]."""
     d, n, m = spec.d_model, spec.n_layers, spec.mlp_width
     kv, half = spec.key_value_heads * spec.d_head, spec.d_head // 2
@@ -84,8 +82,8 @@ def _layout(spec: Spec) -> dict[str, tuple[int, ...]]:
 
 
 def _read_weights(path: Path, spec: Spec) -> dict[str, Tensor]:
-    layout = _layout(spec)
-    expected, found = 28 + 4 * sum(math.prod(shape) for shape in layout.values()), path.stat().st_size
+    shapes = layout(spec)
+    expected, found = 28 + 4 * sum(math.prod(shape) for shape in shapes.values()), path.stat().st_size
     if found != expected:
         fault = "was cut off" if found < expected else "is too long, or no llama2.c checkpoint"
         raise InputError(
@@ -95,8 +93,8 @@ def _read_weights(path: Path, spec: Spec) -> dict[str, Tensor]:
     flat = torch.from_numpy(np.fromfile(path, dtype="<f4", offset=28))
     if not flat.isfinite().all():
         raise InputError(f"{path} holds numbers that are not finite: it was altered, or is no llama2.c checkpoint.")
-    parts = flat.split([math.prod(shape) for shape in layout.values()])
-    return _name(spec, {name: part.view(layout[name]) for name, part in zip(layout, parts, strict=True)})
+    parts = flat.split([math.prod(shape) for shape in shapes.values()])
+    return _name(spec, {name: part.view(shapes[name]) for name, part in zip(shapes, parts, strict=True)})
 
 
 def _name(spec: Spec, w: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -130,69 +128,3 @@ def _tokenizer_beside(path: Path, vocab_size: int) -> Path:
             return place
     names = " nor ".join(place.name for place in places)
     raise MissingInputError(f"Beside {path} there is neither {names}. Name its tokenizer: llama2c:{path},TOKENIZER.")
-
-
-def read_tokenizer(path: str | Path, vocab_size: int) -> Tokenizer:
-    """A llama2.c tokenizer of `vocab_size` tokens, encoding as llama2.c does; its BOS is `<s>`, id 1.
-
-    llama2.c puts a space before the text, splits it into characters (a character that is no token into its UTF-8 bytes)
-    and repeatedly merges the two neighbours whose joint token has the best score, as SentencePiece's BPE (Kudo and
-    Richardson 2018, arXiv 1808.06226). Here that is a BPE whose merges are every split of every piece in two, best
-    score first. Where pieces tie in score llama2.c takes the leftmost, this one the lower id.
-
-    Raises FileNotFoundError, and InputError for a file that is cut off or holds another number of tokens.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise MissingInputError(f"There is no llama2.c tokenizer {path}. Write llama2c:FILE,TOKENIZER.")
-    pieces, scores = _read_pieces(path, vocab_size)
-    return Tokenizer(_backend(path, pieces, scores), bos="<s>")
-
-
-def _read_pieces(path: Path, vocab_size: int) -> tuple[list[str], list[float]]:
-    data = path.read_bytes()
-    pieces: list[str] = []
-    scores: list[float] = []
-    at = 4
-    while at < len(data):
-        score, length = struct.unpack_from("<fi", data, at) if at + 8 <= len(data) else (math.nan, -1)
-        piece = data[at + 8 : at + 8 + length] if length >= 0 else b""
-        if len(piece) != length or not math.isfinite(score):
-            raise InputError(
-                f"{path} was cut off or is no llama2.c tokenizer: its token {len(pieces)} (of {vocab_size} expected) "
-                f"is not whole at byte {at:,} of {len(data):,}. Fetch it again."
-            )
-        pieces.append(piece.decode("utf-8", errors="backslashreplace"))
-        scores.append(score)
-        at += 8 + length
-    if len(pieces) != vocab_size:
-        raise InputError(
-            f"{path} has {len(pieces)} tokens and the model a vocabulary of {vocab_size}: it is another model's "
-            f"tokenizer, or was cut off. Name the right one: llama2c:FILE,TOKENIZER."
-        )
-    return pieces, scores
-
-
-def _backend(path: Path, pieces: list[str], scores: list[float]) -> tokenizers.Tokenizer:
-    byte_names = [f"<0x{byte:02X}>" for byte in range(256)]
-    if pieces[FIRST_BYTE:FIRST_PIECE] != byte_names:
-        raise InputError(f"{path} is no llama2.c tokenizer: its ids 3 to 258 are not the bytes <0x00> to <0xFF>.")
-    names = ["<unk>", "<s>", "</s>", *pieces[FIRST_BYTE:]]
-    ids = {name: i for i, name in enumerate(names)}
-    if len(ids) != len(names) or "" in ids or " " not in ids:
-        twice = next((n for i, n in enumerate(names) if ids[n] != i), None)
-        fault = "no space" if twice is None and " " not in ids else f"{twice!r} twice" if twice else "an empty token"
-        raise InputError(f"{path} cannot be used as a llama2.c tokenizer: it has {fault}.")
-    parts = {name for name in ids if ids[name] >= FIRST_PIECE}
-    merges = [
-        (piece[:cut], piece[cut:])
-        for piece in sorted(parts, key=lambda piece: (-scores[ids[piece]], ids[piece]))
-        # The longer left part first: in a run of one letter llama2.c, going from the left, meets that one first.
-        for cut in range(len(piece) - 1, 0, -1)
-        if piece[:cut] in parts and piece[cut:] in parts
-    ]
-    backend = tokenizers.Tokenizer(models.BPE(vocab=ids, merges=merges, byte_fallback=True))
-    backend.normalizer = normalizers.Prepend(" ")
-    backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)])
-    backend.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names[:FIRST_BYTE]])
-    return backend

@@ -1,0 +1,225 @@
+"""Exported models: read by transformers, TransformerLens and a C program without tslens, with the same logits."""
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.models.test_llama2c import write_model, write_tokenizer
+from tslens import forward, models
+from tslens.models import Spec
+from tslens.models.export import to_huggingface, to_llama2c, to_transformer_lens
+from tslens.tokenizer import Tokenizer
+
+TEXTS = ["Once upon a time the cat was sad.", "Ben ran.\n\nThe café — 日!", "  two  spaces"]
+GPT2 = Spec(16, 2, 4, d_vocab=290, n_ctx=20)
+LLAMA = Spec(16, 2, 4, d_vocab=290, n_ctx=20, style="llama")
+SHAPES = {
+    "gpt2": GPT2,
+    "untied": replace(GPT2, tied=False, eps=1e-3, d_mlp=24),
+    "unscaled": replace(GPT2, scaled=False),
+    "llama": LLAMA,
+    "grouped": replace(LLAMA, n_key_value_heads=2, tied=False),
+    "neighbours": replace(LLAMA, rotary_adjacent=True, rotary_base=500.0),
+}
+ROWS = torch.randint(0, 290, (2, 20), generator=torch.Generator().manual_seed(1))
+
+
+def made(spec: Spec, tokenizer: Tokenizer) -> Any:
+    """A model of this shape with every weight away from its start, biases too."""
+    model = models.build(spec, tokenizer=tokenizer)
+    generator = torch.Generator().manual_seed(2)
+    drawn = {n: w + 0.3 * torch.randn(w.shape, generator=generator) for n, w in models.weights(model).items()}
+    models.load_weights(model, drawn)
+    return model
+
+
+def without_tslens(code: str, folder: Path) -> Any:
+    """What a program prints as JSON that cannot import tslens and runs in the folder, offline."""
+    head = (
+        "import sys, json; sys.modules['tslens'] = None\nimport torch\nrows = torch.tensor(json.loads(sys.argv[1]))\n"
+    )
+    command = [sys.executable, "-c", head + code, json.dumps(ROWS.tolist())]
+    env = {"HF_HUB_OFFLINE": "1", "PATH": "/usr/bin:/bin", "HOME": str(folder), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_transformers_computes_the_same(kind: str, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    ours = made(SHAPES[kind], tokenizer)
+    folder = to_huggingface(ours, tmp_path / "out")
+    theirs = AutoModelForCausalLM.from_pretrained(folder).eval()
+    with torch.no_grad():
+        expected = forward.logits(ours, ROWS)
+        assert expected.std() > 0.3
+        torch.testing.assert_close(theirs(ROWS).logits, expected, atol=1e-5, rtol=1e-5)
+        again = models.load(f"hf:{folder}")
+        torch.testing.assert_close(forward.logits(again, ROWS), expected, atol=1e-5, rtol=1e-5)
+    read = AutoTokenizer.from_pretrained(folder)
+    assert read(TEXTS)["input_ids"] == tokenizer.encode(TEXTS)  # BOS first, by itself
+    assert read.decode(tokenizer.encode(TEXTS)[1], skip_special_tokens=True) == TEXTS[1]
+    assert models.tokenizer_of(again).hash == tokenizer.hash
+    assert theirs.generation_config.eos_token_id == tokenizer.bos  # it stops where a story ends
+
+
+def test_windows_of_gpt_neo(tokenizer: Tokenizer, tmp_path: Path, refused: Any) -> None:
+    from transformers import AutoModelForCausalLM
+
+    spec = replace(GPT2, scaled=False, window=5, local_layers=(1,))
+    ours = made(spec, tokenizer)
+    with refused("no model of transformers computes what 16x2 does.*--to transformer-lens"):
+        to_huggingface(ours, tmp_path / "biased")
+    with torch.no_grad():
+        for block in ours.blocks:
+            for name in ("b_Q", "b_K", "b_V"):
+                getattr(block.attn, name).zero_()
+    folder = to_huggingface(ours, tmp_path / "out")
+    assert json.loads((folder / "config.json").read_text())["architectures"] == ["GPTNeoForCausalLM"]
+    with torch.no_grad():
+        found = AutoModelForCausalLM.from_pretrained(folder).eval()(ROWS).logits
+        torch.testing.assert_close(found, forward.logits(ours, ROWS), atol=1e-5, rtol=1e-5)
+    with refused("no model of transformers computes"):
+        to_huggingface(made(replace(spec, scaled=True), tokenizer), tmp_path / "scaled")
+    assert not (tmp_path / "biased").exists() and not (tmp_path / "scaled").exists()
+
+
+LOADED_BY_TRANSFORMER_LENS = """
+from pathlib import Path
+from safetensors.torch import load_file
+from transformer_lens import HookedTransformer, HookedTransformerConfig
+from transformers import AutoTokenizer
+cfg = HookedTransformerConfig.from_dict(json.loads(Path("cfg.json").read_text()))
+model = HookedTransformer(cfg, tokenizer=AutoTokenizer.from_pretrained("."))
+lacking = model.load_state_dict(load_file("model.safetensors"), strict=False)
+assert not lacking.unexpected_keys and not [k for k in lacking.missing_keys if "W_" in k or "b_" in k], lacking
+print(json.dumps([model(rows).tolist(), model.to_tokens("the cat was sad").tolist()]))
+"""
+
+
+@pytest.mark.parametrize("kind", ["untied", "grouped", "neighbours"])
+def test_transformer_lens_computes_the_same(kind: str, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    ours = made(SHAPES[kind], tokenizer)
+    logits, tokens = without_tslens(LOADED_BY_TRANSFORMER_LENS, to_transformer_lens(ours, tmp_path / "out"))
+    with torch.no_grad():
+        torch.testing.assert_close(torch.tensor(logits), forward.logits(ours, ROWS), atol=1e-5, rtol=1e-5)
+    assert tokens == tokenizer.encode(["the cat was sad"])
+
+
+@pytest.mark.filterwarnings("ignore:HookedTransformer is deprecated")
+def test_a_hooked_transformer_of_ones_own(tokenizer: Tokenizer, tmp_path: Path, refused: Any) -> None:
+    """Of attention only: TransformerLens's folder holds it, transformers has no such model."""
+    from transformer_lens import HookedTransformer, HookedTransformerConfig
+
+    config = {"n_layers": 2, "d_model": 16, "n_ctx": 20, "d_head": 4, "n_heads": 4, "d_vocab": 290, "attn_only": True}
+    ours = HookedTransformer(HookedTransformerConfig(**config, seed=0, device="cpu"))
+    models.attach_tokenizer(ours, tokenizer)
+    logits, _ = without_tslens(LOADED_BY_TRANSFORMER_LENS, to_transformer_lens(ours, tmp_path / "out"))
+    with torch.no_grad():
+        torch.testing.assert_close(torch.tensor(logits), ours(ROWS), atol=1e-5, rtol=1e-5)
+    with refused("no model of transformers computes"):
+        to_huggingface(ours, tmp_path / "hf")
+    with refused("llama2.c cannot run .*: its style is not Llama's"):
+        to_llama2c(ours, tmp_path / "llama2c")
+
+
+# llama2.c
+
+
+@pytest.mark.parametrize("kind", ["llama", "grouped"])
+def test_our_reader_of_llama2c_finds_the_same(kind: str, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    ours = made(SHAPES[kind], tokenizer)
+    folder = to_llama2c(ours, tmp_path / "out")
+    again = models.load(f"llama2c:{folder / 'model.bin'}")
+    theirs = models.story_tokenizer_of(again)
+    for text in TEXTS:
+        assert theirs.decode(theirs.encode([text])[0]) == text
+    rows, new = torch.tensor(tokenizer.encode(TEXTS[:1])), torch.tensor(theirs.encode(TEXTS[:1]))
+    assert rows.shape == new.shape and not torch.equal(rows, new)
+    _, order = models.llama2c.written(tokenizer, 290)
+    assert [order[i] for i in new[0]] == rows[0].tolist()
+    with torch.no_grad():
+        expected, found = forward.logits(ours, rows[:, :20]), forward.logits(again, new[:, :20])
+        torch.testing.assert_close(found, expected[..., order], atol=1e-5, rtol=1e-5)
+
+
+def test_a_model_of_llama2c_goes_back_as_it_was(tmp_path: Path) -> None:
+    write_model(tmp_path / "model.bin")
+    write_tokenizer(tmp_path / "tokenizer.bin")
+    ours = models.load(f"llama2c:{tmp_path / 'model.bin'}")
+    again = models.load(f"llama2c:{to_llama2c(ours, tmp_path / 'out') / 'model.bin'}")
+    assert all(torch.equal(w, models.weights(again)[name]) for name, w in models.weights(ours).items())
+    one, two = models.story_tokenizer_of(ours), models.story_tokenizer_of(again)
+    for text in ("the abba and the bab.", "é 日 x"):
+        assert one.encode([text]) == two.encode([text])
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"style": "gpt2"}, "its style is not Llama's"),
+        ({"rotary_base": 500.0}, "its rotary base is 500, not 10000"),
+        ({"eps": 1e-6}, "its norms add 1e-06"),
+    ],
+)
+def test_what_llama2c_fixes(changes: Any, said: str, tokenizer: Tokenizer, tmp_path: Path, refused: Any) -> None:
+    with refused(f"llama2.c cannot run 16x2: {said}"):
+        to_llama2c(models.build(replace(LLAMA, **changes), tokenizer=tokenizer), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_vocabulary_that_is_too_small_for_llama2c(tmp_path: Path, refused: Any) -> None:
+    small = Tokenizer.train(["ab"], 257)
+    with refused("llama2.c has no form for this tokenizer.*at least 259"):
+        to_llama2c(models.build(replace(LLAMA, d_vocab=257), tokenizer=small), tmp_path / "out")
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_a_c_program_computes_the_same(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """The program reads only the file's header and arrays, as llama2.c does."""
+    ours = made(SHAPES["grouped"], tokenizer)
+    folder = to_llama2c(ours, tmp_path / "out")
+    program = tmp_path / "program"
+    subprocess.run(["cc", "-O2", "-o", program, Path(__file__).with_name("llama2c_forward.c"), "-lm"], check=True)
+    _, order = models.llama2c.written(tokenizer, 290)
+    row = ROWS[0].tolist()
+    ids = [str(order.index(token)) for token in row]
+    done = subprocess.run([program, folder / "model.bin", *ids], capture_output=True, text=True, check=True)
+    found = np.array([line.split() for line in done.stdout.splitlines()], dtype=np.float32)
+    with torch.no_grad():
+        expected = forward.logits(ours, torch.tensor([row]))[0][:, order].numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+IN_THE_NEXT_MAJOR_VERSION = """
+import transformer_lens
+from importlib.metadata import version
+from transformer_lens.model_bridge import TransformerBridge
+bridge = TransformerBridge.boot_transformers(".", device="cpu")
+print(json.dumps([transformer_lens.__file__, bridge(rows).tolist()]))
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_transformer_lens_4_opens_it(kind: str, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """In its bridge, in an environment that has version 4 before ours."""
+    site = tmp_path / "site"
+    install = ["-m", "pip", "install", "-q", "--no-deps", "--target", str(site), "transformer-lens>=4,<5"]
+    subprocess.run([sys.executable, *install], check=True, capture_output=True)
+    ours = made(SHAPES[kind], tokenizer)
+    folder = to_huggingface(ours, tmp_path / "out")
+    where, logits = without_tslens(f"sys.path.insert(0, {str(site)!r})\n{IN_THE_NEXT_MAJOR_VERSION}", folder)
+    assert where.startswith(str(site))
+    with torch.no_grad():
+        torch.testing.assert_close(torch.tensor(logits), forward.logits(ours, ROWS), atol=1e-5, rtol=1e-5)

@@ -1,0 +1,77 @@
+"""Write a model as a folder that transformers loads."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from tslens.errors import InputError
+from tslens.models.export.folder import new_folder
+from tslens.models.fast_tokenizer import to_transformers
+from tslens.models.hooked import story_tokenizer_of, weights
+from tslens.models.huggingface.family import Family
+from tslens.models.huggingface.gpt2 import GPT2
+from tslens.models.huggingface.gpt_neo import GPT_NEO
+from tslens.models.huggingface.llama import LLAMA
+from tslens.models.loading import name_of
+from tslens.models.rotary import in_halves
+from tslens.models.spec import Spec
+from tslens.models.validation import spec_of
+
+if TYPE_CHECKING:
+    from tslens.models.protocols import LanguageModel
+
+
+def to_huggingface(model: "LanguageModel", folder: str | Path) -> Path:
+    """Write `config.json`, `model.safetensors` (fp32), the generation config and the tokenizer of a model; returns the
+    folder, which must be new. `AutoModelForCausalLM` and `AutoTokenizer` load it without tslens.
+
+    Raises:
+        InputError: no family of transformers computes what this model does.
+    """
+    tokenizer, spec = story_tokenizer_of(model), spec_of(model)
+    parameters = in_halves(spec, weights(model))
+    family = _family(spec, parameters, name_of(model))
+    assert family.fields is not None
+    import transformers
+
+    ends = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), tokenizer.bos)
+    config = getattr(transformers, family.config)(**family.fields(spec), **ends)
+    theirs = getattr(transformers, family.architecture)(config)
+    theirs.load_state_dict(family.write(spec, parameters), strict=not spec.tied)
+    with without_bars(), new_folder(folder) as made:
+        theirs.save_pretrained(made)
+        to_transformers(tokenizer).save_pretrained(made)
+    return Path(folder)
+
+
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """Without the progress bars of transformers, beside ours."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _family(spec: Spec, parameters: Mapping[str, Tensor], name: str) -> Family:
+    """The family that computes what a model of this shape does, with these parameters."""
+    if spec.style == "llama" and not spec.local_layers and spec.scaled:
+        return LLAMA
+    if spec.style == "gpt2" and not spec.local_layers:
+        return GPT2
+    if spec.style == "gpt2" and not spec.scaled:
+        named = {n for part in GPT_NEO.parts(spec) for n in part.names}
+        if not any(bool(weight.any()) for n, weight in parameters.items() if n not in named):
+            return GPT_NEO
+    raise InputError(
+        f"no model of transformers computes what {name} does: GPT-2 has no windows, GPT-Neo has them with unscaled "
+        "scores and without biases of queries, keys and values. Write it with --to transformer-lens."
+    )

@@ -1,0 +1,88 @@
+"""GPT-2 as Hugging Face has it."""
+
+from typing import Any
+
+from tslens.models.huggingface.family import (
+    GELU_TANH,
+    MATRIX,
+    VECTOR,
+    Family,
+    Stored,
+    norm,
+    of_layers,
+    unembedding,
+)
+from tslens.models.spec import Spec
+
+LAYER = [
+    *norm("ln_1", "ln1"),
+    Stored("attn.c_attn.weight", "d (w h e) -> w h d e", ("attn.W_Q", "attn.W_K", "attn.W_V")),
+    Stored("attn.c_attn.bias", "(w h e) -> w h e", ("attn.b_Q", "attn.b_K", "attn.b_V")),
+    Stored("attn.c_proj.weight", "(h e) d -> 1 h e d", ("attn.W_O",)),
+    Stored("attn.c_proj.bias", VECTOR, ("attn.b_O",)),
+    *norm("ln_2", "ln2"),
+    Stored("mlp.c_fc.weight", MATRIX, ("mlp.W_in",)),
+    Stored("mlp.c_fc.bias", VECTOR, ("mlp.b_in",)),
+    Stored("mlp.c_proj.weight", MATRIX, ("mlp.W_out",)),
+    Stored("mlp.c_proj.bias", VECTOR, ("mlp.b_out",)),
+]
+
+
+def embeddings() -> list[Stored]:
+    """The embeddings of tokens and positions."""
+    return [
+        Stored("wte.weight", MATRIX, ("embed.W_E",)),
+        Stored("wpe.weight", MATRIX, ("pos_embed.W_pos",)),
+    ]
+
+
+def _parts(spec: Spec) -> list[Stored]:
+    return [*embeddings(), *of_layers(spec, "h", LAYER), *norm("ln_f", "ln_final"), *unembedding(spec)]
+
+
+def _refused(config: Any) -> dict[str, bool]:
+    return {
+        f"activation {config.activation_function!r}": config.activation_function not in GELU_TANH,
+        "scores scaled by layer": config.scale_attn_by_inverse_layer_idx,
+        "cross-attention": config.add_cross_attention,
+    }
+
+
+def _spec(config: Any) -> Spec:
+    return Spec(
+        d_model=config.n_embd,
+        n_layers=config.n_layer,
+        n_heads=config.n_head,
+        d_vocab=config.vocab_size,
+        n_ctx=config.n_positions,
+        d_mlp=config.n_inner,
+        tied=config.tie_word_embeddings,
+        scaled=config.scale_attn_weights,
+        eps=config.layer_norm_epsilon,
+    )
+
+
+def _fields(spec: Spec) -> dict[str, Any]:
+    return {
+        "n_embd": spec.d_model,
+        "n_layer": spec.n_layers,
+        "n_head": spec.n_heads,
+        "vocab_size": spec.d_vocab,
+        "n_positions": spec.n_ctx,
+        "n_inner": spec.d_mlp,
+        "tie_word_embeddings": spec.tied,
+        "scale_attn_weights": spec.scaled,
+        "layer_norm_epsilon": spec.eps,
+    }
+
+
+GPT2 = Family(
+    "GPT2LMHeadModel",
+    "GPT2Config",
+    "transformer.",
+    _refused,
+    _spec,
+    _parts,
+    _fields,
+    buffers=r"h\.\d+\.attn\.(bias|masked_bias)",
+)

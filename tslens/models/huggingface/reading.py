@@ -1,0 +1,138 @@
+"""Read Hugging Face models of GPT-2's, GPT-Neo's, GPT-NeoX's (Pythia) or Llama's layout.
+
+Only `config.json`, safetensors and tokenizer files are read: nothing is unpickled and no code of the repository runs. A
+folder never touches the network; an id goes through `huggingface_hub`, its cache first when there is no network.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from tslens.errors import InputError
+from tslens.files import read_json
+from tslens.models.huggingface.family import UNEMBEDDING, Family
+from tslens.models.huggingface.gpt2 import GPT2
+from tslens.models.huggingface.gpt_neo import GPT_NEO
+from tslens.models.huggingface.gpt_neox import GPT_NEOX
+from tslens.models.huggingface.llama import LLAMA
+from tslens.models.spec import Spec
+from tslens.tokenizer import Tokenizer
+
+FAMILIES = {"gpt2": GPT2, "gpt_neo": GPT_NEO, "gpt_neox": GPT_NEOX, "llama": LLAMA}
+"""By the `model_type` of a configuration."""
+INDEX = "model.safetensors.index.json"
+WANTED = ["config.json", "*.safetensors", INDEX, "tokenizer.json", "vocab.json", "merges.txt"]
+OLDER = {"embed_out.weight": UNEMBEDDING}  # GPT-NeoX's
+
+
+def read(name: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
+    """The shape, the weights by TransformerLens name (fp32) and the tokenizer of a folder or hub id (`ID@REVISION`).
+
+    Raises InputError for another architecture; for weights that are only pickled, truncated or do not match the config;
+    for a missing tokenizer; and for an id that is neither on the hub nor, offline, in its cache.
+    """
+    folder = Path(name) if Path(name).is_dir() else _fetch(str(name))
+    if not (folder / "config.json").is_file():
+        raise InputError(f"{folder} has no config.json: it is no Hugging Face model.")
+    family, config = _read_config(folder / "config.json")
+    if found := [what for what, asked in family.refused(config).items() if asked]:
+        raise InputError(f"{folder} has {', '.join(found)}, which tslens does not cover in a {family.architecture}.")
+    spec = family.spec(config)
+    tensors = _checked(family, spec, _read_tensors(folder, family), folder)
+    return spec, family.read(spec, tensors), _read_tokenizer(folder)
+
+
+def _fetch(name: str) -> Path:
+    """The folder of the hub's cache that holds this id, downloaded if it is not there."""
+    match = re.fullmatch(r"([A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?)(?:@([\w./-]+))?", name)
+    if not match:
+        raise InputError(f"{name!r} is neither a folder nor a hub id. Write hf:FOLDER or hf:OWNER/NAME[@REVISION].")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(match[1], revision=match[2], allow_patterns=WANTED))
+    except LocalEntryNotFoundError:
+        raise InputError(
+            f"{name} is not in the hub's cache, and the hub cannot be reached (offline). "
+            "Go online once, or give the folder of a copy: hf:FOLDER."
+        ) from None
+    except (HfHubHTTPError, HFValidationError, OSError) as error:
+        raise InputError(f"The hub gives no {name}: {str(error).strip().splitlines()[0]}") from None
+
+
+def _read_config(path: Path) -> tuple[Family, Any]:
+    """The family, and the config as transformers completes it with its defaults; another architecture is refused."""
+    fields = read_json(path)
+    kind = fields.get("model_type") if isinstance(fields, dict) else None
+    family = FAMILIES.get(str(kind))
+    named = (fields.get("architectures") or [family and family.architecture])[0] if isinstance(fields, dict) else None
+    if family is None or named != family.architecture:
+        *others, last = (family.architecture for family in FAMILIES.values())
+        raise InputError(
+            f"{path} describes {named or kind or 'no model'}, which is not supported; "
+            f"{', '.join(others)} and {last} can be loaded."
+        )
+    import transformers
+
+    try:
+        return family, getattr(transformers, family.config).from_dict(fields)
+    except Exception as error:  # a field of the wrong type is an exception of transformers' own kind
+        raise InputError(f"{path} is no config of {named}: {' '.join(str(error).split())}") from None
+
+
+def _read_tensors(folder: Path, family: Family) -> dict[str, Tensor]:
+    """The tensors of one safetensors file, or of all files that an index names, without the prefix of their family."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    names = ["model.safetensors"]
+    if (folder / INDEX).is_file():
+        names = sorted({*read_json(folder / INDEX)["weight_map"].values()})
+        if astray := [n for n in names if n != Path(n).name or not n.endswith(".safetensors")]:
+            raise InputError(f"{folder / INDEX} names {astray[0]!r}, which is no safetensors file of its folder.")
+    tensors: dict[str, Tensor] = {}
+    for path in (folder / name for name in names):
+        if not path.is_file():
+            pickled = sorted(p.name for p in folder.iterdir() if p.suffix in (".bin", ".pt", ".pth", ".ckpt", ".pkl"))
+            if pickled:
+                raise InputError(
+                    f"{folder} has its weights only in {pickled[0]}, which is pickled and can run code: it is not "
+                    "opened. Convert it to safetensors (save_pretrained of transformers does), or name a revision that "
+                    "has them, such as OWNER/NAME@refs/pr/1."
+                )
+            raise InputError(f"{path} is missing. A Hugging Face model needs config.json and model.safetensors.")
+        try:
+            tensors |= load_file(path)
+        except SafetensorError as error:
+            raise InputError(f"{path} was truncated or is not safetensors ({error}). Fetch it again.") from None
+    plain = {name.removeprefix(family.prefix): tensor for name, tensor in tensors.items()}
+    return {OLDER.get(name, name): tensor for name, tensor in plain.items()}
+
+
+def _checked(family: Family, spec: Spec, tensors: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
+    """The tensors in fp32, after checks for missing and unexpected ones and for shapes."""
+    shapes = family.shapes(spec)
+    if missing := [name for name in shapes if name not in tensors]:
+        raise InputError(
+            f"The weights in {folder} lack {missing[0]!r} (and {len(missing) - 1} more) that its config asks for."
+        )
+    spare = [n for n in tensors if n not in shapes and not re.fullmatch(family.buffers, n) and n != UNEMBEDDING]
+    if spare:
+        raise InputError(f"The weights in {folder} hold {spare[0]!r}, which its config does not ask for.")
+    for name, shape in shapes.items():
+        if tuple(tensors[name].shape) != shape:
+            raise InputError(f"{folder}: {name} has shape {tuple(tensors[name].shape)}; its config asks for {shape}.")
+    return {name: tensors[name].float() for name in shapes}
+
+
+def _read_tokenizer(folder: Path) -> Tokenizer:
+    if (folder / "tokenizer.json").is_file():
+        return Tokenizer.load(folder / "tokenizer.json")
+    if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
+        return Tokenizer.from_gpt2(folder / "vocab.json", folder / "merges.txt")
+    raise InputError(
+        f"{folder} has no tokenizer: put tokenizer.json, or vocab.json and merges.txt, beside its weights."
+    )
