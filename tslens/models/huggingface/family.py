@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from einops import rearrange
 from torch import Tensor
 
 from tslens.models.spec import Spec
@@ -29,12 +28,16 @@ class Stored:
 
     def read(self, tensor: Tensor, spec: Spec) -> dict[str, Tensor]:
         """The parameters in a tensor of a file."""
+        from einops import rearrange
+
         sizes = {"h": spec.n_heads, "g": spec.key_value_heads, "w": len(self.names)}
         known = {axis: size for axis, size in sizes.items() if axis in self.pattern}
         return dict(zip(self.names, rearrange(tensor, self.pattern, **known), strict=True))
 
     def write(self, parameters: Mapping[str, Tensor]) -> Tensor:
         """The tensor of a file that holds these parameters."""
+        from einops import rearrange
+
         theirs, ours = self.pattern.split("->")
         made: Tensor = rearrange(torch.stack([parameters[name] for name in self.names]), f"{ours} -> {theirs}")
         return made.contiguous()
