@@ -90,8 +90,8 @@ def labels(model: Any, corpus: list[str]) -> Any:
         label[place] = pos.TAGS.index("NOUN")
     for rank, place in enumerate(PLACES):
         low[place][[AUROC, ALIKE, WORDS]] = 0.9 - 0.01 * rank
-    tops = torch.full_like(found.top_tokens, -1)
-    return dataclasses.replace(found, label=label, by_word=by_word, word=word, low=low, top_tokens=tops)
+    tops = torch.full_like(found.label_tokens, -1)
+    return dataclasses.replace(found, label=label, by_word=by_word, word=word, low=low, label_tokens=tops)
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,7 @@ def test_clarity_and_truth_read_the_generators_tags(model: Any, corpus: list[str
     truth = {story.text: story for story in generate(12, 1618)}
     some = models.tokenizer_of(model).encode([" dog"], bos=False)[0][-1]
     tops[NOUNS][0] = some
-    found = evidence(model, corpus, dataclasses.replace(labels, top_tokens=tops), made=12, prompts=4, context=90)
+    found = evidence(model, corpus, dataclasses.replace(labels, label_tokens=tops), made=12, prompts=4, context=90)
     at = found.places.index(NOUNS)
     clear, true = _sides(found, at, word_of, found.natural, found.made)
     kept = word_of[found.made.ids] != word_of[some]

@@ -109,15 +109,18 @@ def test_planted_neurons_predict_and_noise_has_no_label(answer: Any) -> None:
     assert counts["NOUN neurons that predict"] == counts["ADJ neurons that predict"] == 1
 
 
-def test_a_neuron_of_a_few_nouns_is_a_tail_selector(state: Any) -> None:
-    """All its words are in its top list: other nouns do not excite it, though nouns do where its own are left in."""
+@pytest.mark.parametrize("gave", ["top_tokens", "drawn_words"])
+def test_a_neuron_of_a_few_nouns_is_a_tail_selector(state: Any, gave: str) -> None:
+    """All its words gave the label, as top words or as the largest of the random sample: other nouns do not excite it,
+    though nouns do where its own are left in."""
     profiles, at = PROFILES.finish(state.profiles), (0, FEW_NOUNS)
     sample = state.sample.in_order()
     own = sample.contexts[sample.values[:, 0, FEW_NOUNS] > 1, 0].unique()
-    label, tops = profiles.label.clone(), profiles.top_tokens.clone()
-    label[at], tops[at] = pos.TAGS.index("NOUN"), -1
-    tops[at][: len(own)] = own
-    found = judged(dataclasses.replace(profiles, label=label, top_tokens=tops), sample, 40, state.profiles.seen)
+    label, none = profiles.label.clone(), torch.full_like(profiles.top_tokens, -1)
+    label[at], words = pos.TAGS.index("NOUN"), none.clone()
+    words[at][: len(own)] = own
+    given = {"top_tokens": none, "drawn_words": none} | {gave: words}
+    found = judged(dataclasses.replace(profiles, label=label, **given), sample, 40, state.profiles.seen)
     assert found.label_of(*at) == "NOUN, tail selector" and not found.predicts[at]
     value, low, _ = of(found, "auroc", at)
     assert low < 0.6 and abs(value - 0.5) < 0.1

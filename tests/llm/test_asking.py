@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Literal
@@ -16,6 +17,7 @@ from pydantic import BaseModel
 from tests.llm.server import Server, _Handler, ctrl_c, spread, stop_under_way
 from tslens import llm, lock
 from tslens.errors import InputError
+from tslens.llm.client import quoted
 from tslens.llm.prices import Tokens
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -124,6 +126,31 @@ def test_what_a_call_had_reserved_when_it_broke_off_is_lost(settings):
         llm.ask(requests(1, start=100), given, budget=budget)
         assert budget.lost >= (sent - 1) * llm.estimate(requests(1), given).most_usd > 0
         assert billed(server) <= budget.spent + budget.lost
+
+
+@pytest.mark.parametrize("broken", ["a full disk", "our own fault"])
+def test_no_request_waits_for_ever_where_an_answer_cannot_be_kept(settings, monkeypatch, broken):
+    """The others wait for what was reserved for it, where a limit lets them not be asked at once."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("No space left on device")
+
+    place = {"a full disk": "store.AnswerStore.answer", "our own fault": "asking.attempt"}[broken]
+    monkeypatch.setattr(f"tslens.llm.{place}", fail)
+    ended = []
+
+    def work() -> None:
+        with Server() as server:
+            given = settings(server, concurrency=8)
+            given.limit_usd = 1.5 * llm.estimate(requests(30), given).most_usd / 30
+            with pytest.raises(OSError, match="No space"):
+                llm.ask(requests(30), given)
+            ended.append(True)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert ended
 
 
 def refusing(server, monkeypatch, text, after):
@@ -247,7 +274,7 @@ def test_a_rehearsal_answers_for_no_other_server(settings, tmp_path, monkeypatch
     assert llm.estimate(requests(9), real).cached == 5
     assert llm.estimate(requests(9), rehearsed).cached == 3
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://proxy.example:8000/")
-    assert real.name == "claude-haiku-4-5 at proxy.example"
+    assert real.name == "claude-haiku-4-5 at proxy.example:8000"
     assert [one is not None for one in llm.cached(requests(4), rehearsed)] == [True] * 3 + [False]
 
 
@@ -434,6 +461,14 @@ def test_the_key_is_nowhere(settings, tmp_path):
         outcomes = llm.ask(requests(20), given)
         assert Server.key not in given.cache.read_text() + repr(given) + repr(outcomes)
         assert given.base_url not in given.cache.read_text()
+
+
+@pytest.mark.parametrize("length", [150, 185, 199])
+def test_a_server_that_repeats_the_key_is_not_quoted(monkeypatch, length):
+    """Also where a long message is cut within the key."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", Server.key)
+    said = quoted("x" * length + Server.key + " is no key")
+    assert "sk-" not in said and len(said) <= 200
 
 
 KILLED = """

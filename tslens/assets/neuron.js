@@ -56,7 +56,7 @@ function testEvidence(view, n) {
   if (i === undefined) return `Untested: ${tests.labelled} of the stories alone do not give this label.`;
   const whole = (x) => percent(x, 0);
   if (test === "untested") return `Untested: there are ${tests.positives[i]} such tokens on the ${tests.tested} other stories.`;
-  return `${test === "predicts" ? "Predicts" : "Does not predict (a tail selector)"}: made on ${tests.labelled} stories and tested on ${tests.tested} others${view.neurons.by_word[n] ? "" : ", without the words of its own top list"}, AUROC ${two(tests.auroc[i])}, at least ${two(tests.auroc_low[i])}${view.neurons.by_word[n] ? "" : `, and among words of like frequency at least ${two(tests.alike_low[i])} over tokens and ${two(tests.words_low[i])} over words`}; of its highest tenth ${whole(tests.precision[i])} are such tokens (of all ${whole(tests.base_rate[i])}), which finds ${whole(tests.recall[i])} of them.`;
+  return `${test === "predicts" ? "Predicts" : "Does not predict (a tail selector)"}: made on ${tests.labelled} stories and tested on ${tests.tested} others${view.neurons.by_word[n] ? "" : ", without the words that gave the label"}, AUROC ${two(tests.auroc[i])}, at least ${two(tests.auroc_low[i])}${view.neurons.by_word[n] ? "" : `, and among words of like frequency at least ${two(tests.alike_low[i])} over tokens and ${two(tests.words_low[i])} over words`}; of its highest tenth ${whole(tests.precision[i])} are such tokens (of all ${whole(tests.base_rate[i])}), which finds ${whole(tests.recall[i])} of them.`;
 }
 
 // A sentence on the one word that is most of a neuron's top tokens; empty where there is none.

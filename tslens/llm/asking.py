@@ -162,12 +162,14 @@ class Requests:
             self._under_way += 1
             try:
                 found = await attempt(lambda: self.client.messages.create(**parameters), self.settings)
-            except InputError as error:
+            except RejectedError as error:
                 await self.budget.settle(most)
-                if not isinstance(error, RejectedError):
-                    raise
                 self.fail(key, str(error))
                 return
+            except BaseException as error:
+                # Others wait for what is reserved; an InputError says that nothing was answered, so nothing cost.
+                await self.budget.settle(most, lost=0.0 if isinstance(error, InputError) else most)
+                raise
             finally:
                 self._under_way -= 1
             if isinstance(found, Lost | Busy):
@@ -180,7 +182,16 @@ class Requests:
                 else:
                     await self.halt.rest(wait_of(self.settings, key, number - 1, getattr(found, "wait", None)))
             else:
-                await self.budget.settle(most, spent=self.received(key, found, most))
+                await self._keep(key, found, most)
+
+    async def _keep(self, key: str, message: Any, most: float) -> None:
+        """Keep an answer and settle what was reserved for it, also if it cannot be kept: others wait for it."""
+        try:
+            spent = self.received(key, message, most)
+        except BaseException:
+            await self.budget.settle(most, lost=most)
+            raise
+        await self.budget.settle(most, spent=spent)
 
     def received(self, key: str, message: Any, most: float, *, batch: bool = False) -> float:
         """Keep what an answer says, first of all; returns what it cost, `most` if it does not say."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tslens import progress
 from tslens.errors import InputError
-from tslens.llm.client import AbsentError, Busy, Lost, RejectedError, UnreachableError, attempt, insist, wait_of
+from tslens.llm.client import AbsentError, Busy, Lost, RejectedError, UnreachableError, attempt, insist, quoted, wait_of
 from tslens.llm.requests import BUDGET
 
 if TYPE_CHECKING:
@@ -180,5 +180,5 @@ def _took(run: "Requests", key: str, result: Any) -> float:
         return run.received(key, result.message, _most(run, key), batch=True)
     error = getattr(getattr(result, "error", None), "error", None)
     if result.type == "errored" and getattr(error, "type", "") == "invalid_request_error":
-        run.fail(key, f"rejected ({' '.join(str(getattr(error, 'message', '')).split())[:200]})")
+        run.fail(key, f"rejected ({quoted(getattr(error, 'message', ''))})")
     return 0.0

@@ -181,5 +181,10 @@ def _retry_after(error: "APIStatusError") -> float | None:
 
 def _said(error: "APIStatusError") -> str:
     """The API's own words, without the key should they repeat it."""
-    said = " ".join(str(error.api_message or "").split())[:200].replace(_key() or "\0", "***")
+    said = quoted(error.api_message)
     return f": {said}" if said else ""
+
+
+def quoted(message: object) -> str:
+    """What a server said, in one short line, without the key should it repeat that."""
+    return " ".join(str(message or "").replace(_key() or "\0", "***").split())[:200]

@@ -78,16 +78,18 @@ def dollars(usd: float) -> str:
 
 
 def host_of(base_url: str | None = None) -> str:
-    """The host of another server than the API's own, by its address, else by ANTHROPIC_BASE_URL; empty for the API's.
+    """Host and port of another server than the API's own, by its address, else by ANTHROPIC_BASE_URL; empty for the
+    API's.
 
     Answers of another server, as in a rehearsal, never stand for the API's. InputError for what is no address.
     """
     address = base_url or os.environ.get("ANTHROPIC_BASE_URL", "")
     try:
-        host = urlsplit(address).hostname or address
+        parts = urlsplit(address)
+        host, port = parts.hostname or address, parts.port
     except ValueError as error:
         raise InputError(f"{address!r} is no address of a server ({error}); correct ANTHROPIC_BASE_URL") from None
-    return "" if host == VENDOR else host
+    return "" if host == VENDOR else f"{host}:{port}" if port else host
 
 
 @lru_cache(maxsize=256)

@@ -6,7 +6,7 @@ part of speech of every word that it writes.
 
 *Clarity* is the Gini coefficient, 2 AUROC - 1, of activations on the generator's tokens of the label against all tokens
 of natural stories. *Responsiveness* is that of the generator's tokens of the label against its other tokens, *purity*
-their average precision. As in `held_out` the word types of a neuron's own top list do not test its part of speech, the
+their average precision. As in `held_out` the word types that gave a neuron its part of speech do not test it, the
 natural stories are of the half that gave no label, and FADE's absolute value is not taken.
 
 *Faithfulness*: the activation is set, at every position of natural stories, to 0 and to multiples m of the neuron's own
@@ -187,10 +187,10 @@ def _sides(
     found: FadeEvidence, i: int, word_of: Int[np.ndarray, " d_vocab"], natural: ReadTokens, made: ReadTokens
 ) -> tuple[Separation, Separation]:
     """For clarity the generator's tokens of a label among those of natural stories, for the others among its own."""
-    concept, tops = found.concepts[i], found.labels.top_tokens[found.places[i]].numpy()
+    concept, tokens = found.concepts[i], found.labels.label_tokens[found.places[i]].numpy()
     own = np.zeros(len(word_of), dtype=bool)
     if not concept[0]:
-        own[word_of[tops[tops >= 0]]] = True
+        own[word_of[tokens[tokens >= 0]]] = True
     of_made, of_natural = word_of[made.ids], word_of[natural.ids]
     positive = has(concept, made.tags, of_made) & ~own[of_made]
     plain, others = ~own[of_natural], ~own[of_made]

@@ -1,13 +1,13 @@
 """Does a neuron's label predict where the neuron fires, on stories and words that it was not made from?
 
 One half of the stories (see `halved`) gives the label, by the rule of `labels`, and a threshold: the neuron's top
-decile on random tokens. On tokens of the other half, without the word types of the neuron's own top list, the label
+decile on random tokens. On tokens of the other half, without the word types that gave the neuron its label, the label
 says which tokens excite the neuron. A label of one word is tested on that word in other stories.
 
 Parts of speech differ in frequency, and rarity alone separates nouns from other tokens with an AUROC of about 0.75. So
 a part of speech predicts only if it also does among tokens of words that are about as frequent. And a part of speech
-may have one frequent word: so at least three words of the sample must be of it and outside of the neuron's own list,
-and the mean AUROC over them, each counted once, must lie above one half.
+may have one frequent word: so at least three words of the sample must be of it and not have given the label, and the
+mean AUROC over them, each counted once, must lie above one half.
 
 In the terms of FADE (Puri et al. 2025, arXiv 2502.16994), *responsiveness*, the Gini coefficient of activations on
 natural text with the concept against natural text without it, is 2 AUROC - 1, and *purity*, the average precision, is
@@ -57,7 +57,7 @@ def nothing(state: HalvesState) -> HeldOutResult:
         label=none - 1,
         by_word=none.bool(),
         word=none - 1,
-        top_tokens=torch.empty(*shape, 0, dtype=torch.int64),
+        label_tokens=torch.empty(*shape, 0, dtype=torch.int64),
         value=torch.full((*shape, len(TESTED)), torch.nan),
         low=torch.full((*shape, len(TESTED)), torch.nan),
         high=torch.full((*shape, len(TESTED)), torch.nan),
@@ -107,7 +107,7 @@ def judged(
         label=profiles.label,
         by_word=profiles.by_word,
         word=profiles.word,
-        top_tokens=profiles.top_tokens,
+        label_tokens=profiles.label_tokens,
         value=value,
         low=low,
         high=high,
@@ -156,9 +156,9 @@ def _sides(
     tags: Int[np.ndarray, " token"],
 ) -> tuple[Bool[np.ndarray, " token"], Bool[np.ndarray, " token"]]:
     """Which tokens of the sample a neuron's label names, and which test it: of a part of speech, none of its words."""
-    label, tops = int(profiles.label[at]), profiles.top_tokens[at]
+    label, tokens = int(profiles.label[at]), profiles.label_tokens[at]
     if label < 0:
         return of_sample == word_of[int(profiles.word[at])], np.ones(len(tags), dtype=bool)
     own = np.zeros(len(word_of), dtype=bool)
-    own[word_of[tops[tops >= 0].numpy()]] = True
+    own[word_of[tokens[tokens >= 0].numpy()]] = True
     return tags == label, ~own[of_sample]

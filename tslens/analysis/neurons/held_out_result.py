@@ -30,7 +30,7 @@ NEAR = 1e-3  # two activations that differ by rounding may change places with th
 class HeldOutResult(CountedResult):
     """Labels made from one half of the stories, tested on the other half (see `held_out` for the method).
 
-    A label of a part of speech is tested on words outside of the neuron's own top list. Intervals are 95%, by the
+    A label of a part of speech is tested on words other than those that gave it. Intervals are 95%, by the
     jackknife over ten groups of stories. NaN where a neuron has no label, or too few tokens test it.
     """
 
@@ -43,8 +43,9 @@ class HeldOutResult(CountedResult):
     """Whether the label is `word` instead."""
     word: Int[Tensor, "layer neuron"]
     """The commonest word of the top tokens, as a token id; -1 where there is none."""
-    top_tokens: Int[Tensor, "layer neuron rank"]
-    """The neuron's own top list, whose word types test no part of speech; -1 where it is shorter."""
+    label_tokens: Int[Tensor, "layer neuron token"]
+    """The tokens that gave the label, whose word types test no part of speech: the top list, and where it has too few
+    words those of the random sample; -1 where there are no more."""
     value: Float[Tensor, "layer neuron measure"]
     """On the other half: the AUROC with which the activation separates tokens of the label from others; precision and
     recall of the tokens above `threshold`; purity, the average precision; the base rate of the label's tokens, the
@@ -57,7 +58,7 @@ class HeldOutResult(CountedResult):
     high: Float[Tensor, "layer neuron measure"]
     """Upper end of its interval."""
     auroc_same_words: Float[Tensor, "layer neuron"]
-    """The AUROC on other stories with the words of the top list left in."""
+    """The AUROC on other stories with the words that gave the label left in."""
     auroc_rarity: Float[Tensor, "layer neuron"]
     """The AUROC with which rarity alone separates the tokens of the label."""
     q: Float[Tensor, "layer neuron"]

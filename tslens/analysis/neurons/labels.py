@@ -79,6 +79,8 @@ class Preference:
     word_q: Float[Tensor, " neurons"]
     word_auroc: Float[Tensor, " neurons"]
     word_auroc_low: Float[Tensor, " neurons"]
+    drawn_words: Int[Tensor, "neurons drawn"]
+    """Numbers of words here."""
     tag_share: Float[Tensor, "neurons tag"]
     tag_base: Float[Tensor, " tag"]
 
@@ -110,8 +112,9 @@ def preference(
     null = Null.of(seen, tags_seen, of_sample, tags_of_sample, frequency.numpy(), len(pos.TAGS))
     p = null.p(row, words, len(tags))
     drawn = values.numpy(), sample_story.numpy()
-    if len(few := ((counts.sum(1) < FEW) & ~_candidate(counts, p, null.base)[1]).nonzero()[0]):
-        chosen = _words_on_top(values.numpy()[few], of_sample, tags.shape[1])
+    few = ((counts.sum(1) < FEW) & ~_candidate(counts, p, null.base)[1]).nonzero()[0]
+    chosen = _words_on_top(values.numpy()[few], of_sample, tags.shape[1])
+    if len(few):
         counts[few] = each_word_once(*chosen, null.tag[chosen[1]], len(few), len(pos.TAGS))
         p[few] = null.p(*chosen, len(few))
     ranks, best = stats.mean_ranks(values.numpy()), p.argmin(1)
@@ -120,7 +123,21 @@ def preference(
     part = _part_of_speech(counts, p, p_of_sample, null.base, tags_of_sample, *drawn)
     word = _one_word(*commonest_word(row, words, len(tags)), of_sample, *drawn)
     by_word = (part["label"] < 0) & _clear(word["word_q"], word["word_auroc_low"])
-    return Preference(**part, **word, by_word=by_word)
+    return Preference(**part, **word, by_word=by_word, drawn_words=_drawn(few[chosen[0]], chosen[1], part["label"]))
+
+
+def _drawn(
+    row: NDArray[np.int64], word: NDArray[np.int64], label: Int[Tensor, " neurons"]
+) -> Int[Tensor, "neurons drawn"]:
+    """The words of each row that has a label, filled up with -1."""
+    named = label.numpy()[row] >= 0
+    row, word = row[named], word[named]
+    order = row.argsort(kind="stable")
+    row, word = row[order], word[order]
+    place = np.arange(len(row)) - np.searchsorted(row, row)
+    found = np.full((len(label), place.max(initial=-1) + 1), -1)
+    found[row, place] = word
+    return torch.from_numpy(found)
 
 
 def _unless_alike(values: Float[Tensor, "neurons sample"]) -> Float[Tensor, "neurons sample"]:

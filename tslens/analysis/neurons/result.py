@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -80,6 +81,9 @@ class ProfilesResult(CountedResult):
     is less than 90% of the top tokens, or the sample has none."""
     word_auroc_low: Float[Tensor, "layer neuron"]
     """Lower bound of `word_auroc`, 95% over stories."""
+    drawn_words: Int[Tensor, "layer neuron drawn"]
+    """The words of the random sample that gave the part of speech where too few top words did, as token ids; -1 where
+    there are no more."""
     tag_share: Float[Tensor, "layer neuron tag"]
     """Share of each part of speech among the different top words."""
     tag_base: Float[Tensor, " tag"]
@@ -187,6 +191,12 @@ class ProfilesResult(CountedResult):
         of_tag = {f"{tag} neurons": int((self.label == i).sum()) for i, tag in enumerate(self.tags)}
         others = {"one-word neurons": int(self.by_word.sum()), SILENT: int((self.firing_rate == 0).sum())}
         return {"part-of-speech neurons": sum(of_tag.values())} | of_tag | others
+
+    @property
+    def label_tokens(self) -> Int[Tensor, "layer neuron token"]:
+        """The tokens that gave each neuron's label, whose words cannot test a part of speech; -1 where there are no
+        more."""
+        return torch.cat([self.top_tokens, self.drawn_words], dim=-1)
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
         """One row per neuron: its statistics, label and evidence, and its commonest top tokens as text."""
