@@ -16,7 +16,8 @@ controls 0.07). A head writes a class only if the words of it that it writes are
 among words of like frequency. A relation must exceed the attention that the same word gets elsewhere, at the same
 distance, and that of keys as many words away. Neither model copies repeated random tokens, so no head counts as an
 induction head, though head 3.2 gives the keys of induction 0.11 of its attention in stories (0.11 to 0.13). (100
-stories, and 50 generated ones for pronouns.)
+stories, and 50 generated ones for pronouns; intervals of counts are over stories, with the test of words as all of them
+gave it.)
 
 What do the heads of small story models choose by its content, and which word classes do they write, beyond untrained
 twins and turned heads?

@@ -1,16 +1,16 @@
 """Three seeds of the bundled recipe give about as many labels, to other heads and neurons. 239 of the 3,072 neurons
-prefer a part of speech (223 to 255; 60 nouns, 31 to 89; 39 adjectives, 36 to 43) and 6.3 heads have a role (3.5 to
-9.2). But after heads and neurons are matched by what they do, only 15% of the parts of speech are the same in two seeds
-(12 to 17; pairs at random 0.7%, p = 0.001), and 58% of the roles of heads, which is not surely more than by chance
-(46%, p = 0.08). Matched heads have 0.62 of their attention in common and activations of matched neurons correlate by
-0.28 (0.96 and 0.15 before training). The strongest previous-token head, 0.29 of its attention's KL in the end, has 0.01
-at step 128 of 5,151 and half of its final value between steps 512 and 1,024; induction stays weak (0.05), half of its
-rise done by step 2,048. Noun neurons come before that and before the loss is low, and most go again: 107 at step 128
-(75 to 139), 156 at step 256 (123 to 190), 60 at the end. All this is read on the first 50 validation stories, where the
-loss ends at 2.18 nats (2.17 to 2.19); on others, the 700 that the recipe validates on, it ends at 1.90, 1.90 and 1.89.
-No untrained twin stands beside these counts yet (before training no neuron prefers nouns), and the labels are of an
-older rule: the random sample chose a part of speech where fewer than five words were on top, today where fewer than ten
-are.
+prefer a part of speech (217 to 262; 60 nouns, 30 to 90; 39 adjectives, 32 to 48) and 6.3 heads have a role (2.8 to
+10.0). But after heads and neurons are matched by what they do, only 15% of the parts of speech are the same in two
+seeds (12 to 17; pairs at random 0.7%, p = 0.001), and 58% of the roles of heads, which is not surely more than by
+chance (46%, p = 0.08). Matched heads have 0.62 of their attention in common and activations of matched neurons
+correlate by 0.28 (0.96 and 0.15 before training). The strongest previous-token head, 0.29 of its attention's KL in the
+end, has 0.01 at step 128 of 5,151 and half of its final value between steps 512 and 1,024; induction stays weak (0.05),
+half of its rise done by step 2,048. Noun neurons come before that and before the loss is low, and most go again: 107 at
+step 128 (74 to 141), 156 at step 256 (120 to 193), 60 at the end (30 to 90). All this is read on the first 50
+validation stories, where the loss ends at 2.18 nats (2.17 to 2.19); on others, the 700 that the recipe validates on, it
+ends at 1.90, 1.90 and 1.89. No untrained twin stands beside these counts yet (before training no neuron prefers nouns),
+and the labels are of an older rule: the random sample chose a part of speech where fewer than five words were on top,
+today where fewer than ten are.
 
 How stable are the bundled model's counts and labels, and when do its heads and its noun neurons appear? Its recipe is
 trained with several seeds on the same stories; every snapshot is read on validation stories. Labels of two seeds are

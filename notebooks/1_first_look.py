@@ -52,20 +52,33 @@ roles, profiles, tested, depth = scan(
 # ## Heads
 #
 # Every head has a role only where the evidence carries it: an effect whose whole interval lies above its threshold,
-# after correction for all heads and roles tried. The rest is called `unresolved`.
+# after correction for all heads and roles tried. `diffuse` and `content-dependent` describe how a head attends and are
+# no roles, and what the evidence does not decide is `unresolved`.
+#
+# Untrained networks earn labels too. So counts stand beside those of 19 untrained twins of the model, fresh ones and
+# ones with permuted weights, which are kept for the bundled model.
+
+# %%
+from tslens.twins import compare
+
+twins = compare(model, corpus)
+roles = twins.beside(roles)
+print(roles)
 
 # %%
 roles.figure()
 
 # %%
-roles.to_frame().query("role != 'unresolved'")[["layer", "head", "role", "effect", "effect_low", "effect_high", "q"]]
+frame = roles.to_frame()
+frame.query("role not in ['unresolved', 'diffuse', 'content-dependent']")[
+    ["layer", "head", "role", "effect", "effect_low", "effect_high", "q"]
+]
 
 # %% [markdown]
 # The published rule (correlation of attention with distance above 0.5) cannot say "positional" of any causal head. Here
 # is how often it does, beside the positional fraction.
 
 # %%
-frame = roles.to_frame()
 frame[["published_positional", "causal_positional", "r_full", "r_causal", "positional_fraction"]].describe(
     include="all"
 )
@@ -84,17 +97,15 @@ heads.pattern(model, story).figure(layer=1, head=0)
 # one word) where both the top words and the random sample support it.
 
 # %%
+profiles = twins.beside(profiles)
 profiles
 
 # %% [markdown]
 # Does a label predict where the neuron fires? One half of the stories gives it, the other tests it, on other words;
-# what does not predict there is a `tail selector`: it says what the top tokens are, and no more. The counts stand
-# beside those of 19 untrained twins, which are kept for the bundled model.
+# what does not predict there is a `tail selector`: it says what the top tokens are, and no more.
 
 # %%
-from tslens.twins import compare
-
-tested = compare(model, corpus).beside(tested)
+tested = twins.beside(tested)
 print(tested)
 profiles = tested.qualify(profiles)
 best = tested.summary().iloc[0]
@@ -103,7 +114,12 @@ profiles.neuron(int(best["layer"]), int(best["neuron"]))
 # %% [markdown]
 # ## Layers
 #
-# The logit lens reads each layer as if it were the last: how soon is the next token known?
+# The logit lens reads each layer as if it were the last: how soon is the next token known, and how soon in a network
+# that was never trained?
+
+# %%
+depth = twins.beside(depth)
+print(depth)
 
 # %%
 depth.figure()

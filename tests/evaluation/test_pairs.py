@@ -126,6 +126,18 @@ def test_the_macro_mean_covers_a_known_truth():
     assert 0.92 <= hits / 400 <= 0.98
 
 
+@pytest.mark.parametrize("share", [0.985, 0.9, 0.5])
+def test_the_macro_share_covers_a_known_truth_near_one_too(share):
+    rng, hits = np.random.default_rng(0), 0
+    strata = np.repeat([0, 1], 100)
+    for _ in range(400):
+        values = rng.random(200) < np.where(strata == 0, share, 0.99)
+        hits += (share + 0.99) / 2 in stats.macro_share(values, strata, np.arange(200))
+    assert 0.92 <= hits / 400 <= 0.99
+    perfect = stats.macro_share(np.ones(200), strata, np.arange(200))
+    assert (perfect.low, perfect.high) == pytest.approx((stats.wilson(200, 200).low, 1.0), abs=1e-3)
+
+
 def test_differences_are_paired(model, ours):
     other = build(models.spec_of(model), tokenizer=models.tokenizer_of(model), seed=9)
     result = score({"a": model, "b": other}, ours)

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from tests.llm.server import Server, _Handler, ctrl_c, spread, stop_under_way
 from tslens import llm, lock
 from tslens.errors import InputError
+from tslens.evaluation.grading.large import is_rehearsal
 from tslens.llm.client import quoted
 from tslens.llm.prices import Tokens
 
@@ -275,6 +276,11 @@ def test_a_rehearsal_answers_for_no_other_server(settings, tmp_path, monkeypatch
     assert llm.estimate(requests(9), rehearsed).cached == 3
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://proxy.example:8000/")
     assert real.name == "claude-haiku-4-5 at proxy.example:8000"
+    assert is_rehearsal(rehearsed) and not is_rehearsal(real)
+    for address in ("http://localhost:8", "http://[::1]:8", "http://[::1]", "http://127.3.2.1"):
+        assert is_rehearsal(llm.Settings("claude-haiku-4-5", base_url=address))
+    ports = {llm.Settings("claude-haiku-4-5", base_url=f"http://127.0.0.1:{port}").name for port in (8, 9)}
+    assert len(ports) == 2  # two servers of one host answer for themselves
     assert [one is not None for one in llm.cached(requests(4), rehearsed)] == [True] * 3 + [False]
 
 

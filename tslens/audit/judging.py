@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -13,8 +13,9 @@ from tslens.analysis import heads, neurons
 from tslens.analysis.heads.result import EVIDENT, RolesResult
 from tslens.analysis.neurons.held_out_result import HeldOutResult
 from tslens.analysis.neurons.result import ProfilesResult
+from tslens.audit.mixtures import by_position
 from tslens.audit.neuron_plants import NEURONS
-from tslens.audit.planted import Planted
+from tslens.audit.planted import Place, Planted
 from tslens.audit.plants import HEADS, PARTS, RANDOM
 from tslens.models import LanguageModel
 from tslens.pos.types import words
@@ -104,7 +105,7 @@ class Answers:
 def judge(planted: Planted, texts: Sequence[str], controlled: Controlled | None = None) -> list[Judged]:
     """Every head and neuron of a planted model with its labels, by one pass over stories."""
     found = answers(planted.model, texts, controlled or Controlled())
-    return judge_heads(planted, found) + judge_neurons(planted, found)
+    return judge_heads(planted, found, by_position(planted, texts)) + judge_neurons(planted, found)
 
 
 def answers(model: LanguageModel, texts: Sequence[str], controlled: Controlled) -> Answers:
@@ -127,12 +128,14 @@ def answers(model: LanguageModel, texts: Sequence[str], controlled: Controlled) 
     )
 
 
-def judge_heads(planted: Planted, found: Answers) -> list[Judged]:
-    """Every head with its role, the kinds of keys that it is said to choose, its kernel, and what it writes."""
+def judge_heads(planted: Planted, found: Answers, positional: Mapping[Place, bool]) -> list[Judged]:
+    """Every head with its role, the kinds of keys that it is said to choose, its kernel, and what it writes;
+    `positional` says of every mixture whether that is its larger part."""
     judged, kinds, written = [], found.kinds.kinds, found.writes.kinds
     for (layer, head), truth in planted.heads.items():
         label, family = found.roles.roles[layer][head], found.kernels.families[layer][head]
-        right = label not in EVIDENT if truth in RANDOM else label in right_labels(truth, found.roles, layer, head)
+        larger = positional.get((layer, head), False)
+        right = label not in EVIDENT if truth in RANDOM else label in right_labels(truth, positional=larger)
         more = [f"{family} kernels"] if family else []
         more += [heads.WritesResult.label.format(name) for name in written[layer][head]]
         about = (tuple(kinds[layer][head]), tuple(more), planted.writes)
@@ -140,13 +143,11 @@ def judge_heads(planted: Planted, found: Answers) -> list[Judged]:
     return judged
 
 
-def right_labels(truth: str, roles: RolesResult, layer: int, head: int) -> tuple[str, ...]:
-    """The roles that are right for a plant; for a mixture `unresolved` and the part that has most of its attention."""
+def right_labels(truth: str, *, positional: bool) -> tuple[str, ...]:
+    """The roles that are right for a plant; for a mixture `unresolved` and its larger part."""
     if truth not in PARTS:
         return HEADS[truth].labels
-    field, positional = PARTS[truth]
-    larger = float(getattr(roles, field)[layer, head]) > 0.5
-    return ("unresolved", *(positional if larger else ("content-dependent",)))
+    return ("unresolved", *(PARTS[truth][1] if positional else ("content-dependent",)))
 
 
 def right_kinds(truth: str) -> set[str]:

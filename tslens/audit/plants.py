@@ -193,12 +193,13 @@ HEADS: dict[str, HeadPlant] = {
 }
 """Every head that is planted, by its name."""
 
+PREVIOUS, FIRST = "the token before", "BOS"
 PARTS = {
-    NOUN_OR_BEFORE: ("previous", ("previous token", "positional")),
-    NOUN_OR_BOS: ("on_bos", ("BOS sink", "positional")),
+    NOUN_OR_BEFORE: (PREVIOUS, ("previous token", "positional")),
+    NOUN_OR_BOS: (FIRST, ("BOS sink", "positional")),
 }
-"""For each mixture, the field of `RolesResult` that measures its positional part, and what that part is called. The
-other part is content-dependent."""
+"""For each mixture, which keys its positional part looks at, and what that part is called. The other part is
+content-dependent."""
 
 _TURNS = [("article", "PRON"), ("quotation mark", "ADP"), ("ADJ", "VERB"), ("ADV", "AUX")]
 _OF_CLASSES = [_classes(*pair) for pair in (*_TURNS, ("CCONJ", "PUNCT"), ("DET", "PROPN"), ("PART", "SCONJ"))]

@@ -89,7 +89,10 @@ def host_of(base_url: str | None = None) -> str:
         host, port = parts.hostname or address, parts.port
     except ValueError as error:
         raise InputError(f"{address!r} is no address of a server ({error}); correct ANTHROPIC_BASE_URL") from None
-    return "" if host == VENDOR else f"{host}:{port}" if port else host
+    if host == VENDOR:
+        return ""
+    named = f"[{host}]" if ":" in host else host
+    return f"{named}:{port}" if port else named
 
 
 @lru_cache(maxsize=256)
@@ -157,7 +160,7 @@ class Settings:
 
     @property
     def host(self) -> str:
-        """The host of another server than the API's own; else empty."""
+        """Host and port of another server than the API's own; else empty."""
         return host_of(self.base_url)
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ neurons, so functions are vectorised where possible: arrays in, arrays of the sa
 """
 
 from tslens.stats.bins import octave_bins
-from tslens.stats.clustered import clustered_share, macro_mean
+from tslens.stats.clustered import clustered_share, macro_mean, macro_share
 from tslens.stats.intervals import (
     Interval,
     jackknife,
@@ -35,6 +35,7 @@ __all__ = [
     "jackknife_p",
     "like_classes",
     "macro_mean",
+    "macro_share",
     "mean_interval",
     "mean_ranks",
     "octave_bins",

@@ -49,6 +49,25 @@ def macro_mean(values: ArrayLike, strata: ArrayLike, clusters: ArrayLike, level:
     return Interval(estimate, estimate - reach, estimate + reach, level, "mean of strata, clustered, Student t")
 
 
+def macro_share(values: ArrayLike, strata: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
+    """`macro_mean` of values between 0 and 1, with Wilson's interval at the number of values that its variance is worth
+    (see `clustered_share`), so that a mean near 0 or 1 has its width; NaN bounds where that has them."""
+    from scipy import stats
+
+    found = macro_mean(values, strata, clusters, level)
+    pairs = np.unique(
+        np.stack([np.unique(np.asarray(of), return_inverse=True)[1] for of in (strata, clusters)]), axis=1
+    )
+    freedom = max(pairs.shape[1] - len(np.unique(pairs[0])), 1)
+    share, quantile = min(max(found.estimate, 0.0), 1.0), float(stats.t.ppf((1 + level) / 2, freedom))
+    error = (found.high - found.estimate) / quantile
+    if not np.isfinite(error):
+        return found
+    few = (float(stats.norm.ppf((1 + level) / 2)) / quantile) ** 2
+    worth = few * (share * (1 - share) / error**2 if error > 0 else pairs.shape[1])
+    return dataclasses.replace(wilson(share * worth, worth, level), estimate=share, method="Wilson score of strata")
+
+
 def _sums(values: Array, clusters: ArrayLike) -> Array:
     """The sum of the values of each cluster."""
     _, of = np.unique(np.asarray(clusters), return_inverse=True)

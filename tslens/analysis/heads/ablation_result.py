@@ -133,6 +133,12 @@ class AblationResult(CountedResult):
         ablation."""
         return ((self.contrast_low > 0) & (self.contrast_q < Q)).all(0)
 
+    @property
+    def opposed(self) -> Bool[Tensor, " test"]:
+        """Whether the loss on the tokens that a label predicts surely rises less than on others by every kind of
+        ablation: such a label is true of the head and no reason why the model needs it."""
+        return ((self.contrast_high < 0) & (self.contrast_q < Q)).all(0)
+
     def contrasts(self) -> "pd.DataFrame":
         """One row per label that predicts tokens: head, label, the tokens, and of the kind of ablation with the
         least lower end the contrast with its interval and q."""
@@ -206,7 +212,8 @@ class AblationResult(CountedResult):
         said = f"{Result.__str__(self)}\nOn {self.on}: {self.copying}"
         read = f"Ablated on {self.rows} stories, {self.tokens:,} tokens of their beginnings."
         contrasts = self.contrasts().to_string(index=False, float_format=lambda x: f"{x:.3f}") if self.tests else ""
-        served = f"{int(self.served.sum())} of {len(self.tests)} labels say where their head is missed."
+        served = f"{int(self.served.sum())} of {len(self.tests)} labels say where their head is missed"
+        served += f", {int(self.opposed.sum())} where it is surely missed less than elsewhere."
         more = f"\n{served} On the tokens that a label predicts, less that on others:\n{contrasts}" if contrasts else ""
         return said if self.copying else f"{super().__str__()}\n{read}{more}"
 

@@ -68,7 +68,8 @@ class CorpusAuditResult(Result):
         return {name: np.asarray(values, dtype=float) for name, values in found.items()}
 
     def summary(self) -> "pd.DataFrame":
-        """Every measure with its 95% interval over stories, and beside a reference the difference of the two."""
+        """Every measure with its 95% interval over stories, and beside a reference the difference of the two, whose
+        intervals are 95% together (Bonferroni)."""
         import pandas as pd
 
         ours = self.columns()
@@ -79,7 +80,9 @@ class CorpusAuditResult(Result):
             row = {"measure": name, "stories": len(values)} | _columns("mean", found)
             if name in theirs:
                 usual = _mean(theirs[name])
-                row |= _columns("reference", usual) | _columns("difference", _apart(found, usual))
+                level = 1 - 0.05 / len(ours.keys() & theirs.keys())
+                apart = _apart(_mean(values, level), _mean(theirs[name], level))
+                row |= _columns("reference", usual) | _columns("difference", apart)
             rows.append(row)
         return pd.DataFrame(rows).rename(columns={"mean_low": "low", "mean_high": "high"})
 
@@ -116,12 +119,12 @@ class CorpusAuditResult(Result):
         return plots.histogram(self.columns()["words"], x_label="words of a story", y_label="stories")
 
 
-def _mean(values: np.ndarray) -> stats.Interval:
-    """The mean over stories with its 95% interval: Wilson's of what is 0 or 1 (of none among few, more may have it),
-    else Student's t."""
+def _mean(values: np.ndarray, level: float = 0.95) -> stats.Interval:
+    """The mean over stories with its interval: Wilson's of what is 0 or 1 (of none among few, more may have it), else
+    Student's t."""
     if np.isin(values, (0, 1)).all():
-        return stats.wilson(values.sum(), len(values))
-    return stats.mean_interval(values)
+        return stats.wilson(values.sum(), len(values), level)
+    return stats.mean_interval(values, level)
 
 
 def _apart(one: stats.Interval, other: stats.Interval) -> stats.Interval:

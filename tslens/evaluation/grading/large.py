@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from urllib.parse import urlsplit
 
 from tslens import llm
 from tslens.evaluation.grading.graders import Failure, Grade
@@ -53,10 +54,11 @@ def request(text: GradedText, rubric: Rubric, repetition: int = 0) -> llm.Reques
 
 def is_rehearsal(settings: llm.Settings) -> bool:
     """Whether the server is on this machine."""
+    host = urlsplit(f"//{settings.host}").hostname or ""
     try:
-        return ipaddress.ip_address(settings.host).is_loopback
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return settings.host == "localhost"
+        return host == "localhost"
 
 
 def _grade(outcome: llm.Outcome, rubric: Rubric) -> Grade | Failure:

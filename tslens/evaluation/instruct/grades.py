@@ -67,14 +67,18 @@ class InstructGradesResult(Result):
         """The mean score over the instructions of a group, with Student's 95% interval."""
         return _mean(self._scores(model, axis)[self._in(group)])
 
-    def lost(self, model: str, axis: str, group: str = HELD_OUT, than: str = SEEN) -> stats.Interval:
-        """The mean score on instructions of a group less that on those of another, with Welch's 95% interval."""
+    def lost(
+        self, model: str, axis: str, group: str = HELD_OUT, than: str = SEEN, level: float = 0.95
+    ) -> stats.Interval:
+        """The mean score on instructions of a group less that on those of another, with Welch's interval."""
         one, two = (_known(self._scores(model, axis)[self._in(name)]) for name in (group, than))
-        return stats.welch(one, two, least_error=math.sqrt(ROUNDING / len(one) + ROUNDING / len(two)))
+        return stats.welch(one, two, level, least_error=math.sqrt(ROUNDING / len(one) + ROUNDING / len(two)))
 
-    def difference(self, model: str, than: str, axis: str, group: str | None = None) -> stats.Interval:
+    def difference(
+        self, model: str, than: str, axis: str, group: str | None = None, level: float = 0.95
+    ) -> stats.Interval:
         """The score of a model less that of another, paired by instruction."""
-        return _mean((self._scores(model, axis) - self._scores(than, axis))[self._in(group)], 2)
+        return _mean((self._scores(model, axis) - self._scores(than, axis))[self._in(group)], 2, level)
 
     def pairs(self, model: str, measure: str, group: str | None = None) -> Float[np.ndarray, "instruction side"]:
         """The score on following the instructions and the score by a rule, of every instruction that has both."""
@@ -94,17 +98,21 @@ class InstructGradesResult(Result):
 
     def summary(self) -> "pd.DataFrame":
         """By group: scores by axis, what is lost against seen combinations, differences of models, and, for the same
-        instructions, each rule's score and its rank correlation with the score on following them."""
+        instructions, each rule's score and its rank correlation with the score on following them. Intervals of what is
+        lost and of differences are 95% together (Bonferroni)."""
         import pandas as pd
 
-        rows = [row for group in (None, *self.groups) for axis in self.axes for row in self._rows(axis, group)]
+        places = [(axis, group) for group in (None, *self.groups) for axis in self.axes]
+        compared = sum(row[4] != "score" for place in places for row in self._rows(*place))
+        level = 1 - 0.05 / max(compared, 1)
+        rows = [row for place in places for row in self._rows(*place, level)]
         rows += [row for group in (None, *self.groups) for row in self._beside_rules(group)]
         found = [(m, a, g or "all", n, what, s.estimate, s.low, s.high, self.trust[a]) for m, a, g, n, what, s in rows]
         columns = ["model", "axis", "group", "n", "what", "value", "low", "high", "grader_is"]
         return pd.DataFrame(found, columns=columns)
 
-    def _rows(self, axis: str, group: str | None) -> "Iterator[_Row]":
-        """The rows of an axis in a group; none for too few instructions."""
+    def _rows(self, axis: str, group: str | None, level: float = 0.95) -> "Iterator[_Row]":
+        """The rows of an axis in a group, comparisons at this level; none for too few instructions."""
         counts = {(model, name): self._count(model, axis, name) for model in self.models for name in (group, SEEN)}
         for model in self.models:
             n = counts[model, group]
@@ -112,11 +120,12 @@ class InstructGradesResult(Result):
                 continue
             yield model, axis, group, n, "score", self.score_of(model, axis, group)
             if group in (NOT_SEEN, HELD_OUT) and counts[model, SEEN] >= LEAST:
-                yield model, axis, group, n, "less seen together", self.lost(model, axis, group)
+                yield model, axis, group, n, "less seen together", self.lost(model, axis, group, level=level)
             first = self.models[0]
             both = int(np.isfinite((self._scores(model, axis) - self._scores(first, axis))[self._in(group)]).sum())
             if model != first and both >= LEAST:
-                yield model, axis, group, both, f"score less {first}'s", self.difference(model, first, axis, group)
+                less = self.difference(model, first, axis, group, level)
+                yield model, axis, group, both, f"score less {first}'s", less
 
     def _beside_rules(self, group: str | None) -> "Iterator[_Row]":
         """The rows that put rules beside the score on following instructions."""
@@ -173,12 +182,12 @@ def _known(values: np.ndarray) -> np.ndarray:
     return found
 
 
-def _mean(values: np.ndarray, sides: int = 1) -> stats.Interval:
+def _mean(values: np.ndarray, sides: int = 1, level: float = 0.95) -> stats.Interval:
     """The mean of what is known, with the variance of `sides` rounded scores at least."""
     known = _known(values)
     if len(known) < 2:
-        return stats.Interval(math.nan, math.nan, math.nan, 0.95, "too few scores")
-    return stats.mean_interval(known, least_error=math.sqrt(sides * ROUNDING / len(known)))
+        return stats.Interval(math.nan, math.nan, math.nan, level, "too few scores")
+    return stats.mean_interval(known, level, least_error=math.sqrt(sides * ROUNDING / len(known)))
 
 
 def rank_correlation(pairs: Float[np.ndarray, "row side"]) -> stats.Interval:

@@ -2,7 +2,8 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEAST = 3  # instructions for an interval
+Comparison = tuple[str, str, str | None, str, Callable[..., stats.Interval]]
+"""Model, measure, group, what is compared, and how, at a `level`."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,14 +59,18 @@ class InstructResult(Result):
         null_scores = self._rows(getattr(self, null), model, measure, group)
         return stats.paired_difference(self._rows(self.score, model, measure, group), null_scores)
 
-    def difference(self, model: str, than: str, measure: str, group: str | None = None) -> stats.Interval:
+    def difference(
+        self, model: str, than: str, measure: str, group: str | None = None, level: float = 0.95
+    ) -> stats.Interval:
         """The gain of a model less that of another on the same instructions; paired."""
         one, two = (self._gains(name, measure, group) for name in (model, than))
-        return stats.paired_difference(one, two)
+        return stats.paired_difference(one, two, level)
 
-    def lost(self, model: str, measure: str, group: str = "held out", than: str = "seen together") -> stats.Interval:
-        """The gain on instructions of a group less that on those of another, with Welch's 95% interval."""
-        return stats.welch(self._gains(model, measure, group), self._gains(model, measure, than))
+    def lost(
+        self, model: str, measure: str, group: str = "held out", than: str = "seen together", level: float = 0.95
+    ) -> stats.Interval:
+        """The gain on instructions of a group less that on those of another, with Welch's interval."""
+        return stats.welch(self._gains(model, measure, group), self._gains(model, measure, than), level)
 
     def _gains(self, model: str, measure: str, group: str | None) -> np.ndarray:
         return self._rows(self.score - self.other, model, measure, group)
@@ -81,9 +88,12 @@ class InstructResult(Result):
         return len(self._rows(self.score, self.models[0], measure, group))
 
     def summary(self) -> "pd.DataFrame":
-        """By group and measure: scores, gains, what is lost against seen combinations, differences of models."""
+        """By group and measure: scores, gains, what is lost against seen combinations, differences of models. Intervals
+        of the last two, which compare, are 95% together (Bonferroni)."""
         import pandas as pd
 
+        compared = [row for group in (None, *self.groups) for row in self._compared(group)]
+        level = 1 - 0.05 / max(len(compared), 1)
         rows: list[dict[str, object]] = []
 
         def add(model: str, measure: str, group: str | None, what: str, found: stats.Interval) -> None:
@@ -92,18 +102,26 @@ class InstructResult(Result):
 
         for group in (None, *self.groups):
             for measure in self.measures:
-                if self._count(measure, group) < LEAST:
-                    continue
-                for model in self.models:
+                for model in self.models if self._count(measure, group) >= LEAST else ():
                     add(model, measure, group, "score", self.score_of(model, measure, group))
                     add(model, measure, group, "beyond other instructions", self.gain(model, measure, group))
                     add(model, measure, group, "beyond no instruction", self.gain(model, measure, group, "free"))
-                    if group in self.groups[1:3] and self._count(measure, self.groups[0]) >= LEAST:
-                        add(model, measure, group, "less seen together", self.lost(model, measure, group))
-                for model in self.models[1:]:
-                    found = self.difference(model, self.models[0], measure, group)
-                    add(model, measure, group, f"gain less {self.models[0]}'s", found)
+        for model, measure, group, what, difference in compared:
+            add(model, measure, group, what, difference(level=level))
         return pd.DataFrame(rows, columns=["model", "measure", "group", "n", "what", "value", "low", "high"])
+
+    def _compared(self, group: str | None) -> Iterator[Comparison]:
+        """What is compared in a group."""
+        first, seen = self.models[0], self.groups[0]
+        for measure in self.measures:
+            if self._count(measure, group) < LEAST:
+                continue
+            for model in self.models:
+                if group in self.groups[1:3] and self._count(measure, seen) >= LEAST:
+                    yield model, measure, group, "less seen together", partial(self.lost, model, measure, group, seen)
+                if model != first:
+                    gain = partial(self.difference, model, first, measure, group)
+                    yield model, measure, group, f"gain less {first}'s", gain
 
     def figure(self) -> "Figure":
         """Each model's score by measure and group with its interval; the mark is what it writes anyway."""

@@ -1,7 +1,7 @@
 """The result for minimal pairs: scores by paradigm and over all of them, and differences between models."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -79,11 +79,9 @@ class PairsResult(Result):
 
     def macro(self, scorer: str, axis: str | None = None) -> stats.Interval:
         """The mean of the paradigms' scores, for these paradigms and other pairs of them: of those about `axis`, or
-        else of all but the tests of order, which stand apart. No end of the interval leaves 0 to 1."""
+        else of all but the tests of order, which stand apart."""
         here = self._about(axis)
-        found = stats.macro_mean(self.right(scorer)[here], self.paradigm.numpy()[here], self._clusters()[here])
-        low, high = np.clip([found.low, found.high], 0, 1)
-        return replace(found, low=float(low), high=float(high))
+        return stats.macro_share(self.right(scorer)[here], self.paradigm.numpy()[here], self._clusters()[here])
 
     def over_paradigms(self, scorer: str) -> stats.Interval:
         """The same mean, for other paradigms of the same kind: Student's t over the paradigms; NaN for one."""
