@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 FLOORS = (
-    {"byte_bpe", "draws", "errors", "files", "interrupt", "lock", "memory", "nearest", "progress", "result", "threads"}
-    | {"stats", "plots", "pos"},
+    {"byte_bpe", "draws", "errors", "files", "interrupt", "lock", "memory", "nearest", "parsing", "progress", "result"}
+    | {"threads", "stats", "plots", "pos"},
     {"models", "tokenizer", "stories", "runs", "ngrams", "llm"},
     {"forward", "generate", "batching", "scan", "halves", "copying"},
     {"analysis", "evaluation"},

@@ -68,7 +68,7 @@ def read_files(vocab: Path, merges: Path) -> tuple[Ids, Merges]:
             raise MissingInputError(f"there is no {path}; give GPT-2's vocab.json and merges.txt")
     try:
         ids: Any = json.loads(vocab.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{vocab} is not JSON ({error}); give GPT-2's vocab.json") from None
     try:
         lines = merges.read_text(encoding="utf-8").split("\n")

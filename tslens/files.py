@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tslens import progress
-from tslens.errors import InputError
+from tslens.parsing import parse_json
 
 PIECE = 1 << 24  # bytes that are read at once
 
@@ -139,10 +139,7 @@ def dump_json(value: Any, file: IO[str]) -> None:
 
 def read_json(path: str | Path) -> Any:
     """Parse a JSON file; InputError names the file if it is not JSON."""
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{path} is not JSON ({error}). It was altered or cut off.") from error
+    return parse_json(Path(path).read_bytes(), str(path))
 
 
 # Hashes

@@ -184,7 +184,7 @@ class Result:
         try:
             record = json.loads((place / "result.json").read_text(encoding="utf-8"))
             arrays = load_file(str(place / "arrays.safetensors")) if (place / "arrays.safetensors").exists() else {}
-        except (json.JSONDecodeError, UnicodeDecodeError, SafetensorError) as error:
+        except (ValueError, RecursionError, SafetensorError) as error:
             raise InputError(f"{place} cannot be read ({error}). Save the result again.") from error
         if not isinstance(record, dict) or not isinstance(record.get("fields"), dict):
             raise InputError(f"{place}/result.json is no record of a result. Save the result again.")

@@ -122,7 +122,7 @@ def read_metrics(folder: str | Path) -> list[dict[str, Any]]:
             continue
         try:
             record = json.loads(line)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             record = None
         if not isinstance(record, dict) or not _is_record(record):
             raise InputError(f"Line {number} of {path} is no record of a run. It was altered; take that line out.")

@@ -6,7 +6,6 @@ endings are: 50% is chance, by construction. Pairs are written by hand, or made 
 """
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -19,6 +18,7 @@ from tslens.errors import InputError
 from tslens.evaluation.templates import filled
 from tslens.evaluation.toml_lines import line_of
 from tslens.nearest import did_you_mean
+from tslens.parsing import parse_toml
 
 RESERVED = ("all", "beginnings", "card", "copies", "cost", "grade", "instruct", "label", "pairs", "rank", "write")
 """Words after `tslens eval` that are commands of their own."""
@@ -149,14 +149,9 @@ def _read(name: str) -> tuple[bytes, str]:
 
 def read_table(kind: type[Table], data: bytes, place: str) -> tuple[Table, str]:
     """The content of a TOML file, checked, and its text. InputError: the place, the line, the key, what is allowed."""
+    found, text = parse_toml(data, place), data.decode()
     try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{place} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from None
-    try:
-        return kind.model_validate(tomllib.loads(text)), text
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{place} is not TOML: {error}.") from None
+        return kind.model_validate(found), text
     except ValidationError as error:
         raise InputError(_first_fault(error, kind, text, place)) from None
 

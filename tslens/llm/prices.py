@@ -2,7 +2,6 @@
 
 import os
 import re
-import tomllib
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from tslens.errors import InputError, MissingInputError
 from tslens.llm.requests import Request, Settings
+from tslens.parsing import parse_toml
 
 NAME = "prices.toml"
 MILLION = 1e6
@@ -67,13 +67,13 @@ def price_of(model: str, path: Path | None = None) -> Price:
     """
     path = path or _own()
     if path is None:
-        source, text = f"tslens's {NAME}", resources.files("tslens.llm").joinpath(NAME).read_text(encoding="utf-8")
+        source, data = f"tslens's {NAME}", resources.files("tslens.llm").joinpath(NAME).read_bytes()
     elif path.is_file():
-        source, text = str(path), path.read_text(encoding="utf-8")
+        source, data = str(path), path.read_bytes()
     else:
         raise MissingInputError(f"there is no file of prices {path}; give another --prices, or none for the usual ones")
+    found = parse_toml(data, source)
     try:
-        found = tomllib.loads(text)
         models: dict[str, Any] = found["models"]
         name = model if model in models else re.sub(r"-\d{8}$", "", model)
         if name not in models:
@@ -83,7 +83,7 @@ def price_of(model: str, path: Path | None = None) -> Price:
                 f"output = ... }}` under [models] of a copy of it, and give --prices FILE"
             )
         price = _price({"thinking": "disabled", **found["factors"], **models[name]})
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(

@@ -114,7 +114,7 @@ class AnswerStore:
                     )
                 if number > 1:
                     self._take(line)
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 if isinstance(error, InputError):
                     raise
                 what = "no cache of answers" if number == 1 else f"damaged in line {number}"

@@ -5,7 +5,6 @@ features keep the stories diverse. The prompts are ours.
 """
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from pydantic import BaseModel
 from tslens import llm
 from tslens.errors import InputError
 from tslens.nearest import did_you_mean
+from tslens.parsing import parse_toml
 from tslens.stories.clean import Seen, is_truncated, tidy
 
 RULES = """You write short stories for children of three or four years.
@@ -139,10 +139,7 @@ def features_of(given: str) -> tuple[str, ...]:
 
 def vocabulary_of(path: Path) -> dict[str, list[str]]:
     """The words of a TOML file with lists `noun`, `verb` and `adjective`. InputError if it is not such a file."""
-    try:
-        found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not TOML ({error})") from error
+    found = parse_toml(path.read_bytes(), str(path))
     for kind in KINDS.values():
         words = found.get(kind)
         if (

@@ -9,7 +9,8 @@ from textwrap import shorten
 from typing import Any
 
 from tslens.errors import InputError
-from tslens.stories.readers import SEPARATOR, checked_text, column_of, lines, objects
+from tslens.parsing import lines, objects
+from tslens.stories.readers import SEPARATOR, checked_text, column_of
 
 
 def read_dataset(place: str, column: str | None, part: str, config: str | None) -> Iterator[str]:

@@ -68,7 +68,7 @@ class Record:
         refusal = InputError(f"{path} is not the record of packed stories; pack again, without resuming")
         try:
             found = json.loads(path.read_bytes())
-        except (UnicodeDecodeError, json.JSONDecodeError):
+        except (ValueError, RecursionError):
             raise refusal from None
         if not isinstance(found, dict):
             raise refusal

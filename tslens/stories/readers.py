@@ -4,9 +4,6 @@ A reader holds one piece of its file at a time, so a file larger than memory is 
 not what its extension says is refused (InputError) with the place of the fault and what to do.
 """
 
-import codecs
-import csv
-import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -14,10 +11,10 @@ from typing import Any
 
 from tslens.byte_bpe import END_OF_STORY
 from tslens.errors import InputError
+from tslens.parsing import LONGEST, csv_rows, decoded, objects
 
 SEPARATOR = END_OF_STORY.encode()
 COLUMNS = ("text", "story")  # tried in this order
-LONGEST = 16 * 2**20  # bytes of one story or row; beyond it, a separator or a newline is missing
 _CHUNK = 2**20
 
 
@@ -29,7 +26,7 @@ def read_text(path: Path, column: str | None) -> Iterator[str]:
     if column is not None:
         raise InputError(f"{path} is plain text and has no column {column!r}; leave ':{column}' out")
     for offset, raw in _pieces(path):
-        story = _decode(raw, path, offset)
+        story = decoded(raw, path, offset)
         if story.strip():
             if len(raw) == path.stat().st_size:
                 mark = SEPARATOR.decode()
@@ -57,32 +54,6 @@ def _pieces(path: Path) -> Iterator[tuple[int, bytes]]:
     yield offset, held
 
 
-def _decode(raw: bytes, path: Path, offset: int) -> str:
-    """The text of bytes that begin at an offset of a file; a byte order mark at the file's start is dropped."""
-    if offset == 0 and raw.startswith(codecs.BOM_UTF8):
-        raw, offset = raw.removeprefix(codecs.BOM_UTF8), len(codecs.BOM_UTF8)
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        at = offset + error.start
-        raise InputError(
-            f"{path} is not UTF-8: byte 0x{raw[error.start]:02x} at offset {at}; convert it, for instance with iconv"
-        ) from None
-
-
-def lines(path: Path) -> Iterator[str]:
-    """The lines of a file, each with its newline."""
-    offset = 0
-    with path.open("rb") as file:
-        while raw := file.readline(LONGEST + 1):
-            if len(raw) > LONGEST:
-                raise InputError(
-                    f"{path} has a line of over {LONGEST // 2**20} MiB at byte {offset}; give one row a line"
-                )
-            yield _decode(raw, path, offset)
-            offset += len(raw)
-
-
 def read_jsonl(path: Path, column: str | None) -> Iterator[str]:
     """The stories of a file with one JSON object a line."""
     for number, row in objects(path):
@@ -90,34 +61,14 @@ def read_jsonl(path: Path, column: str | None) -> Iterator[str]:
         yield checked_text(row[column], column, f"{path}, line {number}")
 
 
-def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a file of JSON lines, each with its number."""
-    for number, line in enumerate(lines(path), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:  # broken, a number too long, or nested too deep
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else error
-            raise InputError(f"{path}, line {number} is not JSON ({reason}); give one object a line") from None
-        if not isinstance(row, dict):
-            raise InputError(f"{path}, line {number} is {type(row).__name__}; give one object a line")
-        yield number, row
-
-
 def read_csv(path: Path, column: str | None) -> Iterator[str]:
     """The stories of a CSV file whose first line names the columns."""
-    csv.field_size_limit(LONGEST)
-    rows = csv.DictReader(lines(path), strict=True)
-    try:
-        names = rows.fieldnames
-        if names is None:
-            return
-        column = column_of(names, column, str(path))
-        for row in rows:
-            yield checked_text(row[column], column, f"{path}, line {rows.line_num}")
-    except csv.Error as error:
-        raise InputError(f"{path}, line {rows.line_num} is not CSV ({error}); quote fields with newlines") from None
+    for number, row in csv_rows(path, header=True):
+        if number == 1:
+            column = column_of(row, column, str(path))
+        else:
+            assert column is not None
+            yield checked_text(row[column], column, f"{path}, line {number}")
 
 
 def read_parquet(path: Path, column: str | None) -> Iterator[str]:

@@ -14,6 +14,7 @@ import pydantic
 from tslens.errors import InputError
 from tslens.models import CompressorSpec, Spec
 from tslens.nearest import did_you_mean
+from tslens.parsing import parse_toml
 from tslens.train import objectives, old_keys
 from tslens.train.batch_warmup import QUARTERS
 from tslens.train.objectives import Objective
@@ -121,12 +122,7 @@ def _tree(name: str, beside: Path | None = None, heirs: tuple[str, ...] = ()) ->
         return _tree("base") | {"name": name, "model": _tree("base")["model"] | _shape(name)}
     if name in heirs:
         raise InputError(f"Recipe {label} inherits from itself. Give it another base.")
-    try:
-        tree = tomllib.loads(data.decode())
-    except UnicodeDecodeError as error:
-        raise InputError(f"Recipe {label} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"Recipe {label} is not TOML: {error}.") from error
+    tree = parse_toml(data, f"Recipe {label}")
     base = tree.pop("base", None)
     if not isinstance(base, str | None):
         raise InputError(f"Recipe {label}: base is {base!r}; it must be the name of a recipe or a TOML file.")
@@ -159,7 +155,7 @@ def _override(tree: dict[str, Any], key: str, text: str) -> None:
     section, _, field = key.rpartition(".")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         value = text
     if section:
         table = tree.setdefault(section, {})

@@ -33,7 +33,7 @@ def read(path: Path) -> list[str]:
     """The stories that were written. InputError if they were altered."""
     stories: list[str] = []
     recorded: Any = None
-    with contextlib.suppress(ValueError, LookupError, TypeError):
+    with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
         stories = [line["text"] for line in lines]
         recorded = lines[0]["stories"], lines[0]["digest"]

@@ -285,11 +285,11 @@ def test_completions_are_read(tmp_path, name, content):
             '{"prompt": "a", "completion": "b"}\n{"prompt": "a"}\n',
             "line 2: no text in the field 'completion'",
         ),
-        ("a.jsonl", "[1]\n", "line 1: not a JSON object"),
-        ("a.jsonl", "{", "line 1: not a JSON object"),
+        ("a.jsonl", "[1]\n", "line 1 is (list|not JSON)"),
+        ("a.jsonl", "{", "line 1 is (list|not JSON)"),
         ("a.jsonl", "", "holds no completions"),
         ("a.csv", "prompt\none\n", "line 2: no text in the field 'completion'"),
-        ("a.txt", "", "not .jsonl or .csv"),
+        ("a.txt", "", "no .jsonl or .csv"),
     ],
 )
 def test_wrong_completions_are_refused(tmp_path, refused, name, content, said):

@@ -1,17 +1,16 @@
 """Stories cut in two: a prompt, and the ending that a model writes anew."""
 
-import csv
-import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tslens import progress
 from tslens.errors import InputError
 from tslens.evaluation.lines import first_of_ending, log_probabilities
 from tslens.evaluation.writing import continuations
 from tslens.models import spec_of, tokenizer_of
+from tslens.parsing import rows
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
@@ -97,21 +96,13 @@ def read_written(path: str | Path) -> tuple[list[Cut], list[str]]:
     Completions of one prompt count as one story. An empty completion is kept. InputError, with the line, for a file of
     another kind or a missing field.
     """
-    path = Path(path)
-    readers = {".jsonl": _json_lines, ".csv": _csv_rows}
-    if path.suffix.lower() not in readers:
-        raise InputError(f"{path} is not .jsonl or .csv; give completions with the fields prompt and completion.")
-    if not path.is_file():
-        raise InputError(f"there is no file {path}; give completions as .jsonl or .csv.")
     cuts, written = [], []
     numbers: dict[str, int] = {}
-    for line, row in readers[path.suffix.lower()](path):
+    for where, row in rows(path, "completions"):
         given = {name: row.get(name) for name in ("prompt", "completion")}
         for name, value in given.items():
             if not isinstance(value, str):
-                raise InputError(
-                    f"{path}, line {line}: no text in the field {name!r}; each needs prompt and completion."
-                )
+                raise InputError(f"{where}: no text in the field {name!r}; each needs prompt and completion.")
         prompt, completion, ending = (
             _whole(str(text or "")) for text in (*given.values(), row.get("ending") or row.get("true_ending"))
         )
@@ -125,24 +116,3 @@ def read_written(path: str | Path) -> tuple[list[Cut], list[str]]:
 def _whole(text: str) -> str:
     """The text with a sign in place of every half of a surrogate pair, which cannot be written as UTF-8."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except ValueError:
-                row = None
-            if not isinstance(row, dict):
-                raise InputError(f"{path}, line {number}: not a JSON object with prompt and completion.")
-            yield number, row
-
-
-def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        for row in reader:
-            yield reader.line_num, row

@@ -7,7 +7,8 @@ from typing import Protocol, runtime_checkable
 
 from tslens.errors import InputError
 from tslens.evaluation.grading.rubrics import Rubric
-from tslens.evaluation.grading.texts import COMPLETION, PROMPT, GradedText, rows, text_of
+from tslens.evaluation.grading.texts import COMPLETION, PROMPT, GradedText, text_of
+from tslens.parsing import rows
 
 
 @dataclass(frozen=True)

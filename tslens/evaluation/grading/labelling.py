@@ -18,8 +18,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from tslens.errors import InputError
 from tslens.evaluation.grading.rubrics import TEN, Axis, Rubric
-from tslens.evaluation.grading.texts import GradedText, rows
+from tslens.evaluation.grading.texts import GradedText
 from tslens.files import atomic
+from tslens.parsing import rows
 
 LARGEST_FORM = 16_384  # bytes
 PLACE = "127.0.0.1"

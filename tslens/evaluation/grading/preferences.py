@@ -14,7 +14,8 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.evaluation.grading.result import GradesResult
-from tslens.evaluation.grading.texts import rows, text_of
+from tslens.evaluation.grading.texts import text_of
+from tslens.parsing import rows
 from tslens.result import Result
 
 if TYPE_CHECKING:

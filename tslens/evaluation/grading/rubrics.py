@@ -1,7 +1,6 @@
 """Rubrics: the axes by which texts are graded, read from TOML, with the instructions and the form of an answer."""
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from tslens.errors import InputError
 from tslens.evaluation.damages import HITS
 from tslens.nearest import did_you_mean
+from tslens.parsing import parse_toml
 
 TEN = tuple(range(1, 11))
 WRONG = "wrong ending"
@@ -124,14 +124,9 @@ def rubrics() -> list[str]:
 def rubric(name: str) -> Rubric:
     """The rubric of this name, or in this TOML file. InputError names the nearest, or the file, line and field."""
     label, raw = _read(name)
-    text = raw.decode(errors="replace")
+    found, text = parse_toml(raw, f"rubric {name}"), raw.decode()
     try:
-        raw.decode()
-        table = RubricTable.model_validate(tomllib.loads(text))
-    except UnicodeDecodeError as error:
-        raise InputError(f"rubric {name} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"rubric {name} is not TOML: {error}.") from None
+        table = RubricTable.model_validate(found)
     except ValidationError as error:
         raise InputError(_first_fault(error, name, text)) from None
     axes = tuple(Axis(a.name, a.question, tuple(a.values), a.lowest, a.highest, tuple(a.hit_by)) for a in table.axis)

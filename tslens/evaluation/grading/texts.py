@@ -1,13 +1,12 @@
 """Texts to be graded, and the files that hold them: JSON lines or CSV, one text a row, more columns allowed."""
 
-import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tslens.errors import InputError
-from tslens.stories.readers import LONGEST, lines, objects
+from tslens.parsing import rows
 
 PROMPT = ("prompt", "beginning", "instructions")
 COMPLETION = ("completion", "continuation", "story")
@@ -40,26 +39,6 @@ def read_texts(path: str | Path) -> list[GradedText]:
     if not found:
         raise InputError(f"{path} holds no text to grade; give one row a text.")
     return found
-
-
-def rows(path: str | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The rows of a JSONL or CSV file, each with its place in words."""
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"there is no file {path}; give a .jsonl or .csv file.")
-    if path.suffix == ".jsonl":
-        yield from ((f"{path}, line {number}", row) for number, row in objects(path))
-    elif path.suffix == ".csv":
-        csv.field_size_limit(LONGEST)
-        table = csv.DictReader(lines(path), strict=True)
-        try:
-            yield from ((f"{path}, line {table.line_num}", row) for row in table)
-        except csv.Error as error:
-            raise InputError(
-                f"{path}, line {table.line_num} is not CSV ({error}); quote fields with newlines."
-            ) from None
-    else:
-        raise InputError(f"{path} is no .jsonl or .csv file; give one with the columns prompt and completion.")
 
 
 def text_of(row: Mapping[str, Any], names: tuple[str, ...], where: str) -> str:

@@ -1,14 +1,13 @@
 """Sets of minimal pairs: our own, and those of a file; and the choice of those whose words a corpus knows."""
 
 import dataclasses
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from tslens.errors import InputError
+from tslens.parsing import parse_json
 from tslens.stories.pairs.phenomena import MinimalPair, minimal_pairs, phenomena
 
 WORD = re.compile(r"[a-z']+")
@@ -70,10 +69,7 @@ def _records(path: Path, lines: Sequence[str]) -> list[tuple[str, str, str]]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        try:
-            record: Any = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path}, line {number} is not JSON ({error.msg}). Write one object a line.") from None
+        record = parse_json(line, f"{path}, line {number}", "Write one object a line.")
         columns = list(record) if isinstance(record, dict) else []
         for column in (GOOD, BAD):
             if not isinstance(record, dict) or not isinstance(record.get(column), str):

@@ -1,6 +1,5 @@
 """Prompts that models continue: a file of prompts, a suite, or stories that are cut, with their true ending."""
 
-import csv
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -12,8 +11,8 @@ from typing import Any, NamedTuple
 
 from tslens.errors import InputError
 from tslens.evaluation import suites
+from tslens.parsing import lines, rows
 from tslens.stories import stories
-from tslens.stories.readers import lines, objects
 
 NAME = re.compile(r"\w[\w-]*")
 WORD = re.compile(r"\S+\s*")
@@ -71,10 +70,7 @@ def _read(source: str) -> Iterator[StoryPrompt]:
         raise InputError(f"there is no file of prompts {source}; give one of {', '.join(KINDS)}, or a suite.")
     if path.suffix.lower() == ".txt":
         return (StoryPrompt(line.strip()) for line in lines(path) if line.strip())
-    rows: Iterable[tuple[int, dict[str, Any]]] = (
-        objects(path) if path.suffix.lower() == ".jsonl" else enumerate(csv.DictReader(lines(path), strict=True), 2)
-    )
-    return (_of_row(row, f"{source}, line {number}") for number, row in rows)
+    return (_of_row(row, where) for where, row in rows(path, "prompts"))
 
 
 def _listed(source: str) -> list[str]:
@@ -83,7 +79,7 @@ def _listed(source: str) -> list[str]:
     file: Traversable = Path(source) if own is None else own
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8")).get("beginnings", []) if file.is_file() else []
-    except ValueError:  # a suite's reader says what is wrong
+    except (ValueError, RecursionError):  # a suite's reader says what is wrong
         return []
     return [text for text in found if isinstance(text, str)]
 

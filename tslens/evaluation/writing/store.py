@@ -109,7 +109,7 @@ def _read(path: Path, model: str) -> dict[str, Completion]:
 def _row(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict):
         raise InputError(f"{path}, line {number} is not a JSON object. It was altered; move the file away.")

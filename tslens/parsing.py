@@ -1,0 +1,98 @@
+"""Parse JSON, TOML, and the rows of JSON-lines and CSV files: whatever they are not is one line with the place.
+
+JSON may be nested deeper than Python recurses, or hold a number of more digits than Python converts: an error of the
+file, like any other.
+"""
+
+import codecs
+import csv
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tslens.errors import InputError
+
+LONGEST = 16 * 2**20  # bytes of one story or row; beyond it, a separator or a newline is missing
+
+
+def parse_json(text: str | bytes, where: str, remedy: str = "It was altered or cut off.") -> Any:
+    """The value of a JSON text. InputError for what is none, is nested too deep, or has too long a number."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error).splitlines()[0]
+        raise InputError(f"{where} is not JSON ({reason}). {remedy}") from None
+
+
+def parse_toml(data: bytes, where: str) -> dict[str, Any]:
+    """The table of a TOML file. InputError for what is none, nested too deep, or not UTF-8."""
+    try:
+        return tomllib.loads(data.decode())
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from None
+    except (ValueError, RecursionError) as error:  # tomllib's own error is a ValueError
+        raise InputError(f"{where} is not TOML: {str(error).splitlines()[0]}.") from None
+
+
+def decoded(raw: bytes, path: Path, offset: int) -> str:
+    """The text of bytes that begin at an offset of a file; a byte order mark at the file's start is dropped."""
+    if offset == 0 and raw.startswith(codecs.BOM_UTF8):
+        raw, offset = raw.removeprefix(codecs.BOM_UTF8), len(codecs.BOM_UTF8)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        at = offset + error.start
+        raise InputError(
+            f"{path} is not UTF-8: byte 0x{raw[error.start]:02x} at offset {at}; convert it, for instance with iconv"
+        ) from None
+
+
+def lines(path: Path) -> Iterator[str]:
+    """The lines of a file, each with its newline."""
+    offset = 0
+    with path.open("rb") as file:
+        while raw := file.readline(LONGEST + 1):
+            if len(raw) > LONGEST:
+                raise InputError(
+                    f"{path} has a line of over {LONGEST // 2**20} MiB at byte {offset}; give one row a line"
+                )
+            yield decoded(raw, path, offset)
+            offset += len(raw)
+
+
+def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a file of JSON lines, each with its number."""
+    for number, line in enumerate(lines(path), 1):
+        if line.strip():
+            where = f"{path}, line {number}"
+            row = parse_json(line, where, "Give one object a line.")
+            if not isinstance(row, dict):
+                raise InputError(f"{where} is {type(row).__name__}; give one object a line")
+            yield number, row
+
+
+def csv_rows(path: Path, *, header: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a CSV file whose first line names the columns, each with its line; with `header` that line first."""
+    csv.field_size_limit(LONGEST)
+    table = csv.DictReader(lines(path), strict=True)
+    try:
+        if header and table.fieldnames is not None:
+            yield 1, dict.fromkeys(table.fieldnames)
+        for row in table:
+            yield table.line_num, row
+    except csv.Error as error:
+        raise InputError(f"{path}, line {table.line_num} is not CSV ({error}); quote fields with newlines") from None
+
+
+def rows(path: str | Path, what: str = "rows") -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a `.jsonl` or `.csv` file, each with its place in words. InputError for another file, or none."""
+    path = Path(path)
+    readers = {".jsonl": objects, ".csv": csv_rows}
+    if path.suffix.lower() not in readers:
+        raise InputError(f"{path} is no .jsonl or .csv file; give {what} as one of these.")
+    if not path.is_file():
+        raise InputError(f"there is no file {path}; give {what} as .jsonl or .csv.")
+    for number, row in readers[path.suffix.lower()](path):
+        yield f"{path}, line {number}", row
