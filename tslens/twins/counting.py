@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 TWINS, STORIES = 19, 100
-VERSION = 12
+VERSION = 13
 """Part of the key of kept counts: raise it when the rule of a label changes."""
 MODEL = "the model"
 QUESTIONS: tuple[Reducer[Any, Any], ...] = (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PROMPTS = 16
 """Stories in which neurons are steered, of the model and of twins: half of those for the model alone."""
-VERSION = "FADE, 6"
+VERSION = "FADE, 7"
 """Part of the key of kept counts: raise it when a rule changes."""
 
 

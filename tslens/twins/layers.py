@@ -24,7 +24,7 @@ from tslens.twins.reading import Question, ask
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-VERSION = "neurons by layer, 6"
+VERSION = "neurons by layer, 7"
 """Part of the key of kept counts: raise it when the rule of a label changes."""
 REDUCERS: tuple[Reducer[Any, Any], ...] = (HeldOut(), Profiles())
 """One for each of `RULES`."""
