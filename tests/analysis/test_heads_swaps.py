@@ -277,6 +277,7 @@ def test_an_answer_prints_draws_comes_back_and_withholds_what_it_contradicts(
     against = heads.agreement(roles, replace(decided, low=low, high=high)).summary().set_index("heads")
     columns = [f"against, {swap}" for swap in ("any tokens", "any word", "same part of speech")]
     assert against[columns].to_numpy().tolist() == [[1, 1, 0], [1, 1, 1], [2, 2, 1]]
+    assert against["agreement by random tokens"].tolist() == pytest.approx([1 / 2, 0, 1 / 3])
     assert heads.agreement(roles, replace(found, verdict_code=torch.full((2, 2, 2), 2))).contradicted == 0
     with refused("are not of one model"):
         heads.agreement(roles, replace(found, model="another"))

@@ -87,7 +87,11 @@ def test_an_unknown_model_gets_the_nearest_name(in_tmp, capsys):
 def test_a_shape_without_a_run_says_how_long_training_takes_here(in_tmp, capsys, monkeypatch):
     monkeypatch.setattr("tslens.train.estimate.PROBE", 0.1)
     said = refused(capsys, "analyze", "heads", "--model", "16x1x2")
-    assert "To train it: tslens train 16x1x2 (about " in said and " on this machine for " in said
+    assert "To train it: tslens train 16x1x2 (about " in said and " on this machine, as busy as it is, for " in said
+    Path("tales.txt").write_text("\n<|endoftext|>\n".join(stories("made", limit=40)), encoding="utf-8")
+    named = refused(capsys, "analyze", "heads", "--model", "16x1x2", "--stories", "tales.txt")
+    assert "tslens train 16x1x2 --data tales.txt (about " in named and "tokens of tales.txt" in named
+    Path("tales.txt").unlink()
     monkeypatch.setattr("tslens.train.estimate.estimate", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
     assert refused(capsys, "analyze", "heads", "--model", "16x1x2").endswith("To train it: tslens train 16x1x2")
     assert list(in_tmp.iterdir()) == []

@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         if isinstance(error, OSError) and not isinstance(error, InputError) and not of_the_user(error):
             return report_defect(error, arguments)
-        return complain(explain(error), 2)
+        return complain(explain(error, arguments), 2)
     except Exception as error:
         if is_out_of_memory(error) and not debug:
             return complain(f"not enough memory: {error}. Give a smaller shape, batch or context.", 2)

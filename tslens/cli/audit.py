@@ -21,10 +21,10 @@ def audit(
     runs: int = 2000,
     out: Path | None = None,
     json_: Json = False,
-) -> None:
+) -> int:
     """Hold the labels of heads and neurons against planted truth: power, false discoveries, coverage; in minutes.
 
-    Exits with 0 whether the audit passes or fails: its last line is the verdict, which the model's page then carries.
+    Its last line is the verdict, which the model's page then carries. Exits with 1 where the audit fails.
 
     Parameters
     ----------
@@ -51,3 +51,4 @@ def audit(
         found = replace(found, command=f"tslens audit --model {shlex.quote(model)}{options}")
         deliver(found, corpus=corpus)
     keep(loaded, found)
+    return 0 if found.passes else 1

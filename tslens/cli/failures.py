@@ -71,8 +71,8 @@ def is_out_of_memory(error: Exception) -> bool:
     return bool(kinds & {"MemoryError", "OutOfMemoryError"}) or on_cpu
 
 
-def explain(error: CycloptsError | InputError | OSError) -> str:
-    """The error in a sentence."""
+def explain(error: CycloptsError | InputError | OSError, arguments: Sequence[str] = ()) -> str:
+    """The error of a command in a sentence."""
     if isinstance(error, UnknownCommandError):
         return _unknown_command(error)
     if isinstance(error, CycloptsError):
@@ -80,7 +80,9 @@ def explain(error: CycloptsError | InputError | OSError) -> str:
         asked = " ".join(["tslens", *(error.command_chain or ())])
         return f"{error} See {asked} --help"
     if isinstance(error, UntrainedError):
-        return f"{error}{_training_time(error.shape)}"
+        stories = _value_of("--stories", arguments)
+        on_them = _training_time(error.shape, stories) if stories else ""
+        return f"{error} --data {shlex.quote(stories)}{on_them}" if on_them else f"{error}{_training_time(error.shape)}"
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
         bare = error.strerror == os.strerror(error.errno or 0)  # the system's words; ours say what to do
@@ -89,21 +91,30 @@ def explain(error: CycloptsError | InputError | OSError) -> str:
     return str(error) or type(error).__name__
 
 
-def _training_time(shape: str) -> str:
-    """How long training this shape takes on this machine, by a probe; nothing where that cannot be told."""
+def _value_of(option: str, arguments: Sequence[str]) -> str:
+    """The value of an option of a command; empty where it has none."""
+    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
+    joined = (one.removeprefix(f"{option}=") for one in arguments if one.startswith(f"{option}="))
+    return next((value for name, value in pairs if name == option), next(joined, ""))
+
+
+def _training_time(shape: str, stories: str = "") -> str:
+    """How long training this shape on these stories, or on its recipe's, takes on this machine, by a probe; nothing
+    where that cannot be told."""
     from tslens.cli.recipes import counted, duration
     from tslens.train import recipe as recipes
     from tslens.train.estimate import estimate
 
     try:
-        found = estimate(recipes.load(shape))
+        found = estimate(recipes.load(shape, {"data.source": stories} if stories else {}))
     except (InputError, OSError, KeyboardInterrupt):
         return ""
     if found.seconds is None or found.tokens is None:
         return ""
     told = f"{counted(found.tokens)} tokens of {found.source}"
     return (
-        f" (about {duration(found.seconds)} on this machine for {told}; --data takes other stories, --dry-run counts)"
+        f" (about {duration(found.seconds)} on this machine, as busy as it is, for {told}; --data takes other stories, "
+        "--dry-run counts)"
     )
 
 

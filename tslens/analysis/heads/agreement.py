@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from tslens.analysis.heads.replaced import SWAPS
+from tslens.analysis.heads.replaced import SWAPS, TOKENS
 from tslens.analysis.heads.result import ROLES, RolesResult
 from tslens.analysis.heads.swaps_result import (
     BY_NEITHER,
@@ -82,7 +82,8 @@ class AgreementResult(Result):
 
     def summary(self) -> "pd.DataFrame":
         """Roles, `content-dependent`, and both: how many are confirmed, left open and contradicted, which are withheld;
-        and of how many each kind of swap alone says the opposite."""
+        and of how many each kind of swap alone says the opposite. Agreement counts those that are left open; that by
+        random tokens is what it would be if these alone decided."""
         import pandas as pd
 
         frame = self.to_frame()
@@ -103,6 +104,8 @@ class AgreementResult(Result):
             "agreement": 1 - len(gone) / len(frame) if len(frame) else float("nan"),
         }
         against = self.against.numpy()[:, frame["layer"], frame["head"]].sum(1)
+        alone = against[TOKENS]
+        counts["agreement by random tokens"] = 1 - int(alone) / len(frame) if len(frame) else float("nan")
         counts |= {f"against, {swap}": int(n) for swap, n in zip(SWAPS, against, strict=True)}
         return counts | {
             "withheld": ", ".join(f"{row.layer}.{row.head} ({row.role})" for row in gone.itertuples()) or "none"

@@ -40,8 +40,7 @@ def result_of(state: ProfilesState, k: int) -> ProfilesResult:
     by_neuron: dict[str, Tensor] = {
         **{name: x for name, x in vars(found).items() if name != "tag_base"},
         "max": tops.values.amax(1),
-        "word": _example(found.word, word_of, top_tokens),
-        "drawn_words": _first_tokens(found.drawn_words, word_of),
+        "word": _example(found.word, word_of, top_tokens), "drawn_words": _first(found.drawn_words, word_of),
         "top_values": tops.values.masked_fill(tops.keys == NOWHERE, torch.nan),
         "top_tokens": top_tokens,
         "top_tags": top_tags,
@@ -102,9 +101,7 @@ def _stories(
     return places[filled][first, :2], row[:n].view(tops.keys.shape), row[n:]
 
 
-def _first_tokens(
-    numbers: Int[Tensor, "neurons drawn"], word_of: Int[Tensor, " vocabulary"]
-) -> Int[Tensor, "neurons drawn"]:
+def _first(numbers: Int[Tensor, "neurons drawn"], word_of: Int[Tensor, " vocabulary"]) -> Int[Tensor, "neurons drawn"]:
     """For each word number the first token that is this word; -1 stays."""
     first = torch.full((len(word_of) + 1,), -1)
     first[word_of.flip(0)] = torch.arange(len(word_of)).flip(0)

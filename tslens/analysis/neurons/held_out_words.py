@@ -1,5 +1,7 @@
 """The AUROC of a label over words: does it hold for words of a part of speech, or for one that is frequent?"""
 
+import dataclasses
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
@@ -34,4 +36,5 @@ def area_words(
     below = (equal.cumsum() - equal)[run] - (np.bincount(of_bin, miss).cumsum() - np.bincount(of_bin, miss))[of_bin]
     share = (below + equal[run] / 2) / np.bincount(of_bin, miss)[of_bin]
     which = np.unique(word[order][~miss], return_inverse=True)[1]
-    return stats.mean_interval(np.bincount(which, share[~miss]) / np.bincount(which))
+    found = stats.mean_interval(np.bincount(which, share[~miss]) / np.bincount(which))
+    return dataclasses.replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
