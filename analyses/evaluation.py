@@ -34,6 +34,7 @@ from tslens.evaluation import copies as measure
 from tslens.evaluation.card import card, controls, reference, score_texts
 from tslens.evaluation.coloured import coloured_figure
 from tslens.evaluation.instruct import instruct
+from tslens.evaluation.loss import loss
 from tslens.evaluation.pairs import own_pairs, read_pairs, score
 from tslens.evaluation.prompts import evaluate
 from tslens.evaluation.suites import suite, suites
@@ -48,7 +49,6 @@ OTHERS, FEWEST = 400, 100  # of each paradigm of --pairs, which has at least so 
 WRITTEN = 100  # stories, endings and instructions
 COMPLETIONS = 10
 OVER_TRAINING = {"pairs": 200, "texts": 40}  # of each snapshot
-COPIED = ("stories2M", "256x8", "128x4")  # models whose endings are looked for among all training stories
 
 asked = study("evaluation", pairs=None, out=Path("runs/studies"))
 source, folder = asked.options.stories, asked.folder
@@ -93,7 +93,8 @@ if asked.options.pairs is not None:
 
 usual = reference(asked.training, asked.training.name)
 written = {name: score_texts(model_stories(m, SELF, limit=WRITTEN).texts, usual, name) for name, m in models.items()}
-found = card(models, preferred, written, twins=["untrained"])
+losses = {name: loss(model, asked.stories) for name, model in models.items()}  # on the same stories for all
+found = card(models, preferred, written, twins=["untrained"], losses=losses)
 save(found.drawn("texts"), folder / "card.svg", found.summary())
 found.ranks().to_csv(folder / "card-ranks.csv", index=False)
 print(found)
@@ -113,9 +114,9 @@ print(grown)
 
 held_out = list(stories(source, split="validation", limit=WRITTEN))
 known = measure.corpora(train, cache() / "ngrams", source=train.name)
-for name in filter(models.__contains__, COPIED):
-    cuts = measure.cutting.that_fit(models[name], measure.cut_stories(held_out))
-    endings = measure.write_endings(models[name], cuts, tokens=256, temperature=1.0, seed=0)
+for name, model in models.items():
+    cuts = measure.cutting.that_fit(model, measure.cut_stories(held_out))
+    endings = measure.write_endings(model, cuts, tokens=256, temperature=1.0, seed=0)
     copied = measure.copies(cuts, endings, known, held_out=cuts, model=name)
     save(copied.figure(), folder / f"copies-{name}.svg", copied.summary())
     print(copied)

@@ -66,6 +66,7 @@ def test_copies_have_histograms_and_true_endings_beside(copied: CopiesResult) ->
     assert EVIL not in shown and html.escape(EVIL) in shown and "16 training stories" in shown
     assert shown.count("<svg") == 1 and "share of texts" in shown and "true endings, cut at 50%" in shown
     assert "exact copies, cut at 50%" in shown and "0.5 <span>[" in shown
+    assert shown.count("<article>") == len(copied.shown) > 0 and "<mark>" in shown  # side by side, the span marked
     assert "tslens eval copies --model m" in card_view.copies(None, "m")
 
 

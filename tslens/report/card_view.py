@@ -8,6 +8,7 @@ from typing import Any
 from tslens.evaluation.card import CardResult
 from tslens.evaluation.copies import CopiesResult
 from tslens.evaluation.copies.result import BITS, COMPARISONS
+from tslens.evaluation.copies.view import side_by_side
 from tslens.plots import svg
 from tslens.report.suites import around, rows_of
 
@@ -29,6 +30,7 @@ BESIDE = (
 GRAMS = " So does a word 5-gram of training stories, which sees four words at a time."
 ALONE = " No untrained twin was asked."
 FULLEST = " Of the cards of these weights the fullest is shown, the last of its kind: on {}"
+PLACED = "The {} texts with the longest copies, each beside the training story that has them"
 LAST = " What was looked for last with these weights is shown: on {}"
 UNSEEN = "does not measure"
 SHOWN = (*COMPARISONS.values(), "longest copied span (words and marks)", "exact copies", "template copies", BITS)
@@ -100,6 +102,8 @@ def copies(found: CopiesResult | None, name: str) -> str:
         f'<div class="panel drawn panels"><div class="scroll"><figure>{svg(found.figure())}</figure></div>'
         f"{rows_of(['mean over texts', *found.writers], rows)}</div>"
     )
+    if found.shown:
+        body += f"<details><summary>{PLACED.format(len(found.shown))}</summary>{side_by_side(found)}</details>"
     twins = ", and what untrained twins write after the same prompts" if found.twins else ""
     said = COPIES.format(n=found.n_train, train=found.train, twins=twins, span=found.span)
     said += ("" if twins else ALONE) + (LAST.format(found.corpus) if found.corpus else "")

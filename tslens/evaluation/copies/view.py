@@ -33,7 +33,7 @@ def _pair(row: dict[str, Any]) -> str:
     prompt, story = html.escape(_plain(row["prompt"])), row["story_text"]
     return (
         f"<article><p>{_SAID[row['kind']]}: {row['words']} words and marks</p>"
-        "<div style='display:grid;grid-template-columns:1fr 1fr;gap:1em'>"
+        "<div style='display:grid;grid-template-columns:repeat(auto-fit,minmax(16em,1fr));gap:1em'>"
         f"<p style='white-space:pre-wrap'><i>{prompt}</i>{marked(row['text'], row['span'])}</p>"
         f"<p style='white-space:pre-wrap'>{marked(story, row['story_span'])}</p></div></article>"
     )
