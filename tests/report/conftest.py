@@ -129,16 +129,8 @@ def made_data(
     """Answers about a model that does not exist; the page cannot tell. Every text field holds markup."""
     words = vocabulary or VOCABULARY
     spec = models.Spec(8 * heads, layers, heads, d_vocab=len(words), n_ctx=max(tokens, 8), d_mlp=d_mlp)
-    shape = {
-        "layer": layers,
-        "head": heads,
-        "neuron": d_mlp,
-        "offset": 8,
-        "claim": 5,
-        "tag": 4,
-        "rank": ranks,
-        "drawn": 2,
-    }
+    shape = {"layer": layers, "head": heads, "neuron": d_mlp, "offset": 8, "claim": 5, "tag": 4, "rank": ranks}
+    shape |= {"drawn": 2, "token": ranks + 2}
     shape |= {"window": 11, "sample": 60, "random": 4, "quantile": 3, "example": 2, "effect": 5}
     shape |= {"query": tokens, "key": tokens, "depth": layers + 1, "pos": tokens, "k": 5, "story": 9}
     depths = ["embed", *map(str, range(layers))]
