@@ -8,6 +8,7 @@ import pytest
 
 from tslens.cli.commands import COMMANDS
 from tslens.evaluation.suites import RESERVED, Prompt, suite, suites
+from tslens.evaluation.toml_lines import line_of
 
 GOOD = """
 question = "What is it?"
@@ -191,3 +192,8 @@ def test_unknown_names(tmp_path):
     (tmp_path / "...toml").write_text(GOOD)
     with pytest.raises(ValueError, match=r"a suite cannot be called '\.\.'"):
         suite(str(tmp_path / "...toml"))
+
+
+def test_an_unknown_table_is_found_by_its_header():
+    text = 'question = "pairs"  # [[pairs]]\n\n[[pair]]\nx = 1\n\n[[pairs]]\nx = 2\n'
+    assert line_of(text, ("pairs",)) == 6 and line_of(text, ("question",)) == 1 and line_of(text, ("nothing",)) == 1

@@ -26,6 +26,12 @@ def line_of(text: str, path: Sequence[str | int]) -> int | None:
             braces = list(re.finditer(r"\{[^}]*", bare[start:stop]))
             if part < len(braces):
                 start, stop = start + braces[part].start(), start + braces[part].end()
-        elif found := re.search(rf"(?<![\w-]){re.escape(part)}\s*=", bare[start:stop]):
+        elif found := _key(part, bare[start:stop]):
             start += found.start()
     return bare.count("\n", 0, start) + bool(bare)
+
+
+def _key(name: str, text: str) -> re.Match[str] | None:
+    """Where a key stands before its value, or as the header of a table."""
+    key = re.search(rf"(?<![\w-]){re.escape(name)}\s*=", text)
+    return key or re.search(rf"^[ \t]*\[\[?\s*{re.escape(name)}\s*\]", text, re.MULTILINE)

@@ -51,7 +51,7 @@ class CostEstimate:
             return f"the cache answers all {self.cached:,} requests to {self.model}"
         way = "by message batches" if self.batch else f"{dollars(self.batch_usd)} by message batches"
         more = f"; {self.further:,} further requests may follow" if self.further else ""
-        limit = "" if self.limit_usd is None else f" At most {dollars(self.limit_usd)} are spent, whatever happens."
+        limit = "" if self.limit_usd is None else f" At most {dollars(self.limit_usd)} are spent on what is sent now."
         paid = f"; {self.under_way:,} of these are under way in a batch that was paid" if self.under_way else ""
         return (
             f"{self.requests:,} requests to {self.model} ({self.cached:,} more are answered by the cache{paid}): about "

@@ -74,7 +74,10 @@ class Wish:
         return llm.Request(RULES, text, ToldStory, MAX_TOKENS, repetition=self.copy + number * AGAIN)
 
     def fault(self, story: str) -> str | None:
-        """What is wrong with a story: `words missing`, `dialogue missing` or `unfinished`; inflected words count."""
+        """What is wrong with a story: `words missing`, `dialogue missing` or `unfinished`; inflected words count.
+
+        Whether its words are simple and whether it has a moral only rules of thumb tell: those of `stories audit`.
+        """
         from tslens.pos.lemmas import lemmas
 
         if is_truncated(story):

@@ -66,7 +66,10 @@ def test_instructions_say_what_is_asked():
         (("name = \"style\"\n", ""), "line 7: 'name' is missing from this axis"),
         (("task = \"Grade.\"", "tsk = \"Grade.\""), "line 1: no key 'tsk'"),
         (("name = \"style\"", "name = \"plot\""), "line 8: 'plot' is taken"),
-        (("name = \"style\"", "name = \"comment\""), "line 8: 'comment' is taken"),
+        *(
+            (("name = \"style\"", f"name = \"{name}\""), f"line 8: '{name}' is taken")
+            for name in ("comment", "model dump", "model config", "prompt", "completion", "number")
+        ),
         (("name = \"style\"", "name = 3"), "line 8, 'name': Input should be a valid string; got 3"),
         (("name = \"style\"", "name = \"style\"\nhit_by = [\"fire\"]"), "line 9, 'hit_by'"),
         (("name = \"style\"", "name = \"style\"\nvalues = [\"one\"]"), "line 9, 'values'"),

@@ -40,7 +40,8 @@ def result_of(state: ProfilesState, k: int) -> ProfilesResult:
     by_neuron: dict[str, Tensor] = {
         **{name: x for name, x in vars(found).items() if name != "tag_base"},
         "max": tops.values.amax(1),
-        "word": _example(found.word, word_of, top_tokens), "drawn_words": _first(found.drawn_words, word_of),
+        "word": _example(found.word, word_of, top_tokens),
+        "drawn_words": _first(found.drawn_words, word_of),
         "top_values": tops.values.masked_fill(tops.keys == NOWHERE, torch.nan),
         "top_tokens": top_tokens,
         "top_tags": top_tags,

@@ -115,6 +115,9 @@ class RubricTable(BaseModel):
     axis: list[AxisTable] = Field(min_length=1)
 
 
+COLUMNS = ("model", "prompt", "completion", "number", "ending", "text", "grader")  # of tables that hold scores
+
+
 def rubrics() -> list[str]:
     """The rubrics that come with tslens: every TOML file of `eval/rubrics/`."""
     files = (file.name for file in resources.files("tslens.suites").joinpath("rubrics").iterdir())
@@ -131,7 +134,8 @@ def rubric(name: str) -> Rubric:
         raise InputError(_first_fault(error, name, text)) from None
     axes = tuple(Axis(a.name, a.question, tuple(a.values), a.lowest, a.highest, tuple(a.hit_by)) for a in table.axis)
     for i, axis in enumerate(axes):
-        if axis.key in {"comment", *(other.key for other in axes[:i])}:
+        other = {"comment", *COLUMNS, *dir(BaseModel), *(other.key for other in axes[:i])}
+        if axis.key in other or axis.key.startswith("model_"):
             at = f"rubric {name}, line {_line(text, i, 'name')}"
             raise InputError(f"{at}: {axis.name!r} is taken. Give the axis another name.")
     return Rubric(label, table.task, axes)

@@ -60,7 +60,7 @@ def read_pairs(path: str | Path, *, limit: int | None = None, least: int = 1) ->
     different = tuple(pair for pair in found if pair.good != pair.bad)
     if not different:
         raise InputError(f"{path} has no paradigm with {least} pairs of two different texts; give another file.")
-    return PairSet(path.stem, different, identical=len(found) - len(different))
+    return PairSet(path.stem.strip(".") or "pairs", different, identical=len(found) - len(different))
 
 
 def _records(path: Path, lines: Sequence[str]) -> list[tuple[str, str, str]]:
