@@ -3,12 +3,12 @@ stories260K none and 45; of untrained twins, read on 100, none prefers a part of
 What lies above a neuron's 99.9% quantile decides, and not its top 20 tokens, so that the counts hardly move with the
 number of stories (by an earlier rule 229, 228 and 242 on 100, 300 and 600 stories, where the top 20 gave 237, 204 and
 224; `tslens analyze neurons --limit N`, and with `--top 20`; the list has 20 to 64 tokens); with the kind of stories
-they do: 234 on 100 of V1, 274 on 100 of V2. A part of speech rarely says where a neuron fires: made on 157 stories, 30
+they do: 234 on 100 of V1, 274 on 100 of V2. A part of speech rarely says where a neuron fires: made on 157 stories, 29
 of 243 labels predict it on 143 others and on other words (AUROC above 0.7 with its whole interval, among words of like
-frequency too): 8 punctuation marks, 8 adjectives, 4 names, 2 nouns. By that interval alone 56 would, 9 nouns and 19
+frequency too): 8 punctuation marks, 8 adjectives, 4 names, 2 nouns. By that interval alone 55 would, 9 nouns and 19
 adjectives: rarity alone separates nouns with an AUROC of 0.74 to 0.78. Of words 40 of 43 labels predict. Measured as
-FADE does, against 19 other neurons of the layer and on generated stories too, 27 of these 30 labels are surely clearer,
-28 respond more and 29 are purer, but steering makes the words of 7 alone likelier, of one where it fires and of 6 where
+FADE does, against 19 other neurons of the layer and on generated stories too, 26 of these 29 labels are surely clearer,
+27 respond more and 28 are purer, but steering makes the words of 7 alone likelier, of one where it fires and of 6 where
 it is driven as far below 0 (of 40 words 35, 36, 39 and 9: 5 and 4; twins' neurons were not steered). Nor does the model
 miss the neuron there: without it the loss is surely higher on the tokens of the label than on others for 5 of 162
 neurons of a part of speech and 3 of 38 of a word, and for none of as many unlabelled ones of the same layers; ablated
@@ -24,7 +24,7 @@ words than the neuron's own too, for 9 (4 to 18; twins 0). Of stories260K 108 ne
 more than its twins (115 to 235), and 17 words before (10 to 27; twins 0 to 1; 100 stories, p = 0.05).
 
 The published noun and adjective neurons are hardly there: on 100 stories 15 of the 768 neurons of layer 0 of stories2M
-have a part of speech that predicts where they fire on other stories and words (7 to 26; 4 punctuation marks, 4
+have a part of speech that predicts where they fire on other stories and words (6 to 26; 4 punctuation marks, 4
 prepositions, 3 adjectives, 2 names, 1 noun, 1 adverb; twins 0, p = 0.05), and 1, 1 and 2 of the layers after it, of
 which the last lead (0.1 to 7; twins 0). Of stories260K none has.
 
