@@ -29,5 +29,5 @@ def test_the_users_own_file_and_one_that_is_named(tmp_path, monkeypatch, refused
         llm.price_of("mine", tmp_path / "none.toml")
     for broken in ("[models", "models = 3", text.replace("3", "-3"), text.replace("4", '"4"'), "[models]\nmine = 3\n"):
         named.write_text(broken)
-        with refused("named.toml is not TOML"):
+        with refused("named.toml is (no file of prices|not TOML)"):
             llm.price_of("mine", named)
