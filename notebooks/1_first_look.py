@@ -136,5 +136,5 @@ lens.of_prompt(model, "Once upon a time there was a little girl named Lily. She 
 # %%
 from tslens.report import compute, draw, write
 
-page = draw(compute(model, corpus, name="stories2M", shown=2))
+page = draw(compute(model, model_stories(model, limit=300), name="stories2M", shown=2))
 write(page, "stories2M-report.html").stat().st_size
