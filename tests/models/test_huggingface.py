@@ -9,7 +9,10 @@ import pytest
 import torch
 
 from tslens import forward, models
+from tslens.analysis import heads, lens, neurons
+from tslens.evaluation.loss import loss
 from tslens.models import huggingface
+from tslens.scan import scan
 from tslens.tokenizer import Tokenizer
 
 NEO_WINDOW = 5
@@ -79,6 +82,18 @@ def test_logits_are_those_of_transformers(tmp_path: Path, tokenizer: Tokenizer, 
     assert models.tokenizer_of(ours).hash == tokenizer.hash
     zeros = {"gpt_neo": 3 * 2 * 16, "gpt_neox": 290}.get(kind, 0)  # biases of queries, keys and values; of the logits
     assert models.spec_of(ours).n_parameters() == theirs.num_parameters() + zeros
+
+
+@pytest.mark.parametrize("kind", ["gpt_neox", "llama"])
+def test_it_is_analysed(tmp_path: Path, tokenizer: Tokenizer, kind: str) -> None:
+    """The one by TransformerLens's forward, the other by ours."""
+    ours = models.load(f"hf:{saved(tmp_path, tiny(kind), tokenizer)}")
+    stories = ["The cat sat on a mat.", "A dog ran to the cat.", "Tim had a red ball."] * 8
+    roles, profiles, depth = scan(ours, stories, [heads.Roles(), neurons.Profiles(), lens.ByDepth()])
+    assert roles.role_code.shape == (2, 2) and profiles.label.shape == (2, 40) and depth.kl[-1] < 1e-4
+    with torch.no_grad():
+        expected = forward.token_losses(ours, torch.tensor(tokenizer.encode(stories[:1]))).mean()
+    assert loss(ours, stories[:1]).nats_per_token == pytest.approx(float(expected), rel=0.2)  # which has the end too
 
 
 @pytest.mark.parametrize(
