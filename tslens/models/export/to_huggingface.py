@@ -72,6 +72,6 @@ def _family(spec: Spec, parameters: Mapping[str, Tensor], name: str) -> Family:
         if not any(bool(weight.any()) for n, weight in parameters.items() if n not in named):
             return GPT_NEO
     raise InputError(
-        f"{name} cannot be written for transformers: models of GPT-2's, GPT-Neo's or Llama's style can, with windows only "
-        "GPT-Neo's (unscaled scores, no biases of queries, keys and values). Write it with --to transformer-lens."
+        f"{name} cannot be written for transformers: models of GPT-2's, GPT-Neo's or Llama's style can, with windows "
+        "only GPT-Neo's (unscaled scores, no biases of queries, keys and values). Write it with --to transformer-lens."
     )
