@@ -156,7 +156,7 @@ def test_clarity_and_truth_read_the_generators_tags(model: Any, corpus: list[str
     """The positives are the generator's nouns less the neuron's own words, and nothing else of its stories is
     on the side of natural ones."""
     noun, word_of = pos.TAGS.index("NOUN"), words(labels.pieces).numpy()
-    tops = labels.top_tokens.clone()
+    tops = labels.label_tokens.clone()
     truth = {story.text: story for story in generate(12, 1618)}
     some = models.tokenizer_of(model).encode([" dog"], bos=False)[0][-1]
     tops[NOUNS][0] = some

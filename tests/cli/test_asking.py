@@ -119,8 +119,9 @@ def test_tries_that_follow_cached_answers_need_a_yes_too(asked, monkeypatch, cap
 def test_a_rehearsal_has_a_cache_of_its_own(asked, monkeypatch, in_tmp):
     with Server(tell) as server:
         assert asked(server, 1, "--out", "told.jsonl", "--yes") == 0
-    assert [path.name for path in (in_tmp / "cache/answers").iterdir()] == ["claude-haiku-5-5@127.0.0.1.jsonl"]
-    assert written("told.jsonl")[0]["model"] == "claude-haiku-5-5 at 127.0.0.1"
+        port = server.url.rpartition(":")[2]
+    assert [path.name for path in (in_tmp / "cache/answers").iterdir()] == [f"claude-haiku-5-5@127.0.0.1-{port}.jsonl"]
+    assert written("told.jsonl")[0]["model"] == f"claude-haiku-5-5 at 127.0.0.1:{port}"
     monkeypatch.delenv("ANTHROPIC_BASE_URL")
     assert large_model.LargeModel().settings().cache == in_tmp / "cache/answers/claude-haiku-5-5.jsonl"
 

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import pos, stats
-from tslens.analysis.neurons.labels import preference
+from tslens.analysis.neurons.labels import Preference, preference
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.sample import Sample
 from tslens.analysis.neurons.state import ProfilesState
@@ -33,15 +33,14 @@ def result_of(state: ProfilesState, k: int) -> ProfilesResult:
     top_tokens, sample_tokens = (part.contexts[..., part.contexts.shape[-1] // 2] for part in (tops, sample))
     top_tags, sample_tags, same = _tags(tops, sample, state)
     values, word_of = sample.values.flatten(1).T.contiguous(), words(state.pieces)
-    of_top, of_sample = word_of[top_tokens.clamp(min=0)], word_of[sample_tokens]
     (stories, top_story, sample_story), quantiles = _stories(tops, sample), _examples(values)
-    frequency = torch.bincount(word_of, weights=state.seen).long()
-    found = preference(top_tags, of_top, same, sample_tags, of_sample, sample_story, values, frequency)
+    frequency, read = torch.bincount(word_of, weights=state.seen).long(), word_of[sample_tokens]
+    found = preference(
+        top_tags, word_of[top_tokens.clamp(min=0)], same, sample_tags, read, sample_story, values, frequency
+    )
     by_neuron: dict[str, Tensor] = {
-        **{name: x for name, x in vars(found).items() if name != "tag_base"},
+        **_labels(found, word_of, top_tokens),
         "max": tops.values.amax(1),
-        "word": _example(found.word, word_of, top_tokens),
-        "drawn_words": _first(found.drawn_words, word_of),
         "top_values": tops.values.masked_fill(tops.keys == NOWHERE, torch.nan),
         "top_tokens": top_tokens,
         "top_tags": top_tags,
@@ -100,6 +99,15 @@ def _stories(
     row[filled] = torch.from_numpy(inverse)
     n = tops.keys.numel()
     return places[filled][first, :2], row[:n].view(tops.keys.shape), row[n:]
+
+
+def _labels(
+    found: Preference, word_of: Int[Tensor, " vocabulary"], top_tokens: Int[Tensor, "neurons rank"]
+) -> dict[str, Tensor]:
+    """What was found of each neuron, words as token ids."""
+    fields = {name: x for name, x in vars(found).items() if name != "tag_base"}
+    word, drawn = _example(found.word, word_of, top_tokens), _first(found.drawn_words, word_of)
+    return fields | {"word": word, "drawn_words": drawn}
 
 
 def _first(numbers: Int[Tensor, "neurons drawn"], word_of: Int[Tensor, " vocabulary"]) -> Int[Tensor, "neurons drawn"]:
