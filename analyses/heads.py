@@ -20,11 +20,11 @@ a verb 0.06 (0.03 to 0.09), without 2.0 of stories260K those after a noun that h
 not among them (0.01, -0.02 to 0.04). Of 25 written classes (the one that a head writes most) 5 are: names by 3.2, 1.1
 and 4.4 of stories260K (2.6, 2.3 to 2.9; 0.39, 0.32 to 0.47; 0.54, 0.39 to 0.69), nouns by 3.1 (0.16, 0.06 to 0.26),
 verbs by 4.5 of stories260K (0.02, 0.00 to 0.03). Without 2.3, which writes nouns, nouns lose less than other tokens
-however it is ablated (-0.05, at most -0.02). Parts of speech are read from no query or key of stories2M better than
-from the token alone (0.75 of words, balanced), but from 32 of the 60 of stories260K (0.32), in which two heads share a
-key and whose tokens are mostly pieces of words (no twin was asked). Of roles only that of the previous token predicts
-tokens, those that two tokens tell better than one, and none of its 6 heads of stories260K is missed more there. On
-repeated random tokens neither model copies, so they say nothing of its heads.
+however it is ablated (-0.06, -0.11 to -0.02, by resampling). Parts of speech are read from no query or key of stories2M
+better than from the token alone (0.75 of words, balanced), but from 32 of the 60 of stories260K (0.32), in which two
+heads share a key and whose tokens are mostly pieces of words (no twin was asked). Of roles only that of the previous
+token predicts tokens, those that two tokens tell better than one, and none of its 6 heads of stories260K is missed more
+there. On repeated random tokens neither model copies, so they say nothing of its heads.
 
 What do the attention heads of small story models do, and what would the published rule have called them?
 `python analyses/heads.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.

@@ -24,6 +24,7 @@ LLAMA = Spec(16, 2, 4, d_vocab=290, n_ctx=20, style="llama")
 SHAPES = {
     "gpt2": GPT2,
     "untied": replace(GPT2, tied=False, eps=1e-3, d_mlp=24),
+    "odd heads": replace(GPT2, d_model=20),
     "unscaled": replace(GPT2, scaled=False),
     "llama": LLAMA,
     "grouped": replace(LLAMA, n_key_value_heads=2, tied=False),

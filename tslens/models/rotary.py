@@ -12,14 +12,16 @@ TURNED = ("attn.W_Q", "attn.W_K", "attn._W_K")
 
 def in_halves(spec: Spec, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The parameters for positions that turn direction i with i + d_head/2 (transformers); others are not copied."""
-    order = torch.arange(spec.d_head).view(-1, 2).T.flatten()
-    return _ordered(parameters, order) if spec.rotary_adjacent else dict(parameters)
+    if not spec.rotary_adjacent:
+        return dict(parameters)
+    return _ordered(parameters, torch.arange(spec.d_head).view(-1, 2).T.flatten())
 
 
 def in_neighbours(spec: Spec, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The parameters for positions that turn direction 2i with 2i + 1 (llama2.c); others are not copied."""
-    order = torch.arange(spec.d_head).view(2, -1).T.flatten()
-    return dict(parameters) if spec.rotary_adjacent else _ordered(parameters, order)
+    if spec.rotary_adjacent:
+        return dict(parameters)
+    return _ordered(parameters, torch.arange(spec.d_head).view(2, -1).T.flatten())
 
 
 def _ordered(parameters: Mapping[str, Tensor], order: Tensor) -> dict[str, Tensor]:

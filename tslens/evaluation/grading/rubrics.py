@@ -134,8 +134,8 @@ def rubric(name: str) -> Rubric:
         raise InputError(_first_fault(error, name, text)) from None
     axes = tuple(Axis(a.name, a.question, tuple(a.values), a.lowest, a.highest, tuple(a.hit_by)) for a in table.axis)
     for i, axis in enumerate(axes):
-        other = {"comment", *COLUMNS, *dir(BaseModel), *(other.key for other in axes[:i])}
-        if axis.key in other or axis.key.startswith("model_"):
+        taken = {"comment", *COLUMNS, *dir(BaseModel), *(other.key for other in axes[:i])}
+        if axis.key in taken or axis.key.startswith("model_"):
             at = f"rubric {name}, line {_line(text, i, 'name')}"
             raise InputError(f"{at}: {axis.name!r} is taken. Give the axis another name.")
     return Rubric(label, table.task, axes)

@@ -100,6 +100,16 @@ def norm(file: str, name: str) -> list[Stored]:
     ]
 
 
+def linear(file: str, pattern: str, weight: str, bias: str) -> list[Stored]:
+    """The weight and bias of a linear layer."""
+    return [Stored(f"{file}.weight", pattern, (weight,)), Stored(f"{file}.bias", VECTOR, (bias,))]
+
+
+def mlp(first: str, second: str, pattern: str) -> list[Stored]:
+    """Both linear layers of an MLP without gate."""
+    return [*linear(first, pattern, "mlp.W_in", "mlp.b_in"), *linear(second, pattern, "mlp.W_out", "mlp.b_out")]
+
+
 def unembedding(spec: Spec) -> list[Stored]:
     """The unembedding, where it is a parameter of its own."""
     return [] if spec.tied else [Stored(UNEMBEDDING, TRANSPOSED, ("unembed.W_U",))]

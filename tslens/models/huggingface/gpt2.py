@@ -1,13 +1,15 @@
 """GPT-2 as Hugging Face has it."""
 
+from functools import partial
 from typing import Any
 
 from tslens.models.huggingface.family import (
     GELU_TANH,
     MATRIX,
-    VECTOR,
     Family,
     Stored,
+    linear,
+    mlp,
     norm,
     of_layers,
     unembedding,
@@ -18,26 +20,16 @@ LAYER = [
     *norm("ln_1", "ln1"),
     Stored("attn.c_attn.weight", "d (w h e) -> w h d e", ("attn.W_Q", "attn.W_K", "attn.W_V")),
     Stored("attn.c_attn.bias", "(w h e) -> w h e", ("attn.b_Q", "attn.b_K", "attn.b_V")),
-    Stored("attn.c_proj.weight", "(h e) d -> 1 h e d", ("attn.W_O",)),
-    Stored("attn.c_proj.bias", VECTOR, ("attn.b_O",)),
+    *linear("attn.c_proj", "(h e) d -> 1 h e d", "attn.W_O", "attn.b_O"),
     *norm("ln_2", "ln2"),
-    Stored("mlp.c_fc.weight", MATRIX, ("mlp.W_in",)),
-    Stored("mlp.c_fc.bias", VECTOR, ("mlp.b_in",)),
-    Stored("mlp.c_proj.weight", MATRIX, ("mlp.W_out",)),
-    Stored("mlp.c_proj.bias", VECTOR, ("mlp.b_out",)),
+    *mlp("mlp.c_fc", "mlp.c_proj", MATRIX),
 ]
 
 
-def embeddings() -> list[Stored]:
-    """The embeddings of tokens and positions."""
-    return [
-        Stored("wte.weight", MATRIX, ("embed.W_E",)),
-        Stored("wpe.weight", MATRIX, ("pos_embed.W_pos",)),
-    ]
-
-
-def _parts(spec: Spec) -> list[Stored]:
-    return [*embeddings(), *of_layers(spec, "h", LAYER), *norm("ln_f", "ln_final"), *unembedding(spec)]
+def around(layer: list[Stored], spec: Spec) -> list[Stored]:
+    """All tensors of a model with these in each layer, as GPT-2 and GPT-Neo call them."""
+    embeddings = [Stored("wte.weight", MATRIX, ("embed.W_E",)), Stored("wpe.weight", MATRIX, ("pos_embed.W_pos",))]
+    return [*embeddings, *of_layers(spec, "h", layer), *norm("ln_f", "ln_final"), *unembedding(spec)]
 
 
 def _refused(config: Any) -> dict[str, bool]:
@@ -82,7 +74,7 @@ GPT2 = Family(
     "transformer.",
     _refused,
     _spec,
-    _parts,
+    partial(around, LAYER),
     _fields,
     buffers=r"h\.\d+\.attn\.(bias|masked_bias)",
 )

@@ -1,35 +1,27 @@
 """GPT-Neo as Hugging Face has it: no division of attention scores, windows, no biases of queries, keys and values."""
 
+from functools import partial
 from typing import Any
 
 from tslens.models.huggingface.family import (
     GELU_TANH,
     TRANSPOSED,
-    VECTOR,
     Family,
     Stored,
+    linear,
+    mlp,
     norm,
-    of_layers,
-    unembedding,
 )
-from tslens.models.huggingface.gpt2 import embeddings
+from tslens.models.huggingface.gpt2 import around
 from tslens.models.spec import Spec
 
 LAYER = [
     *norm("ln_1", "ln1"),
     *(Stored(f"attn.attention.{x}_proj.weight", "(h e) d -> 1 h d e", (f"attn.W_{x.upper()}",)) for x in "qkv"),
-    Stored("attn.attention.out_proj.weight", "d (h e) -> 1 h e d", ("attn.W_O",)),
-    Stored("attn.attention.out_proj.bias", VECTOR, ("attn.b_O",)),
+    *linear("attn.attention.out_proj", "d (h e) -> 1 h e d", "attn.W_O", "attn.b_O"),
     *norm("ln_2", "ln2"),
-    Stored("mlp.c_fc.weight", TRANSPOSED, ("mlp.W_in",)),
-    Stored("mlp.c_fc.bias", VECTOR, ("mlp.b_in",)),
-    Stored("mlp.c_proj.weight", TRANSPOSED, ("mlp.W_out",)),
-    Stored("mlp.c_proj.bias", VECTOR, ("mlp.b_out",)),
+    *mlp("mlp.c_fc", "mlp.c_proj", TRANSPOSED),
 ]
-
-
-def _parts(spec: Spec) -> list[Stored]:
-    return [*embeddings(), *of_layers(spec, "h", LAYER), *norm("ln_f", "ln_final"), *unembedding(spec)]
 
 
 def _refused(config: Any) -> dict[str, bool]:
@@ -78,7 +70,7 @@ GPT_NEO = Family(
     "transformer.",
     _refused,
     _spec,
-    _parts,
+    partial(around, LAYER),
     _fields,
     buffers=r"h\.\d+\.attn\.attention\.(bias|masked_bias)",
 )

@@ -6,9 +6,10 @@ from tslens.models.hooked import spec_of_config
 from tslens.models.huggingface.family import (
     MATRIX,
     TRANSPOSED,
-    VECTOR,
     Family,
     Stored,
+    linear,
+    mlp,
     norm,
     of_layers,
     unembedding,
@@ -20,13 +21,9 @@ LAYER = [
     *norm("input_layernorm", "ln1"),
     Stored("attention.query_key_value.weight", "(h w e) d -> w h d e", ("attn.W_Q", "attn.W_K", "attn.W_V")),
     Stored("attention.query_key_value.bias", "(h w e) -> w h e", ("attn.b_Q", "attn.b_K", "attn.b_V")),
-    Stored("attention.dense.weight", "d (h e) -> 1 h e d", ("attn.W_O",)),
-    Stored("attention.dense.bias", VECTOR, ("attn.b_O",)),
+    *linear("attention.dense", "d (h e) -> 1 h e d", "attn.W_O", "attn.b_O"),
     *norm("post_attention_layernorm", "ln2"),
-    Stored("mlp.dense_h_to_4h.weight", TRANSPOSED, ("mlp.W_in",)),
-    Stored("mlp.dense_h_to_4h.bias", VECTOR, ("mlp.b_in",)),
-    Stored("mlp.dense_4h_to_h.weight", TRANSPOSED, ("mlp.W_out",)),
-    Stored("mlp.dense_4h_to_h.bias", VECTOR, ("mlp.b_out",)),
+    *mlp("mlp.dense_h_to_4h", "mlp.dense_4h_to_h", TRANSPOSED),
 ]
 
 
