@@ -1,6 +1,7 @@
 """`tslens eval copies`: what is printed and written, which training stories it reads, and what bad input gets."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -45,6 +46,19 @@ def test_endings_are_written_compared_and_kept(tiny: Path, capsys: pytest.Captur
     assert saved.corpus.endswith("4 endings, written at temperature 1, seed 0, of at most 8 tokens.")
     assert kept_copies(load("tiny")).texts == saved.texts  # for its page
     assert len(list((files.cache() / "ngrams").iterdir())) >= 2
+
+
+def test_several_models_have_an_answer_each(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(tiny / "runs" / "tiny", tiny / "runs" / "other")
+    asked = ["eval", "copies", "--model", "tiny", "--model", "other", "--tokens", "4", "--cut", "0.4", "--twins", "0"]
+    assert cli.main([*asked, "--out", "found"]) == 0
+    files = [f"copies-{number}.{kind}" for number in (1, 2) for kind in ("csv", "html", "svg")]
+    assert {path.name for path in (tiny / "found").iterdir()} == {"1", "2", *files}
+    assert [CopiesResult.load(tiny / "found" / number).model for number in ("1", "2")] == ["tiny", "other"]
+    capsys.readouterr()
+    (tiny / "written.jsonl").write_text('{"prompt": "A cat", "completion": " ran."}\n' * 2)
+    assert cli.main([*asked, "--texts", "written.jsonl"]) == 2
+    assert capsys.readouterr().err == "tslens: one model is said to have written --texts; give --model once.\n"
 
 
 def test_completions_of_a_file_are_read(

@@ -115,6 +115,17 @@ def test_labels_are_kept_for_the_page_and_stay_there(tiny: Path, capsys: pytest.
     assert kept.labelled(2, 0, "anna").estimate == pytest.approx(sum(said) / len(said)) and sum(said) > 0
 
 
+def test_answers_are_kept_where_their_grading_is_refused(
+    tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    asked = ["eval", "facts", "--model", "tiny", "--completions", "1", "--grader", "claude-haiku-4-5", "--yes"]
+    assert cli.main(asked) == 2
+    assert "there is no key" in capsys.readouterr().err
+    (kept,) = answers.kept_suites(load("tiny"))
+    assert list(kept.labels) == ["match"] and kept.completions
+
+
 def test_beginnings_side_by_side(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--model", "tiny", "--max-new-tokens", "4"]
     assert cli.main(["eval", "beginnings", *options, "--out", "found"]) == 0

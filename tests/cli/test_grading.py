@@ -388,6 +388,15 @@ def test_a_run_and_a_table_need_no_key(here, monkeypatch, capsys):
     assert row["texts"] == 100 and row["kappa_low"] > 0.2
 
 
+def test_a_text_that_a_model_cannot_read_is_no_success(here, capsys):
+    rows = [{"prompt": "Once upon a time. " * 400, "completion": " The end."}, {"prompt": "A", "completion": " b."}]
+    Path("long.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    words = ["eval", "grade", "--texts", "long.jsonl", "--grader", "stories2M", "--json"]
+    assert cli.main(words) == large_model.INCOMPLETE
+    grades = next(one for one in json.loads(capsys.readouterr().out) if one["result"] == "GradesResult")
+    assert [failure.partition(": ")[2] for failure in grades["failures"]] == ["the prompt fills the model's context"]
+
+
 def test_a_table_alone_is_not_asked_again(here, capsys):
     """People scored 40 of the texts, once."""
     found = read_texts(here / "found/completions.jsonl")[:40]

@@ -241,3 +241,14 @@ def test_of_blimp_as_measured_from_outside(shared: Path):
     result = score({"stories2M": load("stories2M")}, pairs)
     assert len(result.paradigms) == 38
     assert 0.546 in result.macro("stories2M")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("name", "expected"), [("stories2M", 0.546), ("stories260K", 0.573)])
+def test_of_the_first_400_pairs_of_blimp_s_paradigms(shared: Path, name: str, expected: float):
+    from tslens import load
+
+    given = name if name == "stories2M" else f"llama2c:{shared / 'data/models' / name}.bin"
+    pairs = read_pairs(shared / "data/pairs/blimp-in-story-vocabulary.jsonl", limit=400, least=100)
+    result = score({name: load(given)}, pairs)
+    assert result.macro(name).estimate == pytest.approx(expected, abs=6e-4)

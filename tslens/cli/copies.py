@@ -8,13 +8,13 @@ from cyclopts import Parameter, validators
 
 from tslens import progress
 from tslens.cli.delivery import Delivery, delivery
-from tslens.cli.options import Json, Limit, Model, ModelTwins, Precision, Stories, corpus_of
+from tslens.cli.options import Json, Limit, Models, ModelTwins, Precision, Stories, corpus_of, load_models
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tslens.evaluation.copies import CopiesResult, Cut
+    from tslens.evaluation.copies import CopiesResult, Corpora, Cut
     from tslens.models import LanguageModel
     from tslens.stories.packed import Packed
     from tslens.tokenizer import Tokenizer
@@ -51,7 +51,7 @@ Tokens = Annotated[int, Parameter(help="Largest number of tokens that are writte
 
 def copies(
     *,
-    model: Model,
+    model: Models = None,
     stories: Stories = None,
     texts: Texts = None,
     train: Train = None,
@@ -66,7 +66,9 @@ def copies(
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
-    """Measure how much of what a model writes is copied from its training stories, and how much repeats.
+    """Measure how much of what models write is copied from their training stories, and how much repeats.
+
+    Give --model several times for an answer about each.
 
     Parameters
     ----------
@@ -75,41 +77,52 @@ def copies(
     seed
         Seed of the writing.
     out
-        A folder for the figure (SVG), the page of copies (HTML), the table of all texts (CSV) and the whole answer.
+        A folder for the figures (SVG), the pages of copies (HTML), the tables of all texts (CSV) and the whole answers.
     """
     from tslens.evaluation import copies as measure
     from tslens.evaluation.copies.cutting import SHARES
-    from tslens.files import cache
-    from tslens.models import load, name_of
 
     shares = tuple(cut or SHARES)
     given = None if texts is None else measure.read_written(texts)
-    loaded = load(model)
-    source, trained = _training(model, loaded, train)
+    loaded = load_models(model)
+    if given is not None and len(loaded) > 1:
+        raise InputError("one model is said to have written --texts; give --model once.")
+    trained = {name: _training(name, one, train) for name, one in loaded.items()}
     how = {"tokens": tokens, "temperature": temperature, "seed": seed, "precision": precision}
     with delivery(out, json_) as deliver:
-        if given is None:
-            cuts, written, described = _written(loaded, stories, limit, shares, how)
-            held_out = measure.cut_stories(_held_out(loaded, None, limit), shares) if stories == "train" else cuts
-        else:
-            (cuts, written), described = given, f"{len(given[1]):,} completions of {texts}."
-            held_out = measure.cut_stories(_held_out(loaded, stories, limit), shares)
-        known = measure.corpora(trained, cache() / "ngrams", source=source)
-        beside = {} if given else _beside(loaded, twins, cuts, how)
-        answer = measure.copies(cuts, written, known, held_out=held_out, span=span, model=name_of(loaded), **beside)
-        _deliver(deliver, replace(answer, corpus=described), None if given else loaded)
+        for number, (name, one) in enumerate(loaded.items(), 1):
+            if given is None:
+                cuts, written, described = _written(one, stories, limit, shares, how)
+                held_out = measure.cut_stories(_held_out(one, None, limit), shares) if stories == "train" else cuts
+                beside = _beside(one, twins, cuts, how)
+            else:
+                (cuts, written), described, beside = given, f"{len(given[1]):,} completions of {texts}.", {}
+                held_out = measure.cut_stories(_held_out(one, stories, limit), shares)
+            known = _known(*trained[name])
+            answer = measure.copies(cuts, written, known, held_out=held_out, span=span, model=name, **beside)
+            which = "" if len(loaded) == 1 else str(number)
+            _deliver(deliver, replace(answer, corpus=described), None if given else one, which)
 
 
-def _deliver(deliver: Delivery, answer: "CopiesResult", by: "LanguageModel | None") -> None:
+def _known(source: str, training: "Iterable[str]") -> "Corpora":
+    """The index of the training stories, from the cache or built."""
+    from tslens.evaluation.copies import corpora
+    from tslens.files import cache
+
+    return corpora(training, cache() / "ngrams", source=source)
+
+
+def _deliver(deliver: Delivery, answer: "CopiesResult", by: "LanguageModel | None", which: str) -> None:
     """Deliver the answer and its page of copies; it is kept for the model that wrote the texts, where that is known."""
     from tslens.evaluation.copies import view
     from tslens.report.answers import keep_copies
 
     if by is not None:
         keep_copies(by, answer)
-    deliver(answer)
+    deliver(answer, which)
     if deliver.folder is not None:
-        (deliver.folder / "copies.html").write_text(view.page(answer), encoding="utf-8")
+        name = "-".join(filter(None, ["copies", which]))
+        (deliver.folder / f"{name}.html").write_text(view.page(answer), encoding="utf-8")
 
 
 def _written(

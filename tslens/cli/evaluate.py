@@ -47,8 +47,8 @@ def evaluate(
     """Measure how often models prefer, and how often they write, the right ending of a prompt of a suite.
 
     Give --model several times to compare models. Each prompt is answered by the more probable ending, and by what the
-    model writes, at temperature 1: by its first words, and by each --grader. The exit code is 3 if a large model did
-    not grade all.
+    model writes, at temperature 1: by its first words, and by each --grader. The exit code is 3 if a model did not
+    grade all.
 
     Parameters
     ----------
@@ -74,6 +74,7 @@ def evaluate(
         raise InputError("--grader grades what models write; give --completions 1 or more.")
     with delivery(out, json_) as deliver:
         answer = answered(chosen, loaded, completions=completions, seed=seed, precision=precision)
+        keep(loaded, chosen, answer)  # whatever becomes of the grading
         asked, found, controls = _labelled(answer, chosen, grader or (), large or LargeModel(), seed, precision)
         keep(loaded, chosen, found)
         _deliver(deliver, found)

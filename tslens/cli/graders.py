@@ -152,8 +152,11 @@ def deliver_agreement(deliver: "Delivery", made: "Sequence[GradesResult]") -> No
 
 
 def exit_code(asked: "Sequence[Grader]") -> int:
-    """The exit code: 3 if a large model did not grade all."""
-    return INCOMPLETE if any(outcome.failure for outcome in _outcomes(asked)) else 0
+    """The exit code: 3 if a model did not grade all."""
+    from tslens.evaluation.grading.likelihood import LikelihoodGrader
+
+    unread = any(isinstance(one, LikelihoodGrader) and one.failed for one in asked)
+    return INCOMPLETE if unread or any(outcome.failure for outcome in _outcomes(asked)) else 0
 
 
 def _outcomes(asked: "Sequence[Grader]") -> "list[Outcome]":

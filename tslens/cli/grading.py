@@ -62,7 +62,7 @@ def grade(
     """Grade texts by a rubric: scores with intervals, controls, agreement, and which model writes better.
 
     Damaged true endings are among the texts of every run. A grader that does not tell them from the intact ones is
-    called untrustworthy on the axis that the damage hits. The exit code is 3 if a large model did not grade all.
+    called untrustworthy on the axis that the damage hits. The exit code is 3 if a model did not grade all.
     """
     from tslens.evaluation.grading import rubric as rubric_of
     from tslens.evaluation.grading.comparisons import check_margin

@@ -25,7 +25,8 @@ from tslens.errors import InputError
 
 if TYPE_CHECKING:
     from tslens.evaluation.grading import ControlText, Grader
-    from tslens.evaluation.instruct import InstructResult
+    from tslens.evaluation.instruct import InstructGradesResult, InstructResult
+    from tslens.models import LanguageModel
 
 
 def instruct(
@@ -48,7 +49,7 @@ def instruct(
 
     By rule: words, dialogue, a moral, the given sentence, overlap with the summary. Beside stories for other
     instructions and for none; for combinations asked for together in training, and for those held out of it. By each
-    --grader: the rubric `instructions`, beside the rules. The exit code is 3 if a large model did not grade all.
+    --grader: the rubric `instructions`, beside the rules. The exit code is 3 if a model did not grade all.
 
     Parameters
     ----------
@@ -71,10 +72,21 @@ def instruct(
         answer = suite.instruct(
             loaded, corpus.texts, samples=samples, max_new_tokens=limit_tokens, seed=seed, precision=precision
         )
-        deliver(answer, corpus=corpus)
+        deliver(answer := replace(answer, corpus=corpus.description))
+        _keep(loaded, answer)
         if asked:
-            _grade(deliver, replace(answer, corpus=corpus.description), asked, made, again, seed, large.yes)
+            _keep(loaded, answer, _grade(deliver, answer, asked, made, again, seed, large.yes))
     return exit_code(asked)
+
+
+def _keep(
+    models: "Sequence[LanguageModel]", answer: "InstructResult", grades: "Sequence[InstructGradesResult]" = ()
+) -> None:
+    """Keep the scores by rule and by graders for the page of each model."""
+    from tslens.report.answers import keep_instruct
+
+    for model in models:
+        keep_instruct(model, answer, grades)
 
 
 def _graders(
@@ -101,7 +113,7 @@ def _grade(
     again: int,
     seed: int,
     yes: bool,
-) -> None:
+) -> "list[InstructGradesResult]":
     """Say the price, grade what was written and deliver the scores of each grader with its controls."""
     from tslens.evaluation import grading
     from tslens.evaluation.instruct import graded
@@ -110,6 +122,7 @@ def _grade(
     rubric = grading.rubric(RUBRIC)
     confirm_cost(asked, texts_of(answer), controls, rubric, again, seed, yes)
     made: list[grading.GradesResult] = []
+    scores: list[InstructGradesResult] = []
     with charged(asked):
         for number, one in enumerate(asked, 1):
             found, grades = graded(answer, one, controls, again=again, seed=seed)
@@ -117,4 +130,6 @@ def _grade(
             deliver(found, which)
             deliver(grading.controlled(grades, rubric), which)
             made.append(grades)
+            scores.append(found)
         deliver_agreement(deliver, made)
+    return scores

@@ -1,8 +1,9 @@
-"""Answers kept beside a model for its page: to suites of prompts, its score card, and what it copies."""
+"""Answers kept beside a model for its page: to suites of prompts and instructions, its score card, what it copies."""
 
 import contextlib
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import count, takewhile
 from typing import TYPE_CHECKING, TypeVar
 
 import torch
@@ -14,6 +15,7 @@ from tslens.evaluation.grading import rubric
 from tslens.evaluation.grading.controls import TRUSTED, UNTRUSTWORTHY
 from tslens.evaluation.grading.large import REHEARSAL
 from tslens.evaluation.grading.suites import RUBRIC
+from tslens.evaluation.instruct import InstructGradesResult, InstructResult
 from tslens.evaluation.prompts import NEW_TOKENS
 from tslens.evaluation.scores import UNRECORDED, Labels
 from tslens.evaluation.suite_result import SuiteResult
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 VERSION = "answers, 1"
 """Part of the key of kept answers: raise it when what gives or scores them changes."""
 CARDS = "answers, 2"
-"""The same of score cards and of copies."""
+"""The same of score cards, copies and instructions."""
 SAME = 1e-3
 """Nats by which the log-probabilities of endings differ at most between two readings of the same weights."""
 Kind = TypeVar("Kind", bound=Result)
@@ -74,6 +76,29 @@ def keep_copies(model: "LanguageModel", found: CopiesResult) -> None:
 def kept_copies(model: "LanguageModel") -> CopiesResult | None:
     """What was last kept on copies by a model with these weights, or None."""
     return _read(model, _name(model, "copies"), CopiesResult)
+
+
+def keep_instruct(model: "LanguageModel", found: InstructResult, grades: Sequence[InstructGradesResult]) -> None:
+    """Keep how far a model does what instructions ask, with what graders say of the same texts, rehearsals apart."""
+    _keep(model, _name(model, "instruct"), found)
+    real = (one for one in grades if not one.grader.startswith(f"{REHEARSAL} ("))
+    for number, one in enumerate(real):
+        _keep(model, _name(model, f"instruct-grades-{number}"), one)
+
+
+def kept_instruct(model: "LanguageModel") -> tuple[InstructResult | None, list[InstructGradesResult]]:
+    """What was last kept on instructions by a model with these weights, or None; and the grades of the same texts."""
+    found = _read(model, _name(model, "instruct"), InstructResult)
+    if found is None:
+        return None, []
+    names = (_name(model, f"instruct-grades-{number}") for number in count())
+    grades = takewhile(lambda one: one is not None, (_read(model, name, InstructGradesResult) for name in names))
+    return found, [one for one in grades if one is not None and _of_same_texts(one, found)]
+
+
+def _of_same_texts(grades: InstructGradesResult, found: InstructResult) -> bool:
+    alike = grades.models == found.models and grades.instructions == found.instructions
+    return alike and torch.equal(grades.rule.nan_to_num(-1), found.score.nan_to_num(-1))
 
 
 def with_older(found: SuiteResult, older: SuiteResult) -> SuiteResult:

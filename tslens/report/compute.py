@@ -19,6 +19,7 @@ from tslens.dynamics import SnapshotResult
 from tslens.errors import InputError
 from tslens.evaluation.card import CardResult
 from tslens.evaluation.copies import CopiesResult
+from tslens.evaluation.instruct import InstructGradesResult, InstructResult
 from tslens.evaluation.loss import LossResult, loss
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.generate import Sampling, generate
@@ -93,6 +94,10 @@ class ReportData:
     """Its answers to suites of prompts, where they were kept."""
     card: CardResult | None = None
     """Its score card, where one was kept."""
+    instruct: InstructResult | None = None
+    """How far it does what instructions ask, where that was kept."""
+    instruct_grades: Sequence[InstructGradesResult] = ()
+    """What graders say of the same stories."""
     copies: CopiesResult | None = None
     """What it copies from its training stories, where that was kept."""
 
@@ -149,10 +154,13 @@ def compute(
 
 def _kept(model: "LanguageModel") -> dict[str, Any]:
     """What other commands found of the model and kept for its page, by field."""
+    instruct, grades = answers.kept_instruct(model)
     return {
         "circuits": circuits.kept(model),
         "features": features.kept(model),
         "suites": answers.kept_suites(model),
+        "instruct": instruct,
+        "instruct_grades": grades,
         "card": answers.kept_card(model),
         "copies": answers.kept_copies(model),
     }

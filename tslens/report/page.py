@@ -12,7 +12,7 @@ from typing import Any
 from tslens import __version__, files
 from tslens.corpus import counted
 from tslens.errors import InputError
-from tslens.report import card_view, circuits, features, suites
+from tslens.report import card_view, circuits, features, instructions, suites
 from tslens.report.causes_view import table
 from tslens.report.compute import ReportData
 from tslens.report.embed import script_json
@@ -123,6 +123,8 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
         circuits=circuits.section(data.circuits, data.name),
         features=features.section(data.features, data.name),
         suites=suites.section(data.suites, data.name),
+        instructions=instructions.section(data.instruct, data.instruct_grades),
+        instructions_link='<a href="#instructions">Instructions</a>' if data.instruct else "",
         card_and_copies=card_view.sections(data.card, data.copies, data.name),
         film=section(data.film),
         film_link=link(data.film),

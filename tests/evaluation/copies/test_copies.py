@@ -157,7 +157,7 @@ def test_a_result_can_be_kept_drawn_and_shown(answer, tmp_path):
     assert back.summary().equals(answer.summary())
     assert len(answer.to_frame()) == 40
     assert len(answer.to_frame("new")) == 400
-    assert len(answer.figure().axes) == 3
+    assert len(answer.figure().axes) == 4
     page = answer.html()
     assert "&lt;b&gt;planted" in page
     assert "<b>" not in page

@@ -109,6 +109,7 @@ def test_texts_at_the_end_of_the_context(tiny, story):
     assert whole.scores.keys() == {"grammar", "consistency", "plot"}
     assert isinstance(cut, Grade) and cut.scores.keys() == {"grammar", "consistency"}
     assert none == Failure("the prompt fills the model's context")
+    assert grader.failed == 1
 
 
 def test_what_it_cannot_grade(tiny):

@@ -17,6 +17,7 @@ from tslens.evaluation.grading.controls import CONTROLS
 from tslens.evaluation.instruct import InstructGradesResult, InstructResult, instruct, running
 from tslens.evaluation.instruct.seen import GROUPS, groups, pairs_of
 from tslens.models import load
+from tslens.report.answers import kept_instruct
 from tslens.stories import split_of, stories
 from tslens.stories.combinations import is_held_out
 from tslens.stories.instruct import parse
@@ -165,6 +166,8 @@ def test_graders_score_instructed_texts_beside_the_rules(trained: str, texts, mo
     assert {"seen together", "held out"} <= set(found.summary().query("what == 'score'")["group"])
     own = InstructGradesResult.load(Path("graded") / "2")
     assert own.grader == "likelihood of small" and own.trust["instructions"].startswith("too few")
+    kept, grades = kept_instruct(load("small"))  # for the page, without the rehearsal
+    assert kept.stories == rules.stories and [one.grader for one in grades] == ["likelihood of small"]
     empty = torch.tensor([not text.strip() for text in rules.stories[0]])  # these have the lowest score without asking
     assert own.score[0, ~empty, 0].isnan().all() and not own.score[0, :, 1].isnan().any() and not empty.all()
 

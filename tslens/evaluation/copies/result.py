@@ -204,23 +204,11 @@ class CopiesResult(Result):
         return frame.assign(prompt=self.prompts, continuation=self.texts)
 
     def figure(self) -> "Figure":
-        """Histograms of the three comparisons: what was written, and true endings, as shares of texts."""
-        from tslens import plots
+        """Histograms of the three comparisons as shares of texts, and how the vocabulary grows: what was written, and
+        true endings."""
+        from tslens.evaluation.copies.figure import figure
 
-        edges = np.linspace(0, 1, 21)
-        table, charts = self.columns(), []
-        for name, label in COMPARISONS.items():
-            series = {}
-            for share, chosen in self.sets():
-                for who in (0, 1):
-                    values = table[name][chosen & (self.who.numpy() == who)]
-                    values = values[~np.isnan(values)]
-                    if len(values):
-                        series[sample(WHO[who], share)] = np.histogram(values, edges)[0] / len(values)
-            if series:
-                middle = (edges[1:] + edges[:-1]) / 2
-                charts.append({"series": series, "x": middle, "x_label": label, "y_label": "share of texts"})
-        return plots.panels(*charts)
+        return figure(self)
 
     def html(self) -> str:
         """The texts with the longest copies, each beside its training story: a fragment of a page, escaped."""

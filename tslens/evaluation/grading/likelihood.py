@@ -70,6 +70,8 @@ class LikelihoodGrader:
     name: str = ""
     _ranked: list[TextLikelihood] = field(default_factory=list, repr=False)
     """Of the true endings."""
+    failed: int = 0
+    """Texts whose prompt filled the model's context."""
 
     def __post_init__(self) -> None:
         self.name = self.name or f"likelihood of {name_of(self.model)}"
@@ -89,7 +91,9 @@ class LikelihoodGrader:
             self._ranked = [one for one in read if one is not None]
         found = (self.read(text) for text in progress.track(texts, f"grading by {self.name}"))
         axes = _measured(rubric)
-        return [self._grade(axes, one) if one else Failure("the prompt fills the model's context") for one in found]
+        grades = [self._grade(axes, one) if one else Failure("the prompt fills the model's context") for one in found]
+        self.failed += sum(isinstance(one, Failure) for one in grades)
+        return grades
 
     def _grade(self, axes: Sequence[Axis], text: TextLikelihood) -> Grade:
         scores = {axis.name: self._score(axis, text) for axis in axes}

@@ -84,7 +84,8 @@ class InstructResult(Result):
         chosen: np.ndarray = found[asks]
         return chosen
 
-    def _count(self, measure: str, group: str | None) -> int:
+    def count(self, measure: str, group: str | None = None) -> int:
+        """The instructions of a group that ask for a measure."""
         return len(self._rows(self.score, self.models[0], measure, group))
 
     def summary(self) -> "pd.DataFrame":
@@ -97,12 +98,12 @@ class InstructResult(Result):
         rows: list[dict[str, object]] = []
 
         def add(model: str, measure: str, group: str | None, what: str, found: stats.Interval) -> None:
-            n, ends = self._count(measure, group), {"value": found.estimate, "low": found.low, "high": found.high}
+            n, ends = self.count(measure, group), {"value": found.estimate, "low": found.low, "high": found.high}
             rows.append({"model": model, "measure": measure, "group": group or "all", "n": n, "what": what} | ends)
 
         for group in (None, *self.groups):
             for measure in self.measures:
-                for model in self.models if self._count(measure, group) >= LEAST else ():
+                for model in self.models if self.count(measure, group) >= LEAST else ():
                     add(model, measure, group, "score", self.score_of(model, measure, group))
                     add(model, measure, group, "beyond other instructions", self.gain(model, measure, group))
                     add(model, measure, group, "beyond no instruction", self.gain(model, measure, group, "free"))
@@ -114,10 +115,10 @@ class InstructResult(Result):
         """What is compared in a group."""
         first, seen = self.models[0], self.groups[0]
         for measure in self.measures:
-            if self._count(measure, group) < LEAST:
+            if self.count(measure, group) < LEAST:
                 continue
             for model in self.models:
-                if group in self.groups[1:3] and self._count(measure, seen) >= LEAST:
+                if group in self.groups[1:3] and self.count(measure, seen) >= LEAST:
                     yield model, measure, group, "less seen together", partial(self.lost, model, measure, group, seen)
                 if model != first:
                     gain = partial(self.difference, model, first, measure, group)
@@ -130,8 +131,8 @@ class InstructResult(Result):
         names, found, marks = [], [], []
         for group in (None, *self.groups):
             for measure in self.measures:
-                for model in self.models if self._count(measure, group) >= LEAST else ():
-                    names.append(f"{model}, {measure}, {group or 'all'} ({self._count(measure, group)})")
+                for model in self.models if self.count(measure, group) >= LEAST else ():
+                    names.append(f"{model}, {measure}, {group or 'all'} ({self.count(measure, group)})")
                     found.append(self.score_of(model, measure, group))
                     marks.append(self._rows(self.other, model, measure, group).mean())
         return plots.bars(
