@@ -25,7 +25,10 @@ SHOWN = {
     "neurons": ["neurons/stories2M.svg", "neurons/by-layer.svg"],
     "features": ["features/stories2M.svg", "features/stories2M-twins.svg"],
     "epoch": ["epoch/256x8x8-kinds.svg", "epoch/512x12-roles.svg"],
-    "evaluation": ["evaluation/facts.svg", "evaluation/pairs.svg"],
+    "evaluation": [
+        *("evaluation/facts.svg", "evaluation/pairs.svg", "evaluation/training-pairs.svg"),
+        *("evaluation/copies-stories2M.svg", "evaluation/instruct.svg"),
+    ],
     "circuits": ["circuits/stories2M-character-circuit.svg", "circuits/stories2M-character-patching.svg"],
     "lens": ["lens/stories2M-by-depth.svg", "lens/stories260K-by-depth.svg"],
 }
@@ -91,7 +94,8 @@ def findings() -> str:
     """What the studies of models found, each with its figures."""
     parts = []
     for study in OF_MODELS:
-        pictures = " ".join(f'<img src="figures/{place}" width="400" alt="{study}: {place}">' for place in SHOWN[study])
+        drawn = SHOWN[study][:2]
+        pictures = " ".join(f'<img src="figures/{place}" width="400" alt="{study}: {place}">' for place in drawn)
         parts.append(
             f"**{study.capitalize()}.** {sentence(docstring(ROOT / 'analyses' / f'{study}.py'))}\n\n{pictures}\n"
         )

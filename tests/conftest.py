@@ -146,6 +146,12 @@ def _seeds() -> None:
 
 
 @pytest.fixture(autouse=True)
+def _columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables have all their columns: pytest's workers set COLUMNS."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture(autouse=True)
 def _signals() -> Iterator[None]:
     """Ctrl-C raises, though a shell's background job ignores it; what a library makes of signals ends with the test."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

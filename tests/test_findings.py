@@ -11,6 +11,7 @@ import pytest
 Numbers = Callable[[Path], list[float]]
 INTERVAL = ("count", "low", "high")
 FAITHFUL = ("faithfulness", "low", "high")
+VALUE, SCORE = ("value", "low", "high"), ("score", "low", "high")
 
 
 def row(table: str, by: str, name: str, columns: tuple[str, ...] = INTERVAL, **more: object) -> Numbers:
@@ -85,6 +86,28 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      row("circuits/stories2M-colour-circuit", "control", "outside from each pair's", FAITHFUL)),
     ("circuits", rf"{WITH_INTERVAL} in stories260K",
      row("circuits/stories260K-pronoun-circuit", "control", "outside from each pair's", FAITHFUL)),
+    ("evaluation", rf"in pairs stories2M has {NUMBER} right \({NUMBER} to {NUMBER}\)",
+     row("evaluation/facts", "model", "stories2M", VALUE, score="prompts right", prompts="hand-written")),
+    ("evaluation", rf"templated ones {WITH_INTERVAL}",
+     row("evaluation/facts", "model", "stories2M", VALUE, score="prompts right", prompts="templated")),
+    ("evaluation", rf"stories2M is right in {WITH_INTERVAL}, 256x8",
+     row("evaluation/pairs", "scorer", "stories2M", SCORE)),
+    ("evaluation", rf"5-gram of the training stories in {WITH_INTERVAL}",
+     row("evaluation/pairs", "scorer", "5-gram", SCORE)),
+    ("evaluation", rf"in story words\) in {WITH_INTERVAL}",
+     row("evaluation/pairs-of-others", "scorer", "stories2M", SCORE)),
+    ("evaluation", rf"from step 16 of 1,570 on \({NUMBER}, {NUMBER} to {NUMBER}\)",
+     row("evaluation/training-pairs", "model", "128x4@16", VALUE, row="grammar, pairs")),
+    ("evaluation", rf"rank correlation {NUMBER}, {NUMBER} to {NUMBER}\)",
+     row("evaluation/card-ranks", "row", "consistency, pairs", ("rho", "low", "high"))),
+    ("evaluation", rf"has {NUMBER} of the word pairs of what stories2M writes \({NUMBER} to {NUMBER}; cut at 40%",
+     row("evaluation/copies-stories2M", "measure", "ROUGE-2 precision to the nearest", ("written", "low", "high"))),
+    ("evaluation", rf"{NUMBER} more than for other instructions \({NUMBER} to {NUMBER}\)",
+     row("evaluation/instruct", "model", "128x4-epoch-instruct", VALUE, measure="words", group="all",
+         what="beyond other instructions")),
+    ("evaluation", rf"kept from them writes {NUMBER} more \({NUMBER} to {NUMBER}\)",
+     row("evaluation/instruct-held-out", "model", "128x4-epoch-instruct-ood", VALUE, measure="words", group="held out",
+         what="beyond other instructions")),
 ]  # fmt: skip
 
 

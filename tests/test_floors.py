@@ -7,7 +7,7 @@ import pytest
 
 FLOORS = (
     {"byte_bpe", "draws", "errors", "files", "interrupt", "lock", "memory", "nearest", "parsing", "progress", "result"}
-    | {"threads", "stats", "plots", "pos"},
+    | {"tables", "threads", "stats", "plots", "pos"},
     {"models", "tokenizer", "stories", "runs", "ngrams", "llm"},
     {"forward", "generate", "batching", "scan", "halves", "copying"},
     {"analysis", "evaluation"},

@@ -208,14 +208,16 @@ def _written(model: "LanguageModel", limit: int | None) -> Corpus:
                 f"{models.name_of(model)} writes no stories, and keeps none. Name the stories to read with --stories."
             )
     how = f"temperature 1, seeds 0 to {block}" if block else "temperature 1, seed 0"
-    source = f"stories that {models.name_of(model)} wrote itself ({how})"
+    after = " after an instruction that asks for nothing" if models.story_head_of(model) else ""
+    source = f"stories that {models.name_of(model)} wrote itself{after} ({how})"
     remark = "A loss on these is their entropy, not how well it predicts others."
     return Corpus(tuple(texts[:wanted]), source, remark, recipe=folder.name)
 
 
 def _key(model: "LanguageModel") -> str:
     """A hash of everything that determines what a model writes."""
-    how = json.dumps({"block": BLOCK, "tokens": TOKENS})
+    begun = models.story_head_of(model)
+    how = json.dumps({"block": BLOCK, "tokens": TOKENS} | ({"begun": begun} if begun else {}))
     return hashlib.blake2b(f"{how}{models.weights_key(model)}".encode(), digest_size=16).hexdigest()
 
 
@@ -226,7 +228,9 @@ def _block(model: "LanguageModel", place: Path, number: int) -> list[str]:
         if isinstance(found, list) and len(found) == BLOCK and all(isinstance(text, str) for text in found):
             return found
     tokens = min(TOKENS, models.spec_of(model, compressors=True).n_ctx - 1)
-    texts = generate(model, "", n=BLOCK, max_new_tokens=tokens, sampling=Sampling(seed=number))
+    begun = models.story_head_of(model)
+    written = generate(model, begun, n=BLOCK, max_new_tokens=tokens, sampling=Sampling(seed=number))
+    texts = [text[len(begun) :] for text in written]
     with contextlib.suppress(OSError):  # where nothing can be kept, they are written anew next time
         files.write_json(place, texts)
     return texts

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from tslens.errors import InputError
 from tslens.files import atomic_folder
+from tslens.tables import as_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +60,8 @@ class Result:
 
     frame_axes: ClassVar[tuple[str, ...]] = ()
     """The axes of the table that `to_frame` gives."""
+    essential: ClassVar[tuple[str, ...]] = ()
+    """The columns of the summary that come first where a line has no room for all."""
     axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
     """Labels along an axis instead of 0, 1, 2, ...: the names, or the field that holds them."""
 
@@ -106,18 +109,24 @@ class Result:
         """The figure of this result; it is returned, not shown."""
         raise NotImplementedError(f"{type(self).__name__} draws no figure")
 
+    def headline(self) -> str:
+        """What was found, in one sentence, before the table; empty where a subclass has none."""
+        return ""
+
     def __str__(self) -> str:
-        table = self._table(40)
-        return f"{table}\nOn {self.corpus}" if self.corpus else table
+        return "\n".join(filter(None, [self.headline(), self._table(40), self.said_of_stories()]))
+
+    def said_of_stories(self) -> str:
+        """The stories that were read, as a line; empty where they have no name."""
+        return f"On {self.corpus}" if self.corpus else ""
 
     def __repr__(self) -> str:
         """The class and the summary, abridged in the middle to 20 lines at most."""
         on = f", on {self.corpus}" if self.corpus else ""
-        return f"{type(self).__name__}{on}\n{self._table(LINES - 4)}"  # pandas adds a header and an ellipsis
+        return f"{type(self).__name__}{on}\n{self._table(LINES - 4)}"  # with a header and an ellipsis
 
     def _table(self, rows: int) -> str:
-        text: str = self.summary().to_string(index=False, float_format=lambda x: f"{x:.3f}", max_rows=rows)
-        return text
+        return as_text(self.summary(), self.essential, rows=rows)
 
     def _repr_html_(self) -> str:
         from tslens.plots import svg
@@ -220,5 +229,9 @@ class CountedResult(Result):
         """The number of heads, neurons, or positions in 1,000, with each label that claims something."""
         raise NotImplementedError
 
+    def said_of_twins(self) -> str:
+        """The counts of untrained twins, as a line."""
+        return self.beside_twins or "No untrained twin was counted beside these labels."
+
     def __str__(self) -> str:
-        return f"{super().__str__()}\n{self.beside_twins or 'No untrained twin was counted beside these labels.'}"
+        return f"{super().__str__()}\n{self.said_of_twins()}"

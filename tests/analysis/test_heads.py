@@ -11,7 +11,8 @@ from tslens import forward, plots
 from tslens.analysis import heads
 from tslens.analysis.heads import evidence, keys, repeated, sums
 from tslens.analysis.heads.finish import finish
-from tslens.analysis.heads.roles import MAJORITY, NEAR, decide, exceeds
+from tslens.analysis.heads.nearest import MAJORITY
+from tslens.analysis.heads.roles import NEAR, decide, exceeds
 from tslens.models import Spec, build, spec_of, tokenizer_of
 from tslens.scan import scan, states
 from tslens.tokenizer import Tokenizer

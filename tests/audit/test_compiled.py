@@ -19,7 +19,7 @@ from safetensors import safe_open
 from tslens import forward, models, pos
 from tslens.analysis import circuits, heads, neurons
 from tslens.analysis.heads.replaced import CLASS, TOKENS
-from tslens.analysis.neurons.result import UNRESOLVED
+from tslens.analysis.neurons.choice import UNRESOLVED
 from tslens.audit import running, settings
 from tslens.models import HookedSpec
 from tslens.scan import scan

@@ -13,6 +13,7 @@ from tslens.audit.judging import ANY_KIND, ANY_WRITTEN, MORE, ONE_WORD, PLANTED_
 from tslens.audit.settings import READ_AGAIN
 from tslens.audit.tallies import MOST_FALSE, more_found, notes, often_false, unplanted
 from tslens.result import Result
+from tslens.tables import as_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,7 +223,7 @@ class AuditResult(Result):
         ways = f"{', '.join(self.ways)}: {int(self.changed.sum())} labels changed of {self.read:,} in each"
         lines = [
             super().__str__(),
-            self.simulations().to_string(index=False, float_format=lambda x: f"{x:.3f}"),
+            as_text(self.simulations()),
             f"{ways} (a share of {least:.2%} is detectable).",
             f"Not planted in copies of {self.model}: {', '.join(self.lost)}." if self.lost else "",
             *notes(self),

@@ -28,6 +28,10 @@ from tslens import __version__
 from tslens.cli import commands
 from tslens.cli.failures import complain, explain, is_out_of_memory, of_the_user, report_defect
 from tslens.errors import InputError
+from tslens.tables import wide
+
+WIDE = "--wide"
+"""The flag of every command that prints all columns of its tables."""
 
 
 def build_app(arguments: Sequence[str] = ()) -> App:
@@ -35,7 +39,8 @@ def build_app(arguments: Sequence[str] = ()) -> App:
     (`tslens eval SUITE` beside `tslens eval all`), if the arguments name it."""
     app = App(
         name="tslens",
-        help="Train small story models and say, with evidence, what their heads, neurons and layers do.",
+        help="Train small story models and say, with evidence, what their heads, neurons and layers do.\n\n"
+        f"Tables fit the terminal; {WIDE}, with any command, prints all their columns.",
         version=f"tslens {__version__}",
         help_format="plaintext",
         suppress_keyboard_interrupt=False,  # main() reports it
@@ -60,12 +65,14 @@ def build_app(arguments: Sequence[str] = ()) -> App:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit code."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    is_wide = WIDE in arguments
+    arguments = [word for word in arguments if word != WIDE]
     _set_environment()
     debug = os.environ.get("TSLENS_DEBUG", "") not in ("", "0")
     try:
         app = build_app(arguments)
         _use_docstring(app, arguments)
-        with _warnings_in_one_line():
+        with _warnings_in_one_line(), wide(is_wide):
             result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return result if isinstance(result, int) else 0

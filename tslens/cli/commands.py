@@ -183,7 +183,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "eval copies",
         "tslens.cli.copies:copies",
-        "Measure how much of what a model writes is copied from its training stories, and how much repeats.",
+        "Measure how much of what models write is copied from their training stories, and how much repeats.",
     ),
     Command(
         "eval card",

@@ -46,6 +46,8 @@ Span = Annotated[
         help="Words and marks of a copied span from which on a text is a copy: 2 or more.",
     ),
 ]
+Temperature = Annotated[float, Parameter(help="Temperature of the writing.")]
+Seed = Annotated[int, Parameter(help="Seed of the writing.")]
 Tokens = Annotated[int, Parameter(help="Largest number of tokens that are written after a prompt.")]
 
 
@@ -58,8 +60,8 @@ def copies(
     cut: Cuts = None,
     limit: Limit = 100,
     tokens: Tokens = 256,
-    temperature: float = 1.0,
-    seed: int = 0,
+    temperature: Temperature = 1.0,
+    seed: Seed = 0,
     span: Span = 25,
     twins: ModelTwins = 2,
     out: Path | None = None,
@@ -72,10 +74,6 @@ def copies(
 
     Parameters
     ----------
-    temperature
-        Temperature of the writing.
-    seed
-        Seed of the writing.
     out
         A folder for the figures (SVG), the pages of copies (HTML), the tables of all texts (CSV) and the whole answers.
     """

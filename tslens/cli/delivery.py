@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tslens.errors import InputError
 from tslens.files import scratch_folder
+from tslens.tables import filled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +48,7 @@ class Delivery:
         if self.as_json:
             self.printed.append(answer.to_json())
         elif printed:
-            print(answer, end="\n\n")
+            print(filled(str(answer)), end="\n\n")
         if self.folder is not None:
             from tslens import plots
 

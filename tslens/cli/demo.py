@@ -5,6 +5,7 @@ import sys
 
 from tslens.cli.delivery import print_json
 from tslens.cli.options import Json, Limit, Settings, settings
+from tslens.tables import filled
 
 
 def demo(
@@ -39,7 +40,7 @@ def demo(
         return
     print(f"\nA story that the model wrote:\n\n{done.story}\n\nWhat was found:\n")
     for finding in done.findings:
-        print(f"  - {finding.figure} {finding.claim} {finding.evidence}")
+        print(filled(f"  - {finding.figure} {finding.claim} {finding.evidence}"))
     print(f"\nThe whole evidence, in one page that needs no network: {done.page}  ({done.seconds:.0f} s)\n")
     print("Try next:")
     print(f"  tslens analyze heads --model {name}")

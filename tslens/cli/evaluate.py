@@ -12,6 +12,7 @@ from tslens.cli.graders import Graders, charged, confirm_cost, exit_code, grader
 from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Models, ModelTwins, Precision, load_models
 from tslens.errors import InputError
+from tslens.tables import as_text, filled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ def evaluate(
     /,
     *,
     model: Models = None,
-    list_: Annotated[bool, Parameter(name="--list", negative=())] = False,
+    list_: Annotated[bool, Parameter(name="--list", negative=(), help="List the suites.")] = False,
     completions: Written = 10,
     grader: Graders = None,
     seed: int = 0,
@@ -54,8 +55,6 @@ def evaluate(
     ----------
     suite
         A suite's name (`--list` shows them) or your own TOML file.
-    list_
-        List the suites.
     seed
         Random seed of the completions.
     out
@@ -127,7 +126,7 @@ def _list(json_: bool) -> None:
     ]
     if json_:
         return print_json(rows)
-    print("\n".join("{suite:<10} {prompts:>4} + {templated:<4}  {question}".format(**r) for r in rows))
+    print(filled("\n".join("{suite:<10} {prompts:>4} + {templated:<4}  {question}".format(**r) for r in rows)))
 
 
 def beginnings(
@@ -217,7 +216,7 @@ def everything(
             import pandas as pd
 
             rows = pd.concat([result.summary().assign(part=name) for name, result in found.items()])
-            print(rows[["part", *rows.columns.drop("part")]].to_string(index=False, float_format="{:.3f}".format))
+            print(as_text(rows[["part", *rows.columns.drop("part")]]))
         made = CardOptions(PAIRS, n_gram, stories, precision).card(loaded, beside, {})
         for one in loaded.values():
             keep_card(one, made, is_short=True)

@@ -6,6 +6,7 @@ from typing import Any
 from tslens.cli.delivery import print_json
 from tslens.cli.options import Json, Limit, LossStories, Model, Precision, corpus_of
 from tslens.errors import InputError
+from tslens.tables import as_text, filled
 
 
 def list_models(*, json_: Json = False) -> None:
@@ -28,8 +29,9 @@ def list_models(*, json_: Json = False) -> None:
         del table["why"]
     whole = [column for column in ("parameters", "vocabulary", "context") if column in table]
     table[whole] = table[whole].astype("Int64")  # whole numbers where a broken model has none
-    print(table.to_string(index=False, na_rep="-", float_format=lambda x: f"{x:.3f}"))
-    print("\nAlso: a run's path, llama2c:FILE[,TOKENIZER], hf:FOLDER_OR_HUB_ID. To train one: tslens train 256x8")
+    print(as_text(table, missing="-"))
+    also = "Also: a run's path, llama2c:FILE[,TOKENIZER], hf:FOLDER_OR_HUB_ID. To train one: tslens train 256x8"
+    print("", filled(also), sep="\n")
 
 
 def _row(name: str, folder: Path, *, hides: bool) -> dict[str, Any]:
@@ -131,4 +133,4 @@ def loss(
     if json_:
         print_json(result.to_json() | {"intervals": {p: result.interval(p) for p in ("tokens", "text_bytes")}})
         return
-    print(result)
+    print(filled(str(result)))

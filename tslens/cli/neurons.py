@@ -38,6 +38,23 @@ ByLayer = Annotated[
         help="Also count the neurons of each part of speech by layer, beside 19 twins unless --twins gives a number.",
     ),
 ]
+Ablate = Annotated[
+    bool,
+    Parameter(help="Also ablate labelled neurons, and as many others: is the loss higher on the label's tokens?"),
+]
+Fade = Annotated[
+    bool,
+    Parameter(help="Also hold labels that predict against true tags, and steer: does the model write so? (minutes)"),
+]
+OfLayer = Annotated[int | None, Parameter(name="--layer", help="Print neurons of this layer only.")]
+OfLabel = Annotated[
+    str | None,
+    Parameter(name="--label", help="Print neurons with this label only: a part of speech, `token` or `unresolved`."),
+]
+OfWord = Annotated[
+    str | None,
+    Parameter(name="--word", help="Print neurons with this word among their top tokens only, the largest share first."),
+]
 Beside = Annotated[
     str | None,
     Parameter(
@@ -52,14 +69,17 @@ def neurons(
     stories: Stories = None,
     limit: Limit = 200,
     top: Top = None,
+    layer: OfLayer = None,
+    label: OfLabel = None,
+    word: OfWord = None,
     test: bool = False,
     classes: bool = False,
     patterns: bool = False,
     n: Twins = 0,
     layers: ByLayer = False,
     beside: Beside = None,
-    ablate: bool = False,
-    fade: bool = False,
+    ablate: Ablate = False,
+    fade: Fade = False,
     out: Path | None = None,
     engine: Engine = "local",
     precision: Precision = "float32",
@@ -75,10 +95,6 @@ def neurons(
         Also compare all tokens: which part of speech, place or name each neuron selects, and what the token explains.
     patterns
         Also find sets of words, and words before, that excite a neuron, and test them on the other half.
-    ablate
-        Also ablate labelled neurons, and as many others: is the loss higher on the tokens of the label?
-    fade
-        Also hold labels that predict against true tags, and steer: does the model write what the label says? (minutes)
     out
         A folder for the figure (SVG), the table (CSV) and the whole answer.
     """
@@ -90,12 +106,28 @@ def neurons(
     check_precision(precision)
     with delivery(out, json_) as deliver:
         others = _others(beside, loaded := load(model))
+        choose = _choice(loaded, layer, label, word)
         corpus = corpus_of(loaded, stories, limit)
         scan = partial(scanned, engine, model, loaded, corpus, precision=precision)
-        profiles, tested = _labelled(deliver, loaded, corpus, scan, top, n, test, fade)
+        profiles, tested = _labelled(deliver, loaded, corpus, scan, top, n, test, fade, choose)
         _selected(deliver, loaded, corpus, scan, top, n, patterns=patterns, classes=classes)
         _layers(deliver, [loaded, *others] if layers or others else [], corpus, n)
         _caused(deliver, loaded, corpus, profiles if ablate else None, tested if fade else None, n)
+
+
+def _choice(
+    loaded: "LanguageModel", layer: int | None, label: str | None, word: str | None
+) -> "Callable[[ProfilesResult], ProfilesResult]":
+    """What leaves in the printed table the neurons that were asked for; a wrong choice is refused before the work."""
+    from tslens.analysis.neurons import choice
+    from tslens.models import CompressorSpec, spec_of, story_tokenizer_of
+
+    if layer is None and label is None and word is None:
+        return lambda found: found
+    tokenizer, spec = story_tokenizer_of(loaded), spec_of(loaded, compressors=True)
+    layers = spec.trunk_layers if isinstance(spec, CompressorSpec) else spec.n_layers
+    choice.check(layers, tokenizer.pieces(range(tokenizer.size)), layer, label, word)
+    return partial(choice.choose, layer=layer, label=label, word=word)
 
 
 def _labelled(
@@ -107,6 +139,7 @@ def _labelled(
     n: int,
     test: bool,
     fade: bool,
+    choose: "Callable[[ProfilesResult], ProfilesResult]",
 ) -> "tuple[ProfilesResult, HeldOutResult | None]":
     """Deliver the profiles with the tests of their labels, and with `test` these too, beside `n` untrained twins. Those
     of a compressor, which has no tokens of its own, are not tested unless that is asked for, and refused."""
@@ -118,7 +151,7 @@ def _labelled(
     asked += [] if untested else [method.HeldOut(k=top)]
     labelled, *tests = scan(asked)
     profiles: ProfilesResult = tests[0].qualify(labelled) if tests else labelled
-    profiles = beside_twins(deliver, loaded, corpus, asked[0], profiles, n, "of-labels")
+    profiles = beside_twins(deliver, loaded, corpus, asked[0], choose(profiles), n, "of-labels")
     if test:
         beside_twins(deliver, loaded, corpus, asked[1], tests[0], n, "of-test")
     return profiles, tests[0] if tests else None

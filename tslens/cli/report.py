@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from tslens.cli.delivery import print_json
 from tslens.cli.options import Json, Limit, Model, Stories, corpus_of, record_of
 from tslens.errors import InputError
+from tslens.tables import filled
 
 if TYPE_CHECKING:
     from tslens.corpus import Corpus
@@ -113,7 +114,7 @@ def _print(data: "ReportData", place: Path, as_json: bool) -> None:
     if as_json:
         print_json({"page": str(place), "model": data.name, "findings": [dataclasses.asdict(f) for f in found]})
     else:
-        print(*(f"- {f.figure} {f.claim} {f.evidence}" for f in found), f"\nThe page: {place}", sep="\n")
+        print(*(filled(f"- {f.figure} {f.claim} {f.evidence}") for f in found), f"\nThe page: {place}", sep="\n")
 
 
 def _config(model: str, whole: bool) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tslens.cli.delivery import print_json
 from tslens.cli.options import Json
+from tslens.tables import as_text
 
 
 def runs(*, json_: Json = False) -> None:
@@ -42,7 +43,7 @@ def runs(*, json_: Json = False) -> None:
             del row["why"]
     import pandas as pd
 
-    print(pd.DataFrame(rows).to_string(index=False))
+    print(as_text(pd.DataFrame(rows), ["name", "state", "step", "bits/byte"]))
 
 
 def _number(value: float | None) -> str:

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Mapping, Sequence
-from itertools import chain, combinations
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +19,7 @@ from tslens.evaluation.bits import bits_per_byte
 from tslens.evaluation.coloured import STYLE, coloured_figure, coloured_html
 from tslens.evaluation.scores import EVEN, FAIL, PARTIAL, PARTS, SCORINGS, SUCCESS, VERDICTS, Labels, counted, named
 from tslens.result import Result
+from tslens.tables import as_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,16 +217,15 @@ class SuiteResult(Result):
         """Write `table.html` (the coloured tables), `summary.csv`, and `labels.csv` (see `by_label`)."""
         self.summary().to_csv(folder / "summary.csv", index=False)
         self.by_label().to_csv(folder / "labels.csv", index=False)
-        tables = "\n".join(coloured_html(self, by) for by in self.ways())
-        page = f'<!doctype html>\n<meta charset="utf-8"><style>{STYLE}</style>\n{tables}'
-        (folder / "table.html").write_text(page, encoding="utf-8")
+        head = f'<!doctype html>\n<meta charset="utf-8"><style>{STYLE}</style>\n'
+        (folder / "table.html").write_text(head + "\n".join(coloured_html(self, by) for by in self.ways()), "utf-8")
 
     def __str__(self) -> str:
         tables = {"Worst prompts of each model:": self.worst()}
         if len(self.models) > 1:
             tables = {"Shares of prompts right, paired:": self.differences()} | tables
-        printed = {said: of.to_string(index=False, float_format="{:.3f}".format) for said, of in tables.items()}
-        return "\n\n".join([self.question, super().__str__(), *chain.from_iterable(printed.items())])
+        parts = [part for said, of in tables.items() for part in (said, as_text(of))]
+        return "\n\n".join([self.question, super().__str__(), *parts])
 
     def to_json(self) -> dict[str, Any]:
         tables = {"table": self.to_frame(), "differences": self.differences()}

@@ -27,6 +27,7 @@ from tslens.models.loading import (
     name_of,
     save,
     spec_from_config,
+    story_head_of,
     training_record,
 )
 from tslens.models.protocols import LanguageModel, TextTokenizer
@@ -56,6 +57,7 @@ __all__ = [
     "save",
     "spec_from_config",
     "spec_of",
+    "story_head_of",
     "story_tokenizer_of",
     "tokenizer_of",
     "training_record",

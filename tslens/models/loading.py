@@ -131,6 +131,15 @@ def training_record(model: "LanguageModel") -> dict[str, Any]:
     return dict(record_of(model).config)
 
 
+def story_head_of(model: "LanguageModel") -> str:
+    """What stands before a model's stories: `Story:` alone, which asks for nothing, if it was trained behind
+    instructions; else nothing."""
+    from tslens.stories.instruct import Instruction
+
+    objective = ((training_record(model).get("recipe") or {}).get("objective")) or {}
+    return Instruction(()).head if objective.get("name") == "instruct" else ""
+
+
 def describe(model: "LanguageModel") -> dict[str, Any]:
     """Facts about a model as JSON: shape, parameters, FLOPs per token, vocabulary."""
     spec = spec_of(model)

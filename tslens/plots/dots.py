@@ -40,7 +40,8 @@ def intervals(
                 raise ValueError(f"series {label!r} has {len(value)} values for {len(names)} names")
             at = rows + (i - (len(series) - 1) / 2) * step
             ends = np.maximum(np.stack([value - low, high - value]), 0)
-            mark, colour = MARKS[i % len(MARKS)], PALETTE[i % len(PALETTE)]
+            mark = MARKS[(i + i // len(PALETTE)) % len(MARKS)]  # beyond the palette no pair comes again
+            colour = PALETTE[i % len(PALETTE)]
             drawn = axes.errorbar(value, at, xerr=ends, fmt=mark, color=colour, markersize=3.5, linewidth=1)
             drawn.set_label("\n".join(lines[label]))
         if threshold is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tslens.evaluation.card import CardResult
 from tslens.evaluation.copies import CopiesResult
-from tslens.evaluation.copies.result import BITS, COMPARISONS
+from tslens.evaluation.copies.names import BITS, COMPARISONS
 from tslens.evaluation.copies.view import side_by_side
 from tslens.plots import svg
 from tslens.report.suites import around, rows_of

@@ -28,6 +28,11 @@ def section(found: InstructResult | None, grades: Sequence[InstructGradesResult]
     return around("instructions", "Instructions", RULES.format(n=len(found.instructions)) + on, body)
 
 
+def link(found: InstructResult | None) -> str:
+    """The link to the section, for the head of the page; empty where there is none."""
+    return '<a href="#instructions">Instructions</a>' if found else ""
+
+
 def _by_rule(found: InstructResult) -> str:
     rows = []
     for group in (None, *found.groups):

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Int
 
 from tslens.analysis.neurons import HeldOutResult, ProfilesResult
+from tslens.analysis.neurons.choice import PREDICTS, TAIL, UNTESTED
 from tslens.analysis.neurons.held_out_result import ALIKE, TESTED, WORDS
-from tslens.analysis.neurons.result import PREDICTS, TAIL, UNTESTED
 from tslens.report.embed import NONE32, Words, as_numpy, flatten, pack, pack_floats
 
 SHOWN = 20  # top tokens of a neuron in their contexts, at most

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tslens.result import CountedResult, Result
+from tslens.tables import as_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -211,7 +212,7 @@ class AblationResult(CountedResult):
     def __str__(self) -> str:
         said = f"{Result.__str__(self)}\nOn {self.on}: {self.copying}"
         read = f"Ablated on {self.rows} stories, {self.tokens:,} tokens of their beginnings."
-        contrasts = self.contrasts().to_string(index=False, float_format=lambda x: f"{x:.3f}") if self.tests else ""
+        contrasts = as_text(self.contrasts()) if self.tests else ""
         served = f"{int(self.served.sum())} of {len(self.tests)} labels say where their head is missed"
         served += f", {int(self.opposed.sum())} where it is surely missed less than elsewhere."
         more = f"\n{served} On the tokens that a label predicts, less that on others:\n{contrasts}" if contrasts else ""

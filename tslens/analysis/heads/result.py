@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from tslens.analysis.heads.nearest import nearest
 from tslens.analysis.heads.pattern import check_head
 from tslens.result import CountedResult
 
@@ -27,6 +29,8 @@ ROLES = (
     "unresolved",
 )
 """What a head may be called. `role_code` counts along this list."""
+
+UNRESOLVED = ROLES[-1]
 
 EVIDENT = ("previous token", "positional", "BOS sink", "self", "duplicate token", "induction")
 """The roles that are counted. `content-dependent` says only that position does not decide, and `diffuse` that there is
@@ -73,6 +77,7 @@ class RolesResult(CountedResult):
 
     frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head")
     axis_names: ClassVar[Mapping[str, tuple[str, ...]]] = {"claim": CLASSES}
+    essential: ClassVar[tuple[str, ...]] = ("layer", "head", "role", "effect", "effect_low", "effect_high", "q")
 
     model: str
     """The model's name."""
@@ -181,8 +186,25 @@ class RolesResult(CountedResult):
         return frame
 
     def summary(self) -> "pd.DataFrame":
-        """The role of every head, its evidence, and the main measures."""
-        return self.to_frame()[["layer", "head", "role", *SUMMARY]]
+        """The role of every head, its evidence, and the main measures; of an unresolved head the role that it is
+        nearest to, with a question mark, and that role's numbers."""
+        frame = self.to_frame()[["layer", "head", "role", *SUMMARY]]
+        for head, near in enumerate(nearest(self)):
+            if frame.loc[head, "role"] == UNRESOLVED:
+                frame.loc[head, ["role", *near._fields[1:]]] = [f"{UNRESOLVED} ({near.role}?)", *near[1:]]
+        return frame
+
+    def headline(self) -> str:
+        """How many heads have a role, how many each, and which is the clearest."""
+        counts, heads = self.counts(), self.role_code.numel()
+        total = counts["heads with a role"]
+        if not total:
+            return f"None of the {heads} heads has a role."
+        each = ", ".join(f"{counts[f'{role} heads']} {role}" for role in EVIDENT if counts[f"{role} heads"])
+        known = torch.isin(self.role_code, torch.tensor([ROLES.index(role) for role in EVIDENT]))
+        layer, head = divmod(int(self.effect.where(known, -1.0).argmax()), self.effect.shape[1])
+        clearest = f"{layer}.{head} ({self.roles[layer][head]}, {self.effect[layer, head]:.2f} of its attention's KL)"
+        return f"{total} of {heads} heads {'has' if total == 1 else 'have'} a role: {each}. The clearest is {clearest}."
 
     def to_json(self) -> dict[str, Any]:
         """Every measure of every head."""

@@ -32,11 +32,9 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.analysis.heads.evidence import GroupEstimate
+from tslens.analysis.heads.nearest import DECIDES, MAJORITY
 from tslens.analysis.heads.result import CLASSES, ROLES
 
-MAJORITY = 0.5
-DECIDES = 0.6
-"""Least positional fraction of a positional head, and least share of the rest in a content-dependent one."""
 NEXT_TO_NOTHING = 0.05
 DIFFUSE = 1 - NEXT_TO_NOTHING
 Q = 0.05

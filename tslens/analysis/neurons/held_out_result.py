@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from tslens.analysis.neurons.choice import PREDICTS, TAIL, UNRESOLVED, UNTESTED
 from tslens.analysis.neurons.held_out_measures import AUROC, MEASURES
-from tslens.analysis.neurons.result import PREDICTS, TAIL, UNRESOLVED, UNTESTED, ProfilesResult
+from tslens.analysis.neurons.result import ProfilesResult
 from tslens.plots.text import shown
 from tslens.pos.types import words
 from tslens.result import CountedResult

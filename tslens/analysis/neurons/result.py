@@ -8,7 +8,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from tslens.analysis.neurons.labels import ENOUGH, NEARLY
+from tslens.analysis.neurons import printed
+from tslens.analysis.neurons.choice import PREDICTS, UNRESOLVED
+from tslens.analysis.neurons.labels import NEARLY
 from tslens.analysis.neurons.view import Profile
 from tslens.errors import InputError
 from tslens.plots.text import commonest, listed, shown
@@ -18,9 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-UNRESOLVED = "unresolved"
-PREDICTS, TAIL, UNTESTED = "predicts", "tail selector", "untested"
-"""What other stories say of a label."""
 SILENT = "neurons that never fire"
 """The label under which neurons are counted whose activation is above 0 on no token."""
 
@@ -35,6 +34,7 @@ class ProfilesResult(CountedResult):
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("layer", "neuron")
+    essential: ClassVar[tuple[str, ...]] = ("layer", "neuron", "label", "q", "auroc", "firing_rate", "top tokens")
 
     firing_rate: Float[Tensor, "layer neuron"]
     """Share of tokens with an activation above 0."""
@@ -152,6 +152,10 @@ class ProfilesResult(CountedResult):
     tests: list[list[str]] = dataclasses.field(default_factory=list, kw_only=True)
     """By layer and neuron what other stories say of its label (`HeldOutResult.qualify`): `predicts`, `tail selector` or
     `untested`, empty where it has none. Empty where labels were not tested."""
+    chosen: list[list[int]] | None = dataclasses.field(default=None, kw_only=True)
+    """Layer and number of the neurons that the summary shows (`choice.choose`); None for all."""
+    by_share: bool = dataclasses.field(default=False, kw_only=True)
+    """Whether the summary shows them in the order of `chosen`; else the best supported come first."""
 
     @property
     def called(self) -> str:
@@ -213,11 +217,12 @@ class ProfilesResult(CountedResult):
         return frame
 
     def summary(self) -> "pd.DataFrame":
-        """The main columns, the best supported neurons first."""
-        columns = ["layer", "neuron", "label", "share", "distinct", "lift", "q", "auroc", "auroc_low", "auroc_high"]
-        columns += ["word_share", "word_auroc", "word_auroc_low", "firing_rate", "max", "top tokens", "promotes"]
-        frame = self.to_frame().sort_values(["q", "auroc"], ascending=[True, False], kind="stable")
-        return frame[columns].reset_index(drop=True)
+        """The main columns of the chosen neurons, the best supported first."""
+        return printed.table(self)
+
+    def headline(self) -> str:
+        """How many neurons have a label, by label, and how many of the labels predict."""
+        return printed.headline(self)
 
     def write_tables(self, folder: Path) -> None:
         """Write `tops.csv`: per neuron and rank the token, five tokens either side, and the hash of the story."""
@@ -236,11 +241,7 @@ class ProfilesResult(CountedResult):
         return Profile(self, layer, neuron)
 
     def __str__(self) -> str:
-        more = (
-            f"\nOf {self.too_rare:,} more neurons one word is on top that has fewer than {ENOUGH} of the "
-            f"{len(self.sample_tokens):,} random tokens, too few to label it: a larger `sample` tests it."
-        )
-        return f"{super().__str__()}{more if self.too_rare else ''}"
+        return printed.text(self)
 
     def figure(self) -> "Figure":
         """By layer, how many neurons have a label and how often neurons fire; the labelled ones with their AUROC."""

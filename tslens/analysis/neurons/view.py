@@ -8,6 +8,7 @@ from torch import Tensor
 
 from tslens.analysis.neurons.labels import NEARLY
 from tslens.plots.text import listed, one_line, shown
+from tslens.tables import as_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +62,7 @@ class Profile:
         }
 
     def __str__(self) -> str:
-        table = self.to_frame().to_string(index=False, float_format=lambda x: f"{x:.3f}")
+        table = as_text(self.to_frame())
         return f"{self._title()}\n{table}"
 
     def _title(self) -> str:

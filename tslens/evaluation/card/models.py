@@ -20,6 +20,7 @@ from tslens.evaluation.pairs import PairsResult
 from tslens.models import LanguageModel, training_record
 from tslens.result import Result
 from tslens.stories.pairs.phenomena import AXES as PAIR_AXES
+from tslens.tables import as_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +129,7 @@ class CardResult(Result):
         if int((~self.bits_per_byte.isnan().numpy() & self.trained).sum()) < 3:
             return super().__str__()
         ranked = self.ranks()
-        table = ranked.dropna(axis=1, how="all").to_string(index=False, float_format=lambda x: f"{x:.3f}")
+        table = as_text(ranked.dropna(axis=1, how="all"))
         few = [f"{n} models: no interval is possible." for n in sorted(set(ranked["models"])) if n < FEWEST]
         return "\n".join([super().__str__(), "", "Ranks of the models beside their validation loss:", table, *few])
 

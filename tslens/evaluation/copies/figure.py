@@ -5,20 +5,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tslens import plots
-from tslens.evaluation.copies.result import COMPARISONS, WHO, CopiesResult, sample
+from tslens.evaluation.copies.names import COMPARISONS, WHO, sample
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tslens.evaluation.copies.result import CopiesResult
+
 BINS = 20
 
 
-def figure(found: CopiesResult) -> "Figure":
+def figure(found: "CopiesResult") -> "Figure":
     """What was written and true endings, for each cut: shares of texts, and different words among the first so many."""
     return plots.panels(*_histograms(found), *_growth(found))
 
 
-def _histograms(found: CopiesResult) -> list[dict[str, Any]]:
+def _histograms(found: "CopiesResult") -> list[dict[str, Any]]:
     edges = np.linspace(0, 1, BINS + 1)
     table, charts = found.columns(), []
     for name, label in COMPARISONS.items():
@@ -35,7 +37,7 @@ def _histograms(found: CopiesResult) -> list[dict[str, Any]]:
     return charts
 
 
-def _growth(found: CopiesResult) -> list[dict[str, Any]]:
+def _growth(found: "CopiesResult") -> list[dict[str, Any]]:
     """The chart of the vocabulary of each set, with its band; none where no set has two stories."""
     names = [sample(writer, share) for share, _ in found.sets() for writer in WHO]
     curves = {name: found.growth[found.samples.index(name)].numpy() for name in names if name in found.samples}

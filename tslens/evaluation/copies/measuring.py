@@ -12,7 +12,8 @@ from tslens import progress, stats
 from tslens.errors import InputError
 from tslens.evaluation.copies import diversity
 from tslens.evaluation.copies.cutting import Cut
-from tslens.evaluation.copies.result import KINDS, WHO, CopiesResult, over_stories, sample
+from tslens.evaluation.copies.names import KINDS, WHO, sample
+from tslens.evaluation.copies.result import CopiesResult, over_stories
 from tslens.evaluation.copies.tracing import Corpora, Trace, trace
 from tslens.evaluation.rouge import nearest, rouge, rouge_2
 from tslens.evaluation.rouge import words as rouge_words

@@ -11,30 +11,14 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.evaluation.bits import bits_per_byte
+from tslens.evaluation.copies.figure import figure
+from tslens.evaluation.copies.names import BITS, COMPARISONS, KINDS, OTHERS, WHO, sample
 from tslens.evaluation.rouge import MEASURES
 from tslens.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-WHO = ("written", "true endings")
-KINDS = ("none", "exact", "template")
-COMPARISONS = {
-    "ending": "ROUGE-2 precision to the true ending",
-    "among": "largest ROUGE-2 F to another text of the set",
-    "nearest": "ROUGE-2 precision to the nearest training story",
-}
-BITS = "bits_per_byte of the true ending"
-OTHERS = {
-    "nearest_f": "ROUGE-2 F to the nearest training story",
-    "longest": "longest copied span (words and marks)",
-    "template": "longest span with a training story's skeleton",
-    "plot": "cosine to the nearest plot in other words",
-    "words": "words and marks of the text",
-    "with_prompt": "ROUGE-2 precision, prompt counted too",
-    "floor": "the same for an ending that shares nothing",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +190,6 @@ class CopiesResult(Result):
     def figure(self) -> "Figure":
         """Histograms of the three comparisons as shares of texts, and how the vocabulary grows: what was written, and
         true endings."""
-        from tslens.evaluation.copies.figure import figure
-
         return figure(self)
 
     def html(self) -> str:
@@ -221,11 +203,6 @@ class CopiesResult(Result):
 
     def to_json(self) -> dict[str, Any]:
         return super().to_json() | {"table": json.loads(self.to_frame().to_json(orient="records"))}
-
-
-def sample(who: str, share: float) -> str:
-    """The name of a set of texts."""
-    return who if np.isnan(share) else f"{who}, cut at {share:.0%}"
 
 
 def over_stories(values: np.ndarray, stories: np.ndarray) -> stats.Interval:

@@ -51,7 +51,7 @@ def instruct(
         prompts = [each.head for each in chosen for _ in range(samples)]
         stories, free = (
             continuations(model, begun, limit_tokens=max_new_tokens, seed=seed, precision=precision)
-            for begun in (prompts, [_free(model)] * len(prompts))
+            for begun in (prompts, [models.story_head_of(model)] * len(prompts))
         )
         tables.append(_table(chosen, read(stories), read(free), samples))
         written.append(stories)
@@ -73,12 +73,6 @@ def instruct(
 def _fits(model: LanguageModel, instruction: Instruction) -> bool:
     spec = models.spec_of(model, compressors=True)
     return len(models.tokenizer_of(model).encode([instruction.head])[0]) + LEAST <= spec.n_ctx
-
-
-def _free(model: LanguageModel) -> str:
-    """The prompt that asks for nothing: `Story:` alone for a model that was trained behind instructions."""
-    objective = ((models.training_record(model).get("recipe") or {}).get("objective")) or {}
-    return Instruction(()).head if objective.get("name") == "instruct" else ""
 
 
 def _table(

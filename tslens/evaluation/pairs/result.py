@@ -14,6 +14,7 @@ from tslens import stats
 from tslens.errors import InputError
 from tslens.evaluation.bits import bits_per_byte
 from tslens.result import Result
+from tslens.tables import as_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,12 +207,9 @@ class PairsResult(Result):
         return plots.intervals(names, series, threshold=CHANCE, x_label="share of pairs right")
 
     def __str__(self) -> str:
-        def shown(frame: "pd.DataFrame") -> str:
-            return str(frame.to_string(index=False, float_format=lambda x: f"{x:.3f}"))
-
-        parts = [super().__str__(), shown(self.by_paradigm())]
+        parts = [super().__str__(), as_text(self.by_paradigm())]
         if len(self.scorers) > 1:
-            parts.append(shown(self.differences()))
+            parts.append(as_text(self.differences()))
         return "\n\n".join(parts)
 
     def to_json(self) -> dict[str, Any]:

@@ -1,0 +1,54 @@
+"""The table of neurons, and how it is printed: what was found in one sentence, then the best supported ones."""
+
+from typing import TYPE_CHECKING
+
+from tslens.analysis.neurons.choice import PREDICTS
+from tslens.analysis.neurons.labels import ENOUGH
+from tslens.tables import as_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tslens.analysis.neurons.result import ProfilesResult
+
+COLUMNS = (
+    *("layer", "neuron", "label", "share", "distinct", "lift", "q", "auroc", "auroc_low", "auroc_high"),
+    *("word_share", "word_auroc", "word_auroc_low", "firing_rate", "max", "top tokens", "promotes"),
+)
+SHOWN = 20
+"""Neurons of the printed table."""
+
+
+def table(found: "ProfilesResult") -> "pd.DataFrame":
+    """The main columns of the chosen neurons, the best supported first, or in the order in which they were chosen."""
+    frame = found.to_frame()
+    if found.chosen is not None:
+        frame = frame.iloc[[layer * found.label.shape[1] + neuron for layer, neuron in found.chosen]]
+    if not found.by_share:
+        frame = frame.sort_values(["q", "auroc"], ascending=[True, False], kind="stable")
+    return frame[list(COLUMNS)].reset_index(drop=True)
+
+
+def text(found: "ProfilesResult") -> str:
+    """The headline, the first rows of the summary, the stories, and the counts of untrained twins."""
+    rows = table(found)
+    cut = f"The first {SHOWN} of {len(rows):,} neurons; --out writes all." if len(rows) > SHOWN else ""
+    rare = (
+        f"Of {found.too_rare:,} more neurons one word is on top that has fewer than {ENOUGH} of the "
+        f"{len(found.sample_tokens):,} random tokens, too few to label it: a larger `sample` tests it."
+    )
+    shown = as_text(rows.head(SHOWN), found.essential) if len(rows) else "No neuron is of that kind."
+    more = rare if found.too_rare else ""
+    lines = [headline(found), shown, cut, found.said_of_stories(), found.said_of_twins(), more]
+    return "\n".join(filter(None, lines))
+
+
+def headline(found: "ProfilesResult") -> str:
+    """How many neurons have a label, by label, and how many of the labels predict."""
+    counts = found.counts()
+    each = {tag: counts[f"{tag} neurons"] for tag in found.tags} | {"one word": counts["one-word neurons"]}
+    most = sorted(((n, name) for name, n in each.items() if n), key=lambda of: (-of[0], of[1]))
+    by_label = f": {', '.join(f'{n:,} {name}' for n, name in most)}" if most else ""
+    predict = sum(row.count(PREDICTS) for row in found.tests)
+    tested = f" {predict:,} of the labels predict where the neuron fires on other stories." if found.tests else ""
+    return f"{int(found.is_labelled.sum()):,} of {found.label.numel():,} neurons have a label{by_label}.{tested}"
