@@ -72,6 +72,8 @@ figures: $(DEV)  ## every study again, many hours; STORIES=files of real stories
 		then $(BIN)/tslens train --resume $(WHOLE); else $(BIN)/tslens train $(WHOLE) --data "$(STORIES)"; fi
 	@echo evaluation; $(BIN)/python analyses/evaluation.py --stories "$(STORIES)" \
 		--model "stories260K=llama2c:$(STORIES260K)" $(EVALUATION)
+	@echo cost; $(BIN)/python analyses/cost.py --stories "$(STORIES)" \
+		--model "stories260K=llama2c:$(STORIES260K)" --model "256x8=$(WHOLE)"
 	@set -e; for study in $(OF_TRAINING); do echo "$$study"; \
 		$(BIN)/python "analyses/$$study.py" --stories "$(STORIES)"; done
 	@set -e; for study in $(OF_NO_STORIES); do echo "$$study"; $(BIN)/python "analyses/$$study.py"; done

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"(<!-- (?P<name>\w+), by docs/write.py -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -16,7 +17,7 @@ DATA = {"assets": "The page's scripts and style.", "bundled": "The model that co
 """Folders of the package that hold no code."""
 
 OF_MODELS = ("twins", "heads", "kinds", "neurons", "features", "lens", "circuits", "audit")
-OF_MODELS += ("evaluation",)
+OF_MODELS += ("evaluation", "cost")
 OF_TRAINING = ("optimizers", "sweep", "shapes", "dropout", "contrastive", "instruct", "compressor", "memory", "peers")
 OF_TRAINING += ("dynamics", "epoch", "seeds")
 SHOWN = {
@@ -25,6 +26,7 @@ SHOWN = {
     "neurons": ["neurons/stories2M.svg", "neurons/by-layer.svg"],
     "features": ["features/stories2M.svg", "features/stories2M-twins.svg"],
     "epoch": ["epoch/256x8x8-kinds.svg", "epoch/512x12-roles.svg"],
+    "cost": ["cost/cost.svg"],
     "evaluation": [
         *("evaluation/facts.svg", "evaluation/pairs.svg", "evaluation/training-pairs.svg"),
         *("evaluation/copies-stories2M.svg", "evaluation/instruct.svg"),
@@ -44,6 +46,8 @@ COMPARED = {
     "packing": "packing stories",
 }
 """The rows of `tslens bench` in README, and what each is about in a word."""
+MACHINES = {"bench/bf16": "with bf16", "bench": "without"}
+"""The folders of what `tslens bench` wrote on two machines."""
 
 
 def docstring(file: Path) -> str:
@@ -93,7 +97,7 @@ def studies() -> str:
 def findings() -> str:
     """What the studies of models found, each with its figures."""
     parts = []
-    for study in OF_MODELS:
+    for study in (study for study in OF_MODELS if study != "cost"):
         drawn = SHOWN[study][:2]
         pictures = " ".join(f'<img src="figures/{place}" width="400" alt="{study}: {place}">' for place in drawn)
         parts.append(
@@ -103,18 +107,22 @@ def findings() -> str:
 
 
 def comparison() -> str:
-    """Some rows of `tslens bench`, short."""
-    record = json.loads((ROOT / "figures" / "bench" / "bench.json").read_text(encoding="utf-8"))
-    rows = {row["name"]: row for row in record["rows"]}
-    lines = ["| | against | goal | measured | 95% interval |", "| --- | --- | --- | --- | --- |"]
+    """Some rows of `tslens bench`, short: on a processor with bf16 and on one without."""
+    records = [json.loads((ROOT / "figures" / place / "bench.json").read_text(encoding="utf-8")) for place in MACHINES]
+    machines = zip(records, MACHINES.values(), strict=True)
+    columns = " | ".join(f"{record['machine']['processor']}, {kind}" for record, kind in machines)
+    lines = [f"| | against | goal | {columns} |", "| --- | --- | --- | --- | --- |"]
+    measured = [{row["name"]: row for row in record["rows"]} for record in records]
     for name, what in COMPARED.items():
-        row = rows[name]
-        interval = "" if row["low"] is None else f"[{row['low']:.3g}, {row['high']:.3g}]"
-        lines.append(
-            f"| {what} | {row['against']} | {row['target']}{row['unit']} "
-            f"| {row['value']:.3g}{row['unit']} | {interval} |"
-        )
+        row = measured[0][name]
+        cells = (_measured(rows[name]) for rows in measured)
+        lines.append(f"| {what} | {row['against']} | {row['target']}{row['unit']} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _measured(row: dict[str, Any]) -> str:
+    interval = "" if row["low"] is None else f" [{row['low']:.3g}, {row['high']:.3g}]"
+    return f"{row['value']:.3g}{row['unit']}{interval}"
 
 
 def table(of: str) -> Callable[[], str]:
@@ -222,6 +230,7 @@ BLOCKS = {
     "findings": findings,
     "comparison": comparison,
     "bench": table("bench"),
+    "bench_bf16": table("bench/bf16"),
     "peers": table("peers"),
     "audit": table("audit"),
 }

@@ -1,5 +1,6 @@
 """At 80 columns no line of a command's output is longer, and --wide prints every column."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,15 @@ def test_the_neurons_of_a_word_are_printed_and_counted_among_all(
     assert " of 3,072 neurons have a label" in lines[0]
     rows = [line.split() for line in lines[2:] if line.split()[:1] == ["1"]]
     assert 0 < len(rows) <= 20 and all(any(word.lower().startswith("the") for word in row) for row in rows)
+
+
+def test_generated_stories_come_with_their_settings_and_their_end(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["generate", "--model", "stories2M", "--prompt", "Tom", "--n", "2", "--max-new-tokens", "4", "--seed", "7"]
+    assert cli.main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found) == 2
+    for one in found:
+        assert one["text"].startswith("Tom") and (one["prompt"], one["seed"], one["model"]) == ("Tom", 7, "stories2M")
+        assert one["ended"] == ("most new tokens" if one["tokens"] == 4 else "end of story")

@@ -129,8 +129,10 @@ def test_losses_of_one_and_of_several_runs(some, capsys):
     text = (some / "two.svg").read_text()
     assert all(word in text for word in ("Training loss", "Validation loss", ">done<", ">stopped<"))
     table = (some / "two.csv").read_text().splitlines()
-    assert table[0] == "run,step,tokens,train_loss,validation_loss" and len(table) == 1 + 3 + 2
+    assert table[0] == "run,step,tokens,train_loss,validation_loss,bits_per_byte" and len(table) == 1 + 3 + 2
     assert capsys.readouterr().out.splitlines()[-1].endswith("two.svg, two.csv")
+    plot("done", "stopped", out=some / "bits.svg", bits=True)
+    assert "bits per byte" in (some / "bits.svg").read_text(encoding="utf-8")
     plot("done", "stopped", out=some / "two.svg", json_=True)
     rows = json.loads(capsys.readouterr().out)
     assert len(rows) == 3 + 2 and list(rows[0]) == table[0].split(",")

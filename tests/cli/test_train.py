@@ -84,7 +84,8 @@ def test_recipes_are_listed_in_one_table(capsys):
     assert found["512x12"]["parameters"] == Spec.parse("512x12", d_vocab=4096, n_ctx=512).n_parameters()
 
 
-def test_a_dry_run_says_what_it_would_take_and_writes_nothing(in_tmp, capsys):
+def test_a_dry_run_says_what_it_would_take_and_writes_nothing(in_tmp, capsys, monkeypatch):
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
     train("16x1x2", set_=SMALL, dry_run=True)
     shown = capsys.readouterr().out
     assert [
@@ -92,8 +93,17 @@ def test_a_dry_run_says_what_it_would_take_and_writes_nothing(in_tmp, capsys):
     ] == "recipe parameters FLOPs memory tokens speed time".split()
     assert "128 in 2 steps" in shown and "of it for 1 validation;" in shown
     train("16x1x2", set_=SMALL, dry_run=True, json_=True)
-    assert json.loads(capsys.readouterr().out)["tokens"] == 2 * 2 * 32
+    found = json.loads(capsys.readouterr().out)
+    assert found["tokens"] == 2 * 2 * 32 and 0 < found["seconds"] <= found["slowest_seconds"]
+    monkeypatch.setattr("os.getloadavg", lambda: (999.0, 0.0, 0.0))
+    train("16x1x2", set_=SMALL, dry_run=True)
+    assert "busy         load average" in capsys.readouterr().out
     assert not list(in_tmp.iterdir())
+
+
+def test_the_stories_are_named_before_they_are_packed(in_tmp, capsys):
+    train("16x1x2", set_=SMALL, name="named")
+    assert capsys.readouterr().err.startswith("stories: made\n")
 
 
 def test_json_is_of_a_list_or_a_dry_run():

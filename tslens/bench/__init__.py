@@ -7,6 +7,8 @@ a tokenizer, the times of one race, the answers of one scan; none holds a memory
 from collections.abc import Sequence
 
 from tslens.bench import (
+    completions,
+    copying,
     generation,
     generator,
     packing,
@@ -35,8 +37,10 @@ MODULES = (
     rounding,
     scan_memory,
     generation,
+    completions,
     packing,
     generator,
+    copying,
     tagging,
     page,
     startup,

@@ -1,7 +1,10 @@
 """The commands that list models, generate stories and measure a model's loss."""
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from tslens.cli.delivery import print_json
 from tslens.cli.options import Json, Limit, LossStories, Model, Precision, corpus_of
@@ -68,11 +71,13 @@ def generate(
     beams: int = 1,
     max_new_tokens: int = 256,
     seed: int = 0,
-    n: int = 1,
+    n: Annotated[int, Parameter(help="Number of stories.")] = 1,
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
     """Print stories that a model writes.
+
+    With --json each story comes with its prompt, its seed and settings, and why it ended.
 
     Parameters
     ----------
@@ -90,11 +95,8 @@ def generate(
         Largest number of new tokens.
     seed
         Random seed; the same seed gives the same stories.
-    n
-        Number of stories.
     """
-    from tslens.generate import Sampling
-    from tslens.generate import generate as write
+    from tslens.generate import Sampling, write
     from tslens.models import load
     from tslens.progress import stage
 
@@ -105,8 +107,9 @@ def generate(
     with stage("writing"):
         stories = write(loaded, prompt, n=n, max_new_tokens=max_new_tokens, sampling=sampling, precision=precision)
     if json_:
-        return print_json(stories, indent=1)
-    print("\n\n———\n\n".join(stories))
+        how = {"model": model, "max_new_tokens": max_new_tokens, "precision": precision} | asdict(sampling)
+        return print_json([asdict(one) | how for one in stories], indent=1)
+    print("\n\n———\n\n".join(one.text for one in stories))
 
 
 def loss(

@@ -4,12 +4,17 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tslens.cli.delivery import print_json
+from tslens.tables import as_text, filled
 
 if TYPE_CHECKING:
     from tslens.train.estimate import Estimate
     from tslens.train.recipe import Recipe
     from tslens.train.run import Run
     from tslens.train.session import Trained
+
+QUIET = 0.25
+"""Load average per processor above which the machine is said to be busy."""
+BUSY = "load average {:.1f} per processor: other work slows these measurements"
 
 
 def show_recipes(as_json: bool) -> None:
@@ -18,18 +23,10 @@ def show_recipes(as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    from rich.console import Console
-    from rich.table import Table
+    import pandas as pd
 
-    table = Table(box=None, pad_edge=False)
-    for column in rows[0]:
-        table.add_column(column, justify="right" if column in ("parameters", "tokens") else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*(_short(value) for value in row.values()))
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160  # a file or a pipe takes long lines whole
-    console.print(table)
+    table = pd.DataFrame([{column: _short(value) for column, value in row.items()} for row in rows])
+    print(as_text(table, ("name", "shape", "parameters", "tokens")))
 
 
 def _chosen() -> "list[Recipe]":
@@ -68,19 +65,20 @@ def show_estimate(recipe: "Recipe", as_json: bool) -> None:
 
     found = estimate(recipe)
     if as_json:
-        print_json(asdict(found) | {"bytes": found.bytes, "seconds": found.seconds})
+        seconds = {"seconds": found.seconds, "slowest_seconds": found.slowest_seconds}
+        print_json(asdict(found) | {"bytes": found.bytes} | seconds)
     else:
-        print("\n".join(f"{what:<12} {value}" for what, value in _lines(found).items()))
+        print(filled("\n".join(f"{what:<12} {value}" for what, value in _lines(found).items())))
 
 
 def _lines(e: "Estimate") -> dict[str, str]:
     tokens = "?" if e.tokens is None else f"{counted(e.tokens)} in {e.steps:,} steps"
     in_all = "" if e.flops is None else f"; {e.flops:.2g} in all"
     time = "?"
-    if e.seconds is not None and e.validations is not None:
+    if e.seconds is not None and e.slowest_seconds is not None and e.validations is not None:
         all_of_them = f"{e.validations:,} validation{'' if e.validations == 1 else 's'}"
         validating = f"{duration(e.validations * e.validation_seconds)} of it for {all_of_them}"
-        time = f"{duration(e.seconds)}, {validating}; checkpoints and compiling are not counted"
+        time = f"{_between(e.seconds, e.slowest_seconds)}, {validating}; checkpoints and compiling are not counted"
     return {
         "recipe": f"{e.name} ({e.shape})",
         "parameters": f"{e.parameters:,}",
@@ -88,10 +86,16 @@ def _lines(e: "Estimate") -> dict[str, str]:
         "memory": f"{_bytes(e.bytes)}: weights {_bytes(e.weights_bytes)}, gradients {_bytes(e.gradient_bytes)}, "
         f"optimizer {_bytes(e.optimizer_bytes)}, saved for backward {_bytes(e.saved_bytes)} ({e.rows} rows at a time)",
         "tokens": f"{tokens} ({e.tokens_from})",
-        "speed": f"{e.tokens_per_second:,.0f} tokens/s, and {1e3 * e.optimizer_seconds:,.0f} ms a step for the "
-        f"optimizer, measured here ({e.measured_on})",
+        "speed": f"{e.slowest_tokens_per_second:,.0f} to {e.tokens_per_second:,.0f} tokens/s, and "
+        f"{1e3 * e.optimizer_seconds:,.0f} ms a step for the optimizer, measured here ({e.measured_on})",
         "time": time,
-    }
+    } | ({"busy": BUSY.format(e.busy)} if e.busy > QUIET else {})
+
+
+def _between(least: float, most: float) -> str:
+    """Two durations in words, or one where they read alike."""
+    words = duration(least), duration(most)
+    return words[0] if words[0] == words[1] else f"{words[0]} to {words[1]}"
 
 
 def counted(n: int) -> str:

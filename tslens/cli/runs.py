@@ -2,6 +2,9 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from tslens.cli.delivery import print_json
 from tslens.cli.options import Json
@@ -50,21 +53,33 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def plot(*names: str, out: Path = Path("loss.svg"), json_: Json = False) -> None:
+def plot(
+    *names: str,
+    bits: Annotated[bool, Parameter(negative=())] = False,
+    out: Path = Path("loss.svg"),
+    json_: Json = False,
+) -> None:
     """Draw the training and validation loss of runs, together in one figure over the tokens seen.
+
+    Runs of different vocabularies are drawn in bits per byte: their nats a token cannot be compared.
 
     Parameters
     ----------
     names
         Names of the runs.
+    bits
+        Draw the bits per byte of validation stories instead of nats a token.
     out
         An .svg or .png file; the numbers go beside it as .csv.
     """
-    from tslens import plots
+    from tslens import plots, progress
     from tslens.train import curves
 
     records = curves.table(names)
-    written = plots.save(curves.draw(records), out, records)
+    if not bits and curves.vocabularies(names) > 1:
+        progress.note("these runs have different vocabularies, so bits per byte are drawn, not nats a token")
+        bits = True
+    written = plots.save(curves.draw(records, bits=bits), out, records)
     if json_:
         print_json(records.to_dict("records"), indent=1)
         return

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from tslens import progress
 from tslens.cli.options import Json, Settings, settings
 from tslens.cli.recipes import show_estimate, show_finished, show_recipes, show_run
 from tslens.errors import InputError
@@ -62,13 +63,19 @@ def train(
     elif dry_run:
         show_estimate(_named(chosen), json_)
     else:
-        show_finished(session.train(_named(chosen), name, overwrite=overwrite, begun=show_run))
+        show_finished(session.train(_announced(_named(chosen)), name, overwrite=overwrite, begun=show_run))
 
 
 def _named(recipe: "Recipe | None") -> "Recipe":
     """The recipe; InputError if none is named."""
     if recipe is None:
         raise InputError("name a recipe or a shape to train, or a run to --resume.")
+    return recipe
+
+
+def _announced(recipe: "Recipe") -> "Recipe":
+    """The recipe, after its stories are named: before they are packed."""
+    progress.note(f"stories: {recipe.data.source}")
     return recipe
 
 

@@ -8,6 +8,6 @@ depends on the seed and the row's number, not on the rest of the batch.
 from tslens.generate.cache import Cache
 from tslens.generate.sampling import Sampling, sample_token
 from tslens.generate.streaming import stream
-from tslens.generate.writing import generate, generate_ids
+from tslens.generate.writing import ENDED, Written, generate, generate_ids, write
 
-__all__ = ["Cache", "Sampling", "generate", "generate_ids", "sample_token", "stream"]
+__all__ = ["ENDED", "Cache", "Sampling", "Written", "generate", "generate_ids", "sample_token", "stream", "write"]

@@ -1,6 +1,7 @@
 """Generation: the continuation of prompts, sampled or by beam search."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tslens.errors import InputError
@@ -10,6 +11,9 @@ from tslens.models import spec_of, tokenizer_of
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
+
+ENDED, *LIMITS = ENDS = ("end of story", "most new tokens", "full context")
+"""Why a story ends: the model ended it, or a limit did."""
 
 
 def generate_ids(
@@ -37,6 +41,19 @@ def generate_ids(
     return new
 
 
+@dataclass(frozen=True)
+class Written:
+    """A story that a model wrote."""
+
+    prompt: str
+    text: str
+    """The story, prompt included."""
+    tokens: int
+    """New tokens, without the end of the story."""
+    ended: str
+    """Why it ended: one of `ENDS`."""
+
+
 def generate(
     model: "LanguageModel",
     prompts: str | Sequence[str] = "",
@@ -49,6 +66,20 @@ def generate(
     """Stories, prompt included: `n` for each prompt, in order. An empty prompt starts a new story.
 
     InputError for more than one story of a prompt from beam search, which finds one."""
+    made = write(model, prompts, n=n, max_new_tokens=max_new_tokens, sampling=sampling, precision=precision)
+    return [one.text for one in made]
+
+
+def write(
+    model: "LanguageModel",
+    prompts: str | Sequence[str] = "",
+    *,
+    n: int = 1,
+    max_new_tokens: int = 256,
+    sampling: Sampling | None = None,
+    precision: str = "float32",
+) -> list[Written]:
+    """The stories of `generate`, each with its prompt and why it ended. InputError as there."""
     tokenizer, sampling = tokenizer_of(model), sampling or Sampling()
     if n < 1:
         raise InputError(f"n is {n}; it must be at least 1.")
@@ -57,4 +88,15 @@ def generate(
     asked = [prompts] if isinstance(prompts, str) else list(prompts)
     rows = [row for row in tokenizer.encode(asked) for _ in range(n)]
     new = generate_ids(model, rows, max_new_tokens=max_new_tokens, sampling=sampling, precision=precision)
-    return [tokenizer.decode(row + more) for row, more in zip(rows, new, strict=True)]
+    n_ctx, begun = spec_of(model, compressors=True).n_ctx, [prompt for prompt in asked for _ in range(n)]
+    return [
+        Written(prompt, tokenizer.decode(row + more), len(more), _end(len(row), len(more), n_ctx, max_new_tokens))
+        for prompt, row, more in zip(begun, rows, new, strict=True)
+    ]
+
+
+def _end(before: int, new: int, n_ctx: int, most: int) -> str:
+    """Why a story of so many new tokens ended: a limit is reached only by a token that is not the end."""
+    if new < min(most, n_ctx - before):
+        return ENDED
+    return LIMITS[0] if new == most else LIMITS[1]

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LOSSES = {"train_loss": "training", "validation_loss": "validation"}
+BITS = "bits_per_byte"
 
 
 def table(names: Sequence[str]) -> "pd.DataFrame":
-    """The records of these runs, one below another: run, step, tokens, train_loss and validation_loss (nats a token).
+    """The records of these runs, one below another: run, step, tokens, train_loss and validation_loss (nats a token),
+    and bits_per_byte of the validation stories.
 
     InputError for a run that does not exist or has no record yet.
     """
@@ -30,18 +32,27 @@ def table(names: Sequence[str]) -> "pd.DataFrame":
         records = [record for record in runs.read_metrics(known[name]) if "train_loss" in record]
         if not records:
             raise InputError(f"{name} has no record of its loss yet; it writes one every train.validate_every steps.")
-        parts.append(pd.DataFrame(records)[["step", "tokens", *LOSSES]].assign(run=name))
+        parts.append(pd.DataFrame(records).reindex(columns=["step", "tokens", *LOSSES, BITS]).assign(run=name))
     if not parts:
         raise InputError("name at least one run to plot.")
-    return pd.concat(parts, ignore_index=True)[["run", "step", "tokens", *LOSSES]]
+    return pd.concat(parts, ignore_index=True)[["run", "step", "tokens", *LOSSES, BITS]]
 
 
-def draw(records: "pd.DataFrame") -> "Figure":
-    """Loss in nats a token over tokens seen: training and validation in one chart for a single run, side by side for
-    several."""
+def vocabularies(names: Sequence[str]) -> int:
+    """How many different tokenizers the runs have: nats a token of different ones cannot be compared."""
+    places = (runs.root() / name / runs.TOKENIZER for name in names)
+    return len({place.read_bytes() for place in places if place.is_file()})
+
+
+def draw(records: "pd.DataFrame", *, bits: bool = False) -> "Figure":
+    """Loss over tokens seen, in nats a token: training and validation in one chart for a single run, side by side for
+    several. With `bits` the bits per byte of validation stories, which runs of different vocabularies share."""
     parts = dict(list(records.groupby("run", sort=False)))
     scale, unit = (1e6, "millions of tokens seen") if records["tokens"].max() >= 1e6 else (1.0, "tokens seen")
     seen = {name: part["tokens"].to_numpy() / scale for name, part in parts.items()}
+    if bits:
+        series = {name: part[BITS].to_numpy() for name, part in parts.items()}
+        return plots.lines(series, seen, title="Validation", x_label=unit, y_label="bits per byte")
     if len(parts) == 1:
         (name, part), *_ = parts.items()
         series = {label: part[field].to_numpy() for field, label in LOSSES.items()}

@@ -7,6 +7,7 @@ of a few stories; the number of tokens is estimated from the size of the stories
 
 import dataclasses
 import math
+import os
 import time
 from collections.abc import Callable
 
@@ -55,20 +56,32 @@ class Estimate:
     tokens_from: str
     """The origin of the number of tokens."""
     tokens_per_second: float
+    """Of the fastest of the timed steps."""
+    slowest_tokens_per_second: float
     optimizer_seconds: float
     """Seconds of one optimizer step, with the clipping of gradients."""
     validations: int | None
     validation_seconds: float
     """Seconds of one validation."""
     measured_on: str
+    busy: float
+    """Processes that wanted a processor in the last minute, per processor (the load average); 0 is an idle machine."""
 
     @property
     def seconds(self) -> float | None:
-        """Total seconds, without checkpoints and compiling."""
+        """Total seconds at the speed of the fastest timed step, without checkpoints and compiling."""
+        return self._seconds(self.tokens_per_second)
+
+    @property
+    def slowest_seconds(self) -> float | None:
+        """The same at the speed of the slowest."""
+        return self._seconds(self.slowest_tokens_per_second)
+
+    def _seconds(self, speed: float) -> float | None:
         if self.steps is None or self.tokens is None or self.validations is None:
             return None
         moving, validating = self.steps * self.optimizer_seconds, self.validations * self.validation_seconds
-        return self.tokens / self.tokens_per_second + moving + validating
+        return self.tokens / speed + moving + validating
 
     @property
     def bytes(self) -> int:
@@ -87,6 +100,7 @@ def estimate(recipe: Recipe) -> Estimate:
 
 def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
     """The estimate; `watch` is called with the name of each measurement before it starts."""
+    busy = os.getloadavg()[0] / (os.cpu_count() or 1)  # before it works itself
     recipe, sample = fitted(recipe), _sample(recipe)
     named = named_tokenizer(recipe.data)
     size = recipe.data.vocabulary if named is None else named.size
@@ -102,7 +116,7 @@ def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
     watch("counting what is saved for the backward pass")
     one, two = (_saved(recipe, model, _batch(recipe, size, device, groups)) for groups in (1, 2))
     watch("compiling and timing a few steps" if recipe.train.compile else "timing a few steps")
-    speed, moving, state = _probe(recipe, model, lambda groups: _batch(recipe, size, device, groups), rows)
+    (slowest, speed), moving, state = _probe(recipe, model, lambda groups: _batch(recipe, size, device, groups), rows)
     watch("timing a validation")
     some = sample[: max(1, int(PROBE / 3 * speed / models.spec_of(model, compressors=True).n_ctx))]
     return Estimate(
@@ -121,12 +135,14 @@ def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
         tokens=tokens,
         tokens_from=origin,
         tokens_per_second=speed,
+        slowest_tokens_per_second=slowest,
         optimizer_seconds=moving,
         validations=None if steps is None else math.ceil(steps / recipe.train.validate_every),
         validation_seconds=_validating(recipe, model, some) / len(some) * validation_stories(recipe),
         measured_on=f"{torch.get_num_threads()} threads"
         if device.type == "cpu"
         else torch.cuda.get_device_name(device),
+        busy=busy,
     )
 
 
@@ -157,9 +173,9 @@ def _saved(recipe: Recipe, model: LanguageModel, batch: TrainingBatch) -> int:
 
 def _probe(
     recipe: Recipe, model: LanguageModel, batch: Callable[[int], TrainingBatch], rows: int
-) -> tuple[float, float, int]:
-    """Tokens per second of forward and backward, with `rows` rows at a time or fewer if those take long; seconds and
-    bytes of state of the optimizer."""
+) -> tuple[tuple[float, float], float, int]:
+    """Tokens per second of forward and backward, in the slowest and the fastest of three trials, with `rows` rows at a
+    time or fewer if those take long; seconds and bytes of state of the optimizer."""
     optimizer = optimizers.make(model, recipe.optimizer)
     chosen = precision.settle(recipe, model, World(), {})
     loss = StepLoss(model, recipe, precision.dtype_of(chosen))
@@ -177,13 +193,12 @@ def _probe(
     _seconds(lambda: gradients(piece))  # unmeasured: kernels are chosen or compiled and memory is taken
     once = _seconds(lambda: gradients(piece))
     many = max(1, min(rows // recipe.group, int(PROBE / 3 / once)))
-    spent = once
-    if many > 1:
-        whole = batch(many)
-        spent = min(_seconds(lambda: gradients(whole)) for _ in range(3))
+    whole = batch(many)
+    spent = [_seconds(lambda: gradients(whole)) for _ in range(3)]
     moving()
     kept = [value for state in optimizer.state.values() for value in state.values()]
-    return many * piece.predictions / spent, moving(), sum(t.numel() * t.element_size() for t in kept)
+    predicted = many * piece.predictions
+    return (predicted / max(spent), predicted / min(spent)), moving(), sum(t.numel() * t.element_size() for t in kept)
 
 
 def _validating(recipe: Recipe, model: LanguageModel, texts: list[str]) -> float:
