@@ -133,6 +133,7 @@ def test_losses_of_one_and_of_several_runs(some, capsys):
     assert capsys.readouterr().out.splitlines()[-1].endswith("two.svg, two.csv")
     plot("done", "stopped", out=some / "bits.svg", bits=True)
     assert "bits per byte" in (some / "bits.svg").read_text(encoding="utf-8")
+    capsys.readouterr()
     plot("done", "stopped", out=some / "two.svg", json_=True)
     rows = json.loads(capsys.readouterr().out)
     assert len(rows) == 3 + 2 and list(rows[0]) == table[0].split(",")
