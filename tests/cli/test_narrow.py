@@ -74,7 +74,7 @@ def test_the_neurons_of_a_word_are_printed_and_counted_among_all(
 ) -> None:
     assert cli.main(["analyze", "neurons", *FEW, "--word", "The", "--layer", "1"]) == 0
     lines = capsys.readouterr().out.split("\n")
-    assert " of 3,072 neurons have a label" in lines[0]
+    assert " of 3,072 MLP neurons of stories2M have a label" in lines[0]
     rows = [line.split() for line in lines[2:] if line.split()[:1] == ["1"]]
     assert 0 < len(rows) <= 20 and all(any(word.lower().startswith("the") for word in row) for row in rows)
 

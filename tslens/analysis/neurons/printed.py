@@ -32,12 +32,12 @@ def table(found: "ProfilesResult") -> "pd.DataFrame":
 def text(found: "ProfilesResult") -> str:
     """The headline, the first rows of the summary, the stories, and the counts of untrained twins."""
     rows = table(found)
-    cut = f"The first {SHOWN} of {len(rows):,} neurons; --out writes all." if len(rows) > SHOWN else ""
+    cut = f"The first {SHOWN} of {len(rows):,}; --out writes all." if len(rows) > SHOWN else ""
     rare = (
         f"Of {found.too_rare:,} more neurons one word is on top that has fewer than {ENOUGH} of the "
         f"{len(found.sample_tokens):,} random tokens, too few to label it: a larger `sample` tests it."
     )
-    shown = as_text(rows.head(SHOWN), found.essential) if len(rows) else "No neuron is of that kind."
+    shown = as_text(rows.head(SHOWN), found.essential) if len(rows) else "None is of that kind."
     more = rare if found.too_rare else ""
     lines = [headline(found), shown, cut, found.said_of_stories(), found.said_of_twins(), more]
     return "\n".join(filter(None, lines))
@@ -45,10 +45,11 @@ def text(found: "ProfilesResult") -> str:
 
 def headline(found: "ProfilesResult") -> str:
     """How many neurons have a label, by label, and how many of the labels predict."""
-    counts = found.counts()
-    each = {tag: counts[f"{tag} neurons"] for tag in found.tags} | {"one word": counts["one-word neurons"]}
+    each = {tag: int((found.label == i).sum()) for i, tag in enumerate(found.tags)}
+    each["one word"] = int(found.by_word.sum())
     most = sorted(((n, name) for name, n in each.items() if n), key=lambda of: (-of[0], of[1]))
     by_label = f": {', '.join(f'{n:,} {name}' for n, name in most)}" if most else ""
     predict = sum(row.count(PREDICTS) for row in found.tests)
-    tested = f" {predict:,} of the labels predict where the neuron fires on other stories." if found.tests else ""
-    return f"{int(found.is_labelled.sum()):,} of {found.label.numel():,} neurons have a label{by_label}.{tested}"
+    tested = f" {predict:,} of the labels predict activations on other stories." if found.tests else ""
+    labelled = f"{int(found.is_labelled.sum()):,} of {found.label.numel():,} {found.called} {found.model}"
+    return f"{labelled} have a label{by_label}.{tested}"
