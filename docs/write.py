@@ -16,8 +16,8 @@ BLOCK = re.compile(r"(<!-- (?P<name>\w+), by docs/write.py -->\n).*?(<!-- end --
 DATA = {"assets": "The page's scripts and style.", "bundled": "The model that comes with tslens."}
 """Folders of the package that hold no code."""
 
-OF_MODELS = ("twins", "heads", "kinds", "neurons", "features", "lens", "circuits", "audit")
-OF_MODELS += ("evaluation", "cost")
+IN_README = ("twins", "heads", "kinds", "neurons", "features", "lens", "circuits", "audit", "evaluation")
+OF_MODELS = (*IN_README, "cost")
 OF_TRAINING = ("optimizers", "sweep", "shapes", "dropout", "contrastive", "instruct", "compressor", "memory", "peers")
 OF_TRAINING += ("dynamics", "epoch", "seeds")
 SHOWN = {
@@ -97,7 +97,7 @@ def studies() -> str:
 def findings() -> str:
     """What the studies of models found, each with its figures."""
     parts = []
-    for study in (study for study in OF_MODELS if study != "cost"):
+    for study in IN_README:
         drawn = SHOWN[study][:2]
         pictures = " ".join(f'<img src="figures/{place}" width="400" alt="{study}: {place}">' for place in drawn)
         parts.append(

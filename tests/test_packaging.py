@@ -137,7 +137,8 @@ def test_the_demo_of_the_wheel_runs_in_an_empty_folder(
     environment = os.environ | {"TSLENS_OFFLINE": "1"}
     done = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
-    form = r"Making .+\n\nA story that the model wrote:\n\n(.+)\n\nWhat was found:\n\n(.+)\n\n(The whole evidence.+)"
+    form = r"Making .+\n\nA story that the model wrote \(temperature 0\.6, [\w ]+\):\n\n(.+)\n\n"
+    form += r"What was found:\n\n(.+)\n\n(The whole evidence.+)"
     story, found, rest = re.fullmatch(form, done.stdout, re.DOTALL).groups()
     assert story.strip() and len(re.findall(r"^  - \S", found, re.MULTILINE)) >= 4
     assert "in one page that needs no network: runs/demo/report.html  (" in rest

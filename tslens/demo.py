@@ -27,6 +27,8 @@ class Demo:
     findings: list[Finding]
     story: str
     """A story by the model, sampled at temperature 0.6: the first of eight that it ended itself, or else the first."""
+    is_whole: bool
+    """Whether the model ended it."""
     seconds: float
 
 
@@ -51,7 +53,7 @@ def demo(
     run = train(recipe, name, overwrite=True).run
     model = load(run.folder)
     stories = written(model, n=8, max_new_tokens=spec_of(model).n_ctx, sampling=Sampling(temperature=0.6, seed=1))
-    story = next((one for one in stories if one.ended == ENDED), stories[0]).text
+    story = next((one for one in stories if one.ended == ENDED), stories[0])
     data = compute(
         model,
         model_stories(model, limit=limit),
@@ -61,7 +63,7 @@ def demo(
         causes=False,  # a minute more; the command adds them
     )
     page = write(draw(data), run.folder / "report.html")
-    return Demo(page, findings(data), story, time.perf_counter() - began)
+    return Demo(page, findings(data), story.text, story.ended == ENDED, time.perf_counter() - began)
 
 
 def _check_replaceable(recipe: recipes.Recipe, folder: Path, overwrite: bool) -> None:

@@ -38,7 +38,8 @@ def demo(
     if json_:
         print_json(dataclasses.asdict(done) | {"page": str(done.page)})
         return
-    print(f"\nA story that the model wrote:\n\n{done.story}\n\nWhat was found:\n")
+    how = f"temperature 0.6, {'the first of eight that it ended itself' if done.is_whole else 'it ended none of eight'}"
+    print(f"\nA story that the model wrote ({how}):\n\n{done.story}\n\nWhat was found:\n")
     for finding in done.findings:
         print(filled(f"  - {finding.figure} {finding.claim} {finding.evidence}"))
     print(f"\nThe whole evidence, in one page that needs no network: {done.page}  ({done.seconds:.0f} s)\n")

@@ -174,8 +174,8 @@ def _saved(recipe: Recipe, model: LanguageModel, batch: TrainingBatch) -> int:
 def _probe(
     recipe: Recipe, model: LanguageModel, batch: Callable[[int], TrainingBatch], rows: int
 ) -> tuple[tuple[float, float], float, int]:
-    """Tokens per second of forward and backward, in the slowest and the fastest of three trials, with `rows` rows at a
-    time or fewer if those take long; seconds and bytes of state of the optimizer."""
+    """Tokens per second of forward and backward, in the slowest and the fastest of three trials (of one, where it takes
+    long), with `rows` rows at a time or fewer; seconds and bytes of state of the optimizer."""
     optimizer = optimizers.make(model, recipe.optimizer)
     chosen = precision.settle(recipe, model, World(), {})
     loss = StepLoss(model, recipe, precision.dtype_of(chosen))
@@ -193,8 +193,10 @@ def _probe(
     _seconds(lambda: gradients(piece))  # unmeasured: kernels are chosen or compiled and memory is taken
     once = _seconds(lambda: gradients(piece))
     many = max(1, min(rows // recipe.group, int(PROBE / 3 / once)))
-    whole = batch(many)
-    spent = [_seconds(lambda: gradients(whole)) for _ in range(3)]
+    spent = [once]
+    if many > 1:
+        whole = batch(many)
+        spent = [_seconds(lambda: gradients(whole)) for _ in range(3)]
     moving()
     kept = [value for state in optimizer.state.values() for value in state.values()]
     predicted = many * piece.predictions
