@@ -57,7 +57,7 @@ bench-gpu:  ## training on one NVIDIA GPU, under eight minutes, one JSON; by $(P
 	else $(MAKE) -s $(DEV) && $(BIN)/python -m tslens.bench.gpu --out figures/bench/gpu.json; fi
 
 OF_MODELS := twins heads kinds neurons features lens circuits audit
-OF_TRAINING := optimizers peers shapes sweep dropout contrastive instruct compressor epoch seeds
+OF_TRAINING := optimizers peers shapes sweep dropout contrastive instruct compressor epoch seeds grid
 OF_NO_STORIES := memory dynamics
 # One more model of the evaluation, trained for an epoch; and minimal pairs of others, where PAIRS names their file.
 WHOLE := 256x8x8

@@ -19,7 +19,7 @@ DATA = {"assets": "The page's scripts and style.", "bundled": "The model that co
 IN_README = ("twins", "heads", "kinds", "neurons", "features", "lens", "circuits", "audit", "evaluation")
 OF_MODELS = (*IN_README, "cost")
 OF_TRAINING = ("optimizers", "sweep", "shapes", "dropout", "contrastive", "instruct", "compressor", "memory", "peers")
-OF_TRAINING += ("dynamics", "epoch", "seeds")
+OF_TRAINING += ("dynamics", "epoch", "seeds", "grid")
 SHOWN = {
     **{study: [f"{study}/stories2M.svg", f"{study}/stories260K.svg"] for study in ("heads", "kinds")},
     **{study: [f"{study}/stories2M.svg"] for study in ("twins", "audit")},
@@ -130,34 +130,59 @@ def table(of: str) -> Callable[[], str]:
     return lambda: (ROOT / "figures" / of / "table.md").read_text(encoding="utf-8").strip() + "\n"
 
 
+def on_gpu() -> dict[str, Any]:
+    """What `make bench-gpu` measured."""
+    found: dict[str, Any] = json.loads((ROOT / "figures/bench/gpu.json").read_text(encoding="utf-8"))
+    return found
+
+
+def gpu() -> str:
+    """The training race on one GPU: a row for each peer, then our ratios."""
+    found = on_gpu()
+    lines = [
+        f"{found['shape']}, {found['batch']} rows of {found['context']} tokens, fused AdamW, PyTorch {found['torch']} "
+        f"on one {found['device']}, whose largest product ran at {found['matrix_peak_flops'] / 1e12:.0f} TFLOP/s:\n",
+        "| | tokens/s | of the peak | peak memory |",
+        "| --- | --- | --- | --- |",
+    ]
+    for row in found["rows"]:
+        memory = row["peak_bytes_by_batch"][str(found["batch"])]
+        lines.append(
+            f"| {row['name']} | {row['tokens_per_second']:,.0f} | {row['share_of_peak']:.0%} | {memory / 1e9:.1f} GB |"
+        )
+    lines += ["", "| | ratio | 95% interval | goal |", "| --- | --- | --- | --- |"]
+    goals = {goal["what"]: goal for goal in found["goals"]}
+    for what, ratio in found["ratios"].items():
+        goal = f"≥ {goals[what]['at_least']}" if what in goals else ""
+        lines.append(f"| {what} | {ratio['ratio']:.2f}× | [{ratio['low']:.2f}, {ratio['high']:.2f}] | {goal} |")
+    return "\n".join(lines) + "\n"
+
+
 def arithmetic() -> str:
-    """How long one epoch of TinyStories takes a 512x12 model, by counting operations."""
+    """How long one epoch of TinyStories takes a 512x12 model, at the speed that was measured."""
     from tslens.train import recipe as recipes
     from tslens.train.budget import token_budget
 
-    recipe = recipes.load("512x12")
-    spec = recipe.spec(4096)
-    tokens, per_token = token_budget(recipe, 4096)[1], spec.flops_per_token(training=True)
-    assert tokens is not None
-    rate, parameters = 0.45 * 989e12, spec.n_parameters()
-    step = recipe.train.batch * spec.n_ctx * per_token
-    matrices = (4 * [(512, 512)] + 2 * [(512, 2048)]) * spec.n_layers
-    muon = 5 * sum(4 * m * m * n + 2 * m**3 for m, n in matrices)
-    sent = 2 * 7 / 8 * 4 * parameters
+    found, recipe = on_gpu(), recipes.load("512x12")
+    spec = recipe.spec(found["vocabulary"])
+    tokens = token_budget(recipe, found["vocabulary"])[1]
+    compiled = next(row for row in found["rows"] if row["name"] == "tslens compiled")
+    assert tokens is not None and found["shape"] == recipe.name and found["batch"] == recipe.train.batch
+    speed, muon, parameters = compiled["tokens_per_second"], found["muon_step_seconds"], spec.n_parameters()
+    step, sent = recipe.train.batch * spec.n_ctx / speed, 2 * 7 / 8 * 4 * parameters
+    steps = tokens / (recipe.train.batch * spec.n_ctx)
     rows = {
         "tokens: one epoch of TinyStories (2.1 million stories) in rows of 512, vocabulary 4096": (
             f"{tokens / 1e6:.0f} million"
         ),
-        "operations a token, forward and backward (`Spec.flops_per_token`)": f"{per_token / 1e6:.0f} million",
-        "in all": f"{tokens * per_token:.2e}".replace("e+", "e"),
-        "one H200 at 45% of its 989 TFLOP/s (dense bfloat16)": f"{rate / 1e12:.0f} TFLOP/s",
-        "**one GPU: all operations at that rate**": f"**{tokens * per_token / rate / 60:.1f} minutes**",
-        "**eight GPUs, were nothing lost**": f"**{tokens * per_token / rate / 8:.0f} seconds**",
-        f"a step of {recipe.train.batch} rows on one GPU": f"{step / rate * 1e3:.1f} ms",
-        "Muon's own products, five Newton-Schulz iterations of every matrix, "
-        f"{muon / step:.0%} of a step's operations": f"{muon / rate * 1e3:.1f} ms",
-        "a step on eight: its operations": f"{step / rate / 8 * 1e3:.1f} ms",
-        "Muon's, which every process does whole": f"{muon / rate * 1e3:.1f} ms",
+        f"measured on one {found['device']}: a compiled step of {recipe.train.batch} rows, fused AdamW": (
+            f"{step * 1e3:.1f} ms"
+        ),
+        "Muon in place of AdamW, measured alone": f"{muon * 1e3:.1f} ms",
+        f"**one GPU: {steps:,.0f} steps with AdamW**": f"**{steps * step / 60:.0f} minutes**",
+        "**with Muon, as the recipe has it**": f"**{steps * (step + muon) / 60:.0f} minutes**",
+        "a step on eight: its operations": f"{step / 8 * 1e3:.1f} ms",
+        "Muon's, which every process does whole": f"{muon * 1e3:.1f} ms",
         f"its gradients: {parameters / 1e6:.1f} million in float32, sent 2 x 7/8 times at NVLink's 450 GB/s": (
             f"{sent / 450e9 * 1e3:.1f} ms"
         ),
@@ -225,6 +250,7 @@ def conclusions() -> str:
 BLOCKS = {
     "conclusions": conclusions,
     "arithmetic": arithmetic,
+    "gpu": gpu,
     "tree": tree,
     "studies": studies,
     "findings": findings,

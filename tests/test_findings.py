@@ -36,7 +36,14 @@ def beyond_tokens(figures: Path) -> list[float]:
 
 NUMBER = r"([\d.,]+?)"
 WITH_INTERVAL = rf"{NUMBER} \({NUMBER} to {NUMBER}[);]"
+END = ("nats per token",)
 CLAIMS: list[tuple[str, str, Numbers]] = [
+    ("grid", rf"512x8 ends at {NUMBER} nats", row("grid/grid", "shape", "512x8", END, epochs=3, seed=0)),
+    ("grid", rf"after three and at {NUMBER} after six, with a training loss of {NUMBER};",
+     row("grid/grid", "shape", "512x8", (*END, "training loss"), epochs=6)),
+    ("grid", rf"512x12 ends at {NUMBER} after", row("grid/grid", "shape", "512x12", END, epochs=3)),
+    ("grid", rf"128x8 ends at {NUMBER} and", row("grid/grid", "shape", "128x8", END, epochs=12)),
+    ("grid", rf"64x8 at {NUMBER} after twelve", row("grid/grid", "shape", "64x8", END, epochs=12)),
     ("twins", rf"{NUMBER} of the 3,072 neurons of stories2M prefer a part of speech \({NUMBER} to {NUMBER};",
      row("twins/stories2M", "label", "part-of-speech neurons")),
     ("twins", rf"{NUMBER} of its 16 heads have a role \({NUMBER} to {NUMBER}\)",

@@ -11,7 +11,7 @@ import torch
 from tslens import forward
 from tslens.bench import gpu, gpu_race
 from tslens.bench.parameter_shell import parameter_shell
-from tslens.bench.peers import Peer, PeerModel, TrainingSetup
+from tslens.bench.peers import OURS, Peer, PeerModel, TrainingSetup
 from tslens.bench.reference_gpt import ReferenceGPT
 from tslens.models import Spec, build, load_weights
 
@@ -70,11 +70,11 @@ def test_what_is_missing_or_fails_is_left_out_and_said(monkeypatch: pytest.Monke
     def broken(setup: TrainingSetup) -> PeerModel:
         raise RuntimeError("no kernel for this")
 
-    runners = (("a", Peer(broken), False), ("b", Peer(broken, needs="no_such_package"), False), gpu_race.RUNNERS[1])
+    runners = ((OURS, Peer(broken), False), ("b", Peer(broken, needs="no_such_package"), False), gpu_race.RUNNERS[1])
     monkeypatch.setattr(gpu_race, "RUNNERS", runners)
     found = gpu_race.GPURace(gpu_race.SMOKE, lambda what: None).run()
-    assert found["left_out"] == {"a": "RuntimeError: no kernel for this", "b": "no_such_package is not installed"}
-    assert [row["name"] for row in found["rows"]] == ["plain GPT"]
+    assert found["left_out"] == {OURS: "RuntimeError: no kernel for this", "b": "no_such_package is not installed"}
+    assert [row["name"] for row in found["rows"]] == ["plain GPT"] and found["muon_step_seconds"] is None
 
 
 def test_the_bare_parameters_give_the_model_s_own_loss() -> None:

@@ -225,7 +225,7 @@ class GPURace:
 
     def muon(self) -> float | None:
         """Seconds of one step of Muon, the alternative to AdamW in recipes."""
-        if not hasattr(torch.optim, "Muon"):
+        if not hasattr(torch.optim, "Muon") or OURS in self.left_out:
             return None
         with suppress(torch.cuda.OutOfMemoryError):
             made: PeerModel = PEERS[OURS].build(self.size.setup())

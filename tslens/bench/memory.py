@@ -1,8 +1,9 @@
 """Memory of a training step by model, width and batch: the published table, measured again.
 
-Bytes saved for the backward pass are exact and the same on every machine. They are measured at batches of 2, 3 and 4;
-if the three lie on a line to the byte, larger batches are extrapolated. On a GPU the peak that PyTorch allocates in a
-forward and backward pass is measured at every batch; it also includes temporary logits, gradients and weights.
+Bytes saved for the backward pass are exact, and the same on every machine with the same PyTorch. They are measured at
+batches of 2, 3 and 4; if the three lie on a line to the byte, larger batches are extrapolated. On a GPU the peak that
+PyTorch allocates in a forward and backward pass is measured at every batch; it also includes temporary logits,
+gradients and weights.
 """
 
 import itertools
