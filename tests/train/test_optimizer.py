@@ -8,6 +8,7 @@ import torch
 
 from tslens import forward
 from tslens.models import Spec, build
+from tslens.train import optimizer as optimizers
 from tslens.train.optimizer import OptimizerSettings, as_matrix, learning_rate, make, set_rate
 
 GROUPED = Spec(24, 1, 6, d_vocab=50, n_ctx=16, style="llama", n_key_value_heads=2)
@@ -79,12 +80,16 @@ def test_heads_lie_side_by_side_in_the_matrix_that_moves():
 
 
 @pytest.mark.parametrize("spec", [Spec(24, 1, 4, d_vocab=50, n_ctx=16), GROUPED], ids=["gpt2", "llama"])
-def test_every_matrix_moves_as_torch_moves_it_alone(spec):
+@pytest.mark.parametrize("at_once", [False, True])
+def test_every_matrix_moves_as_torch_moves_it_alone(spec, at_once, monkeypatch):
+    """Also where matrices of one shape are orthogonalized at once, as on a GPU: up to the rounding of bfloat16."""
+    monkeypatch.setattr(optimizers, "together", lambda named: at_once)
     model = build(spec)
     optimizer = make(model, OptimizerSettings(method="muon", weight_decay=0.1))
     names = {p: n for n, p in model.named_parameters()}
     parameters = {names[p]: p for p in optimizer.param_groups[0]["params"]}
     alone = {n: as_matrix(n, p.detach()).clone().requires_grad_() for n, p in parameters.items()}
+    began = {n: matrix.detach().clone() for n, matrix in alone.items()}
     by_torch = torch.optim.Muon(alone.values(), lr=1e-2, weight_decay=0.1, adjust_lr_fn="match_rms_adamw")
     for seed in range(2):
         optimizer.zero_grad()
@@ -97,7 +102,8 @@ def test_every_matrix_moves_as_torch_moves_it_alone(spec):
         optimizer.step()
         by_torch.step()
     for name, p in parameters.items():
-        assert torch.equal(as_matrix(name, p.detach()), alone[name].detach()), name
+        ours, theirs = as_matrix(name, p.detach()), alone[name].detach()
+        assert (ours - theirs).norm() <= (5e-3 if at_once else 0.0) * (theirs - began[name]).norm(), name
 
 
 def test_muon_moves_in_every_direction_alike():

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 import torch
@@ -11,6 +12,7 @@ from tslens.errors import InputError
 from tslens.models import LanguageModel, spec_of
 from tslens.train.settings import Count, NotNegative, Positive, Share, ShareBelowOne, settings
 
+Named = tuple[str, nn.Parameter]
 RATES = {"adamw": 4e-3, "muon": 1e-2}  # tuned at 128x4 and 2,048 tokens a step: analyses/optimizers.py
 
 
@@ -83,16 +85,18 @@ def make(model: LanguageModel | nn.Module, settings: OptimizerSettings) -> torch
 
 def orthogonalized(update: Tensor, dtype: torch.dtype, iterations: int = 5) -> Tensor:
     """A matrix with the singular vectors of `update` [row column] and singular values near 1: Newton-Schulz
-    iterations with the coefficients of Jordan et al. 2024, as `torch.optim.Muon` has them, in products of `dtype`."""
+    iterations with the coefficients of Jordan et al. 2024, as `torch.optim.Muon` has them, in products of `dtype`. Of
+    several matrices [matrix row column], each by itself."""
     a, b, c = 3.4445, -4.7750, 2.0315
-    tall = update.shape[0] > update.shape[1]
+    product = torch.addmm if update.ndim == 2 else torch.baddbmm
+    tall = update.shape[-2] > update.shape[-1]
     x = update.to(dtype)
-    x = x.T if tall else x
-    x = x / x.norm().clamp(min=1e-7)
+    x = x.mT if tall else x
+    x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=1e-7)
     for _ in range(iterations):
-        gram = x @ x.T
-        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
-    return x.T if tall else x
+        gram = x @ x.mT
+        x = product(x, product(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.mT if tall else x
 
 
 def muon_matrices(model: LanguageModel | nn.Module) -> dict[str, Tensor]:
@@ -143,19 +147,42 @@ class MuonAndAdamW(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Update every parameter that has a gradient."""
-        own, momentum = self.param_groups[0], self._settings.momentum
-        for name, p in zip(self._names, own["params"], strict=True):
-            if p.grad is None:
-                continue
-            if "momentum_buffer" not in (state := self.state[p]):
-                state["momentum_buffer"] = torch.zeros_like(p)
-            past = state["momentum_buffer"].lerp_(p.grad, 1 - momentum)
-            update = orthogonalized(as_matrix(name, p.grad.lerp(past, momentum)), own["dtype"])
-            p.mul_(1 - own["lr"] * self._settings.weight_decay)
-            matrix = as_matrix(name, p.detach())
-            assert matrix.untyped_storage().data_ptr() == p.untyped_storage().data_ptr(), f"{name} was moved in a copy"
-            matrix.add_(update, alpha=-own["lr"] * 0.2 * math.sqrt(max(matrix.shape)))  # as large as AdamW's steps
+        own = self.param_groups[0]
+        named = [(n, p) for n, p in zip(self._names, own["params"], strict=True) if p.grad is not None]
+        for group in by_shape(named) if together(named) else ([one] for one in named):
+            updates = [self._update(name, p) for name, p in group]
+            if len(updates) > 1:
+                updates = [*orthogonalized(torch.stack(updates), own["dtype"])]
+            else:
+                updates = [orthogonalized(updates[0], own["dtype"])]
+            for (name, p), update in zip(group, updates, strict=True):
+                p.mul_(1 - own["lr"] * self._settings.weight_decay)
+                matrix = as_matrix(name, p.detach())
+                assert matrix.untyped_storage().data_ptr() == p.untyped_storage().data_ptr(), f"{name} was copied"
+                matrix.add_(update, alpha=-own["lr"] * 0.2 * math.sqrt(max(matrix.shape)))  # as large as AdamW's steps
         self._adamw.step()
+
+    def _update(self, name: str, p: nn.Parameter) -> Tensor:
+        """The gradient with its momentum, as a matrix."""
+        assert p.grad is not None
+        momentum = self._settings.momentum
+        if "momentum_buffer" not in (state := self.state[p]):
+            state["momentum_buffer"] = torch.zeros_like(p)
+        past = state["momentum_buffer"].lerp_(p.grad, 1 - momentum)
+        return as_matrix(name, p.grad.lerp(past, momentum))
+
+
+def together(named: Sequence[Named]) -> bool:
+    """Whether matrices of one shape are orthogonalized at once: on a GPU, where launches cost more than products."""
+    return any(p.is_cuda for _, p in named)
+
+
+def by_shape(named: Sequence[Named]) -> list[list[Named]]:
+    """The parameters in groups of equal matrices."""
+    groups: dict[torch.Size, list[Named]] = {}
+    for name, p in named:
+        groups.setdefault(as_matrix(name, p).shape, []).append((name, p))
+    return list(groups.values())
 
 
 def learning_rate(settings: OptimizerSettings, step: int, steps: int) -> float:
