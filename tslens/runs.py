@@ -1,7 +1,7 @@
 """Layout of a run folder: its files, its weights with their hashes, its metrics.
 
 A run is a folder: `recipe.json`, `precision.json`, `config.json`, `model.safetensors`, `tokenizer.json`,
-`metrics.jsonl`, `data/` (packed and validation stories), `checkpoints/step-*/`, `snapshots/step-*/`.
+`metrics.jsonl`, `steps.jsonl`, `data/` (packed and validation stories), `checkpoints/step-*/`, `snapshots/step-*/`.
 """
 
 import hashlib
@@ -22,6 +22,7 @@ NAME = r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,99}"
 BROKEN = (InputError, FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 """What reading a damaged run raises; anything else is no fault of the run."""
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.json", "metrics.jsonl"
+STEPS = "steps.jsonl"
 
 
 def root() -> Path:
@@ -111,10 +112,10 @@ def _vouched(config: dict[str, Any]) -> dict[str, Any]:
     return rest | {"config_sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
-def read_metrics(folder: str | Path) -> list[dict[str, Any]]:
-    """The records of the run's `metrics.jsonl`; empty if there is none. A line that a kill cut off is left out;
-    InputError names one that is no record."""
-    path = Path(folder) / METRICS
+def read_metrics(folder: str | Path, file: str = METRICS) -> list[dict[str, Any]]:
+    """The records of the run's `metrics.jsonl`, or of its `steps.jsonl`; empty if there is none. A line that a kill cut
+    off is left out; InputError names one that is no record."""
+    path = Path(folder) / file
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
     records = []
     for number, line in enumerate(lines, 1):

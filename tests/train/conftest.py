@@ -98,6 +98,7 @@ def goes_on(run_of: Callable[..., Run], records: Callable[[Path], list[Any]]) ->
         session.resume("cut")
         assert (whole / "model.safetensors").read_bytes() == (cut / "model.safetensors").read_bytes()
         assert records(whole) == records(cut)
+        assert runs.read_metrics(whole, runs.STEPS) == runs.read_metrics(cut, runs.STEPS)
 
     return check
 

@@ -50,7 +50,7 @@ def wandb(monkeypatch):
 def write(text, folder):
     with loggers.opened(text, folder, RECIPE, 0) as log:
         for record in RECORDS:
-            log(record)
+            log(record, runs.METRICS)
 
 
 def test_metrics_are_always_written_and_appended_to(tmp_path):
@@ -62,10 +62,10 @@ def test_metrics_are_always_written_and_appended_to(tmp_path):
 
 def test_a_rewritten_file_is_gone_on_with(tmp_path):
     with loggers.opened("", tmp_path, RECIPE, 0) as log:
-        log(RECORDS[0])
+        log(RECORDS[0], runs.METRICS)
         with files.atomic(tmp_path / "metrics.jsonl"):
             pass
-        log(RECORDS[1])
+        log(RECORDS[1], runs.METRICS)
     assert runs.read_metrics(tmp_path) == [RECORDS[1]]
 
 
@@ -133,7 +133,7 @@ def test_tensorboard_itself_shows_what_was_not_undone(tmp_path):
     write("tensorboard", tmp_path)
     assert shown() == [(2, 3.5), (4, 3.25)]
     with loggers.opened("tensorboard", tmp_path, RECIPE, 3) as log:  # gone on with after a kill
-        log({"step": 4, "train_loss": 3.0})
+        log({"step": 4, "train_loss": 3.0}, runs.METRICS)
     assert shown() == [(2, 3.5), (4, 3.0)]
 
 

@@ -22,6 +22,12 @@ def test_a_run_learns_and_is_a_model_that_loads(in_tmp, train_of):
     records = [json.loads(line) for line in (in_tmp / "runs/a/metrics.jsonl").read_text().splitlines()]
     assert [r["step"] for r in records] == [6, 12, 18, 24, 30, 36, 40]
     assert records[-1]["validation_loss"] < records[0]["validation_loss"] - 0.5
+    steps = runs.read_metrics(in_tmp / "runs/a", runs.STEPS)
+    assert [s["step"] for s in steps] == [10, 20, 30, 40] and [s["tokens"] for s in steps] == [1280, 2560, 3840, 5120]
+    assert steps[-1]["gradient_norm"] == records[-1]["gradient_norm"]
+    assert (
+        abs(steps[-1]["step_loss"] - records[-1]["train_loss"]) < 0.2 < steps[0]["step_loss"] - steps[-1]["step_loss"]
+    )
     assert seen[-1].step == seen[-1].steps == 40 and seen[-1].tokens == 40 * 4 * 32
     config = files.read_json(in_tmp / "runs/a/config.json")
     assert config["validation_loss"] == records[-1]["validation_loss"]

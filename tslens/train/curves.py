@@ -44,9 +44,17 @@ def vocabularies(names: Sequence[str]) -> int:
     return len({place.read_bytes() for place in places if place.is_file()})
 
 
+def single_steps(name: str) -> "pd.DataFrame":
+    """Tokens and training loss of every tenth step of a run; without rows if it recorded none."""
+    import pandas as pd
+
+    return pd.DataFrame(runs.read_metrics(runs.run_folder(name), runs.STEPS), columns=["tokens", "step_loss"])
+
+
 def draw(records: "pd.DataFrame", *, bits: bool = False) -> "Figure":
-    """Loss over tokens seen, in nats a token: training and validation in one chart for a single run, side by side for
-    several. With `bits` the bits per byte of validation stories, which runs of different vocabularies share."""
+    """Loss over tokens seen, in nats a token: training, with the loss of single steps behind it, and validation in one
+    chart for a single run, side by side for several. With `bits` the bits per byte of validation stories, which runs
+    of different vocabularies share."""
     parts = dict(list(records.groupby("run", sort=False)))
     scale, unit = (1e6, "millions of tokens seen") if records["tokens"].max() >= 1e6 else (1.0, "tokens seen")
     seen = {name: part["tokens"].to_numpy() / scale for name, part in parts.items()}
@@ -55,8 +63,11 @@ def draw(records: "pd.DataFrame", *, bits: bool = False) -> "Figure":
         return plots.lines(series, seen, title="Validation", x_label=unit, y_label="bits per byte")
     if len(parts) == 1:
         (name, part), *_ = parts.items()
-        series = {label: part[field].to_numpy() for field, label in LOSSES.items()}
-        return plots.lines(series, seen[name], title=f"Loss of {name}", x_label=unit, y_label="nats per token")
+        steps = single_steps(name)
+        series = {"single steps": steps["step_loss"].to_numpy()} if len(steps) else {}
+        x = {**dict.fromkeys(LOSSES.values(), seen[name]), "single steps": steps["tokens"].to_numpy() / scale}
+        series |= {label: part[field].to_numpy() for field, label in LOSSES.items()}
+        return plots.lines(series, x, title=f"Loss of {name}", x_label=unit, y_label="nats per token")
     charts = (
         {
             "series": {name: part[field].to_numpy() for name, part in parts.items()},

@@ -1,4 +1,4 @@
-"""Write a run's records: always to `metrics.jsonl`, and to TensorBoard or Weights & Biases on request."""
+"""Write a run's records: always to `metrics.jsonl` and `steps.jsonl`, to TensorBoard or Weights & Biases on request."""
 
 import contextlib
 import importlib.util
@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tslens import runs
 from tslens.errors import InputError
 
 Record = dict[str, Any]
-Write = Callable[[Record], None]
+Log = Callable[[Record], None]
+Write = Callable[[Record, str], None]
+"""Writes a record to a file of the run, and to its loggers."""
 
 
 def parse(text: str) -> tuple[str, ...]:
@@ -42,8 +43,8 @@ def opened(text: str, folder: Path, recipe: Mapping[str, Any], step: int) -> Ite
     with contextlib.ExitStack() as stack:
         others = [stack.enter_context(LOGGERS[name](folder, recipe, step)) for name in parse(text)]
 
-        def write(record: Record) -> None:
-            with (folder / runs.METRICS).open("a", encoding="utf-8") as file:  # anew: a rollback replaces it
+        def write(record: Record, name: str) -> None:
+            with (folder / name).open("a", encoding="utf-8") as file:  # anew: a rollback replaces it
                 file.write(json.dumps(record) + "\n")
             for other in others:
                 other(record)
@@ -52,7 +53,7 @@ def opened(text: str, folder: Path, recipe: Mapping[str, Any], step: int) -> Ite
 
 
 @contextlib.contextmanager
-def _tensorboard(folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator[Write]:
+def _tensorboard(folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator[Log]:
     """Event files in `runs/NAME/tensorboard`; records undone by a rollback or a kill are not shown."""
     from torch.utils.tensorboard import SummaryWriter
 
@@ -80,7 +81,7 @@ def _tensorboard(folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator
 
 
 @contextlib.contextmanager
-def _wandb(folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator[Write]:
+def _wandb(folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator[Log]:
     """Weights & Biases, offline in `runs/NAME/wandb` unless its own environment (WANDB_MODE, WANDB_API_KEY, ...) says
     otherwise. One W&B run, however often ours is resumed; it keeps records that a rollback or a kill undid, and draws
     them over the field `step`."""
@@ -106,7 +107,7 @@ def _wandb(folder: Path, recipe: Mapping[str, Any], step: int) -> Iterator[Write
         home.finish()
 
 
-LOGGERS: dict[str, Callable[[Path, Mapping[str, Any], int], contextlib.AbstractContextManager[Write]]] = {
+LOGGERS: dict[str, Callable[[Path, Mapping[str, Any], int], contextlib.AbstractContextManager[Log]]] = {
     "tensorboard": _tensorboard,
     "wandb": _wandb,
 }

@@ -19,6 +19,7 @@ from tslens.train.position import Position, Watch
 from tslens.train.run import Run
 from tslens.train.saving import TrainingState
 from tslens.train.step import step_function
+from tslens.train.step_log import StepLog
 
 SECONDS, WRITES = 60.0, 20
 """A kill loses at most so many seconds of training, or where writing a checkpoint takes long, so many times that."""
@@ -32,7 +33,8 @@ class Loop:
         self.settings = run.recipe.train
         self.step_once = step_function(run.recipe, run.steps, world, state)
         self.losses: deque[float] = deque(maxlen=divergence.WINDOW)
-        self.log: loggers.Write = lambda record: None
+        self.log: loggers.Write = lambda record, file: None
+        self.steps = StepLog(world)
         self.due = time.monotonic() + SECONDS  # when the next checkpoint is written, if none is before
 
     def run_to_end(self) -> None:
@@ -77,6 +79,7 @@ class Loop:
                 losses, norm, rate = self.step_once(batch)
                 state.step += 1
                 meter.step_done(batch.predictions, losses)
+                self.steps.add(state.step, meter.tokens, losses, norm, rate)
                 stop = self.world.any(asked())
                 self._after_step(norm, rate, stop)
                 with meter.excluding("drawing"):
@@ -95,6 +98,8 @@ class Loop:
         late = self.world.any(self.world.first and time.monotonic() >= self.due)
         saves = ends or stop or late or step % settings.checkpoint_every == 0
         snapshots = settings.keep_log_spaced and step.bit_count() == 1
+        if validates or saves or snapshots or self.steps.full:
+            self._log_steps()
         if not (validates or saves or snapshots):
             return
         sums = self._checked_losses(norm)
@@ -105,6 +110,12 @@ class Loop:
                 saving.snapshot(self.run, self.state)
         if saves:
             self._save()
+
+    def _log_steps(self) -> None:
+        records = self.steps.take()
+        if self.world.first:
+            for record in records:
+                self.log(record, runs.STEPS)
 
     def _checked_losses(self, norm: Tensor) -> Mapping[str, float]:
         """The losses summed since the last record; raises Diverged if training has diverged."""
@@ -134,7 +145,8 @@ class Loop:
                     "gradient_norm": norm,
                     **self.state.measured,
                     **self.state.computed_in,
-                }
+                },
+                runs.METRICS,
             )
         self.world.wait()
 
@@ -165,7 +177,7 @@ class Loop:
             saving.record_rollbacks(run, state)
             rate = settings.rollback_lr_factor**state.rollbacks
             why = {"rollbacks": state.rollbacks, "from_step": far, "rate_factor": rate, "why": str(fault)}
-            self.log({"step": state.step, "tokens": state.meter.tokens, **why})
+            self.log({"step": state.step, "tokens": state.meter.tokens, **why}, runs.METRICS)
         self.world.wait()
 
     def _no_rollback(self, fault: Diverged) -> InputError:

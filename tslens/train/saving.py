@@ -220,9 +220,10 @@ def record_rollbacks(run: Run, state: TrainingState) -> None:
 
 def delete_later_records(folder: Path, step: int) -> None:
     """Delete records, snapshots and checkpoints later than `step`."""
-    kept = [record for record in runs.read_metrics(folder) if record["step"] <= step]
-    with files.atomic(folder / runs.METRICS) as file:
-        file.writelines(json.dumps(record) + "\n" for record in kept)
+    for name in (runs.METRICS, runs.STEPS):
+        kept = [record for record in runs.read_metrics(folder, name) if record["step"] <= step]
+        with files.atomic(folder / name) as file:
+            file.writelines(json.dumps(record) + "\n" for record in kept)
     for home in ("checkpoints", "snapshots"):
         for place in runs.steps(folder / home):
             if runs.step_of(place) > step:
