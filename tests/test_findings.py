@@ -109,6 +109,8 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      row("evaluation/pairs-of-others", "scorer", "stories2M", SCORE)),
     ("evaluation", rf"from step 16 of 1,570 on \({NUMBER}, {NUMBER} to {NUMBER}\)",
      row("evaluation/training-pairs", "model", "128x4@16", VALUE, row="grammar, pairs")),
+    ("evaluation", rf"of consistency from step 128 on \({NUMBER}, {NUMBER} to {NUMBER};",
+     row("evaluation/training-pairs", "model", "128x4@128", VALUE, row="consistency, pairs")),
     ("evaluation", rf"rank correlation {NUMBER}, {NUMBER} to {NUMBER}\)",
      row("evaluation/card-ranks", "row", "consistency, pairs", ("rho", "low", "high"))),
     ("evaluation", rf"has {NUMBER} of the word pairs of what stories2M writes \({NUMBER} to {NUMBER}; cut at 40%",

@@ -47,6 +47,8 @@ class Corpus:
     """Their relation to the training stories, as a sentence; may be empty."""
     recipe: str = ""
     """What determines stories that the model writes itself: its weights and the sampling; empty for other stories."""
+    trained_on: tuple[str, ...] = ()
+    """Sources among them on whose stories, by its record, the model was trained."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.texts)
@@ -99,7 +101,7 @@ def model_stories(
     else:
         read = stories(source, limit=limit)
     texts = tuple(read)
-    return Corpus(texts, read.name, relation(record, read))
+    return Corpus(texts, read.name, relation(record, read), trained_on=tuple(seen_in_training(record, read)))
 
 
 def _kept(model: "LanguageModel", record: Mapping[str, Any], limit: int | None) -> Corpus | None:
@@ -156,21 +158,30 @@ def relation(record: Mapping[str, Any], read: Stories) -> str:
     if not trained_on:
         return ""
     trained = {_place(name.partition("@")[0]) for name in trained_on.split(",")}
-    places = [
-        (part if isinstance(part, str) else part.place, part, split)
-        for part, split in zip(read.sources, read.splits, strict=True)
-    ]
-    if not any(_place(place) in trained for place, _, _ in places):
+    if not any(_place(place) in trained for place, _, _ in _places(read)):
         if not any(_is_source(name) for name in trained):
             return f"By its record it was trained on {trained_on}; whether these are among them is not known."
         return f"By its record it was trained on {trained_on}, not on {read.name} by that name."
-    seen = [place for place, part, split in places if _place(place) in trained and not _held_out(part, split)]
-    if not seen:
+    if not (seen := seen_in_training(record, read)):
         return ""
     return (
         f"By its record it was trained on stories of {', '.join(seen)}; those kept from training are "
         f"{', '.join(f'{place}@validation' for place in seen)}."
     )
+
+
+def seen_in_training(record: Mapping[str, Any], read: Stories) -> list[str]:
+    """Those sources of the stories that training used too, by the model's `config.json`, but for held-out splits."""
+    trained = {_place(name.partition("@")[0]) for name in _trained_on(record).split(",") if name}
+    return [place for place, part, split in _places(read) if _place(place) in trained and not _held_out(part, split)]
+
+
+def _places(read: Stories) -> list[tuple[str, Source | str, str | None]]:
+    """Each source of the stories: its name, the source, its split."""
+    return [
+        (part if isinstance(part, str) else part.place, part, split)
+        for part, split in zip(read.sources, read.splits, strict=True)
+    ]
 
 
 def _place(name: str) -> str:

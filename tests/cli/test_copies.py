@@ -48,6 +48,22 @@ def test_endings_are_written_compared_and_kept(tiny: Path, capsys: pytest.Captur
     assert len(list((files.cache() / "ngrams").iterdir())) >= 2
 
 
+def test_stories_of_training_are_no_baseline(
+    tiny: Path, made_stories: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whichever way they are named: their true endings are copies by construction."""
+    (tiny / "seen.txt").write_text("\n<|endoftext|>\n".join(made_stories[:8]))
+    run = tiny / "runs" / "tiny"
+    config, tensors = runs.read(run)
+    config = {k: v for k, v in config.items() if "sha256" not in k} | {"data": {"source": "seen.txt"}}
+    runs.write(run, config, tensors)
+    asked = ["eval", "copies", "--model", "tiny", "--stories", "seen.txt", "--tokens", "4", "--cut", "0.4"]
+    assert cli.main([*asked, "--twins", "0", "--out", "found"]) == 0
+    saved = CopiesResult.load(tiny / "found")
+    assert saved.corpus.startswith("8 stories: seen.txt") and "it was trained on stories of seen.txt" in saved.corpus
+    assert (saved.who == 1).sum() == 4  # the true endings of the four validation stories that the run keeps
+
+
 def test_several_models_have_an_answer_each(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copytree(tiny / "runs" / "tiny", tiny / "runs" / "other")
     asked = ["eval", "copies", "--model", "tiny", "--model", "other", "--tokens", "4", "--cut", "0.4", "--twins", "0"]

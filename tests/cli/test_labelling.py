@@ -19,7 +19,7 @@ def texts(in_tmp):
     return in_tmp
 
 
-def test_a_person_grades_and_the_command_ends(texts, monkeypatch):
+def test_a_person_grades_and_the_command_ends(texts, monkeypatch, capsys):
     told, said = threading.Event(), []
 
     def note(text):
@@ -40,6 +40,8 @@ def test_a_person_grades_and_the_command_ends(texts, monkeypatch):
         return connection.getresponse().read().decode()
 
     assert "0 of 1 graded" in ask("GET")
+    assert cli.main(command) == 2  # a second page would write over the first one's grades
+    assert "give another --out" in capsys.readouterr().err
     ask("POST", FORM | {"number": 0})
     assert "Done" in ask("GET")
     thread.join(300)

@@ -1,6 +1,7 @@
 """`tslens eval write` and `tslens eval cost`: what is printed, what is written, what stays after Ctrl-C."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,15 @@ def test_completions_of_two_models(two: Path, capsys: pytest.CaptureFixture[str]
     assert [row["model"] for row in rows] == ["a"] * 9 + ["b"] * 9
     assert len(list((two / "kept").glob("*.jsonl"))) == 2
     assert WritingResult.load(two / "found").models == ["a", "b"]
+
+
+def test_models_of_one_name_are_told_apart(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(two / "runs" / "b", two / "others" / "a")
+    both = [*WRITE, "--model", "runs/a", "--model", "others/a", "--store", "kept"]
+    assert cli.main([*both, "--out", "found"]) == 0
+    assert WritingResult.load(two / "found").models == ["runs/a", "others/a"]
+    assert cli.main([*WRITE, "--model", "a", "--model", "a", "--store", "kept"]) == 2
+    assert capsys.readouterr().err.endswith("--model a is given twice; give each model once.\n")
 
 
 def test_what_was_written_before_an_interrupt_is_kept(

@@ -90,8 +90,8 @@ def copies(
     with delivery(out, json_) as deliver:
         for number, (name, one) in enumerate(loaded.items(), 1):
             if given is None:
-                cuts, written, described = _written(one, stories, limit, shares, how)
-                held_out = measure.cut_stories(_held_out(one, None, limit), shares) if stories == "train" else cuts
+                cuts, written, described, seen = _written(one, stories, limit, shares, how)
+                held_out = measure.cut_stories(_held_out(one, None, limit), shares) if seen else cuts
                 beside = _beside(one, twins, cuts, how)
             else:
                 (cuts, written), described, beside = given, f"{len(given[1]):,} completions of {texts}.", {}
@@ -125,8 +125,8 @@ def _deliver(deliver: Delivery, answer: "CopiesResult", by: "LanguageModel | Non
 
 def _written(
     model: "LanguageModel", source: str | None, limit: int, shares: tuple[float, ...], how: dict[str, Any]
-) -> "tuple[list[Cut], list[str], str]":
-    """The cut stories, what the model writes after each, and their description."""
+) -> "tuple[list[Cut], list[str], str, bool]":
+    """The cut stories, what the model writes after each, their description, and whether it was trained on some."""
     from tslens.evaluation import copies as measure
     from tslens.evaluation.copies.cutting import that_fit
 
@@ -134,7 +134,7 @@ def _written(
     cuts = that_fit(model, measure.cut_stories(read, shares))
     sampling = f"at temperature {how['temperature']:g}, seed {how['seed']}, of at most {how['tokens']} tokens"
     described = f"{read.description} {len(cuts):,} endings, written {sampling}."
-    return cuts, measure.write_endings(model, cuts, **how), described
+    return cuts, measure.write_endings(model, cuts, **how), described, source == "train" or bool(read.trained_on)
 
 
 def _beside(model: "LanguageModel", n: int, cuts: "list[Cut]", how: dict[str, Any]) -> dict[str, Any]:

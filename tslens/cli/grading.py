@@ -155,13 +155,12 @@ def _texts(
         return [text for path in files for text in read_texts(path)]
     if prompts is None:
         raise InputError("give --prompts, the beginnings that the models continue; or --texts.")
+    from tslens.cli.writing import written
     from tslens.evaluation import writing
-    from tslens.files import cache
-    from tslens.models import load
 
     settings = writing.WritingSettings(n, beams=0, seed=seed, precision=precision)
     begun = writing.prompts_of(prompts)
-    answer = writing.write((load(name) for name in names or ()), begun, settings, cache() / writing.STORE)
+    answer = written(names or [], begun, settings, None)
     endings = {one.prompt: one.ending for one in begun}
     return [
         GradedText(row["prompt"], row["completion"], row["model"], endings.get(row["prompt"], ""))

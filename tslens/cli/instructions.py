@@ -21,7 +21,6 @@ from tslens.cli.graders import (
 )
 from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Limit, LossStories, Models, Precision
-from tslens.errors import InputError
 
 if TYPE_CHECKING:
     from tslens.evaluation.grading import ControlText, Grader
@@ -58,21 +57,19 @@ def instruct(
     out
         A folder for the figure (SVG), the scores of every instruction (CSV) and the whole answer.
     """
-    if not model:
-        raise InputError("give --model, once for each model to be scored; `tslens models` lists the known ones.")
-    from tslens.cli.options import corpus_of
+    from tslens.cli.options import corpus_of, load_models
     from tslens.evaluation import instruct as suite
-    from tslens.models import load
 
     large = large or LargeModel()
-    loaded = [load(name) for name in model]
+    named = load_models(model)
+    loaded = list(named.values())
     corpus = corpus_of(loaded[0], stories, limit, self_written=False)
     asked, made = _graders(grader or (), controls, corpus.texts, large, seed, precision)
     with delivery(out, json_) as deliver:
         answer = suite.instruct(
             loaded, corpus.texts, samples=samples, max_new_tokens=limit_tokens, seed=seed, precision=precision
         )
-        deliver(answer := replace(answer, corpus=corpus.description))
+        deliver(answer := replace(answer, models=list(named), corpus=corpus.description))
         _keep(loaded, answer)
         if asked:
             _keep(loaded, answer, _grade(deliver, answer, asked, made, again, seed, large.yes))

@@ -2,14 +2,17 @@
 
 from pathlib import Path
 from random import Random
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tslens import progress
+from tslens import lock, progress
 from tslens.cli.graders import ControlsSource, true_texts
 from tslens.cli.grading import RubricName, Texts
 from tslens.errors import InputError
+
+if TYPE_CHECKING:
+    from tslens.evaluation.grading.labelling import Labels
 
 
 def label(
@@ -32,7 +35,7 @@ def label(
     from tslens.evaluation.grading import rubric as rubric_of
     from tslens.evaluation.grading.controls import controls as controls_of
     from tslens.evaluation.grading.grade import plan
-    from tslens.evaluation.grading.labelling import Labels, LabelServer
+    from tslens.evaluation.grading.labelling import Labels
 
     if out.suffix != ".csv":
         raise InputError(f"--out is {out}; give a .csv file for the scores.")
@@ -42,7 +45,15 @@ def label(
     made = controls_of(true_texts(found, controls)[0], seed) if with_controls else []
     chosen = Random(f"{seed}:limit").sample(found, min(limit or len(found), len(found)))
     items, _ = plan(chosen, made, seed=seed)
-    labels = Labels([item.text for item in items], rubric_of(rubric), out)
+    with lock.held(out, "give another --out"):  # else two pages would write over each other's grades
+        _serve(Labels([item.text for item in items], rubric_of(rubric), out), open_)
+
+
+def _serve(labels: "Labels", open_: bool) -> None:
+    """Serve the page until all texts are graded, or Ctrl-C."""
+    from tslens.evaluation.grading.labelling import LabelServer
+
+    out = labels.path
     if labels.next is None:
         progress.note(f"all {len(labels.texts)} texts are graded in {out}")
         return

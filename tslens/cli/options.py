@@ -88,13 +88,22 @@ def load_models(names: Sequence[str] | None) -> dict[str, "LanguageModel"]:
     """The models of `--model`, by their names in tables. InputError for none, or for one given twice."""
     if not names:
         raise InputError("give --model, the model to be scored; `tslens models` lists the known ones.")
-    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
-        raise InputError(f"--model {twice} is given twice; give each model once.")
+    given_once(names)
     from tslens.models import load, name_of
 
     loaded = [load(name) for name in names]
-    short = [name_of(model) for model in loaded]
-    return {s if short.count(s) == 1 else name: m for name, s, m in zip(names, short, loaded, strict=True)}
+    return dict(zip(told_apart(names, [name_of(model) for model in loaded]), loaded, strict=True))
+
+
+def given_once(names: Sequence[str]) -> None:
+    """InputError for a model that is given twice."""
+    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
+        raise InputError(f"--model {twice} is given twice; give each model once.")
+
+
+def told_apart(given: Sequence[str], short: Sequence[str]) -> list[str]:
+    """The models' names in tables: the short ones, or as given where two would be the same."""
+    return [s if short.count(s) == 1 else name for name, s in zip(given, short, strict=True)]
 
 
 def corpus_of(

@@ -1,13 +1,14 @@
 """The commands that let models write for evaluation, and measure what that costs."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from tslens.cli.delivery import delivery
-from tslens.cli.options import Json, Models, Precision
+from tslens.cli.options import Json, Models, Precision, given_once, told_apart
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,21 +75,24 @@ def write(
     settings.samplings()
     found = writing.prompts_of(prompts, cut=cut, limit=limit)
     with delivery(out, json_) as deliver:
-        answer = _written(model, found, settings, store)
+        answer = written(model, found, settings, store)
         if deliver.folder is not None:
             answer.write_jsonl(deliver.folder / "completions.jsonl")
         deliver(answer)
 
 
-def _written(
+def written(
     names: list[str], found: "list[StoryPrompt]", settings: "WritingSettings", store: Path | None
 ) -> "WritingResult":
+    """What the models write after the prompts, kept in the store, by default the cache's."""
     from tslens.evaluation import writing
     from tslens.files import cache
 
     place = cache() / writing.STORE if store is None else store
+    given_once(names)
     try:
-        return writing.write(_loaded(names), found, settings, place)
+        answer = writing.write(_loaded(names), found, settings, place)
+        return replace(answer, models=told_apart(names, answer.models))
     except KeyboardInterrupt:
         kept = f"interrupted; what was written is kept in {place}, and the same command goes on from there"
         raise KeyboardInterrupt(kept) from None

@@ -8,9 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tslens import forward, progress
 from tslens.errors import InputError
-from tslens.evaluation.lines import first_of_ending
+from tslens.evaluation.lines import first_of_ending, log_probabilities
 from tslens.evaluation.matching import label
 from tslens.evaluation.suite_result import SuiteResult
 from tslens.evaluation.suites import Prompt, Suite
@@ -45,7 +44,8 @@ def evaluate(
     named = _by_name(models)
     asked = [(i, text, yes) for i, p in enumerate(suite.prompts) for text, yes in _endings(p)]
     rows = {name: [_row(name, model, suite.prompts[i].text, text) for i, text, _ in asked] for name, model in named}
-    found = torch.stack([_log_probabilities(model, rows[name], precision, batch_tokens) for name, model in named])
+    options: dict[str, Any] = {"precision": precision, "batch_tokens": batch_tokens, "what": "endings"}
+    found = [log_probabilities(model, *zip(*rows[name], strict=True), **options).float() for name, model in named]
     topics = list(dict.fromkeys(p.about for p in suite.prompts))
     first = {p.about: p for p in suite.prompts}
     result = SuiteResult(
@@ -61,7 +61,7 @@ def evaluate(
         topic=torch.tensor([topics.index(p.about) for p in suite.prompts]),
         prompt=torch.tensor([i for i, _, _ in asked]),
         accepted=torch.tensor([yes for _, _, yes in asked]),
-        **_best(asked, found, len(suite.prompts)),
+        **_best(asked, torch.stack(found), len(suite.prompts)),
     )
     if not (written and suite.by_hand):
         return result
@@ -138,24 +138,3 @@ def _row(name: str, model: "LanguageModel", prompt: str, ending: str) -> tuple[l
             "Shorten it."
         )
     return whole, first_of_ending(alone, whole)
-
-
-def _log_probabilities(
-    model: "LanguageModel", rows: list[tuple[list[int], int]], precision: str, batch_tokens: int
-) -> Float[Tensor, " ending"]:
-    """Summed log-probability of each row's tokens from its start on, in nats; rows are batched by length."""
-    dtype, device = forward.resolve_dtype(precision, model), next(model.parameters()).device
-    found = torch.zeros(len(rows))
-    order = sorted(range(len(rows)), key=lambda i: len(rows[i][0]))
-    size = max(1, batch_tokens // len(rows[order[-1]][0]))
-    groups = [order[i : i + size] for i in range(0, len(order), size)]
-    for group in progress.track(groups, "endings"):
-        shape = len(group), len(rows[group[-1]][0])
-        tokens, wanted = torch.zeros(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.bool)
-        for place, i in enumerate(group):
-            ids, start = rows[i]
-            tokens[place, : len(ids)] = torch.tensor(ids)
-            wanted[place, start : len(ids)] = True
-        losses = forward.token_losses(model, tokens.to(device), dtype=dtype).cpu()
-        found[group] = -torch.where(wanted[:, 1:], losses, 0.0).double().sum(1).float()
-    return found

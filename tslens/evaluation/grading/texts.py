@@ -7,6 +7,7 @@ from typing import Any
 
 from tslens.errors import InputError
 from tslens.parsing import rows
+from tslens.stories.readers import checked_text
 
 PROMPT = ("prompt", "beginning", "instructions")
 COMPLETION = ("completion", "continuation", "story")
@@ -51,7 +52,7 @@ def text_of(row: Mapping[str, Any], names: tuple[str, ...], where: str) -> str:
         raise InputError(f"{where} has nothing in the column {name!r}; an empty continuation is an empty text.")
     if not isinstance(value, str):
         raise InputError(f"{where}: {name!r} is {type(value).__name__}, not text.")
-    return value
+    return checked_text(value, name, where)
 
 
 def _text(row: Mapping[str, Any], where: str) -> GradedText:
