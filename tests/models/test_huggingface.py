@@ -195,6 +195,16 @@ def test_a_truncated_file(folder: Path, refused: Any) -> None:
             huggingface.read(folder)
 
 
+def test_weights_that_are_not_finite(folder: Path, refused: Any) -> None:
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / "model.safetensors")
+    tensors["transformer.h.0.mlp.c_fc.weight"][2, 3] = float("nan")
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    with refused(r"mlp\.W_in holds numbers that are not finite"):
+        models.load(f"hf:{folder}")
+
+
 def test_pickled_weights_are_not_opened(folder: Path, planted: bytes) -> None:
     (folder / "model.safetensors").unlink()
     (folder / "pytorch_model.bin").write_bytes(planted)

@@ -1,5 +1,6 @@
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -20,6 +21,17 @@ def test_a_run_comes_back_exactly(spec: Spec, tokenizer: Tokenizer, rows: torch.
     assert models.spec_of(again) == spec
     assert models.tokenizer_of(again).hash == tokenizer.hash
     assert not again.training
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_refused(
+    number: float, tokenizer: Tokenizer, tmp_path: Path, refused: Any
+) -> None:
+    model = models.build(Spec(16, 1, 2, d_vocab=tokenizer.size, n_ctx=8), tokenizer=tokenizer)
+    with torch.no_grad():
+        model.blocks[0].mlp.W_in[3, 5] = number
+    with refused(r"run: blocks\.0\.mlp\.W_in holds numbers that are not finite"):
+        models.load(models.save(model, tmp_path / "run"))
 
 
 def test_a_saved_model_loads_again_also_from_half_precision(tmp_path):

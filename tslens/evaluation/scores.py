@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tslens.evaluation.suite_result import SuiteResult
+
 SCORINGS = {"sum": "margin", "byte": "margin_per_byte"}
 PARTS = ("hand-written", "templated")
 FAIL, PARTIAL, SUCCESS = 0, 1, 2
@@ -37,6 +39,18 @@ def named(by: str, trust: Mapping[str, str], is_brief: bool = False) -> str:
     if told.startswith(UNTRUSTWORTHY):
         return f"{by} ({told.replace(' (', ': ').removesuffix(')')})"
     return f"{by} (not proved: {told})"
+
+
+def headline(found: "SuiteResult") -> str:
+    """How many prompts each model has right, of how many, with intervals of the shares."""
+    said = []
+    for part, n in zip(PARTS, (found.by_hand, len(found.prompts) - found.by_hand), strict=True):
+        each = [(model, found.right(i, part)) for i, model in enumerate(found.models)] if n else []
+        told = [
+            f"{who} {round(r.estimate * n, 1):g} ({r.estimate:.2f}, {r.low:.2f} to {r.high:.2f})" for who, r in each
+        ]
+        said += [f"of {n} {part} prompts: {', '.join(told)}"] if told else []
+    return f"Right {'; '.join(said)}. Half would be right without reading the prompt."
 
 
 def counted(models: Sequence[str], prompts: Sequence[str], labels: Mapping[str, Labels]) -> "pd.DataFrame":

@@ -15,9 +15,10 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.errors import InputError
+from tslens.evaluation import scores
 from tslens.evaluation.bits import bits_per_byte
 from tslens.evaluation.coloured import STYLE, coloured_figure, coloured_html
-from tslens.evaluation.scores import EVEN, FAIL, PARTIAL, PARTS, SCORINGS, SUCCESS, VERDICTS, Labels, counted, named
+from tslens.evaluation.scores import EVEN, FAIL, PARTIAL, PARTS, SCORINGS, SUCCESS, VERDICTS, Labels, named
 from tslens.result import Result
 from tslens.tables import as_text
 
@@ -170,9 +171,8 @@ class SuiteResult(Result):
 
     def worst(self, n: int = 3) -> "pd.DataFrame":
         """The prompts written by hand with the lowest margins, `n` of each model."""
-        frame = self.to_frame()
-        frame = frame[~frame["templated"]].sort_values("margin", kind="stable").groupby("model", sort=False).head(n)
-        return frame.sort_values("model", key=lambda names: names.map(self.models.index), kind="stable")[
+        rows = self.to_frame().query("not templated").sort_values("margin", kind="stable").groupby("model", sort=False)
+        return rows.head(n).sort_values("model", key=lambda names: names.map(self.models.index), kind="stable")[
             ["model", "margin", "text", "best_rejected", "best_accepted"]
         ]
 
@@ -182,15 +182,15 @@ class SuiteResult(Result):
         rows = []
         for i, model in enumerate(self.models):
             for part in self.parts():
-                scores = [("prompts right", self.right(i, part), 0.5)]
-                scores += [("prompts right, by byte", self.right(i, part, "byte"), 0.5)]
-                scores += [("both twins right", self.twins_right(i, part), 0.0)]
-                scores += [("mean margin (nats)", self.mean_margin(i, part), 0.0)]
-                scores += [("bits_per_byte of right endings", self.bits_per_byte(i, part), math.nan)]
+                found = [("prompts right", self.right(i, part), 0.5)]
+                found += [("prompts right, by byte", self.right(i, part, "byte"), 0.5)]
+                found += [("both twins right", self.twins_right(i, part), 0.0)]
+                found += [("mean margin (nats)", self.mean_margin(i, part), 0.0)]
+                found += [("bits_per_byte of right endings", self.bits_per_byte(i, part), math.nan)]
                 for by in self.labels if part == PARTS[0] else ():
                     who = named(by, self.trust)
-                    scores += [(f"{VERDICTS[x]}, by {who}", self.labelled(x, i, by), math.nan) for x in (SUCCESS, FAIL)]
-                rows += [(model, part, what, s.estimate, s.low, s.high, chance) for what, s, chance in scores]
+                    found += [(f"{VERDICTS[x]}, by {who}", self.labelled(x, i, by), math.nan) for x in (SUCCESS, FAIL)]
+                rows += [(model, part, what, s.estimate, s.low, s.high, chance) for what, s, chance in found]
         return pd.DataFrame(rows, columns=["model", "prompts", "score", "value", "low", "high", "without_reading"])
 
     def to_frame(self, field: str | None = None) -> "pd.DataFrame":
@@ -211,7 +211,7 @@ class SuiteResult(Result):
 
     def by_label(self) -> "pd.DataFrame":
         """How many completions of each prompt are a success, partial and a fail, by matching and by each grader."""
-        return counted(self.models, self.prompts, self.labels)
+        return scores.counted(self.models, self.prompts, self.labels)
 
     def write_tables(self, folder: Path) -> None:
         """Write `table.html` (the coloured tables), `summary.csv`, and `labels.csv` (see `by_label`)."""
@@ -220,12 +220,12 @@ class SuiteResult(Result):
         head = f'<!doctype html>\n<meta charset="utf-8"><style>{STYLE}</style>\n'
         (folder / "table.html").write_text(head + "\n".join(coloured_html(self, by) for by in self.ways()), "utf-8")
 
+    def headline(self) -> str:
+        return f"{self.question}\n{scores.headline(self)}"
+
     def __str__(self) -> str:
-        tables = {"Worst prompts of each model:": self.worst()}
-        if len(self.models) > 1:
-            tables = {"Shares of prompts right, paired:": self.differences()} | tables
-        parts = [part for said, of in tables.items() for part in (said, as_text(of))]
-        return "\n\n".join([self.question, super().__str__(), *parts])
+        paired = ["Shares of prompts right, paired:", as_text(self.differences())] if len(self.models) > 1 else []
+        return "\n\n".join([super().__str__(), *paired, "Worst prompts of each model:", as_text(self.worst())])
 
     def to_json(self) -> dict[str, Any]:
         tables = {"table": self.to_frame(), "differences": self.differences()}

@@ -148,7 +148,8 @@ def weights(model: LanguageModel) -> dict[str, Tensor]:
 
 
 def load_weights(model: LanguageModel, tensors: dict[str, Tensor], *, origin: str = "these weights") -> None:
-    """Copy weights (any float dtype) into the model; InputError names one that is missing, extra or misshapen."""
+    """Copy weights (any float dtype) into the model; InputError names one that is missing, extra, misshapen or not
+    finite."""
     spec = spec_of(model, compressors=True)
     shapes = spec.parameter_shapes()
     if missing := sorted(shapes.keys() - tensors.keys()):
@@ -159,6 +160,11 @@ def load_weights(model: LanguageModel, tensors: dict[str, Tensor], *, origin: st
     for name, shape in shapes.items():
         if tuple(tensors[name].shape) != shape:
             raise InputError(f"{origin}: {name} has shape {tuple(tensors[name].shape)}, expected {shape}.")
+        if not tensors[name].isfinite().all():
+            raise InputError(
+                f"{origin}: {name} holds numbers that are not finite. Its training diverged, or the file was altered; "
+                "load an earlier step or another copy."
+            )
     with torch.no_grad():
         for name in shapes:
             parameters[name].copy_(tensors[name])
