@@ -1,11 +1,20 @@
-"""The process's own memory."""
+"""The memory of the machine and of this process."""
 
 import contextlib
 import ctypes
+import os
 from collections.abc import Iterator
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # glibc's malloc.h
 MAPPED, DEFAULT, TOP = 4 << 20, 32 << 20, 64 << 20
+
+
+def of_machine() -> int | None:
+    """Bytes of memory that the machine has; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def give_back() -> None:

@@ -27,6 +27,8 @@ from tslens.errors import InputError, MissingInputError
 from tslens.files import atomic
 
 BOS_NAMES = (END_OF_STORY, "<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "[EOS]", "</s>", "<eos>")
+MOST = 1_000_000
+"""Largest vocabulary that is trained."""
 
 
 def in_batches(texts: Iterable[str], size: int) -> Iterator[list[str]]:
@@ -181,10 +183,12 @@ class Tokenizer:
         small to fill the vocabulary gives a smaller one.
 
         Raises:
-            InputError: fewer than 257 tokens asked for, or no text given.
+            InputError: fewer than 257 tokens asked for or more than a million, or no text given.
         """
         if size < 257:
             raise InputError(f"a vocabulary of {size} is too small; give 257 (the bytes and BOS) or more")
+        if size > MOST:
+            raise InputError(f"a vocabulary of {size:,} is too large; give {MOST:,} or less")
         stream = iter(texts)
         first = next(stream, None)
         if first is None:

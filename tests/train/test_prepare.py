@@ -124,6 +124,21 @@ def test_sigterm_while_packing_says_how_to_go_on(in_tmp, monkeypatch, capsys):
     assert main(["train", "--resume", "a"]) == 0
 
 
+@pytest.mark.parametrize(
+    ("shape", "settings", "said"),
+    [
+        ("1000000x900", {}, r"^1000000x900 takes at least 129,\d+,\d+ GB for weights, .*this machine has \d+ GB"),
+        ("32x2", {"model.n_ctx": "9999999999"}, "takes at least 3,840 GB"),
+        ("32x2", {"data.vocabulary": "99999999999"}, "takes at least 38,400 GB"),
+        ("32x2", {"data.vocabulary": "1000001"}, "a vocabulary of 1,000,001 is too large; give 1,000,000 or less"),
+    ],
+)
+def test_what_no_machine_holds_is_refused_before_anything_is_written(in_tmp, refused, shape, settings, said):
+    with refused(said):
+        prepare(recipes.load(shape, {"data.limit": "40"} | settings), "a")
+    assert not list(in_tmp.iterdir())
+
+
 def test_instructions_that_leave_no_room_are_said_before_anything_is_packed(in_tmp):
     with pytest.raises(ValueError, match="No instructions leave room for their story in a context of 32"):
         run_of("a", **{"objective.name": "instruct", "data.source": "made:instruct"})

@@ -9,8 +9,10 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import torch
 
-from tslens import models
+from tslens import memory, models
+from tslens.errors import InputError
 from tslens.stories import MADE_COUNT, Source, stories
 from tslens.tokenizer import Tokenizer
 from tslens.train import batch_warmup
@@ -20,6 +22,7 @@ from tslens.train.settings import DataSettings
 HUB = {"roneneldan/TinyStories": (2_119_719, 1_911_420_483)}
 """Stories and bytes of the training split of known datasets, because the hub is not asked."""
 TRAINED_ON = 0.95  # of stories that are split by their hash
+LEAST_BYTES = 12  # of a parameter in training, in fp32: weight, gradient, momentum
 FEWEST_ROWS = 8  # of a batch that `fitted` chooses
 # Measured on 14,167 real stories: bytes per token by the logarithm of the vocabulary, and how many tokens an epoch's
 # rows hold for each token of the stories, by context over mean length. Rows repeat a story that the row before cut.
@@ -66,6 +69,19 @@ def fitted(recipe: Recipe) -> Recipe:
         train = dataclasses.replace(train, batch=half, micro_batch=micro)
         recipe = dataclasses.replace(recipe, train=train)
     return recipe
+
+
+def check_memory(recipe: Recipe) -> None:
+    """InputError if weights, gradients and the least that an optimizer keeps cannot fit into this machine's memory."""
+    spec, has = recipe.shape(vocabulary_size(recipe.data)), memory.of_machine()
+    if torch.cuda.is_available():
+        has = torch.cuda.get_device_properties(0).total_memory
+    needs = LEAST_BYTES * sum(map(math.prod, spec.parameter_shapes().values()))
+    if has is not None and needs > has:
+        raise InputError(
+            f"{recipe.name} takes at least {needs / 1e9:,.0f} GB for weights, gradients and optimizer; this machine "
+            f"has {has / 1e9:,.0f} GB. Give a smaller shape, context or vocabulary."
+        )
 
 
 def _line(x: tuple[float, float], y: tuple[float, float]) -> tuple[list[float], list[float]]:

@@ -20,7 +20,7 @@ from tslens.stories import Source, stories
 from tslens.tokenizer import Tokenizer
 from tslens.train import optimizer as optimizers
 from tslens.train import precision
-from tslens.train.budget import fitted, named_tokenizer, token_budget, validation_stories
+from tslens.train.budget import check_memory, fitted, named_tokenizer, token_budget, validation_stories
 from tslens.train.data import TrainingBatch
 from tslens.train.distributed import World
 from tslens.train.recipe import Recipe
@@ -101,6 +101,7 @@ def estimate(recipe: Recipe) -> Estimate:
 def _measured(recipe: Recipe, watch: Callable[[str], None]) -> Estimate:
     """The estimate; `watch` is called with the name of each measurement before it starts."""
     busy = os.getloadavg()[0] / (os.cpu_count() or 1)  # before it works itself
+    check_memory(recipe)
     recipe, sample = fitted(recipe), _sample(recipe)
     named = named_tokenizer(recipe.data)
     size = recipe.data.vocabulary if named is None else named.size

@@ -17,7 +17,7 @@ from tslens.stories.packed import RECORD, Packed, Record
 from tslens.tokenizer import Tokenizer
 from tslens.train import step, validation_stories
 from tslens.train.batch_warmup import GrowingBatches
-from tslens.train.budget import fitted, named_tokenizer
+from tslens.train.budget import check_memory, fitted, named_tokenizer
 from tslens.train.data import Batches
 from tslens.train.recipe import Recipe, changed, from_dict
 from tslens.train.run import CHANGEABLE, Run, differences
@@ -32,7 +32,7 @@ def create_run(recipe: Recipe, folder: Path, *, overwrite: bool = False) -> Run:
     and stays if preparation fails. `reopen_run` finishes a packing that was stopped or killed.
 
     InputError if the run exists (unless `overwrite`) or would hide a bundled model, if there are too few stories, or if
-    the recipe compiles steps and this machine cannot.
+    the recipe compiles steps and this machine cannot, or its memory cannot hold the model.
     """
     step.check_compiler(recipe)
     _recover(folder)
@@ -43,6 +43,7 @@ def create_run(recipe: Recipe, folder: Path, *, overwrite: bool = False) -> Run:
             f"train.batch is {recipe.train.batch} here, not {asked.train.batch}: at that these stories would give "
             f"fewer than {asked.train.fewest_steps} steps (train.fewest_steps; 0 keeps the batch)."
         )
+    check_memory(recipe)
     training = _stories(recipe, "train", recipe.data.limit)
     # Refuses a source without instructions or stories, and below a wrong shape, before anything is written.
     recipe.objective.check_stories(training)

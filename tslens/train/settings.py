@@ -86,7 +86,7 @@ def parsed_by(parse: Callable[[str], object]) -> pydantic.AfterValidator:
     return pydantic.AfterValidator(check)
 
 
-Count = Annotated[int, must_be("at least 1", lambda n: n >= 1)]
+Count = Annotated[int, must_be("at least 1 and at most 1,000,000,000", lambda n: 1 <= n <= 10**9)]
 NotNegativeCount = Annotated[int, must_be("0 or more", lambda n: n >= 0)]
 Positive = Annotated[float, must_be("a finite number above 0", lambda x: math.isfinite(x) and x > 0)]
 NotNegative = Annotated[float, must_be("a finite number, 0 or more", lambda x: math.isfinite(x) and x >= 0)]
