@@ -225,7 +225,7 @@ def test_nothing_is_spent_without_a_yes(asked, monkeypatch, capsys, answer, code
         ((1, "--out", "a.txt"), "stories are written to .jsonl"),
         ((1, "--out", "a.jsonl", "--words", " , "), "--words names no word"),
         ((1, "--out", "a.jsonl", "--words", "a", "--vocabulary", "b"), "give one of them"),
-        ((1, "--out", "a.jsonl", "--features", "rhyme"), "there is no feature 'rhyme'"),
+        ((1, "--out", "a.jsonl", "--features", "rhyme"), "no feature is called 'rhyme'"),
         ((1, "--out", "a.jsonl", "--large-model", "../key"), "no id of a large model"),
         ((1, "--out", "a.jsonl", "--large-model", "gpt"), "no price for the model 'gpt'"),
         ((1, "--out", "a.jsonl", "--limit-usd", 0), "a limit of 0.0 US dollars"),

@@ -181,6 +181,25 @@ def test_json_lines(tmp_path: Path):
     assert {p.paradigm for p in read_pairs(file, least=4).pairs} == {"x"}
 
 
+def test_csv(tmp_path: Path):
+    file = tmp_path / "p.csv"
+    file.write_text('sentence_good,sentence_bad,UID\n"A dog, a cat.",A dogs.,x\nHe is.,He are.,y\n')
+    assert [(p.good, p.bad, p.paradigm) for p in read_pairs(file).pairs] == [
+        ("A dog, a cat.", "A dogs.", "x"),
+        ("He is.", "He are.", "y"),
+    ]
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_byte_order_marks_and_line_separators_are_no_part_of_a_pair(tmp_path: Path, mark: str):
+    for name, text in (
+        ("p.txt", "A\u2028dog.\nA dogs.\n"),
+        ("p.jsonl", '{"sentence_good": "A\u2028dog.", "sentence_bad": "A dogs."}\n'),
+    ):
+        (tmp_path / name).write_text(mark + text, encoding="utf-8")
+        assert [(p.good, p.bad) for p in read_pairs(tmp_path / name).pairs] == [("A\u2028dog.", "A dogs.")]
+
+
 def test_two_lines(tmp_path: Path):
     file = tmp_path / "p.txt"
     file.write_text("A dog.\nA dogs.\n\nTwo dogs.\nTwo dog.\nHe is.\nHe are.\n")
@@ -195,8 +214,10 @@ def test_two_lines(tmp_path: Path):
     ("name", "text", "complaint"),
     [
         ("p.jsonl", '{"sentence_good": "A."}', "p.jsonl, line 1 has no text 'sentence_bad': its columns are"),
-        ("p.jsonl", '{"sentence_good": "A.", "sentence_bad": "B."}\n[1]', "line 2 has no text 'sentence_good'"),
+        ("p.jsonl", '{"sentence_good": "A.", "sentence_bad": "B."}\n[1]', "line 2 is list; give one object a line"),
         ("p.jsonl", "{", "line 1 is not JSON"),
+        ("p.jsonl", '{"sentence_good": "", "sentence_bad": "B."}', "p.jsonl, line 1 has no text 'sentence_good'"),
+        ("p.csv", "sentence_good\nThe dog runs.\nShe has.\n", "p.csv, line 2 has no text 'sentence_bad'"),
         ("p.txt", "A dog.\n\nA cat.\n", "1 line in a row before line 2: one is without its partner"),
         ("p.txt", "", "no paradigm with 1 pairs"),
         ("p.txt", "Same.\nSame.\n", "no paradigm with 1 pairs of two different texts"),

@@ -194,6 +194,13 @@ def test_unknown_names(tmp_path):
         suite(str(tmp_path / "...toml"))
 
 
+def test_entries_with_headers_of_their_own_are_found():
+    one, two = "[[pair]]\n[[pair.prompts]]\na = 1\n", "[[pair.prompts]]\nb = 2\n"
+    text = one + two + "[[pair]]\n[[pair.prompts]]\nc = 3\n[other]\nd = 1\n"
+    assert line_of(text, ("pair", 0, "prompts", 1, "b")) == 5 and line_of(text, ("pair", 1, "prompts", 0, "c")) == 8
+    assert line_of(text, ("pair", 1, "prompts", 0, "d")) == 7 and line_of(text, ("pair", 1, "c")) == 8
+
+
 def test_an_unknown_table_is_found_by_its_header():
     text = 'question = "pairs"  # [[pairs]]\n\n[[pair]]\nx = 1\n\n[[pairs]]\nx = 2\n'
     assert line_of(text, ("pairs",)) == 6 and line_of(text, ("question",)) == 1 and line_of(text, ("nothing",)) == 1

@@ -1,9 +1,14 @@
 """Prices from a file that a person can edit."""
 
 import pytest
+from pydantic import BaseModel
 
 from tslens import llm
 from tslens.llm.prices import Tokens
+
+
+class Grade(BaseModel):
+    plot: int
 
 
 def test_a_price_worked_out_by_hand():
@@ -11,6 +16,14 @@ def test_a_price_worked_out_by_hand():
     tokens = Tokens(input=1_000_000, output=100_000, cache_write=400_000, cache_read=1_000_000)
     assert price.usd(tokens) == pytest.approx(1 + 0.5 + 0.5 + 0.1)
     assert price.usd(tokens, batch=True) == pytest.approx(2.1 / 2)
+
+
+def test_a_prompt_whose_price_is_not_known_is_refused(refused):
+    price, settings = llm.price_of("claude-haiku-4-5"), llm.Settings("claude-haiku-4-5")
+    request = llm.Request("Say yes.", "a " * 60_000, Grade, 10)
+    with refused(r"may have 121,\d+ tokens of input, and the prices hold for fewer than 100,000"):
+        price.most(request, settings)
+    assert price.most(llm.Request("Say yes.", "a " * 40_000, Grade, 10), settings) > 0
 
 
 def test_the_users_own_file_and_one_that_is_named(tmp_path, monkeypatch, refused):

@@ -71,9 +71,20 @@ def test_dialogue_is_between_double_quotes(story, spoken):
 
 def test_features_by_name(refused):
     assert features_of("Plot Twist, dialogue") == ("Dialogue", "Plot twist")
+    assert features_of("moral,plot-twist") == features_of("MoralValue,twist") == ("Plot twist", "MoralValue")
     assert features_of("none") == ()
-    with refused("no feature 'dialog'. Did you mean 'dialogue'"):
+    with refused("no feature is called 'dialog'. Did you mean 'dialogue'"):
         features_of("dialog")
+
+
+def test_words_are_as_the_generator_takes_them(refused):
+    """What no story can hold is refused before it is paid for."""
+    (wish,) = wishes(1, words=["fish/VERB", "dog"], features=())
+    assert (wish.words, wish.kinds) == (("fish", "dog"), ("verb", ""))
+    assert "Words: fish (verb), dog" in str(wish.request(0))
+    for bad in ("ice cream", "123", "dog/ADV", ""):
+        with refused(f"{bad!r} is no single word; give one such as dog, or fish/VERB"):
+            list(wishes(1, words=[bad]))
 
 
 def test_a_vocabulary_of_ones_own(tmp_path, refused):

@@ -13,13 +13,19 @@ def line_of(text: str, path: Sequence[str | int]) -> int | None:
     key is missing, or is an element of a list, the line of what should hold it. None if the array has no such headers.
     """
     bare = QUOTED_OR_COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    start, stop, parts = 0, len(bare), list(path)
-    if len(parts) > 1 and isinstance(parts[1], int):
-        headers = list(re.finditer(rf"^[ \t]*\[\[\s*{re.escape(str(parts[0]))}\s*\]\]", bare, re.MULTILINE))
-        if parts[1] >= len(headers):
+    start, stop, parts, array = 0, len(bare), list(path), ""
+    while len(parts) > 1 and isinstance(number := parts[1], int):
+        array = f"{array}.{parts[0]}".lstrip(".")
+        header = re.compile(rf"^[ \t]*\[\[\s*{re.escape(array)}\s*\]\]", re.MULTILINE)
+        headers = list(header.finditer(bare, start, stop))
+        if number >= len(headers):
+            if "." in array:  # an array of inline tables
+                break
             return None
-        start, parts = headers[parts[1]].start(), parts[2:]
-        following = re.compile(r"^[ \t]*\[\[?\s*\w", re.MULTILINE).search(bare, start + 2)
+        start, parts = headers[number].start(), parts[2:]
+        following = re.compile(rf"^[ \t]*\[\[?\s*(?!{re.escape(array)}\.)\w", re.MULTILINE).search(
+            bare, start + 2, stop
+        )
         stop = following.start() if following else stop
     for part in parts:
         if isinstance(part, int):

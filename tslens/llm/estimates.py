@@ -81,7 +81,7 @@ def estimate(requests: Sequence[Request], settings: Settings, further: Sequence[
     return CostEstimate(
         model=settings.model,
         requests=len(asked),
-        cached=len(requests) - len(asked),
+        cached=len({request.key(settings.name) for request in requests}) - len(asked),
         input_tokens=tokens_in,
         output_tokens=tokens_out,
         usd=usd * (price.batch if settings.batch else 1.0),

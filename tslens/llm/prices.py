@@ -39,6 +39,8 @@ class Price:
     cache_read: float
     batch: float
     """factor of message batches"""
+    longest: float = float("inf")
+    """tokens of a prompt from which on the price is not known"""
     thinking: str = "disabled"
     """the API's word for not thinking before the answer; `adaptive` where a model always does"""
 
@@ -53,7 +55,13 @@ class Price:
         return total * (self.batch if batch else 1.0) / MILLION
 
     def most(self, request: Request, settings: Settings) -> float:
-        """The most that one answer to this request costs: all input at the dearest price, and the longest answer."""
+        """The most that one answer to this request costs: all input at the dearest price, and the longest answer.
+        InputError for a prompt whose price is not known."""
+        if request.most_input >= self.longest:
+            raise InputError(
+                f"a request may have {request.most_input:,} tokens of input, and the prices hold for fewer than "
+                f"{self.longest:,.0f}: give shorter texts, or prices for such ones with --prices"
+            )
         dearest = max(self.input, self.cache_write, self.cache_read)
         total = request.most_input * dearest + (request.max_tokens + settings.thinking) * self.output
         return total * (self.batch if settings.batch else 1.0) / MILLION
@@ -82,7 +90,7 @@ def price_of(model: str, path: Path | None = None) -> Price:
                 f"{source} has no price for the model {model!r} (it has {known}); write `{model} = {{ input = ..., "
                 f"output = ... }}` under [models] of a copy of it, and give --prices FILE"
             )
-        price = _price({"thinking": "disabled", **found["factors"], **models[name]})
+        price = _price({"thinking": "disabled", "longest": float("inf"), **found["factors"], **models[name]})
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -104,6 +112,7 @@ def _price(given: dict[str, Any]) -> Price:
         cache_write=given["cache_write"] * given["input"],
         cache_read=given["cache_read"] * given["input"],
         batch=given["batch"],
+        longest=float(given["longest"]),
         thinking=str(given["thinking"]),
     )
 

@@ -18,7 +18,6 @@ from pydantic import BaseModel
 
 from tslens import llm
 from tslens.errors import InputError
-from tslens.nearest import did_you_mean
 from tslens.parsing import parse_toml
 from tslens.stories.clean import Seen, is_truncated, tidy
 
@@ -100,19 +99,28 @@ def wishes(
 ) -> Iterator[Wish]:
     """The first `n` wishes of a seed; wish i depends on (seed, i) and on the wishes before it, of which it is no copy.
 
-    `words` and `features`, where given, are those of every wish. `vocabulary` gives the words of each kind; without it
-    they are the generator's.
+    `words` (such as `dog` or `fish/VERB`) and `features`, where given, are those of every wish. `vocabulary` gives the
+    words of each kind; without it they are the generator's. InputError for what is no single word.
     """
     from tslens.stories.generator.lexicon import bases
 
+    given, kinds = zip(*map(_word, words), strict=True) if words else ((), tuple(KINDS.values()))
     drawn = vocabulary or {name: sorted(bases()[tag]) for tag, name in KINDS.items()}
     copies: Counter[tuple[tuple[str, ...], tuple[str, ...]]] = Counter()
     for i in range(n):
         draw = Random(f"{seed}:{i}:ask")
-        chosen = tuple(words) or tuple(draw.choice(drawn[kind]) for kind in KINDS.values())
+        chosen = given or tuple(draw.choice(drawn[kind]) for kind in KINDS.values())
         some = tuple(name for name in FEATURES if draw.random() < SHARE) if features is None else tuple(features)
-        yield Wish(chosen, some, () if words else tuple(KINDS.values()), copies[chosen, some])
+        yield Wish(chosen, some, kinds if any(kinds) else (), copies[chosen, some])
         copies[chosen, some] += 1
+
+
+def _word(text: str) -> tuple[str, str]:
+    """A word and its kind, empty where none is given."""
+    word, slash, tag = text.partition("/")
+    if not _WORD.fullmatch(word) or (slash and tag not in KINDS):
+        raise InputError(f"{text!r} is no single word; give one such as dog, or fish/VERB (of {', '.join(KINDS)})")
+    return word, KINDS.get(tag, "")
 
 
 @cache
@@ -127,16 +135,10 @@ def _forms() -> dict[str, set[str]]:
 
 
 def features_of(given: str) -> tuple[str, ...]:
-    """The features that a text names, joined by commas, whatever their capitals and spaces; of `none`, none."""
-    known = {name.lower().replace(" ", ""): name for name in FEATURES}
-    found = []
-    for name in given.split(","):
-        plain = name.strip().lower().replace(" ", "")
-        if plain in known:
-            found.append(known[plain])
-        elif given.strip().lower() != "none":
-            guess = did_you_mean(plain, known)
-            raise InputError(f"there is no feature {name.strip()!r}.{guess} Give some of {', '.join(known)}, or none")
+    """The features that a text names, joined by commas, as the generator takes them; of `none`, none."""
+    from tslens.stories.generator.request import feature_of
+
+    found = () if given.strip().lower() == "none" else tuple(map(feature_of, given.split(",")))
     return tuple(name for name in FEATURES if name in found)
 
 

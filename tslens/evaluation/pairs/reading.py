@@ -5,16 +5,17 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from tslens.errors import InputError
-from tslens.parsing import parse_json
+from tslens.parsing import csv_rows, lines, objects
 from tslens.stories.pairs.phenomena import MinimalPair, minimal_pairs, phenomena
 
 WORD = re.compile(r"[a-z']+")
 GOOD, BAD = "sentence_good", "sentence_bad"
 PARADIGMS = ("UID", "paradigm", "phenomenon")
 """Columns that may hold a pair's paradigm, the first that is there."""
-_TABLES = (".jsonl", ".json", ".ndjson")
+_TABLES = {".jsonl": objects, ".json": objects, ".ndjson": objects, ".csv": csv_rows}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,18 +41,15 @@ def own_pairs(n: int = 500, *, names: Sequence[str] | None = None, seed: int = 0
 
 
 def read_pairs(path: str | Path, *, limit: int | None = None, least: int = 1) -> PairSet:
-    """The pairs of a file: JSON lines with `sentence_good` and `sentence_bad`, and perhaps a column of paradigms (`UID`
-    of BLiMP; Warstadt et al. 2020, arXiv 1912.00582); or text, a good line and then a bad one.
+    """The pairs of a file: JSON lines or CSV with `sentence_good` and `sentence_bad`, and perhaps a column of paradigms
+    (`UID` of BLiMP; Warstadt et al. 2020, arXiv 1912.00582); or text, a good line and then a bad one.
 
     Paradigms with fewer pairs than `least` are left out, and of each the first `limit` are read. Identical pairs are
     dropped and counted. InputError names the line that is wrong.
     """
     path = Path(path)
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from None
-    rows = _records(path, lines) if path.suffix.lower() in _TABLES else _two_lines(path, lines)
+    table = _TABLES.get(path.suffix.lower())
+    rows = _records(path, table(path)) if table else _two_lines(path, lines(path))
     of_paradigm: dict[str, list[MinimalPair]] = defaultdict(list)
     for item, (good, bad, paradigm) in enumerate(rows):
         of_paradigm[paradigm].append(MinimalPair(good, bad, paradigm, item))
@@ -63,27 +61,23 @@ def read_pairs(path: str | Path, *, limit: int | None = None, least: int = 1) ->
     return PairSet(path.stem.strip(".") or "pairs", different, identical=len(found) - len(different))
 
 
-def _records(path: Path, lines: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Good text, bad text and paradigm of every JSON line."""
+def _records(path: Path, records: Iterable[tuple[int, dict[str, Any]]]) -> list[tuple[str, str, str]]:
+    """Good text, bad text and paradigm of every row."""
     found = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        record = parse_json(line, f"{path}, line {number}", "Write one object a line.")
-        columns = list(record) if isinstance(record, dict) else []
+    for number, record in records:
         for column in (GOOD, BAD):
-            if not isinstance(record, dict) or not isinstance(record.get(column), str):
-                has = f"its columns are {', '.join(columns)}" if columns else "it has no columns"
+            if not isinstance(text := record.get(column), str) or not text.strip():
+                has = f"its columns are {', '.join(map(str, record))}" if record else "it has no columns"
                 raise InputError(f"{path}, line {number} has no text {column!r}: {has}. A pair needs {GOOD} and {BAD}.")
         paradigm = next((str(record[column]) for column in PARADIGMS if column in record), path.stem)
         found.append((record[GOOD], record[BAD], paradigm))
     return found
 
 
-def _two_lines(path: Path, lines: Sequence[str]) -> list[tuple[str, str, str]]:
+def _two_lines(path: Path, read: Iterable[str]) -> list[tuple[str, str, str]]:
     """Pairs of lines; empty lines may stand between pairs."""
     found, group = [], list[str]()
-    for number, line in enumerate([*lines, ""], 1):
+    for number, line in enumerate([*read, ""], 1):
         if line.strip():
             group.append(line.strip())
         elif group:

@@ -37,7 +37,7 @@ class StoryRequest:
 
         InputError for a word that the generator does not know, or a feature that its stories do not have.
         """
-        return cls(tuple((word, _known(word)) for word in words), tuple(map(_feature, features)))
+        return cls(tuple((word, _known(word)) for word in words), tuple(map(feature_of, features)))
 
     def __str__(self) -> str:
         parts = [word for word, _ in self.words], list(self.features)
@@ -99,7 +99,7 @@ def _known(given: str) -> frozenset[Word]:
     )
 
 
-def _feature(given: str) -> str:
+def feature_of(given: str) -> str:
     """A feature by its name, in any case and with or without a space; `twist` and `moral` for short."""
     plain = {name.replace(" ", "").lower(): name for name in FEATURES}
     plain |= {"twist": "Plot twist", "moral": "MoralValue"}
