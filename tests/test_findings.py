@@ -1,12 +1,15 @@
 """The numbers in the findings of the studies are those of the stored tables."""
 
 import ast
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
+
+from tslens.bench.gpu_race import COMPARED
 
 Numbers = Callable[[Path], list[float]]
 INTERVAL = ("count", "low", "high")
@@ -134,3 +137,10 @@ def test_a_finding_gives_the_numbers_of_its_table(checkout: Path, study: str, sa
     for text, value in zip(given, numbers(checkout / "figures"), strict=True):
         digits = len(text.partition(".")[2])
         assert abs(float(text.replace(",", "")) - value) <= 0.5001 * 10**-digits, (text, value)
+
+
+def test_the_readme_gives_the_ratios_measured_on_a_gpu(checkout: Path) -> None:
+    ratios = json.loads((checkout / "figures/bench/gpu.json").read_text(encoding="utf-8"))["ratios"]
+    said = " ".join((checkout / "README.md").read_text(encoding="utf-8").split())
+    hooked, compiled = (ratios[f"{a} / {b}"]["ratio"] for a, b in (COMPARED[2], COMPARED[0]))
+    assert f"is {hooked:.1f} times as fast as HookedTransformer's in bf16; compiled it is {compiled:.2f} times" in said
