@@ -74,7 +74,7 @@ def fitted(recipe: Recipe) -> Recipe:
 def check_memory(recipe: Recipe) -> None:
     """InputError if weights, gradients and the least that an optimizer keeps cannot fit into this machine's memory."""
     spec, has = recipe.shape(vocabulary_size(recipe.data)), memory.of_machine()
-    if torch.cuda.is_available():
+    if torch.version.cuda and torch.cuda.is_available():
         has = torch.cuda.get_device_properties(0).total_memory
     needs = LEAST_BYTES * sum(map(math.prod, spec.parameter_shapes().values()))
     if has is not None and needs > has:
