@@ -39,8 +39,16 @@ def beyond_tokens(figures: Path) -> list[float]:
 
 NUMBER = r"([\d.,]+?)"
 WITH_INTERVAL = rf"{NUMBER} \({NUMBER} to {NUMBER}[);]"
-END = ("nats per token",)
+END, MEAN = ("nats per token",), ("mean", "low", "high")
 CLAIMS: list[tuple[str, str, Numbers]] = [
+    ("seeds", rf"{NUMBER} of the 3,072 neurons prefer a part of speech \({NUMBER} to {NUMBER};",
+     row("seeds/labels", "label", "part-of-speech neurons", MEAN)),
+    ("seeds", rf"and {NUMBER} heads have a role \({NUMBER} to {NUMBER};",
+     row("seeds/labels", "label", "heads with a role", MEAN)),
+    ("seeds", rf"{NUMBER} at step 256 \({NUMBER} to {NUMBER}\)",
+     row("seeds/training", "score", "NOUN neurons", MEAN, step=256)),
+    ("seeds", rf"One-word neurons are as many as untrained: {NUMBER} \({NUMBER} to {NUMBER};",
+     row("seeds/labels", "label", "one-word neurons", MEAN)),
     ("grid", rf"512x8 ends at {NUMBER} nats", row("grid/grid", "shape", "512x8", END, epochs=3, seed=0)),
     ("grid", rf"after three and at {NUMBER} after six, with a training loss of {NUMBER};",
      row("grid/grid", "shape", "512x8", (*END, "training loss"), epochs=6)),
