@@ -3,7 +3,7 @@ nats per token after three and at 1.99 after six, with a training loss of 0.92; 
 and 256x12 both end at 1.86 after six; 256x8 rises to 2.10 near the end of twelve. 128x8 ends at 1.92 and 64x8 at 2.10
 after twelve; whether more would help them is not known. One seed each, on one H100 in bfloat16, 700 held-out stories: 7
 of 32 runs ended before the time on the GPU was up. The curves of eleven more are drawn as far as they went, so no shape
-has three seeds, and 64x12 and 128x12 have no end.
+has three seeds, and 64x12 and 128x12 have no end. The 64x8 model lies beside the figures, rounded to bfloat16.
 
 What loss do the eight published shapes reach on all real stories, and how many epochs help? With the first seed each
 shape is trained for the epochs below and for half as many; with the better number, other seeds. Rows of 512 tokens, 32

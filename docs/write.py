@@ -150,11 +150,13 @@ def gpu() -> str:
         lines.append(
             f"| {row['name']} | {row['tokens_per_second']:,.0f} | {row['share_of_peak']:.0%} | {memory / 1e9:.1f} GB |"
         )
-    lines += ["", "| | ratio | 95% interval | goal |", "| --- | --- | --- | --- |"]
-    goals = {goal["what"]: goal for goal in found["goals"]}
+    lines += ["", "| | ratio | 95% interval |", "| --- | --- | --- |"]
     for what, ratio in found["ratios"].items():
-        goal = f"≥ {goals[what]['at_least']}" if what in goals else ""
-        lines.append(f"| {what} | {ratio['ratio']:.2f}× | [{ratio['low']:.2f}, {ratio['high']:.2f}] | {goal} |")
+        lines.append(f"| {what} | {ratio['ratio']:.2f}× | [{ratio['low']:.2f}, {ratio['high']:.2f}] |")
+    lines += ["", f"{found['turns']} turns of {found['steps_of_a_turn']} steps. Goals:\n"]
+    for goal in found["goals"]:
+        told = "met" if goal["met"] else "missed"
+        lines.append(f"- {goal['what']} of {goal['at_least']:g} or more: {goal['measured']:.2f}, {told}.")
     return "\n".join(lines) + "\n"
 
 
@@ -178,7 +180,7 @@ def arithmetic() -> str:
         f"measured on one {found['device']}: a compiled step of {recipe.train.batch} rows, fused AdamW": (
             f"{step * 1e3:.1f} ms"
         ),
-        "Muon in place of AdamW, measured alone, when it took one matrix after another": f"{muon * 1e3:.1f} ms",
+        "a step of Muon besides, measured alone, when it took one matrix after another": f"{muon * 1e3:.1f} ms",
         f"**one GPU: {steps:,.0f} steps with AdamW**": f"**{steps * step / 60:.0f} minutes**",
         "**with Muon, as the recipe has it**": f"**{steps * (step + muon) / 60:.0f} minutes**",
         "a step on eight: its operations": f"{step / 8 * 1e3:.1f} ms",
