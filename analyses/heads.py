@@ -1,7 +1,7 @@
-"""However they are ablated, the loss is higher without 15 of the 16 heads of stories2M and without 14 of the 40 of
-stories260K (the first 128 tokens of 32 stories; intervals 11 to 16 and 7 to 22; with 100 stories without 16 and 16; no
-head of 19 untrained twins, p = 0.05). The costliest of stories2M has no role: without 0.1, diffuse, it loses 1.03 and
-0.49 nats by zero and mean (0.06 by resampling); head 3.2, which is content-dependent, costs 0.18 to 0.24, and 1.3,
+"""However they are ablated, the loss is higher without 15 of the 16 heads of stories2M and without 15 of the 40 of
+stories260K (the first 64 tokens of 32 stories; intervals 11 to 16 and 8 to 23; of 128 tokens of 100 without 16 and 16;
+no head of 19 untrained twins, p = 0.05). The costliest of stories2M has no role: without 0.1, diffuse, it loses 1.03
+and 0.49 nats by zero and mean (0.06 by resampling); head 3.2, which is content-dependent, costs 0.18 to 0.24, and 1.3,
 positional, 0.20 to 0.39. On 300 stories 6 and 12 heads are positional and 6 of stories260K look at the previous token;
 no head of a twin, read on 100, does. The published rule calls none of the 56 positional. Their kernels are all
 relative: in stories2M 4 local ones of 3 to 7 tokens (2 to 8 on 100 stories; twins 0) and 2 slow decays over 23 and 29

@@ -233,8 +233,8 @@ def test_positions_that_the_lens_settles_are_counted_on_twins(model):
 def test_heads_that_matter_are_counted_on_twins_and_kept(model, monkeypatch, refused):
     texts = list(stories("made", limit=24))
     found = twins.ablated(model, texts, n=2, rows=20)
-    alone = [heads.ablation(Twin(kind, 0).of(model), texts, rows=20).counts() for kind in KINDS]
-    own = heads.ablation(model, texts, rows=20)
+    alone = [heads.ablation(Twin(kind, 0).of(model), texts, rows=20, context=64).counts() for kind in KINDS]
+    own = heads.ablation(model, texts, rows=20, context=64)
     assert found.labels == ["heads that matter"] and found.stories == 20
     assert [{found.labels[0]: row} for (row,) in found.of_twins.tolist()] == alone
     assert {found.labels[0]: int(found.count)} == own.counts()

@@ -9,6 +9,8 @@ import torch
 from tslens import forward, plots
 from tslens.analysis import lens
 from tslens.analysis.lens import reducer
+from tslens.analysis.lens.tags import tags_of_rows
+from tslens.batching import batches
 from tslens.generate import generate
 from tslens.models import Spec, build, tokenizer_of
 from tslens.scan import scan, states
@@ -115,6 +117,25 @@ def test_two_halves_merge_into_the_whole(model) -> None:
     merged = asked.merge(*parts)
     assert torch.equal(whole.tokens, merged.tokens) and torch.equal(whole.stories, merged.stories)
     assert torch.allclose(whole.sums, merged.sums, atol=1e-4)
+
+
+def test_of_several_positions_one_is_read_whatever_the_order(model) -> None:
+    asked = lens.ByDepth(groups=2, every=3)
+    found, turned = (states(model, texts, [asked])[0] for texts in (TEXTS, TEXTS[::-1]))
+    (whole,) = states(model, TEXTS, [lens.ByDepth(groups=2)])
+    lengths = [min(len(ids), model.cfg.n_ctx) - 1 for ids in tokenizer_of(model).encode(TEXTS)]
+    assert sum(n // 3 for n in lengths) <= found.tokens.sum() <= sum(-(-n // 3) for n in lengths) < whole.tokens.sum()
+    assert torch.equal(found.tokens, turned.tokens) and torch.allclose(found.sums, turned.sums, atol=1e-4)
+    (batch,) = batches(TEXTS, tokenizer_of(model), context=model.cfg.n_ctx)
+    thinned, all_rows = reducer.predicted(batch, 3), reducer.predicted(batch)
+    (rows,), targets = reducer.predicted_rows({"x": batch.tokens[..., None].float()}, ["x"], batch, every=3)
+    assert len(rows) == len(targets) == len(reducer.groups_of_rows(batch, 2, every=3)) == thinned.sum()
+    assert (thinned <= all_rows).all() and torch.equal(targets, batch.tokens[:, 1:][thinned])
+    first = thinned.int().argmax(1)
+    assert all(row[place::3].sum() == row.sum() for row, place in zip(thinned, first.tolist(), strict=True))
+    assert len(first.unique()) > 1  # stories begin at different places
+    tags = tags_of_rows(batch, tokenizer_of(model))
+    assert torch.equal(tags_of_rows(batch, tokenizer_of(model), every=3), tags[thinned[all_rows]])
 
 
 def test_answers_draw_print_and_come_back(model, tmp_path) -> None:

@@ -273,6 +273,40 @@ def test_the_lens_is_read_by_pointer_and_keyboard(opened: tuple[Any, ReportData]
     assert "After block 1" in page.one("#lens-readout").text
 
 
+def test_a_link_opens_what_was_seen(opened: tuple[Any, ReportData], tmp_path: Path) -> None:
+    """Heads and lens show one story and move together; the address says what is chosen, and a new page opens it."""
+    page, _ = opened
+    assert page("return location.hash") == ""
+    page.click('.head[data-head="6"]')
+    page("const s = document.querySelector('#heads-view select'); s.value = 1; s.dispatchEvent(new Event('change'))")
+    story = "document.querySelector('#lens-view select').value"
+    assert page(f"return {story}") == "1"
+    page.click('.cell[data-i="22"]')
+    assert (
+        page("return [...document.querySelectorAll('#head-detail .text .t')].findIndex((t) => t.matches('.at'))") == 2
+    )
+    page.one("#neuron-search").send_keys("1.17")
+    page.until("document.querySelectorAll('tr.row').length === 1")
+    page.click("tr.row td.id button")
+    link = page.until("location.hash.includes('neuron') && location.hash")
+    assert link == "#head=1.2&story=1&token=2&layer=0&neuron=1.17"
+
+    page.browser.get(f"{(tmp_path / 'report.html').as_uri()}?again{link}")
+    page.until("document.body.dataset.ready === 'true'")
+    assert page.one('.head[aria-selected="true"]').get_attribute("data-head") == "6"
+    assert page(f"return {story}") == "1" and page.one(".cell.at").get_attribute("data-i") == "22"
+    assert page.one("tr.row.open td.id").text == "1.17"
+    assert page("return document.querySelector('#neurons').getBoundingClientRect().top < innerHeight / 2")
+    for wrong in (
+        "head=9.9&story=77&token=-1&layer=none&neuron=0.99999",
+        "head=%E0%A4&token=1e9",
+        "neuron=<b>&x=y",
+        "=",
+    ):
+        page(f"location.hash = {wrong!r}")
+        assert page.one('.head[aria-selected="true"]').get_attribute("data-head") == "6"
+
+
 def test_every_plot_is_saved_as_vector(opened: tuple[Any, ReportData]) -> None:
     page, _ = opened
     page(

@@ -1,7 +1,7 @@
 import json
 import re
 
-from tslens.report.shell import around, bundle
+from tslens.report.shell import SCRIPTS, around, asset, bundle
 
 
 def test_a_page_holds_its_content_and_escapes_its_names() -> None:
@@ -19,3 +19,10 @@ def test_circuitsvis_comes_along_where_there_is_attention() -> None:
     assert len(with_it) == len(without) + len(bundle())
     assert len(bundle()) > 1_000_000
     assert "</script" not in bundle().lower() and "sourceMappingURL" not in bundle()
+
+
+def test_scripts_come_without_comments_and_indentation() -> None:
+    page = around("", {}, name="m", title="m", attention=False)
+    script = page.rpartition("<script>")[2].partition("</script>")[0]
+    assert not [line for line in script.splitlines()[1:-1] if line.startswith((" ", "//"))]
+    assert all(line.count("`") % 2 == 0 for name in SCRIPTS for line in asset(name).splitlines())  # no text over lines

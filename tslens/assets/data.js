@@ -14,6 +14,12 @@ async function unpack(packed) {
   return Float32Array.from(raw, (q) => (q === 0xffff ? NaN : packed.low + q * packed.scale));
 }
 
+// The number of a head or neuron from layer and place, as in "2.1"; null where there is none such.
+function placeOf(text, layers, width) {
+  const [, layer, place] = String(text).match(/^(\d+)\.(\d+)$/) ?? [];
+  return layer !== undefined && Number(layer) < layers && Number(place) < width ? Number(layer) * width + Number(place) : null;
+}
+
 // Every packed array in a tree of JSON, in place.
 async function unpackAll(node) {
   await Promise.all(Object.entries(node).map(async ([key, value]) => {

@@ -20,6 +20,32 @@ function headsSection({ heads, stories, vocabulary }) {
   paintHeads(view);
   document.querySelectorAll("[data-choose]").forEach((link) => link.addEventListener("click", () => selectHead(view, Number(link.dataset.choose), false)));
   selectHead(view, heads.start, false);
+  followAddress(view, stories);
+}
+
+// A head by layer and number, a story by its place among all, a token by its place in the story.
+function followAddress(view, stories) {
+  view.number = (story) => stories.indexOf(story);
+  follow("head", (value) => { const head = placeOf(value, view.layers, view.width); if (head !== null && head !== view.head) selectHead(view, head, false); });
+  follow("story", (value) => {
+    const story = view.withAttention.findIndex((s) => String(view.number(s)) === value);
+    if (story === -1 || story === view.story) return;
+    view.storyField.value = String(story);
+    showStory(view, story);
+  });
+  follow("token", (value) => {
+    const token = Number(value), story = view.withAttention[view.story];
+    if (!story || chosen.get("story") !== String(view.number(story)) || !(Number.isInteger(token) && token >= 0 && token < story.attended)) return;
+    view.token = token;
+    highlight(view);
+  });
+}
+
+function showStory(view, story) {
+  view.story = story;
+  view.token = null;
+  drawThumbnails(view);
+  showAttention(view);
 }
 
 const headName = (view, h) => `Layer ${Math.floor(h / view.width)}, head ${h % view.width}`;
@@ -55,7 +81,8 @@ function headCell(view, l, h) {
 }
 
 function headChoices(view, picture) {
-  const story = choose("Story", view.withAttention.map((s, i) => [i, s.title]), (value) => { view.story = Number(value); view.token = null; drawThumbnails(view); showAttention(view); });
+  const story = choose("Story", view.withAttention.map((s, i) => [i, s.title]), (value) => { showStory(view, Number(value)); tell("story", view.number(view.withAttention[view.story])); });
+  view.storyField = story.select;
   const colour = choose("Colour by", [["role", "role"], ...view.heads.scores.map((s, i) => [i, s.label])], (value) => { view.colour = value; paintHeads(view); });
   return el("div", { class: "bar" }, story.field, colour.field, el("span", { class: "push" }), saveButton("heads", () => picture));
 }
@@ -84,6 +111,7 @@ function selectHead(view, head, focus) {
   if (focus) view.cells[head].focus({ preventScroll: true });
   showEvidence(view);
   showAttention(view);
+  tell("head", `${Math.floor(head / view.width)}.${head % view.width}`);
 }
 
 function paintHeads(view) {
@@ -179,7 +207,7 @@ function highlight(view) {
 
 // One tab stop for the whole text; the pointer or the arrow keys choose the token.
 function chooseTokens(view) {
-  const { text } = view, at = (i) => { view.token = i; highlight(view); };
+  const { text } = view, at = (i) => { view.token = i; highlight(view); tell("story", view.number(view.withAttention[view.story])); tell("token", i); };
   text.setAttribute("tabindex", 0);
   text.setAttribute("aria-label", "Story: choose a token with the arrow keys to see where this head looks from it");
   const point = (event) => { const i = event.target.dataset?.i; if (i !== undefined && Number(i) !== view.token) at(Number(i)); };

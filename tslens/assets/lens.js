@@ -13,7 +13,7 @@ function lensSection({ lens, stories, vocabulary }) {
     names: el("div"), scroller: el("div", { class: "cells" }), strips: el("div", { class: "strips" }),
     side: el("div", { class: "lens-side", id: "lens-readout", "aria-live": "polite" }), key: el("p", { class: "muted small key" }),
   };
-  const story = choose("Story", lens.stories.map((s, i) => [i, stories[s.story].title]), (value) => { view.story = Number(value); drawLens(view); });
+  const story = choose("Story", lens.stories.map((s, i) => [i, stories[s.story].title]), (value) => { view.story = Number(value); drawLens(view); tell("story", storyLens(view).story); });
   const by = choose("Colour by", Object.entries(MODES), (value) => { view.by = value; shadeCells(view); });
   byId("lens-view").append(el("div", { class: "bar" }, story.field, by.field, el("span", { class: "push" }), saveButton("lens", () => wholeLens(view))),
     el("div", { class: "panel" }, view.strips, el("div", { class: "lens" }, view.names, view.scroller), view.key, view.side));
@@ -21,6 +21,30 @@ function lensSection({ lens, stories, vocabulary }) {
   addEventListener("beforeprint", () => cutStrips(view));
   addEventListener("afterprint", () => view.strips.replaceChildren());
   drawLens(view);
+  followPlaces(view, story.select);
+}
+
+// A story by its place among all, a token by its place in the story, a layer by its name.
+function followPlaces(view, select) {
+  const show = (row, place) => { const n = storyLens(view).places, i = row * n + place; if (place >= 0 && place < n && row >= 0 && i !== view.at) readCell(view, i); };
+  follow("story", (value) => {
+    const story = view.lens.stories.findIndex((l) => String(l.story) === value);
+    if (story === -1 || story === view.story) return;
+    select.value = String(story);
+    view.story = story;
+    drawLens(view);
+  });
+  follow("token", (value) => { if (chosen.get("story") === String(storyLens(view).story) && /^\d+$/.test(value)) show(Math.floor(view.at / storyLens(view).places), Number(value)); });
+  follow("layer", (value) => show(view.lens.depths.indexOf(value), view.at % storyLens(view).places));
+}
+
+// The reader chose a cell.
+function chooseCell(view, i) {
+  readCell(view, i);
+  const l = storyLens(view);
+  tell("story", l.story);
+  tell("token", i % l.places);
+  tell("layer", view.lens.depths[Math.floor(i / l.places)]);
 }
 
 const short = (text, n = 8) => (text.length > n ? text.slice(0, n - 1) + "…" : text);
@@ -68,7 +92,7 @@ function lensCell(view, r, p, y) {
 
 // The pointer or the arrow keys choose the cell that is read out.
 function chooseCells(view, rows, n) {
-  const choosing = (event) => { const cell = event.target.closest?.(".cell"); if (cell) readCell(view, Number(cell.dataset.i)); };
+  const choosing = (event) => { const cell = event.target.closest?.(".cell"); if (cell) chooseCell(view, Number(cell.dataset.i)); };
   view.picture.addEventListener("pointerover", choosing);
   view.picture.addEventListener("click", choosing);
   view.picture.addEventListener("keydown", (event) => {
@@ -76,7 +100,7 @@ function chooseCells(view, rows, n) {
     const to = { ArrowLeft: [r, p - 1], ArrowRight: [r, p + 1], ArrowUp: [r + 1, p], ArrowDown: [r - 1, p], Home: [r, 0], End: [r, n - 1] }[event.key];
     if (!to) return;
     event.preventDefault();
-    readCell(view, clamp(to[0], 0, rows - 1) * n + clamp(to[1], 0, n - 1));
+    chooseCell(view, clamp(to[0], 0, rows - 1) * n + clamp(to[1], 0, n - 1));
     view.cells[view.at].focus();
   });
 }

@@ -18,6 +18,16 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
     el("div", { class: "scroll" }, el("table", { class: "neurons" }, el("caption", { class: "sr" }, "All neurons; press a row for its contexts and evidence"), el("thead", {}, view.header), view.body)),
     neuronPager(view)));
   filterNeurons(view);
+  follow("neuron", (value) => { const n = placeOf(value, neurons.layers, neurons.width); if (n !== null && n !== view.open) findNeuron(view, n, value); });
+}
+
+// One neuron alone, opened: what an address asks for.
+function findNeuron(view, n, name) {
+  view.search.value = name;
+  for (const { select } of [view.layer, view.label]) select.value = "";
+  filterNeurons(view);
+  view.open = n;
+  drawTable(view);
 }
 
 // Contexts lie neuron after neuron: those of n from begin[n] to begin[n + 1]. The rest is kept for neurons in slots.
@@ -173,5 +183,6 @@ function neuronRow(view, n) {
 function toggleNeuron(view, n, button) {
   view.open = view.open === n ? null : n;
   drawTable(view);
+  if (view.open === null) forget("neuron"); else tell("neuron", `${Math.floor(n / view.neurons.width)}.${n % view.neurons.width}`);
   if (button) view.body.querySelector(`tr[data-neuron="${n}"] button`).focus({ preventScroll: true });
 }

@@ -9,6 +9,7 @@ async function start() {
   if (data.lens) lensSection(data);
   if (data.film) filmSection(data);
   followScroll();
+  readAddress();
   document.body.dataset.ready = "true";
 }
 

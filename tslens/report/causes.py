@@ -157,7 +157,7 @@ def of_twins(n: int) -> str:
 
 def _ablated(model: "LanguageModel", shelf: "Shelf", n: int, a_row: float) -> TwinsResult | None:
     """The heads that matter of `n` untrained twins, where ablating all heads takes `a_row` seconds a story."""
-    asked, seconds = of_twins(n), (n / 3 + 1) * ABLATED_STORIES * a_row  # see `ablated`
+    asked, seconds = of_twins(n), (n / 3 + 1) * ABLATED_STORIES * a_row / 2  # half the tokens, see `ablated`
     if n and shelf.affords(seconds, "Ablated heads of untrained twins", {TwinsResult: asked}):
         return shelf.of(TwinsResult, asked, lambda: ablated(model, shelf.corpus, n=n))
     return None

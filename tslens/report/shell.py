@@ -9,7 +9,7 @@ from typing import Any
 from tslens import __version__
 from tslens.report.embed import script_json, script_text
 
-SCRIPTS = ("data.js", "plot.js", "heads.js", "neurons.js", "neuron.js", "lens.js", "film.js", "page.js")
+SCRIPTS = ("data.js", "plot.js", "address.js", "heads.js", "neurons.js", "neuron.js", "lens.js", "film.js", "page.js")
 
 
 def around(body: str, content: Any, *, name: str, title: str, style: str = "", attention: bool = True) -> str:
@@ -23,8 +23,15 @@ def around(body: str, content: Any, *, name: str, title: str, style: str = "", a
         body=body,
         data=script_json(content),
         bundle=bundle() if attention else "",
-        script="\n".join(asset(name) for name in SCRIPTS),
+        script="\n".join(_bare(asset(name)) for name in SCRIPTS),
     )
+
+
+def _bare(script: str) -> str:
+    """A script without comments that fill a line and without indentation, so that more of the page is data. No text of
+    it goes over several lines."""
+    lines = (line.strip() for line in script.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 @cache

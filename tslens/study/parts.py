@@ -25,12 +25,15 @@ from tslens.twins import (
     read_ahead,
 )
 
+EVERY = 4
+"""Of so many positions of a story the lenses read one. Logits at every depth cost more than the model, and
+intervals are over stories."""
 REPEATED = 16
 """Rows of repeated random tokens on which heads are ablated."""
 
 
 def _scan(work: Work) -> dict[str, Result]:
-    reducers = (heads.Roles(), neurons.Profiles(), lens.ByDepth(), lens.ByComponent(), lens.Residuals())
+    reducers = (heads.Roles(), neurons.Profiles(), lens.ByDepth(every=EVERY), lens.ByComponent(), lens.Residuals())
     return dict(zip(SCANNED, work.scan(reducers), strict=True))
 
 
@@ -88,7 +91,7 @@ def _ablating(work: Work, rows: float) -> float:
 
 def _tuned(work: Work) -> dict[str, Result]:
     fitted = tuned_lens(work.model, work.corpus)
-    return {"tuned lens": work.scan([lens.Lenses({lens.LOGIT_LENS: None, lens.TUNED_LENS: fitted})])[0]}
+    return {"tuned lens": work.scan([lens.Lenses({lens.LOGIT_LENS: None, lens.TUNED_LENS: fitted}, every=EVERY)])[0]}
 
 
 def _measured(work: Work) -> dict[str, Result]:
@@ -174,7 +177,7 @@ PARTS = (
         "ablation on stories",
         {"ablation on stories": heads.AblationResult, "twins of ablation": TwinsResult},
         _ablation,
-        lambda work: _ablating(work, work.checked + ABLATED_STORIES * (1 + work.twins / len(ABLATIONS))),
+        lambda work: _ablating(work, work.checked + ABLATED_STORIES / 2 * (1 + work.twins / len(ABLATIONS))),
     ),
     StudyPart(
         "ablation on repeated tokens",

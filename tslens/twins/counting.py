@@ -31,7 +31,7 @@ QUESTIONS: tuple[Reducer[Any, Any], ...] = (
     heads.Kernels(),
     neurons.Profiles(),
     neurons.HeldOut(),
-    lens.ByDepth(),
+    lens.ByDepth(every=4),
 )
 """What is counted unless something else is asked: roles and kernels of heads, labels of neurons and those that predict
 where they fire on other stories, and positions that the lens settles."""

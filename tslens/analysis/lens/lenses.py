@@ -54,6 +54,8 @@ class Lenses:
     """Each lens by its name, None for the logit lens; a gain is over the first."""
     groups: int = 32
     """Groups of stories behind the intervals (delete-a-group jackknife)."""
+    every: int = 1
+    """Of so many positions of a story one is read (see `reducer.predicted`)."""
 
     def hooks(self, spec: Spec) -> Sequence[str]:
         """The residual stream at every depth."""
@@ -74,13 +76,14 @@ class Lenses:
         """Add the tokens of a batch."""
         self._refuse_fitted(batch)
         unembedding, names = state.unembedding, hooks(state.unembedding.spec)
-        rows, targets = predicted_rows(activations, names, batch)
+        rows, targets = predicted_rows(activations, names, batch, self.every)
         read = [
             residual if lens is None else lens.of(unembedding, residual, depth)
             for lens in self.lenses.values()
             for depth, residual in enumerate(rows)
         ]
-        cell = groups_of_rows(batch, self.groups) * len(pos.TAGS) + tags_of_rows(batch, state.tokenizer)
+        groups = groups_of_rows(batch, self.groups, self.every)
+        cell = groups * len(pos.TAGS) + tags_of_rows(batch, state.tokenizer, self.every)
         sums, shape = state.sums.flatten(0, 1), (len(self.lenses), len(names))
         for part, found, final in measured(unembedding, read, targets):
             parts = found.unflatten(2, shape)

@@ -5,17 +5,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tslens.analysis.lens.means import Means, means
 from tslens.analysis.lens.result import ByDepthResult
 from tslens.analysis.lens.unembedding import ROWS, Unembedding, depth_names, hooks, likeliest
+from tslens.draws import below, draw
 from tslens.models import Spec
 from tslens.scan import BATCH_TOKENS, Batch, scan
 
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
+
+_PLACE = 1  # what a draw is for
 
 
 @dataclass
@@ -33,11 +36,14 @@ class DepthSums:
 class ByDepth:
     """A reducer for `ByDepthResult`: the logit lens over a corpus.
 
-    Every next token within the story is predicted; logits exist for a few hundred positions at a time.
+    Every next token within the story is predicted, or of `every` one; logits exist for a few hundred positions at a
+    time.
     """
 
     groups: int = 32
     """Groups of stories behind the intervals (delete-a-group jackknife)."""
+    every: int = 1
+    """Of so many positions of a story one is read (see `predicted`)."""
 
     def hooks(self, spec: Spec) -> Sequence[str]:
         """The residual stream at every depth."""
@@ -51,8 +57,8 @@ class ByDepth:
 
     def update(self, state: DepthSums, activations: Mapping[str, Tensor], batch: Batch) -> DepthSums:
         """Add the tokens of a batch."""
-        rows, targets = predicted_rows(activations, hooks(state.unembedding.spec), batch)
-        groups = groups_of_rows(batch, self.groups)
+        rows, targets = predicted_rows(activations, hooks(state.unembedding.spec), batch, self.every)
+        groups = groups_of_rows(batch, self.groups, self.every)
         for part, found, _ in measured(state.unembedding, rows, targets):
             state.sums.index_add_(0, groups[part], found.double().cpu())
         state.tokens.index_add_(0, groups, torch.ones(len(groups), dtype=torch.float64))
@@ -108,19 +114,29 @@ def measured(
         yield part, torch.stack(found, dim=2), final
 
 
+def predicted(batch: Batch, every: int = 1) -> Bool[Tensor, "batch pos_minus_1"]:
+    """Where the next token is in the story; of `every` positions one, from a place that the story's identity draws."""
+    there = batch.mask[:, 1:]
+    if every == 1:
+        return there
+    first = below(torch.tensor(every), draw(batch.seeds, torch.tensor(_PLACE)))
+    return there & (torch.arange(there.shape[1]) % every == first[:, None])
+
+
 def predicted_rows(
-    activations: Mapping[str, Tensor], names: Sequence[str], batch: Batch
+    activations: Mapping[str, Tensor], names: Sequence[str], batch: Batch, every: int = 1
 ) -> tuple[list[Float[Tensor, "row d_model"]], Int[Tensor, " row"]]:
-    """The residuals of these names at every position whose next token is in the story, and that next token."""
+    """The residuals of these names where `predicted`, and the next token there."""
     first = activations[names[0]]
-    predicted = batch.mask[:, 1:].to(first.device)
-    targets = batch.tokens[:, 1:].to(first.device)[predicted]
-    return [activations[name][:, :-1][predicted] for name in names], targets
+    read = predicted(batch, every).to(first.device)
+    targets = batch.tokens[:, 1:].to(first.device)[read]
+    return [activations[name][:, :-1][read] for name in names], targets
 
 
-def groups_of_rows(batch: Batch, groups: int) -> Int[Tensor, " row"]:
+def groups_of_rows(batch: Batch, groups: int, every: int = 1) -> Int[Tensor, " row"]:
     """The group of each row of `predicted_rows`."""
-    return batch.groups(groups)[:, None].expand(batch.mask[:, 1:].shape)[batch.mask[:, 1:]]
+    read = predicted(batch, every)
+    return batch.groups(groups)[:, None].expand(read.shape)[read]
 
 
 def by_depth(

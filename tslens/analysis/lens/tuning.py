@@ -28,6 +28,7 @@ STEPS = 300
 STEP_TOKENS = 1024  # tokens of one step, padding included
 LOGITS = 1 << 22  # logits that exist at a time
 RATE = 3e-3
+MANY, EVERY = 100, 4  # of so many check stories one position in four is read: the error is that of stories
 
 
 def translators(
@@ -51,8 +52,8 @@ def translators(
         raise InputError(f"steps={steps} is no number of steps; give 0 for the closed form alone, or more.")
     texts = sorted(stories, key=content_hash)
     hashes = torch.tensor([content_hash(text) for text in texts], dtype=torch.int64)
-    check = [text for text, chosen in zip(texts, is_check(hashes).tolist(), strict=True) if chosen]
-    fit = [text for text, chosen in zip(texts, is_check(hashes).tolist(), strict=True) if not chosen]
+    chosen = is_check(hashes).tolist()
+    check, fit = ([text for text, checks in zip(texts, chosen, strict=True) if checks is one] for one in (True, False))
     if not check or not fit:
         raise InputError(
             f"{len(texts)} stories are too few for a tuned lens: one in {CHECK}, by the hash of its text, checks it, "
@@ -61,15 +62,14 @@ def translators(
     closed = scan(model, texts, Translators(ridge), context=context, precision=precision)
     tuned = _descend(model, closed, fit, steps, seed, context, precision) if steps else closed
     asked = {name: _judged(each) for name, each in ((CLOSED, closed), (TUNED, tuned))}
-    judged = scan(model, check, Lenses(asked), context=context, precision=precision)
+    lenses = Lenses(asked, every=EVERY if len(check) >= MANY else 1)
+    judged = scan(model, check, lenses, context=context, precision=precision)
     better = judged.gain_low[1] > 0
-    weight = torch.where(better[:, None, None], tuned.weight, closed.weight)
-    bias = torch.where(better[:, None], tuned.bias, closed.bias)
     names = [TUNED if chosen else CLOSED for chosen in better.tolist()]
     result = dataclasses.replace(
         closed,
-        weight=weight,
-        bias=bias,
+        weight=torch.where(better[:, None, None], tuned.weight, closed.weight),
+        bias=torch.where(better[:, None], tuned.bias, closed.bias),
         closed_kl=judged.kl[0],
         tuned_kl=judged.kl[1] if steps else closed.tuned_kl,
         gain_low=judged.gain_low[1] if steps else closed.gain_low,
