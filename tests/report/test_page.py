@@ -80,6 +80,7 @@ def test_a_page_of_24576_neurons_works(
 ) -> None:
     text, data = large
     page = opener(report.write(text, tmp_path / "report.html"))
+    page.until("document.querySelector('#head-matrix canvas')?.width > 100")  # what it draws moves what is below
     full = set(unpack(embedded(text)["neurons"]["full"]).tolist())
     one, other = min(full), min(set(range(12 * 2048)) - full)
     for n, contexts in ((one, 20), (other, embedded(text)["neurons"]["rest"])):

@@ -20,6 +20,7 @@ from tslens.report.causes_view import claim, claims_of_kinds
 from tslens.report.compute import ReportData
 from tslens.report.features import FoundFeatures
 from tslens.report.features import claim as claim_of_features
+from tslens.report.glossary import explained
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def card(finding: Finding) -> str:
     """The finding as an item of the page's list; one that does not lead is grey."""
     escape = html.escape
     figure = f'<a class="figure" href="#{finding.section}">{escape(finding.figure)}</a>'
-    claim, evidence = escape(finding.claim), escape(finding.evidence)
+    claim, evidence = explained(finding.claim), explained(finding.evidence)
     aside = "" if finding.leads else ' class="aside"'
     return f'<li{aside}>{figure}<p class="claim">{claim}</p><p class="evidence">{evidence}</p></li>'
 

@@ -12,7 +12,7 @@ from typing import Any
 from tslens import __version__, files
 from tslens.corpus import counted
 from tslens.errors import InputError
-from tslens.report import card_view, circuits, features, instructions, suites
+from tslens.report import card_view, circuits, features, glossary, instructions, suites
 from tslens.report.causes_view import table
 from tslens.report.compute import ReportData
 from tslens.report.embed import script_json
@@ -112,11 +112,11 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
         facts="\n".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in _facts(data)),
         curve_text=f'<p class="muted">{escape(_curve_text(data))}</p>',
         causes=table(data.causes, data.no_causes),
-        heads_intro=escape(
+        heads_intro=glossary.explained(
             f"{heads.role_code.shape[0]} layers of {heads.role_code.shape[1]} heads, named by what they look at over "
             f"{heads.stories:,} stories; a name is given only where it beats its null."
         ),
-        neurons_intro=escape(
+        neurons_intro=glossary.explained(
             f"All {neurons.max.numel():,} MLP neurons over {neurons.n_tokens:,} tokens, {neurons.n_stories:,} stories. "
             + _contexts_shown(data, cuts.detail)
         ),
@@ -128,7 +128,7 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
         film_link=link(data.film) + instructions.link(data.instruct),
         samples_intro=escape(f"Written by the model: {data.sampling}. The prompt is in bold; nothing was picked."),
         samples="\n".join(_sample(prompt, text) for prompt, text in data.samples),
-        about="\n".join(f"<p>{escape(line)}</p>" for line in _about(data, cuts)),
+        about="\n".join(f"<p>{glossary.explained(line)}</p>" for line in _about(data, cuts)) + glossary.table(),
     )
     return around(body, build(data, uncut, cuts, attention), name=data.name, title=f"{data.name} · tslens report")
 

@@ -1,0 +1,50 @@
+import html
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tslens import report
+from tslens.report import glossary
+from tslens.report.compute import ReportData
+
+
+def test_the_first_of_each_word_is_explained_and_text_stays_text() -> None:
+    text = 'Twins: 2 twins, 3 tail selectors, <b>nulls</b> & q = 0.01; a tail, "q" and quite positional.'
+    found = glossary.explained(text)
+    assert html.unescape(re.sub("<[^>]*>", "", found)) == text
+    terms = re.findall(r'<a class="term" href="#(word-[\w-]+)">([^<]*)</a>', found)
+    assert terms == [
+        ("word-twin", "twins"),
+        ("word-tail-selector", "tail selectors"),
+        ("word-null", "nulls"),
+        ("word-q", "q"),
+        ("word-positional", "positional"),
+    ]
+    assert "&lt;b&gt;" in found and glossary.explained("heroles") == "heroles"
+
+
+def test_a_longer_word_goes_before_a_shorter_one_in_it() -> None:
+    (link,) = re.findall("<a [^>]*>([^<]*)</a>", glossary.explained("The logit lens."))
+    assert link == "logit lens"
+
+
+def test_every_link_of_a_page_has_its_meaning(made: Callable[..., ReportData]) -> None:
+    page = report.draw(made())
+    linked = set(re.findall(r'class="term" href="#([\w-]+)"', page))
+    assert len(linked) > 5 and all(page.count(f'id="{place}"') == 1 for place in linked)
+    assert all(html.escape(limit) in page for limit in glossary.LIMITS)
+
+
+@pytest.mark.thorough
+def test_a_press_on_a_word_shows_its_meaning(made: Callable[..., ReportData], opener: Any, tmp_path: Any) -> None:
+    page = opener(report.write(report.draw(made(layers=1, heads=2)), tmp_path / "report.html"))
+    word = page.one("#findings a.term")
+    assert word.get_attribute("title").removesuffix(".") in glossary.WORDS.values()
+    page.click("#findings a.term")
+    place = page("return location.hash.slice(1)")
+    assert place.startswith("word-")
+    page.until(f"document.getElementById('{place}').getBoundingClientRect().top < innerHeight")
+    assert page(f"return document.getElementById('{place}').matches(':target')")
+    assert page.complaints() == []
