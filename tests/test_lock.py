@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event, Timer
 
 import pytest
 
@@ -97,6 +99,27 @@ def test_another_thread_is_refused(in_tmp):
 
         with pytest.raises(InputError, match=rf"runs/a is being written by process {os.getpid()} on .*; or wait\.$"):
             pool.submit(take).result()
+
+
+def test_a_lock_may_be_waited_for(in_tmp):
+    """A short write is waited for; the wait ends when the lock is free, not when the time is up."""
+    taken, free = Event(), Event()
+
+    def take():
+        with lock.held(Path("runs/a")):
+            taken.set()
+            free.wait(60)
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(take)
+        assert taken.wait(60)
+        with pytest.raises(InputError, match="is being written by"), lock.held(Path("runs/a"), wait=0.2):
+            pass
+        Timer(0.5, free.set).start()
+        began = time.monotonic()
+        with lock.held(Path("runs/a"), wait=60):
+            assert time.monotonic() - began < 30
+        first.result()
 
 
 def test_folders_made_for_a_lock_go_where_nothing_was_written(in_tmp):

@@ -8,8 +8,7 @@ from pathlib import Path
 from tslens import files, runs
 from tslens.corpus import model_stories
 from tslens.errors import InputError
-from tslens.generate import ENDED, Sampling
-from tslens.generate import write as written
+from tslens.generate import ENDED, Sampling, generate_written
 from tslens.models import load, spec_of
 from tslens.report import compute, draw, write
 from tslens.report.findings import Finding, findings
@@ -52,7 +51,9 @@ def demo(
     begun()
     run = train(recipe, name, overwrite=True).run
     model = load(run.folder)
-    stories = written(model, n=8, max_new_tokens=spec_of(model).n_ctx, sampling=Sampling(temperature=0.6, seed=1))
+    stories = generate_written(
+        model, n=8, max_new_tokens=spec_of(model).n_ctx, sampling=Sampling(temperature=0.6, seed=1)
+    )
     story = next((one for one in stories if one.ended == ENDED), stories[0])
     data = compute(
         model,

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import math
 import os
 import secrets
 import shutil
@@ -135,6 +136,15 @@ def dump_json(value: Any, file: IO[str]) -> None:
     """Write indented JSON to an open file."""
     json.dump(value, file, indent=1, ensure_ascii=False)
     file.write("\n")
+
+
+def finite(value: object) -> object:
+    """The value with None for every number in it that is not finite: JSON has only finite ones (RFC 8259)."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    return [finite(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def read_json(path: str | Path) -> Any:

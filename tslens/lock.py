@@ -15,12 +15,12 @@ WAIT, PAUSE = 0.1, 0.02  # seconds: `holder` takes the lock briefly to see wheth
 
 
 @contextlib.contextmanager
-def held(place: Path, otherwise: str = "give another run's name with --name") -> Iterator[None]:
+def held(place: Path, otherwise: str = "give another run's name with --name", *, wait: float = WAIT) -> Iterator[None]:
     """Hold the lock of this file or folder inside the block; re-entrant within a thread.
 
     The lock is the system's own on a file beside it, `.NAME.lock`, so it ends with its process, however that ends.
     Folders created for it are removed again if nothing was written to them. Raises InputError if another process or
-    thread holds it; `otherwise` is the remedy named besides waiting.
+    thread still holds it after `wait` seconds; `otherwise` is the remedy named besides waiting.
     """
     path = _path(place)
     lock = FileLock(path, is_singleton=True)
@@ -28,7 +28,7 @@ def held(place: Path, otherwise: str = "give another run's name with --name") ->
         yield
         return
     missing = [folder for folder in path.parents if not folder.exists()]
-    _acquire(lock, path, place, otherwise)
+    _acquire(lock, path, place, otherwise, wait)
     try:
         with contextlib.suppress(PermissionError):  # Windows locks the file against writing too
             path.write_text(
@@ -66,12 +66,12 @@ def _path(place: Path) -> Path:
     return place.absolute().with_name(f".{place.name}.lock")
 
 
-def _acquire(lock: FileLock, path: Path, place: Path, otherwise: str) -> None:
-    deadline = time.monotonic() + WAIT
+def _acquire(lock: FileLock, path: Path, place: Path, otherwise: str, wait: float) -> None:
+    deadline = time.monotonic() + wait
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            lock.acquire(timeout=WAIT, poll_interval=PAUSE)
+            lock.acquire(timeout=max(0.0, deadline - time.monotonic()), poll_interval=PAUSE)
             return
         except FileNotFoundError:  # the folder was removed meanwhile, with another's lock
             if time.monotonic() > deadline:

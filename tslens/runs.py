@@ -6,6 +6,7 @@ A run is a folder: `recipe.json`, `precision.json`, `config.json`, `model.safete
 
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -112,9 +113,15 @@ def _vouched(config: dict[str, Any]) -> dict[str, Any]:
     return rest | {"config_sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
+def metrics_line(record: Mapping[str, Any]) -> str:
+    """The record as a line of `metrics.jsonl` or `steps.jsonl`; null for a number that is not finite, such as the loss
+    of a run that has diverged."""
+    return json.dumps(files.finite(dict(record)), allow_nan=False) + "\n"
+
+
 def read_metrics(folder: str | Path, file: str = METRICS) -> list[dict[str, Any]]:
     """The records of the run's `metrics.jsonl`, or of its `steps.jsonl`; empty if there is none. A line that a kill cut
-    off is left out; InputError names one that is no record."""
+    off is left out, and null is NaN; InputError names one that is no record."""
     path = Path(folder) / file
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
     records = []
@@ -125,6 +132,8 @@ def read_metrics(folder: str | Path, file: str = METRICS) -> list[dict[str, Any]
             record = json.loads(line)
         except (ValueError, RecursionError):
             record = None
+        if isinstance(record, dict):
+            record = {name: math.nan if value is None else value for name, value in record.items()}
         if not isinstance(record, dict) or not _is_record(record):
             raise InputError(f"Line {number} of {path} is no record of a run. It was altered; take that line out.")
         records.append(record)

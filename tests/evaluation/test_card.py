@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from math import nan
 from pathlib import Path
 
@@ -10,17 +11,20 @@ import pytest
 import torch
 
 import tslens.corpus
-from tslens import cli, load
-from tslens.cli.card import _usual
+from tslens import cli, load, runs
+from tslens.cli.usual import usual_of_models
 from tslens.corpus import Corpus
 from tslens.errors import InputError
 from tslens.evaluation.card import AXES, CardResult, ControlsCardResult, controls, ranks, reference, score_texts
 from tslens.evaluation.card.forms import loss_by_forms, other_forms
 from tslens.evaluation.card.reference import LIMITS, MEASURES, Reference, _carried, _correlation, _introduced, by_axis
 from tslens.evaluation.damages import HITS
+from tslens.models import Spec, build, weights
 from tslens.ngrams import five_gram
 from tslens.ngrams.words import sentences_of
 from tslens.stories.generator import generate
+from tslens.tokenizer import Tokenizer
+from tslens.train import validation_stories
 
 STEPS = [1, 10, 100, 1000, 10_000]
 
@@ -215,8 +219,34 @@ def test_command_on_texts(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert cli.main([*arguments, "--controls", "--out", "found", "--json"]) == 0
     one, two = json.loads(capsys.readouterr().out)
     assert [row["axis"] for row in one["rows"]] == list(AXES) and one["rows"][0]["n"] == 12
+    assert one["corpus"] == "12 texts of mine.txt, beside 70 reference stories: ref.txt."
     assert {row["damage"] for row in two["rows"]} == set(HITS)
     assert {"texts-card.svg", "controls-card.csv"} <= {p.name for p in (in_tmp / "found").iterdir()}
+
+
+def test_texts_are_scored_beside_the_stories_of_a_run(
+    in_tmp: Path, made_words: Tokenizer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those that it was trained on; where they are gone, those that it kept; where it has none, some must be named."""
+    stories = [made.text for made in generate(170)]
+    (in_tmp / "ref.txt").write_text("\n<|endoftext|>\n".join(stories[:90]))
+    (in_tmp / "mine.txt").write_text("\n<|endoftext|>\n".join(stories[90:100]))
+    spec, run = Spec(8, 1, 2, d_vocab=made_words.size, n_ctx=64), in_tmp / "runs" / "tiny"
+    record = {"spec": spec.to_dict(), "tokenizer": made_words.hash, "data": {"source": "ref.txt"}}
+    runs.write(run, record, weights(build(spec)))
+    made_words.save(run / runs.TOKENIZER)
+    validation_stories.write(run / "data" / "validation.jsonl", stories[100:])
+    asked = ["eval", "card", "--texts", "mine.txt", "--model", "tiny"]
+    assert cli.main(asked) == 0
+    assert re.search(r"10 texts of mine.txt, beside \d+ reference stories: ref.txt \(train\)", capsys.readouterr().out)
+    (in_tmp / "ref.txt").unlink()
+    assert cli.main(asked) == 0
+    said = "beside 70 reference stories: validation stories that tiny kept (of ref.txt)."
+    assert said in " ".join(capsys.readouterr().out.split())
+    (run / "data" / "validation.jsonl").unlink()
+    assert cli.main(asked) == 2
+    error = capsys.readouterr().err
+    assert "keeps no validation stories. So give --reference: stories of the kind that --texts are" in error
 
 
 def test_command_on_a_model(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -234,13 +264,13 @@ def test_what_a_model_writes_is_compared_with_what_it_learned(
     in_tmp: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And never with stories of another kind unless asked: without its training stories there are no such rows."""
-    assert _usual(None, {"stories2M": load("stories2M")}, 100) is None
+    assert usual_of_models(None, {"stories2M": load("stories2M")}, 100) is None
     said = capsys.readouterr().err
     assert "cannot be read here. So what they write is not scored; --reference names" in said and said.count("\n") == 1
     monkeypatch.setattr(
         tslens.corpus, "model_stories", lambda *_, **__: Corpus(tuple(t.text for t in generate(70)), "own")
     )
-    found = _usual(None, {"a": load("stories2M"), "b": load("stories2M")}, 100)
+    found = usual_of_models(None, {"a": load("stories2M"), "b": load("stories2M")}, 100)
     assert found is not None and found.name == "own"
 
 
@@ -251,6 +281,7 @@ def test_what_a_model_writes_is_compared_with_what_it_learned(
         (["--model", "stories2M", "--controls"], "give it with --texts"),
         (["--model", "stories2M@*"], "keeps no snapshots"),
         (["--texts", "made"], "give --reference: stories of the kind that --texts are"),
+        (["--texts", "made", "--model", "stories2M", "--reference", "made"], "beside --reference; give one of these"),
     ],
 )
 def test_bad_input(in_tmp: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str) -> None:

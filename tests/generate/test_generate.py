@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tslens import forward
-from tslens.generate import ENDED, Sampling, generate, generate_ids, sample_token, write
+from tslens.generate import ENDED, Sampling, generate, generate_ids, generate_written, sample_token
 from tslens.models import Spec, build, load, spec_of
 from tslens.tokenizer import Tokenizer
 
@@ -190,12 +190,12 @@ def test_refusals(call, message):
 def test_a_story_says_why_it_ended() -> None:
     model = load("stories2M")
     begun = ["Tom had a ball.", "One day"]
-    short = write(model, begun, n=2, max_new_tokens=3, sampling=Sampling(seed=2))
+    short = generate_written(model, begun, n=2, max_new_tokens=3, sampling=Sampling(seed=2))
     assert [one.prompt for one in short] == [begun[0]] * 2 + [begun[1]] * 2
     assert all(one.text.startswith(one.prompt) for one in short)
     assert [one.text for one in short] == generate(model, begun, n=2, max_new_tokens=3, sampling=Sampling(seed=2))
     assert {one.ended for one in short if one.tokens == 3} == {"most new tokens"}
-    whole = write(model, "", n=8, max_new_tokens=1000, sampling=Sampling(temperature=0.6))
+    whole = generate_written(model, "", n=8, max_new_tokens=1000, sampling=Sampling(temperature=0.6))
     n_ctx = spec_of(model).n_ctx
     assert {one.ended for one in whole} <= {"end of story", "full context"} and any(one.ended == ENDED for one in whole)
     assert all(one.tokens == n_ctx - 1 for one in whole if one.ended == "full context")

@@ -1,7 +1,10 @@
 """What is kept of an evaluation: by weights and prompts; a poorer answer takes no richer one's place."""
 
 import dataclasses
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -105,6 +108,29 @@ def test_how_texts_were_drawn_goes_with_the_texts(two: tuple[Any, Any]) -> None:
     ]
     unknown = dataclasses.replace(more, sampling=[])  # kept before it was recorded
     assert answers.with_older(evaluate({"m": model}, FACTS), unknown).sampling == [""]
+
+
+def test_two_gradings_at_once_are_both_kept(two: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second comes while the first has read what is kept and not yet written."""
+    model, _ = two
+    found = evaluate({"m": model}, FACTS, written=3)
+    answers.keep_suite(model, FACTS, found)
+    has_read, real = Event(), answers.with_older
+
+    def slowly(newer: SuiteResult, older: SuiteResult) -> SuiteResult:
+        merged = real(newer, older)
+        if "Anna" in newer.labels:
+            has_read.set()
+            time.sleep(1)
+        return merged
+
+    monkeypatch.setattr(answers, "with_older", slowly)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(answers.keep_suite, model, FACTS, found.with_labels("Anna", [GIVEN]))
+        assert has_read.wait(60)
+        answers.keep_suite(model, FACTS, found.with_labels("Ben", [GIVEN]))
+        first.result()
+    assert list(answers.kept_suites(model)[0].labels) == ["match", "Anna", "Ben"]
 
 
 REHEARSED = "rehearsal (claude-opus-4-1)"

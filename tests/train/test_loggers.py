@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import math
 import sys
 import time
 import types
@@ -9,7 +10,7 @@ import types
 import pytest
 
 from tslens import files, runs
-from tslens.train import loggers
+from tslens.train import curves, loggers, saving
 
 RECIPE = {"name": "a", "optimizer": {"lr": 1e-3}}
 RECORDS = [
@@ -167,3 +168,34 @@ def test_what_is_not_installed_or_unknown_is_said_before_anything_is_written(tmp
 def test_records_are_json(tmp_path):
     write("", tmp_path)
     assert [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()] == RECORDS
+
+
+def test_numbers_that_are_not_finite_are_null_and_read_as_nan(tmp_path):
+    """JSON has none (RFC 8259); other loggers get the number, and a rollback writes the records anew."""
+    diverged = [{"step": 10, "tokens": 20, "step_loss": bad, "gradient_norm": 1.0} for bad in (math.nan, math.inf)]
+    with loggers.opened("", tmp_path, RECIPE, 0) as log:
+        for record in diverged:
+            log(record, runs.STEPS)
+            log(record | {"validation_loss": math.nan, "train_loss": 2.0}, runs.METRICS)
+    for _ in range(2):
+        for name in (runs.STEPS, runs.METRICS):
+            text = (tmp_path / name).read_text(encoding="utf-8")
+            assert text.count("null") == (2 if name == runs.STEPS else 4) and "NaN" not in text and "Inf" not in text
+            found = runs.read_metrics(tmp_path, name)
+            assert [math.isnan(record["step_loss"]) for record in found] == [True, True]
+            assert [record["gradient_norm"] for record in found] == [1.0, 1.0]
+        saving.delete_later_records(tmp_path, 10)
+
+
+def test_a_loss_that_is_not_finite_is_a_gap_of_the_curve(in_tmp):
+    folder = in_tmp / "runs" / "gone"
+    folder.mkdir(parents=True)
+    with loggers.opened("", folder, RECIPE, 0) as log:
+        for step, loss in ((10, 5.0), (20, math.nan), (30, 4.0)):
+            log({"step": step, "tokens": step, "step_loss": loss}, runs.STEPS)
+            log({"step": step, "tokens": step, "train_loss": 4.5, "validation_loss": loss, "bits_per_byte": loss},
+                runs.METRICS)  # fmt: skip
+    records = curves.table(["gone"])
+    assert records["validation_loss"].isna().tolist() == [False, True, False]
+    assert curves.single_steps("gone")["step_loss"].isna().tolist() == [False, True, False]
+    assert len(curves.draw(records).axes) == 1

@@ -12,6 +12,7 @@ from tslens import progress
 from tslens.cli.delivery import Delivery, delivery
 from tslens.cli.options import Json, Models, ModelTwins, Precision, load_models
 from tslens.cli.pairs import n_grams_of
+from tslens.cli.usual import NO_REFERENCE, usual_of_models, usual_of_texts
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 MADE = 2_000  # reference stories of the generator
-
 
 Texts = Annotated[
     list[str] | None,
@@ -29,7 +29,8 @@ Usual = Annotated[
     str | None,
     Parameter(
         help="Stories that say what is usual, of the kind that is scored: by default the stories that the models were "
-        "trained on; without them only minimal pairs are scored."
+        "trained on; without them only minimal pairs are scored. --texts needs it, or --model: a run whose own stories "
+        "say what is usual."
     ),
 ]
 NGram = Annotated[
@@ -117,35 +118,43 @@ def card(
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """
-    from tslens.evaluation.card import controls as damage
-    from tslens.evaluation.card import score_texts
     from tslens.evaluation.untrained import untrained
-    from tslens.stories import stories as read_stories
 
     _check(model, texts, reference, controls)
     loaded = _models(model) if model else {}
-    beside = untrained(loaded, twins)
     with delivery(out, json_) as deliver:
-        usual = _usual(reference, loaded, reference_limit) if texts or limit else None
-        if loaded:
+        if not texts:
+            beside = untrained(loaded, twins)
+            usual = usual_of_models(reference, loaded, reference_limit) if limit else None
             return _of_models(deliver, loaded, beside, usual, limit, CardOptions(n, n_gram, stories, precision))
-        assert usual is not None
-        for number, source in enumerate(texts or ()):
-            read = list(read_stories(source, limit=limit or None))
-            deliver(score_texts(read, usual, source), str(number) if number else "")
-            if controls:
-                deliver(damage(read, usual), str(number) if number else "")
-    return None
+        usual = usual_of_texts(reference, loaded, reference_limit)
+        return _of_texts(deliver, texts, usual, limit, controls)
+
+
+def _of_texts(deliver: Delivery, texts: Sequence[str], usual: "Reference", limit: int, controls: bool) -> None:
+    """Deliver the card of each source of texts, and what damage costs them if `controls`."""
+    from tslens.evaluation.card import controls as damage
+    from tslens.evaluation.card import score_texts
+    from tslens.stories import stories
+
+    for number, source in enumerate(texts):
+        read, which = list(stories(source, limit=limit or None)), str(number) if number else ""
+        how = f"{len(read):,} texts of {source}, beside {usual.stories:,} reference stories: {usual.name}."
+        deliver(replace(score_texts(read, usual, source), corpus=how), which)
+        if controls:
+            deliver(damage(read, usual), which)
 
 
 def _check(model: list[str] | None, texts: list[str] | None, reference: str | None, controls: bool) -> None:
     """InputError for options that do not go together."""
-    if bool(model) == bool(texts):
+    if not model and not texts:
         raise InputError("give --model, the models to score, or --texts, the stories to score.")
-    if model and controls:
+    if controls and not texts:
         raise InputError("--controls damages texts; give it with --texts.")
-    if texts and reference is None:
-        raise InputError("give --reference: stories of the kind that --texts are, which say what is usual.")
+    if texts and model and reference is not None:
+        raise InputError("--texts are scored beside the stories of --model or beside --reference; give one of these.")
+    if texts and not model and reference is None:
+        raise InputError(f"{NO_REFERENCE}, or --model, a run whose own stories say it.")
 
 
 def _of_models(
@@ -190,28 +199,6 @@ def _written(
         print(found.remark, file=sys.stderr)
     how = f"temperature 1, seeds from 0 on, at most {TOKENS} tokens, beside {usual.stories:,} reference stories"
     return replace(found, corpus=how)
-
-
-def _usual(source: str | None, loaded: "dict[str, LanguageModel]", limit: int) -> "Reference | None":
-    """What is usual in the reference stories, or in those that all models were trained on; None, and a line, where
-    there are none."""
-    from tslens.corpus import model_stories
-    from tslens.evaluation.card import reference
-    from tslens.stories import stories
-
-    if source is not None:
-        return reference(stories(source, limit=limit), source)
-    try:
-        (first, *others) = [model_stories(model, "train", limit=limit) for model in loaded.values()]
-        if any(other.texts != first.texts for other in others):
-            raise InputError("The models were trained on different stories.")
-    except InputError as error:
-        reason = str(error).partition(" Name the stories")[0]
-        print(
-            f"{reason} So what they write is not scored; --reference names what it is compared with.", file=sys.stderr
-        )
-        return None
-    return reference(first.texts, first.source)
 
 
 def _models(names: Sequence[str]) -> "dict[str, LanguageModel]":

@@ -1,6 +1,6 @@
 """The command that looks for copies in what a model writes."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,16 +90,30 @@ def copies(
     with delivery(out, json_) as deliver:
         for number, (name, one) in enumerate(loaded.items(), 1):
             if given is None:
-                cuts, written, described, seen = _written(one, stories, limit, shares, how)
-                held_out = measure.cut_stories(_held_out(one, None, limit), shares) if seen else cuts
-                beside = _beside(one, twins, cuts, how)
+                found = _written(one, stories, limit, shares, how, twins)
             else:
-                (cuts, written), described, beside = given, f"{len(given[1]):,} completions of {texts}.", {}
-                held_out = measure.cut_stories(_held_out(one, stories, limit), shares)
+                said = f"{len(given[1]):,} completions of {texts}."
+                found = _Endings(*given, measure.cut_stories(_held_out(one, stories, limit), shares), said)
             known = _known(*trained[name])
-            answer = measure.copies(cuts, written, known, held_out=held_out, span=span, model=name, **beside)
+            answer = measure.copies(
+                found.cuts, found.written, known, held_out=found.held_out, span=span, model=name, **found.beside
+            )
             which = "" if len(loaded) == 1 else str(number)
-            _deliver(deliver, replace(answer, corpus=described), None if given else one, which)
+            _deliver(deliver, replace(answer, corpus=found.described), None if given else one, which)
+
+
+@dataclass(frozen=True)
+class _Endings:
+    """What was written after the beginnings of stories, and what it is measured beside."""
+
+    cuts: "list[Cut]"
+    written: list[str]
+    held_out: "list[Cut]"
+    """Stories whose true endings are the baseline."""
+    described: str
+    """Which stories these are, and how they were written, in words."""
+    beside: dict[str, Any] = field(default_factory=dict)
+    """What untrained twins wrote, and what all make of the true endings, as `copies` takes them."""
 
 
 def _known(source: str, training: "Iterable[str]") -> "Corpora":
@@ -124,17 +138,25 @@ def _deliver(deliver: Delivery, answer: "CopiesResult", by: "LanguageModel | Non
 
 
 def _written(
-    model: "LanguageModel", source: str | None, limit: int, shares: tuple[float, ...], how: dict[str, Any]
-) -> "tuple[list[Cut], list[str], str, bool]":
-    """The cut stories, what the model writes after each, their description, and whether it was trained on some."""
-    from tslens.evaluation import copies as measure
+    model: "LanguageModel",
+    source: str | None,
+    limit: int,
+    shares: tuple[float, ...],
+    how: dict[str, Any],
+    twins: int,
+) -> _Endings:
+    """What the model and its untrained twins write after the beginnings of stories. Stories that it was trained on are
+    no baseline: their true endings are copies."""
+    from tslens.evaluation.copies import cut_stories, write_endings
     from tslens.evaluation.copies.cutting import that_fit
 
     read = corpus_of(model, source, limit, self_written=False)
-    cuts = that_fit(model, measure.cut_stories(read, shares))
+    cuts = that_fit(model, cut_stories(read, shares))
     sampling = f"at temperature {how['temperature']:g}, seed {how['seed']}, of at most {how['tokens']} tokens"
     described = f"{read.description} {len(cuts):,} endings, written {sampling}."
-    return cuts, measure.write_endings(model, cuts, **how), described, source == "train" or bool(read.trained_on)
+    written, seen = write_endings(model, cuts, **how), source == "train" or bool(read.trained_on)
+    held_out = cut_stories(_held_out(model, None, limit), shares) if seen else cuts
+    return _Endings(cuts, written, held_out, described, _beside(model, twins, cuts, how))
 
 
 def _beside(model: "LanguageModel", n: int, cuts: "list[Cut]", how: dict[str, Any]) -> dict[str, Any]:

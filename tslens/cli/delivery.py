@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -10,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tslens import files
 from tslens.errors import InputError
 from tslens.files import scratch_folder
 from tslens.tables import filled
@@ -142,15 +142,7 @@ def _print_json(deliver: Delivery) -> None:
 
 def print_json(value: object, *, indent: int | None = None) -> None:
     """Print a value as one JSON document; null for numbers that are not finite, which JSON does not have (RFC 8259)."""
-    print(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent))
-
-
-def _finite(value: object) -> object:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
+    print(json.dumps(files.finite(value), ensure_ascii=False, allow_nan=False, indent=indent))
 
 
 def beside_twins(

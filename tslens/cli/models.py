@@ -96,20 +96,20 @@ def generate(
     seed
         Random seed; the same seed gives the same stories.
     """
-    from tslens.generate import Sampling, write
+    from tslens.generate import Sampling, generate_written
     from tslens.models import load
     from tslens.progress import stage
 
-    sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, beams=beams, seed=seed)
+    how = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, beams=beams, seed=seed)
     if n < 1:
         raise InputError(f"--n is {n}; ask for at least 1 story.")
     loaded = load(model)
     with stage("writing"):
-        stories = write(loaded, prompt, n=n, max_new_tokens=max_new_tokens, sampling=sampling, precision=precision)
+        made = generate_written(loaded, prompt, n=n, max_new_tokens=max_new_tokens, sampling=how, precision=precision)
     if json_:
-        how = {"model": model, "max_new_tokens": max_new_tokens, "precision": precision} | asdict(sampling)
-        return print_json([asdict(one) | how for one in stories], indent=1)
-    print("\n\n———\n\n".join(one.text for one in stories))
+        settings = {"model": model, "max_new_tokens": max_new_tokens, "precision": precision} | asdict(how)
+        return print_json([asdict(one) | settings for one in made], indent=1)
+    print("\n\n———\n\n".join(one.text for one in made))
 
 
 def loss(

@@ -8,6 +8,16 @@ depends on the seed and the row's number, not on the rest of the batch.
 from tslens.generate.cache import Cache
 from tslens.generate.sampling import Sampling, sample_token
 from tslens.generate.streaming import stream
-from tslens.generate.writing import ENDED, Written, generate, generate_ids, write
+from tslens.generate.writing import ENDED, Written, generate, generate_ids, generate_written
 
-__all__ = ["ENDED", "Cache", "Sampling", "Written", "generate", "generate_ids", "sample_token", "stream", "write"]
+__all__ = [
+    "ENDED",
+    "Cache",
+    "Sampling",
+    "Written",
+    "generate",
+    "generate_ids",
+    "generate_written",
+    "sample_token",
+    "stream",
+]

@@ -66,11 +66,11 @@ def generate(
     """Stories, prompt included: `n` for each prompt, in order. An empty prompt starts a new story.
 
     InputError for more than one story of a prompt from beam search, which finds one."""
-    made = write(model, prompts, n=n, max_new_tokens=max_new_tokens, sampling=sampling, precision=precision)
+    made = generate_written(model, prompts, n=n, max_new_tokens=max_new_tokens, sampling=sampling, precision=precision)
     return [one.text for one in made]
 
 
-def write(
+def generate_written(
     model: "LanguageModel",
     prompts: str | Sequence[str] = "",
     *,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
+from tslens import lock
 from tslens.errors import InputError
 from tslens.evaluation.card import CardResult
 from tslens.evaluation.copies import CopiesResult
@@ -32,6 +33,8 @@ CARDS = "answers, 2"
 """The same of score cards, copies and instructions."""
 SAME = 1e-3
 """Nats by which the log-probabilities of endings differ at most between two readings of the same weights."""
+PATIENCE = 10.0
+"""Seconds that one keeping of answers waits for another, which reads and writes a few files."""
 Kind = TypeVar("Kind", bound=Result)
 Given = tuple[list[list[int | None]], str]
 """A grader's labels of the completions of one model, and what its controls said of it then; empty if unknown."""
@@ -43,10 +46,14 @@ def keep_suite(model: "LanguageModel", asked: Suite, found: SuiteResult) -> None
     """Keep the answers to a suite that comes with tslens, and of older ones the completions and labels that they lack.
 
     The labels of a rehearsal are not kept: they are no findings. Those of another grader stand beside what its controls
-    say of it. Where nothing can be kept, they have to be found again.
+    say of it. Where nothing can be kept, they have to be found again. Of two gradings that end at once the second waits
+    for the first, whose labels it reads. InputError if it has waited for ten seconds.
     """
-    if asked.name in suites() and asked == suite(asked.name):
-        name = _of_suite(model, asked)
+    if asked.name not in suites() or asked != suite(asked.name):
+        return
+    name = _of_suite(model, asked)
+    place = store.places(model, name)[0]
+    with contextlib.suppress(OSError), lock.held(place, "ask again later", wait=PATIENCE):
         older = _read(model, name, SuiteResult)
         _keep(model, name, _findings(found if older is None else with_older(_findings(found), _findings(older))))
 

@@ -2,13 +2,13 @@
 
 import contextlib
 import importlib.util
-import json
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tslens import runs
 from tslens.errors import InputError
 
 Record = dict[str, Any]
@@ -45,7 +45,7 @@ def opened(text: str, folder: Path, recipe: Mapping[str, Any], step: int) -> Ite
 
         def write(record: Record, name: str) -> None:
             with (folder / name).open("a", encoding="utf-8") as file:  # anew: a rollback replaces it
-                file.write(json.dumps(record) + "\n")
+                file.write(runs.metrics_line(record))
             for other in others:
                 other(record)
 

@@ -8,7 +8,6 @@ permanently, to study how a model develops.
 import contextlib
 import dataclasses
 import errno
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -223,7 +222,7 @@ def delete_later_records(folder: Path, step: int) -> None:
     for name in (runs.METRICS, runs.STEPS):
         kept = [record for record in runs.read_metrics(folder, name) if record["step"] <= step]
         with files.atomic(folder / name) as file:
-            file.writelines(json.dumps(record) + "\n" for record in kept)
+            file.writelines(map(runs.metrics_line, kept))
     for home in ("checkpoints", "snapshots"):
         for place in runs.steps(folder / home):
             if runs.step_of(place) > step:

@@ -3,6 +3,7 @@
 import math
 import random
 import re
+from collections import Counter
 from itertools import chain
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 
 from tslens.evaluation.copies import copies, corpora, cut_stories, diversity, read_written, trace, write_endings
 from tslens.evaluation.copies.result import over_stories
+from tslens.evaluation.copies.tracing import skeleton
 from tslens.evaluation.copies.view import marked
 from tslens.evaluation.rouge import rouge_2
 from tslens.ngrams import words
@@ -93,6 +95,35 @@ def test_planted_templates_are_all_found(made, known):
         assert found.template == len(words(text))
         assert known.skeletons.story(found.template_story).endswith(known.skeleton(text))
         assert found.longest < found.template
+
+
+def test_a_copy_whose_new_name_is_a_common_word_is_found_whole(made, known):
+    common = [word for word in ("little", "happy", "brave", "lovely") if word in known.kept]
+    assert len(common) >= 2
+    for i, text in enumerate(made[:200:9]):
+        ((hero, _),) = Counter(re.findall(r"(?<=[a-z] )[A-Z][a-z]+", text)).most_common(1)
+        renamed = re.sub(rf"\b{hero}\b", common[i % len(common)].capitalize(), text)
+        found = trace(renamed, known)
+        assert renamed != text and found.template == len(words(text))
+        assert found.template_skeleton == known.skeleton(text)
+        assert found.template_span == " ".join(words(renamed))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The sun rose. Then Rose ran.", "the _ rose . then _ ran ."),
+        ("Rose ran. Then Rose’s sun rose.", "_ ran . then _ _ rose ."),  # a name wherever it has a capital
+        ("Rose ran. Will ran.", "rose ran . will ran ."),  # only where sentences begin
+        ('He said, "Will he?" Then "Rose," Will said.', 'he said , " _ he ? " then " rose , " _ said .'),
+        ("He said\nRose ran, and I ran.", "he said rose ran , and i ran ."),  # a new line begins a sentence
+        ("Hope, Grace ran. No, Grace-Hope ran.", "hope , _ ran . no , _ - hope ran ."),
+    ],
+)
+def test_a_capital_within_a_sentence_is_a_name(text, expected):
+    kept = frozenset(words('rose will then ran he said i hope grace no and the , . ? - "'))
+    assert skeleton(text, kept) == expected
+    assert len(skeleton(text, kept).split()) == len(words(text))
 
 
 def test_other_words_around_the_same_things_have_the_same_plot(made, known):

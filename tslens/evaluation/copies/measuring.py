@@ -214,15 +214,15 @@ def _shown(
                 "span": span,
                 "story": story,
                 "story_text": text,
-                "story_span": span if exact else _of_same_skeleton(span, text, known),
+                "story_span": span if exact else _of_same_skeleton(traces[i].template_skeleton, text, known),
             }
         )
     return found
 
 
-def _of_same_skeleton(span: str, text: str, known: Corpora) -> str:
-    """The words of the text's first span that has the skeleton of this one; empty if there is none."""
-    wanted, found, own = known.skeleton(span).split(), known.skeleton(text).split(), words(text)
+def _of_same_skeleton(skeleton: str, text: str, known: Corpora) -> str:
+    """The words of the text's first span that has this skeleton; empty if there is none."""
+    wanted, found, own = skeleton.split(), known.skeleton(text).split(), words(text)
     n = len(wanted)
     at = next((i for i in range(len(found) - n + 1) if found[i : i + n] == wanted), None)
     return "" if at is None else " ".join(own[at : at + n])

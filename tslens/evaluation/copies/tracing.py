@@ -1,6 +1,7 @@
 """Where a text comes from: the nearest training story, the longest copied span, its skeleton and its plot."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ TAGGED = 500  # training stories whose words are tagged
 NAMES = ("NOUN", "PROPN")
 BLANK = "_"
 NEW = tuple(range(1, 11))
+_WITHIN = re.compile(r"""(?:(?<=[\w,;] )|(?<=,["”'’] ))[A-Z][a-z]+(?!\w)""")
+"""A capitalised word within a sentence: at the start of neither a sentence nor a quotation."""
+_CAPITALISED = re.compile(r"(?<![\w'’])([A-Z][a-z]+)(?:['’][a-z]+)?(?![\w'’])")
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,9 @@ class Corpora:
     """The words that a skeleton keeps."""
 
     def skeleton(self, text: str) -> str:
-        """The text's words with a blank for each name and noun, and for each word that is not known."""
+        """The text's words with a blank for each name and noun, and for each word that is not known.
+
+        Names are read from capitals within sentences, so give a whole text with its capitals."""
         return skeleton(text, self.kept)
 
 
@@ -52,6 +58,8 @@ class Trace(NamedTuple):
     template_story: int
     template_span: str
     """Its words in the text."""
+    template_skeleton: str
+    """The same with its blanks."""
     plot: float
     """The largest cosine to a training story, of word counts weighted by rarity, whatever their order."""
     plot_story: int
@@ -60,15 +68,22 @@ class Trace(NamedTuple):
 
 
 def skeleton(text: str, kept: frozenset[str]) -> str:
-    """The text's words with a blank for each that is not kept."""
-    return " ".join(word if word in kept else BLANK for word in words(text))
+    """The text's words with a blank for each that is not kept, and for each name.
+
+    A name is a word that the text capitalises within a sentence; it is one wherever the text capitalises it. So a name
+    that is also a common word (Rose, Will) is found, unless it stands only where a sentence or a quotation begins.
+    """
+    names = set(_WITHIN.findall(text))
+    blanked = _CAPITALISED.sub(lambda found: BLANK if found[1] in names else found[0], text)
+    return " ".join(word if word in kept else BLANK for word in words(blanked))
 
 
 def corpora(stories: Iterable[str], folder: str | Path, *, source: str = "") -> Corpora:
     """Index the training stories twice in the folder, as they are and as skeletons; read again if that was done.
 
     Names and nouns are the words that HanTa's tagger calls so most often in the first 500 stories; a word that does not
-    occur there counts as one too. `stories` are read several times.
+    occur there counts as one too, and so does a word that a text capitalises within a sentence. `stories` are read
+    several times.
     """
     folder = Path(folder)
     index = ngrams.kept(stories, folder, source=source)
@@ -120,6 +135,7 @@ def trace(text: str, known: Corpora) -> Trace:
         template.words,
         template.story,
         " ".join(found[template.start : template.start + template.words]),
+        template.span,
         plot,
         plot_story,
         index.new_shares(text, NEW),
