@@ -54,8 +54,8 @@ SWAPPED, ABLATED, COPIES = 50, 64, 1
 """Stories that are swapped, those that heads are ablated on, and copies with half of the words replaced."""
 AFFORDABLE = 120.0
 """Seconds, by estimate: what takes longer is done only where it was asked for, or is kept."""
-PASSES = 25
-"""What swapping a story costs in scans of it, with the comparison of the patterns (22 on stories2M)."""
+PASSES = 40
+"""What swapping a story costs in scans of it, with the comparison of the patterns (36 on stories2M)."""
 PASS = 1.25
 """What three ablations of one head on one story cost in scans of it (1.23 on stories2M)."""
 KIND_SECONDS = 0.06
