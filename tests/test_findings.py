@@ -14,6 +14,7 @@ from tslens.bench.gpu_race import COMPARED
 Numbers = Callable[[Path], list[float]]
 INTERVAL = ("count", "low", "high")
 FAITHFUL = ("faithfulness", "low", "high")
+AGAINST = ("against, any tokens", "labelled")
 VALUE, SCORE = ("value", "low", "high"), ("score", "low", "high")
 
 
@@ -35,6 +36,12 @@ def beyond_tokens(figures: Path) -> list[float]:
     frame = pd.read_csv(figures / "heads/stories260K-probes.csv")
     frame = frame[(frame["part"] == "query") | (frame["head"] % 2 == 0)]
     return [float(((frame["q_shuffled"] < 0.05) & (frame["q_embedding"] < 0.05)).sum()), float(len(frame))]
+
+
+def of_roles(*columns: str, heads: str = "roles") -> Numbers:
+    """Counts of heads of both models, by what swapped words say of them."""
+    each = [row(f"heads/{model}-agreement", "heads", heads, columns) for model in ("stories2M", "stories260K")]
+    return lambda figures: [sum(of) for of in zip(*(read(figures) for read in each), strict=True)]
 
 
 NUMBER = r"([\d.,]+?)"
@@ -90,6 +97,17 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
     ("features", rf"they are {NUMBER} \({NUMBER} to {NUMBER}\)",
      row("features/stories2M-twins", "label", "one-word features")),
     ("heads", r"but from (\d+) of the (\d+) of stories260K", beyond_tokens),
+    ("heads", r"none of these (\d+) roles and confirm (\d+):", of_roles("labelled", "confirmed")),
+    ("heads", r"leaves more than half in (\d+) of (\d+) and",
+     row("heads/stories2M-agreement", "heads", "roles", AGAINST)),
+    ("heads", r"leaves more than half in \d+ of \d+ and (\d+) of (\d+) \(head",
+     row("heads/stories260K-agreement", "heads", "roles", AGAINST)),
+    ("heads", rf"labels \({NUMBER} and",
+     row("heads/stories2M-agreement", "heads", "both", ("agreement by random tokens",))),
+    ("heads", rf"labels \([\d.]+ and {NUMBER}\)",
+     row("heads/stories260K-agreement", "heads", "both", ("agreement by random tokens",))),
+    ("heads", r"Of the (\d+) heads that are only content-dependent both kinds of swap confirm (\d+)",
+     of_roles("labelled", "confirmed", heads="content-dependent")),
     ("neurons", rf"found for {NUMBER} neurons \({NUMBER} to {NUMBER};",
      row("neurons/stories2M-patterns-twins", "label", "word set neurons")),
     ("neurons", rf"neuron's own too, for {NUMBER} \({NUMBER} to {NUMBER};",

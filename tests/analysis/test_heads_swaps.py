@@ -1,8 +1,9 @@
 """Swaps and shifts: planted heads whose nature is known, laws that hold for every model, and the copies by hand."""
 
 import json
+import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -11,10 +12,12 @@ import torch
 from tslens import forward, models, plots, stats
 from tslens.analysis import heads
 from tslens.analysis.heads import replaced, swaps_result
-from tslens.analysis.heads.evidence import ratio
+from tslens.analysis.heads.evidence import GroupEstimate
+from tslens.analysis.heads.explained import MIXES, OtherCopies, group_of, mixed, nats, unexplained
 from tslens.analysis.heads.replaced import SWAPS, TOKENS, WORD, Lexicon, copies_of, texts_of
 from tslens.analysis.heads.swaps import decided_p, distances, divergences
 from tslens.draws import draw
+from tslens.halves import GROUPS
 from tslens.models import Spec, build
 from tslens.stories.generator import generate
 from tslens.tokenizer import Tokenizer
@@ -22,7 +25,7 @@ from tslens.tokenizer import Tokenizer
 BUT_BOS = 1  # of swaps_result.KEYS
 POSITION = ("previous token", "exponential", "BOS", "fifth token", "self")
 CONTENT = ("duplicate", "induction", "word class", "last comma", "after the full stop")
-MIXED = ("a third content", "two thirds content")
+MIXED = ("a third content", "two thirds content", "by turns")
 PLANTS = (*POSITION, *CONTENT, *MIXED)
 
 
@@ -69,65 +72,180 @@ def planted(tokens: torch.Tensor, of_class: torch.Tensor, comma: int, stop: int)
     flat += [(tokens[:, None] == tokens) * before, follows, of_class[tokens] * before, last(tokens == comma)]
     flat += [last(after)]
     patterns = [rows_of(x) for x in flat]
-    previous, klass = patterns[0], patterns[PLANTS.index("word class")]
-    return torch.stack([*patterns, (2 * previous + klass) / 3, (previous + 2 * klass) / 3])
+    previous, klass, rest = patterns[0], patterns[PLANTS.index("word class")], patterns[PLANTS.index("last comma")]
+    turns = torch.where((at % 2 == 0)[:, None], previous, rest)
+    return torch.stack([*patterns, (2 * previous + klass) / 3, (previous + 2 * klass) / 3, turns])
+
+
+@dataclass(frozen=True)
+class Planted:
+    """The sums of `changes` for every plant, story by story, without a model."""
+
+    left: list[torch.Tensor]
+    possible: list[torch.Tensor]
+    beside: torch.Tensor
+
+    @property
+    def change(self) -> GroupEstimate:
+        """By keys, swap, layer (one) and plant."""
+        return unexplained(self.left, self.possible)
+
+
+def uniform_of(n: int) -> torch.Tensor:
+    return torch.ones(n, n).tril() / torch.arange(1.0, n + 1)[:, None]
+
+
+def changed(stories: list[torch.Tensor], copies: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """What mixes leave, and all there is, of patterns `[head query key]` and their copies `[swap copy head query key]`
+    of stories that are given in order."""
+    longest, (swaps, _, n_heads, *_) = max(own.shape[-1] for own in stories), copies[0].shape
+    summed = torch.zeros(min(GROUPS, len(stories)), swaps, 1, n_heads, longest, longest)
+    reach = torch.zeros(len(summed), longest)
+    for i, of_story in enumerate(copies):
+        n = of_story.shape[-1]
+        summed[group_of(i), :, 0, :, :n, :n] += of_story.sum(1)
+        reach[group_of(i), :n] += of_story.shape[1]
+    others, left, possible = OtherCopies.but_own(summed, reach), [], []
+    for i, (own, of_story) in enumerate(zip(stories, copies, strict=True)):
+        uniform = uniform_of(own.shape[-1])
+        of_swaps = [mixed(own, of_story[k], others.mean(group_of(i), k, 0, uniform)) for k in range(swaps)]
+        left.append(torch.stack(of_swaps, 2)[:, :, :, None])
+        possible.append(nats(own, uniform)[:, None])
+    return left, possible
 
 
 @pytest.fixture(scope="module")
-def measured(corpus: list[str], words: Tokenizer) -> dict[str, torch.Tensor]:
-    """For each plant, the sums of `changes` over the corpus, without a model."""
+def patterns(corpus: list[str], words: Tokenizer) -> tuple[list[torch.Tensor], list[torch.Tensor], torch.Tensor]:
+    """The attention of the plants in every story, in its copies of each kind of swap, and where every word is replaced
+    the sums of `beside`."""
     comma, stop = words.encode([",", "."], bos=False)
     texts = texts_of(corpus, words, 72)
     lexicon = Lexicon.of(texts)
     of_class = torch.zeros(words.size)
     common = Counter(int(t) for text in texts for t in text.tokens)
     of_class[[token for token, _ in common.most_common(60)[20:60]]] = 1
-    swapped, beside = [], []
+    stories, whole, beside = [], [], []
     for seed, text in enumerate(texts):
-        made = copies_of(text, lexicon, seed, 3, 2)
+        made = copies_of(text, lexicon, seed, 3, 4)
         own = planted(text.tokens, of_class, comma[0], stop[0])
-        uniform = torch.ones(len(text.tokens), len(text.tokens)).tril()
-        uniform /= uniform.sum(-1, keepdim=True)
+        copies = torch.stack(
+            [torch.stack([planted(row, of_class, comma[0], stop[0]) for row in of_kind]) for of_kind in made.tokens]
+        )
         stays = ~made.swapped[:3]
-        parts = []
-        for tokens in made.tokens:
-            copies = torch.stack([planted(row, of_class, comma[0], stop[0]) for row in tokens])
-            parts.append(divergences(own, copies[3:], uniform))
-            if len(parts) == 1:
-                beside.append(distances(own, copies[:3], uniform, stays[:, :, None] & stays[:, None]))
-        swapped.append(torch.stack(parts, 2))
-    return {"swapped": torch.stack(swapped), "beside": torch.stack(beside)}
+        pairs = stays[:, :, None] & stays[:, None]
+        beside.append(distances(own, copies[TOKENS, :3], uniform_of(len(text.tokens)), pairs))
+        stories.append(own)
+        whole.append(copies[:, 3:])
+    return stories, whole, torch.stack(beside)
 
 
-def test_position_stays_and_content_does_not(measured: dict[str, torch.Tensor]) -> None:
-    """0 for every head that position decides, near 1 for every head that content does, and a mixture between."""
-    total = measured["swapped"].sum(0)
+@pytest.fixture(scope="module")
+def measured(patterns: tuple[list[torch.Tensor], list[torch.Tensor], torch.Tensor]) -> Planted:
+    stories, whole, beside = patterns
+    return Planted(*changed(stories, whole), beside)
+
+
+def where_claimed(of_plants: torch.Tensor) -> dict[str, Any]:
+    """By plant, over the keys but BOS; over all for the one that has nothing else."""
+    whole, but_bos = (dict(zip(PLANTS, of_keys.tolist(), strict=True)) for of_keys in of_plants)
+    return but_bos | {"BOS": whole["BOS"]}
+
+
+def test_position_stays_and_content_does_not(measured: Planted) -> None:
+    """Near 0 for every head that position decides, near 1 for every head that content does, a mixture between; and one
+    half for a head that looks at the previous token from every other query, and by content from the rest."""
     for kind in (TOKENS, WORD):
-        change = dict(zip(PLANTS, (total[0] / total[1])[BUT_BOS, kind].tolist(), strict=True))
-        assert all(change[name] < 1e-6 for name in POSITION)
-        assert all(0.85 < change[name] < 1.05 for name in CONTENT), change
-        assert 0.02 < change["a third content"] < 0.2 < change["two thirds content"] < 0.5 < change["word class"]
+        change = where_claimed(measured.change.value[:, kind, 0])
+        assert all(change[name] < 0.01 for name in POSITION), change
+        assert all(0.85 < change[name] <= 1 for name in CONTENT), change
+        assert change["by turns"] == pytest.approx(0.5, abs=0.1)
+        assert 0.1 < change["a third content"] < change["two thirds content"] < change["word class"]
 
 
-def test_unswapped_pairs_hardly_tell_content_from_position(measured: dict[str, torch.Tensor]) -> None:
+def test_without_a_swap_nothing_changes(
+    patterns: tuple[list[torch.Tensor], list[torch.Tensor], torch.Tensor],
+) -> None:
+    """Copies that are the story itself explain it, whatever the head; those of other stories alone would not."""
+    stories, *_ = patterns
+    same = [own.expand(1, 4, *own.shape) for own in stories]
+    left, possible = changed(stories, same)
+    assert unexplained(left, possible).value.nan_to_num(0).max() < 0.01
+    of_others = torch.stack(left)[:, 0].sum(0) / torch.stack(possible).sum(0)[:, None]
+    assert (of_others[BUT_BOS, 0, 0, [PLANTS.index(name) for name in CONTENT]] > 0.8).all()
+
+
+def test_a_beginning_that_all_stories_share_is_no_position(corpus: list[str], words: Tokenizer) -> None:
+    """A head that looks for the first "There", with which all stories begin, has the same pattern in all; not in the
+    copies."""
+    texts = texts_of([f"There was a small boy. {text}" for text in corpus], words, 40)
+    lexicon, word = Lexicon.of(texts), texts[0].tokens[1]
+    assert all(text.tokens[1] == word and lexicon.replaceable(text.places[0]) for text in texts)
+
+    def looks(tokens: torch.Tensor) -> torch.Tensor:
+        first = (tokens == word) & ((tokens == word).cumsum(0) == 1)
+        return rows_of(first.float().expand(len(tokens), -1).tril())[None]
+
+    own = [looks(text.tokens) for text in texts]
+    copies = [copies_of(text, lexicon, seed, 0, 4).tokens for seed, text in enumerate(texts)]
+    swapped = [torch.stack([torch.stack([looks(row) for row in rows]) for rows in of]) for of in copies]
+    assert all(torch.equal(own[0][:, :30, :30], one[:, :30, :30]) for one in own)
+    change = unexplained(*changed(own, swapped)).value
+    assert (change[:, [TOKENS, WORD]] > 0.9).all()
+
+
+def test_a_story_left_out_is_left_out_of_the_sums(measured: Planted) -> None:
+    """And their order is irrelevant."""
+    found = measured.change
+    alone = unexplained(measured.left[1:], measured.possible[1:])
+    torch.testing.assert_close(found.without[0], alone.value, equal_nan=True)
+    back = unexplained(measured.left[::-1], measured.possible[::-1])
+    torch.testing.assert_close(back.value, found.value, equal_nan=True)
+
+
+def test_unswapped_pairs_hardly_tell_content_from_position(measured: Planted) -> None:
     """Beside swapped words even a head of pure content keeps most of its attention: why `beside` decides nothing."""
-    total = measured["beside"].sum(0)
+    total = measured.beside.sum(0)
     change = dict(zip(PLANTS, (total[0] / total[1]).tolist(), strict=True))
     assert all(change[name] < 1e-6 for name in POSITION)
     assert all(change[name] < 0.3 for name in ("duplicate", "induction", "word class", "last comma")), change
 
 
-def test_the_verdicts_on_the_plants_are_right(measured: dict[str, torch.Tensor]) -> None:
-    found = ratio(measured["swapped"][:, 0], measured["swapped"][:, 1])
+def test_the_verdicts_on_the_plants_are_right(measured: Planted) -> None:
+    found = measured.change
     q = torch.as_tensor(stats.benjamini_hochberg(decided_p(found)))
-    code = swaps_result.verdicts(found.value[:, :, None], q[:, :, None])[BUT_BOS, 0]
-    said = {name: swaps_result.VERDICTS[i] for name, i in zip(PLANTS, code.tolist(), strict=True)}
+    code = where_claimed(swaps_result.verdicts(found.value, q)[:, 0])
+    said = {name: swaps_result.VERDICTS[i] for name, i in code.items()}
     assert {said[name] for name in POSITION} == {"position decides"}
     assert {said[name] for name in CONTENT} == {"content decides"}
-    assert said["a third content"] == "position decides" and said["two thirds content"] == "unresolved"
+    assert said["a third content"] == "position decides" and said["by turns"] == "unresolved"
 
 
-def test_the_measure_by_hand() -> None:
+def test_the_nats_by_hand() -> None:
+    """One query that counts, with three keys: P = (0, 1/2, 1/2) against M = (1/2, 1/4, 1/4): ln 2 over all keys, and
+    none over those but BOS, where both are (1/2, 1/2). Of two copies that look at 1 and one of another story at 2, a
+    mix of m = 3/4 gives P = (0, 1, 0) the weight 3/4."""
+    pattern, mean = torch.zeros(1, 3, 3), torch.zeros(1, 3, 3)
+    pattern[0, 2], mean[0, 2] = torch.tensor([0, 0.5, 0.5]), torch.tensor([0.5, 0.25, 0.25])
+    assert nats(pattern, mean)[:, 0].tolist() == pytest.approx([math.log(2), 0], abs=1e-6)
+    pattern[0, 2], mean[0, 2] = torch.tensor([0.5, 0.5, 0.0]), torch.tensor([0.5, 0.25, 0.25])
+    assert nats(pattern, mean)[:, 0].tolist() == pytest.approx([math.log(2) / 2] * 2, abs=1e-6)  # half is off BOS
+    look, other = torch.zeros(1, 3, 3), torch.zeros(1, 3, 3)
+    look[0, 2, 1] = other[0, 2, 2] = 1
+    left = mixed(look, look.expand(2, 1, 3, 3), other)
+    assert left[MIXES.index(3 / 4), :, 0].tolist() == pytest.approx([-math.log(3 / 4)] * 2)
+
+
+def test_the_mean_over_others_by_hand() -> None:
+    """Of three groups with one copy each, whose only query looks at 0, 1 and 1: without the second, 0 and 1 once each,
+    and one uniform pattern over two keys."""
+    summed = torch.zeros(3, 1, 1, 1, 2, 2)
+    summed[0, ..., 1, 0] = summed[1, ..., 1, 1] = summed[2, ..., 1, 1] = 1
+    others = OtherCopies.but_own(summed, torch.ones(3, 2))
+    assert others.mean(1, 0, 0, uniform_of(2))[0, 1].tolist() == pytest.approx([0.5, 0.5])
+    assert others.mean(0, 0, 0, uniform_of(2))[0, 1].tolist() == pytest.approx([1 / 6, 5 / 6])
+
+
+def test_the_measures_of_shifts_and_of_what_is_beside_by_hand() -> None:
     """One query that counts, with three keys: P = (0, 1, 0) and P' = (0, 0, 1) against U = (1, 1, 1) / 3: change 3 * 2,
     divergences 3 * (4/9 + 1/9) each off BOS, and 1/3 each on it; the story itself changes by 0."""
     uniform = torch.ones(3, 3).tril() / torch.tensor([1.0, 2.0, 3.0])[:, None]

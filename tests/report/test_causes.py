@@ -95,9 +95,9 @@ def test_the_table_has_a_row_for_every_head(checked: Causes) -> None:
 
 
 def test_why_no_head_was_ablated_is_said_with_its_seconds(checked: Causes) -> None:
-    """Each story costs 25 scans to swap, and 1.25 for each of 6 heads to ablate."""
+    """Each story costs 40 scans to swap, and 1.25 for each of 6 heads to ablate."""
     corpus = Corpus(tuple(f"Story {i}." for i in range(FEWEST)), "few")
-    assert why_not(corpus, checked.roles, 1.0) == f"that takes about {FEWEST * (25 + 6 * 1.25):.0f} s, once"
+    assert why_not(corpus, checked.roles, 1.0) == f"that takes about {FEWEST * (40 + 6 * 1.25):.0f} s, once"
     two = Corpus(corpus.texts[:2], "two")
     assert why_not(two, checked.roles, 1.0) == f"it needs {FEWEST} different stories, and has 2"
 

@@ -138,7 +138,8 @@ def _contrast(causes: Causes, layer: int, head: int) -> str:
 
 
 def _swapped(causes: Causes, layer: int, head: int) -> str:
-    """What decides, and how much of the attention follows the words and the place, over the keys of its role."""
+    """What decides, and how much of the attention follows the words (of its nats) and the place (of its squares), over
+    the keys of its role."""
     keys = 0 if causes.agreement.roles[layer][head] in OF_ALL_KEYS else 1
     change = float(causes.swaps.change[keys, TOKENS, layer, head])
     shift = float(causes.swaps.shift[keys, layer, head])

@@ -62,7 +62,7 @@ def _(answer: RolesResult | ProfilesResult, twins: TwinsResult | None) -> str:
 @finding.register
 def _(answer: SwapsResult, twins: TwinsResult | None) -> str:
     parts = (x[0, TOKENS] for x in (answer.change, answer.low, answer.high))
-    return f"attention that follows the words most: {_strongest(*parts)} (share of its divergence from uniform)"
+    return f"attention that follows the words most: {_strongest(*parts)} (share of its nats beyond uniform attention)"
 
 
 @finding.register

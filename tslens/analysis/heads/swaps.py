@@ -7,16 +7,20 @@ on the place in the story does not. The shift leaves a gap after BOS. Dropping t
 content away, and putting other words before would add keys that compete, so that content and position would change
 together.
 
-The measure: with U uniform attention, P a query's attention in the story and P' in the copy, over n keys::
+*Change* is the share of the attention's nats, KL from uniform attention, that the mean attention under other words
+does not explain (`explained.py`): the unit of the roles that it is held against. Position decides where it is below one
+third, content where it is above two thirds, twice the share of the other.
 
-    change = sum of n |P - P'|^2 / sum of n (|P - U|^2 + |P' - U|^2)
+A shift changes all positions by one number, so there is no mean over copies. With P a query's attention in the story,
+P' in the copy, over n keys::
+
+    shift = sum of n |P - P'|^2 / sum of n (|P - U|^2 + |P' - U|^2)
 
 ``n |P - U|^2`` is the chi-square divergence from uniform attention. P and P' that are equal give 0; independent draws
-of any distribution whose mean is U give 1, and P = mean + w (what content adds) gives the share of the divergence that
-content adds, whatever the shape of the attention. So one half is where content decides as much as position does, and
-beyond two thirds (or below one third) one of them has twice the share of the other: there it is said to decide.
+of any distribution whose mean is U give 1, and P = mean + w (what the place adds) gives the share of the divergence
+that the place adds, whatever the shape of the attention.
 
-It is taken over all keys, and over those but BOS: many heads rest on BOS while they have nothing to read, so that a
+Both are taken over all keys, and over those but BOS: many heads rest on BOS while they have nothing to read, so that a
 head which leaves BOS only where a word calls it is half decided by position over all keys, and by content over the
 others.
 
@@ -37,7 +41,8 @@ from torch import Tensor
 
 from tslens import forward, progress, stats
 from tslens.analysis.heads.evidence import MIN_GROUPS, GroupEstimate, ratio
-from tslens.analysis.heads.replaced import SWAPS, Lexicon, Text, copies_of, texts_of
+from tslens.analysis.heads.explained import MIXES, OtherCopies, group_of, mixed, nats, unexplained
+from tslens.analysis.heads.replaced import SWAPS, Copies, Lexicon, Text, copies_of, texts_of
 from tslens.analysis.heads.sums import FIRST
 from tslens.analysis.heads.swaps_result import KEYS, LITTLE, MUCH, SwapsResult, verdicts
 from tslens.batching import WHOLE, identified
@@ -61,8 +66,10 @@ _SHIFT = 7  # what a draw is for
 class Changes:
     """What a story's attention changed by, and what it could have changed by: sums over queries."""
 
-    swapped: Float[Tensor, "part keys swap layer head"]
-    """Change and divergence from uniform where every word is replaced."""
+    left: Float[Tensor, "mix keys swap layer head"]
+    """Nats of KL that a mean over copies in which every word is replaced leaves."""
+    possible: Float[Tensor, "keys layer head"]
+    """Nats of KL from uniform attention."""
     beside: Float[Tensor, "part swap layer head"]
     """Change and distance from uniform at unswapped pairs where half are."""
     shifted: Float[Tensor, "part keys layer head"]
@@ -91,39 +98,45 @@ def swaps(
     seeds = draw(torch.tensor([s.hash for s in read]), torch.tensor([s.occurrence for s in read])).tolist()
     texts = texts_of([story.text for story in read], tokenizer, context)
     lexicon = Lexicon.of(texts)
+    made = [copies_of(text, lexicon, seed, copies, WHOLE_COPIES) for text, seed in zip(texts, seeds, strict=True)]
     with torch.inference_mode():
         run = forward.EditedForward.of(model)
+        others = OtherCopies.read(run, [of_text.tokens[:, copies:] for of_text in made])
+        work = list(zip(texts, made, seeds, strict=True))
         found = [
-            changes(run, text, lexicon, seed, copies)
-            for text, seed in progress.track(list(zip(texts, seeds, strict=True)), "swapping words")
+            changes(run, text, of_text, others, group_of(i), seed)
+            for i, (text, of_text, seed) in enumerate(progress.track(work, "swapping words"))
         ]
     return _result(model, found, texts, lexicon, copies, context)
 
 
-def changes(run: forward.EditedForward, text: Text, lexicon: Lexicon, seed: int, copies: int) -> Changes:
-    """What one story's attention changes by."""
+def changes(
+    run: forward.EditedForward, text: Text, made: Copies, others: OtherCopies, group: int, seed: int
+) -> Changes:
+    """What one story's attention changes by; its group is left out of the others."""
     spec, device = run.spec, next(run.model.parameters()).device
-    made = copies_of(text, lexicon, seed, copies, WHOLE_COPIES)
-    shape = (len(SWAPS), spec.n_layers, spec.n_heads)
-    swapped = torch.zeros(2, len(KEYS), *shape, dtype=torch.float64)
-    beside = torch.zeros(2, *shape, dtype=torch.float64)
+    shape, copies = (spec.n_layers, spec.n_heads), len(made.swapped) - WHOLE_COPIES
+    left = torch.zeros(len(MIXES), len(KEYS), len(SWAPS), *shape, dtype=torch.float64)
+    possible = torch.zeros(len(KEYS), *shape, dtype=torch.float64)
+    beside = torch.zeros(2, len(SWAPS), *shape, dtype=torch.float64)
     own: list[Tensor] = []
     stays = ~made.swapped[:copies].to(device)
     stays = stays[:, :, None] & stays[:, None, :]  # [copy query key]
 
     def see_story(layer: int, pattern: Tensor) -> None:
         own.append(pattern[0])
+        possible[:, layer] = nats(own[layer], _uniform(spec, layer, len(text.tokens), device))
 
     run.patterns(text.tokens[None].to(device), see_story)
     for kind in range(len(SWAPS)):
 
         def see(layer: int, pattern: Tensor, kind: int = kind) -> None:
             uniform = _uniform(spec, layer, len(text.tokens), device)
-            swapped[:, :, kind, layer] = divergences(own[layer], pattern[copies:], uniform)
+            left[:, :, kind, layer] = mixed(own[layer], pattern[copies:], others.mean(group, kind, layer, uniform))
             beside[:, kind, layer] = distances(own[layer], pattern[:copies], uniform, stays)
 
         run.patterns(made.tokens[kind].to(device), see)
-    return Changes(swapped, beside, _shifted(run, text, own, seed))
+    return Changes(left, possible, beside, _shifted(run, text, own, seed))
 
 
 def _shifted(
@@ -160,7 +173,7 @@ def divergences(
     copies: Float[Tensor, "copy head query key"],
     uniform: Float[Tensor, "query key"],
 ) -> Float[Tensor, "part keys head"]:
-    """Of the sums in `change`, the upper and the lower one, over copies and queries (from the third on), by `KEYS`."""
+    """Of the sums in `shift`, the upper and the lower one, over copies and queries (from the third on), by `KEYS`."""
     n = (1 / uniform.amax(-1))[FIRST:].double()
     before, after, even = story[:, FIRST:], copies[:, :, FIRST:], uniform[FIRST:]
 
@@ -196,9 +209,10 @@ def decided_p(change: GroupEstimate) -> np.ndarray:
 def _result(
     model: "LanguageModel", found: Sequence[Changes], texts: Sequence[Text], lexicon: Lexicon, copies: int, context: int
 ) -> SwapsResult:
-    swapped, beside, shifted = (
+    swapped = unexplained([one.left for one in found], [one.possible for one in found])
+    beside, shifted = (
         ratio(sums[:, 0], sums[:, 1])
-        for sums in (torch.stack([getattr(one, name) for one in found]) for name in ("swapped", "beside", "shifted"))
+        for sums in (torch.stack([getattr(one, name) for one in found]) for name in ("beside", "shifted"))
     )
     q = torch.as_tensor(stats.benjamini_hochberg(decided_p(swapped)))
     replaced = sum(len(place.word) for text in texts for place in text.places if lexicon.replaceable(place))

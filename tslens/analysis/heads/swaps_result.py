@@ -21,7 +21,7 @@ POSITION, CONTENT, UNRESOLVED = range(3)
 Q = 0.05
 LITTLE, MUCH = 1 / 3, 2 / 3
 """Position decides where the change is below the one, content where it is above the other, twice the share of position.
-Planted heads lie far beyond: 0 if position decides, 0.85 or more if content does."""
+Planted heads lie far beyond: below 0.001 if position decides, 0.93 or more if content does."""
 
 KEYS = ("all keys", "keys but BOS")
 """The keys over which a change is measured."""
@@ -52,8 +52,9 @@ def verdicts(
 class SwapsResult(Result):
     """How much every head's attention changes where words are replaced and where positions are shifted.
 
-    0: nothing changes; 1: as much as between unrelated patterns of the same spread about uniform attention. Intervals
-    are 95%, from the jackknife over stories. A local head's window counts tokens, so it moves with a shift.
+    Words: 0 where the attention under other words explains that of the story, 1 where it explains no more than uniform
+    attention. Shifts: 1 as between unrelated patterns of the same spread about uniform attention. Intervals are 95%,
+    from the jackknife over stories. A local head's window counts tokens, so it moves with a shift.
     """
 
     frame_axes: ClassVar[tuple[str, ...]] = ("layer", "head")
@@ -71,8 +72,9 @@ class SwapsResult(Result):
     """Share of the tokens whose word can be replaced."""
 
     change: Float[Tensor, "keys swap layer head"]
-    """Share of the attention's divergence from uniform (chi-square) that follows the words, where each is replaced: by
-    any tokens, by any word of as many tokens, or by one of the same part of speech, capitals and frequency."""
+    """Share of the attention's nats (KL from uniform) that its mean under other words does not explain, where each word
+    is replaced: by any tokens, by any word of as many tokens, or by one of the same part of speech, capitals and
+    frequency."""
     low: Float[Tensor, "keys swap layer head"]
     """Lower end of its interval."""
     high: Float[Tensor, "keys swap layer head"]
@@ -90,8 +92,8 @@ class SwapsResult(Result):
     """Upper end of its interval."""
 
     shift: Float[Tensor, "keys layer head"]
-    """Share of the divergence from uniform that follows the place in the story, where every position but that of BOS
-    is shifted by 8 tokens or more; NaN where the context has no room."""
+    """Share of the divergence from uniform (chi-square) that follows the place in the story, where every position but
+    that of BOS is shifted by 8 tokens or more; NaN where the context has no room."""
     shift_low: Float[Tensor, "keys layer head"]
     """Lower end of its interval."""
     shift_high: Float[Tensor, "keys layer head"]
@@ -144,5 +146,5 @@ class SwapsResult(Result):
             high=self.high[0, TOKENS].flatten(),
             baseline=self.change[0, WORD].flatten(),
             title=f"Heads of {self.model}: how much of the attention follows the words",
-            x_label="share of its divergence from uniform that other tokens change (mark: other words)",
+            x_label="share of its nats that the mean under other tokens does not explain (mark: other words)",
         )
