@@ -132,6 +132,19 @@ def test_files_that_are_no_tokenizer_are_refused(tmp_path: Path) -> None:
         Tokenizer(Backend(models.WordLevel({"cat": 0}, unk_token="cat")), bos="<x>")
 
 
+@pytest.mark.parametrize("where", ["model", "added_tokens"])
+def test_an_id_that_takes_all_memory_is_refused_before_it_is_read(tmp_path: Path, where: str) -> None:
+    Tokenizer.train(["a b c d"], size=260).save(tmp_path / "tokenizer.json")
+    fields = json.loads((tmp_path / "tokenizer.json").read_text())
+    if where == "model":
+        fields["model"]["vocab"]["zz"] = 4_000_000_000
+    else:
+        fields["added_tokens"][0]["id"] = 4_000_000_000
+    (tmp_path / "tokenizer.json").write_text(json.dumps(fields))
+    with pytest.raises(ValueError, match="a token with the id 4,000,000,000"):
+        Tokenizer.load(tmp_path / "tokenizer.json")
+
+
 def test_what_cannot_be_trained_is_refused() -> None:
     with pytest.raises(ValueError, match="vocabulary of 256 is too small; give 257"):
         Tokenizer.train(STORIES, 256)

@@ -20,6 +20,7 @@ from tslens.byte_bpe import (
     backend_of,
     count_ids,
     cut_vocabulary,
+    largest_id,
     read_files,
     text_of_letters,
 )
@@ -168,6 +169,8 @@ class Tokenizer:
         source = Path(path)
         if not source.is_file():
             raise MissingInputError(f"there is no tokenizer at {source}; give the path of a tokenizer.json")
+        if (largest := largest_id(source)) >= MOST:
+            raise InputError(f"{source} has a token with the id {largest:,}; give one of less than {MOST:,}")
         try:
             backend = tokenizers.Tokenizer.from_file(str(source))
         except Exception as error:  # the library raises bare Exception for every fault of a file

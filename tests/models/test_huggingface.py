@@ -231,6 +231,8 @@ def test_pickled_weights_are_not_opened(folder: Path, planted: bytes) -> None:
         ({"n_embd": 32}, "wte.weight has shape .290, 16.; its config asks for .290, 32."),
         ({"tie_word_embeddings": False}, "lack 'lm_head.weight'"),
         ({"n_head": 3}, "3 heads do not divide"),
+        ({"architectures": 5, "model_type": "x"}, "describes x"),
+        ({"architectures": [], "model_type": ["gpt2"]}, "describes"),
         ({"n_layer": "two"}, "config of GPT2LMHeadModel: .*'n_layer'.*'two'"),  # the whole reason, in one line
     ],
 )
@@ -238,6 +240,27 @@ def test_a_config_that_does_not_fit(folder: Path, changes: dict[str, Any], said:
     path = folder / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
     with refused(said):
+        huggingface.read(folder)
+
+
+def test_attention_that_is_repeated_without_end_is_refused_before_it_is_written_out(folder: Path, refused: Any) -> None:
+    path = folder / "config.json"
+    neo = {"model_type": "gpt_neo", "architectures": ["GPTNeoForCausalLM"]}
+    path.write_text(json.dumps(neo | {"attention_types": [[["global"], 1_000_000_000]]}))
+    with refused("repeats a kind of attention 1,000,000,000 times"):
+        huggingface.read(folder)
+    for wrong in (5, [5], [[]], [[["global"], "many"]], {"a": 1}):
+        path.write_text(json.dumps(neo | {"attention_types": wrong}))
+        with refused("is no config of GPTNeoForCausalLM"):
+            huggingface.read(folder)
+
+
+@pytest.mark.parametrize(
+    "index", [[], 5, {}, {"weight_map": []}, {"weight_map": {}}, {"weight_map": {"wte.weight": 7}}, None]
+)
+def test_an_index_without_a_map_of_files(folder: Path, index: Any, refused: Any) -> None:
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    with refused("has no 'weight_map' from tensors to files"):
         huggingface.read(folder)
 
 

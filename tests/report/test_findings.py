@@ -1,4 +1,6 @@
 import dataclasses
+import html
+import re
 from collections.abc import Callable
 
 import torch
@@ -6,8 +8,8 @@ import torch
 from tslens.analysis.heads import ROLES
 from tslens.analysis.neurons.held_out_measures import AUROC
 from tslens.analysis.neurons.held_out_result import ALIKE, WORDS
-from tslens.report import ReportData
-from tslens.report.findings import Finding, findings
+from tslens.report import ReportData, draw
+from tslens.report.findings import Finding, findings, published_rule
 
 
 def test_findings_carry_the_numbers_of_the_answers(made: Callable[..., ReportData]) -> None:
@@ -129,14 +131,16 @@ def test_neurons_of_one_word_alone(made: Callable[..., ReportData]) -> None:
 def test_the_causal_half_gives_both_signs(made: Callable[..., ReportData]) -> None:
     data = made(layers=1, heads=4)
     data.heads.r_causal[:] = torch.tensor([[0.6, 0.5, -0.7, -0.51]])
-    claim = finding_about(data, "published rule").claim
-    fading = "below -0.5, where attention fades with distance, in 2 (untrained twins: 1)."
-    assert claim.endswith(f"it is above 0.5 in 1 (untrained twins: 0 to 3) and {fading}")
-    assert "published rule on 100 stories (untrained twins: 6 to 7): correlation" in claim
-    evidence = finding_about(data, "published rule").evidence
-    assert "of 3 (untrained twins: 0) is above 0.5 with its whole interval" in evidence and "p = 1.00" in evidence
-    without = finding_about(dataclasses.replace(data, twins=None), "published rule")
-    assert "in 1 and below -0.5" in without.claim and without.claim.count("twins") == 1
+    note = published_rule(data)
+    fading = "below -0.5, where attention fades with distance, in 2 (untrained twins: 1). "
+    assert f"it is above 0.5 in 1 (untrained twins: 0 to 3) and {fading}" in note
+    assert "published rule on 100 stories (untrained twins: 6 to 7): correlation" in note
+    assert "of 3 (untrained twins: 0) is above 0.5 with its whole interval" in note and "p = 1.00" in note
+    without = published_rule(dataclasses.replace(data, twins=None))
+    assert "in 1 and below -0.5" in without and without.count("twins") == 1
+    assert html.escape(note.partition(": correlation")[0]) in re.sub(
+        "<[^>]*>", "", draw(data).partition('id="about"')[2]
+    )
 
 
 def test_neurons_that_never_fire_stand_beside_their_twins(made: Callable[..., ReportData]) -> None:

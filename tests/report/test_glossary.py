@@ -22,7 +22,9 @@ def test_the_first_of_each_word_is_explained_and_text_stays_text() -> None:
         ("word-q", "q"),
         ("word-positional", "positional"),
     ]
-    assert "&lt;b&gt;" in found and glossary.explained("heroles") == "heroles"
+    assert "&lt;b&gt;" in found and glossary.explained("heroles, and how well it predicts others") == (
+        "heroles, and how well it predicts others"
+    )
 
 
 def test_a_longer_word_goes_before_a_shorter_one_in_it() -> None:

@@ -1,7 +1,7 @@
 import json
 import re
 
-from tslens.report.shell import SCRIPTS, around, asset, bundle
+from tslens.report.shell import SCRIPTS, _tight, around, asset, bundle
 
 
 def test_a_page_holds_its_content_and_escapes_its_names() -> None:
@@ -26,3 +26,10 @@ def test_scripts_come_without_comments_and_indentation() -> None:
     script = page.rpartition("<script>")[2].partition("</script>")[0]
     assert not [line for line in script.splitlines()[1:-1] if line.startswith((" ", "//"))]
     assert all(line.count("`") % 2 == 0 for name in SCRIPTS for line in asset(name).splitlines())  # no text over lines
+
+
+def test_a_style_sheet_keeps_its_rules_and_its_texts() -> None:
+    style = (
+        '/* why */\na:hover,\n  b > i { color: red;\n margin: 0 1px; }\n\n@media (x: 1px) { q { content: ": , {"; } }\n'
+    )
+    assert _tight(style).strip() == 'a:hover,b > i{color:red;margin:0 1px;}@media (x:1px){q{content:": , {";}}'

@@ -37,7 +37,7 @@ class Finding:
 
 def findings(data: ReportData) -> list[Finding]:
     """The findings of a report: first those that untrained twins do not reach, most general first."""
-    said = [say(data) for say in (_prediction, _roles, _parts_of_speech, _induction, _depth, _words, _published_rule)]
+    said = [say(data) for say in (_prediction, _roles, _parts_of_speech, _induction, _depth, _words)]
     if data.causes is not None:
         kinds = (
             Finding(figure, claimed, more, "heads", leads)
@@ -134,7 +134,8 @@ def _induction(data: ReportData) -> Finding:
     )
 
 
-def _published_rule(data: ReportData) -> Finding:
+def published_rule(data: ReportData) -> str:
+    """How many heads a rule of others calls positional."""
     heads, twins = data.heads, data.twins
     beside = Beside.of(twins, PUBLISHED, int(heads.published_positional.sum()))
     growing, fading, mostly = (
@@ -145,15 +146,13 @@ def _published_rule(data: ReportData) -> Finding:
             (MOSTLY, heads.positional_low > 0.5),
         )
     )
-    return Finding(
-        f"{beside.count} of {heads.r_full.numel()} heads",
-        f"would be called positional by the published rule{beside.where} ({beside.said}): correlation of weight and "
-        f"distance above 0.5 over the full square. Over the causal half it is above 0.5 in {growing} and below -0.5, "
-        f"where attention fades with distance, in {fading}.",
-        f"{beside.evidence} The largest published correlation is {_largest(heads.r_full):.2f}. The positional fraction "
-        f"of {mostly} is above 0.5 with its whole interval; between 0.4 and 0.6 no head is called positional.",
-        "heads",
-        False,
+    return (
+        f"{beside.count} of {heads.r_full.numel()} heads would be called positional by the published "
+        f"rule{beside.where} ({beside.said}): correlation of weight and distance above 0.5 over the full square. Over "
+        f"the causal half it is above 0.5 in {growing} and below -0.5, where attention fades with distance, in "
+        f"{fading}. {beside.evidence} The largest published correlation is {_largest(heads.r_full):.2f}. The "
+        f"positional fraction of {mostly} is above 0.5 with its whole interval; between 0.4 and 0.6 no head is called "
+        "positional."
     )
 
 

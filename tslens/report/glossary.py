@@ -45,7 +45,8 @@ LIMITS = (
 """What the page does not show."""
 
 _INFLECTED = {word: re.compile(rf"\b{re.escape(word)}s?\b") for word in WORDS if word != "q"} | {
-    "q": re.compile(r"\bq\b(?= (?:=|&lt;|below))")
+    "q": re.compile(r"\bq\b(?= (?:=|&lt;|below))"),
+    "predicts": re.compile(r"\bpredicts\b(?= where)"),
 }
 
 

@@ -13,7 +13,9 @@ from tslens import __version__, files
 from tslens.corpus import counted
 from tslens.errors import InputError
 from tslens.report import card_view, circuits, features, glossary, instructions, suites
+from tslens.report.about import about
 from tslens.report.causes_view import table
+from tslens.report.clearest import clearest
 from tslens.report.compute import ReportData
 from tslens.report.embed import script_json
 from tslens.report.film import link, section
@@ -109,6 +111,7 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
         read=escape(f"read on {counted(len(data.loss.nats))}: {data.source}. {data.remark}".rstrip()),
         lede=escape(_lede(data)),
         findings="\n".join(map(card, findings(data))),
+        clearest=clearest(data),
         facts="\n".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in _facts(data)),
         curve_text=f'<p class="muted">{escape(_curve_text(data))}</p>',
         causes=table(data.causes, data.no_causes),
@@ -128,7 +131,7 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
         film_link=link(data.film) + instructions.link(data.instruct),
         samples_intro=escape(f"Written by the model: {data.sampling}. The prompt is in bold; nothing was picked."),
         samples="\n".join(_sample(prompt, text) for prompt, text in data.samples),
-        about="\n".join(f"<p>{glossary.explained(line)}</p>" for line in _about(data, cuts)) + glossary.table(),
+        about="\n".join(f"<p>{glossary.explained(line)}</p>" for line in about(data, cuts)) + glossary.table(),
     )
     return around(body, build(data, uncut, cuts, attention), name=data.name, title=f"{data.name} · tslens report")
 
@@ -210,29 +213,6 @@ def _sample(prompt: str, text: str) -> str:
     bold = f"<b>{html.escape(start)}</b>" if start else ""
     more = "" if rest.endswith((".", "!", "?", '"', "”", "’", "'")) else '<span class="muted">…</span>'
     return f'<article><p class="story">{bold}{html.escape(rest)}{more}</p></article>'
-
-
-def _about(data: ReportData, cuts: Cuts) -> Iterator[str]:
-    """Notes on rounding, on what was cut, and on the evidence."""
-    yield (
-        "Intervals are 95%. A label is given where an effect beats its null after correction for all that was tried "
-        "(Benjamini-Hochberg); otherwise it is unresolved. Attention is kept in 8 bits on a square-root scale (error "
-        "at most 0.004) and for the causal half alone; other numbers of the tables in 12 bits."
-    )
-    if (audit := data.audit) is not None:
-        yield f"{audit.verdict} {f'On {audit.corpus} ' if audit.corpus else ''}Made by: {audit.command}"
-    shown, stories = sum(n > 0 for n in cuts.attended), len(data.patterns)
-    if shown < stories:
-        yield f"Attention is here for {shown} of {stories} stories: more would have outgrown the page's budget."
-    for n, pattern in zip(cuts.attended, data.patterns, strict=True):
-        if 0 < n < len(pattern.tokens):
-            yield f"Of a story of {len(pattern.tokens)} tokens, attention is here for the first {n}."
-    if (full := cuts.detail.full) < (neurons := data.neurons.max.numel()):
-        yield (
-            "Of each neuron the page holds its statistics. Contexts, samples and the logits that it writes are here in "
-            f"full for {full:,} of {neurons:,} neurons, those whose label has the best evidence (least false discovery "
-            f"rate, then AUROC); of the others {strongest(cuts.detail)}: more would have outgrown the page's budget."
-        )
 
 
 def _contexts_shown(data: ReportData, detail: Detail) -> str:

@@ -17,7 +17,7 @@ from tslens.models.huggingface.gpt2 import GPT2
 from tslens.models.huggingface.gpt_neo import GPT_NEO
 from tslens.models.huggingface.gpt_neox import GPT_NEOX
 from tslens.models.huggingface.llama import LLAMA
-from tslens.models.spec import Spec
+from tslens.models.spec import MOST_LAYERS, Spec
 from tslens.tokenizer import Tokenizer
 
 FAMILIES = {"gpt2": GPT2, "gpt_neo": GPT_NEO, "gpt_neox": GPT_NEOX, "llama": LLAMA}
@@ -65,15 +65,20 @@ def _fetch(name: str) -> Path:
 
 def _read_config(path: Path) -> tuple[Family, Any]:
     """The family, and the config as transformers completes it with its defaults; another architecture is refused."""
-    fields = read_json(path)
-    kind = fields.get("model_type") if isinstance(fields, dict) else None
+    read = read_json(path)
+    fields = read if isinstance(read, dict) else {}
+    kind, architectures = fields.get("model_type"), fields.get("architectures")
     family = FAMILIES.get(str(kind))
-    named = (fields.get("architectures") or [family and family.architecture])[0] if isinstance(fields, dict) else None
+    named = architectures[0] if isinstance(architectures, list) and architectures else family and family.architecture
     if family is None or named != family.architecture:
         *others, last = (family.architecture for family in FAMILIES.values())
         raise InputError(
             f"{path} describes {named or kind or 'no model'}, which is not supported; "
             f"{', '.join(others)} and {last} can be loaded."
+        )
+    if repeated := _repeated(fields.get("attention_types")):
+        raise InputError(
+            f"{path} repeats a kind of attention {repeated:,} times; there are at most {MOST_LAYERS:,} layers."
         )
     import transformers
 
@@ -83,16 +88,30 @@ def _read_config(path: Path) -> tuple[Family, Any]:
         raise InputError(f"{path} is no config of {named}: {' '.join(str(error).split())}") from None
 
 
+def _repeated(kinds: Any) -> int:
+    """How often GPT-Neo's `attention_types` repeat a kind, where that is oftener than there may be layers: transformers
+    would write them out first. 0 for what it refuses by itself."""
+    counts = [kind[-1] for kind in kinds if isinstance(kind, list) and kind] if isinstance(kinds, list) else []
+    return max((n for n in counts if isinstance(n, int) and n > MOST_LAYERS), default=0)
+
+
+def _files_of(index: Path) -> list[str]:
+    """The names of the files that an index tells of."""
+    read = read_json(index)
+    files = read.get("weight_map") if isinstance(read, dict) else None
+    if not isinstance(files, dict) or not files or not all(isinstance(name, str) for name in files.values()):
+        raise InputError(f"{index} has no 'weight_map' from tensors to files: it was altered. Fetch it again.")
+    if astray := [n for n in files.values() if n != Path(n).name or not n.endswith(".safetensors")]:
+        raise InputError(f"{index} names {astray[0]!r}, which is no safetensors file of its folder.")
+    return sorted({*files.values()})
+
+
 def _read_tensors(folder: Path, family: Family) -> dict[str, Tensor]:
     """The tensors of one safetensors file, or of all files that an index names, without the prefix of their family."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    names = ["model.safetensors"]
-    if (folder / INDEX).is_file():
-        names = sorted({*read_json(folder / INDEX)["weight_map"].values()})
-        if astray := [n for n in names if n != Path(n).name or not n.endswith(".safetensors")]:
-            raise InputError(f"{folder / INDEX} names {astray[0]!r}, which is no safetensors file of its folder.")
+    names = _files_of(folder / INDEX) if (folder / INDEX).is_file() else ["model.safetensors"]
     tensors: dict[str, Tensor] = {}
     for path in (folder / name for name in names):
         if not path.is_file():

@@ -1,0 +1,67 @@
+import dataclasses
+import html
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from tests.report.conftest import EVIL
+from tslens import report
+from tslens.analysis.heads import ROLES
+from tslens.report.clearest import clearest
+from tslens.report.compute import ReportData
+
+
+def test_the_best_supported_come_first_each_with_an_example(made: Callable[..., ReportData]) -> None:
+    data = dataclasses.replace(made(layers=2, heads=4, tokens=20), causes=None)
+    names = ["positional", "previous token", "diffuse", "self", "unresolved", "content-dependent", "positional", "self"]
+    data.heads.role_code[:] = torch.tensor([ROLES.index(name) for name in names]).view(2, 4)
+    data.heads.effect_low[:] = torch.tensor([0.2, 0.4, 0.9, 0.3, 0.9, 0.9, 0.6, 0.1]).view(2, 4)
+    found = re.findall('<a href="#([^"]*)">Head ([^<]*)</a> <span>([a-z ]*),', clearest(data))
+    assert [(place, role) for _, place, role in found] == [
+        ("1.2", "positional"), ("0.1", "previous token"), ("0.3", "self"),
+    ]  # fmt: skip
+    text = html.unescape(re.sub("<[^>]*>", "", clearest(data)))
+    for address, place, role in found:
+        (layer, head), tokens = map(int, place.split(".")), data.patterns[0].tokens
+        weights = data.patterns[0].pattern[layer, head].tril(0 if role == "self" else -1)
+        weights[:2] = weights[:, 0] = 0
+        query, key = divmod(int(weights.argmax()), len(tokens))
+        assert html.unescape(address) == f"head={place}&story=0&token={query}"
+        asked, seen = (tokens[at].strip() or "␣" for at in (query, key))
+        assert f"“{asked}” looks at “{seen}” with {float(weights.max()):.0%} of its attention." in text
+
+
+def test_neurons_whose_label_predicts_stand_in_their_strongest_context(made: Callable[..., ReportData]) -> None:
+    data = made()
+    found = re.findall(r'<a href="#neuron=(\d+)\.(\d+)">.*?<p>(.*?)</p>', clearest(data), re.DOTALL)
+    t = data.tested
+    named = torch.where(t.predicts & (t.label >= 0), t.least, -1.0)
+    assert len(found) == min(3, int((named >= 0).sum()))
+    for layer, neuron, example in found:
+        assert float(named[int(layer), int(neuron)]) >= float(named.flatten().sort(descending=True).values[2])
+        peak = data.neurons.pieces[int(data.neurons.top_contexts[int(layer), int(neuron), 0, 5])]
+        assert f"<mark>{html.escape(peak.strip() or '␣')}</mark>" in example
+
+
+def test_none_is_shown_where_none_has_evidence_and_text_stays_text(made: Callable[..., ReportData]) -> None:
+    data = dataclasses.replace(made(), causes=None)
+    data.heads.role_code[:] = ROLES.index("content-dependent")
+    data.tested.label[:] = -1
+    assert clearest(data) == ""
+    assert EVIL not in clearest(made())
+
+
+@pytest.mark.thorough
+def test_a_press_opens_it(made: Callable[..., ReportData], opener: Any, tmp_path: Any) -> None:
+    data = made(layers=3, heads=4)
+    page = opener(report.write(report.draw(data), tmp_path / "report.html"))
+    for kind, shown in (("head", '.head[aria-selected="true"]'), ("neuron", "tr.row.open")):
+        page.click(f'ul.clearest a[href^="#{kind}="]')
+        said = page(f"return new URLSearchParams(location.hash.slice(1)).get('{kind}')")
+        layer, place = map(int, said.split("."))
+        width = 4 if kind == "head" else data.neurons.max.shape[1]
+        page.until(f"document.querySelector('{shown}')?.dataset.{kind} === '{layer * width + place}'")
+    assert page.complaints() == []

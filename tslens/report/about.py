@@ -1,0 +1,32 @@
+"""The notes at the end of a page."""
+
+from collections.abc import Iterator
+
+from tslens.report.compute import ReportData
+from tslens.report.findings import published_rule
+from tslens.report.neurons import strongest
+from tslens.report.payload import Cuts
+
+
+def about(data: ReportData, cuts: Cuts) -> Iterator[str]:
+    """Notes on rounding, on what was cut, and on the evidence; the published rule beside ours."""
+    yield (
+        "Intervals are 95%. A label is given where an effect beats its null after correction for all that was tried "
+        "(Benjamini-Hochberg); otherwise it is unresolved. Attention is kept in 8 bits on a square-root scale (error "
+        "at most 0.004) and for the causal half alone; other numbers of the tables in 12 bits."
+    )
+    if (audit := data.audit) is not None:
+        yield f"{audit.verdict} {f'On {audit.corpus} ' if audit.corpus else ''}Made by: {audit.command}"
+    yield published_rule(data)
+    shown, stories = sum(n > 0 for n in cuts.attended), len(data.patterns)
+    if shown < stories:
+        yield f"Attention is here for {shown} of {stories} stories: more would have outgrown the page's budget."
+    for n, pattern in zip(cuts.attended, data.patterns, strict=True):
+        if 0 < n < len(pattern.tokens):
+            yield f"Of a story of {len(pattern.tokens)} tokens, attention is here for the first {n}."
+    if (full := cuts.detail.full) < (neurons := data.neurons.max.numel()):
+        yield (
+            "Of each neuron the page holds its statistics. Contexts, samples and the logits that it writes are here in "
+            f"full for {full:,} of {neurons:,} neurons, those whose label has the best evidence (least false discovery "
+            f"rate, then AUROC); of the others {strongest(cuts.detail)}: more would have outgrown the page's budget."
+        )

@@ -1,0 +1,82 @@
+"""The clearest heads and neurons of a page, each with an example and a link that opens it."""
+
+import html
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+
+from tslens.analysis.heads import EVIDENT, ROLES
+from tslens.report.compute import ReportData
+
+MOST = 3
+"""Heads, and neurons."""
+FIRST, LAST = 2, 64
+"""Tokens of the first story among which a head's example is sought: of these the page nearly always has attention."""
+
+
+class _Clear(NamedTuple):
+    """A head or a neuron: its place in the page's address, its name, its label, and an example as HTML."""
+
+    address: str
+    name: str
+    label: str
+    example: str
+
+
+def clearest(data: ReportData) -> str:
+    """A list of at most three heads with a role and three neurons whose label predicts, best evidence first, as HTML;
+    empty where there is none."""
+    items = "\n".join(
+        f'<li><a href="#{one.address}">{html.escape(one.name)}</a> <span>{html.escape(one.label)}</span>'
+        f"<p>{one.example}</p></li>"
+        for one in (*_heads(data), *_neurons(data))
+    )
+    return f'<h3>The clearest</h3>\n<ul class="clearest">\n{items}\n</ul>' if items else ""
+
+
+def _heads(data: ReportData) -> Iterator[_Clear]:
+    roles = data.heads if data.causes is None else data.causes.roles
+    evident = torch.isin(roles.role_code, torch.tensor([ROLES.index(role) for role in EVIDENT]))
+    for layer, head in _best(evident, roles.effect_low):
+        low, high = float(roles.effect_low[layer, head]), float(roles.effect_high[layer, head])
+        address, example = f"head={layer}.{head}", ""
+        if data.patterns and len(tokens := data.patterns[0].tokens) > FIRST:
+            pattern = data.patterns[0].pattern[layer, head, FIRST:LAST, 1:LAST].clone()
+            if roles.roles[layer][head] != "self":
+                pattern -= torch.ones_like(pattern).triu(FIRST - 1)  # a token's own place
+            query, key = divmod(int(pattern.argmax()), pattern.shape[1])
+            query, key = query + FIRST, key + 1
+            share = float(data.patterns[0].pattern[layer, head, query, key])
+            example = f"{_quoted(tokens[query])} looks at {_quoted(tokens[key])} with {share:.0%} of its attention."
+            address += f"&amp;story=0&amp;token={query}"
+        effect = f"{float(roles.effect[layer, head]):.2f} [{low:.2f}, {high:.2f}] of its attention"
+        yield _Clear(address, f"Head {layer}.{head}", f"{roles.roles[layer][head]}, {effect}", example)
+
+
+def _neurons(data: ReportData) -> Iterator[_Clear]:
+    tested, neurons = data.tested, data.neurons
+    for layer, neuron in _best(tested.predicts & (tested.label >= 0), tested.least):
+        window = [neurons.pieces[t] if t >= 0 else "" for t in neurons.top_contexts[layer, neuron, 0].tolist()]
+        middle = len(window) // 2
+        before, after = ("".join(part) for part in (window[:middle], window[middle + 1 :]))
+        peak = f"<mark>{html.escape(window[middle].strip() or '␣')}</mark>"
+        example = f"… {html.escape(before.lstrip())} {peak}{html.escape(after)} …"
+        area = f"{float(tested.value[layer, neuron, 0]):.2f}, at least {float(tested.low[layer, neuron, 0]):.2f}"
+        yield _Clear(
+            f"neuron={layer}.{neuron}",
+            f"Neuron {layer}.{neuron}",
+            f"{tested.label_of(layer, neuron)}, AUROC on other stories {area}",
+            example,
+        )
+
+
+def _best(chosen: torch.Tensor, support: torch.Tensor) -> list[tuple[int, int]]:
+    """Layer and place of at most `MOST` of the chosen, the best supported first."""
+    support = torch.where(chosen, support.nan_to_num(-1.0), -torch.inf)
+    best = support.flatten().argsort(descending=True, stable=True)[: min(MOST, int(chosen.sum()))]
+    return [divmod(int(at), support.shape[1]) for at in best]
+
+
+def _quoted(token: str) -> str:
+    return f"“{html.escape(token.strip() or '␣')}”"
