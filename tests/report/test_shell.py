@@ -29,7 +29,6 @@ def test_scripts_come_without_comments_and_indentation() -> None:
 
 
 def test_a_style_sheet_keeps_its_rules_and_its_texts() -> None:
-    style = (
-        '/* why */\na:hover,\n  b > i { color: red;\n margin: 0 1px; }\n\n@media (x: 1px) { q { content: ": , {"; } }\n'
-    )
+    style = "/* why */\na:hover,\n  b > i { color: red;\n margin: 0 1px; }\n\n"
+    style += '@media (x: 1px) { q { content: ": , {"; } }\n'
     assert _tight(style).strip() == 'a:hover,b > i{color:red;margin:0 1px;}@media (x:1px){q{content:": , {";}}'
