@@ -50,7 +50,7 @@ def _heads(data: ReportData) -> Iterator[_Clear]:
             share = float(data.patterns[0].pattern[layer, head, query, key])
             example = f"{_quoted(tokens[query])} looks at {_quoted(tokens[key])} with {share:.0%} of its attention."
             address += f"&amp;story=0&amp;token={query}"
-        effect = f"{float(roles.effect[layer, head]):.2f} [{low:.2f}, {high:.2f}] of its attention"
+        effect = f"effect {float(roles.effect[layer, head]):.2f} [{low:.2f}, {high:.2f}]"
         yield _Clear(address, f"Head {layer}.{head}", f"{roles.roles[layer][head]}, {effect}", example)
 
 
