@@ -18,6 +18,9 @@ AGAINST = ("against, any tokens", "labelled")
 VALUE, SCORE = ("value", "low", "high"), ("score", "low", "high")
 
 
+MODELS = ("stories2M", "stories260K")
+
+
 def row(table: str, by: str, name: str, columns: tuple[str, ...] = INTERVAL, **more: object) -> Numbers:
     """The cells of the row of a table whose column `by` holds this name."""
 
@@ -40,14 +43,31 @@ def beyond_tokens(figures: Path) -> list[float]:
 
 def of_roles(*columns: str, heads: str = "roles") -> Numbers:
     """Counts of heads of both models, by what swapped words say of them."""
-    each = [row(f"heads/{model}-agreement", "heads", heads, columns) for model in ("stories2M", "stories260K")]
+    each = [row(f"heads/{model}-agreement", "heads", heads, columns) for model in MODELS]
     return lambda figures: [sum(of) for of in zip(*(read(figures) for read in each), strict=True)]
+
+
+def of_both(*columns: str) -> Numbers:
+    """Cells of the heads of both models that matter, beside their twins."""
+    each = [row(f"heads/{model}-ablated-twins", "label", "heads that matter", columns) for model in MODELS]
+    return lambda figures: [value for read in each for value in read(figures)]
+
+
+def agreeing(swap: str) -> Numbers:
+    """Of the labels of both models those that one kind of swap does not speak against, and all."""
+    columns = ("labelled", f"against, {swap}")
+    each = [row(f"heads/{model}-agreement", "heads", "both", columns) for model in MODELS]
+    return lambda figures: [n for read in each for of, against in [read(figures)] for n in (of - against, of)]
 
 
 NUMBER = r"([\d.,]+?)"
 WITH_INTERVAL = rf"{NUMBER} \({NUMBER} to {NUMBER}[);]"
 END, MEAN = ("nats per token",), ("mean", "low", "high")
 CLAIMS: list[tuple[str, str, Numbers]] = [
+    ("heads", rf"the loss is higher without {NUMBER} of the 16 heads of stories2M and without {NUMBER} of the 40 of",
+     of_both("count")),
+    ("heads", rf"intervals {NUMBER} to {NUMBER} and {NUMBER} to {NUMBER}; of 128 tokens",
+     of_both("low", "high")),
     ("seeds", rf"{NUMBER} of the 3,072 neurons prefer a part of speech \({NUMBER} to {NUMBER};",
      row("seeds/labels", "label", "part-of-speech neurons", MEAN)),
     ("seeds", rf"and {NUMBER} heads have a role \({NUMBER} to {NUMBER};",
@@ -98,14 +118,16 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      row("features/stories2M-twins", "label", "one-word features")),
     ("heads", r"but from (\d+) of the (\d+) of stories260K", beyond_tokens),
     ("heads", r"none of these (\d+) roles and confirm (\d+):", of_roles("labelled", "confirmed")),
-    ("heads", r"leaves more than half in (\d+) of (\d+) and",
+    ("heads", r"leaves surely more than half in (\d+) of (\d+) and",
      row("heads/stories2M-agreement", "heads", "roles", AGAINST)),
-    ("heads", r"leaves more than half in \d+ of \d+ and (\d+) of (\d+) \(head",
+    ("heads", r"leaves surely more than half in \d+ of \d+ and (\d+) of (\d+) \(head",
      row("heads/stories260K-agreement", "heads", "roles", AGAINST)),
     ("heads", rf"labels \({NUMBER} and",
      row("heads/stories2M-agreement", "heads", "both", ("agreement by random tokens",))),
-    ("heads", rf"labels \([\d.]+ and {NUMBER}\)",
+    ("heads", rf"labels \([\d.]+ and {NUMBER},",
      row("heads/stories260K-agreement", "heads", "both", ("agreement by random tokens",))),
+    ("heads", r"random tokens alone agree with (\d+) of (\d+) and (\d+) of (\d+) labels", agreeing("any tokens")),
+    ("heads", r"content too, with (\d+) of (\d+) and (\d+) of (\d+) \(", agreeing("same part of speech")),
     ("heads", r"Of the (\d+) heads that are only content-dependent both kinds of swap confirm (\d+)",
      of_roles("labelled", "confirmed", heads="content-dependent")),
     ("neurons", rf"found for {NUMBER} neurons \({NUMBER} to {NUMBER};",

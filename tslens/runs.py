@@ -140,12 +140,13 @@ def read_metrics(folder: str | Path, file: str = METRICS) -> list[dict[str, Any]
     return records
 
 
-NUMBERS = ("tokens", "train_loss", "validation_loss", "bits_per_byte")  # what is read of a record, where it has it
+NUMBERS = ("train_loss", "validation_loss", "bits_per_byte")  # what is read of a record, where it has it
 
 
 def _is_record(record: dict[str, Any]) -> bool:
     known = [record[name] for name in NUMBERS if name in record]
-    return type(record.get("step")) is int and all(type(value) in (int, float) for value in known)
+    counts = record.get("step"), record.get("tokens", 0)
+    return all(type(count) is int for count in counts) and all(type(value) in (int, float) for value in known)
 
 
 def read_config(folder: str | Path) -> dict[str, Any]:

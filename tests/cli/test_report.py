@@ -42,7 +42,7 @@ def test_findings_as_json_and_foreign_stories(run: Path, capsys: pytest.CaptureF
     given = ["--stories", "tales.txt", "--shown", "1", "--out", "page.html", "--json"]
     assert main(["report", "--model", "tiny", *given]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert said["page"] == "page.html" and said["model"] == "tiny" and len(said["findings"]) == 7
+    assert said["page"] == "page.html" and said["model"] == "tiny" and len(said["findings"]) == 6
     sentence = "By its record it was trained on made, not on tales.txt by that name."
     assert said["findings"][0]["evidence"].endswith(sentence)
     assert Path("page.html").read_text(encoding="utf-8").count(sentence) == 2  # the lede and the finding

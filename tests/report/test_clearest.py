@@ -9,8 +9,8 @@ import torch
 
 from tests.report.conftest import EVIL
 from tslens import report
-from tslens.analysis.heads import ROLES
-from tslens.report.clearest import clearest
+from tslens.analysis.heads import ROLES, PatternResult
+from tslens.report.clearest import _strongest, clearest
 from tslens.report.compute import ReportData
 
 
@@ -24,14 +24,43 @@ def test_the_best_supported_come_first_each_with_an_example(made: Callable[..., 
         ("1.2", "positional"), ("0.1", "previous token"), ("0.3", "self"),
     ]  # fmt: skip
     text = html.unescape(re.sub("<[^>]*>", "", clearest(data)))
+    keys = {"self": torch.eye(20), "previous token": torch.ones(20, 20).triu(-1).tril(-1)}
     for address, place, role in found:
         (layer, head), tokens = map(int, place.split(".")), data.patterns[0].tokens
-        weights = data.patterns[0].pattern[layer, head].tril(0 if role == "self" else -1)
-        weights[:2] = weights[:, 0] = 0
-        query, key = divmod(int(weights.argmax()), len(tokens))
+        weights, about = data.patterns[0].pattern[layer, head], keys.get(role, torch.ones(20, 20).tril(-1))
+        about[:2] = about[:, 0] = 0
+        query, key = divmod(int((weights * about).argmax()), len(tokens))
         assert html.unescape(address) == f"head={place}&story=0&token={query}"
         asked, seen = (tokens[at].strip() or "␣" for at in (query, key))
-        assert f"“{asked}” looks at “{seen}” with {float(weights.max()):.0%} of its attention." in text
+        assert f"“{asked}” looks at “{seen}” with {float(weights[query, key]):.0%} of its attention." in text
+
+
+@pytest.mark.parametrize(
+    ("role", "tokens", "pair"),
+    [
+        ("BOS sink", "^abcdef", (3, 0)),
+        ("duplicate token", "^abcbef", (4, 2)),
+        ("induction", "^abcaef", (4, 2)),
+        ("previous token", "^abcdef", (4, 3)),
+        ("self", "^abcdef", (5, 5)),
+        ("induction", "^abcdef", None),
+    ],
+)
+def test_an_example_is_of_the_keys_that_the_role_is_about(role: str, tokens: str, pair: tuple[int, int] | None) -> None:
+    pattern = torch.full((7, 7), 0.1)
+    pattern[6, 1] = 0.5  # the most of all, and no key of any of these roles
+    if pair:
+        pattern[pair] = 0.4
+    shown = PatternResult("m", tokens, list(tokens), pattern[None, None])
+    assert _strongest(shown, 0, 0, role) == pair
+
+
+def test_what_twins_earn_too_is_not_shown(made: Callable[..., ReportData]) -> None:
+    data = made()
+    assert clearest(data) and clearest(dataclasses.replace(data, twins=None)) == ""
+    assert data.twins is not None
+    earned = dataclasses.replace(data.twins, most=data.twins.count + 1, leads=torch.zeros_like(data.twins.leads))
+    assert clearest(dataclasses.replace(data, twins=earned)) == ""
 
 
 def test_neurons_whose_label_predicts_stand_in_their_strongest_context(made: Callable[..., ReportData]) -> None:

@@ -298,6 +298,8 @@ def test_a_link_opens_what_was_seen(opened: tuple[Any, ReportData], tmp_path: Pa
     assert page(f"return {story}") == "1" and page.one(".cell.at").get_attribute("data-i") == "22"
     assert page.one("tr.row.open td.id").text == "1.17"
     assert page("return document.querySelector('#neurons').getBoundingClientRect().top < innerHeight / 2")
+    page("const s = document.querySelector('#lens-view select'); s.value = 0; s.dispatchEvent(new Event('change'))")
+    page.until("location.hash.includes('story=0') && !location.hash.includes('token')")  # a token of another story
     for wrong in (
         "head=9.9&story=77&token=-1&layer=none&neuron=0.99999",
         "head=%E0%A4&token=1e9",

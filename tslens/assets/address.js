@@ -18,6 +18,12 @@ function tell(key, value) {
   pending = setTimeout(writeAddress, 200);
 }
 
+// Another story was chosen: a token is a place of the one before.
+function tellStory(number) {
+  if (chosen.get("story") !== String(number)) chosen.delete("token");
+  tell("story", number);
+}
+
 function forget(key) {
   if (chosen.delete(key)) writeAddress();
 }

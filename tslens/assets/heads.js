@@ -81,7 +81,7 @@ function headCell(view, l, h) {
 }
 
 function headChoices(view, picture) {
-  const story = choose("Story", view.withAttention.map((s, i) => [i, s.title]), (value) => { showStory(view, Number(value)); tell("story", view.number(view.withAttention[view.story])); });
+  const story = choose("Story", view.withAttention.map((s, i) => [i, s.title]), (value) => { showStory(view, Number(value)); tellStory(view.number(view.withAttention[view.story])); });
   view.storyField = story.select;
   const colour = choose("Colour by", [["role", "role"], ...view.heads.scores.map((s, i) => [i, s.label])], (value) => { view.colour = value; paintHeads(view); });
   return el("div", { class: "bar" }, story.field, colour.field, el("span", { class: "push" }), saveButton("heads", () => picture));
@@ -207,7 +207,7 @@ function highlight(view) {
 
 // One tab stop for the whole text; the pointer or the arrow keys choose the token.
 function chooseTokens(view) {
-  const { text } = view, at = (i) => { view.token = i; highlight(view); tell("story", view.number(view.withAttention[view.story])); tell("token", i); };
+  const { text } = view, at = (i) => { view.token = i; highlight(view); tellStory(view.number(view.withAttention[view.story])); tell("token", i); };
   text.setAttribute("tabindex", 0);
   text.setAttribute("aria-label", "Story: choose a token with the arrow keys to see where this head looks from it");
   const point = (event) => { const i = event.target.dataset?.i; if (i !== undefined && Number(i) !== view.token) at(Number(i)); };

@@ -13,7 +13,7 @@ function lensSection({ lens, stories, vocabulary }) {
     names: el("div"), scroller: el("div", { class: "cells" }), strips: el("div", { class: "strips" }),
     side: el("div", { class: "lens-side", id: "lens-readout", "aria-live": "polite" }), key: el("p", { class: "muted small key" }),
   };
-  const story = choose("Story", lens.stories.map((s, i) => [i, stories[s.story].title]), (value) => { view.story = Number(value); drawLens(view); tell("story", storyLens(view).story); });
+  const story = choose("Story", lens.stories.map((s, i) => [i, stories[s.story].title]), (value) => { view.story = Number(value); drawLens(view); tellStory(storyLens(view).story); });
   const by = choose("Colour by", Object.entries(MODES), (value) => { view.by = value; shadeCells(view); });
   byId("lens-view").append(el("div", { class: "bar" }, story.field, by.field, el("span", { class: "push" }), saveButton("lens", () => wholeLens(view))),
     el("div", { class: "panel" }, view.strips, el("div", { class: "lens" }, view.names, view.scroller), view.key, view.side));
@@ -42,7 +42,7 @@ function followPlaces(view, select) {
 function chooseCell(view, i) {
   readCell(view, i);
   const l = storyLens(view);
-  tell("story", l.story);
+  tellStory(l.story);
   tell("token", i % l.places);
   tell("layer", view.lens.depths[Math.floor(i / l.places)]);
 }

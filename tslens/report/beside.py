@@ -27,7 +27,8 @@ class Beside:
         if twins is None:
             return cls(found, "", "not compared with untrained twins", "No untrained twin was counted.", False)
         at, doubt = twins.place(label), twins.doubt(label)
-        said, where = f"untrained twins: {twins.range_of(label)}", counted(twins.stories)
+        said = f"untrained twins: {twins.range_of(label)}"
+        where = counted(twins.stories) if twins.unit == "stories" else f"{twins.stories:,} {twins.unit}"
         evidence = (
             f"On {where}: {int(twins.count[at]):,}{unit} [{float(twins.low[at]):,.1f}, {float(twins.high[at]):,.1f}], "
             f"{len(twins.twins)} untrained twins {twins.range_of(label)}, p = {float(twins.p[at]):.2f}"

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import torch
 
-from tslens.analysis.heads import EVIDENT, ROLES
+from tslens.analysis.heads import EVIDENT, ROLES, PatternResult
+from tslens.report.beside import Beside
 from tslens.report.compute import ReportData
 
+PREDICTING = "part-of-speech neurons that predict"
 MOST = 3
 """Heads, and neurons."""
 FIRST, LAST = 2, 64
@@ -25,12 +27,14 @@ class _Clear(NamedTuple):
 
 
 def clearest(data: ReportData) -> str:
-    """A list of at most three heads with a role and three neurons whose label predicts, best evidence first, as HTML;
-    empty where there is none."""
+    """A list of at most three heads with a role and three neurons whose label predicts, best evidence first, as HTML:
+    of each where the count exceeds that of every untrained twin. Empty where there is none."""
+    roles, labels = (Beside.of(data.twins, label, 0).leads for label in ("heads with a role", PREDICTING))
+    clear = [*(_heads(data) if roles else ()), *(_neurons(data) if labels else ())]
     items = "\n".join(
         f'<li><a href="#{one.address}">{html.escape(one.name)}</a> <span>{html.escape(one.label)}</span>'
         f"<p>{one.example}</p></li>"
-        for one in (*_heads(data), *_neurons(data))
+        for one in clear
     )
     return f'<h3>The clearest</h3>\n<ul class="clearest">\n{items}\n</ul>' if items else ""
 
@@ -41,17 +45,35 @@ def _heads(data: ReportData) -> Iterator[_Clear]:
     for layer, head in _best(evident, roles.effect_low):
         low, high = float(roles.effect_low[layer, head]), float(roles.effect_high[layer, head])
         address, example = f"head={layer}.{head}", ""
-        if data.patterns and len(tokens := data.patterns[0].tokens) > FIRST:
-            pattern = data.patterns[0].pattern[layer, head, FIRST:LAST, 1:LAST].clone()
-            if roles.roles[layer][head] != "self":
-                pattern -= torch.ones_like(pattern).triu(FIRST - 1)  # a token's own place
-            query, key = divmod(int(pattern.argmax()), pattern.shape[1])
-            query, key = query + FIRST, key + 1
+        if data.patterns and (pair := _strongest(data.patterns[0], layer, head, roles.roles[layer][head])):
+            (query, key), tokens = pair, data.patterns[0].tokens
             share = float(data.patterns[0].pattern[layer, head, query, key])
-            example = f"{_quoted(tokens[query])} looks at {_quoted(tokens[key])} with {share:.0%} of its attention."
+            seen = "the beginning" if key == 0 else _quoted(tokens[key])
+            example = f"{_quoted(tokens[query])} looks at {seen} with {share:.0%} of its attention."
             address += f"&amp;story=0&amp;token={query}"
         effect = f"effect {float(roles.effect[layer, head]):.2f} [{low:.2f}, {high:.2f}]"
         yield _Clear(address, f"Head {layer}.{head}", f"{roles.roles[layer][head]}, {effect}", example)
+
+
+def _strongest(shown: PatternResult, layer: int, head: int, role: str) -> tuple[int, int] | None:
+    """The query and the key with the most attention among the keys that the role is about; None where there is none."""
+    n, names = min(LAST, len(shown.tokens)), shown.tokens[:LAST]
+    same = torch.tensor([[names[query] == names[key] for key in range(n)] for query in range(n)])
+    own, before = torch.eye(n, dtype=torch.bool), torch.ones(n, n, dtype=torch.bool).tril(-1)
+    follows = torch.zeros_like(same)
+    follows[:, 1:] = (same & before)[:, :-1]
+    begins = torch.zeros_like(same)
+    begins[:, 0] = True
+    keys = {"self": own, "BOS sink": begins, "duplicate token": same & before, "induction": follows & before}
+    keys["previous token"] = torch.ones(n, n, dtype=torch.bool).triu(-1) & before
+    about = keys.get(role, before)
+    about[:FIRST] = False
+    if role != "BOS sink":
+        about[:, 0] = False
+    if not about.any():
+        return None
+    query, key = divmod(int(torch.where(about, shown.pattern[layer, head, :n, :n], -1.0).argmax()), n)
+    return query, key
 
 
 def _neurons(data: ReportData) -> Iterator[_Clear]:

@@ -26,8 +26,8 @@ from tslens.twins import (
 )
 
 EVERY = 4
-"""Of so many positions of a story the lenses read one. Logits at every depth cost more than the model, and
-intervals are over stories."""
+"""Of so many positions of a story the lenses read one: logits at every depth cost more than the model. Intervals over
+100 stories are up to 1.8 times as wide for it (settled positions of stories2M), hardly wider for larger models."""
 REPEATED = 16
 """Rows of repeated random tokens on which heads are ablated."""
 

@@ -10,12 +10,10 @@ with the m, for each head and kind of swap, that leaves the fewest nats. Where p
 is 0. Where the swapped words decide, no M tells the keys of one story from those of another, and it is near 1. A copy
 without a swap is the story itself, which m near 1 finds: nothing changes, whatever the head.
 
-Neither mean would do alone. That over the other stories leaves as much where no word is swapped, namely one minus the
-positional fraction (all keys, 100 stories: 0.02 apart on average over the heads of stories2M and 0.01 over those of
-stories260K, correlation 0.999 and more). Four copies of the story itself are few, and their noise looks like change:
-mixed with uniform attention in place of the others they leave 0.04 more than 16 do, with the others 0.01 more (32
-stories of stories2M, on average; at most 0.08 and 0.06). Over few stories the mean over others is noisy too, so a head
-that looks at single keys by content comes out high: planted on 12 stories, two thirds content give 0.63 to 0.68.
+Neither mean would do alone. That over the other stories leaves as much where no word is swapped, namely about one minus
+the positional fraction. Four copies of the story itself are few, and their noise looks like change; mixed with the
+others it hardly does. Over few stories the mean over others is noisy too, so a head that looks at single keys by
+content comes out high.
 
 What cannot be seen so: the more words are swapped, the more copies of one story are like those of any other, and the
 nearer the change comes to what the other stories leave. Of a positional head swaps can find that what its stories
