@@ -126,6 +126,9 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
      row("heads/stories2M-agreement", "heads", "both", ("agreement by random tokens",))),
     ("heads", rf"labels \([\d.]+ and {NUMBER},",
      row("heads/stories260K-agreement", "heads", "both", ("agreement by random tokens",))),
+    ("heads", rf"among the keys but BOS: {NUMBER}, {NUMBER} to {NUMBER}\)", row(
+        "heads/stories260K-swaps", "verdict, keys but BOS", "",
+        tuple(f"{name}, any tokens, keys but BOS" for name in ("change", "low", "high")), layer=1, head=2)),
     ("heads", r"random tokens alone agree with (\d+) of (\d+) and (\d+) of (\d+) labels", agreeing("any tokens")),
     ("heads", r"content too, with (\d+) of (\d+) and (\d+) of (\d+) \(", agreeing("same part of speech")),
     ("heads", r"Of the (\d+) heads that are only content-dependent both kinds of swap confirm (\d+)",
