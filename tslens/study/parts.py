@@ -27,7 +27,7 @@ from tslens.twins import (
 
 EVERY = 4
 """Of so many positions of a story the lenses read one: logits at every depth cost more than the model. Intervals over
-100 stories are up to 1.8 times as wide for it (settled positions of stories2M), hardly wider for larger models."""
+100 stories are wider for it: 864 to 890 settled positions of 1,000 where all gave 871 to 881 (256x8)."""
 REPEATED = 16
 """Rows of repeated random tokens on which heads are ablated."""
 

@@ -28,7 +28,7 @@ STEPS = 300
 STEP_TOKENS = 1024  # tokens of one step, padding included
 LOGITS = 1 << 22  # logits that exist at a time
 RATE = 3e-3
-MANY, EVERY = 100, 4  # of so many check stories one position in four is read: the error is that of stories
+MANY, EVERY = 100, 4  # of so many check stories one position in four is read, which is enough to tell the two apart
 
 
 def translators(
