@@ -129,7 +129,7 @@ def test_the_command_prints_the_summary_and_writes_every_answer(
     of_twins, ablated = TwinsResult.load(in_tmp / "out"), AblationResult.load(in_tmp / "out/on-stories")
     assert of_twins.stories == ablated.rows == 20
     mattering = TwinsResult.load(in_tmp / "out/of-ablation").said(["heads that matter"])
-    assert ablated.beside_twins == f"On 20 stories: {mattering}."
+    assert ablated.beside_twins == f"On 20 stories of 64 tokens: {mattering}."
     said = dict(zip(summary.answers, summary.findings, strict=True))
     assert said["ablation on stories"].endswith(ablated.beside_twins)
     assert said["logit lens"].endswith(of_twins.said(["of 1,000 positions settled after block 0"]))
