@@ -15,6 +15,10 @@ MANY = 20_000  # permutations of such a set, of which hundreds are tested togeth
 ROWS = 64  # rows of which such a set is permuted at a time, so that memory stays flat
 
 
+Drawn = Callable[[Int[np.ndarray, "draw unit"]], Float[np.ndarray, "draw row set"]]
+"""The values of statistics for permutations of the units."""
+
+
 def like_classes(frequency: Int[np.ndarray, " unit"]) -> Int[np.ndarray, " unit"]:
     """Classes of units that are equally frequent, from the most frequent; neighbours are joined until each class has
     `LIKE` units."""
@@ -99,38 +103,43 @@ def p_of_permuted(
     sorted_values, sorted_sets, sorted_like = values[:, order], set_of[order], like[order]
     found, of_set = np.stack([values[:, set_of == i].sum(1) for i in range(sets)], axis=1), np.eye(sets)[sorted_sets]
 
-    def sums(rows: Int[np.ndarray, " row"]) -> Callable[[Int[np.ndarray, " unit"]], Float[np.ndarray, "row set"]]:
-        of_rows = sorted_values[rows]
-        return lambda permuted: of_rows @ of_set[permuted]
+    def sums(asked: Bool[np.ndarray, "row set"]) -> Drawn:
+        rows = np.flatnonzero(asked.any(1))
+        of_rows, found = sorted_values[rows], np.full(asked.shape, -np.inf)
+
+        def drawn(permuted: Int[np.ndarray, "draw unit"]) -> Float[np.ndarray, "draw row set"]:
+            every = np.broadcast_to(found, (len(permuted), *found.shape)).copy()
+            every[:, rows] = of_rows @ of_set[permuted]
+            return every
+
+        return drawn
 
     return p_by_permuting(found, sums, sorted_like)
 
 
 def p_by_permuting(
     found: Float[np.ndarray, "row set"],
-    statistic: Callable[[Int[np.ndarray, " row"]], Callable[[Int[np.ndarray, " unit"]], Float[np.ndarray, "row set"]]],
+    statistic: Callable[[Bool[np.ndarray, "row set"]], Drawn],
     like: Int[np.ndarray, " unit"],
     asked: Bool[np.ndarray, "row set"] | None = None,
 ) -> Float[np.ndarray, "row set"]:
     """One-sided p-values of statistics from at most `PERMUTATIONS` random permutations within the classes `like`, which
-    are in order; `statistic` of some rows gives these rows' values for a permutation.
+    are in order; `statistic` of what is still asked gives the values for permutations, anything for the others.
 
     All rows share the permutations. Where `ENOUGH` of them have reached a value, p is their share of those drawn until
-    then (sequential Monte Carlo tests, Besag and Clifford 1991, doi:10.1093/biomet/78.2.301), and a row of which no
-    more is asked is left out of the others. The smallest p is 1 / (1 + `PERMUTATIONS`).
+    then (sequential Monte Carlo tests, Besag and Clifford 1991, doi:10.1093/biomet/78.2.301), and no more is asked of
+    it. The smallest p is 1 / (1 + `PERMUTATIONS`).
     """
     rng, reached, drawn = np.random.default_rng(0), np.zeros(found.shape), np.zeros(found.shape)
     asked = np.ones(found.shape, dtype=bool) if asked is None else asked
     for begun in range(0, PERMUTATIONS, ROUND):
-        left = np.flatnonzero(((reached < ENOUGH) & asked).any(1))
-        if not len(left):
+        left = (reached < ENOUGH) & asked
+        if not left.any():
             break
-        of_rows = statistic(left)
-        for _ in range(min(ROUND, PERMUTATIONS - begun)):
-            counts = reached[left] < ENOUGH
-            drawn[left] += counts
-            permuted = np.argsort(like + rng.random(len(like)))
-            reached[left] += counts & (of_rows(permuted) >= found[left] - 1e-9)
+        permuted = np.argsort(like + rng.random((min(ROUND, PERMUTATIONS - begun), len(like))), axis=1)
+        hits = left & (statistic(left)(permuted) >= found - 1e-9)
+        counts = left & (reached + hits.cumsum(0) - hits < ENOUGH)  # fewer had reached it before
+        drawn, reached = drawn + counts.sum(0), reached + (counts & hits).sum(0)
     return np.where(reached < ENOUGH, (1 + reached) / (1 + drawn), ENOUGH / np.maximum(drawn, 1))
 
 

@@ -104,17 +104,20 @@ def _p_of_products(
     total, of = own.sum(0), np.eye(len(CLASSES) + 1, dtype=both.dtype)[of_word[order], : len(CLASSES)].T
 
     def products(
-        heads: Int[np.ndarray, " head"],
-    ) -> Callable[[Int[np.ndarray, " word"]], Float[np.ndarray, "head class"]]:
-        of_heads, all_own = both[:, heads].reshape(len(order), -1), total[heads, None]
+        asked: Bool[np.ndarray, "head class"],
+    ) -> Callable[[Int[np.ndarray, "draw word"]], Float[np.ndarray, "draw head class"]]:
+        of_heads = [both[:, heads].reshape(len(order), -1) for heads in asked.T]
 
-        def statistic(permuted: Int[np.ndarray, " word"]) -> Float[np.ndarray, "head class"]:
-            sums = (of[:, permuted] @ of_heads).reshape(len(CLASSES), -1, 2 * width + 1)
-            found, own = np.einsum("chd,chd->hc", sums[:, :, :width], sums[:, :, width:-1]), sums[:, :, -1].T
-            return np.asarray(found * across - own * inside - (all_own - own) * outside)
+        def statistic(permuted: Int[np.ndarray, "draw word"]) -> Float[np.ndarray, "draw head class"]:
+            values = np.zeros((len(permuted), *asked.shape))
+            for i, heads in enumerate(asked.T):
+                if heads.any():
+                    sums = (of[i][permuted] @ of_heads[i]).reshape(len(permuted), -1, 2 * width + 1)
+                    inner, own = np.einsum("phd,phd->ph", sums[:, :, :width], sums[:, :, width:-1]), sums[:, :, -1]
+                    values[:, heads, i] = inner * across[i] - own * inside[i] - (total[heads] - own) * outside[i]
+            return values
 
         return statistic
 
-    every = np.arange(before.shape[1])
-    found = products(every)(np.arange(len(order)))
+    found = products(np.ones(asked.T.shape, dtype=bool))(np.arange(len(order))[None])[0]
     return np.where(size > 1, stats.p_by_permuting(found, products, like[order], asked.T), np.nan).T
