@@ -15,6 +15,7 @@ Numbers = Callable[[Path], list[float]]
 INTERVAL = ("count", "low", "high")
 FAITHFUL = ("faithfulness", "low", "high")
 AGAINST = ("against, any tokens", "labelled")
+AGAINST_BY_CLASS = ("against, same part of speech", "labelled")
 VALUE, SCORE = ("value", "low", "high"), ("score", "low", "high")
 
 
@@ -45,6 +46,15 @@ def of_roles(*columns: str, heads: str = "roles") -> Numbers:
     """Counts of heads of both models, by what swapped words say of them."""
     each = [row(f"heads/{model}-agreement", "heads", heads, columns) for model in MODELS]
     return lambda figures: [sum(of) for of in zip(*(read(figures) for read in each), strict=True)]
+
+
+def left_by_class(figures: Path) -> list[float]:
+    """Of the content-dependent heads of stories260K that follow the class of a word more than the word: the least and
+    the most that words of the same part of speech leave, and that random tokens do."""
+    roles, swaps = (pd.read_csv(figures / f"heads/stories260K{part}.csv") for part in ("", "-swaps"))
+    found = swaps[(roles["role"] == "content-dependent") & (swaps["high, same part of speech, keys but BOS"] < 0.5)]
+    each = [found[f"change, {swap}, keys but BOS"] for swap in ("same part of speech", "any tokens")]
+    return [float(end) for left in each for end in (left.min(), left.max())]
 
 
 def of_both(*columns: str) -> Numbers:
@@ -130,7 +140,14 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
         "heads/stories260K-swaps", "verdict, keys but BOS", "",
         tuple(f"{name}, any tokens, keys but BOS" for name in ("change", "low", "high")), layer=1, head=2)),
     ("heads", r"random tokens alone agree with (\d+) of (\d+) and (\d+) of (\d+) labels", agreeing("any tokens")),
-    ("heads", r"content too, with (\d+) of (\d+) and (\d+) of (\d+) \(", agreeing("same part of speech")),
+    ("heads", r"they do in (\d+) of (\d+) and \d+ of \d+\. Of",
+     row("heads/stories2M-agreement", "heads", "roles", AGAINST_BY_CLASS)),
+    ("heads", r"they do in \d+ of \d+ and (\d+) of (\d+)\. Of",
+     row("heads/stories260K-agreement", "heads", "roles", AGAINST_BY_CLASS)),
+    ("heads", r"Of (\d+) of the (\d+) content-dependent heads of stories260K",
+     row("heads/stories260K-agreement", "heads", "content-dependent", AGAINST_BY_CLASS)),
+    ("heads", rf"leave surely less than half \({NUMBER} to {NUMBER}, where random tokens leave {NUMBER} to {NUMBER}\)",
+     left_by_class),
     ("heads", r"Of the (\d+) heads that are only content-dependent both kinds of swap confirm (\d+)",
      of_roles("labelled", "confirmed", heads="content-dependent")),
     ("neurons", rf"found for {NUMBER} neurons \({NUMBER} to {NUMBER};",

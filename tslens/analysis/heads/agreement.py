@@ -55,7 +55,8 @@ class AgreementResult(Result):
     """True where the role is contradicted."""
     against: Bool[Tensor, "swap layer head"]
     """Whether one kind of swap alone speaks against the role: its interval lies on the other side of one half. Random
-    tokens break words up, so they err towards content; words of the same part of speech towards position."""
+    tokens break words up, so they err towards content. Words of the same part of speech keep what their class says:
+    against a role of content they say only that the class decides, or position."""
 
     @property
     def agreement(self) -> float:
