@@ -92,11 +92,12 @@ def judged(
     times = np.bincount(of_sample, minlength=len(word_of)) + np.bincount(word_of, seen.numpy(), len(word_of))
     often = times[of_sample].astype(np.int64)
     tokens, positives, different = (torch.zeros(shape, dtype=torch.int64) for _ in range(3))
-    named, block = ((profiles.label >= 0) | profiles.by_word).nonzero(), np.empty((0, 0), dtype=np.float32)
+    named, gave = ((profiles.label >= 0) | profiles.by_word).nonzero(), profiles.label_tokens
+    block = np.empty((0, 0), dtype=np.float32)
     for i, at in enumerate(track([tuple(place) for place in named.tolist()], "testing labels")):
         if i % NEURONS == 0:
             block = sample.values[:, *named[i : i + NEURONS].T].T.contiguous().numpy()
-        positive, kept = _sides(profiles, at, word_of, of_sample, tags)
+        positive, kept = _sides(profiles, at, gave[at], word_of, of_sample, tags)
         values, edge = block[i % NEURONS], float(threshold[at])
         found = _tested(values, positive, group, edge, of_sample, often, kept)
         value[at], low[at], high[at] = (torch.from_numpy(end) for end in (found.value, found.low, found.high))
@@ -107,7 +108,7 @@ def judged(
         label=profiles.label,
         by_word=profiles.by_word,
         word=profiles.word,
-        label_tokens=profiles.label_tokens,
+        label_tokens=gave,
         value=value,
         low=low,
         high=high,
@@ -151,14 +152,16 @@ def _tested(
 def _sides(
     profiles: ProfilesResult,
     at: tuple[int, ...],
+    gave: Int[Tensor, " label_token"],
     word_of: Int[np.ndarray, " vocabulary"],
     of_sample: Int[np.ndarray, " token"],
     tags: Int[np.ndarray, " token"],
 ) -> tuple[Bool[np.ndarray, " token"], Bool[np.ndarray, " token"]]:
-    """Which tokens of the sample a neuron's label names, and which test it: of a part of speech, none of its words."""
-    label, tokens = int(profiles.label[at]), profiles.label_tokens[at]
+    """Which tokens of the sample a neuron's label names, and which test it: of a part of speech, none of the words that
+    gave it, whose tokens are `gave`."""
+    label = int(profiles.label[at])
     if label < 0:
         return of_sample == word_of[int(profiles.word[at])], np.ones(len(tags), dtype=bool)
     own = np.zeros(len(word_of), dtype=bool)
-    own[word_of[tokens[tokens >= 0].numpy()]] = True
+    own[word_of[gave[gave >= 0].numpy()]] = True
     return tags == label, ~own[of_sample]
