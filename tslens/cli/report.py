@@ -34,6 +34,15 @@ Causes = Annotated[
 ]
 
 
+Live = Annotated[
+    bool | None,
+    Parameter(
+        help="Let the page run the model: it writes, and heads and neurons can be switched off. Default: where its "
+        "weights take at most 6 MB of the page (2.2 million in half precision)."
+    ),
+]
+
+
 def report(
     *,
     model: Model,
@@ -44,6 +53,7 @@ def report(
     twins: int = 19,
     film: Film = None,
     causes: Causes = None,
+    live: Live = None,
     out: Path | None = None,
     json_: Json = False,
 ) -> None:
@@ -82,6 +92,7 @@ def report(
         twins=twins,
         film=_film(folder, corpus, film, twins),
         causes=causes,
+        live=live,
     )
     _print(data, page.write(page.draw(data), place), json_)
 
