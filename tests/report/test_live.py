@@ -2,10 +2,8 @@
 
 import dataclasses
 import json
-import random
 import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,19 +11,15 @@ import pytest
 import torch
 
 from tests.generate.test_generate import random_model
-from tests.models.test_llama2c import write_tokenizer
 from tslens import forward, models, report
-from tslens.analysis import lens
-from tslens.forward import EditedForward
-from tslens.generate import Sampling, generate_written
-from tslens.models import Spec, llama2c
+from tslens.generate import Sampling
+from tslens.models import Spec
 from tslens.report import ReportData
 from tslens.report.embed import unpack
 from tslens.report.live import DEFAULT, MOST, Live, embedded, live_of, rounded, with_figures
 from tslens.report.live_tokenizer import scripted
-from tslens.report.live_view import shape
 from tslens.report.page import BUDGET
-from tslens.report.shell import WORKER, around, asset, bundle
+from tslens.report.shell import bundle
 from tslens.tokenizer import Tokenizer
 
 GREEDY = Sampling(temperature=0.0)
@@ -88,11 +82,13 @@ def test_steps_take_as_many_bits_as_fit_and_their_rounding_is_measured(
     monkeypatch.setattr("tslens.report.live.DEFAULT", room)
     found = live(model)
     kept = found.content["weights"]
-    assert kept["precision"] == "steps" and f"in {bits} bits" in found.precision and kept["middle"] == 2 ** (bits - 1)
+    used = kept["middle"].bit_length()
+    assert kept["precision"] == "steps" and f"in {used} bits" in found.precision
+    assert used == bits if bits in (16, 24) else abs(used - bits) <= 1  # a few more or fewer by what deflating saves
     numbers, step = unpack(kept["numbers"]).astype(np.float64), unpack(kept["steps"]).view(np.float32)
     read = ((numbers - kept["middle"]) * np.repeat(step, kept["block"])[:n]).astype(np.float32)
     assert np.array_equal(read, found.weights)
-    assert numbers.max() < 2**bits and len(kept["numbers"]["data"]) + len(kept["steps"]["data"]) <= room
+    assert numbers.max() < 2**used and len(kept["numbers"]["data"]) + len(kept["steps"]["data"]) <= room
 
     text = "The cat sat on the mat. " * 2
     figures = with_figures(found, model, [text])
