@@ -18,6 +18,7 @@ from tslens.report import ReportData
 from tslens.report.embed import unpack
 from tslens.report.live import DEFAULT, MOST, Live, embedded, live_of, rounded, with_figures
 from tslens.report.live_tokenizer import scripted
+from tslens.report.live_view import section
 from tslens.report.page import BUDGET
 from tslens.report.shell import bundle
 from tslens.tokenizer import Tokenizer
@@ -99,7 +100,9 @@ def test_steps_take_as_many_bits_as_fit_and_their_rounding_is_measured(
     best = first.topk(2).indices
     moved = (first.gather(1, best).diff() - second.gather(1, best).diff()).abs().max()
     assert said and int(said[1]) == tokens.numel() and float(said[2]) == pytest.approx(float(moved), rel=0.06)
-    assert 0 < moved < most
+    assert 0 < moved < most and live(model).close == 1e-3
+    assert max(1e-3, float(moved)) <= figures.close <= max(1e-3, float(moved) + 1e-4)
+    assert f"differ by more than {figures.close:g};" in section(figures)
 
 
 def test_a_small_model_is_live_by_default_and_a_larger_one_where_it_is_asked_for(words: Tokenizer) -> None:

@@ -10,7 +10,7 @@ function liveSection({ live: shape }) {
     shape, edits: new Map(), part: ["head", 0, 0], ids: [], losses: { as: [], changed: null }, written: { as: [], changed: [] }, ends: {}, asked: false,
     at: null, number: 0, wanted: {}, shown: null, worker: null, sides: {},
     text: el("textarea", { id: "live-text", rows: 2, spellcheck: "false", maxlength: 20000, oninput: () => { clearTimeout(view.pending); view.pending = setTimeout(() => readAgain(view), 250); } }),
-    status: el("p", { class: "muted small", id: "live-status", role: "status" }, "The model is loaded when this is seen."),
+    status: el("p", { class: "muted small key", id: "live-status", role: "status" }, "The model is loaded when this is seen."),
     lens: el("div", { id: "live-lens", class: "scroll" }), token: el("p", { class: "small", id: "live-token" }),
   };
   view.text.value = shape.beginning;
@@ -78,7 +78,7 @@ function showRead(view, { ids, losses, changed, tokens, room }) {
   const same = ids.join() === view.ids.join();
   view.ids = ids;
   view.losses = { as: losses, changed };
-  view.status.replaceChildren("Colour: loss of a token, 0 ", ramp(), ` ${DEEPEST} nats or more. Choose a token to see the lens after it.`);
+  view.status.replaceChildren("Colour: loss of a token, 0 ", ramp(), ` ${DEEPEST} nats or more. Choose a token to see the lens after it.${view.edits.size ? " A wavy line marks where the texts part." : ""}`);
   if (!same || !view.at || view.at.i >= rowOf(view, view.at.side).length) view.at = { side: "as", i: ids.length - 1 };
   Object.keys(SIDES).forEach((side) => showSide(view, side));
   askLens(view);

@@ -125,10 +125,10 @@ def compute(
     """Scan `stories` for heads, neurons and lens, and analyse `shown` of them in full, after the user's own `texts`.
 
     `twins` untrained twins are counted on the first stories, none where these are too few. With `causes` every head is
-    swapped and ablated, by default where that takes under a minute. With `live` the page runs the model, by default
-    where it is small (see `live_of`). InputError as for the analyses, for no story, and for a model that no page runs.
+    swapped and ablated, by default where that takes under a minute; with `live` the page runs the model, by default
+    where it is small. InputError as for the analyses, for no story, and for a model that no page runs.
     """
-    running, no_live = live_of(model, live)
+    running = live_of(model, live)
     corpus = list(stories)
     described = stories if isinstance(stories, Corpus) else Corpus(tuple(corpus), getattr(stories, "name", GIVEN))
     measured, a_story = _timed_loss(model, corpus)
@@ -153,13 +153,16 @@ def compute(
         depth=depth,
         patterns=patterns,
         lenses=lenses,
-        samples=_samples(model, max_new_tokens),
-        sampling=f"temperature {SAMPLING.temperature}, top-p {SAMPLING.top_p}, seed {SAMPLING.seed}",
         film=film,
-        live=running and with_figures(running, model, [pattern.text for pattern in patterns]),
-        no_live=no_live,
-        **_kept(model),
+        **_samples(model, max_new_tokens),
+        **_kept(model) | _live(model, running, patterns),
     )
+
+
+def _live(model: "LanguageModel", found: tuple[Live | None, str], patterns: Sequence[PatternResult]) -> dict[str, Any]:
+    """The model for the page with what rounding does on the stories shown, and why it is not there, by field."""
+    live, why = found
+    return {"live": live and with_figures(live, model, [pattern.text for pattern in patterns]), "no_live": why}
 
 
 def _kept(model: "LanguageModel") -> dict[str, Any]:
@@ -191,10 +194,12 @@ def _in_full(model: "LanguageModel", chosen: list[str]) -> tuple[list[PatternRes
         ]
 
 
-def _samples(model: "LanguageModel", max_new_tokens: int) -> list[tuple[str, str]]:
+def _samples(model: "LanguageModel", max_new_tokens: int) -> dict[str, Any]:
+    """What the model writes, and how it was drawn, by field."""
     with stage("writing stories"):
         written = generate(model, PROMPTS, max_new_tokens=max_new_tokens, sampling=SAMPLING)
-    return list(zip(PROMPTS, written, strict=True))
+    drawn = f"temperature {SAMPLING.temperature}, top-p {SAMPLING.top_p}, seed {SAMPLING.seed}"
+    return {"samples": list(zip(PROMPTS, written, strict=True)), "sampling": drawn}
 
 
 def _twins(

@@ -29,6 +29,7 @@ SHAPE = (
     *("rotary_adjacent", "rotary_base"),
 )
 BLOCK = 256  # weights that share a size of steps
+CLOSE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,8 @@ class Live:
     """The weights that the page computes with, one after another."""
     precision: str
     """How they are kept, in words."""
+    close: float = CLOSE
+    """Where the two best logits differ by no more, rounding may decide which token is written."""
 
 
 def embedded(spec: Spec, bits: int = HALF) -> int:
@@ -60,27 +63,26 @@ def live_of(model: "LanguageModel", wanted: bool | None = None) -> tuple[Live | 
         return None, "It was left out (--no-live)."
     spec = models.spec_of(model, compressors=True)
     try:
-        tokens = _readable(model, spec)
-        assert isinstance(spec, Spec)
-        if (size := embedded(spec)) > (MOST if wanted else DEFAULT):
-            raise InputError(
-                f"its {spec.n_parameters():,} weights take {size / 1e6:.1f} MB of a page in 16 bits each, and at most "
-                f"{MOST / 1e6 if wanted else DEFAULT / 1e6:.1f} are allowed"
-                + ("" if wanted or size > MOST else " without --live")
-            )
+        tokens = _readable(model, spec, MOST if wanted else DEFAULT)
     except InputError as error:
         if wanted:
             raise InputError(f"{models.name_of(model)} cannot run in a page: {error}. Leave out --live.") from None
         return None, f"It is not here: {error}."
+    assert isinstance(spec, Spec)
     return _laid_out(spec, model, tokens), ""
 
 
-def _readable(model: "LanguageModel", spec: Spec | CompressorSpec) -> dict[str, Any]:
-    """The tokenizer for the page. InputError for a model that the script does not run."""
+def _readable(model: "LanguageModel", spec: Spec | CompressorSpec, most: int) -> dict[str, Any]:
+    """The tokenizer for the page. InputError for a model that the script does not run, or that takes more bytes."""
     if isinstance(spec, CompressorSpec):
         raise InputError("it is a compressor, and the page runs a HookedTransformer")
     if isinstance(spec, HookedSpec):
         raise InputError(f"TransformerLens alone runs it, because of {', '.join(spec.because)}")
+    if (size := embedded(spec)) > most:
+        raise InputError(
+            f"its {spec.n_parameters():,} weights take {size / 1e6:.1f} MB of a page in 16 bits each, and at most "
+            f"{most / 1e6:.1f} are allowed" + ("" if most == MOST or size > MOST else " without --live")
+        )
     return scripted(models.story_tokenizer_of(model), spec.d_vocab)
 
 
@@ -183,4 +185,4 @@ def with_figures(live: Live, model: "LanguageModel", texts: Sequence[str]) -> Li
             gaps = [of.gather(1, best).diff(dim=1) for of in (first, second)]
             far, positions = max(far, float((gaps[0] - gaps[1]).abs().max())), positions + tokens.numel()
     words = f"On {positions:,} tokens this moves the difference between the two best logits by at most {far:.1e}."
-    return replace(live, precision=f"{live.precision} {words}")
+    return replace(live, precision=f"{live.precision} {words}", close=max(CLOSE, math.ceil(far * 1e4) / 1e4))

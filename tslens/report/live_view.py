@@ -12,7 +12,7 @@ INTRO = (
     "model write on. Switch a head or a neuron off, or scale it, and see what becomes of the loss, the lens and the "
     "text. A head's output is scaled before it is written to the residual stream, a neuron after its activation "
     "function. At temperature 0 the text is that of tslens generate --temperature 0, wherever the two best logits "
-    "differ by more than 0.001; at others a seed draws other texts than there."
+    "differ by more than {close:g}; at others a seed draws other texts than there."
 )
 
 
@@ -20,9 +20,10 @@ def section(live: Live | None) -> str:
     """The section as HTML; empty where the page does not run the model."""
     if live is None:
         return ""
+    intro = html.escape(f"{INTRO.format(close=live.close)} {live.precision}")
     return (
         '<section id="live" aria-labelledby="live-title">\n<h2 id="live-title">Try it</h2>\n'
-        f'<p class="intro">{html.escape(f"{INTRO} {live.precision}")}</p>\n<div id="live-view"></div>\n</section>'
+        f'<p class="intro">{intro}</p>\n<div id="live-view"></div>\n</section>'
     )
 
 
