@@ -137,10 +137,11 @@ def _packed(flat: NDArray[np.float32]) -> tuple[dict[str, Any], NDArray[np.float
     room = DEFAULT * 6 // flat.size
     if room >= WHOLE:
         return {"precision": "float", "numbers": pack(flat.view(np.uint32))}, flat, "Its weights are here whole."
-    for bits in range(min(max(room + 1, HALF), FINEST), HALF - 1, -1):  # deflating saves a bit of some
+    bits = min(max(room + 1, HALF), FINEST)  # deflating may save a bit of each
+    kept, used = _steps(flat, bits)
+    while bits > HALF and len(kept["numbers"]["data"]) + len(kept["steps"]["data"]) > DEFAULT:
+        bits -= 1
         kept, used = _steps(flat, bits)
-        if len(kept["numbers"]["data"]) + len(kept["steps"]["data"]) <= DEFAULT:
-            break
     return kept, used, f"Its weights are here in {bits} bits each, in even steps up to the largest of {BLOCK}."
 
 

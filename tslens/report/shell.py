@@ -23,11 +23,12 @@ def around(
     """The whole page around a body of HTML. The script reads `content` as JSON; CircuitsVis is included if there is
     attention to draw. `name` is the model's name, used for downloads. `live` is a model for the page (`live.Live`'s
     content), which comes with what runs it."""
+    styles = ("report.css",) if live is None else ("report.css", "live.css")
     return Template(asset("shell.html")).substitute(
         version=__version__,
         name=html.escape(name),
         title=html.escape(title),
-        style=_tight(asset("report.css")) + style,
+        style="".join(_tight(asset(name)) for name in styles) + style,
         body=body,
         data=script_json(content),
         bundle=bundle() if attention else "",
