@@ -31,6 +31,7 @@ def test_a_run_gets_its_page(run: Path, capsys: pytest.CaptureFixture[str]) -> N
     page = (run / "report.html").read_text(encoding="utf-8")
     assert "<script>alert(1)" not in page
     assert '"label":"Loss over training"' in page
+    assert '<section id="live"' in page and "Its weights are here whole." in page  # by default, since it is small
     assert "320 tokens, 2 steps" in page and "not what it was trained on" not in page
     out = capsys.readouterr().out
     assert "bits per byte" in out
@@ -39,13 +40,15 @@ def test_a_run_gets_its_page(run: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_findings_as_json_and_foreign_stories(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("tales.txt").write_text("\n<|endoftext|>\n".join(stories("made", limit=6)), encoding="utf-8")
-    given = ["--stories", "tales.txt", "--shown", "1", "--out", "page.html", "--json"]
+    given = ["--stories", "tales.txt", "--shown", "1", "--out", "page.html", "--json", "--no-live"]
     assert main(["report", "--model", "tiny", *given]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["page"] == "page.html" and said["model"] == "tiny" and len(said["findings"]) == 6
     sentence = "By its record it was trained on made, not on tales.txt by that name."
     assert said["findings"][0]["evidence"].endswith(sentence)
-    assert Path("page.html").read_text(encoding="utf-8").count(sentence) == 2  # the lede and the finding
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert page.count(sentence) == 2  # the lede and the finding
+    assert '<section id="live"' not in page and "It was left out (--no-live)." in page
 
 
 def test_a_run_at_a_step_keeps_what_it_read_and_not_how_it_ended(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,6 +69,16 @@ def test_what_cannot_be_written_fails_before_the_work(run: Path, capsys: pytest.
     assert len(errors) == 2
     assert "file/page.html" in errors[0]
     assert "is a folder" in errors[1]
+
+
+def test_a_model_that_no_page_holds_is_refused_before_the_work(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tslens.report.live.MOST", 1000)
+    assert main(["report", "--model", "tiny", "--live"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "tiny cannot run in a page: its 11," in line and line.endswith("Leave out --live.")
+    assert not (run / "report.html").exists()
 
 
 def test_an_unknown_model_and_no_stories_are_said(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

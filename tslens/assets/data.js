@@ -9,7 +9,7 @@ async function unpack(packed) {
   if (packed.type === "text") return new Response(stream).text();
   const planes = new Uint8Array(await new Response(stream).arrayBuffer());
   const raw = new TYPES[packed.type](planes.length / TYPES[packed.type].BYTES_PER_ELEMENT);
-  for (let i = 0; i < planes.length; i++) raw[i % raw.length] |= planes[i] << (8 * Math.floor(i / raw.length));
+  for (let at = 0, shift = 0; at < planes.length; shift += 8) for (let i = 0; i < raw.length; i++) raw[i] |= planes[at++] << shift;
   if (packed.scale === undefined) return raw;
   return Float32Array.from(raw, (q) => (q === 0xffff ? NaN : packed.low + q * packed.scale));
 }

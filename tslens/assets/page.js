@@ -8,6 +8,7 @@ async function start() {
   if (data.neurons) neuronsSection(data);
   if (data.lens) lensSection(data);
   if (data.film) filmSection(data);
+  if (data.live) liveSection(data);
   document.querySelectorAll("a.term").forEach((a) => { a.title = byId(a.hash.slice(1)).nextElementSibling.textContent; });
   followScroll();
   readAddress();

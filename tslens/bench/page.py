@@ -18,7 +18,7 @@ def _run(size: Size) -> Measured:
     attach_tokenizer(model, words)
     stories = corpus(size.page_stories)
     longest = max(stories, key=len)  # shown first; the page cuts it to its 128 tokens
-    data = compute(model, stories, texts=[longest], shown=2, max_new_tokens=32)
+    data = compute(model, stories, texts=[longest], shown=2, live=False, max_new_tokens=32)
     assert len(data.patterns[0].tokens) >= size.page_tokens, "the story shown first is shorter than what is measured"
     page = draw(data)
     if "attention is here for the first" in page:

@@ -14,6 +14,7 @@ from tslens.tables import filled
 if TYPE_CHECKING:
     from tslens.corpus import Corpus
     from tslens.dynamics import SnapshotResult
+    from tslens.models import LanguageModel
     from tslens.report import ReportData
 
 Film = Annotated[
@@ -34,6 +35,15 @@ Causes = Annotated[
 ]
 
 
+Live = Annotated[
+    bool | None,
+    Parameter(
+        help="Let the page run the model: it writes, and heads and neurons can be switched off. Default: where its "
+        "weights take at most 6 MB of the page (2.2 million in half precision)."
+    ),
+]
+
+
 def report(
     *,
     model: Model,
@@ -44,6 +54,7 @@ def report(
     twins: int = 19,
     film: Film = None,
     causes: Causes = None,
+    live: Live = None,
     out: Path | None = None,
     json_: Json = False,
 ) -> None:
@@ -63,25 +74,23 @@ def report(
     """
     from tslens import models, runs
     from tslens import report as page
-    from tslens.forward.trunk import refuse_compressor
 
     folder, name = models.available().get(model) or Path(model), page.display_name(model)
-    is_run = (folder / runs.CONFIG).is_file()
     place = out or (folder / "report.html" if folder in runs.by_name().values() else Path(f"{name}-report.html"))
     page.check_writable(place)
     _check(shown, twins)
-    refuse_compressor(loaded := models.load(model))
+    _check_model(loaded := models.load(model), live)
     data = page.compute(
         loaded,
         corpus := corpus_of(loaded, stories, limit),
         name=name,
-        config=_config(model, is_run),
-        metrics=runs.read_metrics(folder) if is_run else (),
+        **_of_run(model, folder),
         texts=text or (),
         shown=shown,
         twins=twins,
         film=_film(folder, corpus, film, twins),
         causes=causes,
+        live=live,
     )
     _print(data, page.write(page.draw(data), place), json_)
 
@@ -90,6 +99,16 @@ def _check(shown: int, twins: int) -> None:
     for option, value, least in (("--shown", shown, 1), ("--twins", twins, 0)):
         if value < least:
             raise InputError(f"{option} is {value}; give {least} or more.")
+
+
+def _check_model(model: "LanguageModel", live: bool | None) -> None:
+    """InputError for a model of which there is no page, or none as it is wanted."""
+    from tslens.forward.trunk import refuse_compressor
+    from tslens.report.live import live_of
+
+    refuse_compressor(model)
+    if live:
+        live_of(model, live)
 
 
 def _film(folder: Path, stories: "Corpus", asked: bool | None, twins: int) -> "list[SnapshotResult]":
@@ -115,6 +134,14 @@ def _print(data: "ReportData", place: Path, as_json: bool) -> None:
         print_json({"page": str(place), "model": data.name, "findings": [dataclasses.asdict(f) for f in found]})
     else:
         print(*(filled(f"- {f.figure} {f.claim} {f.evidence}") for f in found), f"\nThe page: {place}", sep="\n")
+
+
+def _of_run(model: str, folder: Path) -> dict[str, Any]:
+    """The `config.json` and the metrics of a run's model; of another what is known, and no metrics."""
+    from tslens import runs
+
+    is_run = (folder / runs.CONFIG).is_file()
+    return {"config": _config(model, is_run), "metrics": runs.read_metrics(folder) if is_run else ()}
 
 
 def _config(model: str, whole: bool) -> dict[str, Any]:

@@ -18,6 +18,7 @@ def about(data: ReportData, cuts: Cuts) -> Iterator[str]:
     if (audit := data.audit) is not None:
         yield f"{audit.verdict} {f'On {audit.corpus} ' if audit.corpus else ''}Made by: {audit.command}"
     yield published_rule(data)
+    yield data.live.precision if data.live else f"The model itself could run in this page. {data.no_live}"
     shown, stories = sum(n > 0 for n in cuts.attended), len(data.patterns)
     if shown < stories:
         yield f"Attention is here for {shown} of {stories} stories: more would have outgrown the page's budget."

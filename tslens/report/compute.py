@@ -28,6 +28,7 @@ from tslens.report import answers, circuits, features
 from tslens.report.causes import Causes, why_not
 from tslens.report.causes import causes as causes_of_heads
 from tslens.report.features import FoundFeatures
+from tslens.report.live import Live, live_of, with_figures
 from tslens.scan import scan
 from tslens.twins import FEWEST, STORIES, TWINS, TwinsResult, compare
 
@@ -100,6 +101,10 @@ class ReportData:
     """What graders say of the same stories."""
     copies: CopiesResult | None = None
     """What it copies from its training stories, where that was kept."""
+    live: Live | None = None
+    """The model itself, where the page runs it."""
+    no_live: str = ""
+    """Why it is not there."""
 
 
 def compute(
@@ -114,13 +119,16 @@ def compute(
     twins: int = TWINS,
     film: Sequence[SnapshotResult] = (),
     causes: bool | None = None,
+    live: bool | None = None,
     max_new_tokens: int = 256,
 ) -> ReportData:
     """Scan `stories` for heads, neurons and lens, and analyse `shown` of them in full, after the user's own `texts`.
 
     `twins` untrained twins are counted on the first stories, none where these are too few. With `causes` every head is
-    swapped and ablated, by default where that takes under a minute. InputError as for the analyses, and for no story.
+    swapped and ablated, by default where that takes under a minute; with `live` the page runs the model, by default
+    where it is small. InputError as for the analyses, for no story, and for a model that no page runs.
     """
+    running = live_of(model, live)
     corpus = list(stories)
     described = stories if isinstance(stories, Corpus) else Corpus(tuple(corpus), getattr(stories, "name", GIVEN))
     measured, a_story = _timed_loss(model, corpus)
@@ -145,11 +153,16 @@ def compute(
         depth=depth,
         patterns=patterns,
         lenses=lenses,
-        samples=_samples(model, max_new_tokens),
-        sampling=f"temperature {SAMPLING.temperature}, top-p {SAMPLING.top_p}, seed {SAMPLING.seed}",
         film=film,
-        **_kept(model),
+        **_samples(model, max_new_tokens),
+        **_kept(model) | _live(model, running, patterns),
     )
+
+
+def _live(model: "LanguageModel", found: tuple[Live | None, str], patterns: Sequence[PatternResult]) -> dict[str, Any]:
+    """The model for the page with what rounding does on the stories shown, and why it is not there, by field."""
+    live, why = found
+    return {"live": live and with_figures(live, model, [pattern.text for pattern in patterns]), "no_live": why}
 
 
 def _kept(model: "LanguageModel") -> dict[str, Any]:
@@ -181,10 +194,12 @@ def _in_full(model: "LanguageModel", chosen: list[str]) -> tuple[list[PatternRes
         ]
 
 
-def _samples(model: "LanguageModel", max_new_tokens: int) -> list[tuple[str, str]]:
+def _samples(model: "LanguageModel", max_new_tokens: int) -> dict[str, Any]:
+    """What the model writes, and how it was drawn, by field."""
     with stage("writing stories"):
         written = generate(model, PROMPTS, max_new_tokens=max_new_tokens, sampling=SAMPLING)
-    return list(zip(PROMPTS, written, strict=True))
+    drawn = f"temperature {SAMPLING.temperature}, top-p {SAMPLING.top_p}, seed {SAMPLING.seed}"
+    return {"samples": list(zip(PROMPTS, written, strict=True)), "sampling": drawn}
 
 
 def _twins(

@@ -1,5 +1,6 @@
 """The page: results as one HTML file that needs no network, within a budget of bytes."""
 
+import dataclasses
 import html
 import math
 import re
@@ -20,6 +21,8 @@ from tslens.report.compute import ReportData
 from tslens.report.embed import script_json
 from tslens.report.film import link, section
 from tslens.report.findings import card, findings
+from tslens.report.live_view import link as live_link
+from tslens.report.live_view import section as live_section
 from tslens.report.neurons import Detail, richest, shown_of_each, strongest
 from tslens.report.payload import Cuts, Uncut, build, curve, pack_attention
 from tslens.report.shell import around, asset, bundle
@@ -31,10 +34,11 @@ FIRST_STORY = 0.85  # of the room left, at most, for the attention over the firs
 
 
 def draw(data: ReportData, *, budget: int = BUDGET) -> str:
-    """The page as HTML. Content beyond `budget` bytes (without CircuitsVis's bundle) is cut, and the page says what."""
+    """The page as HTML. Content beyond `budget` bytes (without CircuitsVis's bundle, and without the model itself) is
+    cut, and the page says what."""
     attention: dict[tuple[int, int], Any] = {}
     uncut = Uncut.of(data)
-    cuts = _fit(data, uncut, budget, attention)
+    cuts = _fit(dataclasses.replace(data, live=None), uncut, budget, attention)
     return _assemble(data, uncut, cuts, attention)
 
 
@@ -128,12 +132,15 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
         suites=suites.section(data.suites, data.name) + instructions.section(data.instruct, data.instruct_grades),
         card_and_copies=card_view.sections(data.card, data.copies, data.name),
         film=section(data.film),
+        live=live_section(data.live),
+        live_link=live_link(data.live),
         film_link=link(data.film) + instructions.link(data.instruct),
         samples_intro=escape(f"Written by the model: {data.sampling}. The prompt is in bold; nothing was picked."),
         samples="\n".join(_sample(prompt, text) for prompt, text in data.samples),
         about="\n".join(f"<p>{glossary.explained(line)}</p>" for line in about(data, cuts)) + glossary.table(),
     )
-    return around(body, build(data, uncut, cuts, attention), name=data.name, title=f"{data.name} · tslens report")
+    content, title = build(data, uncut, cuts, attention), f"{data.name} · tslens report"
+    return around(body, content, name=data.name, title=title, live=data.live and data.live.content)
 
 
 def _lede(data: ReportData) -> str:

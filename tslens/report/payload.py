@@ -17,6 +17,7 @@ from tslens.report.causes_view import sentences
 from tslens.report.compute import ReportData
 from tslens.report.embed import Words, as_numpy, pack, pack_floats, pack_text, triangles
 from tslens.report.film import film
+from tslens.report.live_view import shape as live_shape
 from tslens.report.neurons import Detail, label_tests, neurons
 from tslens.twins import TwinsResult
 
@@ -90,7 +91,7 @@ def build(data: ReportData, uncut: Uncut, cuts: Cuts, attention: Mapping[tuple[i
         "neurons": neurons(data.neurons, words, cuts.detail)
         | {"twins": of_twins(data.twins, " neurons"), "tests": label_tests(data.neurons, data.tested)},
     }
-    return {"vocabulary": words.texts, **uncut.content, **content}
+    return {"vocabulary": words.texts, **uncut.content, **content, **live_shape(data.live)}
 
 
 def story(tokens: Sequence[str], words: Words, attended: int = 0, attention: Any = None) -> dict[str, Any]:

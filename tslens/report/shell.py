@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib import metadata, resources
 from string import Template
@@ -11,21 +12,41 @@ from tslens import __version__
 from tslens.report.embed import script_json, script_text
 
 SCRIPTS = ("data.js", "plot.js", "address.js", "heads.js", "neurons.js", "neuron.js", "lens.js", "film.js", "page.js")
+OF_LIVE = ("live.js", "live-controls.js")
+WORKER = ("data.js", "live-tokenizer.js", "live-model.js", "live-worker.js")
+"""What runs the model in the page, beside the page's own script."""
 
 
-def around(body: str, content: Any, *, name: str, title: str, style: str = "", attention: bool = True) -> str:
+def around(
+    body: str, content: Any, *, name: str, title: str, style: str = "", attention: bool = True, live: Any = None
+) -> str:
     """The whole page around a body of HTML. The script reads `content` as JSON; CircuitsVis is included if there is
-    attention to draw. `name` is the model's name, used for downloads."""
+    attention to draw. `name` is the model's name, used for downloads. `live` is a model for the page (`live.Live`'s
+    content), which comes with what runs it."""
+    styles = ("report.css",) if live is None else ("report.css", "live.css")
     return Template(asset("shell.html")).substitute(
         version=__version__,
         name=html.escape(name),
         title=html.escape(title),
-        style=_tight(asset("report.css")) + style,
+        style="".join(_tight(asset(name)) for name in styles) + style,
         body=body,
         data=script_json(content),
         bundle=bundle() if attention else "",
-        script="\n".join(_bare(asset(name)) for name in SCRIPTS),
+        script=_joined(SCRIPTS if live is None else (*OF_LIVE, *SCRIPTS)),
+        worker="" if live is None else "; worker-src blob:",
+        live="" if live is None else _live(live),
     )
+
+
+def _live(content: Any) -> str:
+    """A model, and the script of its worker, which the page starts from its text."""
+    worker = '"use strict";\n' + script_text(_joined(WORKER))
+    data = f'<script type="application/json" id="live-model">{script_json(content)}</script>\n'
+    return f'{data}<script type="text/plain" id="live-worker">{worker}</script>\n'
+
+
+def _joined(scripts: Iterable[str]) -> str:
+    return "\n".join(_bare(asset(name)) for name in scripts)
 
 
 def _bare(script: str) -> str:
