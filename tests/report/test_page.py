@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tslens import report
+from tslens import report, stats
 from tslens.audit import Verdict
 from tslens.report import ReportData
 from tslens.report.embed import unpack
@@ -260,6 +260,23 @@ def test_a_click_sorts_turns_the_page_and_opens_a_neuron(opened: tuple[Any, Repo
     layer, index = divmod(n, 32)
     token = data.neurons.pieces[int(data.neurons.top_tokens[layer, index, 0])]
     assert peaks[0] == (token.lstrip(" ").replace("\n", "↵") or "␣")
+
+
+def test_the_interval_of_a_share_is_that_of_the_analysis(opened: tuple[Any, ReportData]) -> None:
+    """The page holds the share and the number of words, and works the interval out."""
+    page, data = opened
+    answer = data.neurons
+    layer, neuron = map(int, ((answer.label >= 0) & (answer.distinct > 1)).nonzero()[0])
+    words = int(answer.distinct[layer, neuron])
+    expected = stats.wilson(round(words * float(answer.share[layer, neuron])), words)
+    page.one("#neuron-search").send_keys(f"{layer}.{neuron}")
+    page.until("document.querySelectorAll('tr.row').length === 1")
+    page.click("tr.row td.id button")
+    said = page.one("tr.more").get_attribute("textContent")
+    ends = re.search(rf"\[(\d+)%, (\d+)%\] of {words} different top words", said)
+    assert ends and [int(end) for end in ends.groups()] == [
+        pytest.approx(100 * end, abs=0.51) for end in (expected.low, expected.high)
+    ]
 
 
 def test_the_lens_is_read_by_pointer_and_keyboard(opened: tuple[Any, ReportData]) -> None:

@@ -6,6 +6,7 @@ const UNLABELLED = 255; // in `neurons.label`: no part of speech
 // Every function below takes `view`: the section's data, what is chosen in it, and the nodes that change.
 function neuronsSection({ neurons, stories = [], vocabulary }) {
   neurons.tests ??= { names: [""], test: new Uint8Array(neurons.label.length), neurons: [], auroc: [] };
+  [neurons.share_low, neurons.share_high] = wilson(neurons.share, neurons.distinct);
   neurons.tests.at = new Map(Array.from(neurons.tests.neurons, (n, i) => [n, i]));
   const view = {
     neurons, vocabulary, ...contextPlaces(neurons),

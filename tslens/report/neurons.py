@@ -50,7 +50,8 @@ def neurons(answer: ProfilesResult, words: Words, detail: Detail) -> dict[str, A
     windows, stories, places = map(np.concatenate, zip(tops, samples, strict=True))
     text, middles = flatten(windows, stories, places)
     middles = np.where(middles < 0, NONE32, middles).astype(np.uint32)
-    fields = ("firing_rate", "max", "share", "share_low", "share_high", "lift", "q", "auroc", "auroc_low", "auroc_high")
+    # The interval of `share` is left out: the page works it out from the share and `distinct`, the number of trials.
+    fields = ("firing_rate", "max", "share", "lift", "q", "auroc", "auroc_low", "auroc_high")
     of_word = ("word_share", "word_auroc", "word_auroc_low")
     content: dict[str, Any] = {
         "layers": layers,

@@ -10,7 +10,13 @@ from typing import Any
 from tslens import __version__
 from tslens.report.embed import script_json, script_text
 
-SCRIPTS = ("data.js", "plot.js", "address.js", "heads.js", "neurons.js", "neuron.js", "lens.js", "film.js", "page.js")
+SCRIPTS = tuple(
+    f"{name}.js"
+    for name in (
+        *("data", "plot", "address", "heads", "attention", "sheet", "large"),
+        *("neurons", "neuron", "lens", "film", "page"),
+    )
+)
 
 
 def around(body: str, content: Any, *, name: str, title: str, style: str = "", attention: bool = True) -> str:
