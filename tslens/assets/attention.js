@@ -63,11 +63,13 @@ function highlight(view) {
     span.title = weights[i] === null ? "" : percent(weights[i]);
   });
   const best = weights.map((w, i) => [w ?? -1, i]).sort((a, b) => b[0] - a[0]).filter(([w]) => w > 0.005).slice(0, 3);
-  const named = (i) => `“${spans[i].textContent.trim() || "␣"}” (${i})`;
+  const named = (i) => quoted(view, i);
   view.hint.textContent = `${named(at)} ${from ? "looks at" : "is looked at by"} ` +
     (best.map(([w, i]) => `${named(i)} ${percent(w, 0)}`).join(", ") || "nothing much") + ".";
   showLooks(view);
 }
+
+const quoted = (view, i) => `“${tokenShown(view.vocabulary[view.withAttention[view.story].tokens[i]])}” (${i})`;
 
 // The reader chose a token.
 function chooseToken(view, i) {

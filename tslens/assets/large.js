@@ -27,7 +27,7 @@ function fitting({ view, scroller }) {
 
 function drawLarge(large) {
   const { view } = large, story = view.withAttention[view.story], n = tokensShown(view);
-  large.names = Array.from(story.tokens.subarray(0, n), (t) => visible(view.vocabulary[t]).trim() || "␣");
+  large.names = Array.from(story.tokens.subarray(0, n), (t) => tokenShown(view.vocabulary[t]));
   large.title.textContent = `${headName(view, view.head)}: ${view.heads.roles[view.heads.role[view.head]].name}`;
   large.canvas = weightPicture(story, view.head, n);
   for (const [key, value] of Object.entries({ tabindex: 0, role: "img", "aria-label": "Attention matrix: the arrow keys move from cell to cell, + and - zoom" })) large.canvas.setAttribute(key, value);

@@ -58,7 +58,7 @@ function looksOf(view, at) {
 // Below the text: the tokens that any head looks at most from the chosen one, each with these heads, and on the sheet
 // what each head says.
 function showLooks(view) {
-  const named = (i) => `“${view.text.children[i].textContent.trim() || "␣"}” (${i})`, looks = looksOf(view, view.token);
+  const named = (i) => quoted(view, i), looks = looksOf(view, view.token);
   if (view.layer) for (const { row, look, head } of view.maps) {
     row.style.setProperty("--at", view.token);
     row.style.setProperty("--n", tokensShown(view));

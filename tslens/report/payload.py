@@ -17,7 +17,7 @@ from tslens.report.causes_view import sentences
 from tslens.report.compute import ReportData
 from tslens.report.embed import Words, as_numpy, pack, pack_floats, pack_text, triangles
 from tslens.report.film import film
-from tslens.report.neurons import Detail, label_tests, neurons
+from tslens.report.neurons import Detail, in_stories, label_tests, neurons
 from tslens.twins import TwinsResult
 
 ROLE_MEANINGS = {
@@ -75,6 +75,7 @@ class Uncut:
             "depth": depth(data.depth, data.twins),
             "curve": curve(data.metrics),
             "film": film(data.film),
+            "whole": in_stories(data.whole, words),
         }
         return cls(words, content)
 

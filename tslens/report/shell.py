@@ -14,7 +14,7 @@ SCRIPTS = tuple(
     f"{name}.js"
     for name in (
         *("data", "plot", "address", "heads", "attention", "sheet", "large"),
-        *("neurons", "neuron", "lens", "film", "page"),
+        *("neurons", "neuron", "whole", "lens", "film", "page"),
     )
 )
 
