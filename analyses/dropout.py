@@ -8,18 +8,21 @@ a whole epoch, or over several, this much data cannot say.
 Does dropout hurt a story model that sees its stories at most once?
 
 One shape on the same tokens with shares of the residual stream left out in training, over seeds; what is compared is
-the validation loss, without dropout, seed by seed. `python analyses/dropout.py --stories FILE`, run again, resumes.
+the validation loss, without dropout, seed by seed. `python analyses/dropout.py --stories FILE`, run again, resumes;
+`--draw` draws the stored table.
 """
 
 import numpy as np
+import pandas as pd
 from _runs import Plan, StudyRuns, differences, options, planned
 
-from tslens.plots import bars, save
+from tslens.plots import intervals, save
 
 SHARES = (0.0, 0.1, 0.2, 0.4)
 
 parser = options("dropout", tokens=1_000_000)
 parser.add_argument("--shape", default="128x4")
+parser.add_argument("--draw", action="store_true", help="draw the table of --figures again, and train nothing")
 asked = parser.parse_args()
 runs = StudyRuns(asked.stories, asked.out, asked.jobs)
 
@@ -30,17 +33,20 @@ def plan(share: float, seed: int) -> Plan:
     return planned(asked.shape, asked.tokens, seed, f"dropout-{share:g}", {"train.dropout": share})
 
 
-runs.train(dict(plan(share, seed) for seed in range(asked.seeds) for share in SHARES))
-losses = {
-    f"{share:g}": np.array([runs.ending(plan(share, seed)[0]) for seed in range(asked.seeds)]) for share in SHARES
-}
-table = differences(losses, "0").rename(columns={"what": "dropout"})
+def trained() -> pd.DataFrame:
+    """The table of all shares, once all runs are there."""
+    runs.train(dict(plan(share, seed) for seed in range(asked.seeds) for share in SHARES))
+    losses = {
+        f"{share:g}": np.array([runs.ending(plan(share, seed)[0]) for seed in range(asked.seeds)]) for share in SHARES
+    }
+    return differences(losses, "0").rename(columns={"what": "dropout"})
+
+
+table = pd.read_csv(asked.figures / "dropout.csv", dtype={"dropout": str}) if asked.draw else trained()
 print(table.to_string(index=False, float_format="{:.4f}".format))
-figure = bars(
+figure = intervals(
     [f"dropout {share}" for share in table["dropout"]],
-    table["nats per token"].to_numpy(),
-    low=table["low"].to_numpy(),
-    high=table["high"].to_numpy(),
+    {"": tuple(table[name].to_numpy() for name in ("nats per token", "low", "high"))},
     title=f"{asked.shape} after {asked.tokens / 1e6:g} million tokens, {asked.seeds} seeds",
     x_label="validation loss, nats per token",
 )

@@ -9,7 +9,7 @@ data cannot say; "heads hardly do" holds from 1 to 4 and not for 16.
 Do width, depth and the number of heads matter, at equal tokens?
 
 Models that differ from one in the middle by one of the three, over seeds; what is compared is the validation loss, seed
-by seed. `python analyses/sweep.py --stories FILE`, run again, resumes.
+by seed. `python analyses/sweep.py --stories FILE`, run again, resumes; `--draw` draws the stored table.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ import pandas as pd
 from _runs import Plan, StudyRuns, differences, options, planned
 
 from tslens.models import Spec
-from tslens.plots import bars, save
+from tslens.plots import intervals, save
 
 MIDDLE = "128x4"
 SWEEPS = {
@@ -26,7 +26,9 @@ SWEEPS = {
     "heads": ("128x4x1", MIDDLE, "128x4x16"),
 }
 
-asked = options("sweep", tokens=1_000_000).parse_args()
+parser = options("sweep", tokens=1_000_000)
+parser.add_argument("--draw", action="store_true", help="draw the table of --figures again, and train nothing")
+asked = parser.parse_args()
 runs = StudyRuns(asked.stories, asked.out, asked.jobs)
 shapes = list(dict.fromkeys(shape for sweep in SWEEPS.values() for shape in sweep))
 
@@ -35,23 +37,29 @@ def plan(shape: str, seed: int) -> Plan:
     return planned(shape, asked.tokens, seed)
 
 
-runs.train(dict(plan(shape, seed) for seed in range(asked.seeds) for shape in shapes))
-losses = {shape: np.array([runs.ending(plan(shape, seed)[0]) for seed in range(asked.seeds)]) for shape in shapes}
-found = differences(losses, MIDDLE).assign(
-    parameters=[Spec.parse(shape, d_vocab=2048, n_ctx=256).n_parameters() for shape in shapes]
-)
-order = [shape for sweep in SWEEPS.values() for shape in sweep]
-table = found.set_index("what").loc[order].reset_index()
-table.insert(0, "sweep", [name for name, sweep in SWEEPS.items() for _ in sweep])
+def trained() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The table of all shapes, and the loss of every seed, once all runs are there."""
+    runs.train(dict(plan(shape, seed) for seed in range(asked.seeds) for shape in shapes))
+    losses = {shape: np.array([runs.ending(plan(shape, seed)[0]) for seed in range(asked.seeds)]) for shape in shapes}
+    found = differences(losses, MIDDLE).assign(
+        parameters=[Spec.parse(shape, d_vocab=2048, n_ctx=256).n_parameters() for shape in shapes]
+    )
+    order = [shape for sweep in SWEEPS.values() for shape in sweep]
+    table = found.set_index("what").loc[order].reset_index()
+    table.insert(0, "sweep", [name for name, sweep in SWEEPS.items() for _ in sweep])
+    return table, pd.DataFrame(losses).rename_axis("seed").reset_index()
+
+
+stored = asked.figures / "sweep.csv", asked.figures / "seeds.csv"
+table, ends = map(pd.read_csv, stored) if asked.draw else trained()
 print(table.to_string(index=False, float_format="{:.4f}".format))
-figure = bars(
-    [f"{row.sweep} {row.what}" for row in table.itertuples()],
-    table["nats per token"].to_numpy(),
-    low=table["low"].to_numpy(),
-    high=table["high"].to_numpy(),
-    title=f"Validation loss after {asked.tokens / 1e6:g} million tokens, {asked.seeds} seeds",
-    x_label="nats per token",
+others = table[table["what"] != MIDDLE]
+figure = intervals(
+    [f"{row.sweep}: {row.what}" for row in others.itertuples()],
+    {"": tuple(others[name].to_numpy() for name in ("more", "more, low", "more, high"))},
+    threshold=0.0,
+    title=f"Loss beside {MIDDLE}'s, {asked.tokens / 1e6:g} million tokens, {len(ends)} seeds",
+    x_label="nats per token more than it, seed by seed",
 )
-ends = pd.DataFrame(losses).rename_axis("seed").reset_index()
 save(figure, asked.figures / "sweep.svg", table)
 ends.to_csv(asked.figures / "seeds.csv", index=False)

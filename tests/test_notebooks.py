@@ -19,7 +19,8 @@ def test_runs_top_to_bottom(path, tmp_path):
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     ).execute()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    assert any("svg" in str(output.get("data", {}).get("text/html", "")) for output in outputs)
+    shown = [output.get("data", {}) for output in outputs]
+    assert any("image/svg+xml" in data or "svg" in str(data.get("text/html", "")) for data in shown)
     assert not any(output.output_type == "error" for output in outputs)
     _refuse_bare_figures(notebook)
 

@@ -4,7 +4,8 @@ from tslens.plots import text
 
 
 def test_a_token_in_a_list() -> None:
-    assert [text.shown(piece) for piece in (" and", "\n", " ", "", " a b ")] == ["and", "↵", "␣", "␣", "a b"]
+    assert [text.shown(piece) for piece in (" and", " ", "", " a b ", "so.\n")] == ["and", "␣", "␣", "a b", "so.↵"]
+    assert [text.shown(piece) for piece in ("\n", " \n", "\n\n", "\t")] == ["newline", "newline", "newlines", "tab"]
 
 
 def test_a_token_in_a_cell() -> None:
@@ -14,8 +15,8 @@ def test_a_token_in_a_cell() -> None:
 
 def test_lists_of_tokens() -> None:
     pieces = [" a", " b", "\n"]
-    assert text.listed([2, 0, 1], pieces, n=2) == "↵ a"
-    assert text.commonest([1, 0, 1, -1, 2], pieces) == "b×2 a ↵"
+    assert text.listed([2, 0, 1], pieces, n=2) == "newline a"
+    assert text.commonest([1, 0, 1, -1, 2], pieces) == "b×2 a newline"
 
 
 def test_control_characters_are_written_out() -> None:

@@ -32,7 +32,7 @@ from tslens.analysis.heads.kinds_words import CLASSES
 from tslens.analysis.heads.names import names
 from tslens.analysis.heads.swaps_result import UNRESOLVED
 from tslens.analysis.lens import ByDepthResult, OfPromptResult, settled
-from tslens.analysis.neurons import SILENT, HeldOutResult, ProfilesResult
+from tslens.analysis.neurons import SILENT, HeldOutResult, InStoriesResult, ProfilesResult, usual_choice
 from tslens.analysis.neurons.held_out_result import TESTED
 from tslens.dynamics import SnapshotResult
 from tslens.dynamics.snapshot import UNITS
@@ -215,6 +215,11 @@ def made_data(
         tags=fields["neurons"].tags, pieces=words, model=spec.name, n_labelled=30, n_tested=30, n_tokens=9000,
     )  # fmt: skip
     fields["neurons"] = fields["tested"].qualify(fields["neurons"])
+    choice = usual_choice(fields["neurons"].max)
+    fields["whole"] = InStoriesResult(
+        torch.randn(len(choice), tokens * stories), [list(place) for place in choice], [*choice.values()], pieces,
+        spec.name,
+    )  # fmt: skip
     return ReportData(**fields | changed)
 
 

@@ -10,6 +10,7 @@ import torch
 from tests.report.conftest import EVIL
 from tslens import report
 from tslens.analysis.heads import ROLES, PatternResult
+from tslens.plots.text import shown
 from tslens.report.clearest import _strongest, clearest
 from tslens.report.compute import ReportData
 
@@ -31,7 +32,7 @@ def test_the_best_supported_come_first_each_with_an_example(made: Callable[..., 
         about[:2] = about[:, 0] = 0
         query, key = divmod(int((weights * about).argmax()), len(tokens))
         assert html.unescape(address) == f"head={place}&story=0&token={query}"
-        asked, seen = (tokens[at].strip() or "␣" for at in (query, key))
+        asked, seen = (shown(tokens[at]) for at in (query, key))
         assert f"“{asked}” looks at “{seen}” with {float(weights[query, key]):.0%} of its attention." in text
 
 
@@ -72,7 +73,7 @@ def test_neurons_whose_label_predicts_stand_in_their_strongest_context(made: Cal
     for layer, neuron, example in found:
         assert float(named[int(layer), int(neuron)]) >= float(named.flatten().sort(descending=True).values[2])
         peak = data.neurons.pieces[int(data.neurons.top_contexts[int(layer), int(neuron), 0, 5])]
-        assert f"<mark>{html.escape(peak.strip() or '␣')}</mark>" in example
+        assert f"<mark>{html.escape(shown(peak))}</mark>" in example
 
 
 def test_none_is_shown_where_none_has_evidence_and_text_stays_text(made: Callable[..., ReportData]) -> None:
@@ -87,10 +88,10 @@ def test_none_is_shown_where_none_has_evidence_and_text_stays_text(made: Callabl
 def test_a_press_opens_it(made: Callable[..., ReportData], opener: Any, tmp_path: Any) -> None:
     data = made(layers=3, heads=4)
     page = opener(report.write(report.draw(data), tmp_path / "report.html"))
-    for kind, shown in (("head", '.head[aria-selected="true"]'), ("neuron", "tr.row.open")):
+    for kind, opened in (("head", '.head[aria-selected="true"]'), ("neuron", "tr.row.open")):
         page.click(f'ul.clearest a[href^="#{kind}="]')
         said = page(f"return new URLSearchParams(location.hash.slice(1)).get('{kind}')")
         layer, place = map(int, said.split("."))
         width = 4 if kind == "head" else data.neurons.max.shape[1]
-        page.until(f"document.querySelector('{shown}')?.dataset.{kind} === '{layer * width + place}'")
+        page.until(f"document.querySelector('{opened}')?.dataset.{kind} === '{layer * width + place}'")
     assert page.complaints() == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tslens import report
+from tslens import report, stats
 from tslens.audit import Verdict
 from tslens.report import ReportData
 from tslens.report.embed import unpack
@@ -260,6 +260,84 @@ def test_a_click_sorts_turns_the_page_and_opens_a_neuron(opened: tuple[Any, Repo
     layer, index = divmod(n, 32)
     token = data.neurons.pieces[int(data.neurons.top_tokens[layer, index, 0])]
     assert peaks[0] == (token.lstrip(" ").replace("\n", "↵") or "␣")
+
+
+def test_a_neuron_that_fires_on_newlines_is_named_so(
+    opener: Callable[[Path], Any], made: Callable[..., ReportData], tmp_path: Path
+) -> None:
+    """Not as a space: in its label, among its top tokens, and where it is searched."""
+    data = made()
+    answer, newline = data.neurons, data.neurons.pieces.index("\n")
+    answer.label[0], answer.by_word[0], answer.word[0] = -1, True, newline
+    answer.top_contexts[1, :, :, 5] = answer.top_tokens[1] = newline
+    page = opener(report.write(report.draw(data), tmp_path / "report.html"))
+    page.one("#neuron-search").send_keys("0.3")
+    page.until("document.querySelectorAll('tr.row').length === 1")
+    assert page.one("tr.row td:nth-child(2)").text.startswith("token: newline")
+    search = page.one("#neuron-search")
+    search.clear()
+    search.send_keys("1.3")
+    page.until("document.querySelector('tr.row td.id').textContent === '1.3'")
+    assert "newline" in [word.text for word in page.all("tr.row td.words .word")]
+    search.clear()
+    search.send_keys("newline")
+    page.until(
+        "[...document.querySelectorAll('tr.row')].filter((r) => r.textContent.includes('token: newline')).length > 5"
+    )
+    assert page.complaints() == []
+
+
+def test_neurons_are_shown_in_whole_stories(opened: tuple[Any, ReportData], tmp_path: Path) -> None:
+    page, data = opened
+    whole = data.whole
+    assert whole is not None
+    options = page("return [...document.querySelectorAll('#whole option')].map((option) => option.textContent)")
+    assert [option.partition(":")[0] for option in options] == [f"{a}.{b}" for a, b in whole.chosen]
+    assert options[0] == "2.0: first of layer 2" and options[2] == "1.0: first of layer 1"
+    assert any(option.endswith("largest activation of all") for option in options)
+
+    i = 2
+    page(f"const s = document.querySelector('#whole select'); s.value = {i}; s.dispatchEvent(new Event('change'))")
+    page.until("location.hash.includes('whole=1.0')")
+    stories = page.all("#whole .story")
+    assert len(stories) == 2
+    for story, tokens in enumerate(whole.tokens):
+        text = stories[story].get_attribute("textContent").replace("↵", "").replace("\n", "")
+        assert text == "".join(tokens).replace("\n", "")
+        values = whole.of_story(story)[i]
+        most = int(stories[story].find_element("css selector", ".most").get_attribute("data-pos"))
+        assert float(values[most]) == pytest.approx(float(values[1:].max()), abs=0.05)
+    stories[1].send_keys("\ue014" * 3)  # right
+    read = page.one("#whole .readout").text
+    assert read.startswith("Story 2, ") and "(3): " in read
+    assert float(read.rpartition(" ")[2]) == pytest.approx(float(whole.of_story(1)[i, 3]), abs=0.03)
+    signs = page("return [...document.querySelectorAll('#whole .story')[1].children].map((t) => t.matches('.below'))")
+    for value, below in zip(whole.of_story(1)[i].tolist(), signs, strict=True):
+        assert below is (value < 0) or abs(value) < 0.05
+
+    page.browser.get(f"{(tmp_path / 'report.html').as_uri()}?again#whole={'.'.join(map(str, whole.chosen[1]))}")
+    page.until("document.body.dataset.ready === 'true'")
+    assert page("return document.querySelector('#whole select').value") == "1"
+    page.click("#whole a")
+    page.until("document.querySelector('tr.row.open') !== null")
+    assert page.one("tr.row.open td.id").text == ".".join(map(str, whole.chosen[1]))
+
+
+def test_the_interval_of_a_share_is_that_of_the_analysis(opened: tuple[Any, ReportData]) -> None:
+    """The page holds the share and the number of words, and works the interval out."""
+    page, data = opened
+    answer = data.neurons
+    layer, neuron = map(int, ((answer.label >= 0) & (answer.distinct > 1)).nonzero()[0])
+    words = int(answer.distinct[layer, neuron])
+    expected = stats.wilson(round(words * float(answer.share[layer, neuron])), words)
+    page.one("#neuron-search").send_keys(f"{layer}.{neuron}")
+    page.until("document.querySelectorAll('tr.row').length === 1")
+    page.click("tr.row td.id button")
+    said = page.one("tr.more").get_attribute("textContent")
+    ends = re.search(rf"\[(\d+)%, (\d+)%\] of {words} different top words", said)
+    assert ends and [int(end) for end in ends.groups()] == [
+        pytest.approx(100 * end, abs=0.51) for end in (expected.low, expected.high)
+    ]
 
 
 def test_the_lens_is_read_by_pointer_and_keyboard(opened: tuple[Any, ReportData]) -> None:

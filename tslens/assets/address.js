@@ -1,7 +1,7 @@
 // What is chosen, kept in the page's address: a link opens what was seen, and sections that show the same story move
 // together.
 
-const SECTIONS = { head: "heads", story: "heads", token: "heads", layer: "lens", neuron: "neurons", text: "live", parts: "live" }; // of each key
+const SECTIONS = { head: "heads", story: "heads", token: "heads", first: "heads", view: "heads", layer: "lens", neuron: "neurons", whole: "whole", text: "live", parts: "live" }; // of each key
 const chosen = new Map(), followers = [];
 let live = false, pending;
 

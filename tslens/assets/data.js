@@ -14,6 +14,15 @@ async function unpack(packed) {
   return Float32Array.from(raw, (q) => (q === 0xffff ? NaN : packed.low + q * packed.scale));
 }
 
+// Wilson's 95% interval of shares of so many trials (1927), as its lower and its upper ends.
+function wilson(shares, trials) {
+  const z2 = 3.841459, end = (sign) => Float32Array.from(shares, (share, i) => {
+    const n = trials[i], p = n ? Math.round(share * n) / n : 0.5;
+    return clamp((p * n + z2 / 2 + sign * Math.sqrt(z2 * (p * (1 - p) * n + z2 / 4))) / (n + z2), 0, 1);
+  });
+  return [end(-1), end(1)];
+}
+
 // The number of a head or neuron from layer and place, as in "2.1"; null where there is none such.
 function placeOf(text, layers, width) {
   const [, layer, place] = String(text).match(/^(\d+)\.(\d+)$/) ?? [];
@@ -30,10 +39,13 @@ async function unpackAll(node) {
   return node;
 }
 
-// The weights of one head on one story: row i holds what token i gives to tokens 0..i. Stored as sqrt(p) * 255.
-function attentionRows(story, head) {
-  const n = story.attended, size = (n * (n + 1)) / 2, rows = [];
-  for (let i = 0, at = head * size; i < n; at += ++i) {
+// Where the weights of one head on one story begin: a triangle, row after row.
+const beginOf = (story, head) => (head * story.attended * (story.attended + 1)) / 2;
+
+// The weights of one head over the first n tokens: row i holds what token i gives to tokens 0..i. Stored as sqrt(p) * 255.
+function attentionRows(story, head, n = story.attended) {
+  const rows = [];
+  for (let i = 0, at = beginOf(story, head); i < n; at += ++i) {
     rows.push(Array.from(story.attention.subarray(at, at + i + 1), (q) => (q / 255) ** 2));
   }
   return rows;

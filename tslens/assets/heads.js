@@ -1,4 +1,4 @@
-// The map of all heads by role, and the attention of the chosen head on the chosen story.
+// The map of all heads by role, and what was measured of the chosen one.
 
 const GREY = "#aeb4bc"; // of heads without a role
 const MAP = { size: 46, gap: 5, left: 34, top: 26 }; // tiles of the map of heads, in units of its view box
@@ -8,14 +8,15 @@ function headsSection({ heads, stories, vocabulary }) {
   const [layers, width] = heads.shape;
   const view = {
     heads, vocabulary, layers, width, withAttention: stories.filter((s) => s.attention),
-    head: heads.start, story: 0, colour: "role", lit: null, token: null, from: true, rows: null, cells: [],
+    head: heads.start, story: 0, colour: "role", lit: null, token: null, first: null, layer: false, from: true, rows: null, cells: [],
     legend: el("ul", { class: "legend", "aria-label": "Roles: press one to see it alone" }),
     about: el("div"), matrix: el("div", { class: "matrix", id: "head-matrix", role: "img" }), scale: el("p", { class: "muted small" }),
-    hint: el("p", { class: "muted small" }), text: el("p", { class: "text" }), measured: el("ul", { class: "scores", "aria-label": "What was measured of this head" }),
+    hint: el("p", { class: "muted small" }), text: el("p", { class: "text" }), sheet: el("ul", { class: "sheet", id: "head-sheet", "aria-live": "off" }), looks: el("div", { id: "head-looks", "aria-live": "off" }), measured: el("ul", { class: "scores", "aria-label": "What was measured of this head" }),
   };
   const picture = headMap(view);
   byId("heads-view").append(headChoices(view, picture), el("div", { class: "heads" }, el("div", { class: "panel" }, picture, view.legend), headDetail(view)));
   chooseTokens(view);
+  if (view.withAttention.length) view.large = largeAttention(view);
   drawThumbnails(view);
   paintHeads(view);
   document.querySelectorAll("[data-choose]").forEach((link) => link.addEventListener("click", () => selectHead(view, Number(link.dataset.choose), false)));
@@ -23,7 +24,8 @@ function headsSection({ heads, stories, vocabulary }) {
   followAddress(view, stories);
 }
 
-// A head by layer and number, a story by its place among all, a token by its place in the story.
+// A head by layer and number, a story by its place among all, a token by its place in the story; how many of its tokens
+// are shown, and the view beside that of one head: all heads of its layer, or the large one.
 function followAddress(view, stories) {
   view.number = (story) => stories.indexOf(story);
   follow("head", (value) => { const head = placeOf(value, view.layers, view.width); if (head !== null && head !== view.head) selectHead(view, head, false); });
@@ -35,15 +37,18 @@ function followAddress(view, stories) {
   });
   follow("token", (value) => {
     const token = Number(value), story = view.withAttention[view.story];
-    if (!story || chosen.get("story") !== String(view.number(story)) || !(Number.isInteger(token) && token >= 0 && token < story.attended)) return;
+    if (!story || chosen.get("story") !== String(view.number(story)) || !(Number.isInteger(token) && token >= 0 && token < tokensShown(view))) return;
     view.token = token;
     highlight(view);
   });
+  follow("first", (value) => { if (/^\d{1,5}$/.test(value) && view.withAttention.length) showFirst(view, Number(value)); });
+  follow("view", (value) => { if (value === "layer") showLayer(view, true); else if (value === "large") view.large?.open(); });
 }
 
 function showStory(view, story) {
   view.story = story;
   view.token = null;
+  limitFirst(view);
   drawThumbnails(view);
   showAttention(view);
 }
@@ -84,15 +89,21 @@ function headChoices(view, picture) {
   const story = choose("Story", view.withAttention.map((s, i) => [i, s.title]), (value) => { showStory(view, Number(value)); tellStory(view.number(view.withAttention[view.story])); });
   view.storyField = story.select;
   const colour = choose("Colour by", [["role", "role"], ...view.heads.scores.map((s, i) => [i, s.label])], (value) => { view.colour = value; paintHeads(view); });
-  return el("div", { class: "bar" }, story.field, colour.field, el("span", { class: "push" }), saveButton("heads", () => picture));
+  return el("div", { class: "bar" }, story.field, colour.field, ...(view.withAttention.length ? firstTokens(view) : []), el("span", { class: "push" }), saveButton("heads", () => picture));
 }
 
 function headDetail(view) {
   const direction = switchOf("Direction of attention", [["from", "looks at"], ["to", "is looked at by"]], (value) => { view.from = value === "from"; highlight(view); });
   const bars = el("p", { class: "muted small" }, "A whole bar is 1, or the head that looks farthest; grey bars are below zero.");
-  return el("div", { class: "panel", id: "head-detail", "aria-live": "polite" }, view.about,
-    el("div", { class: "attention" }, el("div", {}, view.matrix, view.scale), el("div", {}, el("div", { class: "bar" }, direction), view.hint, view.text)),
+  view.both = el("div", { class: "attention" }, el("div", {}, view.matrix, view.sheet, view.scale), el("div", {}, el("div", { class: "bar" }, direction), view.hint, view.text));
+  return el("div", { class: "panel", id: "head-detail", "aria-live": "polite" }, view.about, view.withAttention.length ? headViews(view) : "", view.both, view.looks,
     view.measured, view.heads.scores.length ? bars : "");
+}
+
+// One head, all heads of its layer, or the large view.
+function headViews(view) {
+  view.layerField = choose("Show", [["head", "this head"], ["layer", "all heads of its layer"]], (value) => { showLayer(view, value === "layer"); if (view.layer) tell("view", "layer"); else forget("view"); });
+  return el("div", { class: "bar" }, view.layerField.field, el("button", { type: "button", class: "plain", id: "head-large", onclick: () => { view.large.open(); tell("view", "large"); } }, "Enlarge"));
 }
 
 function moveHead(view, event, l, h) {
@@ -145,9 +156,9 @@ function roleLegend(view) {
 function drawThumbnails(view) {
   const story = view.withAttention[view.story];
   if (!story) return;
-  const n = story.attended, side = Math.min(n, 38), canvas = el("canvas", { width: side, height: side }), pen = canvas.getContext("2d");
+  const n = tokensShown(view), side = Math.min(n, 38), canvas = el("canvas", { width: side, height: side }), pen = canvas.getContext("2d");
   view.cells.forEach((cell, head) => {
-    const image = pen.createImageData(side, side), base = (head * n * (n + 1)) / 2;
+    const image = pen.createImageData(side, side), base = beginOf(story, head);
     for (let i = 0, at = base; i < n; i++) for (let j = 0; j <= i; j++, at++) {
       const pixel = 4 * (Math.floor((i * side) / n) * side + Math.floor((j * side) / n));
       image.data.fill(255, pixel, pixel + 3);
@@ -174,66 +185,4 @@ function showEvidence(view) {
   }));
 }
 
-function showAttention(view) {
-  const story = view.withAttention[view.story];
-  if (!story) { view.hint.textContent = "No attention pattern fitted into this page."; return; }
-  const tokens = Array.from(story.tokens.subarray(0, story.attended), (t) => view.vocabulary[t]);
-  view.rows = attentionRows(story, view.head);
-  // The full colour stands for a weight that one place in fifty reaches, so that spread attention is seen too.
-  const weights = view.rows.slice(4).flat().sort((a, b) => a - b), darkest = clamp(weights[Math.floor(0.98 * weights.length)] ?? 1, 0.02, 1);
-  drawMatrix(`${view.story}`, tokens, view.rows, darkest);
-  view.scale.textContent = `Rows look at columns. Full colour: a weight of ${darkest.toFixed(2)} or more.`;
-  view.matrix.setAttribute("aria-label", `Attention matrix of ${headName(view, view.head).toLowerCase()}; the text beside it says the same token by token`);
-  view.text.replaceChildren(...tokens.map((t, i) => el("span", { class: i === 0 ? "t bos" : "t", "data-i": i }, visible(t) === t ? t : visible(t) + (t.includes("\n") ? "\n" : ""))));
-  if (view.token === null) view.token = tokens.length - 1;
-  highlight(view);
-}
-
-function highlight(view) {
-  const { rows, token: at, from } = view, spans = Array.from(view.text.children);
-  if (!rows) return;
-  const weights = spans.map((_, i) => (from ? (i <= at ? rows[at][i] : null) : i >= at ? rows[i][at] : null));
-  spans.forEach((span, i) => {
-    span.style.setProperty("--a", weights[i] === null ? 0 : Math.sqrt(weights[i]).toFixed(3));
-    span.classList.toggle("at", i === at);
-    span.classList.toggle("later", weights[i] === null);
-    span.title = weights[i] === null ? "" : percent(weights[i]);
-  });
-  const best = weights.map((w, i) => [w ?? -1, i]).sort((a, b) => b[0] - a[0]).filter(([w]) => w > 0.005).slice(0, 3);
-  const named = (i) => `“${spans[i].textContent.trim() || "␣"}” (${i})`;
-  view.hint.textContent = `${named(at)} ${from ? "looks at" : "is looked at by"} ` +
-    (best.map(([w, i]) => `${named(i)} ${percent(w, 0)}`).join(", ") || "nothing much") + ".";
-}
-
-// One tab stop for the whole text; the pointer or the arrow keys choose the token.
-function chooseTokens(view) {
-  const { text } = view, at = (i) => { view.token = i; highlight(view); tellStory(view.number(view.withAttention[view.story])); tell("token", i); };
-  text.setAttribute("tabindex", 0);
-  text.setAttribute("aria-label", "Story: choose a token with the arrow keys to see where this head looks from it");
-  const point = (event) => { const i = event.target.dataset?.i; if (i !== undefined && Number(i) !== view.token) at(Number(i)); };
-  text.addEventListener("pointerover", point);
-  text.addEventListener("click", point);
-  text.addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step) { at(clamp(view.token + step, 0, text.children.length - 1)); event.preventDefault(); }
-  });
-}
-
 const ramp = () => el("span", { class: "ramp", style: "background:linear-gradient(90deg, rgb(var(--mark) / .08), rgb(var(--mark)))" });
-
-// CircuitsVis mounts a component into an element but hands out no way to change or remove it, so the component mounted
-// here is our own: it shows CircuitsVis's AttentionPattern with whatever properties it was last given. AttentionPattern
-// draws its text on a canvas; AttentionPatterns would set tokens as markup. Rows that end at the diagonal draw the
-// causal half alone.
-let showPattern = null;
-function drawMatrix(key, tokens, rows, darkest) {
-  const names = tokens.map((t) => visible(t)).map((t) => (t.length > 12 ? `${t.slice(0, 11)}…` : t));
-  const props = { tokens: names, attention: rows.map((row) => row.map((p) => Math.round(p * 1e4) / 1e4)), minValue: -1, maxValue: darkest, positiveColor: "#0072b2", negativeColor: "#d55e00" };
-  if (showPattern) return showPattern({ key, props });
-  class Host {
-    constructor(given) { this.props = given; this.state = given.first; showPattern = (next) => this.updater.enqueueSetState(this, next); }
-    render() { return { ...CircuitsVis.Hello({ name: "" }), type: CircuitsVis.AttentionPattern, key: this.state.key, props: this.state.props }; }
-  }
-  Host.prototype.isReactComponent = {};
-  CircuitsVis.render("head-matrix", Host, { first: { key, props } });
-}

@@ -6,11 +6,12 @@ const UNLABELLED = 255; // in `neurons.label`: no part of speech
 // Every function below takes `view`: the section's data, what is chosen in it, and the nodes that change.
 function neuronsSection({ neurons, stories = [], vocabulary }) {
   neurons.tests ??= { names: [""], test: new Uint8Array(neurons.label.length), neurons: [], auroc: [] };
+  [neurons.share_low, neurons.share_high] = wilson(neurons.share, neurons.distinct);
   neurons.tests.at = new Map(Array.from(neurons.tests.neurons, (n, i) => [n, i]));
   const view = {
     neurons, vocabulary, ...contextPlaces(neurons),
     start: stories.length ? vocabulary[stories[0].tokens[0]] : null, // the text of BOS, which is not shown
-    lower: vocabulary.map((t) => t.trim().toLowerCase()), running: null,
+    lower: vocabulary.map((t) => tokenShown(t).toLowerCase()), running: null,
     columns: neuronColumns(neurons), sort: neurons.tests.neurons.length ? "test" : "label", down: true, page: 0, open: null, rows: null,
     header: el("tr"), body: el("tbody"), status: el("span", { role: "status", id: "neuron-count", class: "muted" }),
   };
@@ -19,6 +20,7 @@ function neuronsSection({ neurons, stories = [], vocabulary }) {
     neuronPager(view)));
   filterNeurons(view);
   follow("neuron", (value) => { const n = placeOf(value, neurons.layers, neurons.width); if (n !== null && n !== view.open) findNeuron(view, n, value); });
+  return view;
 }
 
 // One neuron alone, opened: what an address asks for.
@@ -38,7 +40,7 @@ function contextPlaces(neurons) {
 }
 
 const kindOf = ({ neurons }, n) => (neurons.label[n] !== UNLABELLED ? neurons.tags[neurons.label[n]] : neurons.by_word[n] ? "one word" : "unresolved");
-const wordOf = ({ neurons, vocabulary }, n) => visible(vocabulary[neurons.word[n]].trim()) || "␣";
+const wordOf = ({ neurons, vocabulary }, n) => tokenShown(vocabulary[neurons.word[n]]);
 const testOf = ({ neurons }, n) => neurons.tests.names[neurons.tests.test[n]]; // what other stories say of its label
 const labelOf = (view, n) => (kindOf(view, n) === "one word" ? `token: ${wordOf(view, n)}` : kindOf(view, n));
 const two = (x) => (Number.isFinite(x) ? x.toFixed(2) : "–");
@@ -176,7 +178,7 @@ function neuronRow(view, n) {
     el("td", { class: "n", "data-label": "tokens" }, String(neurons.kinds[n])),
     el("td", { class: "n", "data-label": "fires" }, percent(neurons.firing_rate[n])),
     el("td", { class: "n", "data-label": "max" }, neurons.max[n].toFixed(2)),
-    el("td", { class: "words" }, topWords(view, n).slice(0, 6).map((w) => el("span", { class: "word" }, visible(vocabulary[w].trim()) || visible(vocabulary[w]) || "␣"))),
+    el("td", { class: "words" }, topWords(view, n).slice(0, 6).map((w) => el("span", { class: "word" }, tokenShown(vocabulary[w])))),
     el("td", { class: "context" }, top === NONE32 ? "–" : contextAt(view, top)));
 }
 

@@ -5,7 +5,8 @@ async function start() {
   if (data.curve) showChart("curve", "loss", data.curve);
   if (data.depth) data.depth.forEach((chart) => showChart(chart.place, chart.name, chart));
   if (data.heads) headsSection(data);
-  if (data.neurons) neuronsSection(data);
+  const neurons = data.neurons && neuronsSection(data);
+  if (data.whole) wholeSection(data, neurons);
   if (data.lens) lensSection(data);
   if (data.film) filmSection(data);
   if (data.live) liveSection(data);

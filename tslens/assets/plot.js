@@ -24,6 +24,8 @@ const percent = (p, digits = 1) => `${(100 * p).toFixed(digits)}%`;
 const beside = (n, twins) => (twins ? `${n.toLocaleString("en")} (twins: ${twins})` : n.toLocaleString("en"));
 const number = (x) => (Number.isFinite(x) ? (Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : x.toFixed(Math.abs(x) >= 100 ? 1 : Math.abs(x) >= 10 ? 2 : 3)) : "–");
 const visible = (text) => text.replace(/\n/g, "↵").replace(/\t/g, "⇥");
+// A token in a list or a label: white space is named, but for spaces.
+const tokenShown = (text) => visible(text.trim()) || (/\n.*\n/s.test(text) ? "newlines" : text.includes("\n") ? "newline" : text.includes("\t") ? "tab" : "␣");
 const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
 
 // A select whose options are [value, text].

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
@@ -124,18 +123,19 @@ class Memory(Result):
         return pd.DataFrame(rows)
 
     def figure(self) -> "Figure":
-        """The table as a heat map in megabytes."""
-        from tslens.plots import heatmap
+        """A dot for every model and width: megabytes saved for backward, by row, at the largest batch known."""
+        from tslens.plots import intervals
 
-        megabytes = self.saved.double().where(self.saved != OUT, torch.nan).flatten(1).numpy() / 1e6
-        return heatmap(
-            np.log10(megabytes),
+        known = self.saved != OUT
+        last = known.cumsum(-1).argmax(-1, keepdim=True)
+        by_row = self.saved.double().where(known, torch.nan) / torch.tensor(self.batches) / 1e6
+        saved = by_row.gather(-1, last)[..., 0].T
+        return intervals(
             self.models,
-            [f"{width} x {batch}" for width in self.widths for batch in self.batches],
-            title=f"MB saved for backward, fp32, rows of {self.context} tokens",
-            column_label="width x batch",
-            colour_label="log10 of MB",
-            texts=[["" if np.isnan(x) else f"{x:.0f}" for x in row] for row in megabytes],
+            {f"width {width}": (of_width,) * 3 for width, of_width in zip(self.widths, saved, strict=True)},
+            title=f"Saved for backward, by row of {self.context} tokens",
+            x_label="MB, fp32",
+            log_x=True,
         )
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tslens.plots.style import INK, PALETTE, blank, name_ticks, numbers, room, settled, styled
+from tslens.plots.style import INK, PALETTE, blank, legend_below, name_ticks, numbers, room, settled, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +99,7 @@ def _draw_lines(
     if ticks is not None:
         name_ticks(axes, "x", ticks, longest, 0.0)
     if len(series) > 1 or len(controls) or levels:
-        axes.legend()
+        legend_below(axes)
 
 
 def _draw_level(axes: "Axes", least: float, most: float, colour: str, *, named: bool) -> None:

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tslens.plots.style import INK, PALETTE, blank, numbers, room, settled, styled
+from tslens.plots.style import INK, PALETTE, blank, legend_below, numbers, room, settled, styled
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MARKS = "osD^vPX*"
 LETTERS = 32  # on a line of the legend; a series may be named after a path
+NAME = 24  # letters on a line of a row's name
+SHORT = 12  # letters of a series whose legend fits below
 
 
 def intervals(
@@ -22,18 +25,23 @@ def intervals(
     threshold: float | None = None,
     title: str = "",
     x_label: str = "",
+    log_x: bool = False,
 ) -> "Figure":
     """For every name a dot with its interval in each series, which is (value, low, high); NaN leaves a dot out.
 
-    A dotted line stands at `threshold`, such as what chance gives. The first name is on top.
+    A dotted line stands at `threshold`, such as what chance gives. The first name is on top. The axis need not begin at
+    0, so that small differences are seen.
     """
     if not series:
         raise ValueError("intervals need at least one series; got none")
     rows, step = np.arange(len(names)), 0.7 / len(series)
+    folded = [textwrap.wrap(str(name), NAME) or [""] for name in names]
     lines = {label: textwrap.wrap(label, LETTERS) for label in series}
     with styled():
-        wide = room(list(names)) + room([line for own in lines.values() for line in own if len(own) > 1])
-        figure, axes = blank(4.8 + wide, 1.0 + len(names) * max(0.22, 0.11 * len(series)))
+        wide = room([line for own in folded for line in own])
+        wide += room([line for own in lines.values() for line in own if len(own) > 1])
+        tall = max(0.22, 0.11 * len(series), 0.15 * max(map(len, folded)) + 0.1)
+        figure, axes = blank(4.8 + wide, 1.0 + len(names) * tall)
         for i, (label, columns) in enumerate(series.items()):
             value, low, high = (numbers(column, 1, f"series {label!r}") for column in columns)
             if len(value) != len(names):
@@ -46,11 +54,25 @@ def intervals(
             drawn.set_label("\n".join(lines[label]))
         if threshold is not None:
             axes.axvline(threshold, color=INK, linewidth=0.8, linestyle=":")
-        axes.set_yticks(rows, list(names))
+        axes.set_yticks(rows, ["\n".join(own) for own in folded])
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         axes.set(title=title, xlabel=x_label)
-        if len(series) > 1:
+        if log_x:
+            _logarithmic(axes)
+        if len(series) > 1 and max(map(len, series)) <= SHORT:
+            legend_below(axes)
+        elif len(series) > 1:
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return settled(figure)
+
+
+def _logarithmic(axes: "Axes") -> None:
+    """A logarithmic axis along x, named at 1, 2, 5, 10 and so on."""
+    from matplotlib.ticker import LogLocator
+
+    axes.set_xscale("log", subs=range(2, 10))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter("")

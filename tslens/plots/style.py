@@ -121,6 +121,28 @@ def settled(figure: "Figure") -> "Figure":
     return figure
 
 
+def legend_below(axes: "Axes", *, fontsize: float = 8, handlelength: float = 2) -> None:
+    """A legend below what is written along x, so that it covers no curve; the figure grows by its height."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure: Any = axes.figure
+    figure.draw_without_rendering()
+    labels = axes.get_legend_handles_labels()[1]
+    width = 0.5 + 0.075 * max(map(len, labels))  # inches of a column: a letter takes about 0.075
+    columns = max(1, min(len(labels), int(axes.bbox.width / figure.dpi / width)))
+    written = axes.xaxis.get_tightbbox()
+    below = (axes.bbox.y0 - written.y0) / figure.dpi if written else 0.0
+    moved = axes.transAxes + ScaledTranslation(0, -below - 0.04, figure.dpi_scale_trans)
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": moved}
+    place |= {"borderaxespad": 0, "ncols": columns, "fontsize": fontsize, "handlelength": handlelength}
+    legend = axes.legend(**place)
+    rows = -(-len(labels) // columns)
+    grown = getattr(figure, "room_below", 0.0)
+    figure.room_below = max(grown, 0.17 * rows + 0.1)
+    figure.set_figheight(figure.get_figheight() + figure.room_below - grown)
+    legend.set_in_layout(True)
+
+
 def name_ticks(axes: "Axes", side: str, names: Sequence[Any] | None, count: int, offset: float) -> None:
     """Names at the middle of the cells; numbers where there are no names, thinned when there are many."""
     if names is not None and len(names) != count:

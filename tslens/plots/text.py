@@ -20,8 +20,14 @@ def one_line(text: str) -> str:
 
 
 def shown(piece: str) -> str:
-    """A token in a list: on one line, without its leading space; a sign if it is only white space."""
-    return one_line(piece).strip(" ") or SPACE
+    """A token in a list or a label: on one line, without its leading space.
+
+    White space is named (`newline`, `newlines`, `tab`); for spaces alone a sign stands.
+    """
+    if piece.strip():
+        return one_line(piece).strip(" ")
+    lines = piece.count("\n")
+    return "newlines" if lines > 1 else "newline" if lines else "tab" if "\t" in piece else SPACE
 
 
 def in_cell(piece: str, letters: int = 12) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 
 from tslens.analysis.heads import EVIDENT, ROLES, PatternResult
+from tslens.plots.text import shown
 from tslens.report.beside import Beside
 from tslens.report.compute import ReportData
 
@@ -82,7 +83,7 @@ def _neurons(data: ReportData) -> Iterator[_Clear]:
         window = [neurons.pieces[t] if t >= 0 else "" for t in neurons.top_contexts[layer, neuron, 0].tolist()]
         middle = len(window) // 2
         before, after = ("".join(part) for part in (window[:middle], window[middle + 1 :]))
-        peak = f"<mark>{html.escape(window[middle].strip() or '␣')}</mark>"
+        peak = f"<mark>{html.escape(shown(window[middle]))}</mark>"
         example = f"… {html.escape(before.lstrip())} {peak}{html.escape(after)} …"
         area = f"{float(tested.value[layer, neuron, 0]):.2f}, at least {float(tested.low[layer, neuron, 0]):.2f}"
         yield _Clear(
@@ -101,4 +102,4 @@ def _best(chosen: torch.Tensor, support: torch.Tensor) -> list[tuple[int, int]]:
 
 
 def _quoted(token: str) -> str:
-    return f"“{html.escape(token.strip() or '␣')}”"
+    return f"“{html.escape(shown(token))}”"

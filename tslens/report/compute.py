@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from tslens import models
 from tslens.analysis import heads as heads_analysis
 from tslens.analysis import lens as lens_analysis
+from tslens.analysis import neurons as neurons_analysis
 from tslens.analysis.circuits import CircuitResult
 from tslens.analysis.heads import PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
-from tslens.analysis.neurons import HeldOut, HeldOutResult, Profiles, ProfilesResult
+from tslens.analysis.neurons import HeldOut, HeldOutResult, InStoriesResult, Profiles, ProfilesResult
 from tslens.audit import Verdict, verdict_of
 from tslens.corpus import Corpus
 from tslens.dynamics import SnapshotResult
@@ -83,6 +84,8 @@ class ReportData:
     """Prompts, and the stories that the model wrote, prompt included."""
     sampling: str
     """How the samples were drawn, in words."""
+    whole: InStoriesResult | None = None
+    """A few neurons over the stories shown in full, which are not cut for them."""
     no_causes: str = ""
     """Why they were left out, with what they take."""
     film: Sequence[SnapshotResult] = ()
@@ -134,7 +137,8 @@ def compute(
     measured, a_story = _timed_loss(model, corpus)
     heads, neurons, tested, depth = scan(model, corpus, ASKED)
     checked = causes_of_heads(model, described, heads, wanted=causes, a_story=a_story, twins=twins)
-    patterns, lenses = _in_full(model, _choose(model, [*texts], corpus, max(shown, len(texts))))
+    in_full = _choose(model, [*texts], corpus, max(shown, len(texts)))
+    patterns, lenses = _in_full(model, in_full)
     return ReportData(
         name=name or models.name_of(model),
         description=models.describe(model),
@@ -153,6 +157,7 @@ def compute(
         depth=depth,
         patterns=patterns,
         lenses=lenses,
+        whole=_whole(model, in_full, neurons),
         film=film,
         **_samples(model, max_new_tokens),
         **_kept(model) | _live(model, running, patterns),
@@ -188,10 +193,17 @@ def _timed_loss(model: "LanguageModel", corpus: list[str]) -> tuple[LossResult, 
 
 
 def _in_full(model: "LanguageModel", chosen: list[str]) -> tuple[list[PatternResult], list[OfPromptResult]]:
+    tokenizer, limit = models.story_tokenizer_of(model), min(SHOWN_TOKENS, models.spec_of(model).n_ctx)
     with stage("reading stories head by head"):
-        return [heads_analysis.pattern(model, text) for text in chosen], [
-            lens_analysis.of_prompt(model, text) for text in chosen
+        cut = [_cut(tokenizer, text, limit) for text in chosen]
+        return [heads_analysis.pattern(model, text) for text in cut], [
+            lens_analysis.of_prompt(model, text) for text in cut
         ]
+
+
+def _whole(model: "LanguageModel", chosen: list[str], found: ProfilesResult) -> InStoriesResult | None:
+    choice = neurons_analysis.usual_choice(found.max)
+    return neurons_analysis.in_stories(model, chosen, [*choice], reasons=[*choice.values()]) if chosen else None
 
 
 def _samples(model: "LanguageModel", max_new_tokens: int) -> dict[str, Any]:
@@ -213,14 +225,14 @@ def _twins(
 
 
 def _choose(model: "LanguageModel", own: list[str], corpus: list[str], count: int) -> list[str]:
-    """The user's texts, then stories of the corpus that fit whole, then others, each cut to the shown length."""
+    """The user's texts, then stories of the corpus that fit whole, then others."""
     tokenizer = models.story_tokenizer_of(model)
     limit = min(SHOWN_TOKENS, models.spec_of(model).n_ctx)
     fresh = list(dict.fromkeys(corpus[: 40 * count]))
     lengths = [len(row) for row in tokenizer.encode(fresh)] if fresh else []
     whole = [text for text, length in zip(fresh, lengths, strict=True) if 24 <= length <= limit]
     others = [text for text in fresh if text not in set(whole)]
-    return [_cut(tokenizer, text, limit) for text in (own + whole + others)[:count]]
+    return (own + whole + others)[:count]
 
 
 def _cut(tokenizer: "Tokenizer", text: str, limit: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from tslens.analysis.neurons import HeldOutResult, ProfilesResult
+from tslens.analysis.neurons import HeldOutResult, InStoriesResult, ProfilesResult
 from tslens.analysis.neurons.choice import PREDICTS, TAIL, UNTESTED
 from tslens.analysis.neurons.held_out_result import ALIKE, TESTED, WORDS
 from tslens.report.embed import NONE32, Words, as_numpy, flatten, pack, pack_floats
@@ -50,7 +50,8 @@ def neurons(answer: ProfilesResult, words: Words, detail: Detail) -> dict[str, A
     windows, stories, places = map(np.concatenate, zip(tops, samples, strict=True))
     text, middles = flatten(windows, stories, places)
     middles = np.where(middles < 0, NONE32, middles).astype(np.uint32)
-    fields = ("firing_rate", "max", "share", "share_low", "share_high", "lift", "q", "auroc", "auroc_low", "auroc_high")
+    # The interval of `share` is left out: the page works it out from the share and `distinct`, the number of trials.
+    fields = ("firing_rate", "max", "share", "lift", "q", "auroc", "auroc_low", "auroc_high")
     of_word = ("word_share", "word_auroc", "word_auroc_low")
     content: dict[str, Any] = {
         "layers": layers,
@@ -77,6 +78,23 @@ def neurons(answer: ProfilesResult, words: Words, detail: Detail) -> dict[str, A
         content[name] = pack(words.of_ids(ids.ravel()))
     content["samples"] = _samples(answer, full, used, middles[shown.sum() :])
     return content
+
+
+def in_stories(answer: InStoriesResult | None, words: Words) -> dict[str, Any] | None:
+    """A few neurons over whole stories (`assets/whole.js`): each activation as 128 and 127 steps either way, a neuron's
+    largest magnitude being 127."""
+    if answer is None:
+        return None
+    values = as_numpy(answer.value).astype(np.float64)
+    most = np.maximum(np.abs(values).max(axis=1), 1e-9)
+    return {
+        "neurons": answer.chosen,
+        "reasons": answer.reasons,
+        "most": [float(f"{largest:.6g}") for largest in most],
+        "lengths": list(map(len, answer.tokens)),
+        "tokens": pack(words.of(token for story in answer.tokens for token in story)),
+        "values": pack((128 + np.rint(127 * values / most[:, None])).astype(np.uint8)),
+    }
 
 
 def shown_of_each(answer: ProfilesResult) -> int:

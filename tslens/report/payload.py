@@ -18,7 +18,7 @@ from tslens.report.compute import ReportData
 from tslens.report.embed import Words, as_numpy, pack, pack_floats, pack_text, triangles
 from tslens.report.film import film
 from tslens.report.live_view import shape as live_shape
-from tslens.report.neurons import Detail, label_tests, neurons
+from tslens.report.neurons import Detail, in_stories, label_tests, neurons
 from tslens.twins import TwinsResult
 
 ROLE_MEANINGS = {
@@ -76,6 +76,7 @@ class Uncut:
             "depth": depth(data.depth, data.twins),
             "curve": curve(data.metrics),
             "film": film(data.film),
+            "whole": in_stories(data.whole, words),
         }
         return cls(words, content)
 

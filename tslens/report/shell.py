@@ -11,7 +11,13 @@ from typing import Any
 from tslens import __version__
 from tslens.report.embed import script_json, script_text
 
-SCRIPTS = ("data.js", "plot.js", "address.js", "heads.js", "neurons.js", "neuron.js", "lens.js", "film.js", "page.js")
+SCRIPTS = tuple(
+    f"{name}.js"
+    for name in (
+        *("data", "plot", "address", "heads", "attention", "sheet", "large"),
+        *("neurons", "neuron", "whole", "lens", "film", "page"),
+    )
+)
 OF_LIVE = ("live.js", "live-controls.js")
 WORKER = ("data.js", "live-tokenizer.js", "live-model.js", "live-worker.js")
 """What runs the model in the page, beside the page's own script."""

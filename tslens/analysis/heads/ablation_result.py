@@ -219,14 +219,16 @@ class AblationResult(CountedResult):
         return said if self.copying else f"{super().__str__()}\n{read}{more}"
 
     def figure(self) -> "Figure":
-        """The least increase of the loss over the kinds, by head: what the model loses however the head is ablated."""
+        """The least increase of the loss over the kinds, by head: what the model loses however the head is ablated. A
+        star marks the heads that matter: surely, by every kind."""
         from tslens import plots
 
         return plots.heatmap(
             self.increase.amin(0),
             title=f"{self.model}: least loss by ablation",
             row_label="layer",
-            column_label="head",
+            column_label="head (★ matters: surely, by every kind)",
             colour_label="nats per token",
             centre=0.0,
+            texts=[["★" if here else "" for here in row] for row in self.mattering.tolist()],
         )

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-COLUMNS = 24  # positions in a figure
+ROWS = 24  # positions in a figure
+DEPTHS = 6  # in a figure, at most
 PER = 1000
 """Positions of which a label says how many are settled."""
 
@@ -81,25 +82,30 @@ class OfPromptResult(Result):
         return pd.DataFrame(columns).astype({"its rank": "Int64"})
 
     def figure(self, first: int = 0) -> "Figure":
-        """The likeliest next token after each depth, the last on top, coloured by its probability.
+        """The likeliest next token after each depth, tokens down and depths across, coloured by its probability.
 
-        Shows as many positions from `first` on as fit in a figure.
+        Shows as many positions from `first` on as fit in a figure, and of many depths some, the first and the last too:
+        it stays legible where it is shown small.
         """
         from tslens import plots
 
         if not 0 <= first < len(self.tokens):
             raise InputError(f"There is no position {first}: they run from 0 to {len(self.tokens) - 1}.")
-        shown = slice(first, first + COLUMNS)
+        shown, last = slice(first, first + ROWS), len(self.depths) - 1
+        depths = sorted({round(i * last / (DEPTHS - 1)) for i in range(DEPTHS)})
         return plots.heatmap(
-            self.top_probability[:, shown, 0].flip(0),
-            self.depths[::-1],
-            self.tokens[shown],
-            title=f"{self.lens.capitalize()} of {self.model}: the likeliest next token",
-            row_label="after block",
-            column_label="token read",
+            self.top_probability[depths, shown, 0].T,
+            [in_cell(token) for token in self.tokens[shown]],
+            [self.depths[depth] for depth in depths],
+            title=f"{self.lens.capitalize()}: the likeliest next token",
+            row_label=f"token read by {self.model}",
+            column_label="after block",
             colour_label="its probability",
             limits=(0.0, 1.0),
-            texts=[[in_cell(best[0]) for best in row[shown]] for row in self.top_tokens[::-1]],
+            texts=[
+                [in_cell(best[0], 9) for best in at]
+                for at in zip(*(self.top_tokens[depth][shown] for depth in depths), strict=True)
+            ],
         )
 
 

@@ -4,6 +4,8 @@ from tslens.analysis.neurons.fade import fade
 from tslens.analysis.neurons.fade_result import FadeResult
 from tslens.analysis.neurons.held_out import HeldOut, held_out
 from tslens.analysis.neurons.held_out_result import HeldOutResult
+from tslens.analysis.neurons.in_stories import in_stories, usual_choice
+from tslens.analysis.neurons.in_stories_result import InStoriesResult
 from tslens.analysis.neurons.mean_ablation import mean_ablation
 from tslens.analysis.neurons.mean_ablation_result import MeanAblationResult
 from tslens.analysis.neurons.patterns import Patterns, patterns
@@ -19,6 +21,7 @@ __all__ = [
     "FadeResult",
     "HeldOut",
     "HeldOutResult",
+    "InStoriesResult",
     "MeanAblationResult",
     "Patterns",
     "PatternsResult",
@@ -29,8 +32,10 @@ __all__ = [
     "SelectivityResult",
     "fade",
     "held_out",
+    "in_stories",
     "mean_ablation",
     "patterns",
     "profiles",
     "selectivity",
+    "usual_choice",
 ]

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tslens.plots.style import ABSENT, INK, canvas, settled, styled
+from tslens.plots.style import ABSENT, INK, canvas, legend_below, settled, styled
 from tslens.plots.text import printable
 
 if TYPE_CHECKING:
@@ -10,8 +10,10 @@ if TYPE_CHECKING:
 
     from tslens.analysis.neurons.result import ProfilesResult
 
-MOST = 80
+MOST = 40
 """Largest number of neurons drawn one by one."""
+WIDTH = 5.4
+"""Inches: at 400 pixels a letter has seven."""
 ONE_WORD = "one word"
 USUAL = ("ADJ", "ADP", "ADV", "AUX", "DET", "NOUN", "PRON", "PROPN", "VERB")
 
@@ -46,8 +48,9 @@ def named(answer: "ProfilesResult") -> list[Named]:
 
 
 def draw(answer: "ProfilesResult") -> "Figure":
-    """Left: by layer, the number of neurons with each label and how often neurons fire. Right: the labelled neurons
-    with the AUROC of their label: all of them, or the `MOST` with the highest lower bound."""
+    """Above: by layer, the number of neurons with each label and how often neurons fire. Below: the labelled neurons
+    with the AUROC of their label: all of them, or the `MOST` with the highest lower bound. It is narrow, so that it is
+    legible where it is shown small."""
     every = named(answer)
     surest = sorted(every, key=lambda one: -one.low)[:MOST]
     shown = [one for one in every if one in surest]
@@ -55,24 +58,22 @@ def draw(answer: "ProfilesResult") -> "Figure":
     names = [answer.layer_of(layer) for layer in range(len(answer.label))]
     colours = _colours(answer.tags)
     with styled():
-        height = max(1.6 + 0.5 * len(answer.label), 0.9 + 0.15 * rows, 3.4)
-        figure = canvas(11 if shown else 5, height)
-        if not shown:
-            counts, rates = figure.subplots(2, 1)
-        else:
-            grid = figure.add_gridspec(2, 3, width_ratios=(1.35, 1, 1))
-            counts, rates = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[1, 0])
-            few = f", the {len(shown)} surest of {len(every)}" if len(shown) < len(every) else ""
-            for column, part in ((1, shown[:rows]), (2, shown[rows:])):
-                if part:
-                    _draw_named(figure.add_subplot(grid[:, column]), part, rows, colours, names)
-            figure.axes[2].set_title(f"each with a name, and its number{few}")
+        heights = [0.9 + 0.16 * len(answer.label)] * 2 + ([0.7 + 0.15 * rows] if shown else [])
+        figure = canvas(WIDTH, sum(heights) + 0.7)
+        grid = figure.add_gridspec(len(heights), 2, height_ratios=heights)
+        counts, rates = figure.add_subplot(grid[0, :]), figure.add_subplot(grid[1, :])
+        few = f", the {len(shown)} surest of {len(every)}" if len(shown) < len(every) else ""
+        for column, part in enumerate((shown[:rows], shown[rows:])):
+            if part:
+                axes = figure.add_subplot(grid[2, column])
+                _draw_named(axes, part, rows, colours, names)
+                axes.set_title("" if column else f"each with a name, and its number{few}")
         _draw_counts(counts, every, answer.label.shape, colours)
         _draw_rates(rates, answer.firing_rate.tolist())
         for axes in (counts, rates):
             axes.set_yticks(range(len(names)), names)
         what = f"{len(every)} of {answer.label.numel():,} {answer.called} {answer.model} have a name"
-        figure.suptitle(f"{what} ({answer.n_tokens:,} tokens)", fontweight="bold")
+        figure.suptitle(f"{what}\n({answer.n_tokens:,} tokens)", fontweight="bold", fontsize=10)
     return settled(figure)
 
 
@@ -100,7 +101,7 @@ def _draw_counts(axes: Any, every: list[Named], shape: Any, colours: dict[str, A
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.invert_yaxis()
     if every:
-        axes.legend(fontsize=7, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.1), handlelength=1)
+        legend_below(axes, fontsize=7, handlelength=1)
 
 
 def _draw_rates(axes: Any, rates: list[list[float]]) -> None:
@@ -121,5 +122,5 @@ def _draw_named(axes: Any, part: list[Named], rows: int, colours: dict[str, Any]
     axes.set_yticks(range(len(part)), [f"{one.label}  {one.neuron}" for one in part], fontsize=6.5)
     axes.tick_params(axis="y", length=0)
     axes.set(xlim=(least, 1.01), ylim=(rows - 0.4, -0.6))
-    axes.set_xlabel("AUROC of the name, 95% interval", fontsize=8)
+    axes.set_xlabel("AUROC, 95% interval", fontsize=8)
     axes.grid(axis="x")
