@@ -402,7 +402,7 @@ def test_nothing_sticks_out(page_of: Callable[[Any], Any], words: Tokenizer, wid
 def test_the_whole_page_opens_at_once_and_moves_with_its_other_sections(
     opener: Callable[[Path], Any], made: Callable[..., ReportData], tmp_path: Path
 ) -> None:
-    """With the bundled model: at most 10 MB, ready after 2 seconds of its thread; a head chosen above too."""
+    """At most 10 MB with the bundled model, ready after 2 s of its thread; the head chosen above is chosen here."""
     data = made(layers=4, heads=4, tokens=128, d_mlp=768, ranks=20, stories=3, live=live(models.load("stories2M")))
     place = report.write(report.draw(data), tmp_path / "report.html")
     assert 6_000_000 < place.stat().st_size <= 10_000_000
