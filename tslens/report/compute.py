@@ -137,8 +137,7 @@ def compute(
     measured, a_story = _timed_loss(model, corpus)
     heads, neurons, tested, depth = scan(model, corpus, ASKED)
     checked = causes_of_heads(model, described, heads, wanted=causes, a_story=a_story, twins=twins)
-    in_full = _choose(model, [*texts], corpus, max(shown, len(texts)))
-    patterns, lenses = _in_full(model, in_full)
+    in_full = _in_full(model, _choose(model, [*texts], corpus, max(shown, len(texts))), neurons)
     return ReportData(
         name=name or models.name_of(model),
         description=models.describe(model),
@@ -155,12 +154,10 @@ def compute(
         neurons=tested.qualify(neurons),
         tested=tested,
         depth=depth,
-        patterns=patterns,
-        lenses=lenses,
-        whole=_whole(model, in_full, neurons),
         film=film,
+        **in_full,
         **_samples(model, max_new_tokens),
-        **_kept(model) | _live(model, running, patterns),
+        **_kept(model) | _live(model, running, in_full["patterns"]),
     )
 
 
@@ -192,18 +189,19 @@ def _timed_loss(model: "LanguageModel", corpus: list[str]) -> tuple[LossResult, 
     return loss(model, corpus), (time.monotonic() - began) / len(corpus)
 
 
-def _in_full(model: "LanguageModel", chosen: list[str]) -> tuple[list[PatternResult], list[OfPromptResult]]:
+def _in_full(model: "LanguageModel", chosen: list[str], found: ProfilesResult) -> dict[str, Any]:
+    """Attention and lens of these stories, cut to what is shown, and the usual neurons in whole ones, by field."""
     tokenizer, limit = models.story_tokenizer_of(model), min(SHOWN_TOKENS, models.spec_of(model).n_ctx)
+    choice = neurons_analysis.usual_choice(found.max)
     with stage("reading stories head by head"):
         cut = [_cut(tokenizer, text, limit) for text in chosen]
-        return [heads_analysis.pattern(model, text) for text in cut], [
-            lens_analysis.of_prompt(model, text) for text in cut
-        ]
-
-
-def _whole(model: "LanguageModel", chosen: list[str], found: ProfilesResult) -> InStoriesResult | None:
-    choice = neurons_analysis.usual_choice(found.max)
-    return neurons_analysis.in_stories(model, chosen, [*choice], reasons=[*choice.values()]) if chosen else None
+        return {
+            "patterns": [heads_analysis.pattern(model, text) for text in cut],
+            "lenses": [lens_analysis.of_prompt(model, text) for text in cut],
+            "whole": neurons_analysis.in_stories(model, chosen, [*choice], reasons=[*choice.values()])
+            if chosen
+            else None,
+        }
 
 
 def _samples(model: "LanguageModel", max_new_tokens: int) -> dict[str, Any]:
