@@ -1,7 +1,7 @@
 import json
 import re
 
-from tslens.report.shell import SCRIPTS, _tight, around, asset, bundle
+from tslens.report.shell import OF_LIVE, SCRIPTS, _tight, around, asset, bundle
 
 
 def test_a_page_holds_its_content_and_escapes_its_names() -> None:
@@ -32,3 +32,10 @@ def test_a_style_sheet_keeps_its_rules_and_its_texts() -> None:
     style = "/* why */\na:hover,\n  b > i { color: red;\n margin: 0 1px; }\n\n"
     style += '@media (x: 1px) { q { content: ": , {"; } }\n'
     assert _tight(style).strip() == 'a:hover,b > i{color:red;margin:0 1px;}@media (x:1px){q{content:": , {";}}'
+
+def test_no_two_scripts_of_the_page_declare_the_same_name() -> None:
+    """They are joined into one script, which a second declaration of a name would stop whole."""
+    declared: dict[str, str] = {}
+    for name in (*SCRIPTS, *OF_LIVE):
+        for found in re.findall(r"^(?:async )?(?:const|let|class|function)\*? +(\w+)", asset(name), flags=re.M):
+            assert declared.setdefault(found, name) == name, f"{found} is declared in {declared[found]} and in {name}"

@@ -2,7 +2,7 @@
 
 const DEEPEST = 8; // nats of the full colour
 const GUESSES = 3; // of the lens, at each depth
-const SIDES = { as: "As it is", changed: "With the changes" };
+const VARIANTS = { as: "As it is", changed: "With the changes" };
 
 // Every function below takes `view`: the model's shape, what is chosen, what was answered, and the nodes that change.
 function liveSection({ live: shape }) {
@@ -15,7 +15,7 @@ function liveSection({ live: shape }) {
   };
   view.text.value = shape.beginning;
   byId("live-view").append(el("label", { class: "beginning" }, el("span", {}, "A beginning"), view.text), writingBar(view), partBar(view), view.status,
-    el("div", { class: "columns live" }, Object.keys(SIDES).map((side) => sidePanel(view, side))),
+    el("div", { class: "columns live" }, Object.keys(VARIANTS).map((side) => sidePanel(view, side))),
     el("div", { class: "panel lens-of" }, el("h3", {}, "Logit lens after a token"), view.token, view.lens));
   followParts(view);
   const seen = new IntersectionObserver(([entry]) => { if (entry.isIntersecting) { seen.disconnect(); startWorker(view); } }, { rootMargin: "300px" });
@@ -57,7 +57,7 @@ const editsOf = (view) => [...view.edits.values()];
 const partName = ([kind, layer, number]) => `${kind} ${layer}.${number}`;
 const scaleOf = (view) => view.edits.get(partName(view.part))?.[3] ?? 1;
 const shownText = (text) => (visible(text) === text ? text : visible(text) + (text.includes("\n") ? "\n" : ""));
-const quoted = (view, id) => `“${visible(view.shown[id]).trim() || "␣"}”`;
+const quotedToken = (view, id) => `“${visible(view.shown[id]).trim() || "␣"}”`;
 
 // The text was changed: its loss is read anew, and what was written after another is gone.
 function readAgain(view, said = true) {
@@ -72,7 +72,7 @@ function showRead(view, { ids, losses, changed, tokens, room }) {
   if (!ids) {
     view.ids = [];
     view.status.textContent = `This text has ${tokens.toLocaleString("en")} tokens with the one that begins it; the model reads at most ${(room - 1).toLocaleString("en")} and writes one. Shorten it.`;
-    Object.keys(SIDES).forEach((side) => showSide(view, side));
+    Object.keys(VARIANTS).forEach((side) => showSide(view, side));
     return;
   }
   const same = ids.join() === view.ids.join();
@@ -80,7 +80,7 @@ function showRead(view, { ids, losses, changed, tokens, room }) {
   view.losses = { as: losses, changed };
   view.status.replaceChildren("Colour: loss of a token, 0 ", ramp(), ` ${DEEPEST} nats or more. Choose a token to see the lens after it.${view.edits.size ? " A wavy line marks where the texts part." : ""}`);
   if (!same || !view.at || view.at.i >= rowOf(view, view.at.side).length) view.at = { side: "as", i: ids.length - 1 };
-  Object.keys(SIDES).forEach((side) => showSide(view, side));
+  Object.keys(VARIANTS).forEach((side) => showSide(view, side));
   askLens(view);
   if (view.asked) writeAgain(view);
 }
@@ -129,8 +129,8 @@ function showSide(view, side) {
 }
 
 function sidePanel(view, side) {
-  const text = el("p", { class: "text", tabindex: 0, "aria-label": `${SIDES[side]}: choose a token with the arrow keys to see the lens after it` });
-  const at = (i) => { view.at = { side, i }; Object.keys(SIDES).forEach((each) => showSide(view, each)); askLens(view); };
+  const text = el("p", { class: "text", tabindex: 0, "aria-label": `${VARIANTS[side]}: choose a token with the arrow keys to see the lens after it` });
+  const at = (i) => { view.at = { side, i }; Object.keys(VARIANTS).forEach((each) => showSide(view, each)); askLens(view); };
   text.addEventListener("click", (event) => { const i = event.target.dataset?.i; if (i !== undefined) at(Number(i)); });
   text.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -140,7 +140,7 @@ function sidePanel(view, side) {
   });
   view.sides[side] = { text, loss: el("p", { class: "small loss" }), end: el("p", { class: "muted small end" }), hint: el("p", { class: "muted small" }, "Switch a head or a neuron off, or scale it: here is what becomes of the loss, the lens and the text.") };
   view.sides[side].hint.hidden = side === "as";
-  view.sides[side].panel = el("div", { class: "panel", id: `live-${side}` }, el("h3", {}, SIDES[side]), ...["hint", "loss", "text", "end"].map((part) => view.sides[side][part]));
+  view.sides[side].panel = el("div", { class: "panel", id: `live-${side}` }, el("h3", {}, VARIANTS[side]), ...["hint", "loss", "text", "end"].map((part) => view.sides[side][part]));
   return view.sides[side].panel;
 }
 
@@ -150,7 +150,7 @@ function askLens(view) {
 
 function showLens(view, { as, changed }) {
   const { side, i } = view.at, row = rowOf(view, side), losses = i && i < view.ids.length ? [view.losses.as, view.losses.changed].filter(Boolean).map((of) => number(of[i - 1])) : [];
-  view.token.textContent = `After ${quoted(view, row[i])}, token ${i}${losses.length ? `, whose own loss is ${losses.join(" nats, and with the changes ")} nats` : ""}: what each depth would say next, by the final norm and unembedding.`;
+  view.token.textContent = `After ${quotedToken(view, row[i])}, token ${i}${losses.length ? `, whose own loss is ${losses.join(" nats, and with the changes ")} nats` : ""}: what each depth would say next, by the final norm and unembedding.`;
   const guesses = (of) => el("td", {}, of.map(([id, p], rank) => el("span", { class: rank ? "muted" : null }, el("span", { class: "word" }, visible(view.shown[id])), `${percent(p, 0)} `)));
   const head = ["depth", "as it is", ...(changed ? ["with the changes"] : [])].map((name) => el("th", { scope: "col" }, name));
   view.lens.replaceChildren(el("table", { class: "live" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, as.map((of, depth) => el("tr", { class: changed && changed[depth][0][0] !== of[0][0] ? "differs" : null },
