@@ -103,7 +103,7 @@ class OfPromptResult(Result):
             colour_label="its probability",
             limits=(0.0, 1.0),
             texts=[
-                [in_cell(best[0], 9) for best in at]
+                [in_cell(best[0]) for best in at]
                 for at in zip(*(self.top_tokens[depth][shown] for depth in depths), strict=True)
             ],
         )
