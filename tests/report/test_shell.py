@@ -33,6 +33,7 @@ def test_a_style_sheet_keeps_its_rules_and_its_texts() -> None:
     style += '@media (x: 1px) { q { content: ": , {"; } }\n'
     assert _tight(style).strip() == 'a:hover,b > i{color:red;margin:0 1px;}@media (x:1px){q{content:": , {";}}'
 
+
 def test_no_two_scripts_of_the_page_declare_the_same_name() -> None:
     """They are joined into one script, which a second declaration of a name would stop whole."""
     declared: dict[str, str] = {}

@@ -24,6 +24,7 @@ and M are scaled to add up to 1, and a query counts by its mass off BOS: the sec
 first is the nats of BOS itself.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -92,8 +93,12 @@ def nats(
     pattern: Float[Tensor, "head query key"], mean: Float[Tensor, "*head query key"]
 ) -> Float[Tensor, "keys head"]:
     """KL(P || M) over all keys, and over those but BOS by the mass there; summed over queries, from the third on."""
-    found = (_crossed(pattern, mean) - _crossed(pattern, pattern)).clamp(min=0)
-    return found.cpu()
+    pattern, mean = pattern[:, FIRST:], mean[..., FIRST:, :].clamp(min=TINY)
+    of_keys = _divergence(pattern, mean)
+    but_bos = of_keys[..., 1:].sum(-1).double()
+    left, of_mean = (part[..., 1:].sum(-1).double() for part in (pattern, mean))
+    scaled = but_bos - _divergence(left, of_mean.clamp(min=TINY))
+    return torch.stack([but_bos + of_keys[..., 0], scaled]).sum(-1).clamp(min=0).cpu()
 
 
 def mixed(
@@ -106,14 +111,10 @@ def mixed(
     return torch.stack([nats(pattern, torch.lerp(others, own, mix)) for mix in MIXES])
 
 
-def _crossed(pattern: Tensor, mean: Tensor) -> Float[Tensor, "keys head"]:
-    """Cross-entropy of a pattern with a mean, nats."""
-    pattern, mean = pattern[:, FIRST:], mean[..., FIRST:, :]
-    weighted = pattern * mean.clamp(min=TINY).log()
-    but_bos = weighted[..., 1:].sum(-1).double()
-    left, of_mean = pattern[..., 1:].sum(-1).double(), mean[..., 1:].sum(-1).double()
-    scaled = but_bos - left * of_mean.clamp(min=TINY).log()
-    return -torch.stack([but_bos + weighted[..., 0], scaled]).sum(-1)
+def _divergence(p: Tensor, m: Tensor) -> Tensor:
+    """p log(p / m) - p + m, whose sum over a distribution is KL(p || m). No term is negative, and rounding p or m
+    changes it by a square: of equal distributions that were rounded apart it makes nothing."""
+    return p * torch.log1p((p - m) / m).clamp(min=math.log(TINY)) - p + m
 
 
 def unexplained(left: Sequence[Tensor], of: Sequence[Tensor]) -> GroupEstimate:
