@@ -6,7 +6,20 @@ from pathlib import Path
 import pytest
 
 FLOORS = (
-    {"byte_bpe", "draws", "errors", "files", "interrupt", "lock", "memory", "nearest", "parsing", "progress", "result"}
+    {
+        "byte_bpe",
+        "draws",
+        "errors",
+        "files",
+        "interrupt",
+        "lock",
+        "memory",
+        "nearest",
+        "parsing",
+        "paths",
+        "progress",
+        "result",
+    }
     | {"tables", "threads", "stats", "plots", "pos"},
     {"models", "tokenizer", "stories", "runs", "ngrams", "llm"},
     {"forward", "generate", "batching", "scan", "halves", "copying"},

@@ -13,6 +13,7 @@ from tokenizers import AddedToken, decoders, models, pre_tokenizers
 
 from tslens.errors import InputError, MissingInputError
 from tslens.parsing import parse_json
+from tslens.paths import absent
 
 END_OF_STORY = "<|endoftext|>"
 
@@ -67,7 +68,7 @@ def read_files(vocab: Path, merges: Path) -> tuple[Ids, Merges]:
     """
     for path in (vocab, merges):
         if not path.is_file():
-            raise MissingInputError(f"there is no {path}; give GPT-2's vocab.json and merges.txt")
+            raise MissingInputError(f"{absent(path)}; give GPT-2's vocab.json and merges.txt")
     try:
         ids: Any = json.loads(vocab.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

@@ -1,34 +1,44 @@
 """Write files and folders atomically, and hash them; the folder of files that can be made again."""
 
 import contextlib
+import glob
 import hashlib
 import json
 import math
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from tslens import progress
 from tslens.parsing import parse_json
+from tslens.paths import refuse_special
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 PIECE = 1 << 24  # bytes that are read at once
 
 
-# Writing. Until it is whole, NAME is `.NAME.<random>.tmp` beside its place; `sweep` removes what a kill left of those.
+# Writing. Until it is whole, NAME is `.NAME.<random>.tmp` beside its place, and its writer holds the system's lock on
+# it. One that nobody holds is what a kill left, and the next writer of NAME removes it; `sweep` removes those of a
+# folder.
 
 
 @contextlib.contextmanager
 def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a file that appears under its name only when complete and synced to disk; on any error nothing changes.
 
-    `mode` is `"w"` (UTF-8) or `"wb"`. Missing parent folders are made.
+    `mode` is `"w"` (UTF-8) or `"wb"`. Missing parent folders are made. InputError for a pipe, a socket or a device.
     """
     path = Path(path)
+    refuse_special(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = _scratch_name(path)
+    scratch, held = _begun(path, lambda new: new.touch(exist_ok=False))
     try:
         with scratch.open(mode, encoding=None if "b" in mode else "utf-8") as file:
             yield file
@@ -36,6 +46,7 @@ def atomic(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         scratch.replace(path)
     finally:
         scratch.unlink(missing_ok=True)
+        _unlock(held)
 
 
 @contextlib.contextmanager
@@ -45,6 +56,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
     It replaces an older folder of that name; the caller checks whether it may.
     """
     path = Path(path)
+    refuse_special(path)
     with scratch_folder(path.parent, path.name) as scratch:
         yield scratch
         for inside in scratch.rglob("*"):
@@ -58,12 +70,12 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
 @contextlib.contextmanager
 def scratch_folder(parent: str | Path, name: str = "tslens") -> Iterator[Path]:
     """An empty hidden folder inside `parent`, removed with its contents at the end of the block."""
-    scratch = _scratch_name(Path(parent) / name)
+    scratch, held = _begun(Path(parent) / name, lambda new: new.mkdir(parents=True))
     try:
-        scratch.mkdir(parents=True)
         yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+        _unlock(held)
 
 
 @contextlib.contextmanager
@@ -90,7 +102,9 @@ def remove_folder(path: Path) -> None:
     if path.exists():
         aside = _scratch_name(path)
         path.rename(aside)
+        held = _lock(aside)
         shutil.rmtree(aside)
+        _unlock(held)
 
 
 def sweep(folder: str | Path, name: str = "*") -> None:
@@ -116,6 +130,39 @@ def _sync_path(path: Path) -> None:
     try:
         os.fsync(handle)
     finally:
+        os.close(handle)
+
+
+def _begun(path: Path, make: Callable[[Path], None]) -> tuple[Path, int | None]:
+    """A new scratch file or folder for a path, and its lock; those that killed writers of the path left are removed."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        if (held := _lock(left, wait=False)) is not None:
+            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+            _unlock(held)
+    while True:
+        make(scratch := _scratch_name(path))
+        held = _lock(scratch)
+        if held is None or scratch.exists():  # else another writer took it for a killed one's before it was locked
+            return scratch, held
+        _unlock(held)
+
+
+def _lock(path: Path, wait: bool = True) -> int | None:
+    """The system's lock on a file or folder, which ends with its process; None where there is none to be had."""
+    if fcntl is None:
+        return None
+    with contextlib.suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            return handle
+        except OSError:
+            os.close(handle)
+    return None
+
+
+def _unlock(handle: int | None) -> None:
+    if handle is not None:
         os.close(handle)
 
 
@@ -149,6 +196,7 @@ def finite(value: object) -> object:
 
 def read_json(path: str | Path) -> Any:
     """Parse a JSON file; InputError names the file if it is not JSON."""
+    refuse_special(path)
     return parse_json(Path(path).read_bytes(), str(path))
 
 
@@ -157,6 +205,7 @@ def read_json(path: str | Path) -> Any:
 
 def sha256(path: str | Path) -> str:
     """The file's SHA-256 in hexadecimal, read in pieces."""
+    refuse_special(path)
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -167,6 +216,7 @@ def blake2b(paths: Sequence[Path]) -> list[str]:
     with progress.bar("checking", sum(path.stat().st_size for path in paths), in_bytes=True) as bar:
         for path in paths:
             digest = hashlib.blake2b(digest_size=16)
+            refuse_special(path)
             with path.open("rb") as file:
                 while piece := file.read(PIECE):
                     digest.update(piece)

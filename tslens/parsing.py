@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tslens.errors import InputError
+from tslens.paths import absent, refuse_special
 
 LONGEST = 16 * 2**20  # bytes of one story or row; beyond it, a separator or a newline is missing
 
@@ -52,6 +53,7 @@ def decoded(raw: bytes, path: Path, offset: int) -> str:
 def lines(path: Path) -> Iterator[str]:
     """The lines of a file, each with its newline."""
     offset = 0
+    refuse_special(path)
     with path.open("rb") as file:
         while raw := file.readline(LONGEST + 1):
             if len(raw) > LONGEST:
@@ -93,6 +95,6 @@ def rows(path: str | Path, what: str = "rows") -> Iterator[tuple[str, dict[str, 
     if path.suffix.lower() not in readers:
         raise InputError(f"{path} is no .jsonl or .csv file; give {what} as one of these.")
     if not path.is_file():
-        raise InputError(f"there is no file {path}; give {what} as .jsonl or .csv.")
+        raise InputError(f"{absent(path, 'file')}; give {what} as .jsonl or .csv.")
     for number, row in readers[path.suffix.lower()](path):
         yield f"{path}, line {number}", row

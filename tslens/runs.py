@@ -17,6 +17,7 @@ from torch import Tensor
 
 from tslens import files
 from tslens.errors import InputError
+from tslens.paths import absent
 
 FORMAT = 1
 NAME = r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,99}"
@@ -153,7 +154,7 @@ def read_config(folder: str | Path) -> dict[str, Any]:
     """The `config.json` of a run or checkpoint, checked against its own hash."""
     path = Path(folder) / CONFIG
     if not path.is_file():
-        raise InputError(f"{path} is missing. Restore it, or resume from an earlier checkpoint of the run.")
+        raise _lacking(path)
     config = files.read_json(path)
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise InputError(f"{path} is not that of a tslens model of format {FORMAT}.")
@@ -163,6 +164,12 @@ def read_config(folder: str | Path) -> dict[str, Any]:
             "of the run."
         )
     return config
+
+
+def _lacking(path: Path) -> InputError:
+    """The error for a file of a run that is not there, or is no file."""
+    what = absent(path) if os.path.lexists(path) else f"{path} is missing"
+    return InputError(f"{what}. Restore it, or resume from an earlier checkpoint of the run.")
 
 
 def read(folder: str | Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -178,7 +185,7 @@ def read_tensors(path: str | Path, digest: str | None) -> dict[str, Tensor]:
 
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"{path} is missing. Restore it, or resume from an earlier checkpoint of the run.")
+        raise _lacking(path)
     data = path.read_bytes()
     found = hashlib.sha256(data).hexdigest()
     if found != digest:

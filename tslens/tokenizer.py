@@ -26,6 +26,7 @@ from tslens.byte_bpe import (
 )
 from tslens.errors import InputError, MissingInputError
 from tslens.files import atomic
+from tslens.paths import absent
 
 BOS_NAMES = (END_OF_STORY, "<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "[EOS]", "</s>", "<eos>")
 MOST = 1_000_000
@@ -168,7 +169,7 @@ class Tokenizer:
         """
         source = Path(path)
         if not source.is_file():
-            raise MissingInputError(f"there is no tokenizer at {source}; give the path of a tokenizer.json")
+            raise MissingInputError(f"{absent(source, 'tokenizer')}; give the path of a tokenizer.json")
         if (largest := largest_id(source)) >= MOST:
             raise InputError(f"{source} has a token with the id {largest:,}; give one of less than {MOST:,}")
         try:

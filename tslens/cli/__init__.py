@@ -22,11 +22,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TextIO
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from tslens import __version__
 from tslens.cli import commands
 from tslens.cli.failures import complain, explain, is_out_of_memory, of_the_user, report_defect
+from tslens.cli.options import bounded
 from tslens.errors import InputError
 from tslens.tables import wide
 
@@ -44,6 +45,7 @@ def build_app(arguments: Sequence[str] = ()) -> App:
         version=f"tslens {__version__}",
         help_format="plaintext",
         suppress_keyboard_interrupt=False,  # main() reports it
+        default_parameter=Parameter(validator=bounded),
     )
     groups: dict[str, App] = {}
     for place, (words, path, help_line) in enumerate(commands.COMMANDS):

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from tslens.llm import Settings
     from tslens.stories.asked import Told, Wish
 
+MOST = 1_000_000
+"""Requests of one command, at most."""
+
 
 def ask(
     n: int,
@@ -50,8 +53,8 @@ def ask(
     from tslens import files, llm
     from tslens.stories import asked
 
-    if n < 1 or tries < 1:
-        raise InputError(f"{n} stories in {tries} tries are none; give 1 or more of both")
+    if n < 1 or tries < 1 or n * tries > MOST:
+        raise InputError(f"{n:,} stories in {tries:,} tries: give 1 or more of both, and {MOST:,} requests at most")
     if out.suffix.lower() != ".jsonl":
         raise InputError(f"{out} has the extension {out.suffix or '(none)'!r}; stories are written to .jsonl")
     wanted, settings = _wanted(n, seed, words, features, vocabulary), large.settings()

@@ -8,7 +8,7 @@ from cyclopts import Parameter, validators
 
 from tslens import progress
 from tslens.cli.delivery import Delivery, delivery
-from tslens.cli.options import Json, Limit, Models, ModelTwins, Precision, Stories, corpus_of, load_models
+from tslens.cli.options import Json, Limit, Models, ModelTwins, Precision, Stories, bounded, corpus_of, load_models
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ Cuts = Annotated[
 Span = Annotated[
     int,
     Parameter(
-        validator=validators.Number(gte=2),
+        validator=(validators.Number(gte=2), bounded),
         help="Words and marks of a copied span from which on a text is a copy: 2 or more.",
     ),
 ]

@@ -227,9 +227,11 @@ def answered(
     suite: "Suite", models: "Mapping[str, LanguageModel]", *, completions: int, seed: int, precision: str
 ) -> "SuiteResult":
     """The answers of models to a suite."""
-    if completions < 0:
-        raise InputError(f"--completions is {completions}; it must be 0 or more.")
     from tslens.evaluation.prompts import evaluate as score
+    from tslens.evaluation.writing import MOST
+
+    if not 0 <= completions <= MOST:
+        raise InputError(f"--completions is {completions:,}; give from 0 to {MOST:,}.")
 
     return score(models, suite, written=completions, seed=seed, precision=precision)
 

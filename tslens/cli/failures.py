@@ -39,9 +39,17 @@ OF_A_FILE = {errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAM
 """What no user can mend unless the file is named."""
 
 
+LONGEST = 800
+"""Characters of a message; of a longer one the middle is left out, which is what was given and no remedy."""
+
+
 def complain(message: str, code: int) -> int:
-    """Print the message as one line on stderr, without its line breaks, and return the exit code."""
-    print("tslens:", " ".join(message.split()), file=sys.stderr)
+    """Print the message as one line of plain text on stderr and return the exit code: without its line breaks, control
+    characters escaped, and cut in the middle where it is long."""
+    line = " ".join(message.split())
+    if len(line) > LONGEST:
+        line = f"{line[: LONGEST // 2]} […] {line[-LONGEST // 2 :]}"
+    print("tslens:", "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line), file=sys.stderr)
     return code
 
 

@@ -1,5 +1,6 @@
 """Options that several commands share: their help texts, and how they are read."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,6 +42,12 @@ Settings = Annotated[
 ]
 
 
+def bounded(_: object, value: object) -> None:
+    """ValueError for a whole number that no index and no count of a machine can be."""
+    if isinstance(value, int) and abs(value) > sys.maxsize:
+        raise ValueError(f"a whole number of over {sys.maxsize:,} is given; give a smaller one.")
+
+
 def _check_engine(_: object, engine: str) -> None:
     shards_of(engine)
 
@@ -57,7 +64,7 @@ ModelTwins = Annotated[
     int,
     Parameter(
         name="--twins",
-        validator=validators.Number(gte=0),
+        validator=(validators.Number(gte=0), bounded),
         help="Untrained twins of each model that are measured beside it, in turns with the values of every weight "
         "permuted and freshly initialised; 0 for none.",
     ),

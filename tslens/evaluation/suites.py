@@ -19,6 +19,7 @@ from tslens.evaluation.templates import filled
 from tslens.evaluation.toml_lines import line_of
 from tslens.nearest import did_you_mean
 from tslens.parsing import parse_toml
+from tslens.paths import absent
 
 RESERVED = ("all", "beginnings", "card", "copies", "cost", "grade", "instruct", "label", "pairs", "rank", "write")
 """Words after `tslens eval` that are commands of their own."""
@@ -131,7 +132,7 @@ def _read(name: str) -> tuple[bytes, str]:
     """The content of the suite's file, and the suite's name."""
     if name.endswith(".toml"):
         if not Path(name).is_file():
-            raise InputError(f"there is no suite file {name}; give the path of one, or one of {', '.join(suites())}.")
+            raise InputError(f"{absent(name, 'suite file')}; give the path of one, or one of {', '.join(suites())}.")
         label = Path(name).stem
         if not re.fullmatch(r"\w[\w-]*", label):  # it also names what is written of the answer
             raise InputError(f"a suite cannot be called {label!r}; name the file with letters, digits, - and _ alone.")

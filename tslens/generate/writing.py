@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 ENDED, *LIMITS = ENDS = ("end of story", "most new tokens", "full context")
 """Why a story ends: the model ended it, or a limit did."""
+MOST = 100_000
+"""Stories of a prompt that are held at once."""
 
 
 def generate_ids(
@@ -83,6 +85,8 @@ def generate_written(
     tokenizer, sampling = tokenizer_of(model), sampling or Sampling()
     if n < 1:
         raise InputError(f"n is {n}; it must be at least 1.")
+    if n > MOST:
+        raise InputError(f"n is {n:,}; at most {MOST:,} are written at a time. Ask for the others with another seed.")
     if n > 1 and sampling.beams > 1:
         raise InputError(f"Beam search finds one story for a prompt, not {n}: ask for n=1, or sample with beams=1.")
     asked = [prompts] if isinstance(prompts, str) else list(prompts)

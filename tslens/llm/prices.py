@@ -10,6 +10,7 @@ from typing import Any
 from tslens.errors import InputError, MissingInputError
 from tslens.llm.requests import Request, Settings
 from tslens.parsing import parse_toml
+from tslens.paths import absent
 
 NAME = "prices.toml"
 MILLION = 1e6
@@ -79,7 +80,7 @@ def price_of(model: str, path: Path | None = None) -> Price:
     elif path.is_file():
         source, data = str(path), path.read_bytes()
     else:
-        raise MissingInputError(f"there is no file of prices {path}; give another --prices, or none for the usual ones")
+        raise MissingInputError(f"{absent(path, 'file of prices')}; give another --prices, or none for the usual ones")
     found = parse_toml(data, source)
     try:
         models: dict[str, Any] = found["models"]

@@ -11,6 +11,7 @@ from typing import IO, Any
 from tslens import lock
 from tslens.errors import InputError
 from tslens.llm.prices import Tokens
+from tslens.paths import refuse_special
 
 VERSION = 1
 HEADER = {"tslens_answers": VERSION}
@@ -40,6 +41,7 @@ class AnswerStore:
         """of the answers to requests of a kind"""
         self._whole = 0
         if self.path is not None and self.path.exists():
+            refuse_special(self.path)
             self._load(self.path.read_bytes(), self.path)
 
     @property

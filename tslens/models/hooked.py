@@ -17,7 +17,7 @@ from tslens.models.fast_tokenizer import from_transformers, to_transformers
 from tslens.models.hooked_spec import HookedSpec
 from tslens.models.protocols import LanguageModel, TextTokenizer
 from tslens.models.record import record_of
-from tslens.models.spec import Spec
+from tslens.models.spec import ModelSpec, Spec
 from tslens.models.tied import tie
 from tslens.models.validation import remember, spec_of
 from tslens.tokenizer import Tokenizer
@@ -150,24 +150,30 @@ def weights(model: LanguageModel) -> dict[str, Tensor]:
 def load_weights(model: LanguageModel, tensors: dict[str, Tensor], *, origin: str = "these weights") -> None:
     """Copy weights (any float dtype) into the model; InputError names one that is missing, extra, misshapen or not
     finite."""
-    spec = spec_of(model, compressors=True)
-    shapes = spec.parameter_shapes()
-    if missing := sorted(shapes.keys() - tensors.keys()):
-        raise InputError(f"{origin} lack {missing[0]!r} (and {len(missing) - 1} more) of a {spec.name} model.")
-    if extra := sorted(tensors.keys() - shapes.keys()):
-        raise InputError(f"{origin} hold {extra[0]!r}, which a {spec.name} model does not have.")
-    parameters = dict(model.named_parameters())
-    for name, shape in shapes.items():
-        if tuple(tensors[name].shape) != shape:
-            raise InputError(f"{origin}: {name} has shape {tuple(tensors[name].shape)}, expected {shape}.")
+    shapes = spec_of(model, compressors=True).parameter_shapes()
+    check_shapes(spec_of(model, compressors=True), tensors, origin=origin)
+    for name in shapes:
         if not tensors[name].isfinite().all():
             raise InputError(
                 f"{origin}: {name} holds numbers that are not finite. Its training diverged, or the file was altered; "
                 "load an earlier step or another copy."
             )
+    parameters = dict(model.named_parameters())
     with torch.no_grad():
         for name in shapes:
             parameters[name].copy_(tensors[name])
+
+
+def check_shapes(spec: ModelSpec, tensors: dict[str, Tensor], *, origin: str) -> None:
+    """InputError for a weight of a model of this shape that is missing, extra or misshapen."""
+    shapes = spec.parameter_shapes()
+    if missing := sorted(shapes.keys() - tensors.keys()):
+        raise InputError(f"{origin} lack {missing[0]!r} (and {len(missing) - 1} more) of a {spec.name} model.")
+    if extra := sorted(tensors.keys() - shapes.keys()):
+        raise InputError(f"{origin} hold {extra[0]!r}, which a {spec.name} model does not have.")
+    for name, shape in shapes.items():
+        if tuple(tensors[name].shape) != shape:
+            raise InputError(f"{origin}: {name} has shape {tuple(tensors[name].shape)}, expected {shape}.")
 
 
 def readout(model: LanguageModel) -> Tensor:

@@ -9,6 +9,7 @@ import numpy as np
 from tslens import files, lock
 from tslens.ngrams.building import kept
 from tslens.ngrams.kneser_ney import ORDER, KneserNey, Order, five_gram
+from tslens.paths import refuse_special
 
 VERSION = 1
 """Of the files of a kept model."""
@@ -34,5 +35,7 @@ def kept_five_gram(stories: Iterable[str], parent: str | Path, *, source: str = 
 
 
 def _read(folder: Path, n: int) -> Order:
-    paths = (folder / f"{field.name}-{n}.npy" for field in fields(Order))
+    paths = [folder / f"{field.name}-{n}.npy" for field in fields(Order)]
+    for path in paths:
+        refuse_special(path)
     return Order(*(np.load(path, mmap_mode="r", allow_pickle=False) for path in paths))

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from tslens.errors import InputError, MissingInputError
+from tslens.paths import absent
 from tslens.stories.hub import read_dataset
 from tslens.stories.readers import READERS
 
@@ -89,11 +90,11 @@ def _not_there(path: Path) -> str:
     """The message for a missing file: the nearest names in its folder, if that exists."""
     folder = path.parent
     if not folder.is_dir():
-        return f"there is no {path}, nor a folder {folder}; give a file, a dataset folder or a hub id (owner/name)"
+        return f"{absent(path)}, nor a folder {folder}; give a file, a dataset folder or a hub id (owner/name)"
     names = [child.name for child in folder.iterdir() if not child.name.startswith(".")]
     near = get_close_matches(path.name, names, n=3, cutoff=0.5)
     near = near or sorted(name for name in names if name.lower().endswith(EXTENSIONS))[:5]
     there = (
         f"the nearest there: {', '.join(near)}" if near else "give a file, a dataset folder or a hub id (owner/name)"
     )
-    return f"there is no {path}; {there}"
+    return f"{absent(path)}; {there}"

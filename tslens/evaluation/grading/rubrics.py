@@ -13,6 +13,7 @@ from tslens.errors import InputError
 from tslens.evaluation.damages import HITS
 from tslens.nearest import did_you_mean
 from tslens.parsing import parse_toml
+from tslens.paths import absent
 
 TEN = tuple(range(1, 11))
 WRONG = "wrong ending"
@@ -149,7 +150,7 @@ def _read(name: str) -> tuple[str, bytes]:
         guess = did_you_mean(name, known)
         raise InputError(f"no rubric is called {name!r}.{guess} Known: {', '.join(known)}; or give a .toml file.")
     if not Path(name).is_file():
-        raise InputError(f"there is no rubric file {name}; give the path of one, or one of {', '.join(known)}.")
+        raise InputError(f"{absent(name, 'rubric file')}; give the path of one, or one of {', '.join(known)}.")
     label = Path(name).stem
     if not re.fullmatch(r"[A-Za-z]\w*", label):
         raise InputError(f"a rubric cannot be called {label!r}; name the file with letters, digits and _ alone.")

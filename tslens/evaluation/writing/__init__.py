@@ -2,10 +2,11 @@
 
 from tslens.evaluation.writing.measures import TextMeasures, measures
 from tslens.evaluation.writing.result import WritingResult
-from tslens.evaluation.writing.running import STORE, WritingSettings, continuations, write
+from tslens.evaluation.writing.running import MOST, STORE, WritingSettings, continuations, write
 from tslens.evaluation.writing.sources import StoryPrompt, cut_at, prompts_of
 
 __all__ = [
+    "MOST",
     "STORE",
     "StoryPrompt",
     "TextMeasures",

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 STORE = "completions"
 """The folder of completions in the cache."""
 
+MOST = 10_000
+"""Texts of a prompt that are held at once."""
+
 
 class WritingSettings(NamedTuple):
     """What is written of every prompt: `n` samples at a temperature, and one text by beam search."""
@@ -35,6 +38,8 @@ class WritingSettings(NamedTuple):
         """The ways of choosing tokens, each with the number of texts it gives of a prompt."""
         if self.n < 0 or self.beams < 0 or self.n + self.beams == 0:
             raise InputError(f"--n is {self.n} and --beams {self.beams}; neither may be negative, nor both 0.")
+        if self.n > MOST:
+            raise InputError(f"--n is {self.n:,}; give {MOST:,} or fewer texts of a prompt.")
         if self.limit_tokens < 1:
             raise InputError(f"--limit-tokens is {self.limit_tokens}; it must be at least 1.")
         sampled = (Sampling(self.temperature, seed=self.seed), self.n)

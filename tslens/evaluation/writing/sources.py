@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from tslens.errors import InputError
 from tslens.evaluation import suites
 from tslens.parsing import lines, rows
+from tslens.paths import absent
 from tslens.stories import stories
 
 NAME = re.compile(r"\w[\w-]*")
@@ -67,7 +68,7 @@ def _read(source: str) -> Iterator[StoryPrompt]:
         texts = _listed(source) or [prompt.text for prompt in suites.suite(source).prompts]
         return map(StoryPrompt, texts)
     if not path.is_file():
-        raise InputError(f"there is no file of prompts {source}; give one of {', '.join(KINDS)}, or a suite.")
+        raise InputError(f"{absent(source, 'file of prompts')}; give one of {', '.join(KINDS)}, or a suite.")
     if path.suffix.lower() == ".txt":
         return (StoryPrompt(line.strip()) for line in lines(path) if line.strip())
     return (_of_row(row, where) for where, row in rows(path, "prompts"))

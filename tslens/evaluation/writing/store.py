@@ -10,6 +10,7 @@ from typing import IO, Any, NamedTuple
 from tslens import files, lock
 from tslens.errors import InputError
 from tslens.generate import Sampling
+from tslens.paths import refuse_special
 
 FORMAT = 1
 
@@ -86,6 +87,7 @@ def opened(folder: Path, model: str) -> Iterator[Store]:
 
 def _read(path: Path, model: str) -> dict[str, Completion]:
     """The completions of a file, of which a line without its end is cut off."""
+    refuse_special(path)
     content = path.read_bytes()
     whole = content.rfind(b"\n") + 1
     if whole < len(content):
@@ -100,10 +102,16 @@ def _read(path: Path, model: str) -> dict[str, Completion]:
     kept: dict[str, Completion] = {}
     for number, row in enumerate(rows[1:], 2):
         key = row.pop("key", None)
-        if not isinstance(key, str) or row.keys() != set(Completion._fields) or key in kept:
+        if not isinstance(key, str) or not _is_completion(row) or key in kept:
             raise InputError(f"{path}, line {number} is no completion of its own. It was altered; move the file away.")
         kept[key] = Completion(**row)
     return kept
+
+
+def _is_completion(row: dict[str, Any]) -> bool:
+    """Whether a line holds what was written after a prompt, each value of its kind."""
+    kinds = {name: type(row.get(name)) for name in Completion._fields}
+    return row.keys() == kinds.keys() and kinds == {"text": str, "tokens": int, "ended": bool} and row["tokens"] >= 0
 
 
 def _row(path: Path, number: int, line: bytes) -> dict[str, Any]:

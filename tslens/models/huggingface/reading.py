@@ -25,6 +25,8 @@ FAMILIES = {"gpt2": GPT2, "gpt_neo": GPT_NEO, "gpt_neox": GPT_NEOX, "llama": LLA
 INDEX = "model.safetensors.index.json"
 WANTED = ["config.json", "*.safetensors", INDEX, "tokenizer.json", "vocab.json", "merges.txt"]
 OLDER = {"embed_out.weight": UNEMBEDDING}  # GPT-NeoX's
+MANY = 100_000_000
+"""Weights from which on a model is not made before it is known that its files hold so many."""
 
 
 def read(name: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
@@ -39,6 +41,7 @@ def read(name: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
     family, config = _read_config(folder / "config.json")
     if found := [what for what, asked in family.refused(config).items() if asked]:
         raise InputError(f"{folder} has {', '.join(found)}, which tslens does not cover in a {family.architecture}.")
+    _check_size(config, folder)
     spec = family.spec(config)
     tensors = _checked(family, spec, _read_tensors(folder, family), folder)
     return spec, family.read(spec, tensors), _read_tokenizer(folder)
@@ -86,6 +89,20 @@ def _read_config(path: Path) -> tuple[Family, Any]:
         return family, getattr(transformers, family.config).from_dict(fields)
     except Exception as error:  # a field of the wrong type is an exception of transformers' own kind
         raise InputError(f"{path} is no config of {named}: {' '.join(str(error).split())}") from None
+
+
+def _check_size(config: Any, folder: Path) -> None:
+    """InputError for a config of far more weights than its files hold, before a model of this size is made."""
+    width, size, layers = config.hidden_size, config.vocab_size, config.num_hidden_layers
+    if layers > MOST_LAYERS:
+        raise InputError(f"{folder / 'config.json'} has {layers:,} layers; there are at most {MOST_LAYERS:,}.")
+    least = width * (size + 2 * layers * width)
+    holds = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    if holds and least > max(holds, MANY):  # a weight takes a byte or more
+        raise InputError(
+            f"{folder / 'config.json'} asks for at least {least:,} weights, and {holds:,} bytes of weights are there: "
+            "one of them was altered, or cut off. Fetch it again."
+        )
 
 
 def _repeated(kinds: Any) -> int:

@@ -14,6 +14,7 @@ from torch import Tensor
 from tslens.errors import InputError, MissingInputError
 from tslens.models.llama2c.tokenizer import read_tokenizer
 from tslens.models.spec import Spec
+from tslens.paths import absent
 from tslens.tokenizer import Tokenizer
 
 FIELDS = ("dim", "hidden_dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "seq_len")
@@ -32,7 +33,8 @@ def read(file: str | Path, tokenizer_file: str | Path | None = None) -> tuple[Sp
     """
     path = Path(file)
     if not path.is_file():
-        raise MissingInputError(f"There is no llama2.c checkpoint {str(file)!r}. Write llama2c:FILE[,TOKENIZER].")
+        there = absent(path if str(file) else repr(file), "llama2.c checkpoint")
+        raise MissingInputError(f"{there}. Write llama2c:FILE[,TOKENIZER].")
     spec = _read_header(path)
     tensors = _read_weights(path, spec)
     tokens = Path(tokenizer_file) if tokenizer_file is not None else _tokenizer_beside(path, spec.d_vocab)

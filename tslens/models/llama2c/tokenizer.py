@@ -17,6 +17,7 @@ from tokenizers import AddedToken, decoders, models, normalizers
 
 from tslens.byte_bpe import BYTE_LETTERS, LETTER_BYTES, backend_for
 from tslens.errors import InputError, MissingInputError
+from tslens.paths import absent
 from tslens.tokenizer import Tokenizer
 
 BOS, FIRST_BYTE, FIRST_PIECE = 1, 3, 259  # llama2.c fixes these ids: <unk>, <s>, </s>, 256 bytes, then the pieces
@@ -37,7 +38,7 @@ def read_tokenizer(path: str | Path, vocab_size: int) -> Tokenizer:
     """
     path = Path(path)
     if not path.is_file():
-        raise MissingInputError(f"There is no llama2.c tokenizer {path}. Write llama2c:FILE,TOKENIZER.")
+        raise MissingInputError(f"{absent(path, 'llama2.c tokenizer')}. Write llama2c:FILE,TOKENIZER.")
     pieces, scores = _read_pieces(path, vocab_size)
     if pieces[FIRST_BYTE:FIRST_PIECE] == BYTES:
         return Tokenizer(_byte_level(pieces, scores), bos=pieces[BOS].decode("utf-8", errors="backslashreplace"))

@@ -1,0 +1,68 @@
+"""Hostile files in the place of valid ones: every loader does its work, or refuses the file in one clear line."""
+
+import shutil
+import zlib
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.given import SURFACES, Surface
+from tests.fuzz.hostile import KINDS, change, vouch
+from tests.fuzz.running import Case, Runner, check
+
+STOP = 2.0  # seconds after which a command that may take long is stopped
+
+
+def copied(surface: Surface, valid: Path, folder: Path) -> Path:
+    """A folder with the valid things that a surface needs, and what is no plain file."""
+    for name in surface.copied:
+        if (valid / name).is_dir():
+            shutil.copytree(valid / name, folder / name)
+        else:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(valid / name, folder / name)
+    return folder
+
+
+def run(surface: Surface, cases: int, first: int, valid: Path, folder: Path, runner: Runner) -> None:
+    """Run so many cases of a surface, drawn by a seed."""
+    files = sorted({str(p.relative_to(valid)) for one in surface.changed for p in valid.glob(one) if p.is_file()})
+    numbers = iter(range(cases))
+
+    @seed(first)
+    @settings(
+        max_examples=cases,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(
+        st.sampled_from(files),
+        st.sampled_from(KINDS),
+        st.integers(0, 2**32),
+        st.sampled_from(surface.commands),
+        st.booleans(),
+    )
+    def each(file: str, kind: str, number: int, command: tuple[str, ...], vouched: bool) -> None:
+        place = folder / str(next(numbers))
+        place.mkdir()
+        change(copied(surface, valid, place) / file, kind, number)
+        if vouched:
+            vouch(place / file)
+        case = Case(place, command, STOP if surface.may_stop else 0.0, {"TSLENS_CACHE": str(place / "cache")})
+        check(
+            runner, case, may_stop=surface.may_stop, about=f"{file} changed by {kind!r}, {number}, vouched: {vouched}"
+        )
+
+    each()
+    assert next(numbers, None) is None, "fewer cases than asked for"
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("name", SURFACES)
+def test_hostile_files(name: str, valid: Path, tmp_path: Path, runner: Runner) -> None:
+    surface = SURFACES[name]
+    run(surface, surface.cases, zlib.crc32(name.encode()), valid, tmp_path, runner)

@@ -1,0 +1,161 @@
+"""Hostile numbers, names and places for every option of every command: each does its work, or refuses in one clear line."""
+
+import shutil
+import zlib
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.given import GRADE, SMALL
+from tests.fuzz.hostile import NAMES, NUMBERS, SETTINGS, special_files
+from tests.fuzz.running import Case, Runner, check
+from tslens.cli import build_app
+from tslens.cli.commands import COMMANDS
+
+MODEL = "--model tiny --stories tales.txt --limit 6"
+BASES = {
+    "demo": "--name x --limit 40", "report": f"{MODEL} --twins 0 --shown 1 --no-causes --out r.html",
+    "analyze heads": MODEL, "analyze neurons": MODEL, "analyze lens": MODEL, "analyze attribution": MODEL,
+    "analyze residuals": MODEL, "analyze circuit": "pronoun --model tiny --pairs 4 --twins 0", "analyze composition": f"{MODEL} --twins 0",
+    "analyze twins": "--model tiny --stories tales.txt --limit 24 --twins 1",
+    "analyze dynamics": "kept --stories tales.txt --limit 24 --twins 0",
+    "analyze features": f"{MODEL} --hook blocks.0.hook_resid_post --fit-stories tales.txt --fit-limit 8 --width 16 --active 2 --steps 2",
+    "analyze all": "--model tiny --stories tales.txt --limit 24 --twins 1", "audit": "--model tiny --stories tales.txt --limit 24 --seeds 1 --twins 1 --runs 10",
+    "stories make": "--n 3 --out o.txt", "stories ask": "--n 2 --out o.jsonl --prices prices.toml --large-model claude-haiku-4-5",
+    "stories audit": "tales.txt --limit 30", "stories check": "tales.txt", "stories pack": "tales.txt --out p --vocab 300",
+    "train": " ".join(["16x1x2", "--data", "tales.txt", "--name", "n", *SMALL]),
+    "runs": "", "plot": "small", "generate": "--model tiny --max-new-tokens 3", "models": "", "export": "--model tiny --to hf --out o",
+    "loss": MODEL, "eval": "suite.toml --model tiny --completions 1", "eval all": "--model tiny --completions 0 --twins 0 --n-gram none",
+    "eval beginnings": "--model tiny --stories tales.txt --n 2 --max-new-tokens 3",
+    "eval write": "--model tiny --prompts prompts.txt --n 1 --limit-tokens 3 --beams 0", "eval grade": GRADE.removeprefix("eval grade "),
+    "eval rank": "prefs.csv", "eval label": "--texts texts.jsonl --rubric rubric.toml --out labels.csv",
+    "eval cost": "--model tiny --shape 16x1 --batch 1 --tokens 2 --repeats 2 --vocabulary 300",
+    "eval pairs": "--model tiny --pairs pairs.jsonl --n-gram none",
+    "eval copies": "--model small --stories tales.txt --limit 12 --tokens 3 --twins 0",
+    "eval card": "--texts tales.txt --reference tales.txt --limit 8", "eval instruct": "--model tiny --stories instructed.txt --limit 4 --samples 1 --limit-tokens 3",
+    "bench": "x",
+}  # fmt: skip
+"""Words after each command that make it quick."""
+NEEDED = (
+    *(
+        "tiny",
+        "tales.txt",
+        "tales.jsonl",
+        "prices.toml",
+        "suite.toml",
+        "recipe.toml",
+        "prompts.txt",
+        "texts.jsonl",
+        "rubric.toml",
+    ),
+    *("scores.csv", "prefs.csv", "labels.csv", "pairs.jsonl", "instructed.txt", "runs/small", "runs/half", "runs/kept"),
+)
+COSTLY = {"demo", "analyze all", "audit", "eval all", "eval card", "eval cost", "analyze circuit"}
+"""Commands that take long whatever their options are: they get fewer cases."""
+CASES, FEW = 14, 4
+STOP = 2.0  # seconds after which Ctrl-C stops what may take long
+
+
+def test_every_command_has_a_base() -> None:
+    assert set(BASES) == {command.words for command in COMMANDS}
+
+
+def options(words: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """Every option of a command, as it is named, with hostile values of its kind; and its operands, without a name."""
+    app = build_app(words.split())
+    for word in words.split():
+        app = app[word]
+    found = []
+    for argument in app.assemble_argument_collection(parse_docstring=False):
+        kinds = {argument.hint, *get_args(argument.hint)}
+        name = next((one for one in argument.names if one.startswith("--")), "")
+        if bool in kinds:
+            found.append((name, ("",), ("",)))
+        elif name == "--set":
+            found.append((name, SETTINGS, SETTINGS))
+        elif kinds & {int, float} or any(set(get_args(kind)) & {int, float} for kind in kinds):
+            found.append((name, NUMBERS, NAMES))
+        elif name:
+            found.append((name, NAMES, NUMBERS))
+        else:
+            found.append(("", NAMES, NUMBERS))
+    return found
+
+
+@st.composite
+def hostile_words(draw: Any, words: str) -> list[str]:
+    """The words of a command, with one or two options that are hostile."""
+    known, found = options(words), [*words.split(), *BASES[words].split()]
+    for _ in range(draw(st.sampled_from((1, 1, 1, 2)))) if known else ():
+        name, usual, other = draw(st.sampled_from(known))
+        value = draw(st.sampled_from(usual) if draw(st.integers(0, 9)) else st.sampled_from(other))
+        if name == "--set" and draw(st.booleans()):
+            value = f"{draw(st.sampled_from(KEYS))}={draw(st.sampled_from((*NUMBERS, *NAMES)))}"
+        if not name:
+            at = len(words.split())
+            found[at : at + 1] = [value]
+        elif value == "" and usual == ("",):
+            found.append(name)
+        else:
+            found = _without(found, name) + ([f"{name}={value}"] if draw(st.booleans()) else [name, value])
+    return found
+
+
+def _without(found: list[str], name: str) -> list[str]:
+    """The words without an option and its value."""
+    if name not in found or name == "--set":
+        return found
+    at = found.index(name)
+    return found[:at] + found[at + 2 :]
+
+
+def recipe_keys() -> list[str]:
+    """Every key of a recipe, `section.name`."""
+    from tslens.train import recipe
+
+    tree = recipe.load("16x1x2", {}).to_dict()
+    return [f"{section}.{key}" for section, keys in tree.items() if isinstance(keys, dict) for key in keys]
+
+
+KEYS = recipe_keys()
+
+
+def run(words: str, cases: int, first: int, valid: Path, folder: Path, runner: Runner) -> None:
+    """Run so many cases of a command, drawn by a seed."""
+    numbers = iter(range(cases))
+
+    @seed(first)
+    @settings(
+        max_examples=cases,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(hostile_words(words), st.integers(0, 2**32))
+    def each(command: list[str], _: int) -> None:
+        place = folder / str(next(numbers)) / "in" / "here"  # `../..` stays in the case's own folder
+        place.mkdir(parents=True)
+        for name in NEEDED:
+            if (valid / name).is_dir():
+                shutil.copytree(valid / name, place / name)
+            else:
+                shutil.copy(valid / name, place / name)
+        special_files(place)
+        check(
+            runner,
+            Case(place, command, STOP, {"TSLENS_CACHE": str(place / "cache"), "HOME": str(place)}),
+            may_stop=True,
+        )
+
+    each()
+    assert next(numbers, None) is None, "fewer cases than asked for"
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("words", BASES)
+def test_hostile_options(words: str, valid: Path, tmp_path: Path, runner: Runner) -> None:
+    run(words, FEW if words in COSTLY else CASES, zlib.crc32(words.encode()), valid, tmp_path, runner)
