@@ -264,7 +264,7 @@ def test_answers_draw_print_and_come_back(model, made_stories, tmp_path) -> None
     table = judged.by_tag()
     assert table["tokens"].is_monotonic_decreasing and (table["tokens"] > 0).all()
     assert len(table) == 6 * (judged.tag_tokens > 0).sum()
-    assert "Tuned lens of" in plots.svg(seen.figure()) and seen.lens == "tuned lens"
+    assert "Tuned lens: the likeliest" in plots.svg(seen.figure()) and seen.lens == "tuned lens"
 
 
 def test_the_lens_of_a_prompt_is_that_of_its_translators(model, made_stories) -> None:
