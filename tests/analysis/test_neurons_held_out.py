@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from scipy.special import expit, logit
 from scipy.stats import binomtest, kstest, norm
 from sklearn.metrics import average_precision_score, precision_score, recall_score, roc_auc_score
@@ -16,7 +17,17 @@ from tslens import models, plots, pos, scan, stats
 from tslens.analysis import neurons
 from tslens.analysis.neurons.halved import tags_in
 from tslens.analysis.neurons.held_out import judged
-from tslens.analysis.neurons.held_out_measures import ENOUGH, GROUPS, MEASURES, area, area_alike, leaving_out, measured
+from tslens.analysis.neurons.held_out_measures import (
+    ENOUGH,
+    GROUPS,
+    MEASURES,
+    area_alike,
+    areas,
+    leaving_out,
+    measured,
+    measured_each,
+)
+from tslens.analysis.neurons.held_out_pairs import Sides
 from tslens.analysis.neurons.held_out_result import TESTED, WORDS
 from tslens.analysis.neurons.held_out_words import FEWEST, area_words
 from tslens.models import Spec, build
@@ -26,9 +37,33 @@ from tslens.stories.generator import generate
 from tslens.tokenizer import Tokenizer
 from tslens.twins import compare
 
+Values = NDArray[Any]
+
 NOUNS, ADJECTIVES, WORD, NOTHING, EVERYTHING, FEW_NOUNS, NOISE = range(7)
 WIDTH = 24
 PROFILES = neurons.Profiles(k=60)
+
+
+def sides(values: Values, positive: Values) -> Sides:
+    """One label as a row."""
+    return Sides.of(values[None].astype(np.float32), positive[None])
+
+
+def area(values: Values, positive: Values) -> float:
+    return float(areas(stats.mean_ranks(values[None].astype(np.float32)), positive[None])[0])
+
+
+def alike(values: Values, positive: Values, group: Values, frequency: Values) -> stats.Interval:
+    return one_of(area_alike(sides(values, positive), group, frequency))
+
+
+def over_words(values: Values, positive: Values, word: Values, frequency: Values) -> stats.Interval:
+    return one_of(area_words(sides(values, positive), word, frequency))
+
+
+def one_of(found: stats.Interval, row: int = 0) -> stats.Interval:
+    ends = {name: float(getattr(found, name)[row]) for name in ("estimate", "low", "high")}
+    return dataclasses.replace(found, **ends)
 
 
 @pytest.fixture(scope="module")
@@ -139,18 +174,18 @@ def test_a_neuron_of_rare_words_is_told_from_one_of_nouns() -> None:
     rare = -np.log(frequency) + 0.01 * generator.normal(size=len(word))
     nouns = positive + 0.5 * generator.normal(size=len(word))
     group = generator.integers(0, GROUPS, len(word))
-    alike = [area_alike(values, positive, group, frequency) for values in (rare, nouns)]
-    assert area(rare, positive) > 0.9 and alike[0].high < 0.6
-    assert alike[1].estimate == pytest.approx(area(nouns, positive), abs=0.03) and alike[1].low > 0.7
+    of_rare, of_nouns = (alike(values, positive, group, frequency) for values in (rare, nouns))
+    assert area(rare, positive) > 0.9 and of_rare.high < 0.6
+    assert of_nouns.estimate == pytest.approx(area(nouns, positive), abs=0.03) and of_nouns.low > 0.7
 
 
 def test_the_area_among_words_of_like_frequency_by_hand_and_without_a_group() -> None:
     values, positive = np.array([3.0, 1, 2, 9] * 12), np.array([True, False, True, False] * 12)
     frequency, group = np.array([8, 8, 64, 64] * 12), np.repeat(np.arange(3), 16)
-    found = area_alike(values, positive, group, frequency)
+    found = alike(values, positive, group, frequency)
     assert found.estimate == 0.5  # of words that occur 8 times all pairs are in order, of the others none
     assert found.low < 0.5 < found.high  # no group differs, and there is an error
-    assert np.isnan(area_alike(values[:12], positive[:12], group[:12], np.array([8, 8, 64, 64] * 3)).estimate)
+    assert np.isnan(alike(values[:12], positive[:12], group[:12], np.array([8, 8, 64, 64] * 3)).estimate)
     rng = np.random.default_rng(0)
     values, positive = rng.normal(size=900).round(1), rng.random(900) < 0.3
     frequency, group = rng.choice([1, 2, 8, 9, 400], 900), rng.integers(0, 5, 900)
@@ -163,9 +198,34 @@ def test_the_area_among_words_of_like_frequency_by_hand_and_without_a_group() ->
         return float(larger[pair].mean())
 
     whole, parts = by_pairs(group >= 0), [by_pairs(group != left) for left in range(5)]
-    found, expected = area_alike(values, positive, group, frequency), stats.jackknife(logit(whole), logit(parts))
+    found, expected = alike(values, positive, group, frequency), stats.jackknife(logit(whole), logit(parts))
     ends = expit((expected.low, expected.high)).tolist()
     assert (found.estimate, found.low, found.high) == pytest.approx((whole, *ends))
+
+
+@pytest.mark.parametrize("levels", [5, 10_000])
+def test_many_labels_at_once_answer_as_one_by_one(levels: int) -> None:
+    """With many ties and without, some tokens read, others not; groups and words that only some labels meet."""
+    rng = np.random.default_rng(levels)
+    shape = 70, 240
+    values = rng.integers(-levels, levels, shape).astype(np.float32)
+    word, group = rng.integers(0, 40, shape[1]), rng.integers(0, 6, shape[1])
+    often = np.bincount(word)[word] * rng.integers(1, 9, 40)[word]
+    positive, read = rng.random(40)[word] < rng.random((70, 1)), rng.random(shape) < rng.choice([0.2, 0.9], (70, 1))
+    read &= (group > 2) | (np.arange(70) % 3 > 0)[:, None]
+    every = Sides.of(values, positive, read)
+    found = area_alike(every, group, often), area_words(every, word, often)
+    scores, edges = measured_each(values, positive, read, group, [1.0] * 70), []
+    for i, kept in enumerate(read):
+        row = values[i, kept], positive[i, kept]
+        apart = alike(*row, group[kept], often[kept]), over_words(*row, word[kept], often[kept])
+        for together, alone in zip(found, apart, strict=True):
+            np.testing.assert_allclose(dataclasses.astuple(one_of(together, i))[:3], dataclasses.astuple(alone)[:3])
+        one = measured(*row, group[kept], 1.0)
+        edges.append([one.value, one.low, one.high])
+        np.testing.assert_allclose(scores.p[i], one.p)
+    np.testing.assert_allclose(np.stack([scores.value, scores.low, scores.high], 1), edges)
+    assert 10 < np.isnan(found[0].estimate).sum() < 60 and 5 < np.isnan(found[1].low).sum() < 65
 
 
 def test_the_area_over_words_by_hand() -> None:
@@ -180,14 +240,14 @@ def test_the_area_over_words_by_hand() -> None:
         x = values[word == one][:, None]
         others = values[~positive & (like == like[word == one][0])]
         shares.append(((x > others) + (x == others) / 2).mean())
-    found, expected = area_words(values, positive, word, often), stats.mean_interval(shares)
+    found, expected = over_words(values, positive, word, often), stats.mean_interval(shares)
     assert (found.estimate, found.low, found.high) == pytest.approx(
         (expected.estimate, expected.low, min(expected.high, 1.0))
     )
-    assert shares[0] == 1 and found.low < 0.7 < area_alike(values, positive, rng.integers(0, 5, len(word)), often).low
+    assert shares[0] == 1 and found.low < 0.7 < alike(values, positive, rng.integers(0, 5, len(word)), often).low
     fewer = ~np.isin(word, [2, 3])
-    assert FEWEST == 3 and np.isnan(area_words(*(of[fewer] for of in (values, positive, word, often))).estimate)
-    assert np.isnan(area_words(values, ~positive, np.where(positive, 0, word), often).estimate)
+    assert FEWEST == 3 and np.isnan(over_words(*(of[fewer] for of in (values, positive, word, often))).estimate)
+    assert np.isnan(over_words(values, ~positive, np.where(positive, 0, word), often).estimate)
 
 
 def test_a_label_that_one_word_carries_does_not_predict(state: Any, answer: Any) -> None:

@@ -18,6 +18,7 @@ from tslens.analysis.heads.evidence import ratio
 from tslens.analysis.heads.kinds import OF_KIND, ends
 from tslens.analysis.heads.kinds_weights import ROWS
 from tslens.analysis.neurons.held_out_measures import GROUPS, MEASURES, area_alike, measured
+from tslens.analysis.neurons.held_out_pairs import Sides
 from tslens.analysis.neurons.held_out_words import area_words
 from tslens.audit.coverage import LEVEL, Simulated, covered
 from tslens.audit.simulated import NEAR_1, OWN, area_of, tokens_of_stories
@@ -80,11 +81,9 @@ def _alike(apart: float, runs: int, rng: np.random.Generator) -> Simulated:
     often = rng.integers(0, len(FREQUENCIES), values.shape)
     positive = rng.random(values.shape) < SHARES[often]
     values += (apart * positive - RARITY * often).astype(np.float32)
-    rows = zip(values, positive, FREQUENCIES[often], strict=True)
-    each = [area_alike(v, hit, story % GROUPS, frequency) for v, hit, frequency in rows]
-    low, high = (np.array([getattr(one, end) for one in each]) for end in ("low", "high"))
+    found = area_alike(Sides.of(values, positive), story % GROUPS, FREQUENCIES[often])
     truth = area_of(apart, math.hypot(1, OWN))
-    return covered(f"{TESTED}, AUROC {truth:.2f} of like words", _interval(low, high), truth, least=truth > 0.85)
+    return covered(f"{TESTED}, AUROC {truth:.2f} of like words", found, truth, least=truth > 0.85)
 
 
 def _over_words(runs: int, rng: np.random.Generator) -> Simulated:
@@ -93,14 +92,11 @@ def _over_words(runs: int, rng: np.random.Generator) -> Simulated:
     from scipy.stats import norm
 
     word, some = np.repeat(np.arange(WORDS), OF_WORD), np.arange(WORDS) < BASE * WORDS
-    ends, truths = np.empty((2, runs)), np.empty(runs)
-    for run in range(runs):
-        own = OWN * rng.normal(size=WORDS) + some
-        values = own[word] + rng.normal(size=len(word))
-        found = area_words(values, some[word], word, np.full(len(word), OF_WORD))
-        ends[:, run] = found.low, found.high
-        truths[run] = norm.cdf((1.0 - values[~some[word]]) / math.hypot(1, OWN)).mean()
-    return covered(f"{TESTED}, AUROC over words", _interval(*ends), truths)
+    own = OWN * rng.normal(size=(runs, WORDS)) + some
+    values, positive = own[:, word] + rng.normal(size=(runs, len(word))), np.tile(some[word], (runs, 1))
+    found = area_words(Sides.of(values.astype(np.float32), positive), word, np.full(len(word), OF_WORD))
+    truths = norm.cdf((1.0 - values[:, ~some[word]]) / math.hypot(1, OWN)).mean(1)
+    return covered(f"{TESTED}, AUROC over words", found, truths)
 
 
 def _interval(low: NDArray[np.float64], high: NDArray[np.float64]) -> Interval:

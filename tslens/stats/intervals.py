@@ -38,8 +38,10 @@ class Interval:
         return f"{self.estimate:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 
-def mean_interval(values: ArrayLike, level: float = 0.95, axis: int = 0, *, least_error: float = 0.0) -> Interval:
-    """The mean along `axis` with Student's t interval (Student 1908); needs two values.
+def mean_interval(
+    values: ArrayLike, level: float = 0.95, axis: int = 0, *, least_error: float = 0.0, where: ArrayLike = True
+) -> Interval:
+    """The mean along `axis` of the values `where` they count, with Student's t interval (Student 1908); needs two.
 
     Valid if the values are independent and either many or roughly normal. For tokens of the same story, which are
     dependent, use `ratio_of_sums`. A standard error below `least_error` is raised to it: rounded values that happen to
@@ -49,11 +51,12 @@ def mean_interval(values: ArrayLike, level: float = 0.95, axis: int = 0, *, leas
 
     check_level(level)
     x = np.asarray(values, dtype=float)
-    n = x.shape[axis]
-    if n < 2:
-        raise InputError(f"a mean's interval needs at least 2 values; got {n}")
-    mean = x.mean(axis)
-    error = np.maximum(x.std(axis, ddof=1) / np.sqrt(n), least_error)
+    counted = np.broadcast_to(np.asarray(where, dtype=bool), x.shape)
+    n = counted.sum(axis)
+    if (fewest := int(n.min(initial=x.shape[axis]))) < 2:
+        raise InputError(f"a mean's interval needs at least 2 values; got {fewest}")
+    mean = x.mean(axis, where=counted)
+    error = np.maximum(x.std(axis, ddof=1, where=counted) / np.sqrt(n), least_error)
     reach = stats.t.ppf((1 + level) / 2, n - 1) * error
     return Interval(scalar(mean), scalar(mean - reach), scalar(mean + reach), level, "Student t")
 

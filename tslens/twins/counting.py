@@ -30,7 +30,7 @@ QUESTIONS: tuple[Reducer[Any, Any], ...] = (
     heads.Roles(),
     heads.Kernels(),
     neurons.Profiles(),
-    neurons.HeldOut(),
+    neurons.HeldOut(whole=False),
     lens.ByDepth(every=4),
 )
 """What is counted unless something else is asked: roles and kernels of heads, labels of neurons and those that predict

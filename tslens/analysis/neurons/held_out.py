@@ -17,6 +17,7 @@ value is not taken: a neuron that is silent on its own label does not predict it
 """
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,24 +27,42 @@ from torch import Tensor
 from tslens import pos, stats
 from tslens.analysis.neurons.finish import QUANTILES
 from tslens.analysis.neurons.halved import DECILE, TAG, TOKEN, Halves, HalvesState
-from tslens.analysis.neurons.held_out_measures import GROUPS, LabelScores, area, area_alike, measured
-from tslens.analysis.neurons.held_out_result import TESTED, HeldOutResult
+from tslens.analysis.neurons.held_out_measures import (
+    AUROC,
+    ENOUGH,
+    GROUPS,
+    MEASURES,
+    LabelScores,
+    area_alike,
+    areas,
+    measured_each,
+)
+from tslens.analysis.neurons.held_out_pairs import Sides, sum_by
+from tslens.analysis.neurons.held_out_result import ALIKE, LEAST, TESTED, WORDS, HeldOutResult
 from tslens.analysis.neurons.held_out_words import area_words
 from tslens.analysis.neurons.result import ProfilesResult
 from tslens.analysis.neurons.sample import Sample
 from tslens.pos.types import words
 from tslens.progress import track
 
-NEURONS = 256  # whose activations are brought together at a time: one by one, each is far from the next in memory
+Places = Int[np.ndarray, " label"]
+Rows = Bool[np.ndarray, "label token"]
+NEURONS = 256  # that are tested at a time, so that memory stays flat
 
 
 @dataclasses.dataclass(frozen=True)
 class HeldOut(Halves[HeldOutResult]):
     """The reducer for `HeldOutResult`: does each neuron's label predict where it fires on other stories and words?"""
 
+    whole: bool = True
+    """Whether all labels are tested among words of like frequency and over words. Counts need only those of parts of
+    speech whose AUROC is high enough."""
+
     def finish(self, state: HalvesState) -> HeldOutResult:
         """The labels of one half, tested on the other; no label where one of the halves has no token."""
-        return nothing(state) if self.empty(state) else judged(*self.halves(state), state.n_tested, state.profiles.seen)
+        if self.empty(state):
+            return nothing(state)
+        return judged(*self.halves(state), state.n_tested, state.profiles.seen, self.whole)
 
 
 held_out = HeldOut.of
@@ -78,47 +97,39 @@ def nothing(state: HalvesState) -> HeldOutResult:
 
 
 def judged(
-    profiles: ProfilesResult, sample: Sample, n_tested: int, seen: Float[Tensor, " vocabulary"]
+    profiles: ProfilesResult, sample: Sample, n_tested: int, seen: Float[Tensor, " vocabulary"], whole: bool = True
 ) -> HeldOutResult:
     """The labels of `profiles`, tested on a sample whose `contexts` hold the token and its tag. A word is as frequent
-    as its tokens are `seen` in the stories that gave the labels, and drawn from the others."""
+    as its tokens are `seen` in the stories that gave the labels, and drawn from the others. See `HeldOut` for `whole`.
+    """
     word_of = words(profiles.pieces).numpy()
     of_sample, tags = word_of[sample.contexts[:, TOKEN].numpy()], sample.contexts[:, TAG].numpy()
-    group = sample.groups(GROUPS)
-    threshold = profiles.quantile_values[:, :, QUANTILES.index(DECILE), profiles.quantile_values.shape[-1] // 2]
-    shape = profiles.label.shape
-    value, low, high = (torch.full((*shape, len(TESTED)), torch.nan) for _ in range(3))
-    same_words, rarity, p = (torch.full(shape, torch.nan, dtype=torch.float64) for _ in range(3))
     times = np.bincount(of_sample, minlength=len(word_of)) + np.bincount(word_of, seen.numpy(), len(word_of))
-    often = times[of_sample].astype(np.int64)
-    tokens, positives, different = (torch.zeros(shape, dtype=torch.int64) for _ in range(3))
-    named, gave = ((profiles.label >= 0) | profiles.by_word).nonzero(), profiles.label_tokens
-    block = np.empty((0, 0), dtype=np.float32)
-    for i, at in enumerate(track([tuple(place) for place in named.tolist()], "testing labels")):
-        if i % NEURONS == 0:
-            block = sample.values[:, *named[i : i + NEURONS].T].T.contiguous().numpy()
-        positive, kept = _sides(profiles, at, gave[at], word_of, of_sample, tags)
-        values, edge = block[i % NEURONS], float(threshold[at])
-        found = _tested(values, positive, group, edge, of_sample, often, kept)
-        value[at], low[at], high[at] = (torch.from_numpy(end) for end in (found.value, found.low, found.high))
-        same_words[at], rarity[at] = area(values, positive), area(-often[kept].astype(float), positive[kept])
-        p[at], tokens[at], positives[at] = found.p, int(kept.sum()), int((positive & kept).sum())
-        different[at] = len(np.unique(of_sample[positive & kept]))
+    often, group = times[of_sample].astype(np.int64), sample.groups(GROUPS)
+    threshold = profiles.quantile_values[:, :, QUANTILES.index(DECILE), profiles.quantile_values.shape[-1] // 2]
+    tested, named = _Tests(tuple(profiles.label.shape)), ((profiles.label >= 0) | profiles.by_word).nonzero()
+    gave = profiles.label_tokens.numpy()
+    for begin in track(range(0, len(named), NEURONS), "testing labels"):
+        places = named[begin : begin + NEURONS].T
+        at, values = tuple(places.numpy()), sample.values[:, *places].T.contiguous().numpy()
+        positive, read = _sides(profiles, at, gave[at], word_of, of_sample, tags)
+        found = measured_each(values, positive, read, group, threshold[at].tolist())
+        tested.add(at, found, positive, read)
+        rows = np.flatnonzero((found.low[:, AUROC] > LEAST) & ~profiles.by_word.numpy()[at] | whole)
+        if len(rows):
+            at, sides = tuple(axis[rows] for axis in at), Sides.of(values[rows], positive[rows], read[rows])
+            tested.add_area(at, ALIKE, area_alike(sides, group, often))
+            tested.add_area(at, WORDS, area_words(sides, of_sample, often))
+            tested.auroc_same_words[at] = areas(sides.rank / 2, positive[rows])
+            tested.auroc_rarity[at] = _of_rarity(sides, often)
+            tested.positive_words[at] = (sum_by(of_sample, sides.positive, len(word_of)) > 0).sum(1)
     return HeldOutResult(
         label=profiles.label,
         by_word=profiles.by_word,
         word=profiles.word,
-        label_tokens=gave,
-        value=value,
-        low=low,
-        high=high,
-        auroc_same_words=same_words.float(),
-        auroc_rarity=rarity.float(),
-        q=torch.from_numpy(stats.benjamini_hochberg(p.numpy())).float(),
+        label_tokens=torch.from_numpy(gave),
+        **tested.tensors(),
         threshold=threshold,
-        tokens=tokens,
-        positives=positives,
-        positive_words=different,
         tags=profiles.tags,
         pieces=profiles.pieces,
         model=profiles.model,
@@ -128,40 +139,55 @@ def judged(
     )
 
 
-def _tested(
-    values: Float[np.ndarray, " token"],
-    positive: Bool[np.ndarray, " token"],
-    group: Int[np.ndarray, " token"],
-    threshold: float,
-    word: Int[np.ndarray, " token"],
-    often: Int[np.ndarray, " token"],
-    kept: Bool[np.ndarray, " token"],
-) -> LabelScores:
-    """The measures of one label on the tokens that test it, in the order of `TESTED`."""
-    values, positive, group, word, often = (of[kept] for of in (values, positive, group, word, often))
-    found = measured(values, positive, group, threshold)
-    more = area_alike(values, positive, group, often), area_words(values, positive, word, often)
-    return LabelScores(
-        np.append(found.value, [one.estimate for one in more]),
-        np.append(found.low, [one.low for one in more]),
-        np.append(found.high, [one.high for one in more]),
-        found.p,
-    )
+class _Tests:
+    """What was found of each neuron so far, under the names of `HeldOutResult`; NaN and 0 where nothing was."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.value, self.low, self.high = np.full((3, *shape, len(TESTED)), np.nan)
+        self.auroc_same_words, self.auroc_rarity, self.p = np.full((3, *shape), np.nan)
+        self.tokens, self.positives, self.positive_words = np.zeros((3, *shape), dtype=np.int64)
+
+    def add(self, at: tuple[Places, ...], found: LabelScores, positive: Rows, read: Rows) -> None:
+        """The measures of some neurons' labels, and the numbers of tokens."""
+        for name in ("value", "low", "high"):
+            getattr(self, name)[*at, : len(MEASURES)] = getattr(found, name)
+        self.p[at], self.tokens[at], self.positives[at] = found.p, read.sum(1), (positive & read).sum(1)
+
+    def add_area(self, at: tuple[Places, ...], measure: int, found: stats.Interval) -> None:
+        """One more measure of some neurons' labels."""
+        self.value[*at, measure], self.low[*at, measure] = found.estimate, found.low
+        self.high[*at, measure] = found.high
+
+    def tensors(self) -> dict[str, Any]:
+        """All fields, with q for p."""
+        found = {name: torch.from_numpy(each) for name, each in vars(self).items() if name != "p"}
+        found["q"] = torch.from_numpy(stats.benjamini_hochberg(self.p))
+        return {name: each.float() if each.is_floating_point() else each for name, each in found.items()}
+
+
+def _of_rarity(sides: Sides, often: Int[np.ndarray, " token"]) -> Float[np.ndarray, " label"]:
+    """The AUROC of each label where a token counts the more the rarer its word is; NaN where a side has few tokens."""
+    levels, level = np.unique(-often, return_inverse=True)
+    n, m = (sum_by(level, side, len(levels)) for side in (sides.positive, sides.negative))
+    hits, misses = n.sum(1), m.sum(1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        area = (n * (m.cumsum(1) - m / 2)).sum(1) / (hits * misses)
+    return np.asarray(np.where(np.minimum(hits, misses) < ENOUGH, np.nan, area))
 
 
 def _sides(
     profiles: ProfilesResult,
-    at: tuple[int, ...],
-    gave: Int[Tensor, " label_token"],
+    at: tuple[Places, ...],
+    gave: Int[np.ndarray, "label label_token"],
     word_of: Int[np.ndarray, " vocabulary"],
     of_sample: Int[np.ndarray, " token"],
     tags: Int[np.ndarray, " token"],
-) -> tuple[Bool[np.ndarray, " token"], Bool[np.ndarray, " token"]]:
-    """Which tokens of the sample a neuron's label names, and which test it: of a part of speech, none of the words that
-    gave it, whose tokens are `gave`."""
-    label = int(profiles.label[at])
-    if label < 0:
-        return of_sample == word_of[int(profiles.word[at])], np.ones(len(tags), dtype=bool)
-    own = np.zeros(len(word_of), dtype=bool)
-    own[word_of[gave[gave >= 0].numpy()]] = True
-    return tags == label, ~own[of_sample]
+) -> tuple[Rows, Rows]:
+    """Which tokens of the sample the labels of some neurons name, and which test them: of a part of speech, none of the
+    words that gave it, whose tokens are `gave`."""
+    label = profiles.label.numpy()[at][:, None]
+    own = np.zeros((len(label), len(word_of)), dtype=bool)
+    row, place = np.nonzero((gave >= 0) & (label >= 0))
+    own[row, word_of[gave[row, place]]] = True
+    words = word_of[profiles.word.numpy()[at]][:, None]
+    return np.where(label < 0, of_sample == words, tags == label), ~own[:, of_sample]

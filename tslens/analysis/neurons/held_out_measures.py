@@ -1,15 +1,17 @@
 """AUROC, precision, recall and purity of a label for one activation, with intervals clustered by story."""
 
-import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from tslens import stats
+from tslens.analysis.neurons.held_out_pairs import Sides, placed, sum_by
 
 MEASURES = ("auroc", "precision", "recall", "purity", "base_rate")
-AUROC = MEASURES.index("auroc")
+AUROC, _, RECALL, _, BASE_RATE = range(len(MEASURES))
 GROUPS = 10
 """Groups of stories behind an interval."""
 ENOUGH = 10
@@ -18,12 +20,12 @@ ENOUGH = 10
 
 @dataclass(frozen=True)
 class LabelScores:
-    """The measures of one label, in the order of `MEASURES`, with their 95% intervals."""
+    """The measures of one label or of several, in the order of `MEASURES`, with their 95% intervals."""
 
-    value: Float[np.ndarray, " measure"]
-    low: Float[np.ndarray, " measure"]
-    high: Float[np.ndarray, " measure"]
-    p: float
+    value: Float[np.ndarray, "*label measure"]
+    low: Float[np.ndarray, "*label measure"]
+    high: Float[np.ndarray, "*label measure"]
+    p: Any
     """One-sided p-value that the AUROC is at most 0.5."""
 
 
@@ -34,32 +36,48 @@ def measured(
     threshold: float,
 ) -> LabelScores:
     """The measures over all tokens; the jackknife leaves out one group of stories at a time. NaN where either side has
-    fewer than `ENOUGH` tokens, intervals also where all tokens of a side are of one group.
+    fewer than `ENOUGH` tokens, intervals also where all tokens are of one group.
 
     The interval is symmetric in the logit: towards 1 one that is symmetric in the share itself covers too seldom
     (`tslens audit` simulates it: 88% instead of 95% at an AUROC of 0.97 on 20 stories). The stories are the unit,
     because tokens of one story are alike: an interval over tokens is too narrow (a test simulates both). It speaks of
     other stories with such words, not of other words.
     """
-    n, hits = len(values), int(positive.sum())
-    nothing = np.full(len(MEASURES), np.nan)
-    if min(hits, n - hits) < ENOUGH:
-        return LabelScores(nothing, nothing, nothing, np.nan)
-    found = leaving_out(values, positive, group, threshold)
-    value, without = found[0], found[1:]
-    if len(without) < 2:
-        return LabelScores(value, nothing, nothing, np.nan)
-    above = int((values > threshold).sum())
-    low, high = _ends(found, np.array([min(hits, n - hits), above, hits, hits, n]))
-    if (found[:, AUROC] == value[AUROC]).all():
-        low[AUROC], high[AUROC] = _of_no_error(value[AUROC], hits, n - hits)
-    p = stats.jackknife_p(value[AUROC], without[:, AUROC], 0.5, least_error=1e-3)
+    found = measured_each(values[None], positive[None], np.ones((1, len(values)), dtype=bool), group, [threshold])
+    return LabelScores(found.value[0], found.low[0], found.high[0], float(found.p[0]))
+
+
+def measured_each(
+    values: Float[np.ndarray, "label token"],
+    positive: Bool[np.ndarray, "label token"],
+    read: Bool[np.ndarray, "label token"],
+    group: Int[np.ndarray, " token"],
+    thresholds: Sequence[float],
+) -> LabelScores:
+    """The measures of several labels, each over the tokens that are `read` for it, as `measured` has them."""
+    value, low, high = np.full((3, len(values), len(MEASURES)), np.nan)
+    p, tokens, found = np.full(len(values), np.nan), np.zeros(value.shape, dtype=np.int64), {}
+    for i, (row, hit, kept) in enumerate(zip(values, positive, read, strict=True)):
+        row, hit = row[kept], hit[kept]
+        n, hits, above = len(row), int(hit.sum()), int((row > thresholds[i]).sum())
+        tokens[i] = min(hits, n - hits), above, hits, hits, n
+        if tokens[i, AUROC] >= ENOUGH:
+            found[i] = leaving_out(row, hit, group[kept], thresholds[i])
+    for size in {len(one) for one in found.values()}:
+        rows = [i for i, one in found.items() if len(one) == size]
+        parts = np.stack([found[i] for i in rows], axis=1)
+        value[rows] = parts[0]
+        if size > 2:  # two groups, at least
+            low[rows], high[rows] = _ends(parts, tokens[rows])
+            areas, named = parts[..., AUROC], tokens[rows, RECALL]
+            low[rows, AUROC], high[rows, AUROC] = _of_area(areas, named, tokens[rows, BASE_RATE] - named)
+            p[rows] = stats.jackknife_p(areas[0], areas[1:], 0.5, least_error=1e-3)
     return LabelScores(value, low, high, p)
 
 
 def _ends(
-    found: Float[np.ndarray, "left_out measure"], tokens: Int[np.ndarray, " measure"]
-) -> tuple[Float[np.ndarray, " measure"], Float[np.ndarray, " measure"]]:
+    found: Float[np.ndarray, "left_out *axes"], tokens: Int[np.ndarray, "*axes"]
+) -> tuple[Float[np.ndarray, "*axes"], Float[np.ndarray, "*axes"]]:
     """The ends of each interval, from 0 to 1: those of the logit's jackknife, because the error of a share shrinks
     towards 1, so that a symmetric interval is too high there.
 
@@ -77,13 +95,16 @@ def _ends(
     return np.where(same, of_tokens.low, low), np.where(same, of_tokens.high, high)
 
 
-def _of_no_error(area: float, hits: int, misses: int) -> tuple[float, float]:
-    """The ends of an AUROC's interval where nothing overlaps in any group: twice the standard error by Hanley and
+def _of_area(
+    found: Float[np.ndarray, "left_out label"], hits: Int[np.ndarray, " label"], misses: Int[np.ndarray, " label"]
+) -> tuple[Float[np.ndarray, " label"], Float[np.ndarray, " label"]]:
+    """The ends of an AUROC's interval. Where no group makes a difference, twice the standard error by Hanley and
     McNeil, as if half a token of the rarer side were misplaced."""
-    least = 0.5 / min(hits, misses)
-    numbers = (np.array([x], dtype=float) for x in (np.clip(area, least, 1 - least), hits, misses))
-    reach = 2 * float(np.sqrt(stats.hanley_mcneil(*numbers))[0])
-    return max(area - reach, 0.0), min(area + reach, 1.0)
+    fewer = np.minimum(hits, misses)
+    (low, high), area, least = _ends(found, fewer), found[0], 0.5 / fewer
+    reach = 2 * np.sqrt(stats.hanley_mcneil(area.clip(least, 1 - least), hits.astype(float), misses.astype(float)))
+    same = (found == area).all(0)
+    return np.where(same, (area - reach).clip(min=0), low), np.where(same, (area + reach).clip(max=1), high)
 
 
 def leaving_out(
@@ -115,60 +136,68 @@ def leaving_out(
         return np.stack([area, precision, right_above / n, purity, n / (n + m)], axis=1)
 
 
-def area(values: Float[np.ndarray, " token"], positive: Bool[np.ndarray, " token"]) -> float:
-    """The AUROC of `measured` without its interval."""
-    hits = int(positive.sum())
-    if min(hits, len(values) - hits) < ENOUGH:
-        return np.nan
-    order = np.argsort(-values)
-    hit, run = positive[order], _runs(values[order])
-    right, wrong = np.bincount(run, hit), np.bincount(run, ~hit)
-    return float((wrong * (right.cumsum() - right / 2)).sum() / (right.sum() * wrong.sum()))
+def areas(
+    rank: Float[np.ndarray, "label token"], positive: Bool[np.ndarray, "label token"]
+) -> Float[np.ndarray, " label"]:
+    """The AUROC of `measured` without its interval, from the mean ranks of each label's activations."""
+    hits, n = positive.sum(1), positive.shape[1]
+    few = np.minimum(hits, n - hits) < ENOUGH
+    with np.errstate(divide="ignore", invalid="ignore"):
+        area = ((rank * positive).sum(1) - hits * (hits + 1) / 2) / (hits * (n - hits))
+    return np.asarray(np.where(few, np.nan, area))
 
 
 def area_alike(
-    values: Float[np.ndarray, " token"],
-    positive: Bool[np.ndarray, " token"],
-    group: Int[np.ndarray, " token"],
-    frequency: Int[np.ndarray, " token"],
+    sides: Sides, group: Int[np.ndarray, " token"], frequency: Int[np.ndarray, "... token"]
 ) -> stats.Interval:
-    """The AUROC over pairs of tokens whose words are about as frequent (`stats.octave_bins`), with the interval of
-    `measured`. NaN where fewer than `ENOUGH` tokens of either side have such others. `frequency` is that of words."""
-    like = stats.octave_bins(frequency)
-    n, m = np.bincount(like, positive), np.bincount(like, ~positive)
-    paired = ((n > 0) & (m > 0))[like]
-    hits, misses = int((paired & positive).sum()), int((paired & ~positive).sum())
-    nothing = stats.Interval(np.nan, np.nan, np.nan, 0.95, "delete-a-group jackknife")
-    if min(hits, misses) < ENOUGH:
-        return nothing
-    found = _alike_leaving_out(values[paired], positive[paired], group[paired], like[paired])
-    if len(found) < 3:
-        return dataclasses.replace(nothing, estimate=found[0])
-    if (found == found[0]).all():
-        low, high = _of_no_error(found[0], hits, misses)
-    else:
-        low, high = (float(end[0]) for end in _ends(found[:, None], np.array([min(hits, misses)])))
-    return dataclasses.replace(nothing, estimate=found[0], low=low, high=high)
+    """For each label the AUROC over pairs of tokens whose words are about as frequent (`stats.octave_bins`), with the
+    interval of `measured`. NaN where fewer than `ENOUGH` tokens of either side have such others. `frequency` is that of
+    words."""
+    like, groups = stats.octave_bins(frequency), int(group.max()) + 1
+    both = like * groups + group
+    n, m = (
+        sum_by(both, side, groups * (int(like.max()) + 1)).reshape(len(side), -1, groups)
+        for side in (sides.positive, sides.negative)
+    )
+    paired = ((n.sum(2) > 0) & (m.sum(2) > 0))[..., None]
+    hits, misses = ((side * paired).sum((1, 2)).astype(int) for side in (n, m))
+    there, found = ((n + m) * paired).sum(1) > 0, _alike_leaving_out(sides, n, m, like, group)
+    enough = np.minimum(hits, misses) >= ENOUGH
+    low, high = np.full((2, len(found)), np.nan)
+    for of in np.unique(there[enough], axis=0):
+        rows = np.flatnonzero(enough & (there == of).all(1))
+        if of.sum() > 1:
+            parts = found[rows][:, np.append(0, 1 + np.flatnonzero(of))].T
+            low[rows], high[rows] = _of_area(parts, hits[rows], misses[rows])
+    estimate = np.where(enough, found[:, 0], np.nan)
+    return stats.Interval(estimate, low, high, 0.95, "delete-a-group jackknife")
 
 
 def _alike_leaving_out(
-    values: Float[np.ndarray, " token"],
-    positive: Bool[np.ndarray, " token"],
+    sides: Sides,
+    n: Float[np.ndarray, "label cell group"],
+    m: Float[np.ndarray, "label cell group"],
+    like: Int[np.ndarray, "... token"],
     group: Int[np.ndarray, " token"],
-    like: Int[np.ndarray, " token"],
-) -> Float[np.ndarray, " left_out"]:
-    """The AUROC over pairs of tokens of one class, on all tokens, then without each group in turn; NaN without pair."""
-    there, order = np.bincount(group) > 0, np.lexsort((-values, like))
-    hit, of = positive[order], (there.cumsum() - 1)[group[order]]
-    step = _runs(values[order]) + like[order]  # another class is another step
-    step = np.append(0, (np.diff(step) != 0).cumsum())
-    first = step[np.unique(like[order], return_index=True)[1]]
-    wrong, right = _without_each(hit, of, step, int(there.sum()))
-    n, m = (np.add.reduceat(side, first, axis=1) for side in (right, wrong))
-    before = np.repeat(n.cumsum(1) - n, np.diff(np.append(first, wrong.shape[1])), axis=1)
+) -> Float[np.ndarray, "label left_out"]:
+    """The AUROC over pairs of tokens of one class, on all tokens, then without each group in turn; NaN without pair.
+    `n` and `m` count positives and negatives. Without a group, pairs with its positives and with its negatives are
+    left out, those of both once."""
+    groups = n.shape[2]
+    below, under, within = (np.empty((len(n), groups)) for _ in range(3))
+    for part in placed(sides, like):
+        of = group[part.token]
+        below[part.rows] = sum_by(of, part.below * part.positive, groups)
+        under[part.rows] = sum_by(of, part.below * part.negative, groups)
+    for part in placed(sides, like * groups + group):
+        within[part.rows] = sum_by(group[part.token], part.below * part.positive, groups)
+    positives, negatives = n.sum(2, keepdims=True), m.sum(2, keepdims=True)
+    above = (positives * m).sum(1) - under
+    whole = below.sum(1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        area: Float[np.ndarray, " left_out"] = (wrong * (right.cumsum(1) - before - right / 2)).sum(1) / (n * m).sum(1)
-    return area
+        area = whole / (positives * negatives).sum(1)
+        without = (whole - below - above + within) / ((positives - n) * (negatives - m)).sum(1)
+    return np.concatenate([area, without], axis=1)
 
 
 def _runs(ordered: Float[np.ndarray, " token"]) -> Int[np.ndarray, " token"]:

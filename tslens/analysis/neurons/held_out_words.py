@@ -1,40 +1,34 @@
 """The AUROC of a label over words: does it hold for words of a part of speech, or for one that is frequent?"""
 
-import dataclasses
-
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 
 from tslens import stats
+from tslens.analysis.neurons.held_out_pairs import Sides, placed, sum_by
 
 FEWEST = 3
 """Words on either side, below which nothing is said of others."""
 
 
-def area_words(
-    values: Float[np.ndarray, " token"],
-    positive: Bool[np.ndarray, " token"],
-    word: Int[np.ndarray, " token"],
-    frequency: Int[np.ndarray, " token"],
-) -> stats.Interval:
-    """The mean over positive words of the AUROC that tells the tokens of each from negative tokens whose words are
-    about as frequent (`stats.octave_bins`), with Student's interval over words: each word counts once, however
-    frequent it is. It is an interval over words of the label, beside the other tokens as they are.
+def area_words(sides: Sides, word: Int[np.ndarray, " token"], frequency: Int[np.ndarray, " token"]) -> stats.Interval:
+    """For each label the mean over positive words of the AUROC that tells the tokens of each from negative tokens whose
+    words are about as frequent (`stats.octave_bins`), with Student's interval over words: each word counts once,
+    however frequent it is. It is an interval over words of the label, beside the other tokens as they are.
     NaN where fewer than `FEWEST` different words of either side have such others. Equal activations count half.
     """
-    like = stats.octave_bins(frequency)
-    n, m = np.bincount(like, positive), np.bincount(like, ~positive)
-    paired = ((n > 0) & (m > 0))[like]
-    if min(len(np.unique(word[paired & side])) for side in (positive, ~positive)) < FEWEST:
-        return stats.Interval(np.nan, np.nan, np.nan, 0.95, "Student t")
-    values, positive, word, like = (of[paired] for of in (values, positive, word, like))
-    order = np.lexsort((values, like))
-    of_bin, miss = like[order], ~positive[order]
-    changes = (np.diff(values[order]) != 0) | (np.diff(of_bin) != 0)
-    run = np.append(0, changes.cumsum())
-    equal = np.bincount(run, miss)
-    below = (equal.cumsum() - equal)[run] - (np.bincount(of_bin, miss).cumsum() - np.bincount(of_bin, miss))[of_bin]
-    share = (below + equal[run] / 2) / np.bincount(of_bin, miss)[of_bin]
-    which = np.unique(word[order][~miss], return_inverse=True)[1]
-    found = stats.mean_interval(np.bincount(which, share[~miss]) / np.bincount(which))
-    return dataclasses.replace(found, low=max(found.low, 0.0), high=min(found.high, 1.0))
+    like, number = stats.octave_bins(frequency), np.unique(word, return_inverse=True)[1]
+    words, bins = int(number.max()) + 1, int(like.max()) + 1
+    n, m = (sum_by(like, side, bins) for side in (sides.positive, sides.negative))
+    paired = ((n > 0) & (m > 0))[:, like]
+    times, others = (sum_by(number, side & paired, words) for side in (sides.positive, sides.negative))
+    total = np.empty(times.shape)
+    for part in placed(sides, like):
+        share = part.below * part.positive / np.take_along_axis(m[part.rows], like[part.token], 1).clip(min=1)
+        total[part.rows] = sum_by(number[part.token], share, words)
+    enough = np.minimum((times > 0).sum(1), (others > 0).sum(1)) >= FEWEST
+    estimate, low, high = np.full((3, len(n)), np.nan)
+    if enough.any():
+        means = total[enough] / times[enough].clip(min=1)
+        found = stats.mean_interval(means, axis=1, where=times[enough] > 0)
+        estimate[enough], low[enough], high[enough] = found.estimate, found.low.clip(min=0), found.high.clip(max=1)
+    return stats.Interval(estimate, low, high, 0.95, "Student t")
