@@ -12,7 +12,7 @@ from tslens.analysis.lens.lenses import Lenses
 from tslens.analysis.lens.reducer import predicted_rows
 from tslens.analysis.lens.ridge import CHECK, Translators, is_check
 from tslens.analysis.lens.translators import CLOSED, IDENTITY, TUNED, TranslatorsResult
-from tslens.analysis.lens.unembedding import Unembedding, hooks
+from tslens.analysis.lens.unembedding import ROWS, Unembedding, hooks
 from tslens.draws import check_seed
 from tslens.errors import InputError
 from tslens.models import spec_of, story_tokenizer_of
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 STEPS = 300
 STEP_TOKENS = 1024  # tokens of one step, padding included
-LOGITS = 1 << 22  # logits that exist at a time
 RATE = 3e-3
 MANY, EVERY = 100, 4  # of so many check stories one position in four is read, which is enough to tell the two apart
 
@@ -143,17 +142,26 @@ def _rates(
 
 
 def _backward(unembedding: Unembedding, maps: Sequence[tuple[Tensor, ...]], rows: Sequence[Tensor]) -> float:
-    """Add the gradients of each depth's mean KL divergence; returns their mean over depths, nats per token."""
+    """Add the gradients of each depth's mean KL divergence; returns their mean over depths, nats per token.
+
+    The divergence's gradient at a logit is the difference of the two probabilities, so at a normed residual it is that
+    of two means of the unembedding's columns, and logits are written once.
+    """
     n, total = len(rows[-1]), 0.0
-    for start in range(0, n, max(1, LOGITS // unembedding.spec.d_vocab)):
-        part = slice(start, start + max(1, LOGITS // unembedding.spec.d_vocab))
+    for start in range(0, n, ROWS):
+        part = slice(start, start + ROWS)
         final = unembedding.log_probabilities(rows[-1][part])
         weights = final.exp()
-        own = torch.linalg.vecdot(weights, final).sum()
+        own, (mean, constant) = torch.linalg.vecdot(weights, final), unembedding.mean_column(weights)
         for (a, b), residual in zip(maps, rows, strict=False):
             h = unembedding.readable(residual[part])
-            logp = unembedding.log_probabilities(h + h @ a + b)
-            kl = (own - torch.linalg.vecdot(weights, logp).sum()) / n
-            kl.backward()
-            total += float(kl.detach())
+            normed = unembedding.normed(h + h @ a + b)
+            with torch.no_grad():
+                logits = unembedding.logits(normed)
+                highest = logits.amax(-1, keepdim=True)
+                z = logits.sub_(highest).exp_().sum(-1, keepdim=True)
+                slope = logits @ unembedding.weight.T / z - mean
+                kl = own + (highest + z.log())[:, 0] - torch.linalg.vecdot(normed, mean) - constant
+            normed.backward(slope / n)
+            total += float(kl.sum()) / n
     return total / len(maps)
