@@ -174,8 +174,11 @@ def test_a_taste_for_single_words_is_no_class(sums: tuple[KindsState, KindsState
     of_classes = [
         KINDS.index(f"word class {name}") for name in CLASSES if name != "quotation mark"
     ]  # which is one word
-    p = tastes.p_of_words[of_classes]
+    tokenizer, every = sums[1].tokenizer, torch.ones(len(CLASSES), *tastes.held.shape[1:], dtype=torch.bool)
+    p_of_all = sums[1].types.p(tokenizer.pieces(range(tokenizer.size)), every)
+    p, asked = p_of_all[[CLASSES.index(KINDS[i].removeprefix("word class ")) for i in of_classes]], tastes.sure > 0
     assert 0.02 < (p <= 0.05).float().mean() < 0.09 and (p <= 0.01).float().mean() < 0.03
+    assert (tastes.p_of_words[of_classes] == p)[asked[of_classes]].all()
     asked = (tastes.low - EVEN_LEAST > 0)[of_classes] & (tastes.q[of_classes] < 0.05)
     assert tastes.held[of_classes].sum() < 0.35 * asked.sum() > 5
     chosen = plants.p_of_words[of_classes][:, 0, [PLANTED.index(KINDS[i]) for i in of_classes]].diagonal()

@@ -95,26 +95,31 @@ def _subsets(rng: np.random.Generator, units: int, size: int) -> Int[np.ndarray,
 
 
 def p_of_permuted(
-    values: Float[np.ndarray, "row unit"], set_of: Int[np.ndarray, " unit"], like: Int[np.ndarray, " unit"], sets: int
+    values: Float[np.ndarray, "row unit"],
+    set_of: Int[np.ndarray, " unit"],
+    like: Int[np.ndarray, " unit"],
+    sets: int,
+    asked: Bool[np.ndarray, "row set"] | None = None,
 ) -> Float[np.ndarray, "row set"]:
-    """As `p_of_sums`, where each unit is of one set, by random permutations (`p_by_permuting`) instead of the normal
-    distribution, which the sum of few units has not."""
+    """As `p_of_sums` for the first `sets` sets, where each unit is of one set, by random permutations
+    (`p_by_permuting`) instead of the normal distribution, which the sum of few units has not."""
     order = np.argsort(like, kind="stable")
     sorted_values, sorted_sets, sorted_like = values[:, order], set_of[order], like[order]
-    found, of_set = np.stack([values[:, set_of == i].sum(1) for i in range(sets)], axis=1), np.eye(sets)[sorted_sets]
+    found = np.stack([values[:, set_of == i].sum(1) for i in range(sets)], axis=1)
+    of_set = np.eye(max(sets, int(set_of.max()) + 1))[sorted_sets, :sets]
 
     def sums(asked: Bool[np.ndarray, "row set"]) -> Drawn:
-        rows = np.flatnonzero(asked.any(1))
-        of_rows, found = sorted_values[rows], np.full(asked.shape, -np.inf)
+        rows, columns = np.flatnonzero(asked.any(1)), np.flatnonzero(asked.any(0))
+        of_rows, of_columns, found = sorted_values[rows], of_set[:, columns], np.full(asked.shape, -np.inf)
 
         def drawn(permuted: Int[np.ndarray, "draw unit"]) -> Float[np.ndarray, "draw row set"]:
             every = np.broadcast_to(found, (len(permuted), *found.shape)).copy()
-            every[:, rows] = of_rows @ of_set[permuted]
+            every[:, rows[:, None], columns] = of_rows @ of_columns[permuted]
             return every
 
         return drawn
 
-    return p_by_permuting(found, sums, sorted_like)
+    return p_by_permuting(found, sums, sorted_like, asked)
 
 
 def p_by_permuting(

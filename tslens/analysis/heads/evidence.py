@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ ROUNDING = 1e-6  # the sums come from float32: what varies by less is not known 
 MIN_GROUPS = 4  # with fewer groups of stories an interval says nothing, and is NaN
 
 
+Answer = TypeVar("Answer")
 GROUPED = ("stories", "queries", "excess")
 
 
@@ -71,14 +72,14 @@ class GroupEstimate:
         return GroupEstimate(self.value - other.value, self.without - other.without)
 
 
-def on_halves(state: GroupSums, count: Callable[[Any], int]) -> list[int]:
-    """A count on balanced halves of the stories (`tslens.halves`), given what it is for sums of some of their groups;
-    none of too few stories."""
-    group, counts = torch.arange(len(state.stories)), []
+def on_halves(state: GroupSums, answer: Callable[[Any], Answer]) -> list[Answer]:
+    """The answers on balanced halves of the stories (`tslens.halves`), given what they are for sums of some of their
+    groups; none of too few stories."""
+    group, found = torch.arange(len(state.stories)), []
     for half in halves() if int(state.stories.sum()) >= FEWEST else ():
         rows = torch.isin(group % GROUPS, torch.tensor(half))
-        counts.append(count(replace(state, **{name: getattr(state, name)[rows] for name in GROUPED})))
-    return counts
+        found.append(answer(replace(state, **{name: getattr(state, name)[rows] for name in GROUPED})))
+    return found
 
 
 def ratio(over: Float[Tensor, "group ..."], under: Float[Tensor, "group ..."]) -> GroupEstimate:

@@ -132,21 +132,25 @@ class Kinds:
 
 def finish(state: KindsState, control: Control = NO_TWINS) -> KindsResult:
     """The `KindsResult` of these sums, with the number of heads that have a kind on halves of the stories."""
-    of_types = state.types.p(state.tokenizer.pieces(range(state.tokenizer.size)))
-    whole = _scored(state, control, of_types)
-    halves = on_halves(state, lambda half: _scored(half, control, of_types).having) if control.thresholds else []
-    return replace(whole, of_halves=halves)
+    whole = _scored(state, control)
+    halves = on_halves(state, lambda half: _scored(half, control)) if control.thresholds else []
+    asked = torch.stack([one.sure > 0 for one in (whole, *halves)]).any(0)
+    p_of_words = torch.full(asked.shape, torch.nan)
+    p_of_words[-len(CLASSES) :] = state.types.p(
+        state.tokenizer.pieces(range(state.tokenizer.size)), asked[-len(CLASSES) :]
+    )
+    having = [replace(half, p_of_words=p_of_words).having for half in halves]
+    return replace(whole, p_of_words=p_of_words, of_halves=having)
 
 
-def _scored(state: KindsState, control: Control, of_types: Float[Tensor, "class layer head"]) -> KindsResult:
-    """Of a kind's nulls, the one that it exceeds least counts."""
+def _scored(state: KindsState, control: Control) -> KindsResult:
+    """Of a kind's nulls, the one that it exceeds least counts. The words of classes are not asked."""
     there = state.stories > 0
     found = ratio(state.excess[there], state.queries[there][:, :, None])
     low, high = ends(found)
     p = -smallest(-torch.as_tensor(found.p_above(0.0)))
     p[[DUPLICATE, INDUCTION]] = torch.maximum(p[[DUPLICATE, INDUCTION]], _repeated_p(state.scores))
     least = smallest(state.queries.sum((0, 1))) / state.spec.n_layers
-    unasked = torch.full((len(KINDS) - len(CLASSES), *of_types.shape[1:]), torch.nan)
     return KindsResult(
         model=state.model,
         stories=int(state.stories.sum()),
@@ -159,7 +163,7 @@ def _scored(state: KindsState, control: Control, of_types: Float[Tensor, "class 
         low=low.float(),
         high=high.float(),
         q=torch.as_tensor(stats.benjamini_hochberg(p.numpy())).float(),
-        p_of_words=torch.cat([unasked, of_types]),
+        p_of_words=torch.full(p.shape, torch.nan),
         threshold=control.threshold(len(KINDS)),
     )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float64, Int
+from jaxtyping import Bool, Float, Float64, Int
 from torch import Tensor
 
 from tslens import stats
@@ -68,9 +68,10 @@ class TypeSums:
         """The sums of both."""
         return TypeSums(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
-    def p(self, pieces: Sequence[str]) -> Float[Tensor, "class layer head"]:
+    def p(self, pieces: Sequence[str], asked: Bool[Tensor, "class layer head"]) -> Float[Tensor, "class layer head"]:
         """One-sided p-values that a head prefers words of each class, where classes are permuted among words of like
-        frequency. NaN for a class of one word, which is this word; 1 where no word was read."""
+        frequency. NaN where it is not asked, and for a class of one word, which is this word; 1 where no word was
+        read."""
         word, layers = words(pieces), len(self.excess)
         n = int(word.max()) + 1
         classes = torch.zeros(n, self.classes.shape[1], dtype=torch.float64).index_add_(0, word, self.classes)
@@ -87,7 +88,7 @@ class TypeSums:
             of_class = np.ascontiguousarray(values[:, like == one])
             ranks[:, like == one] = stats.mean_ranks(of_class) / of_class.shape[1]
         of_word = classes[there].argmax(1)
-        p = stats.p_of_permuted(ranks, of_word.numpy(), like, classes.shape[1])[:, : len(CLASSES)]
+        p = stats.p_of_permuted(ranks, of_word.numpy(), like, len(CLASSES), asked.flatten(1).T.numpy())
         p[:, np.bincount(of_word, minlength=len(CLASSES))[: len(CLASSES)] == 1] = np.nan
         found: Tensor = torch.from_numpy(p.T).float()
-        return found.reshape(len(CLASSES), *self.excess.shape[:2])
+        return found.reshape(asked.shape).where(asked, torch.nan)
