@@ -16,6 +16,7 @@ from tokenizers import models, pre_tokenizers, processors, trainers
 
 from tslens.byte_bpe import (
     END_OF_STORY,
+    MOST,
     backend_for,
     backend_of,
     count_ids,
@@ -29,8 +30,6 @@ from tslens.files import atomic
 from tslens.paths import absent
 
 BOS_NAMES = (END_OF_STORY, "<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "[EOS]", "</s>", "<eos>")
-MOST = 1_000_000
-"""Largest vocabulary that is trained."""
 
 
 def in_batches(texts: Iterable[str], size: int) -> Iterator[list[str]]:

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from tests.fuzz.given import SURFACES, Surface
 from tests.fuzz.hostile import KINDS, change, vouch
 from tests.fuzz.running import Case, Runner, check
+from tests.fuzz.test_hostile_options import BASES, cases_of
 
+MORE, SEED = 8, 1
+"""How many times the cases of `make test-all` those of `make stress` are, and what sets their seeds apart."""
 STOP = 2.0  # seconds after which a command that may take long is stopped
 
 
@@ -61,8 +64,19 @@ def run(surface: Surface, cases: int, first: int, valid: Path, folder: Path, run
     assert next(numbers, None) is None, "fewer cases than asked for"
 
 
-@pytest.mark.stress
+def test_there_are_a_thousand_cases() -> None:
+    assert sum(surface.cases for surface in SURFACES.values()) + sum(cases_of(words) for words in BASES) >= 1_000
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SURFACES)
 def test_hostile_files(name: str, valid: Path, tmp_path: Path, runner: Runner) -> None:
     surface = SURFACES[name]
     run(surface, surface.cases, zlib.crc32(name.encode()), valid, tmp_path, runner)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("name", SURFACES)
+def test_many_hostile_files(name: str, valid: Path, tmp_path: Path, runner: Runner) -> None:
+    surface = SURFACES[name]
+    run(surface, MORE * surface.cases, SEED + zlib.crc32(name.encode()), valid, tmp_path, runner)

@@ -155,7 +155,18 @@ def run(words: str, cases: int, first: int, valid: Path, folder: Path, runner: R
     assert next(numbers, None) is None, "fewer cases than asked for"
 
 
-@pytest.mark.stress
+def cases_of(words: str) -> int:
+    """The cases of a command in `make test-all`."""
+    return FEW if words in COSTLY else CASES
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", BASES)
 def test_hostile_options(words: str, valid: Path, tmp_path: Path, runner: Runner) -> None:
-    run(words, FEW if words in COSTLY else CASES, zlib.crc32(words.encode()), valid, tmp_path, runner)
+    run(words, cases_of(words), zlib.crc32(words.encode()), valid, tmp_path, runner)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("words", BASES)
+def test_many_hostile_options(words: str, valid: Path, tmp_path: Path, runner: Runner) -> None:
+    run(words, 8 * cases_of(words), 1 + zlib.crc32(words.encode()), valid, tmp_path, runner)

@@ -70,11 +70,11 @@ def _rows(place: str, part: str, config: str | None) -> Iterator[dict[str, Any]]
 
 def _faults() -> tuple[type[Exception], ...]:
     """The exceptions of `datasets` for a dataset that it cannot read; the hub's errors are OSErrors. A folder whose
-    files it cannot match is an IndexError."""
+    files it cannot match is an IndexError, one whose file holds no row may be a RuntimeError."""
     import datasets
     import yaml  # type: ignore[import-untyped]
 
-    return ValueError, OSError, IndexError, datasets.exceptions.DatasetsError, yaml.YAMLError
+    return ValueError, OSError, IndexError, RuntimeError, datasets.exceptions.DatasetsError, yaml.YAMLError
 
 
 @contextlib.contextmanager

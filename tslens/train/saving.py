@@ -136,6 +136,7 @@ def restore(run: Run, state: TrainingState) -> None:
             tensors = runs.read_tensors(place / "optimizer.safetensors", config.get("optimizer_sha256"))
             if lacking := [key for key in (*NEEDED, "config_sha256") if key not in config]:
                 raise InputError(f"{place}/{runs.CONFIG} has no {lacking[0]!r}: it is no checkpoint's.")
+            _check_optimizer(state, tensors, place)
         except InputError as error:
             faults.append((place, str(error)))
             continue
@@ -155,6 +156,15 @@ def restore(run: Run, state: TrainingState) -> None:
     if state.meter.world.first and found is not None:
         for damaged, why in faults:
             _set_aside(damaged, why, found)
+
+
+def _check_optimizer(state: TrainingState, tensors: Mapping[str, Tensor], place: Path) -> None:
+    """InputError for a value of an optimizer that belongs to no parameter of the model."""
+    shapes = {name: p.shape for name, p in state.model.named_parameters()}
+    for key, value in tensors.items():
+        name, _, field = key.rpartition("/")
+        if name not in shapes or (field != "step" and value.shape != shapes[name]):
+            raise InputError(f"{place}/optimizer.safetensors has {key!r}, which is of no parameter of the model.")
 
 
 def _load_optimizer(state: TrainingState, tensors: Mapping[str, Tensor]) -> None:
