@@ -81,7 +81,8 @@ class Record:
             record = cls(**found)
         except TypeError:  # a field is missing
             raise refusal from None
-        if record.dtype not in DTYPES:
+        counts = record.stories, record.bytes, record.longest, record.tokens
+        if record.dtype not in DTYPES or not 0 <= min(counts) or record.tokens < max(record.stories, record.longest):
             raise refusal
         return record
 
@@ -94,14 +95,16 @@ class Record:
             )
 
     def refuse_altered(self, folder: Path) -> None:
-        """InputError if a file does not have its recorded hash; older packs have none."""
+        """InputError if a file does not have its recorded hash or size; older packs have no hashes."""
         if not self.tokens_hash:
             return
         paths, recorded = [folder / TOKENS, folder / STARTS], (self.tokens_hash, self.starts_hash)
-        for path, was, now in zip(paths, recorded, files.blake2b(paths), strict=True):
-            if now != was:
+        sizes = self.size_of_tokens, self.size_of_starts
+        for path, was, now, size in zip(paths, recorded, files.blake2b(paths), sizes, strict=True):
+            if now != was or path.stat().st_size != size:
+                what = "hash" if now != was else "size"
                 raise InputError(
-                    f"{path} was altered since it was packed: its hash is not the one in {RECORD}; restore it, or "
+                    f"{path} was altered since it was packed: its {what} is not the one in {RECORD}; restore it, or "
                     f"remove {folder} and pack its stories again (resuming a run does so by itself)"
                 )
 

@@ -39,11 +39,8 @@ def read(name: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder} has no config.json: it is no Hugging Face model.")
     family, config = _read_config(folder / "config.json")
-    if found := [what for what, asked in family.refused(config).items() if asked]:
-        raise InputError(f"{folder} has {', '.join(found)}, which tslens does not cover in a {family.architecture}.")
     tensors = _read_tensors(folder, family)
-    _check_size(config, tensors, folder)
-    spec = family.spec(config)
+    spec = _spec_of(family, config, tensors, folder)
     tensors = _checked(family, spec, tensors, folder)
     return spec, family.read(spec, tensors), _read_tokenizer(folder)
 
@@ -90,6 +87,21 @@ def _read_config(path: Path) -> tuple[Family, Any]:
         return family, getattr(transformers, family.config).from_dict(fields)
     except Exception as error:  # a field of the wrong type is an exception of transformers' own kind
         raise InputError(f"{path} is no config of {named}: {' '.join(str(error).split())}") from None
+
+
+def _spec_of(family: Family, config: Any, tensors: dict[str, Tensor], folder: Path) -> Spec:
+    """The shape that a config describes; InputError for what is not covered, and for values of a wrong kind."""
+    try:
+        found = [what for what, asked in family.refused(config).items() if asked]
+        _check_size(config, tensors, folder)
+        if not found:
+            return family.spec(config)
+    except InputError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{folder / 'config.json'} has a value of a wrong kind ({reason}). Fetch it again.") from None
+    raise InputError(f"{folder} has {', '.join(found)}, which tslens does not cover in a {family.architecture}.")
 
 
 def _check_size(config: Any, tensors: dict[str, Tensor], folder: Path) -> None:
