@@ -82,7 +82,7 @@ class Record:
         except TypeError:  # a field is missing
             raise refusal from None
         counts = record.stories, record.bytes, record.longest, record.tokens
-        if record.dtype not in DTYPES or not 0 <= min(counts) or record.tokens < max(record.stories, record.longest):
+        if record.dtype not in DTYPES or min(counts) < 0 or record.tokens < max(record.stories, record.longest):
             raise refusal
         return record
 

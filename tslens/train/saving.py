@@ -136,7 +136,7 @@ def restore(run: Run, state: TrainingState) -> None:
             tensors = runs.read_tensors(place / "optimizer.safetensors", config.get("optimizer_sha256"))
             if lacking := [key for key in (*NEEDED, "config_sha256") if key not in config]:
                 raise InputError(f"{place}/{runs.CONFIG} has no {lacking[0]!r}: it is no checkpoint's.")
-            _check_optimizer(state, tensors, place)
+            _check_optimizer(state.model, tensors, place)
         except InputError as error:
             faults.append((place, str(error)))
             continue
@@ -158,9 +158,9 @@ def restore(run: Run, state: TrainingState) -> None:
             _set_aside(damaged, why, found)
 
 
-def _check_optimizer(state: TrainingState, tensors: Mapping[str, Tensor], place: Path) -> None:
+def _check_optimizer(model: models.LanguageModel, tensors: Mapping[str, Tensor], place: Path) -> None:
     """InputError for a value of an optimizer that belongs to no parameter of the model."""
-    shapes = {name: p.shape for name, p in state.model.named_parameters()}
+    shapes = {name: p.shape for name, p in model.named_parameters()}
     for key, value in tensors.items():
         name, _, field = key.rpartition("/")
         if name not in shapes or (field != "step" and value.shape != shapes[name]):
