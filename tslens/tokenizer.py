@@ -173,10 +173,12 @@ class Tokenizer:
             raise InputError(f"{source} has a token with the id {largest:,}; give one of less than {MOST:,}")
         try:
             backend = tokenizers.Tokenizer.from_file(str(source))
+            return cls(backend, bos_of(backend, str(source)))
+        except InputError:
+            raise
         except Exception as error:  # the library raises bare Exception for every fault of a file
             reason = str(error).splitlines()[0]
             raise InputError(f"{source} is not a Hugging Face tokenizer.json ({reason}); give one that is") from None
-        return cls(backend, bos_of(backend, str(source)))
 
     @classmethod
     def train(cls, texts: Iterable[str], size: int = 4096) -> "Tokenizer":

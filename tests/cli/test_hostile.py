@@ -1,7 +1,9 @@
 """What the fuzz tests found, a cause each: bad input that once ended in a traceback, a hang, lost data or no memory."""
 
+import hashlib
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -171,6 +173,30 @@ def test_a_dataset_folder_whose_file_holds_no_row(in_tmp, refused):
         list(stories("data"))
 
 
+def test_a_dataset_folder_whose_file_is_empty(in_tmp, refused):
+    Path("data").mkdir()
+    Path("data/train.jsonl").touch()
+    with refused("the dataset folder data cannot be read .*; mend it, or give one of its files"):
+        list(stories("data"))
+
+
+def test_half_a_surrogate_pair_in_a_record_that_has_its_own_hash(tiny, capsys):
+    config = json.loads(Path("tiny/config.json").read_text()) | {"note": "\ud800"}
+    rest = {key: value for key, value in config.items() if key != "config_sha256"}
+    text = json.dumps(rest, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    Path("tiny/config.json").write_text(json.dumps(rest | {"config_sha256": hashlib.sha256(text).hexdigest()}))
+    assert "tiny/config.json has half a surrogate pair" in line(capsys, "generate", "--model", "tiny")
+
+
+def test_a_tokenizer_that_the_library_writes_and_cannot_read(in_tmp, tokenizer, refused):
+    whole = json.loads(tokenizer.backend.to_str())
+    ids = whole["model"]["vocab"]
+    ids["Ġthe"] = ids["Ġthe"] + 1  # which another token has
+    Path("tokenizer.json").write_text(json.dumps(whole))
+    with refused("tokenizer.json is not a Hugging Face tokenizer.json .*; give one that is"):
+        Tokenizer.load("tokenizer.json")
+
+
 def test_models_compared_on_too_few_prompts_are_drawn(in_tmp):
     from tslens.evaluation.grading import grade, rubric
     from tslens.evaluation.grading.graders import TableGrader
@@ -182,3 +208,30 @@ def test_models_compared_on_too_few_prompts_are_drawn(in_tmp):
     compared = compare(grades)
     assert not torch.isfinite(compared.low).any()
     assert compared.figure().axes
+
+
+PRESS = """
+import os, runpy, signal, sys
+class Press:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Press())
+sys.argv = ["tslens", *{words!r}]
+runpy.run_module("tslens", run_name="__main__")
+"""
+"""Runs a command, and presses Ctrl-C when it begins to import a module."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tslens.interrupt", "tslens.cli", "cyclopts", "tslens.cli.models", "torch", "torch._C", "numpy", "torch.nn"],
+)
+def test_ctrl_c_while_we_are_imported_is_one_line(in_tmp, name):
+    program = PRESS.format(name=name, words=["generate", "--model", "stories2M"])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], capture_output=True, text=True, env=environment, check=False
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (130, "tslens: interrupted\n", "")

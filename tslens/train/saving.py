@@ -82,15 +82,17 @@ def snapshot(run: Run, state: TrainingState) -> None:
 
 def finish(run: Run, state: TrainingState) -> None:
     """Write the run as a model."""
+    run.refuse_gone()
     runs.write(run.folder, _config(run, state), models.weights(state.model))
 
 
 @contextlib.contextmanager
 def explain_full_disk(run: Run) -> Iterator[None]:
-    """Add to an OSError in the block what is kept and how to resume."""
+    """Say of an OSError in the block what is kept and how to resume, or that the run's folder is gone."""
     try:
         yield
     except OSError as error:
+        run.refuse_gone()
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
             raise
         kept = runs.steps(run.folder / "checkpoints")
@@ -105,6 +107,7 @@ def explain_full_disk(run: Run) -> Iterator[None]:
 def _write(
     run: Run, state: TrainingState, home: Path, facts: dict[str, Any], optimizer: dict[str, Tensor] | None
 ) -> None:
+    run.refuse_gone()
     name = f"step-{state.step:06d}"
     with files.atomic_folder(home / name) as scratch:
         if optimizer is not None:

@@ -121,7 +121,7 @@ def reopen(name: str, changes: Mapping[str, str] | None = None, *, check: bool =
 @contextlib.contextmanager
 def _processes(folder: Path) -> Iterator[World]:
     """The processes that train the run in this folder; the first holds its lock and alone shows progress."""
-    with process_group() as world, lock.held(folder) if world.first else progress.off():
+    with process_group(folder.name) as world, lock.held(folder) if world.first else progress.off():
         yield world
 
 
