@@ -1,5 +1,6 @@
 """Hostile numbers, names and places for every option of every command: each does its work, or refuses in one clear line."""
 
+import itertools
 import shutil
 import zlib
 from pathlib import Path
@@ -125,7 +126,7 @@ KEYS = recipe_keys()
 
 def run(words: str, cases: int, first: int, valid: Path, folder: Path, runner: Runner) -> None:
     """Run so many cases of a command, drawn by a seed."""
-    numbers = iter(range(cases))
+    numbers = itertools.count()
 
     @seed(first)
     @settings(
@@ -152,7 +153,7 @@ def run(words: str, cases: int, first: int, valid: Path, folder: Path, runner: R
         )
 
     each()
-    assert next(numbers, None) is None, "fewer cases than asked for"
+    assert next(numbers) == cases, "fewer cases than asked for"
 
 
 def cases_of(words: str) -> int:

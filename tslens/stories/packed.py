@@ -18,6 +18,8 @@ from tslens.tokenizer import Tokenizer
 VERSION = 1
 DTYPES = ("uint16", "uint32")
 TOKENS, STARTS, RECORD, TOKENIZER = "tokens.bin", "starts.bin", "pack.json", "tokenizer.json"
+AGAIN = "restore it, or remove {} and pack its stories again (resuming a run does so by itself)"
+"""What to do about damaged packed stories in a folder."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Record:
         path = folder / RECORD
         if not path.is_file():
             return None
-        refusal = InputError(f"{path} is not the record of packed stories; pack again, without resuming")
+        refusal = InputError(f"{path} is not the record of packed stories; {AGAIN.format(folder)}")
         try:
             found = json.loads(path.read_bytes())
         except (ValueError, RecursionError):
@@ -104,8 +106,8 @@ class Record:
             if now != was or path.stat().st_size != size:
                 what = "hash" if now != was else "size"
                 raise InputError(
-                    f"{path} was altered since it was packed: its {what} is not the one in {RECORD}; restore it, or "
-                    f"remove {folder} and pack its stories again (resuming a run does so by itself)"
+                    f"{path} was altered since it was packed: its {what} is not the one in {RECORD}; "
+                    f"{AGAIN.format(folder)}"
                 )
 
 
@@ -172,5 +174,5 @@ class Packed:
 def _mapped(path: Path, dtype: str, size: int) -> np.ndarray:
     found = path.stat().st_size if path.is_file() else 0
     if found != size:
-        raise InputError(f"{path} has {found:,} bytes and should have {size:,}; pack again, without resuming")
+        raise InputError(f"{path} has {found:,} bytes and should have {size:,}; {AGAIN.format(path.parent)}")
     return np.memmap(path, dtype=dtype, mode="r")

@@ -176,14 +176,8 @@ def _rows(recipe: Recipe, folder: Path, tokenizer: Tokenizer, check: bool) -> Ba
     def packed(choose: Callable[[Iterable[str]], Iterable[str]], part: str = "") -> Packed:
         """The stories as packed in the folder; packs them, or finishes the packing, if necessary."""
         place = folder / part
-        try:
-            if (record := Record.read(place)) is not None and record.finished:
-                return Packed.open(place, tokenizer, check=check)
-        except InputError as error:
-            raise InputError(
-                f"{str(error).partition(';')[0]}. Restore it; or remove {place}, and the run packs its stories again: "
-                f"tslens train --resume {folder.parent.name}"
-            ) from None
+        if (record := Record.read(place)) is not None and record.finished:
+            return Packed.open(place, tokenizer, check=check)
         training = _stories(recipe, "train", recipe.data.limit)
         return pack(choose(training), tokenizer, place, source=training.name, resume=True)
 
