@@ -96,7 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if interrupt.was_pressed() and not debug:
             return complain("interrupted", 130)
         if is_out_of_memory(error) and not debug:
-            return complain(f"not enough memory: {error}. Give a smaller shape, batch or context.", 2)
+            said = f": {error}" if str(error) else ""  # Python's own MemoryError says nothing
+            return complain(f"not enough memory{said}. Give a smaller shape, batch or context.", 2)
         return report_defect(error, arguments)
 
 
