@@ -25,7 +25,7 @@ LONGEST = 10.0
 MOST = 1_500 * 2**20  # bytes that a case may take at most
 LINE = 1_000  # characters of a clear line
 NO_NETWORK = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY")
-BEGAN = 180.0  # seconds that the process may take to import everything
+BEGAN = 900.0  # seconds that the process may take to import everything, on a machine that others use
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,9 @@ class Runner:
             text=True, pass_fds=[writes], cwd=self.home, env=environment,
         )  # fmt: skip
         os.close(writes)
-        assert self._line(BEGAN) == "ready", "the process that runs cases did not begin"
+        if self._line(BEGAN) != "ready":
+            self.close()  # its late line would be taken for a report
+            raise RuntimeError(f"the process that runs cases did not begin in {BEGAN:.0f} s")
 
     def _line(self, seconds: float) -> Any:
         """The next report; None if none comes in time, or the process has ended."""

@@ -1,5 +1,7 @@
 """When the ground goes: a run's folder, its packed data, a process beside it, or its `torchrun`."""
 
+import errno
+import itertools
 import os
 import shutil
 import signal
@@ -29,6 +31,35 @@ def test_a_run_whose_folder_is_removed_ends_in_one_line_and_writes_nothing(run_o
     with refused("runs/gone was removed or moved while it was trained.* tslens train --resume gone"):
         session.resume("gone", watch=remove)
     assert not run.folder.exists()
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
+def test_a_folder_that_may_no_longer_be_written_is_said(run_of, monkeypatch, number):
+    run, write = run_of("denied"), runs.write_tensors
+
+    def denied(path, tensors):
+        if "step-000010" in str(path):
+            raise OSError(number, os.strerror(number))
+        return write(path, tensors)
+
+    monkeypatch.setattr(runs, "write_tensors", denied)
+    said = "its last good checkpoint is kept. Make it writable and resume with: tslens train --resume denied"
+    with pytest.raises(OSError, match=said):
+        session.resume("denied")
+    monkeypatch.setattr(runs, "write_tensors", write)
+    session.resume("denied")
+    assert (run.folder / runs.CONFIG).is_file()
+
+
+def test_a_clock_that_is_set_back_changes_nothing(run_of, monkeypatch):
+    run_of("usual")
+    session.resume("usual")
+    run_of("back")
+    years = itertools.count(2e9, -1e7)
+    monkeypatch.setattr(time, "time", lambda: next(years))
+    session.resume("back")
+    usual, back = ((Path("runs") / name / runs.WEIGHTS).read_bytes() for name in ("usual", "back"))
+    assert usual == back
 
 
 def test_a_run_that_has_not_ended_is_no_model_yet(run_of, refused):

@@ -86,21 +86,26 @@ def finish(run: Run, state: TrainingState) -> None:
     runs.write(run.folder, _config(run, state), models.weights(state.model))
 
 
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+DENIED = {errno.EROFS, errno.EACCES, errno.EPERM}
+
+
 @contextlib.contextmanager
-def explain_full_disk(run: Run) -> Iterator[None]:
+def explain_unwritable(run: Run) -> Iterator[None]:
     """Say of an OSError in the block what is kept and how to resume, or that the run's folder is gone."""
     try:
         yield
     except OSError as error:
         run.refuse_gone()
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
+        if error.errno not in FULL | DENIED:
             raise
         kept = runs.steps(run.folder / "checkpoints")
         raise OSError(
             error.errno,
             f"cannot write {run.folder} ({error.strerror}); "
             f"{'its last good checkpoint is kept' if kept else 'it has no checkpoint yet'}. "
-            f"Make room and {'resume' if kept else 'start again'} with: tslens train --resume {run.folder.name}",
+            f"Make {'room' if error.errno in FULL else 'it writable'} and {'resume' if kept else 'start again'} with: "
+            f"tslens train --resume {run.folder.name}",
         ) from error
 
 

@@ -138,7 +138,7 @@ def train_run(run: Run, world: World, *, begun: Begun | None = None, watch: Watc
             if begun is not None:
                 begun(run)
         state = _newest_state(run, world)
-        with saving.explain_full_disk(run), progress_bar() as show:
+        with saving.explain_unwritable(run), progress_bar() as show:
             Loop(run, world, state, [show] if watch is None else [show, watch]).run_to_end()
             if world.first:
                 saving.finish(run, state)
