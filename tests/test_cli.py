@@ -26,6 +26,7 @@ TROUBLES = {
     "denied": PermissionError(errno.EACCES, "cannot write: the folder is read-only", "runs/a"),
     "stopped": KeyboardInterrupt(),
     "saved": KeyboardInterrupt("stopped at step 40; to go on: tslens train --resume runs/a"),
+    "no memory": MemoryError(),
     "memory": MemoryError("of 3 GB"),
 }
 DEFECTS = {
@@ -123,6 +124,7 @@ class TestFrame:
             ("full", "tslens: no space left on device. Make room, or give another place.\n"),
             ("ours", "tslens: cannot write runs/a; make room\n"),
             ("memory", "tslens: not enough memory: of 3 GB. Give a smaller shape, batch or context.\n"),
+            ("no memory", "tslens: not enough memory. Give a smaller shape, batch or context.\n"),
             ("denied", "tslens: cannot write: the folder is read-only: runs/a\n"),
         ],
     )

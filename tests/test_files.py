@@ -118,3 +118,18 @@ def test_hashing_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "checking" in shown.getvalue() and "300/300 bytes" in shown.getvalue()
     with progress.off():
         assert files.blake2b([tmp_path / "a"]) == found
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_and_what_a_living_one_writes_stays(tmp_path: Path) -> None:
+    (tmp_path / ".a.1f.tmp").write_text("half")
+    (tmp_path / ".a.2e.tmp").mkdir()
+    (tmp_path / ".b.3d.tmp").touch()
+    with files.atomic(tmp_path / "a") as first:
+        first.write("first")
+        with files.atomic(tmp_path / "a") as second:
+            second.write("second")
+        assert len([p for p in tmp_path.iterdir() if p.name.startswith(".a.")]) == 1
+    assert everything(tmp_path) == {".b.3d.tmp": b"", "a": b"first"}
+    with files.scratch_folder(tmp_path, "b") as scratch:
+        assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["a", scratch.name])
+    assert everything(tmp_path) == {"a": b"first"}

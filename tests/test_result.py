@@ -1,3 +1,4 @@
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,6 +111,18 @@ def test_a_result_of_another_version_is_refused(scores: Scores, tmp_path: Path, 
         (place / "result.json").write_text(text)
         with refused(complaint):
             Scores.load(tmp_path)
+
+
+def test_a_pipe_or_a_device_in_its_place_is_not_read(scores: Scores, tmp_path: Path, refused) -> None:
+    place = scores.save(tmp_path)
+    (place / "arrays.safetensors").unlink()
+    os.mkfifo(place / "arrays.safetensors")
+    with refused("arrays.safetensors is a pipe"):
+        Scores.load(tmp_path)
+    (place / "result.json").unlink()
+    (place / "result.json").symlink_to("/dev/zero")
+    with refused("result.json is a device"):
+        Scores.load(tmp_path)
 
 
 def test_it_shows_itself_with_what_is_markup_as_text(scores: Scores) -> None:

@@ -16,6 +16,8 @@ from tslens.parsing import parse_json
 from tslens.paths import absent
 
 END_OF_STORY = "<|endoftext|>"
+MOST = 1_000_000
+"""Largest vocabulary that is read or trained."""
 
 Ids: TypeAlias = dict[str, int]
 """each token's id"""
@@ -80,8 +82,8 @@ def read_files(vocab: Path, merges: Path) -> tuple[Ids, Merges]:
     rows = [line.split(" ") for line in lines if line and not line.startswith("#version")]
     if not isinstance(ids, dict) or not all(letter in ids for letter in BYTE_LETTERS.values()):
         raise InputError(f"{vocab} is not a byte-level vocabulary (it lacks some of the 256 bytes); give GPT-2's")
-    if not all(type(number) is int for number in ids.values()):
-        raise InputError(f"{vocab} has a token whose id is not a whole number; give GPT-2's")
+    if not all(type(number) is int and 0 <= number < MOST for number in ids.values()):
+        raise InputError(f"{vocab} has a token whose id is no whole number below {MOST:,}; give GPT-2's")
     bad = next((row for row in rows if len(row) != 2 or not {*row, "".join(row)} <= ids.keys()), None)
     if bad is not None:
         raise InputError(f"{merges} has the merge {' '.join(bad)!r}, unknown to {vocab.name}; give a matching pair")

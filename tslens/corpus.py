@@ -235,7 +235,7 @@ def _key(model: "LanguageModel") -> str:
 def _block(model: "LanguageModel", place: Path, number: int) -> list[str]:
     """A block of stories of a model, from the cache or written now."""
     with contextlib.suppress(OSError, ValueError, RecursionError):
-        found = json.loads(place.read_text(encoding="utf-8"))
+        found = files.read_json(place)
         if isinstance(found, list) and len(found) == BLOCK and all(isinstance(text, str) for text in found):
             return found
     tokens = min(TOKENS, models.spec_of(model, compressors=True).n_ctx - 1)

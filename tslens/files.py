@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tslens import progress
+from tslens.errors import InputError
 from tslens.parsing import parse_json
 from tslens.paths import refuse_special
 
@@ -195,9 +196,16 @@ def finite(value: object) -> object:
 
 
 def read_json(path: str | Path) -> Any:
-    """Parse a JSON file; InputError names the file if it is not JSON."""
+    """Parse a JSON file; InputError names the file if it is not JSON, or holds what is no text."""
     refuse_special(path)
-    return parse_json(Path(path).read_bytes(), str(path))
+    data = Path(path).read_bytes()
+    found = parse_json(data, str(path))
+    if b"\\ud" in data.lower():  # the escape of a surrogate, which may lack its other half
+        try:
+            json.dumps(found, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{path} has half a surrogate pair, which is no text. It was altered.") from None
+    return found
 
 
 # Hashes

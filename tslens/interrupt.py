@@ -6,9 +6,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+_pressed = threading.Event()
+
 
 class Interrupted(KeyboardInterrupt):
     """A person stopped the run, and it is kept; the message says how to resume it."""
+
+
+def note_ctrl_c() -> None:
+    """From now on Ctrl-C is noted for `was_pressed`, and raises KeyboardInterrupt as before; where it is ignored, as in
+    the background, it stays so."""
+
+    def note(number: int, frame: FrameType | None) -> None:
+        _pressed.set()
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, note)
+
+
+def was_pressed() -> bool:
+    """Whether Ctrl-C was noted: a library whose import it broke off may raise an exception of another kind."""
+    return _pressed.is_set()
 
 
 @contextmanager

@@ -19,9 +19,9 @@ LONGEST = 16 * 2**20  # bytes of one story or row; beyond it, a separator or a n
 
 
 def parse_json(text: str | bytes, where: str, remedy: str = "It was altered or cut off.") -> Any:
-    """The value of a JSON text. InputError for what is none, is nested too deep, or has too long a number."""
+    """The value of a JSON text in UTF-8. InputError for what is none, is nested too deep, or has too long a number."""
     try:
-        return json.loads(text)
+        return json.loads(text if isinstance(text, str) else text.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error).splitlines()[0]
         raise InputError(f"{where} is not JSON ({reason}). {remedy}") from None

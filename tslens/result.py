@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from torch import Tensor
 
 from tslens.errors import InputError
-from tslens.files import atomic_folder
+from tslens.files import atomic_folder, read_json
+from tslens.paths import refuse_special
 from tslens.tables import as_text
 
 if TYPE_CHECKING:
@@ -191,8 +192,9 @@ class Result:
         if not (place / "result.json").exists():
             raise InputError(f"{folder} holds no saved {cls.__name__}: no {cls.__name__}/result.json there.")
         try:
-            record = json.loads((place / "result.json").read_text(encoding="utf-8"))
-            arrays = load_file(str(place / "arrays.safetensors")) if (place / "arrays.safetensors").exists() else {}
+            record, kept = read_json(place / "result.json"), place / "arrays.safetensors"
+            refuse_special(kept)
+            arrays = load_file(str(kept)) if kept.exists() else {}
         except (ValueError, RecursionError, SafetensorError) as error:
             raise InputError(f"{place} cannot be read ({error}). Save the result again.") from error
         if not isinstance(record, dict) or not isinstance(record.get("fields"), dict):

@@ -24,7 +24,7 @@ NAME = r"[A-Za-z0-9_][A-Za-z0-9._+=-]{0,99}"
 BROKEN = (InputError, FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 """What reading a damaged run raises; anything else is no fault of the run."""
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.json", "metrics.jsonl"
-STEPS = "steps.jsonl"
+STEPS, RECIPE = "steps.jsonl", "recipe.json"
 
 
 def root() -> Path:

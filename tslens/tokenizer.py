@@ -16,6 +16,7 @@ from tokenizers import models, pre_tokenizers, processors, trainers
 
 from tslens.byte_bpe import (
     END_OF_STORY,
+    MOST,
     backend_for,
     backend_of,
     count_ids,
@@ -29,8 +30,6 @@ from tslens.files import atomic
 from tslens.paths import absent
 
 BOS_NAMES = (END_OF_STORY, "<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "[EOS]", "</s>", "<eos>")
-MOST = 1_000_000
-"""Largest vocabulary that is trained."""
 
 
 def in_batches(texts: Iterable[str], size: int) -> Iterator[list[str]]:
@@ -174,10 +173,12 @@ class Tokenizer:
             raise InputError(f"{source} has a token with the id {largest:,}; give one of less than {MOST:,}")
         try:
             backend = tokenizers.Tokenizer.from_file(str(source))
+            return cls(backend, bos_of(backend, str(source)))
+        except InputError:
+            raise
         except Exception as error:  # the library raises bare Exception for every fault of a file
             reason = str(error).splitlines()[0]
             raise InputError(f"{source} is not a Hugging Face tokenizer.json ({reason}); give one that is") from None
-        return cls(backend, bos_of(backend, str(source)))
 
     @classmethod
     def train(cls, texts: Iterable[str], size: int = 4096) -> "Tokenizer":

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from tests.fuzz.hostile import special_files
 from tslens import models
 from tslens.cli import main
 from tslens.models import Spec
@@ -219,7 +218,6 @@ def make(home: Path) -> None:
         _make()
     finally:
         os.chdir(before)
-    special_files(home)
 
 
 def _make() -> None:

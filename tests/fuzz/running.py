@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-LONGEST = 10.0  # seconds of a case, of the processor: a busy machine makes no command hang
-ASLEEP = 60.0  # seconds of the clock of a case, in which it may wait for nothing
+LONGEST = 10.0
+"""Seconds of a case: of the processor, as a busy machine makes no command hang; or of the clock in one sleep."""
 MOST = 1_500 * 2**20  # bytes that a case may take at most
 LINE = 1_000  # characters of a clear line
 NO_NETWORK = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY")
-BEGAN = 180.0  # seconds that the process may take to import everything
+BEGAN = 900.0  # seconds that the process may take to import everything, on a machine that others use
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,14 @@ def _processor(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def _sleeps(pid: int) -> bool:
+    """Whether a process waits for something other than a processor."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+    except OSError:
+        return False
+
+
 class Runner:
     """A process that runs cases; one that died or hung is started anew."""
 
@@ -86,7 +94,9 @@ class Runner:
             text=True, pass_fds=[writes], cwd=self.home, env=environment,
         )  # fmt: skip
         os.close(writes)
-        assert self._line(BEGAN) == "ready", "the process that runs cases did not begin"
+        if self._line(BEGAN) != "ready":
+            self.close()  # its late line would be taken for a report
+            raise RuntimeError(f"the process that runs cases did not begin in {BEGAN:.0f} s")
 
     def _line(self, seconds: float) -> Any:
         """The next report; None if none comes in time, or the process has ended."""
@@ -96,15 +106,14 @@ class Runner:
 
     def _watched(self, pid: int, limit: float) -> Any:
         """The report on the case under way; None if it hangs, or its process has ended."""
-        began, used = time.monotonic(), _processor(pid)
+        began, used, awake = time.monotonic(), _processor(pid), _processor(pid)
         while (found := self._line(0.5)) is None:
-            more = time.monotonic() - began
-            if (
-                self._process is None
-                or self._process.poll() is not None
-                or more > ASLEEP
-                or _processor(pid) - used > limit
-            ):
+            now = _processor(pid)
+            if now != awake or not _sleeps(pid):
+                began, awake = time.monotonic(), now
+            if self._process is None or self._process.poll() is not None:
+                return None
+            if time.monotonic() - began > limit or now - used > limit:
                 return self._dumped(pid)
         return found
 
@@ -113,7 +122,7 @@ class Runner:
         assert self._process is not None
         if self._process.poll() is None:
             os.kill(pid, signal.SIGUSR1)
-            time.sleep(0.5)
+            time.sleep(2)
 
     def run(self, case: Case) -> Report:
         """Run a case and report on it."""

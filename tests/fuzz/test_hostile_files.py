@@ -1,5 +1,6 @@
 """Hostile files in the place of valid ones: every loader does its work, or refuses the file in one clear line."""
 
+import itertools
 import shutil
 import zlib
 from pathlib import Path
@@ -11,7 +12,10 @@ from hypothesis import strategies as st
 from tests.fuzz.given import SURFACES, Surface
 from tests.fuzz.hostile import KINDS, change, vouch
 from tests.fuzz.running import Case, Runner, check
+from tests.fuzz.test_hostile_options import BASES, cases_of
 
+MORE, SEED = 8, 1
+"""How many times the cases of `make test-all` those of `make stress` are, and what sets their seeds apart."""
 STOP = 2.0  # seconds after which a command that may take long is stopped
 
 
@@ -29,7 +33,7 @@ def copied(surface: Surface, valid: Path, folder: Path) -> Path:
 def run(surface: Surface, cases: int, first: int, valid: Path, folder: Path, runner: Runner) -> None:
     """Run so many cases of a surface, drawn by a seed."""
     files = sorted({str(p.relative_to(valid)) for one in surface.changed for p in valid.glob(one) if p.is_file()})
-    numbers = iter(range(cases))
+    numbers = itertools.count()
 
     @seed(first)
     @settings(
@@ -58,11 +62,22 @@ def run(surface: Surface, cases: int, first: int, valid: Path, folder: Path, run
         )
 
     each()
-    assert next(numbers, None) is None, "fewer cases than asked for"
+    assert next(numbers) == cases, "fewer cases than asked for"
 
 
-@pytest.mark.stress
+def test_there_are_a_thousand_cases() -> None:
+    assert sum(surface.cases for surface in SURFACES.values()) + sum(cases_of(words) for words in BASES) >= 1_000
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SURFACES)
 def test_hostile_files(name: str, valid: Path, tmp_path: Path, runner: Runner) -> None:
     surface = SURFACES[name]
     run(surface, surface.cases, zlib.crc32(name.encode()), valid, tmp_path, runner)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("name", SURFACES)
+def test_many_hostile_files(name: str, valid: Path, tmp_path: Path, runner: Runner) -> None:
+    surface = SURFACES[name]
+    run(surface, MORE * surface.cases, SEED + zlib.crc32(name.encode()), valid, tmp_path, runner)

@@ -1,5 +1,6 @@
 """Hostile numbers, names and places for every option of every command: each does its work, or refuses in one clear line."""
 
+import itertools
 import shutil
 import zlib
 from pathlib import Path
@@ -125,7 +126,7 @@ KEYS = recipe_keys()
 
 def run(words: str, cases: int, first: int, valid: Path, folder: Path, runner: Runner) -> None:
     """Run so many cases of a command, drawn by a seed."""
-    numbers = iter(range(cases))
+    numbers = itertools.count()
 
     @seed(first)
     @settings(
@@ -152,10 +153,21 @@ def run(words: str, cases: int, first: int, valid: Path, folder: Path, runner: R
         )
 
     each()
-    assert next(numbers, None) is None, "fewer cases than asked for"
+    assert next(numbers) == cases, "fewer cases than asked for"
+
+
+def cases_of(words: str) -> int:
+    """The cases of a command in `make test-all`."""
+    return FEW if words in COSTLY else CASES
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("words", BASES)
+def test_hostile_options(words: str, valid: Path, tmp_path: Path, runner: Runner) -> None:
+    run(words, cases_of(words), zlib.crc32(words.encode()), valid, tmp_path, runner)
 
 
 @pytest.mark.stress
 @pytest.mark.parametrize("words", BASES)
-def test_hostile_options(words: str, valid: Path, tmp_path: Path, runner: Runner) -> None:
-    run(words, FEW if words in COSTLY else CASES, zlib.crc32(words.encode()), valid, tmp_path, runner)
+def test_many_hostile_options(words: str, valid: Path, tmp_path: Path, runner: Runner) -> None:
+    run(words, 8 * cases_of(words), 1 + zlib.crc32(words.encode()), valid, tmp_path, runner)

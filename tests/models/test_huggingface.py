@@ -311,3 +311,30 @@ def test_an_id_in_the_hubs_cache(tmp_path: Path, tokenizer: Tokenizer) -> None:
     assert done.returncode == 0, done.stderr
     line = f"16x2 290 {tokenizer.size} {round(float(theirs.transformer.wte.weight.detach().sum()), 3)}"
     assert done.stdout.splitlines() == [line, line]
+
+
+ROPE: dict[str, Any] = {"rope_type": "default", "rope_theta": 1e4}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"rope_parameters": ROPE | {"rope_theta": "x"}}, "value of a wrong kind"),
+        ({"rope_parameters": ROPE | {"partial_rotary_factor": 4e9}}, "rotary positions on"),
+        ({"vocab_size": 10**12}, "vocab_size is not from 1"),
+        ({"hidden_size": 2**23, "num_attention_heads": 2}, "asks for at least"),
+    ],
+)
+def test_a_config_of_a_wrong_kind_or_size_is_refused_before_a_model_is_made(
+    tmp_path: Path, tokenizer: Any, refused: Any, changed: dict[str, Any], said: str
+) -> None:
+    import transformers
+
+    few = {"hidden_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 32}
+    config = transformers.GPTNeoXConfig(vocab_size=tokenizer.size, max_position_embeddings=32, **few)
+    transformers.GPTNeoXForCausalLM(config).save_pretrained(tmp_path)
+    tokenizer.save(tmp_path / "tokenizer.json")
+    place = tmp_path / "config.json"
+    place.write_text(json.dumps(json.loads(place.read_text()) | changed))
+    with refused(said):
+        models.load(f"hf:{tmp_path}")

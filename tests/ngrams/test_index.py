@@ -166,10 +166,23 @@ def test_what_is_refused(tmp_path, refused):
     path.write_text(json.dumps(record | {"version": 0}))
     with refused("is an n-gram index of version 0; this tslens reads 1"):
         ngrams.open_index(kept.folder)
-    path.write_text(json.dumps({k: v for k, v in record.items() if k != "dtype"}))
-    with refused("was altered"):
-        ngrams.open_index(kept.folder)
+    changes = ({}, {"dtype": "x"}, {"words": "3"}, {"more": 1})
+    for altered in ({k: v for k, v in (record | more).items() if k != "dtype" or more} for more in changes):
+        path.write_text(json.dumps(altered))
+        with refused("was altered"):
+            ngrams.open_index(kept.folder)
     path.write_text(json.dumps(record))
+    vocabulary = (kept.folder / layout.VOCABULARY).read_text()
+    for text in (
+        "[]",
+        '{"words": ["a"], "counts": []}',
+        '{"words": ["a"], "counts": ["1"]}',
+        '{"words": 1, "counts": 2}',
+    ):
+        (kept.folder / layout.VOCABULARY).write_text(text)
+        with refused("vocabulary.json was altered"):
+            ngrams.open_index(kept.folder)
+    (kept.folder / layout.VOCABULARY).write_text(vocabulary)
     (kept.folder / layout.PLACES).write_bytes(b"1234567")
     with refused("altered or cut off"):
         ngrams.open_index(kept.folder)

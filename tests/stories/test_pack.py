@@ -183,7 +183,7 @@ def test_damaged_packs_are_refused(tokenizer: Tokenizer, tmp_path: Path) -> None
     whole = files(tmp_path)
     for name in ("tokens.bin", "starts.bin"):
         (tmp_path / name).write_bytes(whole[name][:-2])
-        with pytest.raises(ValueError, match=rf"{name} has .* bytes and should have .*; pack again"):
+        with pytest.raises(ValueError, match=rf"{name} has .* bytes and should have .*; restore it, or remove"):
             Packed.open(tmp_path, tokenizer)
         (tmp_path / name).write_bytes(whole[name])
     record = tmp_path / "pack.json"

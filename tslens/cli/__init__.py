@@ -24,7 +24,7 @@ from typing import TextIO
 
 from cyclopts import App, CycloptsError, Parameter
 
-from tslens import __version__
+from tslens import __version__, interrupt
 from tslens.cli import commands
 from tslens.cli.failures import complain, explain, is_out_of_memory, of_the_user, report_defect
 from tslens.cli.options import bounded
@@ -93,8 +93,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return report_defect(error, arguments)
         return complain(explain(error, arguments), 2)
     except Exception as error:
+        if interrupt.was_pressed() and not debug:
+            return complain("interrupted", 130)
         if is_out_of_memory(error) and not debug:
-            return complain(f"not enough memory: {error}. Give a smaller shape, batch or context.", 2)
+            said = f": {error}" if str(error) else ""  # Python's own MemoryError says nothing
+            return complain(f"not enough memory{said}. Give a smaller shape, batch or context.", 2)
         return report_defect(error, arguments)
 
 

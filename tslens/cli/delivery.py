@@ -75,6 +75,7 @@ def delivery(out: Path | None, as_json: bool) -> Iterator[Delivery]:
         yield deliver
         _print_json(deliver)
         return
+    shown, out = out, out.absolute()  # pandas takes a folder that is called ~ for one's home
     missing = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
         with _scratch(out) as scratch:
@@ -87,7 +88,7 @@ def delivery(out: Path | None, as_json: bool) -> Iterator[Delivery]:
                 folder.rmdir()
         raise
     _print_json(deliver)
-    print(f"written to {out}: {', '.join(written)}", file=sys.stderr if as_json else sys.stdout)
+    print(f"written to {shown}: {', '.join(written)}", file=sys.stderr if as_json else sys.stdout)
 
 
 @contextmanager

@@ -46,10 +46,10 @@ LONGEST = 800
 def complain(message: str, code: int) -> int:
     """Print the message as one line of plain text on stderr and return the exit code: without its line breaks, control
     characters escaped, and cut in the middle where it is long."""
-    line = " ".join(message.split())
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(message.split()))
     if len(line) > LONGEST:
         line = f"{line[: LONGEST // 2]} […] {line[-LONGEST // 2 :]}"
-    print("tslens:", "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line), file=sys.stderr)
+    print("tslens:", line, file=sys.stderr)
     return code
 
 
@@ -68,7 +68,7 @@ def of_the_user(error: OSError) -> bool:
     """Whether a user can mend what the system refused: a file outside tslens and the libraries, or a full disk."""
     if error.filename is None:
         return error.errno in REMEDIES.keys() - OF_A_FILE
-    place = Path(os.fsdecode(error.filename)).resolve()
+    place = Path(os.path.realpath(os.fsdecode(error.filename)))  # of a link to itself too
     return not any(place.is_relative_to(folder) for folder in (PACKAGE, *LIBRARIES))
 
 

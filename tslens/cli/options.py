@@ -45,7 +45,7 @@ Settings = Annotated[
 def bounded(_: object, value: object) -> None:
     """ValueError for a whole number that no index and no count of a machine can be."""
     if isinstance(value, int) and abs(value) > sys.maxsize:
-        raise ValueError(f"a whole number of over {sys.maxsize:,} is given; give a smaller one.")
+        raise ValueError(f"A whole number of over {sys.maxsize:,} is given; give a smaller one.")
 
 
 def _check_engine(_: object, engine: str) -> None:

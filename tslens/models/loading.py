@@ -158,6 +158,15 @@ def _named(model: "LanguageModel", name: str) -> "LanguageModel":
 
 
 def _unknown(name: str, known: list[str]) -> InputError:
+    unfinished = [folder for folder in (Path(name), runs.root() / name) if name and (folder / runs.RECIPE).is_file()]
+    if unfinished:
+        run = unfinished[0]
+        kept = {runs.step_of(place) for home in ("checkpoints", "snapshots") for place in runs.steps(run / home)}
+        now = f" As it is now: {run.name}@{max(kept)}." if kept else ""
+        return InputError(
+            f"{run} is a run that has not ended, so it is no model yet: wait for it, or finish it with: tslens train "
+            f"--resume {run.name}.{now}"
+        )
     if name and Path(name).is_dir():
         return InputError(f"{name} is a folder but not a model: it has no config.json.")
     said = f"no model is called {name!r}.{did_you_mean(name, known)} Known: {', '.join(known) or 'none'}."

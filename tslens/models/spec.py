@@ -18,7 +18,7 @@ Positions = Literal["learned", "rotary", "queries and keys", "scores"]
 """Where positions enter: added to the residual stream, by turning queries and keys, added to these, or to scores."""
 
 DEFAULT_HEADS = 4
-MOST_LAYERS = 1000
+MOST_LAYERS, MOST_WIDTH = 1000, 2**24
 
 
 S = TypeVar("S", bound="ModelSpec")
@@ -109,6 +109,8 @@ class Spec(ModelSpec):
             value = getattr(self, field)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise InputError(f"{field} is {value!r}; it must be a whole number of at least 1.")
+            if value > MOST_WIDTH:
+                raise InputError(f"{field} is over {MOST_WIDTH:,}, more than any model has; give a smaller one.")
         for field in ("eps", "rotary_base"):
             if not 0 < getattr(self, field) < math.inf:
                 raise InputError(f"{field} is {getattr(self, field)!r}; it must be a finite number above 0.")

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from tslens import files
 from tslens.errors import InputError
 from tslens.ngrams.layout import (
     DEPTH,
@@ -23,6 +22,7 @@ from tslens.ngrams.layout import (
     WORDS,
     IndexRecord,
     mapped,
+    read_counts,
 )
 from tslens.ngrams.words import words
 
@@ -235,8 +235,7 @@ def open_index(folder: str | Path) -> Index:
     """
     folder = Path(folder)
     record = IndexRecord.read(folder)
-    vocabulary = files.read_json(folder / VOCABULARY)
-    counts = dict(zip(vocabulary["words"], vocabulary["counts"], strict=True))
+    counts = read_counts(folder / VOCABULARY)
     return Index(
         folder,
         record,

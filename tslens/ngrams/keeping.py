@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def kept_five_gram(stories: Iterable[str], parent: str | Path, *, source: str = 
     folder = index.folder.with_name(f"{index.folder.name}-five-gram-{VERSION}")
     try:
         return KneserNey(index.vocabulary, [_read(folder, n) for n in range(1, ORDER + 1)])
-    except (OSError, ValueError, EOFError):  # not there, or cut off
+    except (OSError, ValueError, EOFError, TokenError):  # not there, or cut off, perhaps within its header
         model = five_gram(index)
     with lock.held(folder, otherwise="wait for it to end"), files.atomic_folder(folder) as scratch:
         for n, order in enumerate(model.orders, 1):

@@ -1,5 +1,6 @@
 """Files of an n-gram index: their names, their record, and how they are mapped."""
 
+import contextlib
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import numpy as np
 
 from tslens import files
 from tslens.errors import InputError, MissingInputError
+from tslens.parsing import parse_json
+from tslens.paths import refuse_special
 
 VERSION = 1
 DEPTH = 30  # words by which places are sorted; a multiple of the words in a key
@@ -42,9 +45,21 @@ class IndexRecord:
             raise InputError(
                 f"{folder} is an n-gram index of version {version!r}; this tslens reads {VERSION}. Remove it."
             )
-        if found.keys() != {field.name for field in fields(cls)}:
+        kinds = {field.name: field.type for field in fields(cls)}
+        if {key: type(value) for key, value in found.items()} != kinds or found["dtype"] not in ("uint32", "uint64"):
             raise InputError(f"{folder / RECORD} was altered. Remove {folder}, and build it again.")
         return cls(**found)
+
+
+def read_counts(path: Path) -> dict[str, int]:
+    """How often each word occurs, by the vocabulary's file. InputError for one that does not say so."""
+    refuse_special(path)
+    found = parse_json(path.read_bytes(), str(path))  # a word may have half a surrogate pair, as its text has
+    with contextlib.suppress(TypeError, LookupError, ValueError):
+        counts = dict(zip(found["words"], found["counts"], strict=True))
+        if {*map(type, counts)} <= {str} and {*map(type, counts.values())} <= {int}:
+            return counts
+    raise InputError(f"{path} was altered. Remove {path.parent}, and build the index again.")
 
 
 def mapped(path: Path, dtype: str, size: int | None = None) -> np.ndarray:

@@ -70,11 +70,19 @@ def _rows(place: str, part: str, config: str | None) -> Iterator[dict[str, Any]]
 
 def _faults() -> tuple[type[Exception], ...]:
     """The exceptions of `datasets` for a dataset that it cannot read; the hub's errors are OSErrors. A folder whose
-    files it cannot match is an IndexError."""
+    files it cannot match is an IndexError; one whose file is empty may be a RuntimeError, or a StopIteration."""
     import datasets
     import yaml  # type: ignore[import-untyped]
 
-    return ValueError, OSError, IndexError, datasets.exceptions.DatasetsError, yaml.YAMLError
+    return (
+        ValueError,
+        OSError,
+        IndexError,
+        RuntimeError,
+        StopIteration,
+        datasets.exceptions.DatasetsError,
+        yaml.YAMLError,
+    )
 
 
 @contextlib.contextmanager
@@ -115,7 +123,7 @@ def _other_config(place: str, config: str | None) -> str:
 
 def _unreadable(place: str, error: Exception) -> str:
     """The message for a dataset that `datasets` cannot read; for a folder, with the file and place of the error."""
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    reason = str(error).splitlines()[0] if str(error) else "a file of it is empty"
     reason = shorten(reason, 200, placeholder=" …")  # `datasets` may list every extension that it knows
     if not Path(place).is_dir():
         return f"the hub id {place} cannot be read ({reason}); give a file or a dataset folder instead"

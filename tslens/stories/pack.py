@@ -20,6 +20,7 @@ import numpy as np
 from tslens import files, lock
 from tslens.errors import InputError
 from tslens.files import sync
+from tslens.paths import refuse_special
 from tslens.progress import bar
 from tslens.stories.encode import encoded
 from tslens.stories.packed import RECORD, STARTS, TOKENIZER, TOKENS, VERSION, Packed, Record
@@ -179,6 +180,8 @@ def _refuse_other_stories(
 def _opened(path: Path, size: int, written: blake2b) -> Iterator[BinaryIO]:
     """A file opened for writing after its first ``size`` bytes, which go into the digest; bytes that a kill left after
     them are cut off."""
+    if path.is_fifo():  # it would wait for a reader
+        refuse_special(path)
     with path.open("r+b" if size else "wb") as file:
         while file.tell() < size:
             piece = file.read(min(files.PIECE, size - file.tell()))

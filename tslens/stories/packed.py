@@ -18,6 +18,8 @@ from tslens.tokenizer import Tokenizer
 VERSION = 1
 DTYPES = ("uint16", "uint32")
 TOKENS, STARTS, RECORD, TOKENIZER = "tokens.bin", "starts.bin", "pack.json", "tokenizer.json"
+AGAIN = "restore it, or remove {} and pack its stories again (resuming a run does so by itself)"
+"""What to do about damaged packed stories in a folder."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Record:
         path = folder / RECORD
         if not path.is_file():
             return None
-        refusal = InputError(f"{path} is not the record of packed stories; pack again, without resuming")
+        refusal = InputError(f"{path} is not the record of packed stories; {AGAIN.format(folder)}")
         try:
             found = json.loads(path.read_bytes())
         except (ValueError, RecursionError):
@@ -81,7 +83,8 @@ class Record:
             record = cls(**found)
         except TypeError:  # a field is missing
             raise refusal from None
-        if record.dtype not in DTYPES:
+        counts = record.stories, record.bytes, record.longest, record.tokens
+        if record.dtype not in DTYPES or min(counts) < 0 or record.tokens < max(record.stories, record.longest):
             raise refusal
         return record
 
@@ -94,15 +97,17 @@ class Record:
             )
 
     def refuse_altered(self, folder: Path) -> None:
-        """InputError if a file does not have its recorded hash; older packs have none."""
+        """InputError if a file does not have its recorded hash or size; older packs have no hashes."""
         if not self.tokens_hash:
             return
         paths, recorded = [folder / TOKENS, folder / STARTS], (self.tokens_hash, self.starts_hash)
-        for path, was, now in zip(paths, recorded, files.blake2b(paths), strict=True):
-            if now != was:
+        sizes = self.size_of_tokens, self.size_of_starts
+        for path, was, now, size in zip(paths, recorded, files.blake2b(paths), sizes, strict=True):
+            if now != was or path.stat().st_size != size:
+                what = "hash" if now != was else "size"
                 raise InputError(
-                    f"{path} was altered since it was packed: its hash is not the one in {RECORD}; restore it, or "
-                    f"remove {folder} and pack its stories again (resuming a run does so by itself)"
+                    f"{path} was altered since it was packed: its {what} is not the one in {RECORD}; "
+                    f"{AGAIN.format(folder)}"
                 )
 
 
@@ -169,5 +174,5 @@ class Packed:
 def _mapped(path: Path, dtype: str, size: int) -> np.ndarray:
     found = path.stat().st_size if path.is_file() else 0
     if found != size:
-        raise InputError(f"{path} has {found:,} bytes and should have {size:,}; pack again, without resuming")
+        raise InputError(f"{path} has {found:,} bytes and should have {size:,}; {AGAIN.format(path.parent)}")
     return np.memmap(path, dtype=dtype, mode="r")

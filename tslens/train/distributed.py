@@ -35,6 +35,13 @@ class World:
     rank: int = 0
     size: int = 1
     device: torch.device = dataclasses.field(default_factory=lambda: _device(0))
+    parent: int = dataclasses.field(default_factory=os.getppid)
+    """The process that started this one."""
+
+    @property
+    def orphaned(self) -> bool:
+        """Whether `torchrun`, which started this process with others, was killed and left it."""
+        return self.size > 1 and os.getppid() != self.parent
 
     @property
     def first(self) -> bool:
@@ -126,11 +133,11 @@ def no_sync(module: nn.Module) -> contextlib.AbstractContextManager[Any]:
 
 
 @contextlib.contextmanager
-def process_group() -> Iterator[World]:
+def process_group(run: str = "NAME") -> Iterator[World]:
     """Initialise torch.distributed for the processes that `torchrun` started; without it there is one.
 
     A group that the caller has initialised is used, and not destroyed. InputError if there are more processes than
-    GPUs, on a machine that has any.
+    GPUs, on a machine that has any; and if another process of the `run` ended while they trained.
     """
     size = int(os.environ.get("WORLD_SIZE", "1")) if {"RANK", "MASTER_ADDR"} <= os.environ.keys() else 1
     if size == 1:
@@ -148,9 +155,12 @@ def process_group() -> Iterator[World]:
     try:
         yield world
     except RuntimeError as error:  # of gloo and nccl
-        if world.first or not any(words in str(error) for words in LOST):
+        if not any(words in str(error) for words in LOST):
             raise
-        raise SystemExit(2) from None  # the process that left has said why
+        raise InputError(
+            f"Another of the {size} processes ended, so number {rank} does too. The last checkpoint is safe; to go on "
+            f"from it, start them again with: tslens train --resume {run}"
+        ) from None
     finally:
         torch.distributed.destroy_process_group()
 

@@ -80,7 +80,7 @@ class Loop:
                 state.step += 1
                 meter.step_done(batch.predictions, losses)
                 self.steps.add(state.step, meter.tokens, losses, norm, rate)
-                stop = self.world.any(asked())
+                stop = self.world.any(asked() or self.world.orphaned)
                 self._after_step(norm, rate, stop)
                 with meter.excluding("drawing"):
                     seen = state.measured.get("validation_loss")

@@ -22,7 +22,7 @@ from tslens.train.data import Batches
 from tslens.train.recipe import Recipe, changed, from_dict
 from tslens.train.run import CHANGEABLE, Run, differences
 
-RECIPE, VALIDATION = "recipe.json", "validation.jsonl"
+RECIPE, VALIDATION = runs.RECIPE, "validation.jsonl"
 
 
 def create_run(recipe: Recipe, folder: Path, *, overwrite: bool = False) -> Run:

@@ -82,29 +82,37 @@ def snapshot(run: Run, state: TrainingState) -> None:
 
 def finish(run: Run, state: TrainingState) -> None:
     """Write the run as a model."""
+    run.refuse_gone()
     runs.write(run.folder, _config(run, state), models.weights(state.model))
 
 
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+DENIED = {errno.EROFS, errno.EACCES, errno.EPERM}
+
+
 @contextlib.contextmanager
-def explain_full_disk(run: Run) -> Iterator[None]:
-    """Add to an OSError in the block what is kept and how to resume."""
+def explain_unwritable(run: Run) -> Iterator[None]:
+    """Say of an OSError in the block what is kept and how to resume, or that the run's folder is gone."""
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
+        run.refuse_gone()
+        if error.errno not in FULL | DENIED:
             raise
         kept = runs.steps(run.folder / "checkpoints")
         raise OSError(
             error.errno,
             f"cannot write {run.folder} ({error.strerror}); "
             f"{'its last good checkpoint is kept' if kept else 'it has no checkpoint yet'}. "
-            f"Make room and {'resume' if kept else 'start again'} with: tslens train --resume {run.folder.name}",
+            f"Make {'room' if error.errno in FULL else 'it writable'} and {'resume' if kept else 'start again'} with: "
+            f"tslens train --resume {run.folder.name}",
         ) from error
 
 
 def _write(
     run: Run, state: TrainingState, home: Path, facts: dict[str, Any], optimizer: dict[str, Tensor] | None
 ) -> None:
+    run.refuse_gone()
     name = f"step-{state.step:06d}"
     with files.atomic_folder(home / name) as scratch:
         if optimizer is not None:
@@ -136,6 +144,7 @@ def restore(run: Run, state: TrainingState) -> None:
             tensors = runs.read_tensors(place / "optimizer.safetensors", config.get("optimizer_sha256"))
             if lacking := [key for key in (*NEEDED, "config_sha256") if key not in config]:
                 raise InputError(f"{place}/{runs.CONFIG} has no {lacking[0]!r}: it is no checkpoint's.")
+            _check_optimizer(state.model, tensors, place)
         except InputError as error:
             faults.append((place, str(error)))
             continue
@@ -155,6 +164,15 @@ def restore(run: Run, state: TrainingState) -> None:
     if state.meter.world.first and found is not None:
         for damaged, why in faults:
             _set_aside(damaged, why, found)
+
+
+def _check_optimizer(model: models.LanguageModel, tensors: Mapping[str, Tensor], place: Path) -> None:
+    """InputError for a value of an optimizer that belongs to no parameter of the model."""
+    shapes = {name: p.shape for name, p in model.named_parameters()}
+    for key, value in tensors.items():
+        name, _, field = key.rpartition("/")
+        if name not in shapes or (field != "step" and value.shape != shapes[name]):
+            raise InputError(f"{place}/optimizer.safetensors has {key!r}, which is of no parameter of the model.")
 
 
 def _load_optimizer(state: TrainingState, tensors: Mapping[str, Tensor]) -> None:

@@ -121,7 +121,7 @@ def reopen(name: str, changes: Mapping[str, str] | None = None, *, check: bool =
 @contextlib.contextmanager
 def _processes(folder: Path) -> Iterator[World]:
     """The processes that train the run in this folder; the first holds its lock and alone shows progress."""
-    with process_group() as world, lock.held(folder) if world.first else progress.off():
+    with process_group(folder.name) as world, lock.held(folder) if world.first else progress.off():
         yield world
 
 
@@ -138,7 +138,7 @@ def train_run(run: Run, world: World, *, begun: Begun | None = None, watch: Watc
             if begun is not None:
                 begun(run)
         state = _newest_state(run, world)
-        with saving.explain_full_disk(run), progress_bar() as show:
+        with saving.explain_unwritable(run), progress_bar() as show:
             Loop(run, world, state, [show] if watch is None else [show, watch]).run_to_end()
             if world.first:
                 saving.finish(run, state)

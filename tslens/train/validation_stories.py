@@ -35,7 +35,7 @@ def read(path: Path) -> list[str]:
     recorded: Any = None
     with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
-        stories = [line["text"] for line in lines]
+        stories = [line["text"] for line in lines if isinstance(line["text"], str)]
         recorded = lines[0]["stories"], lines[0]["digest"]
     if recorded != (len(stories), digest(stories)):
         raise InputError(

@@ -86,10 +86,11 @@ class ComparisonResult(Result):
         return frame.assign(grader_is=self.grader_is, verdict=self.verdicts)
 
     def figure(self) -> "Figure":
-        """Every difference with its interval; the line is no difference."""
+        """Every difference with its interval; the line is no difference. Without any interval all are empty."""
         from tslens import plots
 
         kept = torch.isfinite(self.low)
+        kept = kept if kept.any() else ~kept
         rows = zip(self.axes, self.first, self.second, kept, strict=True)
         names = [f"{axis}: {a} less {b}" for axis, a, b, shown in rows if shown]
         values, low, high = (v[kept].numpy() for v in (self.difference, self.low, self.high))

@@ -27,7 +27,7 @@ VOCABULARY = 4096
 """Tokens of another shape, unless it is said: as many as our recipes learn."""
 WHOLE = 400_000_000  # parameters up to which a shape is built whole
 FEW, MANY = 2, 8  # layers of the two models that stand for a larger one
-LEAST = 4  # tokens that are timed
+LEAST, MOST = 4, 65_536  # tokens that are timed; stories of a batch
 SECONDS = 20.0  # spent on one batch size of one model, about
 
 
@@ -156,8 +156,8 @@ def cost(
     which have this `vocabulary`. It is named where it is not the usual one."""
     if vocabulary < 1:
         raise InputError(f"a vocabulary of {vocabulary} has no token; give 1 or more.")
-    if tokens < 1 or repeats < 2 or not batches or min(batches) < 1:
-        raise InputError(f"tokens {tokens}, repeats {repeats}, batches {list(batches)}: give 1, 2 and 1 or more.")
+    if tokens < 1 or repeats < 2 or not batches or not 1 <= min(batches) <= max(batches) <= MOST:
+        raise InputError(f"tokens {tokens}, repeats {repeats}, batches {list(batches)}: give 1, 2, and 1 to {MOST:,}.")
     specs = [gpt2_shape(name, vocabulary) for name in shapes]
     names = [n if n in GPT2 or vocabulary == VOCABULARY else f"{n}, {vocabulary:,} tokens" for n in shapes]
     watch = Watch(batches, tokens, repeats, precision)

@@ -82,7 +82,7 @@ def _listed(source: str) -> list[str]:
         found = tomllib.loads(file.read_text(encoding="utf-8")).get("beginnings", []) if file.is_file() else []
     except (ValueError, RecursionError):  # a suite's reader says what is wrong
         return []
-    return [text for text in found if isinstance(text, str)]
+    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
 
 
 def _of_row(row: dict[str, Any], where: str) -> StoryPrompt:

@@ -111,7 +111,11 @@ def _read(path: Path, model: str) -> dict[str, Completion]:
 def _is_completion(row: dict[str, Any]) -> bool:
     """Whether a line holds what was written after a prompt, each value of its kind."""
     kinds = {name: type(row.get(name)) for name in Completion._fields}
-    return row.keys() == kinds.keys() and kinds == {"text": str, "tokens": int, "ended": bool} and row["tokens"] >= 0
+    return (
+        row.keys() == kinds.keys()
+        and kinds == {"text": str, "tokens": int, "ended": bool}
+        and 0 <= row["tokens"] < 2**31
+    )
 
 
 def _row(path: Path, number: int, line: bytes) -> dict[str, Any]:

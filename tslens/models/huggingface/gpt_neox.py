@@ -35,7 +35,7 @@ def _parts(spec: Spec) -> list[Stored]:
 def _refused(config: Any) -> dict[str, bool]:
     share = config.rope_parameters.get("partial_rotary_factor", 1.0)
     return {
-        f"rotary positions on {share!r} of each head": not 0 < share <= 1,
+        f"rotary positions on {share!r} of each head": not (isinstance(share, int | float) and 0 < share <= 1),
         f"activation {config.hidden_act!r}": config.hidden_act not in ACTIVATIONS,
         "attention without biases": not config.attention_bias,
         f"rotary positions {config.rope_parameters['rope_type']!r}": config.rope_parameters["rope_type"] != "default",

@@ -17,7 +17,7 @@ from tslens.models.huggingface.gpt2 import GPT2
 from tslens.models.huggingface.gpt_neo import GPT_NEO
 from tslens.models.huggingface.gpt_neox import GPT_NEOX
 from tslens.models.huggingface.llama import LLAMA
-from tslens.models.spec import MOST_LAYERS, Spec
+from tslens.models.spec import MOST_LAYERS, MOST_WIDTH, Spec
 from tslens.tokenizer import Tokenizer
 
 FAMILIES = {"gpt2": GPT2, "gpt_neo": GPT_NEO, "gpt_neox": GPT_NEOX, "llama": LLAMA}
@@ -39,11 +39,9 @@ def read(name: str | Path) -> tuple[Spec, dict[str, Tensor], Tokenizer]:
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder} has no config.json: it is no Hugging Face model.")
     family, config = _read_config(folder / "config.json")
-    if found := [what for what, asked in family.refused(config).items() if asked]:
-        raise InputError(f"{folder} has {', '.join(found)}, which tslens does not cover in a {family.architecture}.")
-    _check_size(config, folder)
-    spec = family.spec(config)
-    tensors = _checked(family, spec, _read_tensors(folder, family), folder)
+    tensors = _read_tensors(folder, family)
+    spec = _spec_of(family, config, tensors, folder)
+    tensors = _checked(family, spec, tensors, folder)
     return spec, family.read(spec, tensors), _read_tokenizer(folder)
 
 
@@ -91,17 +89,33 @@ def _read_config(path: Path) -> tuple[Family, Any]:
         raise InputError(f"{path} is no config of {named}: {' '.join(str(error).split())}") from None
 
 
-def _check_size(config: Any, folder: Path) -> None:
-    """InputError for a config of far more weights than its files hold, before a model of this size is made."""
-    width, size, layers = config.hidden_size, config.vocab_size, config.num_hidden_layers
-    if layers > MOST_LAYERS:
-        raise InputError(f"{folder / 'config.json'} has {layers:,} layers; there are at most {MOST_LAYERS:,}.")
-    least = width * (size + 2 * layers * width)
-    holds = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
-    if holds and least > max(holds, MANY):  # a weight takes a byte or more
+def _spec_of(family: Family, config: Any, tensors: dict[str, Tensor], folder: Path) -> Spec:
+    """The shape that a config describes; InputError for what is not covered, and for values of a wrong kind."""
+    try:
+        found = [what for what, asked in family.refused(config).items() if asked]
+        _check_size(config, tensors, folder)
+        if not found:
+            return family.spec(config)
+    except InputError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{folder / 'config.json'} has a value of a wrong kind ({reason}). Fetch it again.") from None
+    raise InputError(f"{folder} has {', '.join(found)}, which tslens does not cover in a {family.architecture}.")
+
+
+def _check_size(config: Any, tensors: dict[str, Tensor], folder: Path) -> None:
+    """InputError for a config of more weights than its files hold, before a model of this size is made."""
+    bounds = {"hidden_size": MOST_WIDTH, "vocab_size": MOST_WIDTH, "num_hidden_layers": MOST_LAYERS}
+    for name, most in bounds.items():
+        if not 1 <= getattr(config, name) <= most:
+            raise InputError(f"{folder / 'config.json'}: {name} is not from 1 to {most:,}. Fetch it again.")
+    width, size, layers = (getattr(config, name) for name in bounds)
+    least, holds = width * (size + 2 * layers * width), sum(tensor.numel() for tensor in tensors.values())
+    if least > max(holds, MANY):
         raise InputError(
-            f"{folder / 'config.json'} asks for at least {least:,} weights, and {holds:,} bytes of weights are there: "
-            "one of them was altered, or cut off. Fetch it again."
+            f"{folder / 'config.json'} asks for at least {least:,} weights, and its files hold {holds:,}: one of them "
+            "was altered. Fetch it again."
         )
 
 

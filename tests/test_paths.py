@@ -1,0 +1,58 @@
+"""What stands where a file is needed is said; no pipe, socket or device is read or written over."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tslens import files
+from tslens.errors import InputError
+from tslens.paths import absent, refuse_special
+
+
+@pytest.fixture
+def things(tmp_path: Path) -> Path:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "broken").symlink_to("nothing")
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("gone", "there is no recipe {}"),
+        ("pipe", "{} is a pipe, not a file"),
+        ("device", "{} is a device, not a file"),
+        ("folder", "{} is a folder, not a file"),
+        ("broken", "{} is a link to nothing, which leads to no file"),
+        ("circle", "{} is a link to circle, which leads to no file"),
+    ],
+)
+def test_what_is_there_in_words(things: Path, name: str, said: str) -> None:
+    assert absent(things / name, "recipe") == said.format(things / name)
+
+
+@pytest.mark.parametrize("name", ["pipe", "device"])
+def test_a_special_file_is_neither_read_nor_replaced(things: Path, name: str) -> None:
+    place = things / name
+    kind = place.stat().st_mode
+    for use in (
+        files.read_json,
+        files.sha256,
+        lambda path: files.blake2b([path]),
+        lambda path: files.write_json(path, {}),
+    ):
+        with pytest.raises(InputError, match=f"{name} is a {name}, not a file; give a plain file"):
+            use(place)
+    with pytest.raises(InputError, match="give a plain file"), files.atomic_folder(place):
+        pass
+    assert place.stat().st_mode == kind and sorted(p.name for p in things.iterdir() if p.name.endswith(".tmp")) == []
+
+
+def test_what_is_left_to_who_opens_it(things: Path) -> None:
+    for name in ("file", "folder", "gone", "broken"):
+        refuse_special(things / name)

@@ -1,0 +1,146 @@
+"""When the ground goes: a run's folder, its packed data, a process beside it, or its `torchrun`."""
+
+import errno
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tslens import models, runs
+from tslens.train import session
+from tslens.train.distributed import World
+
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+LONG = {"train.steps": "100000", "train.batch": "4", "train.checkpoint_every": "5"}
+
+
+@pytest.mark.parametrize("at", range(1, 12))
+def test_a_run_whose_folder_is_removed_ends_in_one_line_and_writes_nothing(run_of, refused, at):
+    run = run_of("gone")
+
+    def remove(position):
+        if position.step == at:
+            shutil.rmtree(run.folder)
+
+    with refused("runs/gone was removed or moved while it was trained.* tslens train --resume gone"):
+        session.resume("gone", watch=remove)
+    assert not run.folder.exists()
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
+def test_a_folder_that_may_no_longer_be_written_is_said(run_of, monkeypatch, number):
+    run, write = run_of("denied"), runs.write_tensors
+
+    def denied(path, tensors):
+        if "step-000010" in str(path):
+            raise OSError(number, os.strerror(number))
+        return write(path, tensors)
+
+    monkeypatch.setattr(runs, "write_tensors", denied)
+    said = "its last good checkpoint is kept. Make it writable and resume with: tslens train --resume denied"
+    with pytest.raises(OSError, match=said):
+        session.resume("denied")
+    monkeypatch.setattr(runs, "write_tensors", write)
+    session.resume("denied")
+    assert (run.folder / runs.CONFIG).is_file()
+
+
+def test_a_clock_that_is_set_back_changes_nothing(run_of, monkeypatch):
+    run_of("usual")
+    session.resume("usual")
+    run_of("back")
+    years = itertools.count(2e9, -1e7)
+    monkeypatch.setattr(time, "time", lambda: next(years))
+    session.resume("back")
+    usual, back = ((Path("runs") / name / runs.WEIGHTS).read_bytes() for name in ("usual", "back"))
+    assert usual == back
+
+
+def test_a_run_that_has_not_ended_is_no_model_yet(run_of, refused):
+    run = run_of("begun")
+
+    class Stop(BaseException):
+        pass
+
+    with refused("runs/begun is a run that has not ended.* finish it with: tslens train --resume begun."):
+        models.load("begun")
+
+    def stop(position):
+        if position.step == 7:
+            raise Stop
+
+    with pytest.raises(Stop):
+        session.resume("begun", watch=stop)
+    for name in ("begun", run.folder):
+        with refused("As it is now: begun@5"):
+            models.load(name)
+    assert models.load("begun@5")
+
+
+@pytest.mark.parametrize("name", ["tokens.bin", "starts.bin", "pack.json"])
+def test_cut_off_data_of_a_run_is_packed_again_once_it_is_removed(run_of, refused, name):
+    run = run_of("cut")
+    whole = (run.folder / "data/tokens.bin").read_bytes()
+    with (run.folder / "data" / name).open("r+b") as file:
+        file.truncate(50)
+    with refused(f"data.{name} .* remove runs/cut/data and pack its stories again .resuming a run does so by itself"):
+        session.resume("cut")
+    shutil.rmtree(run.folder / "data")
+    session.resume("cut")
+    assert (run.folder / "data/tokens.bin").read_bytes() == whole and (run.folder / runs.CONFIG).is_file()
+
+
+def test_a_process_is_an_orphan_when_its_parent_changes():
+    assert not World().orphaned and not World(0, 2).orphaned
+    assert World(0, 2, parent=os.getppid() + 1).orphaned and not World(parent=os.getppid() + 1).orphaned
+
+
+def begun(folder: Path, said: Path, small: dict[str, str]) -> tuple["subprocess.Popen[bytes]", list[int]]:
+    """A `torchrun` of two processes that train, and these."""
+    chosen = [f"--set={key}={value}" for key, value in (small | LONG).items()]
+    environment = os.environ | {
+        "GLOO_SOCKET_IFNAME": "lo",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    with said.open("wb") as err:
+        command = [*TORCHRUN, "-m", "tslens", "train", "16x1x2", "--name", "two", *chosen]
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=err)
+    end = time.monotonic() + 300
+    while not list((folder / "runs/two/checkpoints").glob("step-*")):
+        assert process.poll() is None and time.monotonic() < end, said.read_text()[-2000:]
+        time.sleep(0.1)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return process, [int(child) for child in children]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_killed_process_ends_the_others_with_one_line(in_tmp, small, number):
+    said = in_tmp / "said.txt"
+    process, children = begun(in_tmp, said, small)
+    os.kill(children[number], signal.SIGKILL)
+    assert process.wait(120) != 0
+    lines = [line for line in said.read_text().splitlines() if line.startswith("tslens: ")]
+    assert len(lines) == 1 and f"so number {1 - number} does too" in lines[0] and lines[0].endswith("--resume two")
+    assert "this is a defect" not in said.read_text()
+
+
+@pytest.mark.thorough
+def test_a_killed_torchrun_leaves_no_process_and_a_checkpoint(in_tmp, small):
+    said = in_tmp / "said.txt"
+    process, children = begun(in_tmp, said, small)
+    process.kill()
+    process.wait()
+    end = time.monotonic() + 120
+    while any(Path(f"/proc/{child}").exists() for child in children):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert "saved. To go on: tslens train --resume two" in said.read_text()
+    assert "Traceback" not in said.read_text() and runs.steps(in_tmp / "runs/two/checkpoints")
