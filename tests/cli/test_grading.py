@@ -212,7 +212,7 @@ def test_the_cost_is_said_when_the_key_is_refused(here, reply, monkeypatch, caps
         answered = len(server.usages)
     said = capsys.readouterr().err
     assert "refuses the key" in said and said.count("answers cost") == 1
-    assert re.search(r"the asking broke off; the answers cost \$0\.0\d*[1-9]\n", said)
+    assert re.search(r"the asking broke off; the answers cost \$0\.0\d*[1-9]\d*\n", said)
     assert Path("refused-key.jsonl").read_bytes().count(b"\n") == answered + 1
 
 

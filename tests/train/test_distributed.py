@@ -176,7 +176,7 @@ def test_one_process_asks_nobody():
 def test_more_processes_than_rows_or_gpus(in_tmp, monkeypatch):
     few = recipes.load("16x1x2", SMALL | {"train.batch": "1", "data.source": "made", "data.limit": "300"})
     with monkeypatch.context() as patch:
-        patch.setattr("tslens.train.session.process_group", lambda: contextlib.nullcontext(World(0, 2, CPU)))
+        patch.setattr("tslens.train.session.process_group", lambda name: contextlib.nullcontext(World(0, 2, CPU)))
         with pytest.raises(ValueError, match="train.batch is 1 row, fewer than the 2 processes"):
             train(few, "few")
     assert not list(in_tmp.iterdir())

@@ -7,7 +7,7 @@ time in which no batch was ready, over that of the steps. Validation and checkpo
 import tempfile
 from pathlib import Path
 
-from tslens import runs
+from tslens import files, runs
 from tslens.bench.measure import Benchmark, Measured, Target
 from tslens.bench.size import Size, corpus, tokenizer
 from tslens.stats import mean_interval
@@ -32,6 +32,7 @@ def _run(size: Size) -> Measured:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         packed = pack(corpus(size.learnt), words, folder / "data", source="made")
+        files.write_json(folder / runs.RECIPE, recipe.to_dict())
         rows = Rows(packed, size.context, size.batch, recipe.seed)
         train_run(Run(recipe, folder, rows, list(corpus(size.learnt)[:8]), words, {}), World())
         shares = [record["waiting_share"] for record in runs.read_metrics(folder)]

@@ -54,9 +54,9 @@ NEURONS = 256  # that are tested at a time, so that memory stays flat
 class HeldOut(Halves[HeldOutResult]):
     """The reducer for `HeldOutResult`: does each neuron's label predict where it fires on other stories and words?"""
 
-    whole: bool = True
+    whole: bool = dataclasses.field(default=True, repr=False)
     """Whether all labels are tested among words of like frequency and over words. Counts need only those of parts of
-    speech whose AUROC is high enough."""
+    speech whose AUROC is high enough; they are the same, so they are kept under the same name, that of the `repr`."""
 
     def finish(self, state: HalvesState) -> HeldOutResult:
         """The labels of one half, tested on the other; no label where one of the halves has no token."""
