@@ -7,6 +7,7 @@ import shlex
 import subprocess
 
 import pytest
+import torch
 
 from tslens import models
 from tslens.analysis import heads, lens, neurons
@@ -121,6 +122,33 @@ def test_the_python_of_the_readme_runs(checkout, in_tmp, monkeypatch):
     names: dict = {}
     exec(code.replace("limit=200", "limit=3"), names)
     assert names["roles"].to_frame().shape[0] == 16
+
+
+def blocks_of(page):
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_ten_tasks_take_five_lines_each(checkout):
+    blocks = blocks_of(checkout / "docs/howto/ten-tasks.md")
+    assert len(blocks) == 10
+    assert max(sum(bool(line.strip()) for line in block.splitlines()) for block in blocks) <= 5
+
+
+@pytest.mark.thorough
+@pytest.mark.filterwarnings("ignore:HookedTransformer is deprecated")
+def test_ten_tasks_run(checkout, in_tmp, monkeypatch):
+    """As they stand there, in their order, on fewer stories and beside a run that is called as the demo's is."""
+    monkeypatch.setattr("tslens.corpus.BLOCK", 12)
+    settings = ("model.n_ctx=64", "data.vocabulary=300", "data.limit=80", "train.steps=65", "train.batch=2")
+    options = [part for setting in settings for part in ("--set", setting)]
+    assert main(["train", "16x1x2", "--data", "made", "--name", "demo", *options]) == 0
+    names: dict = {}
+    for block in blocks_of(checkout / "docs/howto/ten-tasks.md"):
+        exec(re.sub(r"limit=\d+", "limit=12", block), names)
+    assert names["pattern"].tokens[0] == "<|endoftext|>" and names["story"].startswith("Once upon a time")
+    assert names["without"].rows == 12 and len(names["profiles"]) == 3072
+    assert models.name_of(names["early"]) == "demo@64"
+    assert torch.allclose(names["theirs"](names["text"]), names["logits"], atol=1e-4)
 
 
 def test_no_tracked_text_names_the_folder_it_was_made_in(checkout):
