@@ -144,6 +144,20 @@ def test_planted_neurons_predict_and_noise_has_no_label(answer: Any) -> None:
     assert counts["NOUN neurons that predict"] == counts["ADJ neurons that predict"] == 1
 
 
+def test_counts_are_the_same_where_labels_that_cannot_predict_are_tested_no_further(state: Any) -> None:
+    """Noise that is called a noun beside neurons of nouns; and both are kept under one name."""
+    profiles = PROFILES.finish(state.profiles)
+    label = profiles.label.clone()
+    label[1] = pos.TAGS.index("NOUN")
+    of = dataclasses.replace(profiles, label=label), state.sample.in_order(), 40, state.profiles.seen
+    every, less = judged(*of), judged(*of, whole=False)
+    assert less.counts() == every.counts() and every.counts()["part-of-speech neurons that predict"] == 2
+    asked = ~less.low[..., WORDS].isnan()
+    assert 0 < asked.sum() < (~every.low[..., WORDS].isnan()).sum()
+    assert torch.equal(less.low[asked], every.low[asked])
+    assert repr(neurons.HeldOut(whole=False)) == repr(neurons.HeldOut())
+
+
 @pytest.mark.parametrize("gave", ["top_tokens", "drawn_words"])
 def test_a_neuron_of_a_few_nouns_is_a_tail_selector(state: Any, gave: str) -> None:
     """All its words gave the label, as top words or as the largest of the random sample: other nouns do not excite it,

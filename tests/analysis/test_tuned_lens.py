@@ -10,6 +10,7 @@ import torch
 
 from tslens import models, plots, pos
 from tslens.analysis import lens
+from tslens.analysis.lens import tuning
 from tslens.analysis.lens.ridge import CHECK, is_check
 from tslens.analysis.lens.unembedding import Unembedding, hooks
 from tslens.models import Spec, build
@@ -248,6 +249,22 @@ def test_stories_of_the_fit_cannot_judge_it(model, made_stories) -> None:
     with pytest.raises(ValueError, match=r"tuned lens was fitted on 1 of the 13 stories just read, such as number 12"):
         lens.lenses(model, [*made_stories[12:], made_stories[4]], fitted, batch_tokens=10**6)
     assert fitted.story_hashes.tolist() == sorted(content_hash(text) for text in made_stories[:12])
+
+
+def test_the_gradient_in_closed_form_is_that_of_the_divergence(model) -> None:
+    """Over more rows than logits exist of at a time, with the unembedding's bias where there is one."""
+    unembedding, generator = Unembedding.of(model), torch.Generator().manual_seed(0)
+    d, rows = unembedding.spec.d_model, [torch.randn(300, unembedding.spec.d_model, generator=generator) for _ in "ab"]
+    maps = [tuple(torch.randn(*shape, generator=generator).mul(0.1).requires_grad_() for shape in ((d, d), (d,)))]
+    found = tuning._backward(unembedding, maps, rows)
+    of_closed_form = [part.grad.clone() for part in maps[0]]
+    h = unembedding.readable(rows[0])
+    final = unembedding.log_probabilities(rows[1])
+    logp = unembedding.log_probabilities(h + h @ maps[0][0] + maps[0][1])
+    kl = (final.exp() * (final - logp)).sum(-1).mean()
+    for gradient, expected in zip(of_closed_form, torch.autograd.grad(kl, maps[0]), strict=True):
+        torch.testing.assert_close(gradient, expected, rtol=1e-3, atol=1e-6)
+    assert found == pytest.approx(float(kl.detach()), rel=1e-4)
 
 
 @pytest.mark.thorough

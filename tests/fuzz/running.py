@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hypothesis import HealthCheck, Phase, settings
+
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 10.0
 """Seconds of a case: of the processor, as a busy machine makes no command hang; or of the clock in one sleep."""
@@ -26,6 +28,9 @@ MOST = 1_500 * 2**20  # bytes that a case may take at most
 LINE = 1_000  # characters of a clear line
 NO_NETWORK = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY")
 BEGAN = 900.0  # seconds that the process may take to import everything, on a machine that others use
+
+DRAWN = settings(database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+"""How cases are drawn: all anew, by a seed, without shrinking those that fail."""
 
 
 @dataclass(frozen=True)

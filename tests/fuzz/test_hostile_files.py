@@ -6,12 +6,12 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.given import SURFACES, Surface
 from tests.fuzz.hostile import KINDS, change, vouch
-from tests.fuzz.running import Case, Runner, check
+from tests.fuzz.running import DRAWN, Case, Runner, check
 from tests.fuzz.test_hostile_options import BASES, cases_of
 
 MORE, SEED = 8, 1
@@ -36,13 +36,7 @@ def run(surface: Surface, cases: int, first: int, valid: Path, folder: Path, run
     numbers = itertools.count()
 
     @seed(first)
-    @settings(
-        max_examples=cases,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(DRAWN, max_examples=cases)
     @given(
         st.sampled_from(files),
         st.sampled_from(KINDS),

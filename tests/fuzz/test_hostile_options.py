@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.given import GRADE, SMALL
 from tests.fuzz.hostile import NAMES, NUMBERS, SETTINGS, special_files
-from tests.fuzz.running import Case, Runner, check
+from tests.fuzz.running import DRAWN, Case, Runner, check
 from tslens.cli import build_app
 from tslens.cli.commands import COMMANDS
 
@@ -129,13 +129,7 @@ def run(words: str, cases: int, first: int, valid: Path, folder: Path, runner: R
     numbers = itertools.count()
 
     @seed(first)
-    @settings(
-        max_examples=cases,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(DRAWN, max_examples=cases)
     @given(hostile_words(words), st.integers(0, 2**32))
     def each(command: list[str], _: int) -> None:
         place = folder / str(next(numbers)) / "in" / "here"  # `../..` stays in the case's own folder
