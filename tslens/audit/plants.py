@@ -206,11 +206,11 @@ _OF_CLASSES = [_classes(*pair) for pair in (*_TURNS, ("CCONJ", "PUNCT"), ("DET",
 
 LAYERS: tuple[tuple[str | tuple[str, ...], ...], ...] = (
     (
-        *("previous token", "duplicate token", "same name", "last comma", "last quotation mark"),
+        *("previous token", "duplicate token", "last mark", "last comma", "last quotation mark"),
         ("verb to its subject", "noun to its modifier"),
     ),
     (
-        *("sentence start", "last mark", NOUN_OR_BEFORE, NOUN_OR_BOS),
+        *("sentence start", "same name", NOUN_OR_BEFORE, NOUN_OR_BOS),
         ("pronoun to names of its gender", "repeated content word"),
     ),
     ("fixed class", "offset 3", "BOS sink", ("inside speech", "outside speech"), _OF_CLASSES[0]),
