@@ -39,6 +39,7 @@ from tslens.dynamics.snapshot import UNITS
 from tslens.evaluation.loss import LossResult
 from tslens.report import ReportData
 from tslens.report.causes import Causes
+from tslens.report.neurons import FoundNeurons
 from tslens.result import axes_of
 from tslens.twins import TwinsResult
 
@@ -209,17 +210,18 @@ def made_data(
     }  # fmt: skip
     fields["causes"] = causes_of(fields["heads"], shape)
     alike = torch.rand(label.shape) < 0.08  # so that one neuron in 15 has a label that half of the stories give too
-    fields["tested"] = drawn(
+    profiles = fields["neurons"]
+    tested = drawn(
         HeldOutResult, shape | {"measure": len(TESTED)}, label=label.where(alike, -1),
         by_word=by_word & alike, word=word, value=value, low=value - 0.1, high=(value + 0.1).clamp(max=1),
-        tags=fields["neurons"].tags, pieces=words, model=spec.name, n_labelled=30, n_tested=30, n_tokens=9000,
+        tags=profiles.tags, pieces=words, model=spec.name, n_labelled=30, n_tested=30, n_tokens=9000,
     )  # fmt: skip
-    fields["neurons"] = fields["tested"].qualify(fields["neurons"])
-    choice = usual_choice(fields["neurons"].max)
-    fields["whole"] = InStoriesResult(
+    choice = usual_choice(profiles.max)
+    whole = InStoriesResult(
         torch.randn(len(choice), tokens * stories), [list(place) for place in choice], [*choice.values()], pieces,
         spec.name,
     )  # fmt: skip
+    fields["neurons"] = FoundNeurons(tested.qualify(profiles), tested, whole)
     return ReportData(**fields | changed)
 
 

@@ -67,19 +67,19 @@ def test_what_twins_earn_too_is_not_shown(made: Callable[..., ReportData]) -> No
 def test_neurons_whose_label_predicts_stand_in_their_strongest_context(made: Callable[..., ReportData]) -> None:
     data = made()
     found = re.findall(r'<a href="#neuron=(\d+)\.(\d+)">.*?<p>(.*?)</p>', clearest(data), re.DOTALL)
-    t = data.tested
+    t = data.neurons.tested
     named = torch.where(t.predicts & (t.label >= 0), t.least, -1.0)
     assert len(found) == min(3, int((named >= 0).sum()))
     for layer, neuron, example in found:
         assert float(named[int(layer), int(neuron)]) >= float(named.flatten().sort(descending=True).values[2])
-        peak = data.neurons.pieces[int(data.neurons.top_contexts[int(layer), int(neuron), 0, 5])]
+        peak = data.neurons.profiles.pieces[int(data.neurons.profiles.top_contexts[int(layer), int(neuron), 0, 5])]
         assert f"<mark>{html.escape(shown(peak))}</mark>" in example
 
 
 def test_none_is_shown_where_none_has_evidence_and_text_stays_text(made: Callable[..., ReportData]) -> None:
     data = dataclasses.replace(made(), causes=None)
     data.heads.role_code[:] = ROLES.index("content-dependent")
-    data.tested.label[:] = -1
+    data.neurons.tested.label[:] = -1
     assert clearest(data) == ""
     assert EVIL not in clearest(made())
 
@@ -92,6 +92,6 @@ def test_a_press_opens_it(made: Callable[..., ReportData], opener: Any, tmp_path
         page.click(f'ul.clearest a[href^="#{kind}="]')
         said = page(f"return new URLSearchParams(location.hash.slice(1)).get('{kind}')")
         layer, place = map(int, said.split("."))
-        width = 4 if kind == "head" else data.neurons.max.shape[1]
+        width = 4 if kind == "head" else data.neurons.profiles.max.shape[1]
         page.until(f"document.querySelector('{opened}')?.dataset.{kind} === '{layer * width + place}'")
     assert page.complaints() == []

@@ -50,7 +50,7 @@ def test_everything_is_computed_in_one_call_and_drawn(model, texts: list[str]) -
     data = report.compute(model, texts, texts=[own], shown=3, causes=False, max_new_tokens=8)
     assert data.name == "16x2x2"
     assert data.heads.role_code.shape == (2, 2)
-    assert data.neurons.max.shape == (2, 64)
+    assert data.neurons.profiles.max.shape == (2, 64)
     assert data.depth.depths == ["embed", "0", "1"]
     assert [p.tokens for p in data.patterns] == [lens.tokens for lens in data.lenses]
     assert data.patterns[0].text == own

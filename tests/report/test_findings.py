@@ -9,7 +9,8 @@ from tslens.analysis.heads import ROLES
 from tslens.analysis.neurons.held_out_measures import AUROC
 from tslens.analysis.neurons.held_out_result import ALIKE, WORDS
 from tslens.report import ReportData, draw
-from tslens.report.findings import Finding, findings, published_rule
+from tslens.report.about import published_rule
+from tslens.report.findings import Finding, findings
 
 
 def test_findings_carry_the_numbers_of_the_answers(made: Callable[..., ReportData]) -> None:
@@ -48,8 +49,8 @@ def test_what_twins_earn_too_is_no_role_and_does_not_lead(made: Callable[..., Re
 def test_nothing_found_is_said(made: Callable[..., ReportData]) -> None:
     data = made(twins=None)
     data.heads.role_code[:] = ROLES.index("unresolved")
-    data.tested.label[:] = -1
-    data.tested.by_word[:] = False
+    data.neurons.tested.label[:] = -1
+    data.neurons.tested.by_word[:] = False
     figures = [finding.figure for finding in findings(data)]
     assert "0 of 8 heads" in figures
     assert "0 of 64 neurons" in figures
@@ -96,7 +97,7 @@ def finding_about(data: ReportData, words: str) -> Finding:
 
 def test_labels_that_predict_are_counted_and_the_best_of_them_is_shown(made: Callable[..., ReportData]) -> None:
     data = made(layers=1, d_mlp=4)
-    tested = data.tested
+    tested = data.neurons.tested
     tested.label[:] = torch.tensor([[0, 0, -1, 1]])
     tested.by_word[:] = torch.tensor([[False, False, True, False]])
     tested.low[..., [AUROC, ALIKE, WORDS]] = torch.tensor([[0.71, 0.825, 0.9, 0.6]])[..., None]
@@ -112,13 +113,14 @@ def test_labels_that_predict_are_counted_and_the_best_of_them_is_shown(made: Cal
     tested.low[..., ALIKE] = 0.6
     none = finding_about(data, "part of speech")
     assert not none.leads and "For instance" not in none.evidence
-    untested = dataclasses.replace(data, tested=dataclasses.replace(tested, n_tested=0))
+    none_tested = dataclasses.replace(data.neurons, tested=dataclasses.replace(tested, n_tested=0))
+    untested = dataclasses.replace(data, neurons=none_tested)
     assert "one half of the stories has no token" in finding_about(untested, "part of speech").evidence
 
 
 def test_neurons_of_one_word_alone(made: Callable[..., ReportData]) -> None:
     data = made(layers=1, d_mlp=2)
-    n = data.tested
+    n = data.neurons.tested
     n.label[:] = -1
     n.by_word[:] = torch.tensor([[False, True]])
     n.word[:] = n.pieces.index(" and")
@@ -145,7 +147,7 @@ def test_the_causal_half_gives_both_signs(made: Callable[..., ReportData]) -> No
 
 def test_neurons_that_never_fire_stand_beside_their_twins(made: Callable[..., ReportData]) -> None:
     data = made()
-    data.neurons.firing_rate[0, :3] = 0.0
+    data.neurons.profiles.firing_rate[0, :3] = 0.0
     assert finding_about(data, "one word").evidence.endswith(" 4 (untrained twins: 2 to 5) never fire.")
 
 

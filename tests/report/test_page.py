@@ -69,7 +69,7 @@ def test_twelve_layers_of_eight_heads_at_128_tokens_fit_the_budget(large: tuple[
     assert content["stories"][0]["attended"] == 128
     neurons, full = content["neurons"], unpack(content["neurons"]["full"])
     assert len(unpack(neurons["label"])) == len(unpack(neurons["max"])) == 12 * 2048
-    assert full.tolist() == sorted(best_supported(data.neurons)[: len(full)]) and len(full) >= 500
+    assert full.tolist() == sorted(best_supported(data.neurons.profiles)[: len(full)]) and len(full) >= 500
     assert len(unpack(neurons["tops"])) == 20 * len(full) + neurons["rest"] * (12 * 2048 - len(full))
     assert neurons["rest"] >= 1 and len(unpack(neurons["promoted"])) == 5 * len(full)
     assert f"That is here for the {len(full):,} neurons" in page and f"for {len(full):,} of 24,576 neurons" in page
@@ -89,7 +89,7 @@ def test_a_page_of_24576_neurons_works(
         search.send_keys(f"{n // 2048}.{n % 2048}")
         page.until(f"document.querySelector('tr.row:only-child td.id')?.textContent === '{n // 2048}.{n % 2048}'")
         page.click("tr.row td.id button")
-        strongest = f"{float(data.neurons.top_values.flatten(0, 1)[n, 0]):.2f}"
+        strongest = f"{float(data.neurons.profiles.top_values.flatten(0, 1)[n, 0]):.2f}"
         first = "document.querySelector('tr.more ol:first-of-type li')?.innerText"
         page.until(f"{first}?.trim().split(/\\s+/)[0] === '{strongest}'")
         shown = page.all("tr.more ol:first-of-type")[0].find_elements("tag name", "li")
@@ -211,8 +211,10 @@ def test_typing_searches_the_neurons(opened: tuple[Any, ReportData]) -> None:
     search = page.one("#neuron-search")
     assert len(page.all("tr.row")) == 25
     search.send_keys("dog")
-    pieces = data.neurons.pieces
-    having = [[any("dog" in pieces[t] for t in row) for row in layer] for layer in data.neurons.top_tokens.tolist()]
+    pieces = data.neurons.profiles.pieces
+    having = [
+        [any("dog" in pieces[t] for t in row) for row in layer] for layer in data.neurons.profiles.top_tokens.tolist()
+    ]
     expected = sum(map(sum, having))
     page.until(f"document.getElementById('neuron-count').textContent.includes('of {expected} neurons')")
     search.clear()
@@ -229,7 +231,7 @@ def test_typing_searches_the_neurons(opened: tuple[Any, ReportData]) -> None:
 
 def test_what_several_tokens_say_together_is_found(opened: tuple[Any, ReportData]) -> None:
     page, data = opened
-    pieces, rows = data.neurons.pieces, data.neurons.top_contexts[:, :, 0].flatten(0, 1).tolist()
+    pieces, rows = data.neurons.profiles.pieces, data.neurons.profiles.top_contexts[:, :, 0].flatten(0, 1).tolist()
     together = ("".join(pieces[t] for t in row[4:6]).strip().lower() for row in rows if row[4] > 0)
     typed = next(
         text
@@ -248,7 +250,7 @@ def test_a_click_sorts_turns_the_page_and_opens_a_neuron(opened: tuple[Any, Repo
     page, data = opened
     page.click('[data-sort="max"]')
     greatest = [row.get_attribute("data-neuron") for row in page.all("tr.row")[:3]]
-    order = data.neurons.max.flatten().argsort(descending=True, stable=True).tolist()
+    order = data.neurons.profiles.max.flatten().argsort(descending=True, stable=True).tolist()
     assert greatest == [str(n) for n in order[:3]]
     page.click('[data-sort="max"]')
     assert page.one("th[aria-sort]").get_attribute("aria-sort") == "ascending"
@@ -258,7 +260,7 @@ def test_a_click_sorts_turns_the_page_and_opens_a_neuron(opened: tuple[Any, Repo
     n = int(page.one("tr.row.open").get_attribute("data-neuron"))
     peaks = [mark.get_attribute("textContent") for mark in page.all("tr.more ol:first-of-type li mark")]
     layer, index = divmod(n, 32)
-    token = data.neurons.pieces[int(data.neurons.top_tokens[layer, index, 0])]
+    token = data.neurons.profiles.pieces[int(data.neurons.profiles.top_tokens[layer, index, 0])]
     assert peaks[0] == (token.lstrip(" ").replace("\n", "↵") or "␣")
 
 
@@ -267,7 +269,7 @@ def test_a_neuron_that_fires_on_newlines_is_named_so(
 ) -> None:
     """Not as a space: in its label, among its top tokens, and where it is searched."""
     data = made()
-    answer, newline = data.neurons, data.neurons.pieces.index("\n")
+    answer, newline = data.neurons.profiles, data.neurons.profiles.pieces.index("\n")
     answer.label[0], answer.by_word[0], answer.word[0] = -1, True, newline
     answer.top_contexts[1, :, :, 5] = answer.top_tokens[1] = newline
     page = opener(report.write(report.draw(data), tmp_path / "report.html"))
@@ -289,7 +291,7 @@ def test_a_neuron_that_fires_on_newlines_is_named_so(
 
 def test_neurons_are_shown_in_whole_stories(opened: tuple[Any, ReportData], tmp_path: Path) -> None:
     page, data = opened
-    whole = data.whole
+    whole = data.neurons.whole
     assert whole is not None
     options = page("return [...document.querySelectorAll('#whole option')].map((option) => option.textContent)")
     assert [option.partition(":")[0] for option in options] == [f"{a}.{b}" for a, b in whole.chosen]
@@ -326,7 +328,7 @@ def test_neurons_are_shown_in_whole_stories(opened: tuple[Any, ReportData], tmp_
 def test_the_interval_of_a_share_is_that_of_the_analysis(opened: tuple[Any, ReportData]) -> None:
     """The page holds the share and the number of words, and works the interval out."""
     page, data = opened
-    answer = data.neurons
+    answer = data.neurons.profiles
     layer, neuron = map(int, ((answer.label >= 0) & (answer.distinct > 1)).nonzero()[0])
     words = int(answer.distinct[layer, neuron])
     expected = stats.wilson(round(words * float(answer.share[layer, neuron])), words)

@@ -28,7 +28,7 @@ def test_no_number_becomes_null(made: Callable[..., ReportData]) -> None:
 
 
 def test_contexts_are_those_of_the_answer(made: Callable[..., ReportData]) -> None:
-    answer = made(d_mlp=16).neurons
+    answer = made(d_mlp=16).neurons.profiles
     words = Words(answer.pieces)
     content = neurons(answer, words, Detail(full=32, rest=0))
     corpus, tops = unpack(content["corpus"]), unpack(content["tops"]).reshape(2, 16, 6)
@@ -45,7 +45,7 @@ def test_contexts_are_those_of_the_answer(made: Callable[..., ReportData]) -> No
 def test_a_label_stands_beside_its_test_on_other_stories(made: Callable[..., ReportData]) -> None:
     """Of five neurons one label predicts, one does not, one is too rare, one is another on half of the stories."""
     data = made(layers=1, d_mlp=5)
-    answer, tested = data.neurons, data.tested
+    answer, tested = data.neurons.profiles, data.neurons.tested
     answer.label[:], answer.by_word[:] = torch.tensor([[0, 1, 2, 0, -1]]), False
     tested.label[:], tested.by_word[:] = torch.tensor([[0, 1, 2, 1, 3]]), False
     tested.low[..., [AUROC, ALIKE, WORDS]] = torch.tensor([[0.8, 0.6, torch.nan, 0.9, 0.9]])[..., None]
@@ -59,7 +59,7 @@ def test_a_label_stands_beside_its_test_on_other_stories(made: Callable[..., Rep
 
 
 def test_a_neuron_that_is_not_in_full_keeps_its_strongest_contexts(made: Callable[..., ReportData]) -> None:
-    answer = made(layers=1, d_mlp=3, ranks=6).neurons
+    answer = made(layers=1, d_mlp=3, ranks=6).neurons.profiles
     answer.label[:], answer.by_word[:] = -1, False
     answer.q[0], answer.auroc[0] = torch.tensor([0.5, 0.01, 0.2]), 0.7
     words = Words(answer.pieces)
@@ -77,7 +77,7 @@ def test_a_neuron_that_is_not_in_full_keeps_its_strongest_contexts(made: Callabl
 
 
 def test_the_best_supported_by_hand(made: Callable[..., ReportData]) -> None:
-    answer = made(layers=1, d_mlp=6).neurons
+    answer = made(layers=1, d_mlp=6).neurons.profiles
     nan = float("nan")
     answer.label[0] = torch.tensor([-1, 2, 2, -1, -1, 0])
     answer.by_word[0] = torch.tensor([False, False, False, True, False, False])
@@ -88,7 +88,7 @@ def test_the_best_supported_by_hand(made: Callable[..., ReportData]) -> None:
 
 
 def test_samples_are_those_of_the_answer(made: Callable[..., ReportData]) -> None:
-    answer = made(d_mlp=16).neurons
+    answer = made(d_mlp=16).neurons.profiles
     words = Words(answer.pieces)
     samples = neurons(answer, words, Detail(full=32, rest=0))["samples"]
     places, index = unpack(samples["places"]), unpack(samples["index"]).reshape(2, 16, 3, 2)
@@ -99,14 +99,14 @@ def test_samples_are_those_of_the_answer(made: Callable[..., ReportData]) -> Non
 
 
 def test_different_tokens_by_hand(made: Callable[..., ReportData]) -> None:
-    answer = made(layers=1, d_mlp=3, ranks=4).neurons
+    answer = made(layers=1, d_mlp=3, ranks=4).neurons.profiles
     answer.top_tokens[0] = torch.tensor([[5, 5, 5, 5], [1, 2, 1, -1], [-1, -1, -1, -1]])
     assert different_tokens(answer).tolist() == [[1, 2, 0]]
 
 
 def test_the_lens_has_every_position_of_every_depth(made: Callable[..., ReportData]) -> None:
     data = made(layers=2, tokens=10)
-    words = Words(data.neurons.pieces)
+    words = Words(data.neurons.profiles.pieces)
     content = lens(data.lenses, words, 29)
     assert content is not None
     top = unpack(content["stories"][0]["top"]).reshape(3, 10, 5)

@@ -44,7 +44,7 @@ def test_the_lens_and_the_neurons_are_looked_into(
     page.click('.cell[data-i="30"]')
     assert f"{float(data.lenses[0].top_probability[2, 6, 0]):.1%}" in page.one("#lens-readout").text
     assert page.complaints() == []
-    page = opener(written(report.show(data.neurons), tmp_path))
+    page = opener(written(report.show(data.neurons.profiles), tmp_path))
     page.one("#neuron-search").send_keys("0.5")
     page.until("document.querySelectorAll('tr.row').length === 1")
     assert page.complaints() == []
@@ -54,7 +54,7 @@ def test_the_lens_and_the_neurons_are_looked_into(
 def test_only_attention_brings_circuitsvis_along(made: Callable[..., ReportData]) -> None:
     data = made()
     assert bundle() in report.show(data.patterns[0]).page
-    for answer in (data.lenses[0], data.neurons):
+    for answer in (data.lenses[0], data.neurons.profiles):
         assert len(report.show(answer).page) < 250_000
         assert EVIL not in report.show(answer).page
 
@@ -68,7 +68,7 @@ def test_what_has_no_view_is_refused(made: Callable[..., ReportData]) -> None:
 def test_answers_show_themselves_without_reaching_out(made: Callable[..., ReportData], answer: str) -> None:
     data = made(layers=2, tokens=12)
     data.heads.effect[:] = torch.rand(2, 4)
-    result = getattr(data, answer)
+    result = data.neurons.profiles if answer == "neurons" else getattr(data, answer)
     result = result[0] if isinstance(result, list) else result
     shown = result._repr_html_()
     assert "<svg" in shown

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator
 
+import torch
+
+from tslens.analysis.heads import FADING, GROWING, MOSTLY, PUBLISHED
+from tslens.report.beside import Beside, counts
 from tslens.report.compute import ReportData
-from tslens.report.findings import published_rule
 from tslens.report.neurons import strongest
 from tslens.report.payload import Cuts
 
@@ -25,9 +28,35 @@ def about(data: ReportData, cuts: Cuts) -> Iterator[str]:
     for n, pattern in zip(cuts.attended, data.patterns, strict=True):
         if 0 < n < len(pattern.tokens):
             yield f"Of a story of {len(pattern.tokens)} tokens, attention is here for the first {n}."
-    if (full := cuts.detail.full) < (neurons := data.neurons.max.numel()):
+    if data.neurons is not None and (full := cuts.detail.full) < (neurons := data.neurons.n):
         yield (
             "Of each neuron the page holds its statistics. Contexts, samples and the logits that it writes are here in "
             f"full for {full:,} of {neurons:,} neurons, those whose label has the best evidence (least false discovery "
             f"rate, then AUROC); of the others {strongest(cuts.detail)}: more would have outgrown the page's budget."
         )
+
+
+def published_rule(data: ReportData) -> str:
+    """How many heads a rule of others calls positional."""
+    heads, twins = data.heads, data.twins
+    beside = Beside.of(twins, PUBLISHED, int(heads.published_positional.sum()))
+    growing, fading, mostly = (
+        counts(twins, label, int(found.sum()))
+        for label, found in (
+            (GROWING, heads.r_causal > 0.5),
+            (FADING, heads.r_causal < -0.5),
+            (MOSTLY, heads.positional_low > 0.5),
+        )
+    )
+    return (
+        f"{beside.count} of {heads.r_full.numel()} heads would be called positional by the published "
+        f"rule{beside.where} ({beside.said}): correlation of weight and distance above 0.5 over the full square. Over "
+        f"the causal half it is above 0.5 in {growing} and below -0.5, where attention fades with distance, in "
+        f"{fading}. {beside.evidence} The largest published correlation is {_largest(heads.r_full):.2f}. The "
+        f"positional fraction of {mostly} is above 0.5 with its whole interval; between 0.4 and 0.6 no head is called "
+        "positional."
+    )
+
+
+def _largest(values: torch.Tensor) -> float:
+    return float(values.nan_to_num(-1.0).max())

@@ -33,7 +33,6 @@ from tslens.scan import Reducer
 from tslens.twins import (
     ABLATED_STORIES,
     FEWEST,
-    QUESTIONS,
     STORIES,
     TURNS,
     TWINS,
@@ -41,6 +40,7 @@ from tslens.twins import (
     ablated,
     control,
     read_ahead,
+    usual_questions,
 )
 from tslens.twins import kept as store
 from tslens.twins.ablating import VERSION as RULES
@@ -178,7 +178,7 @@ def _kinds(
     stories, of_kinds, of_writes = shelf.corpus, method.Kinds(made=method.MADE), method.Writes()
 
     def kinds() -> KindsResult:
-        read_ahead(model, stories, counted=[QUESTIONS], scored=[of_kinds, of_writes], n=n)
+        read_ahead(model, stories, counted=[usual_questions(model)], scored=[of_kinds, of_writes], n=n)
         return method.kinds(model, texts, control=control(model, stories, of_kinds, n=n))
 
     def writes() -> WritesResult:

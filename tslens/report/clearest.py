@@ -30,8 +30,7 @@ class _Clear(NamedTuple):
 def clearest(data: ReportData) -> str:
     """A list of at most three heads with a role and three neurons whose label predicts, best evidence first, as HTML:
     of each where the count exceeds that of every untrained twin. Empty where there is none."""
-    roles, labels = (Beside.of(data.twins, label, 0).leads for label in ("heads with a role", PREDICTING))
-    clear = [*(_heads(data) if roles else ()), *(_neurons(data) if labels else ())]
+    clear = [*_heads(data), *_neurons(data)]
     items = "\n".join(
         f'<li><a href="#{one.address}">{html.escape(one.name)}</a> <span>{html.escape(one.label)}</span>'
         f"<p>{one.example}</p></li>"
@@ -41,6 +40,8 @@ def clearest(data: ReportData) -> str:
 
 
 def _heads(data: ReportData) -> Iterator[_Clear]:
+    if not Beside.of(data.twins, "heads with a role", 0).leads:
+        return
     roles = data.heads if data.causes is None else data.causes.roles
     evident = torch.isin(roles.role_code, torch.tensor([ROLES.index(role) for role in EVIDENT]))
     for layer, head in _best(evident, roles.effect_low):
@@ -78,7 +79,9 @@ def _strongest(shown: PatternResult, layer: int, head: int, role: str) -> tuple[
 
 
 def _neurons(data: ReportData) -> Iterator[_Clear]:
-    tested, neurons = data.tested, data.neurons
+    if data.neurons is None or not Beside.of(data.twins, PREDICTING, 0).leads:
+        return
+    tested, neurons = data.neurons.tested, data.neurons.profiles
     for layer, neuron in _best(tested.predicts & (tested.label >= 0), tested.least):
         window = [neurons.pieces[t] if t >= 0 else "" for t in neurons.top_contexts[layer, neuron, 0].tolist()]
         middle = len(window) // 2

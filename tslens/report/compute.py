@@ -13,7 +13,7 @@ from tslens.analysis import neurons as neurons_analysis
 from tslens.analysis.circuits import CircuitResult
 from tslens.analysis.heads import PatternResult, RolesResult
 from tslens.analysis.lens import ByDepthResult, OfPromptResult
-from tslens.analysis.neurons import HeldOut, HeldOutResult, InStoriesResult, Profiles, ProfilesResult
+from tslens.analysis.neurons import HeldOut, HeldOutResult, Profiles, ProfilesResult
 from tslens.audit import Verdict, verdict_of
 from tslens.corpus import Corpus
 from tslens.dynamics import SnapshotResult
@@ -30,6 +30,7 @@ from tslens.report.causes import Causes, why_not
 from tslens.report.causes import causes as causes_of_heads
 from tslens.report.features import FoundFeatures
 from tslens.report.live import Live, live_of, with_figures
+from tslens.report.neurons import FoundNeurons
 from tslens.scan import scan
 from tslens.twins import FEWEST, STORIES, TWINS, TwinsResult, compare
 
@@ -41,7 +42,7 @@ SHOWN_TOKENS = 128
 """Number of tokens of a story shown with attention and lens, BOS included."""
 SAMPLING = Sampling(temperature=0.7, top_p=0.95)
 GIVEN = "the given stories"
-ASKED = heads_analysis.Roles(), Profiles(), HeldOut(), lens_analysis.ByDepth()
+OF_HEADS, OF_NEURONS = (heads_analysis.Roles(), lens_analysis.ByDepth()), (Profiles(), HeldOut())
 PROMPTS = ("", "", "", "Once upon a time there was a little", "Ben and his dog", "One rainy day, Anna")
 
 
@@ -71,10 +72,8 @@ class ReportData:
     """What swaps and ablations say of every head; None where they were left out, for the reason of `no_causes`."""
     heads: RolesResult
     """The roles, without those that swaps contradict."""
-    neurons: ProfilesResult
-    """Their labels say whether they predict on other stories."""
-    tested: HeldOutResult
-    """Labels made on one half of the stories and tested on the other."""
+    neurons: FoundNeurons | None
+    """None of a model without MLPs."""
     depth: ByDepthResult
     patterns: Sequence[PatternResult]
     """Attention over the stories shown in full."""
@@ -84,8 +83,6 @@ class ReportData:
     """Prompts, and the stories that the model wrote, prompt included."""
     sampling: str
     """How the samples were drawn, in words."""
-    whole: InStoriesResult | None = None
-    """A few neurons over the stories shown in full, which are not cut for them."""
     no_causes: str = ""
     """Why they were left out, with what they take."""
     film: Sequence[SnapshotResult] = ()
@@ -135,9 +132,10 @@ def compute(
     corpus = list(stories)
     described = stories if isinstance(stories, Corpus) else Corpus(tuple(corpus), getattr(stories, "name", GIVEN))
     measured, a_story = _timed_loss(model, corpus)
-    heads, neurons, tested, depth = scan(model, corpus, ASKED)
+    heads, depth, *of_neurons = scan(model, corpus, OF_HEADS + (OF_NEURONS if models.spec_of(model).mlp_width else ()))
     checked = causes_of_heads(model, described, heads, wanted=causes, a_story=a_story, twins=twins)
-    in_full = _in_full(model, _choose(model, [*texts], corpus, max(shown, len(texts))), neurons)
+    chosen = _choose(model, [*texts], corpus, max(shown, len(texts)))
+    in_full = _in_full(model, chosen)
     return ReportData(
         name=name or models.name_of(model),
         description=models.describe(model),
@@ -151,8 +149,7 @@ def compute(
         causes=checked,
         no_causes="" if checked is not None or causes is False else why_not(described, heads, a_story),
         heads=heads if checked is None else checked.roles,
-        neurons=tested.qualify(neurons),
-        tested=tested,
+        neurons=_neurons(model, chosen, *of_neurons) if of_neurons else None,
         depth=depth,
         film=film,
         **in_full,
@@ -189,18 +186,22 @@ def _timed_loss(model: "LanguageModel", corpus: list[str]) -> tuple[LossResult, 
     return loss(model, corpus), (time.monotonic() - began) / len(corpus)
 
 
-def _in_full(model: "LanguageModel", chosen: list[str], found: ProfilesResult) -> dict[str, Any]:
-    """Attention and lens of these stories, cut to what is shown, and the usual neurons in whole ones, by field."""
-    tokenizer, limit = models.story_tokenizer_of(model), min(SHOWN_TOKENS, models.spec_of(model).n_ctx)
+def _neurons(model: "LanguageModel", chosen: list[str], found: ProfilesResult, tested: HeldOutResult) -> FoundNeurons:
+    """What was found of the neurons, and the usual ones over these whole stories."""
     choice = neurons_analysis.usual_choice(found.max)
+    with stage("reading stories neuron by neuron"):
+        whole = neurons_analysis.in_stories(model, chosen, [*choice], reasons=[*choice.values()]) if chosen else None
+    return FoundNeurons(tested.qualify(found), tested, whole)
+
+
+def _in_full(model: "LanguageModel", chosen: list[str]) -> dict[str, Any]:
+    """Attention and lens of these stories, cut to what is shown, by field."""
+    tokenizer, limit = models.story_tokenizer_of(model), min(SHOWN_TOKENS, models.spec_of(model).n_ctx)
     with stage("reading stories head by head"):
         cut = [_cut(tokenizer, text, limit) for text in chosen]
         return {
             "patterns": [heads_analysis.pattern(model, text) for text in cut],
             "lenses": [lens_analysis.of_prompt(model, text) for text in cut],
-            "whole": neurons_analysis.in_stories(model, chosen, [*choice], reasons=[*choice.values()])
-            if chosen
-            else None,
         }
 
 

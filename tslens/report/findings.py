@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from tslens.analysis.heads import EVIDENT, FADING, GROWING, MOSTLY, PUBLISHED, ROLES
+from tslens.analysis.heads import EVIDENT, ROLES
 from tslens.analysis.heads.ablation_result import MATTERING
 from tslens.analysis.lens import settled
 from tslens.analysis.lens.result import PER
@@ -21,6 +21,7 @@ from tslens.report.compute import ReportData
 from tslens.report.features import FoundFeatures
 from tslens.report.features import claim as claim_of_features
 from tslens.report.glossary import explained
+from tslens.report.neurons import FoundNeurons
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,10 @@ class Finding:
 
 def findings(data: ReportData) -> list[Finding]:
     """The findings of a report: first those that untrained twins do not reach, most general first."""
-    said = [say(data) for say in (_prediction, _roles, _parts_of_speech, _induction, _depth, _words)]
+    said = [say(data) for say in (_prediction, _roles, _induction, _depth)]
+    if data.neurons is not None:
+        said.insert(2, _parts_of_speech(data, data.neurons))
+        said.append(_words(data, data.neurons))
     if data.causes is not None:
         kinds = (
             Finding(figure, claimed, more, "heads", leads)
@@ -134,50 +138,31 @@ def _induction(data: ReportData) -> Finding:
     )
 
 
-def published_rule(data: ReportData) -> str:
-    """How many heads a rule of others calls positional."""
-    heads, twins = data.heads, data.twins
-    beside = Beside.of(twins, PUBLISHED, int(heads.published_positional.sum()))
-    growing, fading, mostly = (
-        counts(twins, label, int(found.sum()))
-        for label, found in (
-            (GROWING, heads.r_causal > 0.5),
-            (FADING, heads.r_causal < -0.5),
-            (MOSTLY, heads.positional_low > 0.5),
-        )
-    )
-    return (
-        f"{beside.count} of {heads.r_full.numel()} heads would be called positional by the published "
-        f"rule{beside.where} ({beside.said}): correlation of weight and distance above 0.5 over the full square. Over "
-        f"the causal half it is above 0.5 in {growing} and below -0.5, where attention fades with distance, in "
-        f"{fading}. {beside.evidence} The largest published correlation is {_largest(heads.r_full):.2f}. The "
-        f"positional fraction of {mostly} is above 0.5 with its whole interval; between 0.4 and 0.6 no head is called "
-        "positional."
-    )
-
-
-def _parts_of_speech(data: ReportData) -> Finding:
+def _parts_of_speech(data: ReportData, found: FoundNeurons) -> Finding:
     claim = "have a part of speech that predicts where they fire, on other stories and other words, rare or frequent"
-    named = data.tested.label >= 0
-    return _predicting(data, "part-of-speech neurons", named, int((data.neurons.label >= 0).sum()), claim)
+    named, on_all = found.tested.label >= 0, int((found.profiles.label >= 0).sum())
+    return _predicting(data, found, "part-of-speech neurons", named, on_all, claim)
 
 
-def _words(data: ReportData) -> Finding:
+def _words(data: ReportData, of: FoundNeurons) -> Finding:
     claim = "prefer one word, and fire on it in other stories too"
-    found = _predicting(data, "one-word neurons", data.tested.by_word, int(data.neurons.by_word.sum()), claim)
-    silent = counts(data.twins, SILENT, n := int((data.neurons.firing_rate == 0).sum()))
+    on_all = int(of.profiles.by_word.sum())
+    found = _predicting(data, of, "one-word neurons", of.tested.by_word, on_all, claim)
+    silent = counts(data.twins, SILENT, n := int((of.profiles.firing_rate == 0).sum()))
     return replace(found, evidence=f"{found.evidence} {silent} never fire.") if n else found
 
 
-def _predicting(data: ReportData, label: str, named: torch.Tensor, on_all: int, claim: str) -> Finding:
+def _predicting(
+    data: ReportData, of_neurons: FoundNeurons, label: str, named: torch.Tensor, on_all: int, claim: str
+) -> Finding:
     """Of the neurons that one half of the stories gives a label, those whose label predicts on the other half."""
-    t = data.tested
+    t = of_neurons.tested
     predicts = named & t.predicts
     found = int(predicts.sum())
     beside = Beside.of(data.twins, f"{label} that predict", found)
     more = (
         f"Before this test {counts(data.twins, label, on_all)} have a label. On all "
-        f"{counted(data.neurons.n_stories)} one half gives {int(named.sum()):,} such labels, of which "
+        f"{counted(of_neurons.profiles.n_stories)} one half gives {int(named.sum()):,} such labels, of which "
         f"{int(named.sum()) - found:,} do not predict on the other (tail selectors) or are untested."
         if t.n_tested
         else f"{t.said()}."
@@ -242,7 +227,3 @@ def _listed(counts: Counter[str]) -> str:
 
 def _small(q: float) -> str:
     return "< 0.001" if q < 0.001 else f"= {q:.3f}"
-
-
-def _largest(values: torch.Tensor) -> float:
-    return float(values.nan_to_num(-1.0).max())

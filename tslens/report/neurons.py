@@ -18,6 +18,23 @@ RESTS = (10, 5, 3, 1)  # strongest contexts of a neuron that is not shown in ful
 REST = 0.7
 
 
+@dataclass(frozen=True, eq=False)
+class FoundNeurons:
+    """What was found of a model's neurons."""
+
+    profiles: ProfilesResult
+    """Their labels say whether they predict on other stories."""
+    tested: HeldOutResult
+    """Labels made on one half of the stories and tested on the other."""
+    whole: InStoriesResult | None = None
+    """A few neurons over the stories shown in full, which are not cut for them; None where no story is shown."""
+
+    @property
+    def n(self) -> int:
+        """Number of neurons."""
+        return self.profiles.max.numel()
+
+
 @dataclass(frozen=True)
 class Detail:
     """The amount of detail on neurons besides their statistics."""

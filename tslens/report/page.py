@@ -23,7 +23,7 @@ from tslens.report.film import link, section
 from tslens.report.findings import card, findings
 from tslens.report.live_view import link as live_link
 from tslens.report.live_view import section as live_section
-from tslens.report.neurons import Detail, richest, shown_of_each, strongest
+from tslens.report.neurons import Detail, FoundNeurons, richest, shown_of_each, strongest
 from tslens.report.payload import Cuts, Uncut, build, curve, pack_attention
 from tslens.report.shell import around, asset, bundle
 
@@ -92,7 +92,9 @@ def _fit(data: ReportData, uncut: Uncut, budget: int, attention: dict[tuple[int,
             sizes[detail] = _bytes(script_json(build(data, uncut, Cuts(nothing.attended, detail), {}))) - bare
         return sizes[detail]
 
-    detail = richest(data.neurons.max.numel(), shown_of_each(data.neurons), room, size_of)
+    detail = nothing.detail
+    if data.neurons is not None:
+        detail = richest(data.neurons.n, shown_of_each(data.neurons.profiles), room, size_of)
     room -= size_of(detail)
     for i, pattern in enumerate(data.patterns[1:], start=1):
         n = min(LENGTHS[0], len(pattern.tokens))
@@ -108,7 +110,7 @@ def _bytes(text: str) -> int:
 
 
 def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[int, int], Any]) -> str:
-    escape, neurons, heads = html.escape, data.neurons, data.heads
+    escape, heads = html.escape, data.heads
     body = Template(asset("report.html")).substitute(
         version=__version__,
         name=escape(data.name),
@@ -123,10 +125,8 @@ def _assemble(data: ReportData, uncut: Uncut, cuts: Cuts, attention: dict[tuple[
             f"{heads.role_code.shape[0]} layers of {heads.role_code.shape[1]} heads, named by what they look at over "
             f"{heads.stories:,} stories; a name is given only where it beats its null."
         ),
-        neurons_intro=glossary.explained(
-            f"All {neurons.max.numel():,} MLP neurons over {neurons.n_tokens:,} tokens, {neurons.n_stories:,} stories. "
-            + _contexts_shown(data, cuts.detail)
-        ),
+        neurons="" if data.neurons is None else _neurons(data.neurons, cuts.detail),
+        neurons_link="" if data.neurons is None else '<a href="#neurons">Neurons</a>',
         circuits=circuits.section(data.circuits, data.name),
         features=features.section(data.features, data.name),
         suites=suites.section(data.suites, data.name) + instructions.section(data.instruct, data.instruct_grades),
@@ -147,7 +147,7 @@ def _lede(data: ReportData) -> str:
     d = data.description
     return (
         f"{d['n_layers']} layers × {d['n_heads']} heads, width {d['d_model']}, {d['parameters']:,} parameters. "
-        "What its heads, neurons and layers do on these stories, with the evidence."
+        f"What its heads{', neurons' if data.neurons else ''} and layers do on these stories, with the evidence."
     )
 
 
@@ -162,9 +162,10 @@ def _curve_text(data: ReportData) -> str:
 def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
     """The facts about the model, as (name, value)."""
     d, c = data.description, data.config
-    yield "shape", f"{d['name']} ({'GPT-2' if d['style'] == 'gpt2' else 'Llama'} style)"
+    style = ", ".join(d.get("because", ())) or f"{'GPT-2' if d['style'] == 'gpt2' else 'Llama'} style"
+    yield "shape", f"{d['name']} ({style})"
     yield "layers, heads, width", f"{d['n_layers']}, {d['n_heads']}, {d['d_model']}"
-    yield "neurons per layer", f"{data.neurons.max.shape[1]:,}"
+    yield "neurons per layer", f"{data.neurons.profiles.max.shape[1]:,}" if data.neurons else "none: attention only"
     yield "parameters", f"{d['parameters']:,} ({d['parameters_without_embeddings']:,} without embeddings)"
     yield "vocabulary, context", f"{d['d_vocab']:,} tokens, {d['n_ctx']:,} positions"
     yield "FLOPs per token", f"{d['flops_per_token'] / 1e6:,.1f} million"
@@ -222,16 +223,22 @@ def _sample(prompt: str, text: str) -> str:
     return f'<article><p class="story">{bold}{html.escape(rest)}{more}</p></article>'
 
 
-def _contexts_shown(data: ReportData, detail: Detail) -> str:
+def _neurons(found: FoundNeurons, detail: Detail) -> str:
+    """The section of neurons, whose table the page's script draws."""
+    profiles = found.profiles
+    intro = f"All {found.n:,} MLP neurons over {profiles.n_tokens:,} tokens, {profiles.n_stories:,} stories. "
+    return Template(asset("neurons.html")).substitute(intro=glossary.explained(intro + _contexts_shown(found, detail)))
+
+
+def _contexts_shown(found: FoundNeurons, detail: Detail) -> str:
     """The content of an opened row, in words."""
     samples = "Top tokens alone mislead: open a row to see them beside samples that nobody chose."
-    neurons, computed = data.neurons.max.numel(), shown_of_each(data.neurons)
-    if detail.full == neurons:
+    if detail.full == found.n:
         return samples
     few = strongest(detail)
     if not detail.full:
         return f"The page holds {few} of each; the rest, and samples that nobody chose, would have outgrown its budget."
     return (
-        f"{samples} That is here for the {detail.full:,} neurons whose label has the best evidence, with {computed} "
-        f"contexts each; of the others the page holds {few}."
+        f"{samples} That is here for the {detail.full:,} neurons whose label has the best evidence, with "
+        f"{shown_of_each(found.profiles)} contexts each; of the others the page holds {few}."
     )

@@ -66,7 +66,7 @@ class Uncut:
 
     @classmethod
     def of(cls, data: ReportData) -> "Uncut":
-        words = Words(data.neurons.pieces)
+        words = Words(data.neurons.profiles.pieces if data.neurons else ())
         for pattern in data.patterns:
             words.of(pattern.tokens)
         causes = pack_text("\n".join(sentences(data.causes))) if data.causes else None
@@ -76,7 +76,7 @@ class Uncut:
             "depth": depth(data.depth, data.twins),
             "curve": curve(data.metrics),
             "film": film(data.film),
-            "whole": in_stories(data.whole, words),
+            "whole": in_stories(data.neurons.whole if data.neurons else None, words),
         }
         return cls(words, content)
 
@@ -84,14 +84,15 @@ class Uncut:
 def build(data: ReportData, uncut: Uncut, cuts: Cuts, attention: Mapping[tuple[int, int], Any]) -> dict[str, Any]:
     """The page's whole JSON. `attention` holds packed triangles by story and number of tokens."""
     words = uncut.words.copy()
-    content = {
+    content: dict[str, Any] = {
         "stories": [
             story(pattern.tokens, words, attended, attention.get((i, attended)))
             for i, (pattern, attended) in enumerate(zip(data.patterns, cuts.attended, strict=True))
         ],
-        "neurons": neurons(data.neurons, words, cuts.detail)
-        | {"twins": of_twins(data.twins, " neurons"), "tests": label_tests(data.neurons, data.tested)},
     }
+    if (found := data.neurons) is not None:
+        about = {"twins": of_twins(data.twins, " neurons"), "tests": label_tests(found.profiles, found.tested)}
+        content["neurons"] = neurons(found.profiles, words, cuts.detail) | about
     return {"vocabulary": words.texts, **uncut.content, **content, **live_shape(data.live)}
 
 

@@ -1,20 +1,21 @@
 """The parts of a study: which questions each asks, on how many stories, and about what it costs."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from tslens.analysis import circuits, heads, lens, neurons
 from tslens.analysis.heads.ablation import DEFAULT as ABLATIONS
 from tslens.errors import InputError
 from tslens.evaluation.loss import LossResult, loss
+from tslens.models import spec_of
 from tslens.result import Result
-from tslens.scan import scan
+from tslens.scan import Reducer, scan
 from tslens.stories.pairs import TASKS
 from tslens.study.work import ALL, NONE, TWINS, StudyPart, Work
 from tslens.tuned import tuned_lens
 from tslens.twins import (
     ABLATED_STORIES,
     MEASURES,
-    QUESTIONS,
     MeasuredResult,
     TwinsResult,
     ablated,
@@ -23,6 +24,7 @@ from tslens.twins import (
     measured,
     on_task,
     read_ahead,
+    usual_questions,
 )
 
 EVERY = 4
@@ -33,8 +35,16 @@ REPEATED = 16
 
 
 def _scan(work: Work) -> dict[str, Result]:
-    reducers = (heads.Roles(), neurons.Profiles(), lens.ByDepth(every=EVERY), lens.ByComponent(), lens.Residuals())
-    return dict(zip(SCANNED, work.scan(reducers), strict=True))
+    asked: dict[str, Reducer[Any, Any]] = {
+        "roles": heads.Roles(),
+        "neurons": neurons.Profiles(),
+        "logit lens": lens.ByDepth(every=EVERY),
+        "attribution": lens.ByComponent(),
+        "residuals": lens.Residuals(),
+    }
+    if not spec_of(work.model).mlp_width:
+        del asked["neurons"]
+    return dict(zip(asked, work.scan([*asked.values()]), strict=True))
 
 
 def _read_twins(work: Work) -> None:
@@ -42,7 +52,8 @@ def _read_twins(work: Work) -> None:
     scored: tuple[heads.Kinds | heads.Writes, ...] = (heads.Kinds(made=heads.MADE), heads.Writes())
     measures = [MEASURES[SCANNED[name]] for name in MEASURED]
     n, limit = work.twins, work.checked
-    read_ahead(work.model, work.corpus, counted=[QUESTIONS], scored=scored, measures=measures, n=n, limit=limit)
+    counted = [usual_questions(work.model)]
+    read_ahead(work.model, work.corpus, counted=counted, scored=scored, measures=measures, n=n, limit=limit)
 
 
 def _twins(work: Work) -> dict[str, Result]:

@@ -2,7 +2,7 @@
 
 from tslens.halves import FEWEST
 from tslens.twins.ablating import ABLATED_STORIES, ablated, ablated_neurons
-from tslens.twins.counting import QUESTIONS, STORIES, TWINS, compare
+from tslens.twins.counting import QUESTIONS, STORIES, TWINS, compare, usual_questions
 from tslens.twins.fading import faded
 from tslens.twins.layers import layers
 from tslens.twins.layers_result import LayersResult, side_by_side
@@ -34,4 +34,5 @@ __all__ = [
     "on_task",
     "read_ahead",
     "side_by_side",
+    "usual_questions",
 ]

@@ -34,7 +34,8 @@ QUESTIONS: tuple[Reducer[Any, Any], ...] = (
     lens.ByDepth(every=4),
 )
 """What is counted unless something else is asked: roles and kernels of heads, labels of neurons and those that predict
-where they fire on other stories, and positions that the lens settles."""
+where they fire on other stories, and positions that the lens settles; of a model without MLPs no neurons."""
+OF_NEURONS = (neurons.Profiles, neurons.HeldOut)
 
 Counts = dict[str, int]
 
@@ -50,25 +51,32 @@ class Counted(Protocol):
 def compare(
     model: "LanguageModel",
     stories: Iterable[str],
-    reducers: Sequence[Reducer[Any, Any]] = QUESTIONS,
+    reducers: Sequence[Reducer[Any, Any]] | None = None,
     *,
     n: int = TWINS,
     limit: int = STORIES,
 ) -> TwinsResult:
     """Count the labels of a model and of `n` of its untrained twins on the first `limit` stories, each text once.
 
-    Every reducer's Result has `counts()`. All counts are kept in the run's folder, or else in the cache: a second call
-    reads them, and a call that was stopped is resumed.
+    Every reducer's Result has `counts()`; the reducers are `usual_questions` unless given. All counts are kept in the
+    run's folder, or else in the cache: a second call reads them, and a call that was stopped is resumed.
 
     Raises:
         InputError: fewer stories than give an interval, no twin, or a model that has no twins.
     """
     texts = enough_texts(stories, n, limit)
+    reducers = usual_questions(model) if reducers is None else reducers
     (asked,), chosen = questions(model, texts, stories, [reducers]), twins(n)
     ask(model, texts, [asked], chosen)
     of = {label: units(model, label) for label in asked.kept[MODEL]}
     found = result_of(models.name_of(model), len(texts), asked.kept, [str(twin) for twin in chosen], of)
     return cast(TwinsResult, read_on(found, stories))
+
+
+def usual_questions(model: "LanguageModel") -> tuple[Reducer[Any, Any], ...]:
+    """`QUESTIONS`, without those about neurons where the model has none."""
+    spec = models.spec_of(model)
+    return tuple(one for one in QUESTIONS if spec.mlp_width or not isinstance(one, OF_NEURONS))
 
 
 def enough_texts(stories: Iterable[str], n: int, limit: int) -> list[str]:
