@@ -15,7 +15,7 @@ import torch
 from tests.models.test_llama2c import write_model, write_tokenizer
 from tslens import forward, models
 from tslens.models import Spec
-from tslens.models.export import to_huggingface, to_llama2c, to_transformer_lens
+from tslens.models.export import to_gguf, to_huggingface, to_llama2c, to_transformer_lens
 from tslens.tokenizer import Tokenizer
 
 TEXTS = ["Once upon a time the cat was sad.", "Ben ran.\n\nThe café — 日!", "  two  spaces"]
@@ -132,6 +132,46 @@ def test_a_hooked_transformer_of_ones_own(tokenizer: Tokenizer, tmp_path: Path, 
         to_huggingface(ours, tmp_path / "hf")
     with refused("llama2.c cannot run .*: its style is not Llama's"):
         to_llama2c(ours, tmp_path / "llama2c")
+
+
+# GGUF
+
+
+@pytest.mark.parametrize("kind", ["llama", "grouped", "neighbours"])
+def test_transformers_computes_the_same_from_gguf(kind: str, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    pytest.importorskip("gguf")
+    ours = made(SHAPES[kind], tokenizer)
+    folder, file = to_gguf(ours, tmp_path / "out"), {"gguf_file": "model.gguf"}
+    theirs = AutoModelForCausalLM.from_pretrained(folder, **file).eval()
+    with torch.no_grad():
+        torch.testing.assert_close(theirs(ROWS).logits, forward.logits(ours, ROWS), atol=1e-5, rtol=1e-5)
+    read = AutoTokenizer.from_pretrained(folder, **file)
+    assert read(TEXTS)["input_ids"] == tokenizer.encode(TEXTS)  # BOS first, by itself
+    assert read.decode(tokenizer.encode(TEXTS)[1], skip_special_tokens=True) == TEXTS[1]
+    assert read.bos_token_id == read.eos_token_id == tokenizer.bos
+
+
+def test_a_vocabulary_beyond_its_tokenizer_goes_into_gguf(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM
+
+    pytest.importorskip("gguf")
+    ours = made(replace(LLAMA, d_vocab=max(tokenizer.size, 290) + 6, d_mlp=24), tokenizer)
+    theirs = AutoModelForCausalLM.from_pretrained(to_gguf(ours, tmp_path / "out"), gguf_file="model.gguf").eval()
+    with torch.no_grad():
+        torch.testing.assert_close(theirs(ROWS).logits, forward.logits(ours, ROWS), atol=1e-5, rtol=1e-5)
+
+
+def test_what_has_no_form_in_gguf(tokenizer: Tokenizer, tmp_path: Path, refused: Any) -> None:
+    pytest.importorskip("gguf")
+    with refused("16x2 has no form in GGUF: its style is not Llama's. Write it with --to hf"):
+        to_gguf(models.build(GPT2, tokenizer=tokenizer), tmp_path / "out")
+    write_model(tmp_path / "model.bin")
+    write_tokenizer(tmp_path / "tokenizer.bin")
+    with refused("its tokenizer is not byte-level"):
+        to_gguf(models.load(f"llama2c:{tmp_path / 'model.bin'}"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 # llama2.c
