@@ -222,13 +222,13 @@ class AuditResult(Result):
         least = 1 - 0.05 ** (1 / max(self.read, 1))
         ways = f"{', '.join(self.ways)}: {int(self.changed.sum())} labels changed of {self.read:,} in each"
         lines = [
+            self.verdict,
             super().__str__(),
             as_text(self.simulations()),
             f"{ways} (a share of {least:.2%} is detectable).",
             f"Not planted in copies of {self.model}: {', '.join(self.lost)}." if self.lost else "",
             *notes(self),
             f"Made by: {self.command}",
-            self.verdict,
         ]
         return "\n".join(filter(None, lines))
 

@@ -91,9 +91,10 @@ class StabilityResult(Result):
             x_label="share",
         )
 
-    def __str__(self) -> str:
+    def headline(self) -> str:
+        """How alike matched heads and neurons are, beside those before training."""
         return (
-            f"{super().__str__()}\nMatched heads have {self.heads_alike:.2f} of their attention in common "
+            f"Matched heads have {self.heads_alike:.2f} of their attention in common "
             f"({self.heads_untrained:.2f} before training); activations of matched neurons correlate by "
             f"{self.neurons_alike:.2f} ({self.neurons_untrained:.2f})."
         )

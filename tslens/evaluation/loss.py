@@ -63,6 +63,12 @@ class LossResult(Result):
         unit = math.log(2) if per == "text_bytes" else 1.0
         return found.low / unit, found.high / unit
 
+    def headline(self) -> str:
+        """Nats per token with their interval, and bits per byte."""
+        low, high = self.interval()
+        nats = f"{self.nats_per_token:.3f} nats per token ({low:.3f} to {high:.3f})"
+        return f"{nats}, {self.bits_per_byte:.3f} bits per byte."
+
     def summary(self) -> "pd.DataFrame":
         import pandas as pd
 

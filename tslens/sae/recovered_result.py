@@ -115,8 +115,9 @@ class RecoveredResult(Result):
                 frame[name] = getattr(self, name).repeat_interleave(len(INSTEAD)).numpy()
         return frame
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n{self.said()}"
+    def headline(self) -> str:
+        """How much of the loss is recovered."""
+        return self.said()
 
     def figure(self) -> "Figure":
         """The share that each replacement recovers in each model, with its interval."""

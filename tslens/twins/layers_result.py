@@ -127,7 +127,7 @@ class LayersResult(Result):
         return f"Of the {int(self.neurons[places[0]]):,} neurons of each layer of {model} {', '.join(parts)}."
 
     def __str__(self) -> str:
-        lines = [self._table(LINES), *([f"On {self.corpus}"] if self.corpus else []), self.said()]
+        lines = [self.said(), self._table(LINES), *([f"On {self.corpus}"] if self.corpus else [])]
         return "\n".join([*lines, f"Counted on {self.stories:,} stories, beside {len(self.twins)} untrained twins."])
 
     def figure(self) -> "Figure":

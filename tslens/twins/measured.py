@@ -96,8 +96,9 @@ class MeasuredResult(Result):
         frame = self.to_frame()
         return frame.loc[frame["value"].abs().sort_values(ascending=False, kind="stable").index].reset_index(drop=True)
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n{self.said()}"
+    def headline(self) -> str:
+        """The twins' largest measure, and the model's."""
+        return self.said()
 
     def figure(self) -> "Figure":
         """The size of each of the 20 largest parts with its interval, and that of each twin as a dot."""

@@ -88,8 +88,9 @@ class AccuracyResult(CountedResult):
         """As of every result, with the verdict."""
         return super().to_json() | {"does": self.does, "verdict": self.verdict}
 
-    def __str__(self) -> str:
-        return f"{self.verdict}\n\n{super().__str__()}"
+    def headline(self) -> str:
+        """Whether the model does the task."""
+        return f"{self.verdict}\n"
 
     def figure(self) -> "Figure":
         """Bars of the accuracy, whole and by template, with chance."""

@@ -122,8 +122,12 @@ class CircuitResult(Result):
         """As of every result, with the verdict."""
         return super().to_json() | {"verdict": self.verdict}
 
+    def headline(self) -> str:
+        """What was found, or that the model does not do the task."""
+        return f"{self.verdict}\n"
+
     def __str__(self) -> str:
-        return f"{self.verdict}\n\n{super().__str__()}" if self.does else self.verdict
+        return super().__str__() if self.does else self.verdict
 
     def summary(self) -> "pd.DataFrame":
         """The evidence, a row each; none for a model that does not do the task."""

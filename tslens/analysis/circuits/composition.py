@@ -78,8 +78,9 @@ class CompositionResult(Result):
         scores = f"{self.above:,} of {int(self.q.isfinite().sum()):,} scores of pairs of heads"
         return f"{scores} are above random rotations (untrained twins: {beside})"
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n{self.said()}."
+    def headline(self) -> str:
+        """How many scores are above random rotations."""
+        return f"{self.said()}."
 
     def summary(self) -> "pd.DataFrame":
         """The pairs of heads farthest above their null."""

@@ -91,8 +91,9 @@ class PathsResult(Result):
         said = f"{self.matter} of {patched} paths matter on repeated {self.on}"
         return f"{said} ({interval}; untrained twins: {beside})"
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n{self.said()}."
+    def headline(self) -> str:
+        """How many paths matter."""
+        return f"{self.said()}."
 
     def summary(self) -> "pd.DataFrame":
         """The strongest paths, with what the two heads attend to."""

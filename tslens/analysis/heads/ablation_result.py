@@ -1,5 +1,6 @@
 """The result of ablating every head: what each costs, and what that says of its role."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -209,14 +210,20 @@ class AblationResult(CountedResult):
         """The table of `checks`."""
         return self.checks()
 
+    def headline(self) -> str:
+        """How many heads have each finding, or that repeated tokens are no evidence."""
+        if self.copying and not self.q.isfinite().any():
+            return f"On {self.on}: {self.copying}"
+        found = Counter(self.checks()["finding"])
+        return f"Heads by finding: {'; '.join(f'{found[name]} {name}' for name in FINDINGS if found[name])}."
+
     def __str__(self) -> str:
-        said = f"{Result.__str__(self)}\nOn {self.on}: {self.copying}"
         read = f"Ablated on {self.rows} stories, {self.tokens:,} tokens of their beginnings."
         contrasts = as_text(self.contrasts()) if self.tests else ""
         served = f"{int(self.served.sum())} of {len(self.tests)} labels say where their head is missed"
         served += f", {int(self.opposed.sum())} where it is surely missed less than elsewhere."
         more = f"\n{served} On the tokens that a label predicts, less that on others:\n{contrasts}" if contrasts else ""
-        return said if self.copying else f"{super().__str__()}\n{read}{more}"
+        return Result.__str__(self) if self.copying else f"{super().__str__()}\n{read}{more}"
 
     def figure(self) -> "Figure":
         """The least increase of the loss over the kinds, by head: what the model loses however the head is ablated. A

@@ -112,6 +112,10 @@ class AgreementResult(Result):
             "withheld": ", ".join(f"{row.layer}.{row.head} ({row.role})" for row in gone.itertuples()) or "none"
         }
 
+    def headline(self) -> str:
+        """How many roles are confirmed and contradicted, and the agreement."""
+        return f"{self.said()} (agreement {self.agreement:.2f})." if self.labelled else "No role says what decides."
+
     def said(self) -> str:
         """How many roles, and how many `content-dependent` heads, are confirmed and contradicted, in words."""
         words, rows = {"roles": "roles", "content-dependent": "content-dependent heads"}, self.summary()

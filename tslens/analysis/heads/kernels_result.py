@@ -62,6 +62,12 @@ class KernelsResult(CountedResult):
         order = shown["family"].map(FAMILIES.index)
         return shown.assign(order=order).sort_values(["order", "length"]).drop(columns="order").reset_index(drop=True)
 
+    def headline(self) -> str:
+        """How many heads position decides, and how many of each family."""
+        each = ", ".join(f"{n} {family.removesuffix(' kernels')}" for family, n in self.counts().items() if n)
+        heads, found = sum(map(len, self.families)), sum(self.counts().values())
+        return f"{found or 'None'} of {heads} heads attend by position{each and ': '}{each}."
+
     def counts(self) -> dict[str, int]:
         """The number of positional heads of each family."""
         every = [family for row in self.families for family in row]
@@ -120,11 +126,12 @@ class ContextsResult(Result):
         ]
         return pd.DataFrame(rows, columns=["layer", "head", *self.names, "changed"])
 
-    def __str__(self) -> str:
+    def headline(self) -> str:
+        """How many heads have another role, or a role at one of the contexts alone."""
         n, lost = self.changed.numel(), int(self.lost.sum())
         at = f"between {self.names[0]} and {self.names[1]}"
         said = f"{int(self.changed.sum())} of {n} heads change their role {at}; {lost} have one at one of the two alone"
-        return f"{super().__str__()}\n{said}."
+        return f"{said}."
 
     def figure(self) -> "Figure":
         """The map of roles at the second context; heads whose role is not the same are grey."""

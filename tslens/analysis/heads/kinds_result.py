@@ -147,14 +147,14 @@ class ScoresResult(Result):
             rows.append(row | {"threshold": float(self.threshold[i]), "best": f"{layer}.{head}"} | scores)
         return pd.DataFrame(rows)
 
-    def __str__(self) -> str:
+    def headline(self) -> str:
+        """How many heads have a kind, and what a kind is."""
         if self.threshold.isnan().all():
-            return f"{super().__str__()}\nNo head has a kind: the scores have not been compared with untrained twins'."
+            return "No head has a kind: the scores have not been compared with untrained twins'."
         also = f" and {self.least:g}" if self.least else ""
         return (
-            f"{super().__str__()}\n{self.said()} have a kind that is named here: its lower end exceeds "
-            f"threshold{also}, and q < {Q}{self.besides}."
-            f"{self.warning()}"
+            f"{self.said()} have a kind that is named here: its lower end exceeds threshold{also}, and q < {Q}"
+            f"{self.besides}.{self.warning()}"
         )
 
     def warning(self) -> str:

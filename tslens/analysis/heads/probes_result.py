@@ -90,12 +90,13 @@ class ProbesResult(CountedResult):
         """Every head's queries and keys, the best first."""
         return self.to_frame().sort_values("accuracy", ascending=False, ignore_index=True)
 
-    def __str__(self) -> str:
+    def headline(self) -> str:
+        """How many queries and keys tell parts of speech, and how many more of them than the embedding does."""
         of = f"of {int(self.distinct.sum())} queries and keys"
         told = (
             f"{self.carried} {of} exceed shuffled labels, {self.added} the embedding alone too ({self.embedding:.3f})"
         )
-        return f"{super().__str__()}\n{told}; chance {self.chance:.3f}: {', '.join(self.classes)}"
+        return f"{told}; chance {self.chance:.3f}: {', '.join(self.classes)}"
 
     def figure(self) -> "Figure":
         """What the queries of every head add to the embedding alone, and what its keys add."""

@@ -134,6 +134,16 @@ class SwapsResult(Result):
         changes = [f"change, {swap}, all keys" for swap in SWAPS]
         return self.to_frame()[["layer", "head", *(f"verdict, {keys}" for keys in KEYS), *changes, "shift, all keys"]]
 
+    def headline(self) -> str:
+        """The head whose attention follows the words most."""
+        change = self.change[0, TOKENS]
+        layer, head = divmod(int(change.nan_to_num(-torch.inf).argmax()), change.shape[1])
+        value, low, high = (float(part[0, TOKENS, layer, head]) for part in (self.change, self.low, self.high))
+        return (
+            f"The attention of {layer}.{head} follows the words most: {value:.2f} ({low:.2f} to {high:.2f}) of its "
+            "nats beyond uniform attention."
+        )
+
     def figure(self) -> "Figure":
         """The change of every head by each kind of swap, and by a shift."""
         from tslens import plots

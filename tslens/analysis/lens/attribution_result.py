@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS, ROWS = 24, 20  # positions and components in a figure
+NAMED = 5  # components in a headline
 FEWEST = 100  # tokens of a part of speech that a figure shows
 
 
@@ -143,6 +144,13 @@ class ByComponentResult(Result):
     """Mean logit of the true next token, less the mean of all tokens: the sum of the contributions."""
     remainder: float
     """Largest difference, over positions, between a logit and the sum of its contributions: rounding alone."""
+
+    def headline(self) -> str:
+        """The components that surely add most to the true next token, beyond the null."""
+        sure = (self.specific_low > 0) | (self.specific_high < 0)
+        order = self.specific.abs().masked_fill(~sure, 0).argsort(descending=True)[:NAMED].tolist()
+        most = ", ".join(f"{self.components[i]} {float(self.specific[i]):+.2f}" for i in order if sure[i])
+        return f"Most to the logit of the true next token, beyond the null: {most or 'none'}."
 
     def summary(self) -> "pd.DataFrame":
         """One row per component, the largest specific contribution first."""

@@ -120,6 +120,11 @@ class LensesResult(CountedResult):
             for depth, share in zip(self.depths[:-1], shares[:-1], strict=True)
         }
 
+    def headline(self) -> str:
+        """How far each lens is from the final prediction."""
+        each = ", ".join(f"{lens} {float(kl.mean()):.2f}" for lens, kl in zip(self.lenses, self.kl, strict=True))
+        return f"KL to the final prediction in nats, mean over depths: {each}."
+
     def figure(self) -> "Figure":
         """KL, agreement and loss by depth, a line for each lens and one for a prediction that ignores the context.
 

@@ -61,6 +61,11 @@ class ResidualsResult(Result):
     cosine_high: Float[Tensor, " depth"]
     """Upper end."""
 
+    def headline(self) -> str:
+        """How long the residual is first and last."""
+        first, last = float(self.median[0, 0]), float(self.median[0, -1])
+        return f"The median norm of the residual is {first:.1f} at embed and {last:.1f} after the last block."
+
     def summary(self) -> "pd.DataFrame":
         """One row per depth: median norms, those of BOS, and the cosine."""
         import pandas as pd

@@ -151,6 +151,12 @@ class ByDepthResult(CountedResult):
         shares = self.agreement[:-1].tolist()
         return {settled(depth): round(PER * share) for depth, share in zip(self.depths[:-1], shares, strict=True)}
 
+    def headline(self) -> str:
+        """From which depth on most positions have their likeliest token."""
+        shares = self.agreement_low.tolist()
+        first = next((i for i, share in enumerate(shares) if share >= 0.5), len(shares) - 1)
+        return f"From depth {self.depths[first]} on the likeliest token is the final one at most positions."
+
     def figure(self) -> "Figure":
         """Loss and divergence from the last depth, and agreement with it, by depth; bands are the intervals, grey lines
         untrained twins, where they were counted."""

@@ -119,8 +119,9 @@ class FadeResult(CountedResult):
             f"{self.natural} natural stories, {self.prompts} of them steered)"
         )
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n{self.said()}."
+    def headline(self) -> str:
+        """How many labels hold by each measure."""
+        return f"{self.said()}."
 
     def figure(self) -> "Figure":
         """Every measure of the labels with its interval, beside the controls as grey dots."""

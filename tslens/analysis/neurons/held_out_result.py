@@ -195,8 +195,9 @@ class HeldOutResult(CountedResult):
             f"speech also among words of like frequency, and over words above {CHANCE})"
         )
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}\n{self.said()}. The labels are from {self.n_labelled:,} stories."
+    def headline(self) -> str:
+        """How many labels predict."""
+        return f"{self.said()}. The labels are from {self.n_labelled:,} stories."
 
     def figure(self) -> "Figure":
         """The labelled neurons: AUROC on other stories, and precision in the top decile beside the base rate."""

@@ -130,14 +130,15 @@ class MeanAblationResult(CountedResult):
         ordered = frame.sort_values("contrast", ascending=False, kind="stable", na_position="last")
         return ordered[columns].reset_index(drop=True)
 
-    def __str__(self) -> str:
+    def headline(self) -> str:
+        """How many neurons are missed most on the tokens of their label."""
         counts, known = self.counts(), not self.control_contrast.isnan().all()
         said = []
         for kind, of in zip(KINDS, (~self.by_word, self.by_word), strict=True):
             beside = f" ({self.controls()[kind]} of as many unlabelled ones on the same tokens)" if known else ""
             said += [f"{counts[f'{kind} {SERVING}']} of {int(of.sum())} {kind}{beside}"] if of.any() else []
         return (
-            f"{super().__str__()}\nWithout it the model loses most on the tokens of its label: {', '.join(said)}. "
+            f"Without it the model loses most on the tokens of its label: {', '.join(said)}. "
             f"{self.rows} stories, {self.tokens:,} tokens."
         )
 

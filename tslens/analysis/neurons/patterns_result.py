@@ -114,12 +114,13 @@ class PatternsResult(CountedResult):
         frame = pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
         return frame.sort_values("auroc_low", ascending=False, kind="stable").reset_index(drop=True)
 
-    def __str__(self) -> str:
+    def headline(self) -> str:
+        """How many patterns of each kind predict."""
         said = " and ".join(
             f"{int(self.predicts[i].sum())} of {int((self.share[i] > 0).sum())} patterns of the kind {kind!r}"
             for i, kind in enumerate(KINDS)
         )
-        return f"{super().__str__()}\n{said} predict on {self.n_tested:,} other stories."
+        return f"{said} predict on {self.n_tested:,} other stories."
 
     def figure(self) -> "Figure":
         """The number of neurons by kind whose pattern predicts, in each layer."""

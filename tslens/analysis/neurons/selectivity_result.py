@@ -81,10 +81,11 @@ class SelectivityResult(CountedResult):
         columns = ["class", "base_rate", "neurons", "best", "auroc", "auroc_low", "auroc_high", "q"]
         return pd.DataFrame(rows, columns=columns)
 
-    def __str__(self) -> str:
+    def headline(self) -> str:
+        """How much of a neuron's activation the token alone explains."""
         share = self.token_share[~self.token_share.isnan()]
         middle = f"{float(share.median()):.0%}" if len(share) else "nothing"
-        return f"{super().__str__()}\nThe token alone explains {middle} of a neuron's variance (median over neurons)."
+        return f"The token alone explains {middle} of a neuron's variance (median over neurons)."
 
     def figure(self) -> "Figure":
         """The number of neurons that select each class."""
