@@ -13,6 +13,7 @@ from tslens.analysis.heads import kinds_words
 from tslens.analysis.heads.control import Control
 from tslens.analysis.heads.evidence import on_halves
 from tslens.analysis.heads.kinds import finish
+from tslens.analysis.heads.kinds_places import PlaceSums
 from tslens.analysis.heads.kinds_result import UNKNOWN
 from tslens.analysis.heads.kinds_state import KindsState, MarkedStory, add_pattern, count_story
 from tslens.analysis.heads.kinds_types import TypeSums
@@ -101,8 +102,8 @@ def empty(tokenizer: Tokenizer, n: int) -> KindsState:
     scores = RepetitionScores(chance, duplicate, induction, fair, fair, fair)
     queries, excess = torch.zeros(GROUPS, 1, len(ROWS)).double(), torch.zeros(GROUPS, 1, n, len(ROWS)).double()
     spec = Spec(4 * n, 1, n, d_vocab=tokenizer.size)
-    types = TypeSums.empty(spec, tokenizer.size)
-    return KindsState("planted", spec, tokenizer, scores, torch.zeros(GROUPS).long(), queries, excess, types)
+    sums = TypeSums.empty(spec, tokenizer.size), PlaceSums.empty(spec, GROUPS)
+    return KindsState("planted", spec, tokenizer, scores, torch.zeros(GROUPS).long(), queries, excess, *sums)
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +129,31 @@ def test_a_planted_head_is_named_and_not_as_another(answer: heads.KindsResult, k
 @pytest.mark.parametrize("other", OTHERS)
 def test_a_positional_head_has_no_kind(answer: heads.KindsResult, other: str) -> None:
     assert answer.kinds[0][PLANTED.index(other)] == []
+
+
+def test_a_place_where_stories_begin_alike_is_no_kind(tokenizer: Tokenizer) -> None:
+    """Half of the stories have a comma where one head always looks; another looks for marks wherever they are."""
+    state = empty(tokenizer, len(PLANTED))
+    for i, story in enumerate(generate(STORIES, 5)):
+        text = f"Once upon a time, {story.text}" if i % 2 else story.text
+        ids, offsets = torch.tensor(tokenizer.encode([text])[0])[:120], tokenizer.offsets(text)[:120]
+        words = words_of(text, pos.tag_texts([text])[0])
+        marked = MarkedStory(ids, marks_of(words, offsets))
+        comma = tokenizer.pieces(tokenizer.encode(["Once upon a time, there"])[0]).index(",")
+        n, mark = len(ids), marked.marks.classes == CLASSES.index("PUNCT")
+        at_place, at_marks = torch.zeros(n, n), mark.float().expand(n, n).clone()
+        at_place[:, comma] = 1
+        for weights in (at_place, at_marks):
+            weights.fill_diagonal_(0)
+        count_story(state, i % GROUPS, marked)
+        others = [torch.zeros(n, n)] * (len(PLANTED) - 2)
+        add_pattern(state, i % GROUPS, 0, torch.stack([*map(attention, (at_place, at_marks, *others))]), marked)
+    row = [i for i, kind in enumerate(ROWS) if KINDS[kind] == "word class PUNCT"]
+    share = state.excess.sum(0)[0][:2, row] / state.queries.sum(0)[0][row]
+    assert (share > 0.2).all()  # by other keys, and by other queries, both choose marks
+    found = finish(state, EVEN)
+    at = KINDS.index("word class PUNCT")
+    assert found.score[at, 0, 0] < EVEN_LEAST and found.kinds[0][:2] == [[], ["word class PUNCT"]]
 
 
 @pytest.mark.thorough

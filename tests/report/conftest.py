@@ -192,6 +192,7 @@ def made_data(
         ),
         "neurons": drawn(
             ProfilesResult, shape, top_story=top_story, top_pos=top_pos, top_contexts=windows(top_story, top_pos),
+            top_tags=label.clamp(min=0)[..., None].expand(-1, -1, ranks).clone(),
             top_tokens=windows(top_story, top_pos)[..., 5], top_values=values, max=values[..., 0], label=label,
             best=label.clamp(min=0), by_word=by_word, word=word,
             sample_story=sample_story, sample_pos=sample_pos,

@@ -101,6 +101,8 @@ def test_labels_that_predict_are_counted_and_the_best_of_them_is_shown(made: Cal
     tested.label[:] = torch.tensor([[0, 0, -1, 1]])
     tested.by_word[:] = torch.tensor([[False, False, True, False]])
     tested.low[..., [AUROC, ALIKE, WORDS]] = torch.tensor([[0.71, 0.825, 0.9, 0.6]])[..., None]
+    data.neurons.profiles.label[:] = torch.tensor([[0, 0, -1, 1]])
+    data.neurons.profiles.top_tags[:] = torch.tensor([[0, 0, 0, 1]])[..., None]
     found = finding_about(data, "part of speech")
     assert found.figure == "20 of 4 neurons" and found.leads  # the count that interval and twins are of
     assert found.claim.endswith("frequent, on 100 stories (untrained twins: 0).")
@@ -110,6 +112,11 @@ def test_labels_that_predict_are_counted_and_the_best_of_them_is_shown(made: Cal
     alone = finding_about(dataclasses.replace(data, twins=None), "part of speech")
     assert alone.figure == "2 of 4 neurons" and "Before this test 3 have a label. On all 60 stories" in alone.evidence
     assert "For instance 0.1, NOUN: AUROC" in found.evidence and "[0.82, " in found.evidence
+    assert "no such label" not in found.evidence
+    data.neurons.profiles.top_tags[0, 1, :3] = 2  # half of its top tokens: the label is not that of most
+    odd = finding_about(data, "part of speech").evidence
+    assert "Of 1 of these 2 all stories give no such label, or few of the top tokens have it." in odd
+    assert "For instance 0.0, NOUN: AUROC" in odd
     tested.low[..., ALIKE] = 0.6
     none = finding_about(data, "part of speech")
     assert not none.leads and "For instance" not in none.evidence

@@ -10,7 +10,7 @@ from tslens.cli.delivery import Delivery, beside_twins, delivery
 from tslens.cli.options import Engine, Json, Limit, Model, Precision, Stories, corpus_of, scanned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tslens.analysis.neurons import HeldOutResult, ProfilesResult
     from tslens.corpus import Corpus
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Top = Annotated[
     int | None, Parameter(help="Tokens kept for each neuron; else those above its 99.9% quantile, 20 to 64.")
+]
+Sample = Annotated[
+    int, Parameter(help="Random tokens that labels are held against; a rare word needs more (untested: too few).")
 ]
 Twins = Annotated[
     int,
@@ -69,6 +72,7 @@ def neurons(
     stories: Stories = None,
     limit: Limit = 200,
     top: Top = None,
+    sample: Sample = 1000,
     layer: OfLayer = None,
     label: OfLabel = None,
     word: OfWord = None,
@@ -98,21 +102,28 @@ def neurons(
     out
         A folder for the figure (SVG), the table (CSV) and the whole answer.
     """
-    from tslens.analysis.neurons import Profiles
     from tslens.forward import check_precision
     from tslens.models import load
 
-    Profiles(k=top)  # a wrong --top is refused before the work
+    drawn = _drawn(top, sample)
     check_precision(precision)
     with delivery(out, json_) as deliver:
         others = _others(beside, loaded := load(model))
         choose = _choice(loaded, layer, label, word)
         corpus = corpus_of(loaded, stories, limit)
         scan = partial(scanned, engine, model, loaded, corpus, precision=precision)
-        profiles, tested = _labelled(deliver, loaded, corpus, scan, top, n, test, fade, choose)
-        _selected(deliver, loaded, corpus, scan, top, n, patterns=patterns, classes=classes)
+        profiles, tested = _labelled(deliver, loaded, corpus, scan, drawn, n, test, fade, choose)
+        _selected(deliver, loaded, corpus, scan, drawn, n, patterns=patterns, classes=classes)
         _layers(deliver, [loaded, *others] if layers or others else [], corpus, n)
         _caused(deliver, loaded, corpus, profiles if ablate else None, tested if fade else None, n)
+
+
+def _drawn(top: int | None, sample: int) -> "Mapping[str, Any]":
+    """The options of reducers that say what is kept of each neuron; a wrong number is refused before the work."""
+    from tslens.analysis.neurons import Profiles
+
+    Profiles(top, sample)
+    return {"k": top, "sample": sample}
 
 
 def _choice(
@@ -135,7 +146,7 @@ def _labelled(
     loaded: "LanguageModel",
     corpus: "Corpus",
     scan: "Callable[[Sequence[Reducer[Any, Any]]], list[Any]]",
-    top: int | None,
+    drawn: "Mapping[str, Any]",
     n: int,
     test: bool,
     fade: bool,
@@ -146,9 +157,9 @@ def _labelled(
     from tslens.analysis import neurons as method
     from tslens.models import CompressorSpec, spec_of
 
-    asked: list[Reducer[Any, Any]] = [method.Profiles(k=top)]
+    asked: list[Reducer[Any, Any]] = [method.Profiles(**drawn)]
     untested = isinstance(spec_of(loaded, compressors=True), CompressorSpec) and not (test or fade)
-    asked += [] if untested else [method.HeldOut(k=top)]
+    asked += [] if untested else [method.HeldOut(**drawn)]
     labelled, *tests = scan(asked)
     profiles: ProfilesResult = tests[0].qualify(labelled) if tests else labelled
     profiles = beside_twins(deliver, loaded, corpus, asked[0], choose(profiles), n, "of-labels")
@@ -186,7 +197,7 @@ def _selected(
     loaded: "LanguageModel",
     corpus: "Corpus",
     scan: "Callable[[Sequence[Reducer[Any, Any]]], list[Any]]",
-    top: int | None,
+    drawn: "Mapping[str, Any]",
     n: int,
     *,
     patterns: bool,
@@ -196,7 +207,7 @@ def _selected(
     from tslens.analysis import neurons as method
 
     reducers: list[tuple[str, bool, Reducer[Any, Any]]]
-    reducers = [("patterns", patterns, method.Patterns(k=top)), ("classes", classes, method.Selectivity())]
+    reducers = [("patterns", patterns, method.Patterns(**drawn)), ("classes", classes, method.Selectivity())]
     for name, asked, reducer in reducers:
         if asked:
             (answer,) = scan([reducer])

@@ -48,7 +48,7 @@ from tslens.twins.ablating import VERSION as RULES
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-VERSION = "causes of heads, 13"
+VERSION = "causes of heads, 14"
 """Part of the key of kept answers: raise it when a rule changes."""
 SWAPPED, ABLATED, COPIES = 50, 64, 1
 """Stories that are swapped, those that heads are ablated on, and copies with half of the words replaced."""

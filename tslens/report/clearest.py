@@ -28,7 +28,7 @@ class _Clear(NamedTuple):
 
 
 def clearest(data: ReportData) -> str:
-    """A list of at most three heads with a role and three neurons whose label predicts, best evidence first, as HTML:
+    """A list of at most three heads with a role and three neurons whose label is clear, best evidence first, as HTML:
     of each where the count exceeds that of every untrained twin. Empty where there is none."""
     clear = [*_heads(data), *_neurons(data)]
     items = "\n".join(
@@ -82,8 +82,9 @@ def _neurons(data: ReportData) -> Iterator[_Clear]:
     if data.neurons is None or not Beside.of(data.twins, PREDICTING, 0).leads:
         return
     tested, neurons = data.neurons.tested, data.neurons.profiles
-    for layer, neuron in _best(tested.predicts & (tested.label >= 0), tested.least):
-        window = [neurons.pieces[t] if t >= 0 else "" for t in neurons.top_contexts[layer, neuron, 0].tolist()]
+    for layer, neuron in _best(data.neurons.clear, tested.least):
+        first = int((neurons.top_tags[layer, neuron] == tested.label[layer, neuron]).int().argmax())
+        window = [neurons.pieces[t] if t >= 0 else "" for t in neurons.top_contexts[layer, neuron, first].tolist()]
         middle = len(window) // 2
         before, after = ("".join(part) for part in (window[:middle], window[middle + 1 :]))
         peak = f"<mark>{html.escape(shown(window[middle]))}</mark>"

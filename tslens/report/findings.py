@@ -168,8 +168,11 @@ def _predicting(
         else f"{t.said()}."
     )
     if found:
+        clear = predicts & (of_neurons.clear | t.by_word)
         of = Counter(t.tags[i] for i in t.label[predicts].tolist() if i >= 0)
-        at = _best(torch.where(predicts, t.least, -1.0))
+        if t.n_tested and label.startswith("part") and (odd := found - int(clear.sum())):
+            more += f" Of {odd:,} of these {found:,} all stories give no such label, or few of the top tokens have it."
+        at = _best(torch.where(clear if clear.any() else predicts, t.least, -1.0))
         (area, hits), low, high = t.value[at][:2].tolist(), t.low[at].tolist(), t.high[at].tolist()
         base = float(t.value[at][TESTED.index("base_rate")])
         among = "" if t.by_word[at] else f", among words of like frequency {float(t.value[at][ALIKE]):.2f}"

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
+from torch import Tensor
 
 from tslens.analysis.neurons import HeldOutResult, InStoriesResult, ProfilesResult
 from tslens.analysis.neurons.choice import PREDICTS, TAIL, UNTESTED
@@ -33,6 +34,14 @@ class FoundNeurons:
     def n(self) -> int:
         """Number of neurons."""
         return self.profiles.max.numel()
+
+    @property
+    def clear(self) -> Bool[Tensor, "layer neuron"]:
+        """Neurons whose part of speech predicts, is that of all stories too, and that of most of their top tokens."""
+        profiles, tested = self.profiles, self.tested
+        of_label = (profiles.top_tags == profiles.label[..., None]).sum(-1)
+        most = 2 * of_label > (profiles.top_tags >= 0).sum(-1)
+        return tested.predicts & (tested.label >= 0) & tested.same_label(profiles) & most
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tslens.twins.reading import Question, ask
 if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
-VERSION = "scores of kinds, 8"
+VERSION = "scores of kinds, 9"
 """Part of the key of kept scores: raise it when the rule of a score changes."""
 PERCENTILE = 99
 TURNS = 5  # copies of the model with turned heads

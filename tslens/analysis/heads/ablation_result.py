@@ -215,7 +215,8 @@ class AblationResult(CountedResult):
         if self.copying and not self.q.isfinite().any():
             return f"On {self.on}: {self.copying}"
         found = Counter(self.checks()["finding"])
-        return f"Heads by finding: {'; '.join(f'{found[name]} {name}' for name in FINDINGS if found[name])}."
+        each = "; ".join(f"{name} ({found[name]})" for name in FINDINGS if found[name])
+        return f"What {self.q[0].numel()} heads do: {each}."
 
     def __str__(self) -> str:
         read = f"Ablated on {self.rows} stories, {self.tokens:,} tokens of their beginnings."

@@ -20,6 +20,7 @@ from torch import Tensor
 from tslens import forward, pos, stats
 from tslens.analysis.heads.control import NO_TWINS, Control
 from tslens.analysis.heads.evidence import GroupEstimate, on_halves, ratio
+from tslens.analysis.heads.kinds_places import PlaceSums
 from tslens.analysis.heads.kinds_result import KindsResult
 from tslens.analysis.heads.kinds_state import KindsState, MarkedStory, add_story
 from tslens.analysis.heads.kinds_types import TypeSums
@@ -42,8 +43,10 @@ MADE, MADE_SEED = 50, 4242
 MEMORY = 8_000_000
 """Pairs of tokens whose weights are remembered: half a gigabyte."""
 
-OF_KIND = [[row for row, kind in enumerate(ROWS) if kind == number] for number in range(len(KINDS))]
-"""The rows of weights of each kind: one for each of its nulls."""
+NULLS = ROWS + ROWS
+"""The kind of each null: of each row of weights, and of the same beyond what the place explains."""
+OF_KIND = [[null for null, kind in enumerate(NULLS) if kind == number] for number in range(len(KINDS))]
+"""The nulls of each kind."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,8 @@ class Kinds:
         excess = torch.zeros(self.groups, spec.n_layers, spec.n_heads, len(ROWS), dtype=torch.float64)
         none = torch.zeros(self.groups, dtype=torch.long)
         tokenizer = story_tokenizer_of(model)
-        types = TypeSums.empty(spec, tokenizer.size)
-        return KindsState(name_of(model), spec, tokenizer, scores, none, queries, excess, types)
+        sums = TypeSums.empty(spec, tokenizer.size), PlaceSums.empty(spec, self.groups)
+        return KindsState(name_of(model), spec, tokenizer, scores, none, queries, excess, *sums)
 
     def update(self, state: KindsState, activations: Mapping[str, Tensor], batch: Batch) -> KindsState:
         """Add the stories of a batch, one after the other: a story's weights are large."""
@@ -122,7 +125,7 @@ class Kinds:
     def merge(self, a: KindsState, b: KindsState) -> KindsState:
         """Add the sums; both states have the same scores on random tokens."""
         a.stories, a.queries, a.excess = a.stories + b.stories, a.queries + b.queries, a.excess + b.excess
-        a.types = a.types.plus(b.types)
+        a.types, a.places = a.types.plus(b.types), a.places.plus(b.places)
         return a
 
     def finish(self, state: KindsState) -> KindsResult:
@@ -132,6 +135,7 @@ class Kinds:
 
 def finish(state: KindsState, control: Control = NO_TWINS) -> KindsResult:
     """The `KindsResult` of these sums, with the number of heads that have a kind on halves of the stories."""
+    state = _beside_places(state)
     whole = _scored(state, control)
     halves = on_halves(state, lambda half: _scored(half, control)) if control.thresholds else []
     asked = torch.stack([one.sure > 0 for one in (whole, *halves)]).any(0)
@@ -141,6 +145,12 @@ def finish(state: KindsState, control: Control = NO_TWINS) -> KindsResult:
     )
     having = [replace(half, p_of_words=p_of_words).having for half in halves]
     return replace(whole, p_of_words=p_of_words, of_halves=having)
+
+
+def _beside_places(state: KindsState) -> KindsState:
+    """The sums beside the same less what the place explains."""
+    excess = torch.cat([state.excess, state.excess - state.places.explained()], -1)
+    return replace(state, queries=torch.cat([state.queries] * 2, -1), excess=excess)
 
 
 def _scored(state: KindsState, control: Control) -> KindsResult:
@@ -182,7 +192,7 @@ def ends(found: GroupEstimate) -> tuple[Float[Tensor, "kind *axes"], Float[Tenso
     from scipy.stats import t
 
     low, high = found.interval
-    nulls, freedom = torch.bincount(torch.tensor(ROWS))[torch.tensor(ROWS)].numpy(), len(found.without) - 1
+    nulls, freedom = torch.bincount(torch.tensor(NULLS))[torch.tensor(NULLS)].numpy(), len(found.without) - 1
     wider = torch.from_numpy(t.isf(0.025 / nulls, freedom) / t.isf(0.025, freedom))
     return smallest(low), smallest(found.value + wider * (high - found.value))
 

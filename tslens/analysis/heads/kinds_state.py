@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tslens import forward
+from tslens.analysis.heads.kinds_places import PlaceSums, by_place
 from tslens.analysis.heads.kinds_types import TypeSums
 from tslens.analysis.heads.kinds_weights import StoryWeights, story_weights
 from tslens.analysis.heads.kinds_words import TokenMarks
@@ -33,6 +34,8 @@ class KindsState:
     """Mass on such keys less that on their null keys."""
     types: TypeSums
     """How the heads like each token, of natural stories."""
+    places: PlaceSums
+    """How they attend by place, of natural stories."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class MarkedStory:
     marks: TokenMarks
     of_window: dict[int | None, StoryWeights] = field(default_factory=dict)
     """By the number of tokens that a query sees, None if all."""
+    placed: dict[int | None, Float[Tensor, "row place"]] = field(default_factory=dict)
+    """The same weights by place."""
 
     def weights(self, window: int | None) -> StoryWeights:
         """The weights where a query sees so many tokens."""
@@ -50,6 +55,12 @@ class MarkedStory:
             visible = forward.causal_mask(len(self.tokens), window, torch.device("cpu"))
             self.of_window[window] = story_weights(self.tokens, self.marks, visible)
         return self.of_window[window]
+
+    def by_place(self, window: int | None) -> Float[Tensor, "row place"]:
+        """The sums of these weights by place."""
+        if window not in self.placed:
+            self.placed[window] = by_place(self.weights(window), len(self.tokens))
+        return self.placed[window]
 
 
 def add_story(state: KindsState, group: int, activations: Mapping[str, Tensor], story: MarkedStory) -> None:
@@ -82,3 +93,4 @@ def add_pattern(
     state.queries[group, layer] += weights.queries.double()
     if story.marks.natural:
         state.types.add(layer, pattern, weights, story.tokens)
+        state.places.add(group, layer, pattern, story.by_place(window))

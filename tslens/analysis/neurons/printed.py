@@ -35,7 +35,7 @@ def text(found: "ProfilesResult") -> str:
     cut = f"The first {SHOWN} of {len(rows):,}; --out writes all." if len(rows) > SHOWN else ""
     rare = (
         f"Of {found.too_rare:,} more neurons one word is on top that has fewer than {ENOUGH} of the "
-        f"{len(found.sample_tokens):,} random tokens, too few to label it: a larger `sample` tests it."
+        f"{len(found.sample_tokens):,} random tokens, too few to label it: more (`--sample`) test it."
     )
     shown = as_text(rows.head(SHOWN), found.essential) if len(rows) else "None is of that kind."
     more = rare if found.too_rare else ""
@@ -52,4 +52,5 @@ def headline(found: "ProfilesResult") -> str:
     predict = sum(row.count(PREDICTS) for row in found.tests)
     tested = f" {predict:,} of the labels predict activations on other stories." if found.tests else ""
     labelled = f"{int(found.is_labelled.sum()):,} of {found.label.numel():,} {found.called} {found.model}"
-    return f"{labelled} have a label{by_label}.{tested}"
+    beside = f", held against {len(found.sample_tokens):,} random tokens"
+    return f"{labelled} have a label{beside}{by_label}.{tested}"

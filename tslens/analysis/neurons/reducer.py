@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tslens.models import LanguageModel
 
 MOST = 1000  # top tokens of a neuron
+MOST_SAMPLE = 100_000
 FEWEST_ON_TOP, MOST_ON_TOP = 20, 64  # where a quantile says how many
 SIDE = 5  # tokens of context either side
 
@@ -47,6 +48,8 @@ class Profiles:
         for name, least in (("k", 1), ("sample", 1), ("effect", 0)):
             if (asked := getattr(self, name)) is not None and asked < least:
                 raise InputError(f"{name}={asked} leaves nothing to show; give {least} or more.")
+        if self.sample > MOST_SAMPLE:
+            raise InputError(f"{self.sample} random tokens would not fit in memory; give {MOST_SAMPLE:,} at most.")
         if self.k is not None and self.k > MOST:
             raise InputError(f"k={self.k} tokens of every neuron would not fit in memory; give {MOST:,} at most.")
 
