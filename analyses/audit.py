@@ -8,11 +8,12 @@ since random weights earn them too. Sets of words: only 80 and 60 of 100 are fou
 role or a part of speech (they read neither word classes nor BOS, so that these are errors of chance alone; untrained
 twins show what random weights find in words), and no neuron of rare words or of other plants has a part of speech that
 predicts. One word: of 12,100 random neurons 401 and 290 have one, of which untrained twins have as many as the model or
-more (48 and 48; 79 and 42). No simulated interval is rejected, but those of counts, of kinds of keys, of areas near 1
-and of p over words are tested on one side only: they may cover more than 95% (`tslens audit` says which do), and
-families of kernels have none. No way of reading 24 stories changes a label (9,264 and 2,700 roles, kinds of keys,
-written classes, and neurons' labels and patterns). Taken singly a kind of key has 10 or 20 plants: fewer misses than
-26% or 14% would not have been seen, and quotation marks are named wrongly once beside 10 right ones (9%, 2 to 38).
+more (48 and 48; 79 and 42); the word that is planted is the commonest of the stories, and rarer ones need a larger
+sample than the 1,000 tokens of an audit. No simulated interval is rejected, but those of counts, of kinds of keys, of
+areas near 1 and of p over words are tested on one side only: they may cover more than 95% (`tslens audit` says which
+do), and families of kernels have none. No way of reading 24 stories changes a label (9,264 and 2,700 roles, kinds of
+keys, written classes, and neurons' labels and patterns). Taken singly a kind of key has 10 or 20 plants: fewer misses
+than 26% or 14% would not have been seen, and quotation marks are named wrongly once beside 10 right ones (9%, 2 to 38).
 
 Which labels of tslens can be believed, and how small an error would have been seen?
 

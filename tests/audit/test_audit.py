@@ -332,8 +332,8 @@ NEEDED = ("positional fraction", "AUROC", f"{TESTED}, auroc", WRITTEN, SHARE, *(
 def test_a_label_has_the_coverage_of_its_own_interval_or_none() -> None:
     """A family of kernels has no interval, so none is borrowed; a kind of key has that of as many nulls as it has."""
     wide = Interval(0.0, np.zeros(9), np.ones(9), 0.95, "")
-    tests = [covered(name, wide, 0.5, least=name.startswith(KIND)) for name in NEEDED if "5" not in name]
-    tests.append(covered(f"{KIND}, 5 equal nulls", Interval(0.0, np.zeros(9), np.zeros(9), 0.95, ""), 0.5, least=True))
+    tests = [covered(name, wide, 0.5, least=name.startswith(KIND)) for name in NEEDED if "10" not in name]
+    tests.append(covered(f"{KIND}, 10 equal nulls", Interval(0.0, np.zeros(9), np.zeros(9), 0.95, ""), 0.5, least=True))
     found = {label: coverage(label, tests) for label in ALL}
     assert {label for label, (value, sort) in found.items() if np.isnan(value) and sort == NONE} == {
         f"{family} kernels" for family in ("previous token", "offset", "local", "slow decay")
@@ -342,7 +342,7 @@ def test_a_label_has_the_coverage_of_its_own_interval_or_none() -> None:
     assert found["kind of key: opening quotation mark"] == found[ANY_KIND] == (0.0, AT_LEAST)
     assert found["kind of key: sentence start"] == (1.0, AT_LEAST)
     assert coverage("writes: NOUN", [t for t in tests if not t.name.startswith(WRITTEN)])[1] == NONE
-    assert sorted(WITH_NULLS) == [2, 3, 4, 5]
+    assert sorted(WITH_NULLS) == [4, 6, 8, 10]
 
 
 def test_sets_of_words_are_said_by_themselves(perfect: AuditResult) -> None:

@@ -150,12 +150,12 @@ def test_symmetric_intervals_of_areas_near_1_cover_too_seldom(monkeypatch: pytes
     assert not faulty[0].passes and faulty[0].value < mended[0].value
 
 
-def test_an_upper_end_for_each_of_three_nulls_covers_too_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upper_end_for_each_of_six_nulls_covers_too_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     def plain(found: GroupEstimate) -> tuple[Tensor, Tensor]:
         low, high = found.interval
         return smallest(low), smallest(high)
 
-    name, kind = f"{KIND}, 3 equal nulls", label_intervals.WITH_NULLS[3]
+    name, kind = f"{KIND}, 6 equal nulls", label_intervals.WITH_NULLS[6]
     mended = label_intervals._excess(name, kind, 0.0, 2000, np.random.default_rng(1))
     monkeypatch.setattr(label_intervals, "ends", plain)
     faulty = label_intervals._excess(name, kind, 0.0, 2000, np.random.default_rng(1))

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from tslens import stats
 from tslens.analysis.heads.evidence import ratio
-from tslens.analysis.heads.kinds import OF_KIND, ends
-from tslens.analysis.heads.kinds_weights import ROWS
+from tslens.analysis.heads.kinds import NULLS, OF_KIND, ends
 from tslens.analysis.neurons.held_out_measures import GROUPS, MEASURES, area_alike, measured
 from tslens.analysis.neurons.held_out_pairs import Sides
 from tslens.analysis.neurons.held_out_words import area_words
@@ -107,7 +106,7 @@ def _excess(name: str, kind: int, gap: float, runs: int, rng: np.random.Generato
     """The smallest excess over the nulls of a kind, one head for each corpus. All nulls share the mass on the keys of
     the kind; each has its own queries and noise."""
     rows, groups = OF_KIND[kind], (OF_KINDS, 1, runs)
-    queries, excess = torch.ones(*groups, len(ROWS)).double(), torch.zeros(*groups, len(ROWS)).double()
+    queries, excess = torch.ones(*groups, len(NULLS)).double(), torch.zeros(*groups, len(NULLS)).double()
     shared, own = rng.normal(size=(*groups, 1)), rng.normal(size=(*groups, len(rows)))
     asked = rng.lognormal(3, 0.4, (*groups, 1)) * rng.lognormal(0, 0.2, own.shape)
     means = EXCESS + gap * np.arange(len(rows)) + EXCESS * math.sqrt(0.5) * (shared + own)

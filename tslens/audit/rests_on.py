@@ -6,7 +6,8 @@ A family of kernels has no interval (`KernelsResult` says why), so its coverage 
 import math
 from collections.abc import Sequence
 
-from tslens.analysis.heads.kinds_weights import KINDS, ROWS
+from tslens.analysis.heads.kinds import NULLS
+from tslens.analysis.heads.kinds_weights import KINDS
 from tslens.analysis.heads.result import EVIDENT
 from tslens.audit.coverage import UNIFORM, Simulated, sort_of
 from tslens.audit.judging import ANY_KIND, MORE, ONE_WORD, PART_OF_SPEECH, PLANTED_KINDS, PREDICTS, SETS
@@ -25,7 +26,7 @@ RESTS_ON: dict[str, tuple[str, ...]] = dict.fromkeys(EVIDENT, (SHARE,)) | {
     ANY_KIND: (KIND,),
 }
 """How the names of the simulated intervals begin that decide each label; nothing where it has no interval."""
-RESTS_ON |= {label: (f"{KIND}, {ROWS.count(KINDS.index(kind))} ",) for label, kind in PLANTED_KINDS.items()}
+RESTS_ON |= {label: (f"{KIND}, {NULLS.count(KINDS.index(kind))} ",) for label, kind in PLANTED_KINDS.items()}
 RESTS_ON |= {label: () if label.endswith(" kernels") else (WRITTEN,) for label in MORE if label != SETS}
 
 
