@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tslens import files
 from tslens.errors import InputError
+from tslens.progress import note
 from tslens.twins import kept as store
 from tslens.twins.counting import VERSION as RULES
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from tslens.audit.result import AuditResult
     from tslens.models import LanguageModel
 
-VERSION = "every kind of label, 10"
+VERSION = "every kind of label, 11"
 """Part of the key of kept verdicts: raise it when what is planted changes."""
 
 
@@ -29,11 +30,17 @@ class Verdict:
     """The stories that it was read on."""
     command: str
     """The command that makes it again."""
+    size: int = 0
+    """Models that were built by hand, each read on so many stories: their product."""
 
 
 def keep(model: "LanguageModel", found: "AuditResult") -> None:
-    """Keep the verdict beside the model; where nothing can be kept, it has to be found again."""
-    verdict = Verdict(found.passes, found.verdict, found.corpus, found.command)
+    """Keep the verdict beside the model, unless that of a larger audit is there, which stays; where nothing can be
+    kept, it has to be found again."""
+    verdict = Verdict(found.passes, found.verdict, found.corpus, found.command, found.models * found.stories)
+    if (known := verdict_of(model)) is not None and known.size > verdict.size:
+        note(f"The page keeps the verdict of a larger audit: {known.command}")
+        return
     with contextlib.suppress(OSError):
         files.write_json(_places(model)[0], asdict(verdict))
 

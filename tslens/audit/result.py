@@ -192,8 +192,9 @@ class AuditResult(Result):
         kinds += more_found(self.labels, self.planted, self.named, self.random, self.false)
         false = int(self.false[self._claimed].sum())
         return (
-            f"The audit passes: all {named} plants with one right label have it and {others} others none that is "
-            f"wrong, {false} of {components:,} random heads and neurons have a role or a part of speech, {kinds}"
+            f"The audit passes (sets of words and single kinds of keys fail none): all {named} plants with one right "
+            f"label have it and {others} others none that is wrong, {false} of {components:,} random heads and neurons "
+            f"have a role or a part of speech, {kinds}"
             f"{sorts(self.test_kinds)}, and no way of reading {min(READ_AGAIN, self.stories)} stories changes a label."
             f"{self.often_false}"
             f"{unplanted(self.labels, self.planted)}"

@@ -177,6 +177,13 @@ def more_found(labels: Sequence[str], planted: Tensor, named: Tensor, random: Te
     return found
 
 
+def _of_given(found: "AuditResult", label: str) -> str:
+    """The share of random components among all that were given a label."""
+    at = found.labels.index(label)
+    false, named = int(found.false[at]), int(found.named[at])
+    return f"{false / max(false + named, 1):.0%}"
+
+
 def notes(found: "AuditResult") -> list[str]:
     """What a reader of the tables must know."""
     return [
@@ -184,7 +191,8 @@ def notes(found: "AuditResult") -> list[str]:
         "they have those of 19, or of turned heads where these are higher: heads get them more rarely then, wrongly or "
         "rightly, and how much more rarely is not audited.",
         "The share of what is named so is of all that are named; for one word and sets of words it is of the random "
-        "neurons. These do fire on such words, so sets of words fail no audit, neither missed nor found there.",
+        f"neurons, which do fire on such words ({_of_given(found, ONE_WORD)} of all that are called after one word are "
+        "random). So sets of words fail no audit, neither missed nor found there.",
         "Families of kernels have no interval, so there is no coverage of it.",
         one_sided(found.tests, found.test_kinds, found.test_value.tolist(), found.runs),
         "Not audited: written classes but nouns and articles, absolute and broad kernels, words before a neuron's.",
