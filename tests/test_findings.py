@@ -35,6 +35,22 @@ def row(table: str, by: str, name: str, columns: tuple[str, ...] = INTERVAL, **m
     return read
 
 
+def at_unswapped_keys(figures: Path) -> list[float]:
+    """The content-dependent heads of each model whose pattern at unswapped keys changes by more than half of its
+    distance from uniform, and all; roles of position all change by less."""
+    numbers: list[float] = []
+    for model in MODELS:
+        frame = pd.read_csv(figures / f"heads/{model}.csv").merge(
+            pd.read_csv(figures / f"heads/{model}-swaps.csv"), on=["layer", "head"]
+        )
+        content = frame["role"] == "content-dependent"
+        named = frame["role"].isin(["previous token", "positional"])
+        much = frame["beside, any tokens"] > 0.5
+        assert not (much & named).any() and int(named.sum()) == (6 if model == "stories2M" else 18)
+        numbers += [int((much & content).sum()), int(content.sum())]
+    return numbers
+
+
 def beyond_tokens(figures: Path) -> list[float]:
     """Queries and keys of stories260K, two heads to a key, that tell parts of speech beyond the token, and all."""
     frame = pd.read_csv(figures / "heads/stories260K-probes.csv")
@@ -140,6 +156,7 @@ CLAIMS: list[tuple[str, str, Numbers]] = [
         "heads/stories260K-swaps", "verdict, keys but BOS", "",
         tuple(f"{name}, any tokens, keys but BOS" for name in ("change", "low", "high")), layer=1, head=2)),
     ("heads", r"random tokens alone agree with (\d+) of (\d+) and (\d+) of (\d+) labels", agreeing("any tokens")),
+    ("heads", r"agree, and (\d+) of (\d+) and (\d+) of (\d+) content-dependent heads", at_unswapped_keys),
     ("heads", r"they do in (\d+) of (\d+) and \d+ of \d+\. Of",
      row("heads/stories2M-agreement", "heads", "roles", AGAINST_BY_CLASS)),
     ("heads", r"they do in \d+ of \d+ and (\d+) of (\d+)\. Of",

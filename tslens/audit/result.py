@@ -196,8 +196,7 @@ class AuditResult(Result):
             f"label have it and {others} others none that is wrong, {false} of {components:,} random heads and neurons "
             f"have a role or a part of speech, {kinds}"
             f"{sorts(self.test_kinds)}, and no way of reading {min(READ_AGAIN, self.stories)} stories changes a label."
-            f"{self.often_false}"
-            f"{unplanted(self.labels, self.planted)}"
+            f"{self.often_false}{unplanted(self.labels, self.planted)}"
         )
 
     def summary(self) -> "pd.DataFrame":
