@@ -48,7 +48,7 @@ def heads(
     kinds
         Also name keys chosen by content and word classes written, beyond twins; kernel families; roles at 64 tokens.
     n
-        Untrained twins whose roles, kernels, heads that matter and probes are counted too; 19 give p = 0.05 at best.
+        Untrained twins that are asked too, 19 for a p of 0.05; with 0 the counts of roles that a page or study kept.
     out
         A folder for the figures (SVG), the tables (CSV) and the whole answers.
     """

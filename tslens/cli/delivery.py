@@ -155,11 +155,13 @@ def beside_twins(
     n: int,
     which: str,
 ) -> Counted:
-    """Deliver an answer, beside the counts of `n` untrained twins if there are any."""
-    from tslens.twins import compare
+    """Deliver an answer, beside the counts of `n` untrained twins, or of those that are kept if none is asked."""
+    from tslens.twins import compare, kept_counts
 
-    if n:
-        deliver(counted := compare(loaded, corpus, [reducer], n=n), which, printed=False)
+    counted = compare(loaded, corpus, [reducer], n=n) if n else kept_counts(loaded, corpus, reducer)
+    if counted is not None:
         answer = counted.beside(answer)
+        if n:
+            deliver(counted, which, printed=False)
     deliver(answer, corpus=corpus)
     return answer

@@ -30,7 +30,8 @@ Twins = Annotated[
     int,
     Parameter(
         name="--twins",
-        help="Untrained twins on which labels are counted too, on the first 100 stories; 19 give a p of 0.05 at best.",
+        help="Untrained twins on which labels are counted too, on the first 100 stories; 19 give a p of 0.05 at best. "
+        "With 0 labels stand beside the twins that a page or a study of these stories has kept, if any.",
     ),
 ]
 ByLayer = Annotated[

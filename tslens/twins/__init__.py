@@ -2,7 +2,7 @@
 
 from tslens.halves import FEWEST
 from tslens.twins.ablating import ABLATED_STORIES, ablated, ablated_neurons
-from tslens.twins.counting import QUESTIONS, STORIES, TWINS, compare, usual_questions
+from tslens.twins.counting import QUESTIONS, STORIES, TWINS, compare, kept_counts, usual_questions
 from tslens.twins.fading import faded
 from tslens.twins.layers import layers
 from tslens.twins.layers_result import LayersResult, side_by_side
@@ -29,6 +29,7 @@ __all__ = [
     "compare",
     "control",
     "faded",
+    "kept_counts",
     "layers",
     "measured",
     "on_task",

@@ -73,6 +73,21 @@ def compare(
     return cast(TwinsResult, read_on(found, stories))
 
 
+def kept_counts(model: "LanguageModel", stories: Iterable[str], reducer: Reducer[Any, Any]) -> TwinsResult | None:
+    """The counts of `usual_questions` beside those of all twins, if these are kept for these stories and this reducer
+    is one of them, as a page or a study leaves them; None otherwise, without reading a twin."""
+    asked, texts = usual_questions(model), read_texts(stories, STORIES)
+    if reducer not in asked or len(texts) < FEWEST:
+        return None
+    known, _ = store.read(model, store.key(str(VERSION), model, texts, stories, asked), is_whole)
+    names = [str(twin) for twin in twins(TWINS)]
+    if not {MODEL, *names} <= known.keys():
+        return None
+    of = {label: units(model, label) for label in known[MODEL]}
+    found = result_of(models.name_of(model), len(texts), known, names, of)
+    return cast(TwinsResult, read_on(found, stories))
+
+
 def usual_questions(model: "LanguageModel") -> tuple[Reducer[Any, Any], ...]:
     """`QUESTIONS`, without those about neurons where the model has none."""
     spec = models.spec_of(model)

@@ -35,8 +35,8 @@ class Profiles:
 
     Per neuron `k` top tokens and `effect` promoted and suppressed tokens (0: none); a random sample of `sample` tokens.
     Without a `k` the top tokens are those above the neuron's 99.9% quantile, which unlike a number of them does not
-    move with the corpus: but 20 of fewer than 20,000 tokens, and 64 of more than 64,000. BOS is excluded unless `bos`: it is no word, and
-    many neurons have their largest activation on it.
+    move with the corpus: but 20 of fewer than 20,000 tokens, and 64 of more than 64,000. BOS is excluded unless `bos`:
+    it is no word, and many neurons have their largest activation on it.
     """
 
     k: int | None = None
