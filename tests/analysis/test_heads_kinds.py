@@ -13,7 +13,7 @@ from tslens.analysis.heads import kinds_words
 from tslens.analysis.heads.control import Control
 from tslens.analysis.heads.evidence import on_halves
 from tslens.analysis.heads.kinds import finish
-from tslens.analysis.heads.kinds_places import PlaceSums
+from tslens.analysis.heads.kinds_places import KEYS, PlaceSums, keys_of, places_of
 from tslens.analysis.heads.kinds_result import UNKNOWN
 from tslens.analysis.heads.kinds_state import KindsState, MarkedStory, add_pattern, count_story
 from tslens.analysis.heads.kinds_types import TypeSums
@@ -400,3 +400,19 @@ def test_refusals(model, made_stories: list[str], refused) -> None:
     roles = heads.roles(model, made_stories[:8], groups=4, context=32)
     with refused("say nothing of"):
         heads.kinds(model, made_stories, roles=replace(roles, model="another"))
+
+
+def test_attention_by_place_is_summed_pair_by_pair() -> None:
+    """The mean attention of queries of the same octave to the same key, or to keys of one bin beyond the 64th."""
+    spec, n = Spec(8, 1, 2, d_vocab=9, n_ctx=100), 90
+    sums, generator = PlaceSums.empty(spec, 1), torch.Generator().manual_seed(0)
+    pattern = torch.rand(2, n, n, generator=generator).tril()
+    weights = torch.zeros(len(ROWS), KEYS * n.bit_length())
+    sums.add(0, 0, pattern, weights)
+    pair, place = places_of(n)
+    assert len(pair) == n * (n + 1) // 2 and torch.equal(sums.pairs[0], torch.bincount(place, minlength=KEYS * 7))
+    expected = torch.zeros(2, KEYS * 7).double().index_add_(1, place, pattern.flatten(1)[:, pair].double())
+    assert torch.allclose(sums.mass[0], expected)
+    same = place[(pair // n >= 64) & (pair % n == 20)].unique()
+    assert len(same) == 1 and len(keys_of(n).unique()) < n == len(keys_of(n))
+    assert torch.equal(keys_of(200)[:n], keys_of(n))  # whatever the story's length

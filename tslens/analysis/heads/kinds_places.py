@@ -51,10 +51,13 @@ class PlaceSums:
         weights: Float[Tensor, "row place"],
     ) -> None:
         """Add one natural story's attention in one layer, and its weights by place."""
-        pair, place = places_of(pattern.shape[-1])
+        n = pattern.shape[-1]
         self.weights[group, layer, :, : weights.shape[1]] += weights
-        self.mass[layer].index_add_(1, place, pattern.flatten(1)[:, pair].double())
-        self.pairs[layer] += torch.bincount(place, minlength=self.pairs.shape[1])
+        of_octave = self.mass[layer].unflatten(1, (-1, KEYS))
+        for octave in range((n - 1).bit_length()):
+            queries = slice(1 << octave if octave else 0, 2 << octave)
+            of_octave[:, octave].index_add_(1, keys_of(n), pattern[:, queries].sum(1).double())
+        self.pairs[layer] += torch.bincount(places_of(n)[1], minlength=self.pairs.shape[1])
 
     def explained(self) -> Float64[Tensor, "group layer head row"]:
         """What the mean attention by place gives the keys of each kind, less what it gives their null keys."""
@@ -80,8 +83,13 @@ def by_place(weights: StoryWeights, n: int) -> Float[Tensor, "row place"]:
 @lru_cache(maxsize=64)
 def places_of(n: int) -> tuple[Int[Tensor, " pair"], Int[Tensor, " pair"]]:
     """Every pair of a query and a key that is not after it among `n` tokens, as `query * n + key`, and its place."""
+    octave = torch.arange(n).clamp(min=1).double().log2().floor().long()
+    pair = torch.ones(n, n).tril().flatten().nonzero()[:, 0]
+    return pair, octave[pair // n] * KEYS + keys_of(n)[pair % n]
+
+
+@lru_cache(maxsize=64)
+def keys_of(n: int) -> Int[Tensor, " key"]:
+    """The place of each of `n` keys."""
     at = np.arange(n)
-    key = np.where(at < EXACT, at, stats.octave_bins(np.maximum(at - EXACT + 1, 1)) + EXACT - 1)
-    octave = np.floor(np.log2(np.maximum(at, 1))).astype(np.int64)
-    pair = np.flatnonzero(np.tri(n, dtype=bool))
-    return torch.from_numpy(pair), torch.from_numpy(octave[pair // n] * KEYS + key[pair % n])
+    return torch.from_numpy(np.where(at < EXACT, at, stats.octave_bins(np.maximum(at - EXACT + 1, 1)) + EXACT - 1))

@@ -12,6 +12,7 @@ A key of a kind has two to five nulls, and a head has the kind only if the mass 
 - *As many words away*, for relations: keys at the same place of their word, seen by other queries of the story as many
   words away.
 
+Each null holds with the head's own attention, and with what the place in the story leaves of it (`kinds_places`).
 Attention by position exceeds none, attention to a class of words not the second, to favourite words not the third, and
 attention by the number of words between not the fourth, where words have several tokens.
 Where several keys match, the null is their mean mass: the mean over all draws of one of them, so nothing is drawn, and
