@@ -128,7 +128,8 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "export",
         "tslens.cli.export:export",
-        "Write a model for other programs: transformers, TransformerLens or llama2.c, with its tokenizer.",
+        "Write a model for other programs: transformers, TransformerLens, llama2.c or those that read GGUF, with its "
+        "tokenizer.",
     ),
     Command(
         "loss",

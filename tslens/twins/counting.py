@@ -76,6 +76,8 @@ def compare(
 def kept_counts(model: "LanguageModel", stories: Iterable[str], reducer: Reducer[Any, Any]) -> TwinsResult | None:
     """The counts of `usual_questions` beside those of all twins, if these are kept for these stories and this reducer
     is one of them, as a page or a study leaves them; None otherwise, without reading a twin."""
+    if isinstance(models.spec_of(model, compressors=True), models.CompressorSpec):  # which has no twins
+        return None
     asked, texts = usual_questions(model), read_texts(stories, STORIES)
     if reducer not in asked or len(texts) < FEWEST:
         return None
