@@ -115,7 +115,7 @@ def test_labels_that_predict_are_counted_and_the_best_of_them_is_shown(made: Cal
     assert "no such label" not in found.evidence
     data.neurons.profiles.top_tags[0, 1, :3] = 2  # half of its top tokens: the label is not that of most
     odd = finding_about(data, "part of speech").evidence
-    assert "Of 1 of these 2 all stories give no such label, or few of the top tokens have it." in odd
+    assert "On all stories 1 of these 2 have no such label, or few top tokens that fit it." in odd
     assert "For instance 0.0, NOUN: AUROC" in odd
     tested.low[..., ALIKE] = 0.6
     none = finding_about(data, "part of speech")

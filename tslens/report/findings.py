@@ -171,7 +171,7 @@ def _predicting(
         clear = predicts & (of_neurons.clear | t.by_word)
         of = Counter(t.tags[i] for i in t.label[predicts].tolist() if i >= 0)
         if t.n_tested and label.startswith("part") and (odd := found - int(clear.sum())):
-            more += f" Of {odd:,} of these {found:,} all stories give no such label, or few of the top tokens have it."
+            more += f" On all stories {odd:,} of these {found:,} have no such label, or few top tokens that fit it."
         at = _best(torch.where(clear if clear.any() else predicts, t.least, -1.0))
         (area, hits), low, high = t.value[at][:2].tolist(), t.low[at].tolist(), t.high[at].tolist()
         base = float(t.value[at][TESTED.index("base_rate")])
