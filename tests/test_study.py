@@ -305,7 +305,11 @@ def test_measures_and_tasks_stand_beside_twins(run: Path, corpus: Corpus, monkey
     said = dict(zip(summary.answers, summary.findings, strict=True))
     for name in ("attribution", "residuals"):
         beside = found[f"twins of {name}"]
-        assert beside.stories == 20 and len(beside.twins) == 2 and said[f"twins of {name}"] == beside.said()
+        assert (
+            beside.stories == 20
+            and len(beside.twins) == 2
+            and said[f"twins of {name}"] == beside.said().removesuffix(".")
+        )
     few = Corpus(corpus.texts[:20], "made ones")
     alone = measured(model, few, lens.residuals(model, few), n=2)
     assert torch.equal(found["twins of residuals"].of_twins, alone.of_twins)
