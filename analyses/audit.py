@@ -4,15 +4,15 @@ rotary positions, and copies of the model itself); so do all of 340 and 340 head
 and 1 of 703 and 1 of 705 heads have a wrong kind (by thresholds of untrained twins; an analysis adds those of turned
 heads, which are not audited). On 100 generated stories one of 340 with rotary positions missed its kind, since in the
 second layer what is random beside it turned it away from the last mark; it stands in the first layer now, and all have
-theirs. All 141 and 143 kernels and written classes are named. Two kinds of label are not judged, since random weights
-earn them too. Sets of words: only 80 and 60 of 100 are found (94 and 91 on stories of V1), and 1,832 and 2,942 of
-12,100 random neurons have one (15% and 24%). Of random heads and neurons 2 and 0 of 12,220 have a role or a part of
-speech (they read neither word classes nor BOS, so that these are errors of chance alone; untrained twins show what
-random weights find in words), and no neuron of rare words or of other plants has a part of speech that predicts. One
-word: of 12,100 random neurons 401 and 290 have one, of which untrained twins have as many as the model or more (48 and
-48; 79 and 42), and 79% and 73% of all that have one in an audit are random; the word that is planted is the commonest
-of the stories, and rarer ones need a larger sample than the 1,000 tokens of an audit. No simulated interval is
-rejected, but those of counts, of kinds of keys, of areas near 1, of the positional fraction on 10 stories (0.978 and
+theirs (`make stress`). All 141 and 143 kernels and written classes are named. Two kinds of label are not judged, since
+random weights earn them too. Sets of words: only 80 and 60 of 100 are found (94 and 91 on stories of V1), and 1,832 and
+2,942 of 12,100 random neurons have one (15% and 24%). Of random heads and neurons 2 and 0 of 12,220 have a role or a
+part of speech (they read neither word classes nor BOS, so that these are errors of chance alone; untrained twins show
+what random weights find in words), and no neuron of rare words or of other plants has a part of speech that predicts.
+One word: of 12,100 random neurons 401 and 290 have one, of which untrained twins have as many as the model or more (48
+and 48; 79 and 42), and 79% and 73% of all that have one in an audit are random; the word that is planted is the
+commonest of the stories, and rarer ones need a larger sample than the 1,000 tokens of an audit. No simulated interval
+is rejected, but those of counts, of kinds of keys, of areas near 1, of the positional fraction on 10 stories (0.978 and
 0.959) and of p over words are tested on one side only: they may cover more than 95% (`tslens audit` says which do), and
 families of kernels have none. No way of reading 24 stories changes a label (9,264 and 2,700 roles, kinds of keys,
 written classes, and neurons' labels and patterns). Taken singly a kind of key has 10 or 20 plants: fewer misses than

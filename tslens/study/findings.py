@@ -23,7 +23,7 @@ NOT_ASKED = " (twins: not asked)"
 @singledispatch
 def finding(answer: Result, twins: TwinsResult | None) -> str:
     """What an answer found, in a line; counts of labels beside those of `twins`, where these were counted."""
-    return answer.headline().strip().removesuffix(".")
+    return answer.headline().removesuffix(".")
 
 
 @finding.register
@@ -53,7 +53,7 @@ def _to_confirm(twins: TwinsResult | None) -> str:
 
 @finding.register
 def _(answer: CountedResult, twins: TwinsResult | None) -> str:
-    said = answer.headline().strip()
+    said = answer.headline()
     return f"{said} {answer.beside_twins}" if answer.beside_twins else f"{said.removesuffix('.')}{NOT_ASKED}"
 
 

@@ -90,7 +90,7 @@ class AccuracyResult(CountedResult):
 
     def headline(self) -> str:
         """Whether the model does the task."""
-        return f"{self.verdict}\n"
+        return self.verdict
 
     def figure(self) -> "Figure":
         """Bars of the accuracy, whole and by template, with chance."""

@@ -124,7 +124,7 @@ class CircuitResult(Result):
 
     def headline(self) -> str:
         """What was found, or that the model does not do the task."""
-        return f"{self.verdict}\n"
+        return self.verdict
 
     def __str__(self) -> str:
         return super().__str__() if self.does else self.verdict

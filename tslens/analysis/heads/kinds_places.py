@@ -6,7 +6,7 @@ as far into the story give the key at the same place; a head has a kind only if 
 are told apart up to the 64th, from there on to a fifth, and queries by octave.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.analysis.heads.kinds_weights import ROWS, StoryWeights
+from tslens.analysis.heads.sums import AddedSums
 from tslens.models import Spec
 
 EXACT, KEYS = 64, 128
@@ -23,7 +24,7 @@ EXACT, KEYS = 64, 128
 
 
 @dataclass
-class PlaceSums:
+class PlaceSums(AddedSums):
     """Sums by place: how far a query is into the story, and where its key is."""
 
     weights: Float[Tensor, "group layer row place"]
@@ -63,10 +64,6 @@ class PlaceSums:
         """What the mean attention by place gives the keys of each kind, less what it gives their null keys."""
         mean = (self.mass / self.pairs.clamp(min=1)[:, None]).float()
         return torch.einsum("glrp,lhp->glhr", self.weights, mean).double()
-
-    def plus(self, other: "PlaceSums") -> "PlaceSums":
-        """The sums of both."""
-        return PlaceSums(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
 
 def by_place(weights: StoryWeights, n: int) -> Float[Tensor, "row place"]:

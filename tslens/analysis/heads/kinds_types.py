@@ -7,7 +7,7 @@ that likes some words better than others, whatever their class.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from torch import Tensor
 from tslens import stats
 from tslens.analysis.heads.kinds_weights import StoryWeights
 from tslens.analysis.heads.kinds_words import CLASSES, TokenMarks
+from tslens.analysis.heads.sums import AddedSums
 from tslens.models import Spec
 from tslens.pos.types import words
 
@@ -24,7 +25,7 @@ LEAST = 1e-9  # attention, below which its logarithm counts as that of this
 
 
 @dataclass
-class TypeSums:
+class TypeSums(AddedSums):
     """Sums by the token of the key."""
 
     excess: Float64[Tensor, "layer head token"]
@@ -63,10 +64,6 @@ class TypeSums:
         of_key = torch.zeros(len(liking), len(tokens)).index_add_(1, key, liking - mean[:, cell])
         self.excess[layer].index_add_(1, tokens, of_key.double())
         self.pairs[layer].index_add_(0, tokens, torch.bincount(key, minlength=len(tokens)).double())
-
-    def plus(self, other: "TypeSums") -> "TypeSums":
-        """The sums of both."""
-        return TypeSums(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def p(self, pieces: Sequence[str], asked: Bool[Tensor, "class layer head"]) -> Float[Tensor, "class layer head"]:
         """One-sided p-values that a head prefers words of each class, where classes are permuted among words of like

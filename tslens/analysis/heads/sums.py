@@ -5,6 +5,7 @@ the intervals. Queries count from the third position on: the first two can atten
 """
 
 import dataclasses
+from typing import TypeVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -13,7 +14,18 @@ from torch import Tensor
 from tslens.analysis.heads.keys import BOS, N_CLASSES, N_CONTENT, Keys
 from tslens.result import axes_of
 
+Added = TypeVar("Added", bound="AddedSums")
+
 FIRST = 2  # the first query that is counted
+
+
+@dataclasses.dataclass
+class AddedSums:
+    """What dataclasses of sums have in common: two are added field by field."""
+
+    def plus(self: Added, other: Added) -> Added:
+        """The sums of both."""
+        return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in dataclasses.fields(self)))
 
 
 @dataclasses.dataclass

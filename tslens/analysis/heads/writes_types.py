@@ -8,7 +8,7 @@ frequency, so that p is uniform for a head that writes some words better than ot
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -17,12 +17,13 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.analysis.heads.kinds_words import CLASSES
+from tslens.analysis.heads.sums import AddedSums
 from tslens.models import Spec
 from tslens.pos.types import words
 
 
 @dataclass
-class FollowingSums:
+class FollowingSums(AddedSums):
     """Sums by the token that begins the word that follows."""
 
     output: Float[Tensor, "token layer head d_head"]
@@ -43,10 +44,6 @@ class FollowingSums:
         """Count the words of a story."""
         flat = tokens * self.classes.shape[1] + classes
         self.classes += torch.bincount(flat, minlength=self.classes.numel()).view_as(self.classes)
-
-    def plus(self, other: "FollowingSums") -> "FollowingSums":
-        """The sums of both."""
-        return FollowingSums(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def p(
         self,

@@ -8,8 +8,8 @@ top list, which says whether any word after them will do. There is one false dis
 neurons. What untrained twins earn stands beside the counts (`tslens.twins`).
 
 A set is proposed from the top tokens alone, so it is missed where one word excites the neuron a little more than the
-others and is frequent enough to fill the list: the more stories, the more often. Of 100 planted neurons that fire on
-the same few words, with rotary positions, 64 are found on 300 generated stories; the tests hold 80 on 100.
+others and is frequent enough to fill the list: the more stories, the more often. `tslens audit` says how many of the
+planted sets are found.
 """
 
 import dataclasses
