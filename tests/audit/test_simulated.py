@@ -79,7 +79,7 @@ def test_the_true_fraction_is_that_of_many_stories() -> None:
 def test_every_interval_is_simulated_and_reproducible() -> None:
     nats, tokens = population()
     found, again = (simulated(nats, tokens, runs=60, seed=5) for _ in range(2))
-    assert found == again and len({test.name for test in found}) == len(found) == 27
+    assert found == again and len({test.name for test in found}) == len(found) == 29
     assert {test.kind for test in found} == {EXACT, AT_LEAST, UNIFORM}
 
 
