@@ -145,9 +145,10 @@ class Index:
             return []
         places = np.concatenate([self.places[a : a + count] for count, a, _ in few]).astype(np.int64)
         of = np.repeat(np.arange(len(few)), [count for count, _, _ in few])
-        stories, shared = np.unique(
-            np.unique(self._story_of(places) * len(few) + of) // len(few), return_counts=True
-        )  # a story that has an n-gram twice counts once
+        places, of = np.divmod(np.sort(places * len(few) + of), len(few))  # ordered places are found sooner
+        found = np.sort(self._story_of(places) * len(few) + of)
+        once = np.diff(found, prepend=-1) > 0  # a story that has an n-gram twice counts once
+        stories, shared = np.unique(found[once] // len(few), return_counts=True)
         order = np.lexsort((stories, -shared))[:k]
         return [Near(int(stories[i]), int(shared[i])) for i in order]
 

@@ -68,4 +68,4 @@ def mapped(path: Path, dtype: str, size: int | None = None) -> np.ndarray:
     found = path.stat().st_size if path.is_file() else -1
     if found < 0 or found % width or (size is not None and found != size * width):
         raise InputError(f"{path} was altered or cut off. Remove {path.parent}, and build the index again.")
-    return np.memmap(path, dtype=dtype, mode="r") if found else np.zeros(0, dtype=dtype)
+    return np.asarray(np.memmap(path, dtype=dtype, mode="r")) if found else np.zeros(0, dtype=dtype)
