@@ -87,7 +87,13 @@ def test_a_shift_tells_distances_from_places(roles: heads.RolesResult, refused) 
     low = torch.tensor([[0.0, 0.8], [0.2, torch.nan]]).expand(2, 2, 2)
     high = torch.tensor([[0.1, 0.9], [0.5, torch.nan]]).expand(2, 2, 2)
     swapped = swaps_of(roles, low, high)
-    assert heads.kernels(roles, swapped).frames == [["relative", "absolute"], ["unresolved", "unresolved"]]
+    positional = replace(roles, role_code=torch.full((2, 2), heads.ROLES.index("positional")))
+    alone, found = heads.kernels(positional), heads.kernels(positional, swapped)
+    assert found.frames == [["relative", "absolute"], ["unresolved", "unresolved"]]
+    assert found.families[0][1] == "unresolved" and found.shapes[0][1] == "" and found.length[0, 1].isnan()
+    assert found.families[0][0] == alone.families[0][0] and found.families[1] == alone.families[1]
+    others = torch.tensor([[True, False], [True, True]])
+    torch.testing.assert_close(found.length[others], alone.length[others], equal_nan=True)
     with refused("not of one model"):
         heads.kernels(roles, replace(swapped, model="another"))
 

@@ -15,7 +15,8 @@ more than half:
 - `broad` is what uniform attention explains by itself, to 2% of the squares.
 
 Whether the kernel is of distances (*relative*) or of places in the story (*absolute*) is what a shift tells
-(`SwapsResult.shift`): below one third of the pattern follows the place, or above two thirds.
+(`SwapsResult.shift`): below one third of the pattern follows the place, or above two thirds. An absolute kernel has no
+family and no length: mean attention by distance is not what it is.
 """
 
 from collections.abc import Callable
@@ -66,7 +67,8 @@ def kernels(roles: RolesResult, swaps: SwapsResult | None = None) -> KernelsResu
     if swaps is not None and (roles.model != swaps.model or roles.role_code.shape != swaps.verdict_code.shape[1:]):
         raise InputError(f"Roles of {roles.model} and swaps of {swaps.model} are not of one model. Give two of it.")
     layers, heads = roles.role_code.shape
-    found = [[_of_head(roles, layer, head) for head in range(heads)] for layer in range(layers)]
+    frames = _frames(swaps) if swaps is not None else [[""] * heads for _ in range(layers)]
+    found = [[_of_head(roles, layer, head, frames[layer][head]) for head in range(heads)] for layer in range(layers)]
 
     def table(pick: Callable[[KernelFit], float]) -> Float[torch.Tensor, "layer head"]:
         return torch.tensor([[torch.nan if fit is None else pick(fit) for _, fit in row] for row in found])
@@ -75,7 +77,7 @@ def kernels(roles: RolesResult, swaps: SwapsResult | None = None) -> KernelsResu
         model=roles.model,
         families=[[family for family, _ in row] for row in found],
         shapes=[["" if fit is None else SHAPES[fit.shape] for _, fit in row] for row in found],
-        frames=_frames(swaps) if swaps is not None else [[""] * heads for _ in range(layers)],
+        frames=frames,
         explained=table(lambda fit: fit.explained),
         length=table(lambda fit: fit.length),
         parameter=table(lambda fit: fit.parameter),
@@ -102,9 +104,11 @@ class Kernels(Roles):
         return self.conclude(super().finish(state))
 
 
-def _of_head(roles: RolesResult, layer: int, head: int) -> tuple[str, KernelFit | None]:
+def _of_head(roles: RolesResult, layer: int, head: int, frame: str) -> tuple[str, KernelFit | None]:
     if roles.roles[layer][head] not in POSITIONAL:
         return "", None
+    if frame == "absolute":
+        return "unresolved", None
     return family(roles.offset_mass[layer, head].double().numpy())
 
 

@@ -32,7 +32,8 @@ class KernelsResult(CountedResult):
     model: str
     """The model's name."""
     families: list[list[str]]
-    """The family of each head's kernel, one of `FAMILIES`, by layer and head; empty where it is not positional."""
+    """The family of each head's kernel, one of `FAMILIES`, by layer and head; `unresolved` where it is of places, empty
+    where the head is not positional."""
     shapes: list[list[str]]
     """The shape that fits best, one of `SHAPES`; empty where there is none."""
     frames: list[list[str]]
