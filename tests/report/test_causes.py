@@ -115,6 +115,13 @@ def test_kinds_of_keys_and_written_classes_lead_only_beyond_twins_and_turned_hea
     assert claims_of_kinds(replace(checked, kinds=None, writes=None)) == []
 
 
+def test_a_kernel_of_places_has_no_length(checked: Causes) -> None:
+    low = checked.swaps.shift_low.clone()
+    low[1, 0, 4] = 0.9  # the positional head follows its place
+    found = replace(checked, kernels=heads.kernels(checked.roles, replace(checked.swaps, shift_low=low)))
+    assert "by place in the story" in table(found) and "by place in the story" not in table(checked)
+
+
 def test_a_withheld_role_is_said(checked: Causes) -> None:
     verdict = checked.swaps.verdict_code.clone()
     verdict[:, 0, 4] = CONTENT

@@ -112,8 +112,11 @@ def _details(causes: Causes, layer: int, head: int) -> list[str]:
     said = []
     if causes.agreement.withheld[layer, head]:
         said.append(f"withheld: {causes.agreement.roles[layer][head]}")
-    if (family := causes.kernels.families[layer][head]) and family != "unresolved":
-        length, frame = float(causes.kernels.length[layer, head]), causes.kernels.frames[layer][head]
+    family, frame = causes.kernels.families[layer][head], causes.kernels.frames[layer][head]
+    if family and frame == "absolute":
+        said.append("by place in the story")
+    elif family and family != "unresolved":
+        length = float(causes.kernels.length[layer, head])
         tokens = f" over {length:.0f} tokens" if family in ("local", "slow decay") and length < 1e4 else ""
         said.append(", ".join(filter(None, (f"{family}{tokens}", frame if frame != "unresolved" else ""))))
     if causes.kinds is not None and causes.writes is not None and has_role(causes.roles.roles[layer][head]):
