@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tslens import stats, twins
-from tslens.analysis import lens
+from tslens.analysis import lens, neurons
 from tslens.models import Spec, build
 from tslens.models.twins import twins as first_twins
 from tslens.scan import scan
@@ -55,6 +55,17 @@ def test_norms_by_layer_leave_out_what_no_block_adds(model):
     (twin,) = first_twins(1)
     alone = scan(twin.of(model), TEXTS, lens.Residuals()).median
     torch.testing.assert_close(found.of_twins[0], alone[~alone.isnan()])
+
+
+def test_what_the_token_explains_by_layer(model):
+    answer = neurons.selectivity(model, TEXTS)
+    found = measured(model, TEXTS, answer, n=1)
+    assert found.parts == ["layer 0", "layer 1"] and torch.equal(found.value, answer.median_share)
+    assert torch.equal(found.low, answer.median_share_low) and torch.equal(found.high, answer.median_share_high)
+    (twin,) = first_twins(1)
+    alone = neurons.selectivity(twin.of(model), TEXTS)
+    torch.testing.assert_close(found.of_twins[0], alone.median_share)
+    assert "variance the token explains by more than" in found.said()
 
 
 def test_the_sentence_and_what_leads_by_hand(model, added):

@@ -83,6 +83,10 @@ def test_the_share_of_the_token(answer: Any) -> None:
     assert 0.35 < share[HALF] < 0.65
     covered = (answer.token_share_low[1] < 0) & (answer.token_share_high[1] > 0)
     assert answer.token_share[1].abs().max() < 0.03 and covered.float().mean() > 0.75
+    middle = np.nanmedian(answer.token_share.numpy(), axis=1)
+    assert answer.median_share.tolist() == pytest.approx(middle.tolist())
+    low, high = answer.median_share_low, answer.median_share_high
+    assert (low < answer.median_share).all() and low[1] < 0 < high[1]
 
 
 def test_the_null_of_the_share_is_that_of_shuffled_tokens() -> None:

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 
 from tslens import stats
-from tslens.analysis import lens
+from tslens.analysis import lens, neurons
 from tslens.errors import InputError
 from tslens.models.twins import twins
 from tslens.result import Result, read_on
@@ -46,7 +46,7 @@ class MeasuredResult(Result):
     stories: int
     """Stories that model and twins were read on."""
     unit: str
-    """What a part is: `component`, or `stream`."""
+    """What a part is: `component`, `stream` or `layer`."""
     claim: str
     """What a part does, in words, with `{}` for how much."""
     parts: list[str]
@@ -149,6 +149,13 @@ MEASURES: dict[type[Result], Measure] = {
         "stream",
         "has a median norm of more than {}",
     ),
+    neurons.SelectivityResult: Measure(
+        neurons.Selectivity(),
+        ("median_share", "median_share_low", "median_share_high"),
+        lambda answer: [f"layer {i}" for i in range(len(answer.median_share))],
+        "layer",
+        "has neurons whose variance the token explains by more than {} in the median",
+    ),
 }
 """By the type of an analysis's answer."""
 
@@ -156,12 +163,13 @@ MEASURES: dict[type[Result], Measure] = {
 def measured(
     model: "LanguageModel",
     stories: Iterable[str],
-    answer: lens.ByComponentResult | lens.ResidualsResult,
+    answer: lens.ByComponentResult | lens.ResidualsResult | neurons.SelectivityResult,
     *,
     n: int = TWINS,
 ) -> MeasuredResult:
     """The measures of a model's answer, and those of `n` untrained twins on the same stories: what each component adds
-    to the next token's logit over a token elsewhere (`lens.by_component`), or the norms by layer (`lens.residuals`).
+    to the next token's logit over a token elsewhere (`lens.by_component`), the norms by layer (`lens.residuals`), or
+    how much of a neuron's variance the token explains (`neurons.selectivity`).
 
     Twins are read in float32. What is found of them is kept beside the model, as counts of labels are.
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from tslens import stats
@@ -151,9 +152,10 @@ def _result(state: SelectivityState, sample: Sample) -> SelectivityResult:
         tail = (some > np.quantile(some, TAIL, axis=1, keepdims=True)).astype(float)
         with np.errstate(invalid="ignore"):
             of_tail = tail @ marks / tail.sum(1, keepdims=True)
-        parts.append((stats.jackknife(area[0], area[1:]), p, stats.jackknife(share[0], share[1:]), of_tail))
-    of_classes, p, of_tokens, of_tails = zip(*parts, strict=True)
-    shape = sample.values.shape[1:]
+        parts.append((stats.jackknife(area[0], area[1:]), p, share, of_tail))
+    of_classes, p, shares, of_tails = zip(*parts, strict=True)
+    shape, share = sample.values.shape[1:], np.concatenate(shares, axis=1)
+    of_tokens, middle = stats.jackknife(share[0], share[1:]), _medians(share.reshape(len(share), *shape))
 
     def whole(rows: Iterable[np.ndarray]) -> Tensor:
         found: Tensor = torch.from_numpy(np.concatenate(list(rows))).float().unflatten(0, shape)
@@ -167,12 +169,23 @@ def _result(state: SelectivityState, sample: Sample) -> SelectivityResult:
         high=whole(x.high.clip(0, 1) for x in of_classes) + hidden,
         q=torch.from_numpy(stats.benjamini_hochberg(tested)).float().unflatten(0, shape),
         tail_share=whole(of_tails),
-        token_share=whole(x.estimate for x in of_tokens),
-        token_share_low=whole(x.low for x in of_tokens),
-        token_share_high=whole(x.high for x in of_tokens),
+        token_share=whole([of_tokens.estimate]),
+        token_share_low=whole([of_tokens.low]),
+        token_share_high=whole([of_tokens.high]),
+        median_share=torch.from_numpy(middle.estimate).float(),
+        median_share_low=torch.from_numpy(middle.low).float(),
+        median_share_high=torch.from_numpy(middle.high).float(),
         base_rate=torch.from_numpy(marks.mean(0)).float(),
         classes=list(CLASSES),
         model=state.model,
         n_tokens=len(token),
-        n_stories=state.n_stories,
+        stories=state.n_stories,
     )
+
+
+def _medians(share: Float[np.ndarray, "left_out layer neuron"]) -> stats.Interval:
+    """The median over each layer's neurons, with its jackknife; NaN where no neuron of a layer varies."""
+    known = ~np.isnan(share[0]).all(-1)
+    middle = np.full(share.shape[:2], np.nan)
+    middle[:, known] = np.nanmedian(share[:, known], axis=-1)
+    return stats.jackknife(middle[0], middle[1:])

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
@@ -44,6 +45,12 @@ class SelectivityResult(CountedResult):
     """Lower end of its interval."""
     token_share_high: Float[Tensor, "layer neuron"]
     """Upper end of its interval."""
+    median_share: Float[Tensor, " layer"]
+    """The median of `token_share` over each layer's neurons; NaN where none has one."""
+    median_share_low: Float[Tensor, " layer"]
+    """Lower end of its interval."""
+    median_share_high: Float[Tensor, " layer"]
+    """Upper end of its interval."""
     base_rate: Float[Tensor, " class"]
     """Share of each class among the tokens."""
 
@@ -53,7 +60,7 @@ class SelectivityResult(CountedResult):
     """The model's name."""
     n_tokens: int
     """Tokens that were compared."""
-    n_stories: int
+    stories: int
     """Stories that were read."""
 
     @property
@@ -82,10 +89,10 @@ class SelectivityResult(CountedResult):
         return pd.DataFrame(rows, columns=columns)
 
     def headline(self) -> str:
-        """How much of a neuron's activation the token alone explains."""
-        share = self.token_share[~self.token_share.isnan()]
-        middle = f"{float(share.median()):.0%}" if len(share) else "nothing"
-        return f"The token alone explains {middle} of a neuron's variance (median over neurons)."
+        """How much of a neuron's activation the token alone explains, by layer."""
+        ends = torch.stack([self.median_share, self.median_share_low, self.median_share_high], dim=1).tolist()
+        each = [f"{value:.0%} ({low:.0%} to {high:.0%})" for value, low, high in ends if value == value]
+        return f"The token alone explains {', '.join(each) or 'nothing'} of a neuron's variance (medians by layer)."
 
     def figure(self) -> "Figure":
         """The number of neurons that select each class."""
