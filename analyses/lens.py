@@ -4,8 +4,9 @@ stories2M by the logit lens (53 to 56) and 64% by a tuned lens (62 to 66), and o
 fitted on 200 stories; fitted on 1,000, those of the models have 70%, 68 to 71, and 64%, 63 to 64.) In stories2M a tuned
 lens finds the answer earlier: a part of its late decision is an error of the logit lens. By the tuned lens punctuation
 is settled there more often (80%, 77 to 82; 73%, 71 to 74) than nouns (62%, 59 to 65; 58%, 56 to 59). MLPs write the
-answer: over a token half a story away the last one adds 2.9 and 3.7 to its logit, the strongest head 0.4 and 0.1 (100
-stories; no twin was asked; what is said of parts of speech is of lenses fitted on 1,000 others).
+answer: over a token half a story away the last one adds 2.9 and 3.7 to its logit, the strongest head 0.4 and 0.1, and
+no component of a twin more than 0.05 and 0.10 (100 stories; 20 of 24 and 45 of 46 components lie beyond their own in
+every twin, p = 0.05; what is said of parts of speech is of lenses fitted on 1,000 others).
 
 At which depth do small story models know the next token?
 `python analyses/lens.py --stories FILE --model stories260K=llama2c:stories260K.bin` draws this again.
@@ -15,7 +16,7 @@ from _models import study
 
 from tslens.analysis import lens
 from tslens.plots import save
-from tslens.twins import compare
+from tslens.twins import compare, measured
 
 PROMPT = "Once upon a time there was a little girl named Lily. She had a red ball. Lily loved to play with her"
 OF_TWINS = 200
@@ -37,8 +38,10 @@ for name, model in asked.models.items():
     written = lens.by_component(model, asked.stories)
     save(written.figure(), asked.folder / f"{name}-attribution.svg", written.to_frame())
     save(written.tag_figure(), asked.folder / f"{name}-attribution-by-tag.svg")
+    of_twins = measured(model, asked.stories, written)
+    save(of_twins.figure(), asked.folder / f"{name}-attribution-twins.svg", of_twins.summary())
     logit = lens.attribution(model, PROMPT)
     save(logit.figure(), asked.folder / f"{name}-attribution-prompt.svg", logit.summary())
     norms = lens.residuals(model, asked.stories)
     save(norms.figure(), asked.folder / f"{name}-residuals.svg", norms.to_frame())
-    print(name, *(answer, fitted, both, written, norms), sep="\n\n")
+    print(name, *(answer, fitted, both, written, of_twins, norms), sep="\n\n")

@@ -65,7 +65,7 @@ def test_what_the_token_explains_by_layer(model):
     (twin,) = first_twins(1)
     alone = neurons.selectivity(twin.of(model), TEXTS)
     torch.testing.assert_close(found.of_twins[0], alone.median_share)
-    assert "variance the token explains by more than" in found.said()
+    assert "median share explained by the token of more than" in found.said()
 
 
 def test_the_sentence_and_what_leads_by_hand(model, added):

@@ -154,7 +154,7 @@ MEASURES: dict[type[Result], Measure] = {
         ("median_share", "median_share_low", "median_share_high"),
         lambda answer: [f"layer {i}" for i in range(len(answer.median_share))],
         "layer",
-        "has neurons whose variance the token explains by more than {} in the median",
+        "has a median share explained by the token of more than {}",
     ),
 }
 """By the type of an analysis's answer."""

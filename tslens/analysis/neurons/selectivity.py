@@ -18,7 +18,7 @@ The pass keeps the activations of tokens with the smallest keys (see `sample`): 
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -154,8 +154,8 @@ def _result(state: SelectivityState, sample: Sample) -> SelectivityResult:
             of_tail = tail @ marks / tail.sum(1, keepdims=True)
         parts.append((stats.jackknife(area[0], area[1:]), p, share, of_tail))
     of_classes, p, shares, of_tails = zip(*parts, strict=True)
-    shape, share = sample.values.shape[1:], np.concatenate(shares, axis=1)
-    of_tokens, middle = stats.jackknife(share[0], share[1:]), _medians(share.reshape(len(share), *shape))
+    shape = sample.values.shape[1:]
+    share = np.concatenate(shares, axis=1).reshape(-1, *shape)
 
     def whole(rows: Iterable[np.ndarray]) -> Tensor:
         found: Tensor = torch.from_numpy(np.concatenate(list(rows))).float().unflatten(0, shape)
@@ -169,12 +169,8 @@ def _result(state: SelectivityState, sample: Sample) -> SelectivityResult:
         high=whole(x.high.clip(0, 1) for x in of_classes) + hidden,
         q=torch.from_numpy(stats.benjamini_hochberg(tested)).float().unflatten(0, shape),
         tail_share=whole(of_tails),
-        token_share=whole([of_tokens.estimate]),
-        token_share_low=whole([of_tokens.low]),
-        token_share_high=whole([of_tokens.high]),
-        median_share=torch.from_numpy(middle.estimate).float(),
-        median_share_low=torch.from_numpy(middle.low).float(),
-        median_share_high=torch.from_numpy(middle.high).float(),
+        **_ends("token_share", share),
+        **_ends("median_share", _medians(share)),
         base_rate=torch.from_numpy(marks.mean(0)).float(),
         classes=list(CLASSES),
         model=state.model,
@@ -183,9 +179,16 @@ def _result(state: SelectivityState, sample: Sample) -> SelectivityResult:
     )
 
 
-def _medians(share: Float[np.ndarray, "left_out layer neuron"]) -> stats.Interval:
-    """The median over each layer's neurons, with its jackknife; NaN where no neuron of a layer varies."""
+def _ends(name: str, found: Float[np.ndarray, "left_out *axes"]) -> dict[str, Any]:
+    """The fields of a measure and of its interval."""
+    part = stats.jackknife(found[0], found[1:])
+    ends = {name: part.estimate, f"{name}_low": part.low, f"{name}_high": part.high}
+    return {field: torch.from_numpy(end).float() for field, end in ends.items()}
+
+
+def _medians(share: Float[np.ndarray, "left_out layer neuron"]) -> Float[np.ndarray, "left_out layer"]:
+    """The median over each layer's neurons; NaN where none of a layer varies."""
     known = ~np.isnan(share[0]).all(-1)
     middle = np.full(share.shape[:2], np.nan)
     middle[:, known] = np.nanmedian(share[:, known], axis=-1)
-    return stats.jackknife(middle[0], middle[1:])
+    return middle
