@@ -7,15 +7,15 @@ no head of a twin, read on 100, does. The published rule calls none of the 56 po
 relative: in stories2M 4 local ones of 3 to 7 tokens (2 to 8 on 100 stories; twins 0) and 2 slow decays over 23 and 29
 tokens (none on 100 stories); in stories260K 12 local ones of 2 to 5 tokens (7 to 18; twins 0) and 6 of the previous
 token (3 to 12; twins 0). At 64 tokens 1 head of stories2M has another role, and 1 and 4 heads have a role at one of
-both contexts alone (no twin was asked). Swapped words (100 stories; no twin was swapped) contradict none of these 24
-roles and confirm 13: of the nats of their attention the mean under random tokens leaves surely more than half in 0 of 6
-and 1 of 18 (head 1.2 of stories260K, at the previous token, among the keys but BOS: 0.54, 0.52 to 0.55), that under
-whole words in none. So random tokens alone agree with 12 of 12 and 29 of 30 labels (1.00 and 0.97, where 0.95 was
-sought), content-dependent heads included, and with 6 of 6 and 17 of 18 roles alone (1.00 and 0.94). By the change of
-the pattern at unswapped keys over its distance from uniform attention, which decides nothing here since it misses
-planted heads that look at content, all 6 and 18 roles agree, and 4 of 6 and 0 of 12 content-dependent heads (10 of 12
-and 18 of 30 labels: 0.83 and 0.60). Words of the same part of speech keep what the class of a word says, so that they
-can contradict roles of position alone: they do in 0 of 6 and 0 of 18. Of 3 of the 12 content-dependent heads of
+both contexts alone (no twin was asked). Swapped words (100 stories; twins have no role to contradict) contradict none
+of these 24 roles and confirm 13: of the nats of their attention the mean under random tokens leaves surely more than
+half in 0 of 6 and 1 of 18 (head 1.2 of stories260K, at the previous token, among the keys but BOS: 0.54, 0.52 to 0.55),
+that under whole words in none. So random tokens alone agree with 12 of 12 and 29 of 30 labels (1.00 and 0.97, where
+0.95 was sought), content-dependent heads included, and with 6 of 6 and 17 of 18 roles alone (1.00 and 0.94). By the
+change of the pattern at unswapped keys over its distance from uniform attention, which decides nothing here since it
+misses planted heads that look at content, all 6 and 18 roles agree, and 4 of 6 and 0 of 12 content-dependent heads (10
+of 12 and 18 of 30 labels: 0.83 and 0.60). Words of the same part of speech keep what the class of a word says, so that
+they can contradict roles of position alone: they do in 0 of 6 and 0 of 18. Of 3 of the 12 content-dependent heads of
 stories260K they leave surely less than half (0.41 to 0.47, where random tokens leave 0.66 to 0.71): position and the
 class of a word decide more there than the word does. This says less than it seems: measured by squares, and not in the
 nats that roles are made of, random tokens agreed in 0.92 and 0.57 and confirmed 2 roles; and copies of random tokens
