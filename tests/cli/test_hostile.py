@@ -104,6 +104,12 @@ def test_a_folder_called_tilde_is_one_of_this_folder(tiny, capsys):
     assert list(Path("~").glob("*.csv"))
 
 
+def test_a_folder_whose_name_is_no_text(tiny, capsys):
+    words = ["analyze", "residuals", "--model", "tiny", "--stories", "tales.txt", "--out", "o\udcff"]
+    assert main(words) == 0 and "written to o\\udcff: " in capsys.readouterr().out
+    assert Path("o\udcff", "ResidualsResult").is_dir()
+
+
 def test_a_pipe_for_stories_and_a_device_for_words(tiny, capsys, refused):
     os.mkfifo("pipe.txt")
     assert "pipe.txt is a pipe, not a file" in line(capsys, "loss", "--model", "tiny", "--stories", "pipe.txt")

@@ -209,7 +209,6 @@ def check(runner: Runner, case: Case, *, may_stop: bool = False, about: object =
     removed."""
     report = runner.run(case)
     wrong = fault(report, case.folder, may_stop=may_stop)
-    assert not wrong, (
-        f"{wrong}\n{case}\n{about}\nexit code: {report.code}\nstderr: {report.err[-6_000:]}\nstdout: {report.out[-500:]}"
-    )
+    told = f"{wrong}\n{case}\n{about}\nexit code: {report.code}\nstderr: {report.err[-6_000:]}\nstdout: {report.out[-500:]}"
+    assert not wrong, told.encode("utf-8", "backslashreplace").decode()  # what is no text could not be reported
     shutil.rmtree(case.folder, ignore_errors=True)

@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -70,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     is_wide = WIDE in arguments
     arguments = [word for word in arguments if word != WIDE]
     _set_environment()
+    _escape_what_cannot_be_printed()
     debug = os.environ.get("TSLENS_DEBUG", "") not in ("", "0")
     try:
         app = build_app(arguments)
@@ -107,6 +109,12 @@ def _set_environment() -> None:
     if os.environ.get("TSLENS_OFFLINE", "") not in ("", "0"):
         for switch in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE"):
             os.environ[switch] = "1"
+
+
+def _escape_what_cannot_be_printed() -> None:
+    """Print a file's name that is no text, and a sign that the terminal does not know, as an escape, as errors are."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _use_docstring(app: App, arguments: Sequence[str]) -> None:
