@@ -1,3 +1,4 @@
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from typing import ClassVar
 import pytest
 import torch
 from jaxtyping import Float, Int
+from safetensors.torch import save_file
 from torch import Tensor
 
 from tslens.result import Result, axes_of, read_on
@@ -46,6 +48,33 @@ def test_an_axis_is_named_by_a_field_or_by_words_and_numbered_otherwise(scores: 
 def test_axes_are_read_off_the_annotation(scores: Scores) -> None:
     assert axes_of(scores, "curve") == ("kind", "step")
     assert axes_of(Scores, "layers") is None
+
+
+ALTERED: list[tuple[str, object]] = [
+    ("layers", ["embed", 0]),
+    ("layers", "embed"),
+    ("layers", ["embed", "0", "1"]),  # of two layers
+    ("shape", [2, "2"]),
+    ("shape", [2, 2, 2]),
+    ("corpus", None),
+    ("score", torch.zeros(2)),
+    ("score", torch.zeros(2, 2, dtype=torch.int64)),
+    ("count", torch.zeros(3, 2, dtype=torch.int64)),
+    ("curve", torch.zeros(3, 3)),  # of three kinds, where scores are of two
+]
+
+
+@pytest.mark.parametrize(("name", "value"), ALTERED)
+def test_a_field_of_another_type_or_size_is_refused(scores, tmp_path, refused, name: str, value: object) -> None:
+    place = scores.save(tmp_path)
+    if isinstance(value, Tensor):
+        save_file(scores.tensors() | {name: value}, str(place / "arrays.safetensors"))
+    else:
+        record = json.loads((place / "result.json").read_text())
+        record["fields"][name] = value
+        (place / "result.json").write_text(json.dumps(record))
+    with refused(f"was altered: {name} cannot be so"):
+        Scores.load(tmp_path)
 
 
 def test_saved_and_loaded_it_is_the_same(scores: Scores, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from torch import Tensor
 
 from tslens.errors import InputError
+from tslens.fields import as_annotated, wrong_fields
 from tslens.files import atomic_folder, read_json
 from tslens.paths import refuse_special
 from tslens.tables import as_text
@@ -209,13 +210,10 @@ class Result:
         found = record["fields"].keys() | arrays.keys()
         if wrong := sorted((needed - found) | (found - {f.name for f in fields})):
             raise InputError(f"{place} was altered, or written by another version: {', '.join(wrong)}. Save it again.")
-        return cls(**(_tuples(cls, record["fields"]) | arrays))
-
-
-def _tuples(cls: type, fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields with lists turned back into tuples where annotated so: JSON has only lists."""
-    kinds = {f.name: f.type for f in dataclasses.fields(cls)}
-    return {k: tuple(v) if str(kinds[k]).startswith("tuple") and isinstance(v, list) else v for k, v in fields.items()}
+        values = as_annotated(cls, record["fields"]) | arrays
+        if wrong := wrong_fields(cls, values, cls.axis_names):
+            raise InputError(f"{place} was altered: {', '.join(wrong)} cannot be so. Save the result again.")
+        return cls(**values)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -164,6 +164,14 @@ def test_descent_lowers_the_divergence_and_repeats_itself(model, made_stories, m
     assert torch.allclose(plain.closed_kl, first.closed_kl, atol=1e-5)
 
 
+def test_descent_takes_gradients_where_the_caller_has_switched_them_off(model, made_stories) -> None:
+    usual = lens.translators(model, made_stories[:40], steps=3)
+    for off in (torch.no_grad(), torch.inference_mode()):
+        with off:
+            found = lens.translators(model, made_stories[:40], steps=3)
+        assert torch.equal(found.weight, usual.weight) and torch.equal(found.tuned_kl, usual.tuned_kl)
+
+
 def test_descent_that_does_not_help_is_not_kept(model, made_stories, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lens.tuning, "RATE", 3.0)
     wild = lens.translators(model, made_stories, steps=3)

@@ -30,8 +30,8 @@ THEN = {"train": "train --resume killed".split()}
 """What goes on with a run that is there already, as the refusal says."""
 ANSWERS = {"train": ("runs/killed",), "pack": ("p",), "report": ("r.html",)}
 """What a command makes, but for the folder `o`."""
-TIMES = re.compile(rb'"(tokens_per_second|waiting_share|\w*seconds)": [^,}\n]+')
-"""What two runs never have alike."""
+TIMES = re.compile(rb'"(tokens_per_second|waiting_share|\w*seconds)": [^,}\n]+(, )?')
+"""What two runs never have alike: times, and whether a checkpoint was written since the last record."""
 OWN = re.compile(rb'"config_sha256": "\w+"')
 """A hash of times too."""
 

@@ -111,6 +111,7 @@ def serve(reports: int, hangs: str) -> None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             interrupt._pressed.clear()
             interrupt.note_ctrl_c()
+            torch.set_grad_enabled(True)  # a stopped case may have left `no_grad` half entered
             report = _run(json.loads(line))
             os.chdir(home)
             matplotlib.pyplot.close("all")

@@ -86,6 +86,24 @@ def test_settings_of_what_is_kept(in_tmp):
     assert kept(in_tmp / "runs/a") == [9] and not (in_tmp / "runs/a/snapshots").exists()
 
 
+def test_a_checkpoint_that_a_kill_kept_goes_when_the_run_is_resumed(trained):
+    """The process died after the last checkpoint was written, and before an older one was deleted."""
+    shutil.copytree(trained / "checkpoints/step-000006", trained / "checkpoints/step-000003")
+    assert kept(trained) == [9, 6, 3]
+    session.resume("a")
+    assert kept(trained) == [9, 6]
+
+
+def test_gradients_are_taken_where_the_caller_has_switched_them_off(in_tmp):
+    whole = train_of("a").model
+    with torch.no_grad():
+        off = train_of("b").model
+    with torch.inference_mode():
+        inside = train_of("c").model
+    for name, weight in whole.state_dict().items():
+        assert torch.equal(weight, off.state_dict()[name]) and torch.equal(weight, inside.state_dict()[name])
+
+
 def test_a_damaged_newest_checkpoint_is_told_of_and_set_aside(trained, capsys):
     weights = (trained / "model.safetensors").read_bytes()
     newest = trained / "checkpoints/step-000009/optimizer.safetensors"

@@ -22,6 +22,7 @@ from tslens.audit.vocabulary import Vocabulary
 from tslens.draws import draw
 from tslens.errors import InputError
 from tslens.forward.blocks import apply_rotary
+from tslens.gradients import gradients
 from tslens.models import HookedSpec, LanguageModel, Spec, from_weights, spec_of, story_tokenizer_of, weights
 
 PLANTS = ("previous token", "BOS sink", "fixed class", "self", "offset 3", "uniform")
@@ -48,6 +49,7 @@ class Beginnings:
         return cls(rows[:half], rows[half:])
 
 
+@gradients()
 def copies(
     model: LanguageModel, vocabulary: Vocabulary, texts: Sequence[str], *, seed: int = 0
 ) -> tuple[list[Planted], list[str]]:

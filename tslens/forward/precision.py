@@ -15,6 +15,7 @@ from torch import Tensor
 from tslens.errors import InputError
 from tslens.forward.linear import FusedLinear, Map, cpu_has_bf16
 from tslens.forward.losses import cross_entropy
+from tslens.gradients import gradients
 from tslens.models import CompressorSpec, HookedSpec, LanguageModel, Spec, spec_of
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -88,7 +89,7 @@ def _measured(
     def maps(width: int, *out: int) -> list[Map]:
         return [(full(width, each), full(each) if gpt2 else None) for each in out]
 
-    with torch.inference_mode(False), torch.enable_grad():
+    with gradients():
         into = maps(d, *((mlp,) if gpt2 else (mlp, mlp)))
         block = [maps(d, queries, keys, keys), maps(queries, d), into, maps(mlp, d)]
         unembedding, targets = full(d, vocabulary), torch.zeros(MOST, dtype=torch.long, device=device)

@@ -12,6 +12,7 @@ from tslens import forward, progress
 from tslens.batching import batches
 from tslens.draws import check_seed
 from tslens.errors import InputError
+from tslens.gradients import gradients
 from tslens.models import spec_of, tokenizer_of
 from tslens.sae.dictionary import FROZEN, TRAINED, Dictionary
 
@@ -134,7 +135,7 @@ def _fit(sae: Any, known: Float[Tensor, "token d_in"], training: Training) -> No
     scale = known.shape[1] ** 0.5 / float(known.norm(dim=-1).mean())
     rows = _shuffled(known * scale, training)
     trainer = SAETrainer(config, sae, rows)
-    with torch.enable_grad(), progress.bar("training a sparse autoencoder", training.steps) as bar:
+    with gradients(), progress.bar("training a sparse autoencoder", training.steps) as bar:
         for _ in range(training.steps):  # as its `fit` does, which draws a bar of its own
             trainer.step(next(rows))
             trainer.n_training_steps += 1

@@ -15,6 +15,7 @@ import torch
 
 from tslens import forward, models, progress
 from tslens.forward.saved_bytes import saved_bytes
+from tslens.gradients import gradients
 from tslens.models import LanguageModel
 from tslens.stories import Source, stories
 from tslens.tokenizer import Tokenizer
@@ -89,6 +90,7 @@ class Estimate:
         return self.weights_bytes + self.gradient_bytes + self.optimizer_bytes + self.saved_bytes
 
 
+@gradients()
 def estimate(recipe: Recipe) -> Estimate:
     """The cost of a recipe; takes about ten seconds, more if it is compiled.
 

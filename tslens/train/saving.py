@@ -26,7 +26,6 @@ from tslens.train.run import Run
 
 PRECISION = "precision.json"
 NEEDED = ("recipe", "data", "tokenizer", "step", "tokens", "rollbacks", "since_record")  # of a checkpoint's config
-
 BITS = ("precision", "device", "threads")
 COMPUTED_IN = (*precision.KEYS, "device", "threads")
 
@@ -71,7 +70,11 @@ def save(run: Run, state: TrainingState, losses: Mapping[str, float]) -> None:
     home = run.folder / "checkpoints"
     facts = {"rollbacks": state.rollbacks, "since_record": {"steps": state.meter.n, "losses": dict(losses)}}
     _write(run, state, home, facts, _optimizer_tensors(state))
-    for old in runs.steps(home)[run.recipe.train.keep_checkpoints :]:
+    _delete_older(run)
+
+
+def _delete_older(run: Run) -> None:
+    for old in runs.steps(run.folder / "checkpoints")[run.recipe.train.keep_checkpoints :]:
         files.remove_folder(old)
 
 
@@ -81,8 +84,9 @@ def snapshot(run: Run, state: TrainingState) -> None:
 
 
 def finish(run: Run, state: TrainingState) -> None:
-    """Write the run as a model."""
+    """Write the run as a model; delete older checkpoints, as a kill may have kept one."""
     run.refuse_gone()
+    _delete_older(run)
     runs.write(run.folder, _config(run, state), models.weights(state.model))
 
 
@@ -195,8 +199,7 @@ def _set_aside(damaged: Path, why: str, instead: Path) -> None:
 def record_hardware(run: Run, state: TrainingState) -> None:
     """Record precisions and hardware of the next steps; warn if the previous steps had others."""
     device, before = state.meter.world.device, state.computed_in
-    now = state.settled | {"device": device.type}
-    state.computed_in = now
+    state.computed_in = now = state.settled | {"device": device.type}
     if device.type == "cpu":
         now["threads"] = torch.get_num_threads()
     if state.meter.world.first and any(before[key] != now.get(key) for key in BITS if key in before):

@@ -14,6 +14,7 @@ import torch
 
 from tslens import interrupt, lock, progress, runs
 from tslens.errors import InputError
+from tslens.gradients import gradients
 from tslens.models import LanguageModel
 from tslens.train import loggers, optimizer, precision, saving
 from tslens.train.distributed import World, process_group
@@ -125,6 +126,7 @@ def _processes(folder: Path) -> Iterator[World]:
         yield world
 
 
+@gradients()
 def train_run(run: Run, world: World, *, begun: Begun | None = None, watch: Watch | None = None) -> Trained:
     """Build the run's model, restore the newest checkpoint, run the steps, write the finished model.
 

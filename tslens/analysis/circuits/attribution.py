@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tslens.analysis.circuits.runs import Runs
+from tslens.gradients import gradients
 from tslens.stories.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def first_order(
     mean of it and that of the clean run (integrated gradients of two steps, as in Hanna et al. 2024, arXiv
     2403.17806).
     """
-    with torch.inference_mode(False), torch.enable_grad():
+    with gradients():
         runs = Runs.of(model, pairs)  # made here: weights that were packed for inference let no gradient pass
         at_corrupt, corrupt = _gradients(runs, runs.corrupt, names)
         at_clean, clean = _gradients(runs, runs.clean, names)

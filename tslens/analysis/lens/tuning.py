@@ -15,6 +15,7 @@ from tslens.analysis.lens.translators import CLOSED, IDENTITY, TUNED, Translator
 from tslens.analysis.lens.unembedding import ROWS, Unembedding, hooks
 from tslens.draws import check_seed
 from tslens.errors import InputError
+from tslens.gradients import gradients
 from tslens.models import spec_of, story_tokenizer_of
 from tslens.progress import bar
 from tslens.result import read_on
@@ -86,6 +87,7 @@ def _judged(lens: TranslatorsResult) -> TranslatorsResult:
     return dataclasses.replace(lens, story_hashes=lens.story_hashes[~is_check(lens.story_hashes)])
 
 
+@gradients()
 def _descend(
     model: "LanguageModel",
     closed: TranslatorsResult,
