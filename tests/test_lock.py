@@ -49,6 +49,16 @@ def test_another_process_is_refused_until_it_dies(in_tmp, other):
     assert not Path("runs/.a.lock").exists()
 
 
+def test_the_lock_of_a_killed_process_is_swept_and_that_of_a_living_one_is_not(in_tmp):
+    Path(".x.lock").write_text("process 1 on host")
+    lock.sweep(Path("x"))
+    assert not Path(".x.lock").exists()
+    lock.sweep(Path("x"))
+    with lock.held(Path("x")):
+        lock.sweep(Path("x"))
+        assert Path(".x.lock").exists()
+
+
 def test_who_holds_it_holds_it_on(in_tmp):
     with lock.held(Path("runs/a")):
         with lock.held(Path("runs/a")):

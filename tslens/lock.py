@@ -45,6 +45,13 @@ def held(place: Path, otherwise: str = "give another run's name with --name", *,
                 folder.rmdir()
 
 
+def sweep(place: Path) -> None:
+    """Remove the lock file of this file or folder that a killed process left."""
+    if (path := _path(place)).exists():
+        with contextlib.suppress(Timeout, OSError), FileLock(path).acquire(timeout=0):
+            path.unlink(missing_ok=True)
+
+
 def holder(place: Path) -> str | None:
     """Who holds the lock of this file or folder, such as `process 12 on host since ...`; None if nobody does."""
     path = _path(place)

@@ -72,7 +72,13 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             row = parse_json(line, where, "Give one object a line.")
             if not isinstance(row, dict):
                 raise InputError(f"{where} is {type(row).__name__}; give one object a line")
+            if "\\ud" in line.lower() and _is_no_text(json.dumps(row, ensure_ascii=False)):
+                raise InputError(f"{where} has half a surrogate pair, which is no text; mend that row")
             yield number, row
+
+
+def _is_no_text(text: str) -> bool:
+    return any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def csv_rows(path: Path, *, header: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:

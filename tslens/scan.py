@@ -13,6 +13,7 @@ from torch import Tensor
 
 from tslens import forward
 from tslens.batching import BATCH_TOKENS, WHOLE, Batch, Shard, batches
+from tslens.errors import InputError
 from tslens.models import CompressorSpec, Spec, spec_of, tokenizer_of
 from tslens.progress import bar, note, stage
 from tslens.result import Result, read_on
@@ -100,6 +101,8 @@ def states(
 ) -> list[Any]:
     """Run the pass and return every reducer's state, to be merged with others (see `Shard`) or finished."""
     spec, tokenizer = spec_of(model), tokenizer_of(model)
+    if isinstance(stories, str):
+        raise InputError("Stories are several texts, and one text was given: give [text], or tslens.stories(SOURCE).")
     wanted = tuple(dict.fromkeys(name for reducer in reducers for name in reducer.hooks(spec)))
     forward.check_hooks(spec, wanted)
     dtype = forward.resolve_dtype(precision, model)

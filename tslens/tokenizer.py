@@ -232,11 +232,14 @@ class Tokenizer:
         return cls(backend_of(ids, pairs))
 
 
-def bos_of(backend: tokenizers.Tokenizer, what: str, named: Sequence[str] = ()) -> str:
-    """The token to put before a story: one of those named, the one that the template puts first, or a known name."""
-    known = [name for name in (*named, *_put_first(backend), *BOS_NAMES) if backend.token_to_id(name) is not None]
+def bos_of(backend: tokenizers.Tokenizer, what: str, named: Sequence[str] = (), others: Sequence[str] = ()) -> str:
+    """The token to put before a story: one of those named, the one that the template puts first, a known name, or one
+    of the others."""
+    asked = (*named, *_put_first(backend), *BOS_NAMES, *others)
+    known = [name for name in asked if backend.token_to_id(name) is not None]
     if not known:
-        raise InputError(f"{what} has no token to put before a story; looked for {', '.join(BOS_NAMES)}")
+        looked = ", ".join(BOS_NAMES)
+        raise InputError(f"{what} has no token to put before a story (looked for {looked}). Add one as its bos_token.")
     return known[0]
 
 

@@ -59,6 +59,20 @@ def test_whole_numbers_that_no_index_can_be(tiny, capsys):
     assert f"over {sys.maxsize:,}" in line(capsys, "stories", "make", "--n", "9" * 4000)
 
 
+@pytest.mark.parametrize("given", ["1.5", "0.6", "0x2", "1e3", "2_0"])
+def test_a_fraction_is_no_whole_number(tiny, capsys, given):
+    words = ["loss", "--model", "tiny", "--stories", "tales.txt"]
+    assert line(capsys, *words, "--limit", given) == f"tslens: --limit takes a whole number; {given!r} is none."
+    assert line(capsys, *words, f"--limit={given}").startswith("tslens: --limit takes a whole number")
+    assert main([*words, "--limit", "+3"]) == 0
+
+
+def test_half_a_surrogate_pair_in_a_row(tiny, capsys):
+    Path("pairs.jsonl").write_text('{"sentence_good": "a", "sentence_bad": "b", "UID": "\\ud800"}\n')
+    words = ["eval", "pairs", "--model", "tiny", "--pairs", "pairs.jsonl", "--n-gram", "none"]
+    assert "pairs.jsonl, line 1 has half a surrogate pair, which is no text" in line(capsys, *words)
+
+
 def test_more_than_is_held_at_once(refused, tiny):
     model = models.load("tiny")
     with refused("at most 100,000 are written at a time"):

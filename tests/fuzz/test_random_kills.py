@@ -80,10 +80,10 @@ def fault(one: dict[str, Any], home: Path) -> str:
     return f"left behind: {', '.join(left)}" if left else ""
 
 
-def check(valid: Path, home: Path, kills: int, seed: int) -> None:
+def check(valid: Path, home: Path, kills: int, seed: int, least: int) -> None:
     found = rehearsed(valid, home, kills, seed)
     assert len(found) == kills * len(COMMANDS)
-    assert sum(one["killed"] == -9 for one in found) > len(found) / 2
+    assert sum(one["killed"] == -9 for one in found) >= least  # the others ended before
     wrong = [(one["place"], one["how"], said) for one in found if (said := fault(one, home))]
     told = [f"{place}, killed {how}: {said}" for place, how, said in wrong[:5]]
     assert not wrong, "\n\n".join(told) + f"\n{len(wrong)} of {len(found)}"
@@ -91,9 +91,9 @@ def check(valid: Path, home: Path, kills: int, seed: int) -> None:
 
 @pytest.mark.thorough
 def test_commands_killed_at_random_end_as_if_never_killed(valid: Path, tmp_path: Path) -> None:
-    check(valid, tmp_path, 2, 0)
+    check(valid, tmp_path, 2, 0, 8)
 
 
 @pytest.mark.stress
 def test_commands_killed_two_hundred_times_end_as_if_never_killed(valid: Path, tmp_path: Path) -> None:
-    check(valid, tmp_path, 29, 1)  # of each of seven commands
+    check(valid, tmp_path, 36, 1, 200)  # of each of seven commands

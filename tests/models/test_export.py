@@ -16,6 +16,7 @@ from tests.models.test_llama2c import write_model, write_tokenizer
 from tslens import forward, models
 from tslens.models import Spec
 from tslens.models.export import to_gguf, to_huggingface, to_llama2c, to_transformer_lens
+from tslens.models.export.to_transformer_lens import LOADED
 from tslens.tokenizer import Tokenizer
 
 TEXTS = ["Once upon a time the cat was sad.", "Ben ran.\n\nThe café — 日!", "  two  spaces"]
@@ -74,6 +75,26 @@ def test_transformers_computes_the_same(kind: str, tokenizer: Tokenizer, tmp_pat
     assert theirs.generation_config.eos_token_id == tokenizer.bos  # it stops where a story ends
 
 
+LOADED_BY_TRANSFORMERS = """
+from transformers import AutoModelForCausalLM
+print(json.dumps(AutoModelForCausalLM.from_pretrained(".").double().eval()(rows).logits.tolist()))
+"""
+
+
+def test_transformers_computes_the_same_of_the_bundled_model_without_tslens(tmp_path: Path) -> None:
+    """In float64, as fp32 rounds its logits by more than 1e-5."""
+    folder = to_huggingface(models.load("stories2M"), tmp_path / "out")
+    ours = models.load("stories2M").double()
+    with torch.no_grad():
+        found = torch.tensor(without_tslens(LOADED_BY_TRANSFORMERS, folder), dtype=torch.float64)
+        torch.testing.assert_close(found, ours(ROWS), atol=1e-5, rtol=0)
+
+
+def test_the_four_lines_of_the_guide_are_those_in_the_folder(checkout: Path) -> None:
+    assert f"```python\n{LOADED}```\n" in (checkout / "docs/howto/export.md").read_text(encoding="utf-8")
+    assert len([line for line in LOADED.splitlines() if line and "import" not in line]) == 4
+
+
 def test_windows_of_gpt_neo(tokenizer: Tokenizer, tmp_path: Path, refused: Any) -> None:
     from transformers import AutoModelForCausalLM
 
@@ -96,12 +117,7 @@ def test_windows_of_gpt_neo(tokenizer: Tokenizer, tmp_path: Path, refused: Any) 
 
 
 LOADED_BY_TRANSFORMER_LENS = """
-from pathlib import Path
-from safetensors.torch import load_file
-from transformer_lens import HookedTransformer, HookedTransformerConfig
-from transformers import AutoTokenizer
-cfg = HookedTransformerConfig.from_dict(json.loads(Path("cfg.json").read_text()))
-model = HookedTransformer(cfg, tokenizer=AutoTokenizer.from_pretrained("."))
+exec(open("load.py").read())
 lacking = model.load_state_dict(load_file("model.safetensors"), strict=False)
 assert not lacking.unexpected_keys and not [k for k in lacking.missing_keys if "W_" in k or "b_" in k], lacking
 print(json.dumps([model(rows).tolist(), model.to_tokens("the cat was sad").tolist()]))

@@ -1,9 +1,12 @@
 """A HookedTransformer of somebody's own, with a tokenizer of transformers: read as ours are."""
 
 import copy
+import subprocess
+import sys
 from typing import Any
 
 import pytest
+import tokenizers
 import torch
 
 from tests.models.test_llama2c import write_tokenizer
@@ -66,10 +69,59 @@ def test_a_tokenizer_set_later_counts(own: Any, tokenizer: Tokenizer) -> None:
     assert models.tokenizer_of(own).encode(STORIES) == tokenizer.encode(STORIES)
 
 
-def test_bos_is_the_tokenizers_own_else_a_known_name(tmp_path, tokenizer: Tokenizer) -> None:
+def test_bos_is_the_tokenizers_own_else_a_known_name(tmp_path, tokenizer: Tokenizer, refused: Any) -> None:
+    from transformers import PreTrainedTokenizerFast
+
     other = llama2c.read_tokenizer(write_tokenizer(tmp_path / "tok.bin"), 300)
     assert from_transformers(fast(other, bos_token="<s>")).bos == other.bos
     assert from_transformers(fast(tokenizer)).bos_text == tokenizer.bos_text
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[CLS]": 0, "cat": 1, "[UNK]": 2}, unk_token="[UNK]"))
+    plain = {"tokenizer_object": words, "name_or_path": "own"}
+    assert from_transformers(PreTrainedTokenizerFast(**plain, cls_token="[CLS]")).bos == 0
+    with refused("no token to put before a story.*Add one as its bos_token"):
+        from_transformers(PreTrainedTokenizerFast(**plain))
+
+
+UNCHECKED = """
+import tslens
+from tslens.analysis import heads
+from tslens.errors import InputError
+from transformer_lens.model_bridge import TransformerBridge
+from transformers import GPT2Config, GPT2LMHeadModel
+
+raw = GPT2LMHeadModel(GPT2Config(vocab_size=300, n_embd=16, n_layer=1, n_head=2, n_positions=32))
+for given in (raw, None, object.__new__(TransformerBridge)):
+    try:
+        heads.roles(given, ["The cat sat."])
+    except InputError as error:
+        print(error)
+"""
+
+
+def test_a_bridge_and_a_raw_model_are_refused_in_one_line() -> None:
+    """In a process whose calls are not checked against their annotations."""
+    done = subprocess.run([sys.executable, "-P", "-c", UNCHECKED], capture_output=True, text=True, check=True)
+    said = done.stdout.splitlines()
+    assert [line.split()[1] for line in said] == ["GPT2LMHeadModel", "NoneType", "TransformerBridge"]
+    assert all("is no HookedTransformer" in line and "save_pretrained" in line for line in said)
+
+
+def test_weights_that_are_not_finite_and_no_layer_are_refused(own: Any, tokenizer: Tokenizer, refused: Any) -> None:
+    from transformer_lens import HookedTransformer, HookedTransformerConfig
+
+    with torch.no_grad():
+        own.blocks[1].attn.W_Q[0, 0, 0] = torch.nan
+    with refused("blocks.1.attn.W_Q holds numbers that are not finite"):
+        loss(own, STORIES)
+    shape = {"d_model": 24, "n_heads": 2, "d_head": 12, "n_ctx": 32, "act_fn": "relu", "device": "cpu"}
+    with refused("no layer"):
+        cfg = HookedTransformerConfig(n_layers=0, d_vocab=tokenizer.size, **shape)
+        loss(HookedTransformer(cfg, tokenizer=to_transformers(tokenizer)), STORIES)
+
+
+def test_one_text_is_no_stories(own: Any, refused: Any) -> None:
+    with refused("Stories are several texts"):
+        heads.roles(own, "The cat sat.")
 
 
 def test_what_cannot_be_read_is_refused(own: Any, tokenizer: Tokenizer, refused: Any) -> None:

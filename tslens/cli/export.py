@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 Format = Literal["hf", "transformer-lens", "llama2c", "gguf"]
 LOADED = {
     "hf": 'AutoModelForCausalLM.from_pretrained("{}") loads it.',
-    "transformer-lens": "the four lines of docs/howto/export.md load it.",
+    "transformer-lens": "its load.py loads it, in four lines of TransformerLens.",
     "gguf": 'AutoModelForCausalLM.from_pretrained("{}", gguf_file="model.gguf") loads it.',
     "llama2c": "./run {0}/model.bin -z {0}/tokenizer.bin writes with it.",
 }

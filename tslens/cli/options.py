@@ -1,5 +1,6 @@
 """Options that several commands share: their help texts, and how they are read."""
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,8 @@ from cyclopts import Parameter, validators
 from tslens.errors import InputError
 
 if TYPE_CHECKING:
+    from cyclopts import ArgumentCollection
+
     from tslens.corpus import Corpus
     from tslens.models import LanguageModel
     from tslens.scan import Reducer
@@ -46,6 +49,15 @@ def bounded(_: object, value: object) -> None:
     """ValueError for a whole number that no index and no count of a machine can be."""
     if isinstance(value, int) and abs(value) > sys.maxsize:
         raise ValueError(f"A whole number of over {sys.maxsize:,} is given; give a smaller one.")
+
+
+def refuse_fractions(_app: object, _command: object, arguments: "ArgumentCollection") -> None:
+    """InputError for what is given as a whole number and is not written as one."""
+    for argument in arguments:
+        if argument.resolved_hint in (int, int | None):
+            for token in argument.tokens:
+                if re.match(r"[+-]?[\d.]", token.value) and not re.fullmatch(r"[+-]?\d+", token.value):
+                    raise InputError(f"{token.keyword or argument.name} takes a whole number; {token.value!r} is none.")
 
 
 def _check_engine(_: object, engine: str) -> None:

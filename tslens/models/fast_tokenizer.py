@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 def from_transformers(given: "PreTrainedTokenizerBase") -> Tokenizer:
     """A fast tokenizer of transformers, as it encodes without its special tokens.
 
-    BOS is its own `bos_token`, else the token that its template puts first, else one of the known names.
+    BOS is its own `bos_token`, else the token that its template puts first, else one of the known names, else its
+    `cls_token` or `eos_token`.
 
     Raises:
         InputError: it is not a fast one, or has no token to put before a story.
@@ -23,7 +24,8 @@ def from_transformers(given: "PreTrainedTokenizerBase") -> Tokenizer:
     if not isinstance(backend, tokenizers.Tokenizer):
         raise InputError(f"{kind} is no fast tokenizer of transformers; give a PreTrainedTokenizerFast.")
     named = [given.bos_token] if given.bos_token is not None else []
-    return Tokenizer(backend, bos_of(backend, f"this {kind}", named))
+    others = [name for name in (given.cls_token, given.eos_token) if name is not None]
+    return Tokenizer(backend, bos_of(backend, f"this {kind}", named, others))
 
 
 def to_transformers(tokenizer: Tokenizer) -> "PreTrainedTokenizerFast":

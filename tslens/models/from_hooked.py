@@ -30,7 +30,7 @@ def read(model: "LanguageModel") -> Spec:
     """The spec that would build this model; a `HookedSpec` where the fast forward does not cover the model.
 
     Raises:
-        InputError: the weights are not float32, or no analysis can read the model.
+        InputError: the weights are not finite or not float32, or no analysis can read the model.
     """
     c = model.cfg
     dtypes = {c.dtype, *(p.dtype for p in model.parameters())} - {torch.float32}
@@ -39,6 +39,10 @@ def read(model: "LanguageModel") -> Spec:
             f"This model has weights in {min(map(str, dtypes))}, and tslens reads float32: "
             "model.to(torch.float32) brings them back; its products run in bfloat16 with precision='bfloat16'."
         )
+    if not c.n_layers:
+        raise InputError("This model has no layer, so that there is nothing to analyse. Give one with 1 or more.")
+    if wild := [name for name, p in model.named_parameters() if not p.detach().isfinite().all()]:
+        raise InputError(f"{wild[0]} holds numbers that are not finite: training diverged. Give an earlier state.")
     if found := _beyond(model):
         return hooked_spec(model, found)
     spec = _spec_from_cfg(model)

@@ -88,7 +88,11 @@ def spec_of_config(fields: dict[str, Any]) -> Spec:
         warnings.simplefilter("ignore")
         from transformer_lens import HookedTransformer, HookedTransformerConfig
 
-        return spec_of(HookedTransformer(HookedTransformerConfig(**fields, init_weights=False, device="cpu")))
+        model = HookedTransformer(HookedTransformerConfig(**fields, init_weights=False, device="cpu"))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()  # whatever was in memory is no number, perhaps
+    return spec_of(model)
 
 
 def build_hooked(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | None = None) -> LanguageModel:

@@ -9,7 +9,7 @@ from tslens.models.compressor_spec import CompressorSpec
 from tslens.models.from_hooked import READ_ANEW, READ_ONCE, read, scales
 from tslens.models.hooked_spec import HookedSpec
 from tslens.models.protocols import LanguageModel
-from tslens.models.record import Checked, record_of
+from tslens.models.record import ATTRIBUTE, Checked, record_of
 from tslens.models.spec import Spec
 from tslens.progress import note
 
@@ -29,6 +29,8 @@ def spec_of(model: LanguageModel, *, compressors: bool = False) -> Spec | Compre
     """
     if compressors and isinstance(spec := getattr(model, "spec", None), CompressorSpec):
         return spec
+    if not hasattr(model, ATTRIBUTE):
+        _refuse_others(model)
     record = record_of(model)
     if record.checked is not None and torch.compiler.is_compiling():
         return record.checked.spec  # reading tensors would cut the compiled graph in two
@@ -41,6 +43,16 @@ def spec_of(model: LanguageModel, *, compressors: bool = False) -> Spec | Compre
         if isinstance(checked.spec, HookedSpec) and (known is None or not isinstance(known.spec, HookedSpec)):
             note(f"{record.name or checked.spec.name}: slow path, because of {', '.join(checked.spec.because)}.")
     return checked.spec
+
+
+def _refuse_others(model: object) -> None:
+    """InputError for what is neither a HookedTransformer nor a compressor."""
+    hooked = "HookedTransformer" in {kind.__name__ for kind in type(model).__mro__}
+    if not hooked and not isinstance(getattr(model, "spec", None), CompressorSpec):
+        raise InputError(
+            f"A {type(model).__name__} is no HookedTransformer, which tslens reads. Of a model of transformers, write "
+            "a folder (model.save_pretrained, and its tokenizer's), and load it: tslens.load('hf:FOLDER')."
+        )
 
 
 def remember(model: LanguageModel, spec: Spec) -> Checked:

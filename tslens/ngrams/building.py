@@ -72,7 +72,10 @@ def kept(stories: Iterable[str], parent: str | Path, *, source: str = "") -> Ind
     for text in progress.track(stories, "hashing stories"):
         _add(digest, text.encode("utf-8", "surrogatepass"))
     folder = Path(parent) / digest.hexdigest()
-    return open_index(folder) if (folder / RECORD).is_file() else build(stories, folder, source=source)
+    if not (folder / RECORD).is_file():
+        return build(stories, folder, source=source)
+    lock.sweep(folder)
+    return open_index(folder)
 
 
 def _add(digest: blake2b, raw: bytes) -> None:

@@ -24,6 +24,7 @@ def kept_five_gram(stories: Iterable[str], parent: str | Path, *, source: str = 
     """
     index = kept(stories, parent, source=source)
     folder = index.folder.with_name(f"{index.folder.name}-five-gram-{VERSION}")
+    lock.sweep(folder)
     try:
         return KneserNey(index.vocabulary, [_read(folder, n) for n in range(1, ORDER + 1)])
     except (OSError, ValueError, EOFError, TokenError):  # not there, or cut off, perhaps within its header

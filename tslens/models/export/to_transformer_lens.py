@@ -15,17 +15,27 @@ from tslens.models.validation import spec_of
 if TYPE_CHECKING:
     from tslens.models.protocols import LanguageModel
 
-CONFIG, WEIGHTS = "cfg.json", "model.safetensors"
+CONFIG, WEIGHTS, PROGRAM = "cfg.json", "model.safetensors", "load.py"
+LOADED = """\
+import json
+from pathlib import Path
+
+from safetensors.torch import load_file
+from transformer_lens import HookedTransformer, HookedTransformerConfig
+from transformers import AutoTokenizer
+
+cfg = HookedTransformerConfig.from_dict(json.loads(Path("cfg.json").read_text()))
+tokenizer = AutoTokenizer.from_pretrained(".")
+model = HookedTransformer(cfg, tokenizer=tokenizer)
+model.load_state_dict(load_file("model.safetensors"), strict=False)  # masks are made anew
+"""
+"""What loads the folder in TransformerLens 3, without tslens."""
 
 
 def to_transformer_lens(model: "LanguageModel", folder: str | Path) -> Path:
     """Write the configuration (`cfg.json`), all parameters (`model.safetensors`, fp32) and the tokenizer of any
-    HookedTransformer; returns the folder, which must be new. Without tslens, TransformerLens 3 loads it so:
-
-        cfg = HookedTransformerConfig.from_dict(json.loads(Path("cfg.json").read_text()))
-        model = HookedTransformer(cfg, tokenizer=AutoTokenizer.from_pretrained("."))
-        model.load_state_dict(safetensors.torch.load_file("model.safetensors"), strict=False)  # masks are made anew
-    """
+    HookedTransformer; returns the folder, which must be new. `load.py` there loads it in TransformerLens 3, without
+    tslens, in four lines."""
     from safetensors.torch import save_file
 
     tokenizer, config = story_tokenizer_of(model), plain_config(hooked_config(spec_of(model)))
@@ -34,5 +44,6 @@ def to_transformer_lens(model: "LanguageModel", folder: str | Path) -> Path:
     with new_folder(folder) as made:
         (made / CONFIG).write_text(json.dumps(config, indent=1), encoding="utf-8")
         save_file(held, made / WEIGHTS)
+        (made / PROGRAM).write_text(LOADED, encoding="utf-8")
         to_transformers(tokenizer).save_pretrained(made)
     return Path(folder)
