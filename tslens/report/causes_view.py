@@ -9,6 +9,7 @@ from tslens.analysis.heads.replaced import TOKENS
 from tslens.analysis.heads.swaps_result import OF_ALL_KEYS
 from tslens.corpus import counted
 from tslens.report.causes import Causes
+from tslens.report.glossary import explained
 
 TITLE = "What is lost without each head"
 MOST_KINDS = 3  # that a finding names
@@ -50,7 +51,7 @@ def _intro(causes: Causes) -> str:
         "with others of the same stories and frequency; shown is the least of the three differences. Heads that matter "
         "and have no name come first. "
     )
-    return f'<p class="muted small">{html.escape(said + _beside(causes) + _agreement(causes) + _beyond(causes))}</p>'
+    return f'<p class="muted small">{explained(said + _beside(causes) + _agreement(causes) + _beyond(causes))}</p>'
 
 
 def _beside(causes: Causes) -> str:
