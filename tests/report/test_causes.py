@@ -54,6 +54,11 @@ def checked(made: Callable[..., ReportData]) -> Causes:
     return Causes(roles, swaps, agreement, kernels, kinds, writes, ablation, found.ablated)
 
 
+def plain(content: str) -> str:
+    """HTML without its tags."""
+    return re.sub("<[^>]+>", "", content)
+
+
 def test_names_are_roles_or_else_kinds(checked: Causes) -> None:
     assert checked.kinds is not None and checked.writes is not None
     found = names((1, 6), checked.roles, checked.kinds, checked.writes)[0]
@@ -146,14 +151,15 @@ def test_heads_that_matter_lead_only_where_untrained_twins_have_fewer(
     (found,) = of(checked)
     assert found.leads and found.section == "heads" and found.claim.endswith("(untrained twins: 0 to 1).")
     assert found.evidence.startswith("On 32 stories: 3 [2.5, 3.5], 2 untrained twins 0 to 1, p = 0.33.")
-    assert "On 32 stories 3 heads matter, and 0 to 1 of each of 2 untrained twins." in table(checked)
+    assert "On 32 stories 3 heads matter, and 0 to 1 of each of 2 untrained twins." in plain(table(checked))
     assert checked.ablated is not None
     more = replace(checked.ablated, most=torch.tensor([3]), leads=torch.tensor([False]))
     (found,) = of(replace(checked, ablated=more))
     assert not found.leads and "says nothing about training" in found.evidence
     (found,) = of(replace(checked, ablated=None))
     assert not found.leads and "not compared with untrained twins" in found.claim
-    assert "No head of an untrained twin was ablated" in table(replace(checked, ablated=None))
+    assert "No head of an untrained twin was ablated" in plain(table(replace(checked, ablated=None)))
+    assert '<a class="term" href="#word-twin">' in table(checked)
     calm = replace(checked, ablation=replace(checked.ablation, increase=checked.ablation.increase * 0))
     assert "On 30 stories 0 matter: none does" in of(calm)[0].evidence and of(calm)[0].figure == "3 of 6 heads matter"
     (found,) = of(replace(calm, ablated=None))

@@ -24,8 +24,8 @@ WORDS: Mapping[str, str] = {
     "AUROC": "the chance that a token of the label excites the neuron more than another token: 1 always, 0.5 as by "
     "chance",
     "lift": "how many times as common a part of speech is among a neuron's top words as among random ones",
-    "induction": "looking from a token to what came after its earlier occurrence, by which a model goes on with what it "
-    "has read before",
+    "induction": "looking from a token to what came after its earlier occurrence, by which a model goes on with what "
+    "it has read before",
     "predicts": "a neuron's label, made on half of the stories, also says where it fires on the other half, on other "
     "words",
     "tail selector": "a neuron whose strongest tokens are of one kind, while its activation does not tell that kind "
