@@ -127,7 +127,7 @@ def read_metrics(folder: str | Path, file: str = METRICS) -> list[dict[str, Any]
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
     records = []
     for number, line in enumerate(lines, 1):
-        if not line.endswith("}"):
+        if number == len(lines) and line.startswith("{") and not line.endswith("}"):
             continue
         try:
             record = json.loads(line)

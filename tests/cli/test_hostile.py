@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tslens import models
+from tslens import models, runs
 from tslens.byte_bpe import read_files
 from tslens.cli import main
 from tslens.cli.failures import LONGEST, complain
@@ -65,6 +65,15 @@ def test_a_fraction_is_no_whole_number(tiny, capsys, given):
     assert line(capsys, *words, "--limit", given) == f"tslens: --limit takes a whole number; {given!r} is none."
     assert line(capsys, *words, f"--limit={given}").startswith("tslens: --limit takes a whole number")
     assert main([*words, "--limit", "+3"]) == 0
+
+
+@pytest.mark.parametrize("text", ["[1]\n", "x\n", '{"step": 1}\n[1]\n', '{"step": "x"}\n'])
+def test_a_record_of_metrics_that_is_none(in_tmp, refused, text):
+    Path("metrics.jsonl").write_text(text)
+    with refused("of metrics.jsonl is no record of a run"):
+        runs.read_metrics(Path())
+    Path("metrics.jsonl").write_text('{"step": 1}\n{"step": 2, "tok')  # as a kill leaves it
+    assert runs.read_metrics(Path()) == [{"step": 1}]
 
 
 def test_half_a_surrogate_pair_in_a_row(tiny, capsys):

@@ -83,7 +83,7 @@ def _beyond(model: "LanguageModel") -> list[str]:
     }
     if c.normalization_type == "LN":
         unknown["layer norm with rotary positions or a gated MLP"] = (
-            c.positional_embedding_type != "standard" or c.gated_mlp
+            c.positional_embedding_type == "rotary" or c.gated_mlp
         )
     elif c.normalization_type == "RMS":
         unknown["RMS norm with learned positions or a plain MLP"] = c.positional_embedding_type != "rotary" or not (

@@ -26,7 +26,7 @@ def check(n_layers: int, pieces: Sequence[str], layer: int | None, label: str | 
     if label is not None and label.casefold() not in map(str.casefold, known):
         near = did_you_mean(label.upper(), known)
         raise InputError(f"--label is {label!r}; it may be {', '.join(known[:-1])} or {known[-1]}.{near}")
-    if word is not None and not _tokens(pieces, word):
+    if word is not None and not (word.strip() and _tokens(pieces, word)):
         raise InputError(f"--word is {word!r}, which is no token of this model; --stories with it and --top show more.")
 
 

@@ -40,7 +40,10 @@ def to_gguf(model: "LanguageModel", folder: str | Path) -> Path:
         "its tokenizer is not byte-level": not tokenizer.byte_level,
     }
     if found := [what for what, there in refused.items() if there]:
-        raise InputError(f"{name_of(model)} has no form in GGUF: {', '.join(found)}. Write it with --to hf.")
+        raise InputError(
+            f"{name_of(model)} has no form in GGUF: {', '.join(found)}. "
+            "Write it with --to hf, or with --to transformer-lens."
+        )
     arrays = LLAMA.write(spec, in_neighbours(spec, weights(model)))
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, spec.n_layers)
     with new_folder(folder) as made:

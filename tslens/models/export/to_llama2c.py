@@ -38,7 +38,10 @@ def to_llama2c(model: "LanguageModel", folder: str | Path) -> Path:
         "its scores are not scaled": not spec.scaled,
     }
     if found := [what for what, there in refused.items() if there]:
-        raise InputError(f"llama2.c cannot run {name_of(model)}: {', '.join(found)}. Write it with --to hf.")
+        raise InputError(
+            f"llama2.c cannot run {name_of(model)}: {', '.join(found)}. "
+            "Write it with --to hf, or with --to transformer-lens."
+        )
     data, order = llama2c.written(tokenizer, spec.d_vocab)
     arrays = _arrays(spec, in_neighbours(spec, weights(model)), order)
     with new_folder(folder) as made:

@@ -96,8 +96,9 @@ def _spec_of(family: Family, config: Any, tensors: dict[str, Tensor], folder: Pa
         _check_size(config, tensors, folder)
         if not found:
             return family.spec(config)
-    except InputError:
-        raise
+    except InputError as error:
+        where = "" if str(folder) in str(error) else f"{folder / 'config.json'}: "
+        raise InputError(f"{where}{error}") from None
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{folder / 'config.json'} has a value of a wrong kind ({reason}). Fetch it again.") from None
