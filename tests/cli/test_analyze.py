@@ -234,7 +234,7 @@ def test_neurons_tests_its_labels(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_neurons_compares_classes_and_finds_patterns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--model", "tiny", "--stories", "stories.txt", "--classes", "--patterns", "--out", str(tmp_path)]
     assert cli.main(["analyze", "neurons", *arguments]) == 0
-    assert SelectivityResult.load(tmp_path).n_stories == len(STORIES)
+    assert SelectivityResult.load(tmp_path).stories == len(STORIES)
     assert PatternsResult.load(tmp_path).n_labelled + PatternsResult.load(tmp_path).n_tested == len(STORIES)
     said = capsys.readouterr().out
     assert "token alone explains" in said and "'words before' predict" in said
