@@ -19,6 +19,14 @@ def test_a_seed_decides(spec: Spec) -> None:
     assert first["blocks.0.attn.W_O"].std().item() == pytest.approx(0.02 / 2, rel=0.15)  # divided by sqrt(2 x 2 layers)
 
 
+@pytest.mark.filterwarnings("ignore:HookedTransformer is deprecated")
+def test_a_users_model_of_this_configuration_is_initialised(spec: Spec) -> None:
+    from transformer_lens import HookedTransformer
+
+    own = HookedTransformer(models.build(spec).cfg)
+    assert all(p.isfinite().all() and p.std() > 0 for n, p in own.named_parameters() if "W_" in n)
+
+
 def test_transformerlens_works_on_a_loaded_model(tmp_path: Path, tokenizer: Tokenizer) -> None:
     model = models.load(models.save(models.build(GPT2, tokenizer=tokenizer), tmp_path / "run"))
     ids = model.to_tokens("the cat sat")

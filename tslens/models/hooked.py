@@ -108,6 +108,7 @@ def build_hooked(spec: Spec, *, seed: int | None = 0, tokenizer: Tokenizer | Non
         from transformer_lens import HookedTransformer
 
         model: LanguageModel = HookedTransformer(hooked_config(spec))
+    model.cfg.init_weights = True  # for a model that a user builds from this configuration
     if spec.tied:
         tie(model)
     shapes = spec.parameter_shapes()
