@@ -126,7 +126,7 @@ def test_files_that_are_no_tokenizer_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"broken\.json is not a Hugging Face tokenizer\.json"):
         Tokenizer.load(tmp_path / "broken.json")
     Backend(models.WordLevel({"cat": 0}, unk_token="cat")).save(str(tmp_path / "nameless.json"))
-    with pytest.raises(ValueError, match=r"has no token to put before a story; looked for <\|endoftext\|>, <s>"):
+    with pytest.raises(ValueError, match=r"has no token to put before a story \(looked for <\|endoftext\|>, <s>"):
         Tokenizer.load(tmp_path / "nameless.json")
     with pytest.raises(ValueError, match="has no token '<x>'"):
         Tokenizer(Backend(models.WordLevel({"cat": 0}, unk_token="cat")), bos="<x>")

@@ -1,7 +1,6 @@
 """Byte-level BPE in GPT-2's layout: its letters for bytes, its files, and the cut to the commonest tokens."""
 
 import contextlib
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from tokenizers import AddedToken, decoders, models, pre_tokenizers
 
 from tslens.errors import InputError, MissingInputError
-from tslens.parsing import parse_json
+from tslens.parsing import decoded, parse_json
 from tslens.paths import absent
 
 END_OF_STORY = "<|endoftext|>"
@@ -71,14 +70,8 @@ def read_files(vocab: Path, merges: Path) -> tuple[Ids, Merges]:
     for path in (vocab, merges):
         if not path.is_file():
             raise MissingInputError(f"{absent(path)}; give GPT-2's vocab.json and merges.txt")
-    try:
-        ids: Any = json.loads(vocab.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{vocab} is not JSON ({error}); give GPT-2's vocab.json") from None
-    try:
-        lines = merges.read_text(encoding="utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{merges} is not UTF-8 ({error.reason}); give GPT-2's merges.txt") from None
+    ids = parse_json(vocab.read_bytes(), str(vocab), "Give GPT-2's vocab.json.")
+    lines = decoded(merges.read_bytes(), merges, 0).splitlines()
     rows = [line.split(" ") for line in lines if line and not line.startswith("#version")]
     if not isinstance(ids, dict) or not all(letter in ids for letter in BYTE_LETTERS.values()):
         raise InputError(f"{vocab} is not a byte-level vocabulary (it lacks some of the 256 bytes); give GPT-2's")

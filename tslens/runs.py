@@ -17,6 +17,7 @@ from torch import Tensor
 
 from tslens import files
 from tslens.errors import InputError
+from tslens.parsing import parse_json
 from tslens.paths import absent
 
 FORMAT = 1
@@ -129,14 +130,11 @@ def read_metrics(folder: str | Path, file: str = METRICS) -> list[dict[str, Any]
     for number, line in enumerate(lines, 1):
         if number == len(lines) and line.startswith("{") and not line.endswith("}"):
             continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            record = None
+        record = parse_json(line, where := f"{path}, line {number}", remedy := "It was altered; take that line out.")
         if isinstance(record, dict):
             record = {name: math.nan if value is None else value for name, value in record.items()}
         if not isinstance(record, dict) or not _is_record(record):
-            raise InputError(f"Line {number} of {path} is no record of a run. It was altered; take that line out.")
+            raise InputError(f"{where} is no record of a run. {remedy}")
         records.append(record)
     return records
 

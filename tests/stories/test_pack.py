@@ -183,7 +183,7 @@ def test_damaged_packs_are_refused(tokenizer: Tokenizer, tmp_path: Path) -> None
     whole = files(tmp_path)
     for name in ("tokens.bin", "starts.bin"):
         (tmp_path / name).write_bytes(whole[name][:-2])
-        with pytest.raises(ValueError, match=rf"{name} has .* bytes and should have .*; restore it, or remove"):
+        with pytest.raises(ValueError, match=rf"{name} has .* bytes and should have .*. Restore it, or remove"):
             Packed.open(tmp_path, tokenizer)
         (tmp_path / name).write_bytes(whole[name])
     record = tmp_path / "pack.json"
@@ -193,7 +193,7 @@ def test_damaged_packs_are_refused(tokenizer: Tokenizer, tmp_path: Path) -> None
     other = [json.loads(whole["pack.json"]) | change for change in ({"stories": "x"}, {"dtype": "foo"}, {"more": 1})]
     for text in ("{", "[]", '{"version": 1}', *map(json.dumps, other)):
         record.write_text(text)
-        with pytest.raises(ValueError, match="is not the record of packed stories"):
+        with pytest.raises(ValueError, match="is not (JSON|the record of packed stories)"):
             Packed.open(tmp_path, tokenizer)
 
 
@@ -273,7 +273,7 @@ def test_a_pack_that_was_altered_in_place_is_told_from_a_whole_one(
     assert Packed.open(tmp_path, tokenizer, check=True).n_stories == 300
     (tmp_path / name).write_bytes(whole[::-1])
     Packed.open(tmp_path, tokenizer)  # the same size
-    said = rf"{name} was altered since it was packed: its hash is not the one in pack\.json; restore it, or remove "
+    said = rf"{name} was altered since it was packed: its hash is not the one in pack\.json. Restore it, or remove "
     with pytest.raises(ValueError, match=said):
         Packed.open(tmp_path, tokenizer, check=True)
     with pytest.raises(ValueError, match=said):  # and not packed on, with a new hash

@@ -13,12 +13,13 @@ import numpy as np
 
 from tslens import files
 from tslens.errors import InputError, MissingInputError
+from tslens.parsing import parse_json
 from tslens.tokenizer import Tokenizer
 
 VERSION = 1
 DTYPES = ("uint16", "uint32")
 TOKENS, STARTS, RECORD, TOKENIZER = "tokens.bin", "starts.bin", "pack.json", "tokenizer.json"
-AGAIN = "restore it, or remove {} and pack its stories again (resuming a run does so by itself)"
+AGAIN = "Restore it, or remove {} and pack its stories again (resuming a run does so by itself)."
 """What to do about damaged packed stories in a folder."""
 
 
@@ -67,11 +68,8 @@ class Record:
         path = folder / RECORD
         if not path.is_file():
             return None
-        refusal = InputError(f"{path} is not the record of packed stories; {AGAIN.format(folder)}")
-        try:
-            found = json.loads(path.read_bytes())
-        except (ValueError, RecursionError):
-            raise refusal from None
+        refusal = InputError(f"{path} is not the record of packed stories. {AGAIN.format(folder)}")
+        found = parse_json(path.read_bytes(), str(path), AGAIN.format(folder))
         if not isinstance(found, dict):
             raise refusal
         if (version := found.get("version")) != VERSION:
@@ -106,7 +104,7 @@ class Record:
             if now != was or path.stat().st_size != size:
                 what = "hash" if now != was else "size"
                 raise InputError(
-                    f"{path} was altered since it was packed: its {what} is not the one in {RECORD}; "
+                    f"{path} was altered since it was packed: its {what} is not the one in {RECORD}. "
                     f"{AGAIN.format(folder)}"
                 )
 
@@ -174,5 +172,5 @@ class Packed:
 def _mapped(path: Path, dtype: str, size: int) -> np.ndarray:
     found = path.stat().st_size if path.is_file() else 0
     if found != size:
-        raise InputError(f"{path} has {found:,} bytes and should have {size:,}; {AGAIN.format(path.parent)}")
+        raise InputError(f"{path} has {found:,} bytes and should have {size:,}. {AGAIN.format(path.parent)}")
     return np.memmap(path, dtype=dtype, mode="r")

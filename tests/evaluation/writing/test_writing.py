@@ -163,7 +163,7 @@ def test_one_process_at_a_time_writes_a_store(tmp_path: Path) -> None:
     [
         ('{"format": 0, "model": "m"}\n', "format 0, and this version of tslens reads 1. Move the file away"),
         ('{"key": "a", "text": "", "tokens": 0, "ended": true}\n', "format None, and this"),
-        ("nonsense\n", "line 1 is not a JSON object"),
+        ("nonsense\n", "line 1 is not JSON"),
         ('{"format": 1, "model": "m"}\n{"key": "a"}\n', "line 2 is no completion of its own"),
         (
             '{"format": 1, "model": "m"}\n' + '{"key": "a", "text": "", "tokens": 0, "ended": true}\n' * 2,

@@ -1,6 +1,9 @@
 """The table of neurons, and how it is printed: what was found in one sentence, then the best supported ones."""
 
+from itertools import compress
 from typing import TYPE_CHECKING
+
+import torch
 
 from tslens.analysis.neurons.choice import PREDICTS
 from tslens.analysis.neurons.labels import ENOUGH
@@ -44,13 +47,20 @@ def text(found: "ProfilesResult") -> str:
 
 
 def headline(found: "ProfilesResult") -> str:
-    """How many neurons have a label, by label, and how many of the labels predict."""
-    each = {tag: int((found.label == i).sum()) for i, tag in enumerate(found.tags)}
-    each["one word"] = int(found.by_word.sum())
-    most = sorted(((n, name) for name, n in each.items() if n), key=lambda of: (-of[0], of[1]))
+    """How many neurons have a label, by label, and how many of the labels predict; where some were chosen, of these."""
+    of = torch.ones_like(found.is_labelled) if found.chosen is None else torch.zeros_like(found.is_labelled)
+    for layer, neuron in found.chosen or ():
+        of[layer, neuron] = True
+    each = {tag: int(((found.label == i) & of).sum()) for i, tag in enumerate(found.tags)}
+    each["one word"] = int((found.by_word & of).sum())
+    most = sorted(((n, name) for name, n in each.items() if n), key=lambda one: (-one[0], one[1]))
     by_label = f": {', '.join(f'{n:,} {name}' for n, name in most)}" if most else ""
-    predict = sum(row.count(PREDICTS) for row in found.tests)
+    predict = sum(
+        test == PREDICTS for row, there in zip(found.tests, of, strict=False) for test in compress(row, there)
+    )
     tested = f" {predict:,} of the labels predict activations on other stories." if found.tests else ""
-    labelled = f"{int(found.is_labelled.sum()):,} of {found.label.numel():,} {found.called} {found.model}"
-    beside = f", held against {len(found.sample_tokens):,} random tokens"
-    return f"{labelled} have a label{beside}{by_label}.{tested}"
+    among, named = f"of {found.label.numel():,} {found.called} {found.model}", int((found.is_labelled & of).sum())
+    said = f"{named:,} {among}"
+    if found.chosen is not None:
+        said = f"{int(of.sum()):,} {among} are of the kind asked for; {named:,} of them"
+    return f"{said} have a label, held against {len(found.sample_tokens):,} random tokens{by_label}.{tested}"

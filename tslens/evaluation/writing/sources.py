@@ -1,7 +1,6 @@
 """Prompts that models continue: a file of prompts, a suite, or stories that are cut, with their true ending."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tslens.errors import InputError
 from tslens.evaluation import suites
-from tslens.parsing import lines, rows
+from tslens.parsing import lines, parse_toml, rows
 from tslens.paths import absent
 from tslens.stories import stories
 
@@ -79,8 +78,8 @@ def _listed(source: str) -> list[str]:
     own = resources.files("tslens.suites").joinpath(f"{source}.toml") if NAME.fullmatch(source) else None
     file: Traversable = Path(source) if own is None else own
     try:
-        found = tomllib.loads(file.read_text(encoding="utf-8")).get("beginnings", []) if file.is_file() else []
-    except (ValueError, RecursionError):  # a suite's reader says what is wrong
+        found = parse_toml(file.read_bytes(), source).get("beginnings", []) if file.is_file() else []
+    except InputError:  # a suite's reader says what is wrong
         return []
     return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
 

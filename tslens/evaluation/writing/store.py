@@ -10,6 +10,7 @@ from typing import IO, Any, NamedTuple
 from tslens import files, lock
 from tslens.errors import InputError
 from tslens.generate import Sampling
+from tslens.parsing import parse_json
 from tslens.paths import refuse_special
 
 FORMAT = 1
@@ -119,10 +120,7 @@ def _is_completion(row: dict[str, Any]) -> bool:
 
 
 def _row(path: Path, number: int, line: bytes) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        row = None
+    row = parse_json(line, where := f"{path}, line {number}", remedy := "It was altered; move the file away.")
     if not isinstance(row, dict):
-        raise InputError(f"{path}, line {number} is not a JSON object. It was altered; move the file away.")
+        raise InputError(f"{where} is not a JSON object. {remedy}")
     return row
