@@ -29,10 +29,13 @@ TinyStories: whether the validation stories that losses and endings come from we
 stories260K. Models that are trained behind instructions are asked prompts, pairs and endings without one, as the others
 are; what they write begins after an instruction that asks for nothing.
 `python analyses/evaluation.py --stories FILE --model stories260K=llama2c:stories260K.bin --model 256x8=256x8x8 --pairs
-FILE.jsonl` asks all of it.
+FILE.jsonl` asks all of it; with `--only FOLDER` it trains none, asks the given models beside stories2M what needs no
+other, and writes that into the folder.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from _instructed import instructed
 from _models import study
@@ -55,6 +58,9 @@ from tslens.ngrams import kept_five_gram
 from tslens.plots import save
 from tslens.stories import stories
 
+if TYPE_CHECKING:
+    from tslens.models import LanguageModel
+
 PAIRS = 500  # of each of our phenomena
 OTHERS, FEWEST = 400, 100  # of each paradigm of --pairs, which has at least so many
 WRITTEN = 100  # stories and endings
@@ -62,9 +68,10 @@ INSTRUCTIONS = 500
 COMPLETIONS = 10
 OVER_TRAINING = {"pairs": 200, "texts": 40}  # of each snapshot
 
-asked = study("evaluation", pairs=None, out=Path("runs/studies"))
-source, folder = asked.options.stories, asked.folder
-orders = str(instructed(source, asked.options.out))
+asked = study("evaluation", pairs=None, out=Path("runs/studies"), only=None)
+source, folder = asked.options.stories, asked.options.only or asked.folder
+train = stories(source, split="train")
+usual = reference(asked.training, asked.training.name)
 
 
 def plan(name: str, shape: str, objective: str = "next token") -> Plan:
@@ -78,65 +85,96 @@ TOLD = {f"instruct {layers}": plan("instruct", f"128x{layers}", "instruct") for 
 PUBLISHED, OOD = tuple(TOLD), "instruct, held out"
 HELD_OUT = {"objective.name": "instruct", "objective.filter": "held-out combinations"}
 TOLD[OOD] = planned("128x4", 0, seed=0, what="instruct-ood", changes=HELD_OUT)
-models = dict(asked.models)
-for stories_of, plans in ((source, PLAIN), (orders, TOLD)):
-    runs = StudyRuns(stories_of, asked.options.out)
-    runs.train(dict(plans.values()))
-    models |= {name: load(str(runs.folder / made[0])) for name, made in plans.items()}
-models["untrained"] = Twin("permuted", 0).of(models["stories2M"])
 
-for name in suites():
-    answered = evaluate(models, suite(name), written=COMPLETIONS)
-    save(answered.figure(), folder / f"{name}.svg", answered.summary())
-    save(coloured_figure(answered, "match"), folder / f"{name}-match.svg", answered.by_label())
-    print(answered)
 
-train = stories(source, split="train")
-n_grams = {"5-gram": kept_five_gram(train, cache() / "ngrams", source=train.name)}
-preferred = score(models, own_pairs(PAIRS), n_grams=n_grams)
-save(preferred.figure(), folder / "pairs.svg", preferred.summary())
-preferred.by_paradigm().to_csv(folder / "pairs-phenomena.csv", index=False)
-print(preferred)
-if asked.options.pairs is not None:
-    others = score(models, read_pairs(asked.options.pairs, limit=OTHERS, least=FEWEST), n_grams=n_grams)
-    save(others.figure(), folder / "pairs-of-others.svg", others.summary())
-    others.by_paradigm().to_csv(folder / "pairs-of-others-paradigms.csv", index=False)
-    print(others)
+def trained(orders: str) -> "dict[str, LanguageModel]":
+    """The models that this study trains where they are missing; those that are told what to write, on `orders`."""
+    found: dict[str, LanguageModel] = {}
+    for stories_of, plans in ((source, PLAIN), (orders, TOLD)):
+        runs = StudyRuns(stories_of, asked.options.out)
+        runs.train(dict(plans.values()))
+        found |= {name: load(str(runs.folder / made[0])) for name, made in plans.items()}
+    return found
 
-usual = reference(asked.training, asked.training.name)
-written = {name: score_texts(model_stories(m, SELF, limit=WRITTEN).texts, usual, name) for name, m in models.items()}
-losses = {name: loss(model, asked.stories) for name, model in models.items()}  # on the same stories for all
-found = card(models, preferred, written, twins=["untrained"], losses=losses)
-save(found.drawn("texts"), folder / "card.svg", found.summary())
-found.ranks().to_csv(folder / "card-ranks.csv", index=False)
-print(found)
-for texts in written.values():
-    print(texts)
-damages = controls(list(asked.stories)[:WRITTEN], usual)
-save(damages.figure(), folder / "damages.svg", damages.summary())
-print(damages)
 
-snapshots = {f"128x4@{p.step}": p.load() for p in points(asked.options.out / PLAIN["128x4"][0])}
-learning = score(snapshots, own_pairs(OVER_TRAINING["pairs"]))
-wrote = {name: model_stories(m, SELF, limit=OVER_TRAINING["texts"]).texts for name, m in snapshots.items()}
-grown = card(snapshots, learning, {name: score_texts(texts, usual, name) for name, texts in wrote.items()})
-for kind in ("pairs", "texts"):
-    save(grown.drawn(kind), folder / f"training-{kind}.svg", grown.summary())
-print(grown)
+def answer_and_prefer(models: "Mapping[str, LanguageModel]") -> None:
+    """Prompts, pairs and the card."""
+    for name in suites():
+        answered = evaluate(models, suite(name), written=COMPLETIONS)
+        save(answered.figure(), folder / f"{name}.svg", answered.summary())
+        save(coloured_figure(answered, "match"), folder / f"{name}-match.svg", answered.by_label())
+        print(answered)
+    n_grams = {"5-gram": kept_five_gram(train, cache() / "ngrams", source=train.name)}
+    preferred = score(models, own_pairs(PAIRS), n_grams=n_grams)
+    save(preferred.figure(), folder / "pairs.svg", preferred.summary())
+    preferred.by_paradigm().to_csv(folder / "pairs-phenomena.csv", index=False)
+    print(preferred)
+    if asked.options.pairs is not None:
+        others = score(models, read_pairs(asked.options.pairs, limit=OTHERS, least=FEWEST), n_grams=n_grams)
+        save(others.figure(), folder / "pairs-of-others.svg", others.summary())
+        others.by_paradigm().to_csv(folder / "pairs-of-others-paradigms.csv", index=False)
+        print(others)
+    written = {
+        name: score_texts(model_stories(m, SELF, limit=WRITTEN).texts, usual, name) for name, m in models.items()
+    }
+    losses = {name: loss(model, asked.stories) for name, model in models.items()}  # on the same stories for all
+    found = card(models, preferred, written, twins=["untrained"], losses=losses)
+    save(found.drawn("texts"), folder / "card.svg", found.summary())
+    found.ranks().to_csv(folder / "card-ranks.csv", index=False)
+    print(found, *written.values(), sep="\n")
 
-held_out = list(stories(source, split="validation", limit=WRITTEN))
-known = measure.corpora(train, cache() / "ngrams", source=train.name)
-for name, model in models.items():
-    cuts = measure.cutting.that_fit(model, measure.cut_stories(held_out))
-    endings = measure.write_endings(model, cuts, tokens=256, temperature=1.0, seed=0)
-    copied = measure.copies(cuts, endings, known, held_out=cuts, model=name)
-    save(copied.figure(), folder / f"copies-{name.replace(', ', '-').replace(' ', '-')}.svg", copied.summary())
-    print(copied)
 
-told = list(stories(orders, split="validation", limit=INSTRUCTIONS))
-kept = instruct([models[name] for name in (*PUBLISHED, "128x4")], told)
-save(kept.figure(), folder / "instruct.svg", kept.summary())
-print(kept)
-combined = instruct([models[OOD], models["instruct 4"]], told)  # grouped by what the first was trained on
-save(combined.figure(), folder / "instruct-held-out.svg", combined.summary())
-print(combined)
+def copied(models: "Mapping[str, LanguageModel]") -> None:
+    """What endings share with the true ones, with each other and with the training stories."""
+    held_out = list(stories(source, split="validation", limit=WRITTEN))
+    known = measure.corpora(train, cache() / "ngrams", source=train.name)
+    for name, model in models.items():
+        cuts = measure.cutting.that_fit(model, measure.cut_stories(held_out))
+        endings = measure.write_endings(model, cuts, tokens=256, temperature=1.0, seed=0)
+        found = measure.copies(cuts, endings, known, held_out=cuts, model=name)
+        save(found.figure(), folder / f"copies-{name.replace(', ', '-').replace(' ', '-')}.svg", found.summary())
+        print(found)
+
+
+def damaged() -> None:
+    """What damage to real stories costs on each axis of the card."""
+    damages = controls(list(asked.stories)[:WRITTEN], usual)
+    save(damages.figure(), folder / "damages.svg", damages.summary())
+    print(damages)
+
+
+def over_training() -> None:
+    """The card over the snapshots of the plain 128x4 model."""
+    snapshots = {f"128x4@{p.step}": p.load() for p in points(asked.options.out / PLAIN["128x4"][0])}
+    learning = score(snapshots, own_pairs(OVER_TRAINING["pairs"]))
+    wrote = {name: model_stories(m, SELF, limit=OVER_TRAINING["texts"]).texts for name, m in snapshots.items()}
+    grown = card(snapshots, learning, {name: score_texts(texts, usual, name) for name, texts in wrote.items()})
+    for kind in ("pairs", "texts"):
+        save(grown.drawn(kind), folder / f"training-{kind}.svg", grown.summary())
+    print(grown)
+
+
+def instructions(models: "Mapping[str, LanguageModel]", orders: str) -> None:
+    """Whether instructions are kept, of combinations held out of training too."""
+    told = list(stories(orders, split="validation", limit=INSTRUCTIONS))
+    kept = instruct([models[name] for name in (*PUBLISHED, "128x4")], told)
+    save(kept.figure(), folder / "instruct.svg", kept.summary())
+    print(kept)
+    combined = instruct([models[OOD], models["instruct 4"]], told)  # grouped by what the first was trained on
+    save(combined.figure(), folder / "instruct-held-out.svg", combined.summary())
+    print(combined)
+
+
+untrained = {"untrained": Twin("permuted", 0).of(asked.models["stories2M"])}
+if asked.options.only is not None:
+    folder.mkdir(parents=True, exist_ok=True)
+    answer_and_prefer(asked.models | untrained)
+    copied(asked.models)
+else:
+    orders = str(instructed(source, asked.options.out))
+    models = asked.models | trained(orders) | untrained
+    answer_and_prefer(models)
+    copied(models)
+    damaged()
+    over_training()
+    instructions(models, orders)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from tslens import forward, models
+from tslens import cli, forward, models
 from tslens.analysis import heads, lens, neurons
 from tslens.evaluation.loss import loss
 from tslens.models import huggingface
@@ -84,16 +84,33 @@ def test_logits_are_those_of_transformers(tmp_path: Path, tokenizer: Tokenizer, 
     assert models.spec_of(ours).n_parameters() == theirs.num_parameters() + zeros
 
 
-@pytest.mark.parametrize("kind", ["gpt_neox", "llama"])
+@pytest.mark.parametrize("kind", [*huggingface.FAMILIES])
 def test_it_is_analysed(tmp_path: Path, tokenizer: Tokenizer, kind: str) -> None:
-    """The one by TransformerLens's forward, the other by ours."""
+    """GPT-NeoX by TransformerLens's forward, the others by ours."""
     ours = models.load(f"hf:{saved(tmp_path, tiny(kind), tokenizer)}")
     stories = ["The cat sat on a mat.", "A dog ran to the cat.", "Tim had a red ball."] * 8
     roles, profiles, depth = scan(ours, stories, [heads.Roles(), neurons.Profiles(), lens.ByDepth()])
-    assert roles.role_code.shape == (2, 2) and profiles.label.shape == (2, 40) and depth.kl[-1] < 1e-4
+    spec = models.spec_of(ours)
+    assert roles.role_code.shape == (2, spec.n_heads) and profiles.label.shape == (2, spec.mlp_width)
+    assert depth.kl[-1] < 1e-4
     with torch.no_grad():
         expected = forward.token_losses(ours, torch.tensor(tokenizer.encode(stories[:1]))).mean()
     assert loss(ours, stories[:1]).nats_per_token == pytest.approx(float(expected), rel=0.2)  # which has the end too
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", [*huggingface.FAMILIES])
+def test_the_commands_take_it(in_tmp: Path, tokenizer: Tokenizer, kind: str, capsys: Any) -> None:
+    saved(in_tmp / "theirs", tiny(kind), tokenizer)
+    tales = ["The cat sat on a mat.", "A dog ran to the cat.", "Tim had a red ball.", "Mia said no."]
+    Path("tales.txt").write_text("\n<|endoftext|>\n".join(f"{tale} Day {i}." for i in range(5) for tale in tales))
+    on = ["--model", "hf:theirs", "--stories", "tales.txt", "--limit", "12"]
+    for question in ("heads", "neurons", "lens"):
+        assert cli.main(["analyze", question, *on]) == 0
+        assert "On 12 stories: tales.txt." in capsys.readouterr().out
+    assert cli.main(["report", *on, "--out", "page.html"]) == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "<h1" in page and "theirs" in page
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The score card and the copies on the page: intervals, what is not measured, histograms, hints where there is none."""
 
 import html
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -48,15 +49,21 @@ def test_bits_per_byte_and_the_5_gram_stand_beside(card: CardResult) -> None:
     assert ">0.500<" in row and ">–<" in row and "a word 5-gram of training stories" in shown and EVIL not in shown
 
 
+def unlinked(section: str) -> str:
+    """A section without the links of its words to the glossary."""
+    return re.sub('<a class="term"[^>]*>([^<]*)</a>', r"\1", section)
+
+
 def test_the_settings_and_the_untrained_twins_are_said(card: CardResult, copied: CopiesResult) -> None:
     twin = replace(card, twins=[EVIL], corpus=f"80 minimal pairs {EVIL}.")
     for section, found in ((card_view.card, card), (card_view.copies, copied)):
-        assert "No untrained twin was asked." in section(found, "m") and "these weights" not in section(found, "m")
-    shown = card_view.card(twin, "m")
+        shown = unlinked(section(found, "m"))
+        assert "No untrained twin was asked." in shown and "these weights" not in shown
+    shown = unlinked(card_view.card(twin, "m"))
     assert "Untrained twins of the model" in shown and "No untrained twin" not in shown and EVIL not in shown
     assert "the last of its kind: on 80 minimal pairs" in shown
     of_twin = replace(copied, who=torch.where(copied.who == 1, 2, 0), twins=[EVIL], corpus="4 endings.")
-    shown = card_view.copies(of_twin, "m")
+    shown = unlinked(card_view.copies(of_twin, "m"))
     assert "on 4 endings." in shown and "has 25 words and marks" in shown and "write after the same prompts" in shown
     assert EVIL not in shown and f">{html.escape(EVIL)}</th>" in shown and "No untrained twin" not in shown
 

@@ -54,10 +54,10 @@ def test_scores_and_labels_of_the_film_stand_beside_untrained_twins(made_film: C
     assert data["scores"][-1] == {"name": "heads with a role", "unit": "heads", "twins": [0.0, 1.0]}
     assert data["labels"][0]["twins"] == "0"
     assert data["roleTwins"][ROLES.index("induction")] == "1 to 12" and data["roleTwins"][0] == ""
-    assert "the least and the largest of 2 untrained twins" in section([last])
+    assert "the least and the largest of 2 untrained twins" in re.sub("<[^>]*>", "", section([last]))
     without = film(made_film(STEPS))
     assert {score["twins"] for score in without["scores"]} == {None} and not any(without["roleTwins"])
-    assert "No untrained twin was measured" in section(made_film(STEPS))
+    assert "No untrained twin was measured" in re.sub("<[^>]*>", "", section(made_film(STEPS)))
 
 
 def test_markup_that_a_model_writes_stays_text(made: Callable[..., ReportData], made_film: Callable[..., Any]) -> None:

@@ -336,6 +336,8 @@ def test_the_interval_of_a_share_is_that_of_the_analysis(opened: tuple[Any, Repo
     page.until("document.querySelectorAll('tr.row').length === 1")
     page.click("tr.row td.id button")
     said = page.one("tr.more").get_attribute("textContent")
+    terms = page.all("tr.more a.term")
+    assert "AUROC" in [term.text for term in terms] and all(term.get_attribute("title") for term in terms)
     ends = re.search(rf"\[(\d+)%, (\d+)%\] of {words} different top words", said)
     assert ends and [int(end) for end in ends.groups()] == [
         pytest.approx(100 * end, abs=0.51) for end in (expected.low, expected.high)

@@ -175,8 +175,8 @@ function showEvidence(view) {
   const { heads, head } = view, role = heads.role[head];
   view.about.replaceChildren(
     el("h3", {}, `${headName(view, head)} `, el("span", { class: "chip" }, el("i", { style: `background:${roleColour(heads, role)}` }), heads.roles[role].name)),
-    el("p", { class: "muted small" }, heads.roles[role].meaning),
-    heads.causes ? el("p", { class: "small", id: "head-cause" }, heads.causes.split("\n")[head]) : "",
+    el("p", { class: "muted small" }, explained(heads.roles[role].meaning)),
+    heads.causes ? el("p", { class: "small", id: "head-cause" }, explained(heads.causes.split("\n")[head])) : "",
   );
   view.measured.replaceChildren(...heads.scores.map((s) => {
     const value = s.values[head] ?? NaN, interval = s.low ? ` [${number(s.low[head] ?? NaN)}, ${number(s.high[head] ?? NaN)}]` : "";

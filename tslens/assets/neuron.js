@@ -25,7 +25,7 @@ function contextList(view, items) {
 
 // Everything the page knows of a neuron: top contexts, chosen and unchosen examples, evidence, and what it writes.
 function neuronDetail(view, n) {
-  const slot = view.slots.get(n), left = topContexts(view, n), right = el("div", {}, el("h4", {}, "Evidence"), el("p", { class: "small" }, neuronEvidence(view, n)), el("p", { class: "small" }, testEvidence(view, n)));
+  const slot = view.slots.get(n), left = topContexts(view, n), right = el("div", {}, el("h4", {}, "Evidence"), el("p", { class: "small" }, explained(neuronEvidence(view, n))), el("p", { class: "small" }, explained(testEvidence(view, n))));
   if (slot !== undefined) {
     right.append(...logitEffects(view, slot));
     appendSamples(view, slot, left, right);

@@ -32,7 +32,7 @@ from tslens.dynamics.snapshot import (
 )
 from tslens.errors import InputError
 from tslens.forward.trunk import refuse_compressor
-from tslens.generate import Sampling, generate
+from tslens.generate import Sampling, generate, with_room
 from tslens.halves import FEWEST, joined, on_halves, reach
 from tslens.progress import bar, note, off
 from tslens.scan import Reducer, scan
@@ -108,7 +108,7 @@ def measure(model: "LanguageModel", step: int, texts: Sequence[str]) -> Snapshot
     for name, interval in _on_repeated_tokens(model).items():
         value[at(name)], low[at(name)], high[at(name)] = interval.estimate, interval.low, interval.high
     beside = reach(torch.stack([loss for _, loss in rows])).float()
-    prompts = _prompts(model)
+    prompts = with_room(model, PROMPTS)
     return SnapshotResult(
         model=models.name_of(model),
         step=step,
@@ -178,12 +178,6 @@ def _on_repeated_tokens(model: "LanguageModel") -> dict[str, stats.Interval]:
 
 def _stacked(rows: Sequence[dict[str, float]]) -> Float[Tensor, "row score"]:
     return torch.tensor([list(row.values()) for row in rows], dtype=torch.float64)
-
-
-def _prompts(model: "LanguageModel") -> list[str]:
-    """The prompts that leave half of the context for the story."""
-    tokenizer, room = models.tokenizer_of(model), models.spec_of(model).n_ctx // 2
-    return [text for text in PROMPTS if len(tokenizer.encode([text])[0]) <= room]
 
 
 def key_of(point: Point, texts: Sequence[str], stories: object) -> str:

@@ -8,7 +8,7 @@ depends on the seed and the row's number, not on the rest of the batch.
 from tslens.generate.cache import Cache
 from tslens.generate.sampling import Sampling, sample_token
 from tslens.generate.streaming import stream
-from tslens.generate.writing import ENDED, Written, generate, generate_ids, generate_written
+from tslens.generate.writing import ENDED, Written, generate, generate_ids, generate_written, with_room
 
 __all__ = [
     "ENDED",
@@ -20,4 +20,5 @@ __all__ = [
     "generate_written",
     "sample_token",
     "stream",
+    "with_room",
 ]

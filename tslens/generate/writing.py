@@ -43,6 +43,12 @@ def generate_ids(
     return new
 
 
+def with_room(model: "LanguageModel", prompts: Sequence[str]) -> list[str]:
+    """The prompts that leave half of the context for the story."""
+    rows, room = tokenizer_of(model).encode(list(prompts)), spec_of(model, compressors=True).n_ctx // 2
+    return [prompt for prompt, row in zip(prompts, rows, strict=True) if len(row) <= room]
+
+
 @dataclass(frozen=True)
 class Written:
     """A story that a model wrote."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tslens.analysis.circuits import CircuitResult
 from tslens.errors import InputError
 from tslens.plots import svg
+from tslens.report.glossary import explained
 from tslens.stories.pairs import TASKS
 from tslens.twins import kept as store
 
@@ -52,13 +53,13 @@ def section(found: Sequence[CircuitResult], name: str) -> str:
     panels = "".join(map(_panel, found))
     return (
         '<section id="circuits" aria-labelledby="circuits-title">\n<h2 id="circuits-title">Circuits</h2>\n'
-        f'<p class="intro">{html.escape(intro)}</p>\n{panels}\n</section>'
+        f'<p class="intro">{explained(intro)}</p>\n{panels}\n</section>'
     )
 
 
 def _panel(circuit: CircuitResult) -> str:
     graph = f"<figure>{svg(circuit.figure())}</figure>"
-    said = f"<h3>{html.escape(circuit.question)}</h3><p>{html.escape(circuit.verdict)}.</p>"
+    said = f"<h3>{html.escape(circuit.question)}</h3><p>{explained(circuit.verdict)}.</p>"
     return f'<div class="panel circuit">{said}{graph}{_controls(circuit)}</div>'
 
 
@@ -68,7 +69,7 @@ def _controls(circuit: CircuitResult) -> str:
         return ""
     table = circuit.summary()
     columns = [column for column in SHOWN if column in table]
-    head = "".join(f'<th scope="col"{_number(column)}>{column}</th>' for column in columns)
+    head = "".join(f'<th scope="col"{_number(column)}>{explained(column)}</th>' for column in columns)
     rows = "".join(
         "<tr>" + "".join(f"<td{_number(column)}>{_cell(row[column])}</td>" for column in columns) + "</tr>"
         for row in table.to_dict("records")

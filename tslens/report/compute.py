@@ -23,7 +23,7 @@ from tslens.evaluation.copies import CopiesResult
 from tslens.evaluation.instruct import InstructGradesResult, InstructResult
 from tslens.evaluation.loss import LossResult, loss
 from tslens.evaluation.suite_result import SuiteResult
-from tslens.generate import Sampling, generate
+from tslens.generate import Sampling, generate, with_room
 from tslens.progress import stage
 from tslens.report import answers, circuits, features
 from tslens.report.causes import Causes, why_not
@@ -208,9 +208,10 @@ def _in_full(model: "LanguageModel", chosen: list[str]) -> dict[str, Any]:
 def _samples(model: "LanguageModel", max_new_tokens: int) -> dict[str, Any]:
     """What the model writes, and how it was drawn, by field."""
     with stage("writing stories"):
-        written = generate(model, PROMPTS, max_new_tokens=max_new_tokens, sampling=SAMPLING)
+        prompts = with_room(model, PROMPTS)
+        written = generate(model, prompts, max_new_tokens=max_new_tokens, sampling=SAMPLING)
     drawn = f"temperature {SAMPLING.temperature}, top-p {SAMPLING.top_p}, seed {SAMPLING.seed}"
-    return {"samples": list(zip(PROMPTS, written, strict=True)), "sampling": drawn}
+    return {"samples": list(zip(prompts, written, strict=True)), "sampling": drawn}
 
 
 def _twins(

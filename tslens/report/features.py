@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tslens.errors import InputError
 from tslens.files import atomic_folder
+from tslens.report.glossary import explained
 from tslens.sae import (
     FROZEN,
     KINDS,
@@ -101,7 +102,7 @@ def section(found: Sequence[FoundFeatures], name: str) -> str:
     panels = "".join(map(_panel, found))
     return (
         '<section id="features" aria-labelledby="features-title">\n<h2 id="features-title">Features</h2>\n'
-        f'<p class="intro">{html.escape(intro)}</p>\n{panels}\n</section>'
+        f'<p class="intro">{explained(intro)}</p>\n{panels}\n</section>'
     )
 
 

@@ -15,6 +15,7 @@ from tslens.dynamics.seeds import together
 from tslens.dynamics.snapshot import INDUCTION, PREVIOUS, REPETITION, UNITS
 from tslens.plots import PALETTE
 from tslens.report.embed import script_json
+from tslens.report.glossary import explained
 
 BUDGET = 1_000_000
 """Largest size of the film's data in bytes."""
@@ -39,7 +40,7 @@ def section(snapshots: Sequence[SnapshotResult]) -> str:
     said = "".join(f"<li>{html.escape(f'{name}: {times.sentence(name)}.')}</li>" for name in named)
     return (
         '<section id="film" aria-labelledby="film-title">\n<h2 id="film-title">How it learned</h2>\n'
-        f'<p class="intro">{html.escape(intro)}</p>\n<div id="film-view"></div>\n'
+        f'<p class="intro">{explained(intro)}</p>\n<div id="film-view"></div>\n'
         f'<p class="muted small">When each leaves what the model had before training; in brackets, the snapshots '
         f'between which it does:</p>\n<ul class="muted small times">{said}</ul>\n</section>'
     )

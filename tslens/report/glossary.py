@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Mapping
+from itertools import islice
 
 WORDS: Mapping[str, str] = {
     "role": "what a head looks at, such as the previous token, where that explains most of its attention and beats its "
@@ -34,6 +35,9 @@ WORDS: Mapping[str, str] = {
     "nats": "the unit of loss: the mean of minus the natural logarithm of the probability of what came next",
     "bits per byte": "the loss by byte of text, which compares models of different vocabularies",
     "logit lens": "the final norm and the unembedding applied after an earlier block: what the model would say there",
+    "circuit": "heads and MLPs that suffice for an answer: all others are replaced by what they do on another prompt",
+    "faithfulness": "the share of the difference between the model and a model without any of its heads and MLPs that "
+    "a circuit keeps: 1 is the whole model",
     "resampled": "replaced by the head's output at the same place of another story",
 }
 """The words that are this project's or the field's own, each with its meaning."""
@@ -47,10 +51,12 @@ LIMITS = (
 )
 """What the page does not show."""
 
-_INFLECTED = {word: re.compile(rf"\b{re.escape(word)}s?\b") for word in WORDS if word != "q"} | {
-    "q": re.compile(r"\bq\b(?= (?:=|&lt;|below))"),
-    "predicts": re.compile(r"\bpredicts\b(?= where)"),
+_INFLECTED = {word: rf"\b{word}s?\b" for word in WORDS} | {
+    "circuit": r"(?<!analyze )\bcircuits?\b",  # not in a command
+    "q": r"\bq\b(?= (?:=|&lt;|<|below))",
+    "predicts": r"\b[Pp]redicts\b(?= where|: made)",
 }
+"""Of each word the pattern of its places in a text, for Python and for the page's script."""
 
 
 def explained(text: str) -> str:
@@ -58,11 +64,9 @@ def explained(text: str) -> str:
     pointer."""
     said, marks = html.escape(text), list[tuple[int, int, str]]()
     for word in sorted(WORDS, key=len, reverse=True):
-        found = next(
-            (m for m in _INFLECTED[word].finditer(said) if all(m.end() <= a or m.start() >= b for a, b, _ in marks)),
-            None,
-        )
-        marks += [(*found.span(), word)] if found else []
+        spans = (found.span() for found in re.finditer(_INFLECTED[word], said))
+        free = (span for span in spans if all(span[1] <= begin or span[0] >= end for begin, end, _ in marks))
+        marks += [(*span, word) for span in islice(free, 1)]
     for start, end, word in sorted(marks, reverse=True):
         said = f'{said[:start]}<a class="term" href="#{_place(word)}">{said[start:end]}</a>{said[end:]}'
     return said
@@ -71,7 +75,8 @@ def explained(text: str) -> str:
 def table() -> str:
     """All words with their meanings, and what the page does not show, as HTML."""
     rows = "\n".join(
-        f'<dt id="{_place(word)}">{html.escape(word)}</dt><dd>{html.escape(meaning)}.</dd>'
+        f'<dt id="{_place(word)}" data-found="{html.escape(_INFLECTED[word])}">{html.escape(word)}</dt>'
+        f"<dd>{html.escape(meaning)}.</dd>"
         for word, meaning in sorted(WORDS.items(), key=lambda item: item[0].lower())
     )
     limits = "\n".join(f"<li>{html.escape(limit)}</li>" for limit in LIMITS)

@@ -14,7 +14,7 @@ from tslens.report.embed import script_json, script_text
 SCRIPTS = tuple(
     f"{name}.js"
     for name in (
-        *("data", "plot", "address", "heads", "attention", "sheet", "large"),
+        *("data", "plot", "glossary", "address", "heads", "attention", "sheet", "large"),
         *("neurons", "neuron", "whole", "lens", "film", "page"),
     )
 )

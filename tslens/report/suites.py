@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from tslens.evaluation.coloured import STYLE, coloured_html, scored
 from tslens.evaluation.scores import FAIL, PARTIAL, PARTS, SUCCESS, named
 from tslens.evaluation.suite_result import SuiteResult
+from tslens.report.glossary import explained
 from tslens.stats import Interval
 
 BUDGET = 400_000
@@ -38,10 +39,10 @@ def section(found: Sequence[SuiteResult], name: str) -> str:
 
 
 def around(place: str, title: str, intro: str, body: str) -> str:
-    """A section of the page with its title and its introduction, which is escaped."""
+    """A section of the page with its title and its introduction, which is escaped and explained."""
     return (
         f'<section id="{place}" aria-labelledby="{place}-title">\n<h2 id="{place}-title">{title}</h2>\n'
-        f'<p class="intro">{html.escape(intro)}</p>\n{body}\n</section>'
+        f'<p class="intro">{explained(intro)}</p>\n{body}\n</section>'
     )
 
 
@@ -51,7 +52,7 @@ def rows_of(head: Sequence[str], rows: Sequence[Sequence[str]], words: Sequence[
     The first column names the rows; the others hold numbers, but for those called in `words`. Cells are HTML.
     """
     kinds = ["" if i == 0 or name in words else ' class="n"' for i, name in enumerate(head)]
-    names = [f'<th scope="col"{kind}>{html.escape(name)}</th>' for kind, name in zip(kinds, head, strict=True)]
+    names = [f'<th scope="col"{kind}>{explained(name)}</th>' for kind, name in zip(kinds, head, strict=True)]
     body = "".join(
         "<tr>"
         + f"<td><b>{row[0]}</b></td>"
