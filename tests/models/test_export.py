@@ -4,6 +4,8 @@ import json
 import shutil
 import subprocess
 import sys
+import sysconfig
+import venv
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,12 +45,12 @@ def made(spec: Spec, tokenizer: Tokenizer) -> Any:
     return model
 
 
-def without_tslens(code: str, folder: Path) -> Any:
+def without_tslens(code: str, folder: Path, python: str | Path = sys.executable) -> Any:
     """What a program prints as JSON that cannot import tslens and runs in the folder, offline."""
     head = (
         "import sys, json; sys.modules['tslens'] = None\nimport torch\nrows = torch.tensor(json.loads(sys.argv[1]))\n"
     )
-    command = [sys.executable, "-c", head + code, json.dumps(ROWS.tolist())]
+    command = [str(python), "-c", head + code, json.dumps(ROWS.tolist())]
     env = {"HF_HUB_OFFLINE": "1", "PATH": "/usr/bin:/bin", "HOME": str(folder), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -263,20 +265,23 @@ import transformer_lens
 from importlib.metadata import version
 from transformer_lens.model_bridge import TransformerBridge
 bridge = TransformerBridge.boot_transformers(".", device="cpu")
-print(json.dumps([transformer_lens.__file__, bridge(rows).tolist()]))
+print(json.dumps([transformer_lens.__file__, version("transformer-lens"), bridge(rows).tolist()]))
 """
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
 def test_transformer_lens_4_opens_it(kind: str, tokenizer: Tokenizer, tmp_path: Path) -> None:
-    """In its bridge, in an environment that has version 4 before ours."""
-    site = tmp_path / "site"
-    install = ["-m", "pip", "install", "-q", "--no-deps", "--target", str(site), "transformer-lens>=4,<5"]
+    """In its bridge, in an environment of its own that has version 4; all else it finds where this one has it."""
+    venv.create(tmp_path / "env")
+    python = tmp_path / "env/bin/python"
+    install = ["-m", "pip", "--python", str(python), "install", "-q", "--no-deps", "transformer-lens>=4,<5"]
     subprocess.run([sys.executable, *install], check=True, capture_output=True)
+    (site,) = (tmp_path / "env/lib").glob("python3.*/site-packages")
+    (site / "others.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
     ours = made(SHAPES[kind], tokenizer)
     folder = to_huggingface(ours, tmp_path / "out")
-    where, logits = without_tslens(f"sys.path.insert(0, {str(site)!r})\n{IN_THE_NEXT_MAJOR_VERSION}", folder)
-    assert where.startswith(str(site))
+    where, found, logits = without_tslens(IN_THE_NEXT_MAJOR_VERSION, folder, python)
+    assert where.startswith(str(site)) and found.startswith("4.")
     with torch.no_grad():
         torch.testing.assert_close(torch.tensor(logits), forward.logits(ours, ROWS), atol=1e-5, rtol=1e-5)
