@@ -34,6 +34,7 @@ other, and writes that into the folder.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,7 @@ from tslens.evaluation.loss import loss
 from tslens.evaluation.pairs import own_pairs, read_pairs, score
 from tslens.evaluation.prompts import evaluate
 from tslens.evaluation.suites import suite, suites
+from tslens.evaluation.writing import STORE, WritingSettings, prompts_of, write
 from tslens.files import cache
 from tslens.models.twins import Twin
 from tslens.ngrams import kept_five_gram
@@ -124,6 +126,15 @@ def answer_and_prefer(models: "Mapping[str, LanguageModel]") -> None:
     print(found, *written.values(), sep="\n")
 
 
+def continued(models: "Mapping[str, LanguageModel]") -> None:
+    """What is written after beginnings, measured, and side by side to read."""
+    found = write(models.values(), prompts_of("beginnings"), WritingSettings(), cache() / STORE)
+    found = replace(found, models=list(models))
+    save(found.figure(), folder / "beginnings.svg", found.summary())
+    found.side_by_side().to_csv(folder / "beginnings-side-by-side.csv", index=False)
+    print(found)
+
+
 def copied(models: "Mapping[str, LanguageModel]") -> None:
     """What endings share with the true ones, with each other and with the training stories."""
     held_out = list(stories(source, split="validation", limit=WRITTEN))
@@ -169,11 +180,13 @@ untrained = {"untrained": Twin("permuted", 0).of(asked.models["stories2M"])}
 if asked.options.only is not None:
     folder.mkdir(parents=True, exist_ok=True)
     answer_and_prefer(asked.models | untrained)
+    continued(asked.models)
     copied(asked.models)
 else:
     orders = str(instructed(source, asked.options.out))
     models = asked.models | trained(orders) | untrained
     answer_and_prefer(models)
+    continued(models)
     copied(models)
     damaged()
     over_training()

@@ -210,6 +210,7 @@ def test_write_and_copies_of_a_folder(folders, tales, in_tmp, capsys, kind):
     sizes = ["--n", "1", "--beams", "0", "--limit-tokens", "5"]
     run(capsys, "write", *name, "--prompts", "prompts.txt", *sizes, "--out", "written")
     lines = [json.loads(line) for line in Path("written/completions.jsonl").read_text().splitlines()]
+    assert Path("written/side-by-side.csv").read_text().startswith("prompt,")
     assert [(line["model"], line["prompt"]) for line in lines] == [(kind, "The dog"), (kind, "A cat")]
     how = ["--stories", tales, "--train", tales, "--limit", "4", "--tokens", "5", "--cut", "0.5", "--twins", "1"]
     rows = {row["measure"]: row for row in run(capsys, "copies", *name, *how)["rows"]}

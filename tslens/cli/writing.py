@@ -65,7 +65,8 @@ def write(
     seed
         Of the samples.
     out
-        A folder for completions.jsonl, the figure (SVG), the table (CSV) and the whole answer.
+        A folder for completions.jsonl, side-by-side.csv (a prompt a row, a model a column), the figure (SVG), the table
+        (CSV) and the whole answer.
     """
     from tslens.evaluation import writing
 
@@ -78,6 +79,7 @@ def write(
         answer = written(model, found, settings, store)
         if deliver.folder is not None:
             answer.write_jsonl(deliver.folder / "completions.jsonl")
+            answer.side_by_side().to_csv(deliver.folder / "side-by-side.csv", index=False)
         deliver(answer)
 
 

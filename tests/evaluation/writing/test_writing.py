@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +255,16 @@ def test_intervals_are_clustered_by_prompt() -> None:
     assert np.isnan(alike.interval("repetition", every).estimate)
     summary = alike.summary().set_index("measure")
     assert summary.loc["tokens", "value"] == 3.5 and set(summary["n"]) == {80} and set(summary["prompts"]) == {8}
+
+
+def test_first_texts_stand_side_by_side() -> None:
+    both = torch.tensor([0, 1]).repeat(4)
+    found = replace(result(2, 4, [True] * 8, [1] * 8), models=["a", "b"], model=both, texts=list("pqrstuvw"))
+    shown = found.side_by_side()
+    assert list(shown) == ["prompt", "a, temperature 1", "b, temperature 1"]
+    assert shown.values.tolist() == [["0", "p", "q"], ["1", "t", "u"]]
+    known = replace(found, endings=["end", ""]).side_by_side()
+    assert list(known)[1] == "true ending" and list(known["true ending"]) == ["end", ""]
 
 
 def test_one_prompt_has_no_interval_of_its_length() -> None:

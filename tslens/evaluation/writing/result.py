@@ -96,6 +96,18 @@ class WritingResult(Result):
         """The rows of the frame as JSON: null for a repetition that is not defined."""
         yield from json.loads(self.to_frame().to_json(orient="records", double_precision=15))
 
+    def side_by_side(self) -> "pd.DataFrame":
+        """One row per prompt: its true ending where that is known, and the first text of each model and sampling."""
+        import pandas as pd
+
+        columns: dict[str, list[str]] = {"prompt": self.prompts}
+        if any(self.endings):
+            columns["true ending"] = self.endings
+        for model, sampling, chosen in self._groups():
+            first = {int(self.prompt[i]): self.texts[i] for i in reversed(chosen.nonzero().flatten().tolist())}
+            columns[f"{model}, {sampling}"] = [first.get(i, "") for i in range(len(self.prompts))]
+        return pd.DataFrame(columns)
+
     def write_jsonl(self, path: Path) -> None:
         """Write one completion a line, whole or not at all."""
         from tslens.files import atomic
