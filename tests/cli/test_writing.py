@@ -34,7 +34,7 @@ def test_completions_of_two_models(two: Path, capsys: pytest.CaptureFixture[str]
     assert cli.main([*WRITE, "--model", "a", "--model", "b", "--out", "found", "--store", "kept"]) == 0
     assert "story ended" in capsys.readouterr().out
     names = sorted(p.name for p in (two / "found").iterdir())
-    assert names == ["WritingResult", "completions.jsonl", "writing.csv", "writing.svg"]
+    assert names == ["WritingResult", "completions.jsonl", "side-by-side.csv", "writing.csv", "writing.svg"]
     rows = [json.loads(line) for line in (two / "found" / "completions.jsonl").read_text().splitlines()]
     assert len(rows) == 2 * 3 * (2 + 1) == len(pd.read_csv(two / "found" / "writing.csv"))
     assert [row["model"] for row in rows] == ["a"] * 9 + ["b"] * 9
