@@ -81,6 +81,13 @@ def test_all_suites_in_one_table(
     longer = answers.kept_card(model)
     assert cli.main(asked) == 0
     assert answers.kept_card(model).low.tolist() == longer.low.tolist()  # the card of few pairs did not replace it
+    capsys.readouterr()
+    monkeypatch.setattr(evaluate, "TEXTS", 3)
+    monkeypatch.setattr(evaluate, "MADE", 70)
+    assert cli.main([*asked, "--reference", "made", "--json"]) == 0
+    *_, card = json.loads(capsys.readouterr().out)
+    of_texts = [row for row in card["rows"] if row["model"] == "tiny" and row["row"] == "creativity, texts"]
+    assert len(of_texts) == 1 and of_texts[0]["low"] <= of_texts[0]["value"] <= of_texts[0]["high"]
 
 
 def test_a_card_has_what_untrained_twins_score_too(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:

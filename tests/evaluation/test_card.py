@@ -156,6 +156,8 @@ def made_card(bits: list[float], names: list[str]) -> CardResult:
         low=value - 0.05,
         high=value + 0.05,
         bits_per_byte=torch.tensor(bits),
+        bits_low=torch.tensor(bits) - 0.1,
+        bits_high=torch.tensor(bits) + 0.1,
         step=torch.tensor([int(name.split("@")[1]) for name in names]),
         reference="made",
         trained_on_order=[names[0]],
@@ -178,8 +180,10 @@ def test_ranks_beside_the_loss(tmp_path: Path) -> None:
     assert CardResult.load(tmp_path).rows == result.rows
     names = [*result.models, "permuted twin 0 of r@10000"]
     fields = {name: torch.cat([getattr(result, name), torch.zeros(1, 3)]) for name in ("value", "low", "high")}
-    step, bits = torch.cat([result.step, torch.tensor([-1])]), torch.cat([result.bits_per_byte, torch.tensor([nan])])
-    both = dataclasses.replace(result, models=names, step=step, bits_per_byte=bits, twins=names[-1:], **fields)
+    for name in ("bits_per_byte", "bits_low", "bits_high"):
+        fields[name] = torch.cat([getattr(result, name), torch.tensor([nan])])
+    step = torch.cat([result.step, torch.tensor([-1])])
+    both = dataclasses.replace(result, models=names, step=step, twins=names[-1:], **fields)
     lines = both.drawn("pairs").axes[0].get_lines()
     known = dataclasses.replace(both, bits_per_byte=torch.cat([result.bits_per_byte, torch.tensor([9.0])]))
     assert known.ranks().equals(result.ranks())  # nor where its loss was measured

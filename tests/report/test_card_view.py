@@ -22,7 +22,9 @@ def card() -> CardResult:
     value = torch.tensor([[0.75, 0.5, -0.25], [0.5, 0.875, 1.5]])
     rows = ["grammar, pairs", "order, pairs", "plot, texts"]
     bits, step = torch.full((2,), torch.nan), torch.full((2,), -1)
-    return CardResult(["m", EVIL], rows, value, value - 0.125, value + 0.125, bits, step, "tales.txt", [EVIL])
+    return CardResult(
+        ["m", EVIL], rows, value, value - 0.125, value + 0.125, bits, bits, bits, step, "tales.txt", [EVIL]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +46,12 @@ def test_every_axis_has_its_interval_and_what_it_does_not_measure(card: CardResu
 
 def test_bits_per_byte_and_the_5_gram_stand_beside(card: CardResult) -> None:
     assert "bits per byte" not in card_view.card(card, "m") and "5-gram" not in card_view.card(card, "m")
-    shown = card_view.card(replace(card, bits_per_byte=torch.tensor([0.5, torch.nan]), n_grams=[EVIL]), "m")
+    bits, low = torch.tensor([0.5, torch.nan]), torch.tensor([0.25, torch.nan])
+    shown = card_view.card(replace(card, bits_per_byte=bits, n_grams=[EVIL]), "m")
     row = shown.partition("<b>bits per byte</b>")[2].partition("</tr>")[0]
     assert ">0.500<" in row and ">–<" in row and "a word 5-gram of training stories" in shown and EVIL not in shown
+    shown = card_view.card(replace(card, bits_per_byte=bits, bits_low=low, bits_high=low + 0.5), "m")
+    assert ">0.500 <span>[0.250, 0.750]</span><" in shown
 
 
 def unlinked(section: str) -> str:

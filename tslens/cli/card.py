@@ -126,7 +126,7 @@ def card(
         if not texts:
             beside = untrained(loaded, twins)
             usual = usual_of_models(reference, loaded, reference_limit) if limit else None
-            return _of_models(deliver, loaded, beside, usual, limit, CardOptions(n, n_gram, stories, precision))
+            return deliver_card(deliver, loaded, beside, usual, limit, CardOptions(n, n_gram, stories, precision))
         usual = usual_of_texts(reference, loaded, reference_limit)
         return _of_texts(deliver, texts, usual, limit, controls)
 
@@ -157,15 +157,18 @@ def _check(model: list[str] | None, texts: list[str] | None, reference: str | No
         raise InputError(f"{NO_REFERENCE}, or --model, a run whose own stories say it.")
 
 
-def _of_models(
+def deliver_card(
     deliver: Delivery,
     loaded: "dict[str, LanguageModel]",
     beside: "dict[str, LanguageModel]",
     usual: "Reference | None",
     limit: int,
     how: CardOptions,
+    *,
+    is_short: bool = False,
 ) -> None:
-    """Deliver the card of the models and of the untrained twins beside them, and keep it for the models' pages."""
+    """Deliver the card of the models and of the untrained twins beside them, and keep it for the models' pages: one of
+    few minimal pairs `is_short`."""
     from tslens.report.answers import keep_card
 
     written: dict[str, TextsCardResult] = {}
@@ -175,9 +178,9 @@ def _of_models(
                 written[name] = texts
     found = how.card(loaded, beside, written)
     for model in loaded.values():
-        keep_card(model, found)
+        keep_card(model, found, is_short=is_short)
     kinds = ["pairs", "texts"] if written else ["pairs"]
-    deliver(found, figures=[(kind, found.drawn(kind)) for kind in kinds])
+    deliver(found, "card" if is_short else "", figures=[(kind, found.drawn(kind)) for kind in kinds])
 
 
 def _written(

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tslens.cli.card import CardOptions, HeldOut, NGram
+from tslens.cli.card import MADE, CardOptions, HeldOut, NGram, Usual, deliver_card
 from tslens.cli.delivery import Delivery, delivery, print_json
 from tslens.cli.graders import Graders, charged, confirm_cost, exit_code, graders_of, true_texts
 from tslens.cli.large_model import LargeModel
 from tslens.cli.options import Json, Models, ModelTwins, Precision, load_models
+from tslens.cli.usual import usual_of_models
 from tslens.errors import InputError
 from tslens.tables import as_text, filled
 
@@ -28,6 +29,8 @@ Cut = Annotated[
 ]
 PAIRS = 100
 """Minimal pairs of each phenomenon behind the card of `tslens eval all`."""
+TEXTS = 100
+"""Texts that each model writes for it."""
 Written = Annotated[int, Parameter(name="--completions", help="Completions of each prompt to match; 0 for none.")]
 
 
@@ -182,15 +185,16 @@ def everything(
     completions: Written = 10,
     seed: int = 0,
     twins: ModelTwins = 2,
+    reference: Usual = None,
     n_gram: NGram = None,
     stories: HeldOut = None,
     out: Path | None = None,
     precision: Precision = "float32",
     json_: Json = False,
 ) -> None:
-    """Score models on all suites that need no key, and print their table and a score card from minimal pairs.
+    """Score models on all suites that need no key, and print their table and a score card.
 
-    Give --model several times to compare models. `tslens eval card` scores what they write too.
+    Give --model several times to compare models. `tslens eval card` reads more minimal pairs and texts.
 
     Parameters
     ----------
@@ -201,7 +205,6 @@ def everything(
     """
     from tslens.evaluation.suites import suite, suites
     from tslens.evaluation.untrained import untrained
-    from tslens.report.answers import keep_card
 
     loaded = load_models(model)
     beside = untrained(loaded, twins)
@@ -217,10 +220,9 @@ def everything(
 
             rows = pd.concat([result.summary().assign(part=name) for name, result in found.items()])
             print(as_text(rows[["part", *rows.columns.drop("part")]]))
-        made = CardOptions(PAIRS, n_gram, stories, precision).card(loaded, beside, {})
-        for one in loaded.values():
-            keep_card(one, made, is_short=True)
-        deliver(made, "card", figures=[("pairs", made.drawn("pairs"))])
+        usual = usual_of_models(reference, loaded, MADE)
+        how = CardOptions(PAIRS, n_gram, stories, precision)
+        deliver_card(deliver, loaded, beside, usual, TEXTS, how, is_short=True)
 
 
 def answered(

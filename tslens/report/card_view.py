@@ -67,7 +67,7 @@ def _rows(found: CardResult, kind: str) -> str:
         unseen = dict.fromkeys(f"{one[UNSEEN]}" for one in of)
         rows.append([html.escape(row.rpartition(", ")[0]), *values, html.escape(" / ".join(unseen))])
     if kind == "pairs" and not found.bits_per_byte.isnan().all():
-        bits = ["–" if math.isnan(value) else f"{value:.3f}" for value in found.bits_per_byte.tolist()]
+        bits = map(_bits, found.bits_per_byte.tolist(), found.bits_low.tolist(), found.bits_high.tolist())
         rows.append(["bits per byte", *bits, "of held-out stories: how sure it is of them, not what it writes"])
     title = "By minimal pairs" if kind == "pairs" else "By what it writes"
     return (
@@ -81,6 +81,12 @@ def _value(one: Mapping[str, Any], kind: str) -> str:
     shown = "{:.0%}" if kind == "pairs" else "{:+.2f}"
     value, low, high = (shown.format(one[key]) for key in ("value", "low", "high"))
     return "–" if math.isnan(one["value"]) else f"{value} <span>[{low}, {high}]</span>"
+
+
+def _bits(value: float, low: float, high: float) -> str:
+    """Bits per byte, with their interval where there is one."""
+    bounds = "" if math.isnan(low) else f" <span>[{low:.3f}, {high:.3f}]</span>"
+    return "–" if math.isnan(value) else f"{value:.3f}{bounds}"
 
 
 def copies(found: CopiesResult | None, name: str) -> str:

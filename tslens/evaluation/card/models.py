@@ -57,6 +57,10 @@ class CardResult(Result):
     bits_per_byte: Float[Tensor, " model"]
     """Of the held-out stories that `corpus` names, or else of the run's validation stories by its record; NaN where
     there is none."""
+    bits_low: Float[Tensor, " model"]
+    """Lower bound of these, 95% over the stories; NaN where they are of a run's record."""
+    bits_high: Float[Tensor, " model"]
+    """Upper bound."""
     step: Int[Tensor, " model"]
     """Steps of training of a run's snapshot; -1 for other models."""
     reference: str
@@ -80,7 +84,8 @@ class CardResult(Result):
             for model, row in zip(frame["model"], frame["row"], strict=True)
         ]
         unseen = ["it is trained on this" if t else said[r] for t, r in zip(trained, frame["row"], strict=True)]
-        frame["bits_per_byte"] = self.bits_per_byte.repeat_interleave(len(self.rows)).numpy()
+        for name in ("bits_per_byte", "bits_low", "bits_high"):
+            frame[name] = getattr(self, name).repeat_interleave(len(self.rows)).numpy()
         missing = [said for of_model in self.no_occasion for said in of_model]
         return frame.assign(**({"no occasion": missing} if any(missing) else {}), **{"does not measure": unseen})
 
@@ -160,14 +165,18 @@ def card(
         table.append([[i.estimate, i.low, i.high] for i in found])
     values = torch.tensor(table, dtype=torch.float32)
     records = {name: training_record(model).get("bits_per_byte") or np.nan for name, model in models.items()}
-    bits = records | {name: loss.bits_per_byte for name, loss in losses.items()}
+    bits = {name: (float(records.get(name, np.nan)), np.nan, np.nan) for name in names}
+    bits |= {name: (loss.bits_per_byte, *loss.interval("text_bytes")) for name, loss in losses.items()}
+    bits_per_byte, bits_low, bits_high = torch.tensor([bits[name] for name in names]).T
     return CardResult(
         models=names,
         rows=rows,
         value=values[:, :, 0],
         low=values[:, :, 1],
         high=values[:, :, 2],
-        bits_per_byte=torch.tensor([float(bits.get(name, np.nan)) for name in names]),
+        bits_per_byte=bits_per_byte,
+        bits_low=bits_low,
+        bits_high=bits_high,
         step=torch.tensor([-1 if name in pairs.n_grams else _step(name) for name in names]),
         reference=next((texts.reference for texts in written.values()), ""),
         trained_on_order=pairs.trained_on_order,
