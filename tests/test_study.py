@@ -316,7 +316,9 @@ def test_measures_and_tasks_stand_beside_twins(run: Path, corpus: Corpus, monkey
     without = everything(model, corpus, checked=20, twins=0)[0].result
     said = dict(zip(without.answers, without.findings, strict=True))
     assert said["twins of layers"] == "no answer: No twin was asked."
-    assert said["roles"].endswith("(twins: not asked)") and said["logit lens"].endswith("(twins: not asked)")
+    assert said["roles"].endswith("(no untrained twin was asked)") and said["logit lens"].endswith(
+        "(no untrained twin was asked)"
+    )
 
 
 def test_a_task_is_answered_beside_twins(run: Path, corpus: Corpus, monkeypatch) -> None:
@@ -336,7 +338,7 @@ def test_a_task_is_answered_beside_twins(run: Path, corpus: Corpus, monkeypatch)
     assert asked == [("owner", 1)] and found["twins of task owner"] is beside
     assert finding(found["task owner"], None).endswith(f"On 30 pairs: {beside.said([RIGHT, DOES])}.")
     (alone,) = parts._tasks(replace(work, twins=0)).values()
-    assert asked == [("owner", 1)] and finding(alone, None).endswith("(twins: not asked)")
+    assert asked == [("owner", 1)] and finding(alone, None).endswith("(no untrained twin was asked)")
 
 
 def drawn_accuracy() -> AccuracyResult:

@@ -74,7 +74,7 @@ def test_the_neurons_of_a_word_are_printed_and_counted(in_tmp: Path, capsys: pyt
     lines = capsys.readouterr().out.split("\n")
     n, said = lines[0].split(" of 3,072 MLP neurons of stories2M are of the kind asked for; ")
     rows = [line.split() for line in lines[2:] if line.split()[:1] == ["1"]]
-    assert 0 < len(rows) == min(int(n), 20) and " of them have a label, held against " in said
+    assert 0 < len(rows) == min(int(n), 20) and " of them prefer a part of speech, and " in said
     assert all(any(word.lower().startswith("the") for word in row) for row in rows)
 
 

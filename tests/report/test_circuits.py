@@ -38,6 +38,8 @@ def circuit(**changed: Any) -> CircuitResult:
         }
         for name, size, share, p in controls
     ]
+    evidence.append({"control": "Jaccard overlap of 9 samples' circuits", "overlap": 0.875, "by_chance": 0.1875})
+    evidence.append({"control": "test of equivalence", "p": 0.5, "share": 0.15625})
     fields: dict[str, Any] = {
         "model": "m",
         "task": "character",
@@ -84,7 +86,8 @@ def test_the_section_has_graph_verdict_and_controls() -> None:
     shown = section([circuit(), circuit(task="colour", does=False)], "m")
     assert shown.count("<svg") == 2 and EVIL not in shown and "who? &lt;script&gt;" in shown
     assert "2 of 3 nodes (0.0, 0.1) keep 0.93" in shown and "m does not do this (colour)" in shown
-    assert shown.count("<tr>") == 5 and "<td>random sets</td>" in shown and ">0.01</td>" in shown
+    assert shown.count("<tr>") == 7 and "<td>random sets</td>" in shown and ">0.01</td>" in shown
+    assert ">overlap</th>" in shown and ">0.875</td>" in shown and ">0.188</td>" in shown and ">0.156</td>" in shown
     assert "tslens analyze circuit character --model m" in section([], "m")
 
 

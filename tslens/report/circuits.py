@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 VERSION = "circuits, 4"
 """Part of the key of kept circuits: raise it when the search or its controls change."""
 # of the evidence; the effect is in logits, and tells a circuit from one that keeps all of next to nothing
-SHOWN = ("control", "size", "faithfulness", "low", "high", "effect", "p")
+SHOWN = ("control", "size", "faithfulness", "low", "high", "effect", "overlap", "by_chance", "share", "accuracy", "p")
 
 
 def keep(model: "LanguageModel", found: CircuitResult) -> None:
@@ -69,7 +69,7 @@ def _controls(circuit: CircuitResult) -> str:
         return ""
     table = circuit.summary()
     columns = [column for column in SHOWN if column in table]
-    head = "".join(f'<th scope="col"{_number(column)}>{explained(column)}</th>' for column in columns)
+    head = "".join(f'<th scope="col"{_number(column)}>{explained(column.replace("_", " "))}</th>' for column in columns)
     rows = "".join(
         "<tr>" + "".join(f"<td{_number(column)}>{_cell(row[column])}</td>" for column in columns) + "</tr>"
         for row in table.to_dict("records")

@@ -17,7 +17,7 @@ from tslens.result import CountedResult, Result
 from tslens.twins import TwinsResult
 
 NOTABLE = 5  # that are named in a line
-NOT_ASKED = " (twins: not asked)"
+NOT_ASKED = " (no untrained twin was asked)"
 
 
 @singledispatch
@@ -30,9 +30,11 @@ def finding(answer: Result, twins: TwinsResult | None) -> str:
 def _(answer: TwinsResult, twins: TwinsResult | None) -> str:
     leads = [i for i in range(len(answer.labels)) if answer.leads[i]]
     said = [answer.said([answer.labels[i]]) for i in leads]
-    rest = sum(int(answer.count[i]) > 0 for i in range(len(answer.labels))) - len(leads)
-    others = f"{rest} other {'count is' if rest == 1 else 'counts are'} as untrained models have"
-    return "; ".join([*said, *([others] if rest else []), *([answer.by_chance] if said else [])]) or "no label"
+    others = {"not surely more than": answer.count > answer.most, "not more than": (answer.count <= answer.most)}
+    for what, chosen in others.items():
+        if n := int((chosen & (answer.count > 0) & ~answer.leads).sum()):
+            said.append(f"{n} other {'count is' if n == 1 else 'counts are'} {what} those of untrained models")
+    return "; ".join([*said, *([answer.by_chance] if leads else [])]) or "no label"
 
 
 @finding.register(RolesResult)

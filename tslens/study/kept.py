@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FOLDER = "study"
 RECORD = "part.json"
-VERSION = 19
+VERSION = 20
 """Part of the name of what is kept: raise it when a part asks something else, or an answer's rule changes."""
 
 

@@ -89,7 +89,10 @@ class TwinsResult(Result):
         if self.high[at] < self.least[at]:
             return "every untrained twin has more"
         above = bool(self.low[at] > self.most[at])
-        return "too few twins to say that this is training" if above else "this says nothing about training"
+        if above:
+            return "too few twins to say that this is training"
+        more = bool(self.count[at] > self.most[at])
+        return "not surely more than untrained twins have" if more else "this says nothing about training"
 
     def said(self, labels: Iterable[str]) -> str:
         """The counts of these labels in words, each with its interval, the twins' range and its rank p; without

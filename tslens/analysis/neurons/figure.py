@@ -72,7 +72,11 @@ def draw(answer: "ProfilesResult") -> "Figure":
         _draw_rates(rates, answer.firing_rate.tolist())
         for axes in (counts, rates):
             axes.set_yticks(range(len(names)), names)
-        what = f"{len(every)} of {answer.label.numel():,} {answer.called} {answer.model} have a name"
+        words = sum(one.kind == ONE_WORD for one in every)
+        what = (
+            f"{len(every) - words} of {answer.label.numel():,} {answer.called} {answer.model} prefer a part of speech"
+        )
+        what += f", {words} one word"
         figure.suptitle(f"{what}\n({answer.n_tokens:,} tokens)", fontweight="bold", fontsize=10)
     return settled(figure)
 

@@ -70,7 +70,7 @@ def measured_each(
         if size > 2:  # two groups, at least
             low[rows], high[rows] = _ends(parts, tokens[rows])
             areas, named = parts[..., AUROC], tokens[rows, RECALL]
-            low[rows, AUROC], high[rows, AUROC] = _of_area(areas, named, tokens[rows, BASE_RATE] - named)
+            low[rows, AUROC], high[rows, AUROC] = area_ends(areas, named, tokens[rows, BASE_RATE] - named)
             p[rows] = stats.jackknife_p(areas[0], areas[1:], 0.5, least_error=1e-3)
     return LabelScores(value, low, high, p)
 
@@ -95,12 +95,13 @@ def _ends(
     return np.where(same, of_tokens.low, low), np.where(same, of_tokens.high, high)
 
 
-def _of_area(
-    found: Float[np.ndarray, "left_out label"], hits: Int[np.ndarray, " label"], misses: Int[np.ndarray, " label"]
-) -> tuple[Float[np.ndarray, " label"], Float[np.ndarray, " label"]]:
-    """The ends of an AUROC's interval. Where no group makes a difference, twice the standard error by Hanley and
-    McNeil, as if half a token of the rarer side were misplaced."""
-    fewer = np.minimum(hits, misses)
+def area_ends(
+    found: Float[np.ndarray, "left_out *axes"], hits: Int[np.ndarray, "*some"], misses: Int[np.ndarray, "*some"]
+) -> tuple[Float[np.ndarray, "*axes"], Float[np.ndarray, "*axes"]]:
+    """The ends of an AUROC's interval, from the AUROC on all tokens and then without each group of stories. Where no
+    group makes a difference, twice the standard error by Hanley and McNeil, as if half a token of the rarer side were
+    misplaced."""
+    fewer = np.broadcast_to(np.minimum(hits, misses), found.shape[1:])
     (low, high), area, least = _ends(found, fewer), found[0], 0.5 / fewer
     reach = 2 * np.sqrt(stats.hanley_mcneil(area.clip(least, 1 - least), hits.astype(float), misses.astype(float)))
     same = (found == area).all(0)
@@ -168,7 +169,7 @@ def area_alike(
         rows = np.flatnonzero(enough & (there == of).all(1))
         if of.sum() > 1:
             parts = found[rows][:, np.append(0, 1 + np.flatnonzero(of))].T
-            low[rows], high[rows] = _of_area(parts, hits[rows], misses[rows])
+            low[rows], high[rows] = area_ends(parts, hits[rows], misses[rows])
     estimate = np.where(enough, found[:, 0], np.nan)
     return stats.Interval(estimate, low, high, 0.95, "delete-a-group jackknife")
 

@@ -1,6 +1,5 @@
 """The table of neurons, and how it is printed: what was found in one sentence, then the best supported ones."""
 
-from itertools import compress
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,6 +10,7 @@ from tslens.tables import as_text
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch import Tensor
 
     from tslens.analysis.neurons.result import ProfilesResult
 
@@ -47,20 +47,26 @@ def text(found: "ProfilesResult") -> str:
 
 
 def headline(found: "ProfilesResult") -> str:
-    """How many neurons have a label, by label, and how many of the labels predict; where some were chosen, of these."""
+    """How many neurons prefer a part of speech and how many one word, by label, and how many of either labels predict;
+    where some were chosen, of these."""
     of = torch.ones_like(found.is_labelled) if found.chosen is None else torch.zeros_like(found.is_labelled)
     for layer, neuron in found.chosen or ():
         of[layer, neuron] = True
     each = {tag: int(((found.label == i) & of).sum()) for i, tag in enumerate(found.tags)}
-    each["one word"] = int((found.by_word & of).sum())
     most = sorted(((n, name) for name, n in each.items() if n), key=lambda one: (-one[0], one[1]))
     by_label = f": {', '.join(f'{n:,} {name}' for n, name in most)}" if most else ""
-    predict = sum(
-        test == PREDICTS for row, there in zip(found.tests, of, strict=False) for test in compress(row, there)
-    )
-    tested = f" {predict:,} of the labels predict activations on other stories." if found.tests else ""
-    among, named = f"of {found.label.numel():,} {found.called} {found.model}", int((found.is_labelled & of).sum())
-    said = f"{named:,} {among}"
+    kinds = {"part of speech": (found.label >= 0) & of, "one word": found.by_word & of}
+    parts, words = (int(kind.sum()) for kind in kinds.values())
+    among = f"of {found.label.numel():,} {found.called} {found.model}"
+    said = f"{parts:,} {among} prefer a part of speech"
     if found.chosen is not None:
-        said = f"{int(of.sum()):,} {among} are of the kind asked for; {named:,} of them"
-    return f"{said} have a label, held against {len(found.sample_tokens):,} random tokens{by_label}.{tested}"
+        said = f"{int(of.sum()):,} {among} are of the kind asked for; {parts:,} of them prefer a part of speech"
+    tested = f" On other stories {_predicting(found, kinds)} of these labels predict." if found.tests else ""
+    beside = f"held against {len(found.sample_tokens):,} random tokens"
+    return f"{said}, and {words:,} one word, {beside}{by_label}.{tested}"
+
+
+def _predicting(found: "ProfilesResult", kinds: "dict[str, Tensor]") -> str:
+    predicts = torch.tensor([[test == PREDICTS for test in row] for row in found.tests])
+    parts, words = (int((predicts & kind).sum()) for kind in kinds.values())
+    return f"{parts:,} and {words:,}"

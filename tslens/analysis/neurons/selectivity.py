@@ -27,6 +27,7 @@ from torch import Tensor
 
 from tslens import stats
 from tslens.analysis.neurons.facts import CLASSES, OF_WORDS, facts
+from tslens.analysis.neurons.held_out_measures import area_ends
 from tslens.analysis.neurons.null import Null
 from tslens.analysis.neurons.sample import Sample, draws_of, places_of, refresh
 from tslens.analysis.neurons.selectivity_measures import GROUPS, areas, token_share
@@ -140,7 +141,8 @@ def _result(state: SelectivityState, sample: Sample) -> SelectivityResult:
     frequency = torch.bincount(word_of, weights=state.seen.double()).long().numpy()
     word, tag, named = word_of.numpy()[token], marks[:, : OF_WORDS - 1].argmax(1), marks[:, OF_WORDS - 1].astype(int)
     nulls = [(Null.of(word, of, word, of, frequency, n), n) for of, n in ((tag, OF_WORDS - 1), (named, 2))]
-    enough = (marks.sum(0) >= FEWEST) & ((~marks).sum(0) >= FEWEST)
+    sides = marks.sum(0).clip(1), (~marks).sum(0).clip(1)
+    enough = np.minimum(*sides) >= FEWEST
     for first in track(range(0, len(values), NEURONS), "comparing classes of tokens"):
         some = values[first : first + NEURONS]
         ranks = rankdata(some, axis=1)
@@ -152,8 +154,8 @@ def _result(state: SelectivityState, sample: Sample) -> SelectivityResult:
         tail = (some > np.quantile(some, TAIL, axis=1, keepdims=True)).astype(float)
         with np.errstate(invalid="ignore"):
             of_tail = tail @ marks / tail.sum(1, keepdims=True)
-        parts.append((stats.jackknife(area[0], area[1:]), p, share, of_tail))
-    of_classes, p, shares, of_tails = zip(*parts, strict=True)
+        parts.append((area[0], *area_ends(area, *sides), p, share, of_tail))
+    of_classes, low, high, p, shares, of_tails = zip(*parts, strict=True)
     shape = sample.values.shape[1:]
     share = np.concatenate(shares, axis=1).reshape(-1, *shape)
 
@@ -164,9 +166,9 @@ def _result(state: SelectivityState, sample: Sample) -> SelectivityResult:
     hidden = torch.from_numpy(np.where(enough, 0, np.nan)).float()
     tested = np.where(enough, np.concatenate(p), np.nan)
     return SelectivityResult(
-        auroc=whole(x.estimate for x in of_classes) + hidden,
-        low=whole(x.low.clip(0, 1) for x in of_classes) + hidden,
-        high=whole(x.high.clip(0, 1) for x in of_classes) + hidden,
+        auroc=whole(of_classes) + hidden,
+        low=whole(low) + hidden,
+        high=whole(high) + hidden,
         q=torch.from_numpy(stats.benjamini_hochberg(tested)).float().unflatten(0, shape),
         tail_share=whole(of_tails),
         **_ends("token_share", share),
