@@ -55,9 +55,11 @@ from tslens.evaluation.prompts import evaluate
 from tslens.evaluation.suites import suite, suites
 from tslens.evaluation.writing import STORE, WritingSettings, prompts_of, write
 from tslens.files import cache
+from tslens.generate import with_room
 from tslens.models.twins import Twin
 from tslens.ngrams import kept_five_gram
 from tslens.plots import save
+from tslens.report import answers
 from tslens.stories import stories
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
 PAIRS = 500  # of each of our phenomena
 OTHERS, FEWEST = 400, 100  # of each paradigm of --pairs, which has at least so many
 WRITTEN = 100  # stories and endings
+CUT = 50  # real stories that are cut
 INSTRUCTIONS = 500
 COMPLETIONS = 10
 OVER_TRAINING = {"pairs": 200, "texts": 40}  # of each snapshot
@@ -105,6 +108,8 @@ def answer_and_prefer(models: "Mapping[str, LanguageModel]") -> None:
         answered = evaluate(models, suite(name), written=COMPLETIONS)
         save(answered.figure(), folder / f"{name}.svg", answered.summary())
         save(coloured_figure(answered, "match"), folder / f"{name}-match.svg", answered.by_label())
+        for model in models.values():
+            answers.keep_suite(model, suite(name), answered)
         print(answered)
     n_grams = {"5-gram": kept_five_gram(train, cache() / "ngrams", source=train.name)}
     preferred = score(models, own_pairs(PAIRS), n_grams=n_grams)
@@ -123,16 +128,23 @@ def answer_and_prefer(models: "Mapping[str, LanguageModel]") -> None:
     found = card(models, preferred, written, twins=["untrained"], losses=losses)
     save(found.drawn("texts"), folder / "card.svg", found.summary())
     found.ranks().to_csv(folder / "card-ranks.csv", index=False)
+    for model in models.values():
+        answers.keep_card(model, found)
     print(found, *written.values(), sep="\n")
 
 
 def continued(models: "Mapping[str, LanguageModel]") -> None:
-    """What is written after beginnings, measured, and side by side to read."""
-    found = write(models.values(), prompts_of("beginnings"), WritingSettings(), cache() / STORE)
-    found = replace(found, models=list(models))
-    save(found.figure(), folder / "beginnings.svg", found.summary())
-    found.side_by_side().to_csv(folder / "beginnings-side-by-side.csv", index=False)
-    print(found)
+    """What is written after our beginnings and after real stories that are cut, measured, and side by side to read."""
+    held_out = ",".join(f"{name}@validation" for name in source.split(","))
+    begun = {"beginnings": prompts_of("beginnings")}
+    begun |= {f"cut-at-{cut:.0%}".removesuffix("%"): prompts_of(held_out, cut=cut, limit=CUT) for cut in (0.5, 0.4)}
+    for name, prompts in begun.items():
+        fit = [one for one in prompts if all(with_room(model, [one.prompt]) for model in models.values())]
+        found = write(models.values(), fit, WritingSettings(), cache() / STORE)
+        found = replace(found, models=list(models))
+        save(found.figure(), folder / f"{name}.svg", found.summary())
+        found.side_by_side().to_csv(folder / f"{name}-side-by-side.csv", index=False)
+        print(found)
 
 
 def copied(models: "Mapping[str, LanguageModel]") -> None:
@@ -142,7 +154,9 @@ def copied(models: "Mapping[str, LanguageModel]") -> None:
     for name, model in models.items():
         cuts = measure.cutting.that_fit(model, measure.cut_stories(held_out))
         endings = measure.write_endings(model, cuts, tokens=256, temperature=1.0, seed=0)
-        found = measure.copies(cuts, endings, known, held_out=cuts, model=name)
+        under = [measure.endings_under(model, cuts, "float32")]
+        found = measure.copies(cuts, endings, known, held_out=cuts, model=name, endings_under=under)
+        answers.keep_copies(model, found)
         save(found.figure(), folder / f"copies-{name.replace(', ', '-').replace(' ', '-')}.svg", found.summary())
         print(found)
 
